@@ -1,0 +1,38 @@
+/* base/cleanup.h - scope exit releases, success hands out */
+
+#ifndef BASE_CLEANUP_H
+#define BASE_CLEANUP_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* CLEANUP(peer_destroy) struct peer *peer = NULL; */
+#define CLEANUP(destroy) __attribute__((cleanup(destroy##_at)))
+
+/* Makes destroy##_at for CLEANUP from a destructor that accepts NULL. */
+#define DEFINE_CLEANUP(type, destroy)                                          \
+    static inline void destroy##_at(type *at)                                  \
+    {                                                                          \
+        destroy(*at);                                                          \
+    }
+
+/* Takes the value out of a local, which no longer owns it. */
+#define STEAL(pointer)                                                         \
+    __extension__({                                                            \
+        __typeof__(pointer) stolen_ = (pointer);                               \
+        (pointer) = NULL;                                                      \
+        stolen_;                                                               \
+    })
+
+#define CONTAINER_OF(pointer, type, member)                                    \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline void
+free_at(void *at)
+{
+    free(*(void **)at);
+}
+
+#endif

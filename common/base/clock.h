@@ -1,0 +1,32 @@
+/* base/clock.h - deadlines on the monotonic clock, in nanoseconds */
+
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static const uint64_t CLOCK_NS_PER_MS = 1000000;
+static const uint64_t CLOCK_NS_PER_S = 1000000000;
+
+/* A deadline that never comes. */
+static const uint64_t CLOCK_NEVER = UINT64_MAX;
+
+uint64_t
+clock_now_ns(void);
+
+/* now + timeout, saturating at CLOCK_NEVER. */
+uint64_t
+clock_deadline_ns(uint64_t timeout_ms);
+
+bool
+clock_is_past(uint64_t deadline_ns);
+
+/*
+ * Milliseconds left, rounded up, for epoll and poll: 0 when past, -1 for
+ * CLOCK_NEVER, at most INT_MAX.
+ */
+int
+clock_left_ms(uint64_t deadline_ns);
+
+#endif

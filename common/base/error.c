@@ -1,0 +1,84 @@
+/*
+ * base/error.c - the per-thread record of the last failure
+ *
+ * Fixed size: reporting a failure must not fail. What does not fit is cut.
+ */
+
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+
+struct error_record {
+    size_t n_path;
+    char text[LIMIT_ERROR_TEXT];
+    char path[LIMIT_ERROR_PATH];
+};
+
+static _Thread_local struct error_record record;
+
+static void
+path_append(const char *function, const char *file, int line)
+{
+    const size_t room = sizeof(record.path) - record.n_path;
+    const int n = snprintf(record.path + record.n_path, room, "%s%s (%s:%d)",
+                           record.n_path ? " < " : "", function, file, line);
+
+    if (n > 0)
+        record.n_path += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+enum hoop_status
+error_begin(enum hoop_status status,
+            const char *function,
+            const char *file,
+            int line,
+            const char *format,
+            ...)
+{
+    /* Formatted aside: an argument may be the text that is replaced. */
+    char text[LIMIT_ERROR_TEXT];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+
+    memcpy(record.text, text, sizeof(text));
+    record.n_path = 0;
+    path_append(function, file, line);
+    return status;
+}
+
+enum hoop_status
+error_extend(enum hoop_status status,
+             const char *function,
+             const char *file,
+             int line)
+{
+    path_append(function, file, line);
+    return status;
+}
+
+const char *
+error_text(void)
+{
+    return record.text;
+}
+
+const char *
+error_path(void)
+{
+    return record.path;
+}
+
+void
+error_clear(void)
+{
+    record.text[0] = '\0';
+    record.path[0] = '\0';
+    record.n_path = 0;
+}

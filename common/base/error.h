@@ -1,0 +1,49 @@
+/*
+ * base/error.h - a failure: its status, one sentence, and the path it took
+ *
+ * The record is per thread. error_raise() begins it with the text for the
+ * user; error_pass() on the way out adds the place. Nobody logs errors in the
+ * library; the outermost layer shows them (hoop_error_text()).
+ */
+
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "hoop/status.h"
+
+/*
+ * return error_raise(HOOP_E_INVALID, "rank %u is not below %u", rank, size);
+ * The text says what, where and what to do. Evaluates to the status.
+ */
+#define error_raise(status, ...)                                               \
+    error_begin((status), __func__, __FILE_NAME__, __LINE__, __VA_ARGS__)
+
+/* if (status != HOOP_OK) return error_pass(status); */
+#define error_pass(status)                                                     \
+    error_extend((status), __func__, __FILE_NAME__, __LINE__)
+
+/* For the two macros. */
+enum hoop_status
+error_begin(enum hoop_status status,
+            const char *function,
+            const char *file,
+            int line,
+            const char *format,
+            ...) __attribute__((format(printf, 5, 6)));
+enum hoop_status
+error_extend(enum hoop_status status,
+             const char *function,
+             const char *file,
+             int line);
+
+/* This thread's last text and path; never NULL. */
+const char *
+error_text(void);
+const char *
+error_path(void);
+
+/* Forget it, e.g. at the start of a public call. */
+void
+error_clear(void);
+
+#endif

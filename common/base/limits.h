@@ -1,0 +1,41 @@
+/* base/limits.h - every upper bound of the tree, with its reason */
+
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+enum {
+    /* Errors: a record per thread, never allocated. */
+    LIMIT_ERROR_TEXT = 1024,
+    LIMIT_ERROR_PATH = 1024,
+
+    /* Names of jobs, hosts, methods and the like, with the final 0. */
+    LIMIT_NAME = 128,
+    LIMIT_ADDRESS = 288, /* a DNS name is at most 253 characters, plus port */
+    LIMIT_TOKEN = 256,
+
+    /* The wire: see docs/wire-format.md. */
+    LIMIT_FRAME_HEADER = 128,
+    LIMIT_FRAME_PAYLOAD = 256 * 1024, /* what fits the L2 cache */
+    LIMIT_FRAME_PAD = 64,
+
+    /* Ranks of one job: bounds what a roster can make us allocate. */
+    LIMIT_RANKS = 65536,
+
+    /* Control plane messages, set on both ends of NNG. */
+    LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
+    LIMIT_STORE_KEY = 1024,
+    LIMIT_STORE_VALUE = 1024 * 1024,
+
+    /* Bytes a peer may send before we asked for them, per connection. */
+    LIMIT_EAGER_WINDOW = 1024 * 1024,
+    /* ... of which one message may use this much. */
+    LIMIT_EAGER_MESSAGE = 64 * 1024,
+    /* Messages a peer may announce and we have not matched yet. */
+    LIMIT_ANNOUNCED = 65536,
+
+    /* Connections that have not proved themselves yet; the oldest goes. */
+    LIMIT_GREETINGS = 256,
+    LIMIT_GREETING_MS = 5000,
+};
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * base/log.c - one line a message, one write(2) a line
+ *
+ * Lines of several threads and processes never mix: a line is built on the
+ * stack and written at once; what does not fit is cut.
+ */
+
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+enum {
+    LOG_LINE_MAX = 2048,
+};
+
+struct log_line {
+    size_t n_bytes;
+    char bytes[LOG_LINE_MAX];
+};
+
+enum log_level log_threshold = LOG_OFF;
+
+static enum log_format line_format = LOG_TEXT;
+static char speaker[LIMIT_NAME] = "hoop";
+
+static const char *const level_names[] = {
+    [LOG_OFF] = "off",   [LOG_ERROR] = "error", [LOG_WARNING] = "warning",
+    [LOG_INFO] = "info", [LOG_DEBUG] = "debug",
+};
+
+static const char *const format_names[] = {
+    [LOG_TEXT] = "text",
+    [LOG_JSON] = "json",
+};
+
+static void
+line_put(struct log_line *line, const char *text)
+{
+    /* One byte stays free for the newline. */
+    while (*text && line->n_bytes < sizeof(line->bytes) - 1)
+        line->bytes[line->n_bytes++] = *text++;
+}
+
+/* What JSON needs inside quotes, cut before an escape is torn. */
+static void
+line_put_quoted(struct log_line *line, const char *text)
+{
+    line_put(line, "\"");
+    for (; *text && line->n_bytes < sizeof(line->bytes) - 16; text++) {
+        const unsigned char c = (unsigned char)*text;
+        char escaped[8] = {(char)c, '\0'};
+
+        if (c == '"' || c == '\\')
+            snprintf(escaped, sizeof(escaped), "\\%c", c);
+        else if (c < 0x20)
+            snprintf(escaped, sizeof(escaped), "\\u%04x", c);
+        line_put(line, escaped);
+    }
+    line_put(line, "\"");
+}
+
+static void
+time_format(char *text, size_t n_bytes)
+{
+    struct timespec now;
+    struct tm utc;
+    char seconds[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text, n_bytes, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+}
+
+static void
+line_format_text(struct log_line *line,
+                 enum log_level level,
+                 const char *subject,
+                 const char *message)
+{
+    char stamp[48];
+
+    time_format(stamp, sizeof(stamp));
+    line_put(line, stamp);
+    line_put(line, " ");
+    line_put(line, speaker);
+    line_put(line, " ");
+    line_put(line, level_names[level]);
+    line_put(line, " ");
+    line_put(line, subject);
+    line_put(line, ": ");
+    line_put(line, message);
+}
+
+static void
+line_format_json(struct log_line *line,
+                 enum log_level level,
+                 const char *subject,
+                 const char *message)
+{
+    char stamp[48];
+
+    time_format(stamp, sizeof(stamp));
+    line_put(line, "{\"time\":");
+    line_put_quoted(line, stamp);
+    line_put(line, ",\"from\":");
+    line_put_quoted(line, speaker);
+    line_put(line, ",\"level\":");
+    line_put_quoted(line, level_names[level]);
+    line_put(line, ",\"subject\":");
+    line_put_quoted(line, subject);
+    line_put(line, ",\"message\":");
+    line_put_quoted(line, message);
+    line_put(line, "}");
+}
+
+void
+log_write(enum log_level level, const char *subject, const char *format, ...)
+{
+    char message[LIMIT_ERROR_TEXT];
+    struct log_line line = {0};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+
+    if (line_format == LOG_JSON)
+        line_format_json(&line, level, subject, message);
+    else
+        line_format_text(&line, level, subject, message);
+    line.bytes[line.n_bytes++] = '\n';
+
+    /* Nowhere to report that reporting failed. */
+    if (write(STDERR_FILENO, line.bytes, line.n_bytes) < 0)
+        return;
+}
+
+void
+log_name(const char *name)
+{
+    snprintf(speaker, sizeof(speaker), "%s", name);
+}
+
+void
+log_configure(enum log_level level, enum log_format format)
+{
+    log_threshold = level;
+    line_format = format;
+}
+
+enum hoop_status
+log_level_parse(const char *text, enum log_level *out_level)
+{
+    for (size_t i = 0; i < COUNT_OF(level_names); i++) {
+        if (strcmp(text, level_names[i]) == 0) {
+            *out_level = (enum log_level)i;
+            return HOOP_OK;
+        }
+    }
+    return error_raise(HOOP_E_INVALID,
+                       "log level '%s' is none of off, error, warning, info, "
+                       "debug",
+                       text);
+}
+
+enum hoop_status
+log_format_parse(const char *text, enum log_format *out_format)
+{
+    for (size_t i = 0; i < COUNT_OF(format_names); i++) {
+        if (strcmp(text, format_names[i]) == 0) {
+            *out_format = (enum log_format)i;
+            return HOOP_OK;
+        }
+    }
+    return error_raise(HOOP_E_INVALID,
+                       "log format '%s' is neither text nor json", text);
+}

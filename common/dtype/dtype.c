@@ -1,0 +1,3 @@
+/* dtype/dtype.c */
+
+#include "dtype/dtype.h"

@@ -1,0 +1,3 @@
+/* net/address.c */
+
+#include "net/address.h"

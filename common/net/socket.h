@@ -1,0 +1,39 @@
+/* net/socket.h - non-blocking TCP sockets; descriptors are close-on-exec */
+
+#ifndef NET_SOCKET_H
+#define NET_SOCKET_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "net/address.h"
+
+/* SO_REUSEADDR; port 0 for any. Handle: HOOP_E_UNAVAILABLE (in use). */
+enum hoop_status
+socket_listen(const struct address *address, int backlog, int *out_fd);
+
+/* One pending connection, TCP_NODELAY and keepalive set.
+ * Handle: HOOP_E_PENDING (none), HOOP_E_EXHAUSTED (descriptors). */
+enum hoop_status
+socket_accept(int fd, int *out_fd, struct address *out_peer);
+
+/* Begin to connect, TCP_NODELAY and keepalive set; when the descriptor is
+ * writable, socket_connected() tells how it went. */
+enum hoop_status
+socket_connect(const struct address *address, int *out_fd);
+/* Handle: HOOP_E_UNAVAILABLE (refused, unreachable; the text says which). */
+enum hoop_status
+socket_connected(int fd);
+
+/* Where a bound or connected socket really is. */
+enum hoop_status
+socket_local_address(int fd, struct address *out_address);
+enum hoop_status
+socket_peer_address(int fd, struct address *out_address);
+
+/* -1 is fine. */
+void
+socket_close(int fd);
+
+#endif

@@ -1,0 +1,3 @@
+/* wire/frame.c */
+
+#include "wire/frame.h"

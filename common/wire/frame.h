@@ -1,0 +1,75 @@
+/*
+ * wire/frame.h - the header of a frame: preamble and msgpack array, 128 bytes
+ *
+ * docs/wire-format.md is normative. The fields stand in the order in which
+ * they travel (wire/schema.h).
+ */
+
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+
+enum {
+    FRAME_VERSION = 1
+};
+
+enum frame_kind {
+    FRAME_COLLECTIVE = 1, /* payload of a step of a collective */
+    FRAME_MESSAGE = 2,    /* payload of a point-to-point message */
+    FRAME_ANNOUNCE = 3,   /* a message waits for a grant; no payload */
+    FRAME_GRANT = 4,      /* bytes up to offset may be sent; no payload */
+    FRAME_CREDIT = 5,     /* raw more bytes of eager window; no payload */
+    FRAME_VERDICT = 6,    /* an operation or a rank failed; payload is text */
+    FRAME_HEARTBEAT = 7,
+    FRAME_GOODBYE = 8, /* the sender leaves in good order */
+};
+
+enum frame_flag {
+    FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT: op counts messages */
+};
+
+/* What was called, so that a mismatch can name both calls. */
+struct frame_call {
+    uint32_t name; /* the collective, see docs/wire-format.md */
+    uint32_t dtype;
+    uint32_t reduce_op;
+    uint32_t root;
+    uint64_t count;
+};
+
+struct frame {
+    uint32_t kind;
+    uint32_t flags;
+    uint64_t epoch;
+    uint64_t comm;
+    uint64_t op;        /* number of the operation on comm, or of the message */
+    uint64_t signature; /* 64-bit hash of what all ranks must agree on */
+    uint64_t tag;
+    uint32_t step;   /* the plan's message */
+    uint64_t offset; /* byte of the message where the payload begins */
+    uint64_t total;  /* bytes of the whole message */
+    uint32_t codec;
+    uint32_t raw;    /* payload bytes before and after coding */
+    uint32_t stored; /* ... and between; padded to 64 on the wire */
+    uint64_t checksum;
+    struct frame_call call;
+};
+
+/* Always LIMIT_FRAME_HEADER bytes. Thread: any. */
+void
+frame_encode(const struct frame *frame, uint8_t out[LIMIT_FRAME_HEADER]);
+
+/*
+ * Bytes from outside: everything is checked, raw and stored against
+ * LIMIT_FRAME_PAYLOAD, nothing is allocated.
+ * Handle: HOOP_E_DATA_LOSS (no frame), HOOP_E_UNIMPLEMENTED (other version).
+ */
+enum hoop_status
+frame_decode(const uint8_t in[LIMIT_FRAME_HEADER], struct frame *out_frame);
+
+#endif

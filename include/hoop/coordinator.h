@@ -1,0 +1,64 @@
+/* hoop/coordinator.h - a coordinator inside this process
+ *
+ * What hoopd runs, as a library (libhoop-coordinator): for launchers and
+ * tests. It needs threads of its own and must not be started before a fork.
+ */
+
+#ifndef HOOP_COORDINATOR_H
+#define HOOP_COORDINATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+typedef struct hoop_coordinator hoop_coordinator_t;
+
+/* Borrowed for the call; zero or NULL means the default. */
+struct hoop_coordinator_options {
+    const char *listen;      /* host:port, "127.0.0.1:0" */
+    const char *http;        /* host:port for health and metrics; NULL: none */
+    const char *token;       /* every job's token; NULL: the first worker of a
+                                 job sets it, empty included */
+    uint32_t world_size;     /* for jobs whose workers do not say; 0: none */
+    uint32_t world_size_min; /* form with fewer after settle_ms; 0: exactly */
+    uint32_t settle_ms;      /* 1 s */
+    uint32_t lease_ms;       /* a silent member is lost after this, 10 s */
+};
+
+/*
+ * Listen and serve from threads of its own until stopped.
+ *
+ * Handle: HOOP_E_UNAVAILABLE (the address is in use). On failure the text is
+ * hoop_coordinator_error_text(). Thread: any.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_coordinator_start(const struct hoop_coordinator_options *options,
+                       hoop_coordinator_t **out_coordinator);
+
+/* "host:port" as bound; borrowed, lives as long as the coordinator. */
+HOOP_API const char *
+hoop_coordinator_address(const hoop_coordinator_t *coordinator);
+
+/* "host:port" of the HTTP listener, or NULL. Same life. */
+HOOP_API const char *
+hoop_coordinator_http_address(const hoop_coordinator_t *coordinator);
+
+/* Refuse new work, answer what waits, close, join the threads. Repeatable. */
+HOOP_API void
+hoop_coordinator_stop(hoop_coordinator_t *coordinator);
+
+/* Stops first if need be. NULL is fine. */
+HOOP_API void
+hoop_coordinator_destroy(hoop_coordinator_t *coordinator);
+
+/* As hoop_error_text(), for the calls of this header. */
+HOOP_API const char *
+hoop_coordinator_error_text(void);
+
+HOOP_END
+
+#endif

@@ -1,0 +1,15 @@
+/* hoop/hoop.h - all a worker needs, in one include */
+
+#ifndef HOOP_HOOP_H
+#define HOOP_HOOP_H
+
+#include "hoop/api.h"
+#include "hoop/coll.h"
+#include "hoop/comm.h"
+#include "hoop/dtype.h"
+#include "hoop/op.h"
+#include "hoop/p2p.h"
+#include "hoop/session.h"
+#include "hoop/status.h"
+
+#endif

@@ -1,0 +1,52 @@
+/* hoop/op.h - an operation that has been started */
+
+#ifndef HOOP_OP_H
+#define HOOP_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+/*
+ * Made by a _start function, ended by hoop_wait(), hoop_test() or
+ * hoop_wait_all(). Until then its buffers are lent to hoop: receive buffers
+ * must not be touched, send buffers not be changed.
+ */
+typedef struct hoop_op hoop_op_t;
+
+/* As timeout_ms: until the operation's own deadline (its communicator's). */
+enum {
+    HOOP_FOREVER = -1
+};
+
+/*
+ * Wait until the operation has ended and free it. HOOP_E_PENDING alone means
+ * that timeout_ms passed first: the operation lives on, its buffers stay lent
+ * and op stays valid. Every other status is the operation's own.
+ *
+ * Handle: HOOP_E_PENDING, HOOP_E_PEER_LOST, HOOP_E_MISMATCH.
+ * Thread: any, one waiter per operation. The waiting thread moves the data.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_wait(hoop_op_t *op, int64_t timeout_ms);
+
+/* hoop_wait() that does not wait: moves what can move now. */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_test(hoop_op_t *op);
+
+/*
+ * Wait for n operations. On return every ended one has been freed and its
+ * entry is NULL. The status is HOOP_OK when all ended well, else the first
+ * failure in the order of the array; HOOP_E_PENDING when entries are left.
+ * NULL entries are skipped.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms);
+
+HOOP_END
+
+#endif

@@ -1,0 +1,84 @@
+/* hoop/p2p.h - tagged messages between two ranks
+ *
+ * Messages from one rank to another with one tag on one communicator arrive
+ * in the order they were sent; different tags never cross. Any number may be
+ * outstanding, and send and receive may be called in either order. A send is
+ * complete when its buffer may be used again, which says nothing about the
+ * receiver. Thread and buffer rules as in hoop/coll.h, with one relaxation:
+ * several threads may send and receive on one communicator at once.
+ */
+
+#ifndef HOOP_P2P_H
+#define HOOP_P2P_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/comm.h"
+#include "hoop/dtype.h"
+#include "hoop/op.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+/* As source of a receive: whoever's message arrived first. */
+#define HOOP_ANY_SOURCE UINT32_MAX
+
+struct hoop_received {
+    uint32_t source;
+    size_t count; /* elements that came; at most what the receive asked for */
+};
+
+/*
+ * Send count elements to rank dest. tag is the program's own, 0 to 2^62.
+ *
+ * Handle: HOOP_E_MISMATCH (the receive was shorter, or of another dtype; a
+ * send that was complete already learns it at the next call on comm).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_send(const void *buffer,
+          size_t count,
+          enum hoop_dtype dtype,
+          uint32_t dest,
+          int64_t tag,
+          hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_send_start(const void *buffer,
+                size_t count,
+                enum hoop_dtype dtype,
+                uint32_t dest,
+                int64_t tag,
+                hoop_comm_t *comm,
+                hoop_op_t **out_op);
+
+/*
+ * Receive up to count elements from rank source or HOOP_ANY_SOURCE. What
+ * really came is written to *out_received on success; NULL is fine, and the
+ * _start form borrows it until completion. A longer message is an error on
+ * both sides and is not cut.
+ *
+ * Handle: HOOP_E_MISMATCH, HOOP_E_PEER_LOST (from any source: any peer that
+ * could have sent).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_recv(void *buffer,
+          size_t count,
+          enum hoop_dtype dtype,
+          uint32_t source,
+          int64_t tag,
+          hoop_comm_t *comm,
+          struct hoop_received *out_received);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_recv_start(void *buffer,
+                size_t count,
+                enum hoop_dtype dtype,
+                uint32_t source,
+                int64_t tag,
+                hoop_comm_t *comm,
+                struct hoop_received *out_received,
+                hoop_op_t **out_op);
+
+HOOP_END
+
+#endif

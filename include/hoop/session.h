@@ -1,0 +1,80 @@
+/* hoop/session.h - join a job by address, leave it */
+
+#ifndef HOOP_SESSION_H
+#define HOOP_SESSION_H
+
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/comm.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+typedef struct hoop_session hoop_session_t;
+
+/*
+ * Everything is borrowed for the call. A zero or NULL member means: from the
+ * environment (the name beside it), then from a launcher's variables (Slurm,
+ * Open MPI, PMI, torchrun) for rank and world size, then the default.
+ */
+struct hoop_join_options {
+    const char *coordinator;  /* HOOP_COORDINATOR, host:port */
+    const char *job;          /* HOOP_JOB, "default" */
+    const char *token;        /* HOOP_TOKEN; proves membership of the job */
+    const char *token_file;   /* HOOP_TOKEN_FILE, if there is no token */
+    const uint32_t *rank;     /* HOOP_RANK; NULL: the coordinator chooses */
+    uint32_t world_size;      /* HOOP_WORLD_SIZE; 0: the coordinator's */
+    uint32_t join_timeout_ms; /* HOOP_JOIN_TIMEOUT (seconds), 60 s */
+    uint32_t op_timeout_ms;   /* HOOP_TIMEOUT (seconds), 10 min; 60 s in CI */
+    const char *advertise;    /* HOOP_ADVERTISE, address told to the peers */
+    const char *interface;    /* HOOP_INTERFACE, its address is advertised */
+    uint16_t port;            /* HOOP_PORT, where peers connect; 0: any */
+    const char *codec;        /* HOOP_CODEC, "none" or "zstd" */
+};
+
+/*
+ * Join a job and wait until its world has formed and the ring neighbours are
+ * connected. options may be NULL: everything from the environment.
+ *
+ * Starts the session's one background thread, with all signals blocked.
+ * *out_session is the caller's, who gives it to hoop_leave().
+ *
+ * Handle: HOOP_E_TIMEOUT (the text names the ranks that are missing),
+ * HOOP_E_UNAUTHENTICATED, HOOP_E_PRECONDITION and HOOP_E_EXISTS (refused by
+ * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator).
+ * Thread: any; several sessions may live in one process.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_join(const struct hoop_join_options *options,
+          hoop_session_t **out_session);
+
+/*
+ * Take leave: tells the peers and the coordinator, closes every connection,
+ * stops the thread and frees the session with its communicators. Operations
+ * still running end with HOOP_E_CLOSED. NULL is fine.
+ * Thread: one, when no other uses the session.
+ */
+HOOP_API void
+hoop_leave(hoop_session_t *session);
+
+/* All members of the job. Borrowed: lives as long as the session. */
+HOOP_API hoop_comm_t *
+hoop_world(hoop_session_t *session);
+
+/* What this rank has moved so far. Payload bytes, without headers. */
+struct hoop_stats {
+    uint64_t operations; /* completed, of all kinds */
+    uint64_t bytes_sent; /* payload as the user sees it */
+    uint64_t bytes_received;
+    uint64_t wire_sent;   /* payload as stored on the wire (codec) */
+    uint64_t connections; /* peers connected now */
+};
+
+/* Thread: any. */
+HOOP_API void
+hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats);
+
+HOOP_END
+
+#endif

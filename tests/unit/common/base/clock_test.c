@@ -1,0 +1,46 @@
+/* tests/unit/common/base/clock_test.c - base/clock.c */
+
+#include <limits.h>
+
+#include "base/clock.h"
+#include "check.h"
+
+static void
+clock_deadline_saturates_at_never(void **state)
+{
+    (void)state;
+    assert_true(clock_deadline_ns(UINT64_MAX) == CLOCK_NEVER);
+    assert_true(clock_deadline_ns(UINT64_MAX / CLOCK_NS_PER_MS) == CLOCK_NEVER);
+    assert_true(clock_deadline_ns(1000) < CLOCK_NEVER);
+}
+
+static void
+clock_never_is_never_past(void **state)
+{
+    (void)state;
+    assert_false(clock_is_past(CLOCK_NEVER));
+    assert_int_equal(clock_left_ms(CLOCK_NEVER), -1);
+}
+
+static void
+clock_left_is_rounded_up_and_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(clock_left_ms(0), 0);
+    assert_true(clock_is_past(0));
+    assert_in_range(clock_left_ms(clock_deadline_ns(1000)), 500, 1000);
+    assert_int_equal(clock_left_ms(clock_now_ns() + CLOCK_NS_PER_MS / 2), 1);
+    assert_int_equal(clock_left_ms(CLOCK_NEVER - 1), INT_MAX);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clock_deadline_saturates_at_never),
+        cmocka_unit_test(clock_never_is_never_past),
+        cmocka_unit_test(clock_left_is_rounded_up_and_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* tests/unit/common/base/error_test.c - base/error.c */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "check.h"
+
+static enum hoop_status
+inner(void)
+{
+    return error_raise(HOOP_E_NOT_FOUND, "no rank %d", 7);
+}
+
+static enum hoop_status
+outer(void)
+{
+    const enum hoop_status status = inner();
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+static void
+error_raise_and_pass_record_text_and_path(void **state)
+{
+    (void)state;
+    assert_int_equal(outer(), HOOP_E_NOT_FOUND);
+    assert_string_equal(error_text(), "no rank 7");
+    assert_non_null(strstr(error_path(), "inner (error_test.c:"));
+    assert_non_null(strstr(error_path(), " < outer (error_test.c:"));
+}
+
+static void
+error_clear_forgets(void **state)
+{
+    (void)state;
+    assert_int_equal(outer(), HOOP_E_NOT_FOUND);
+    error_clear();
+    assert_string_equal(error_text(), "");
+    assert_string_equal(error_path(), "");
+}
+
+static void
+error_text_may_quote_the_former_text(void **state)
+{
+    (void)state;
+    assert_int_equal(outer(), HOOP_E_NOT_FOUND);
+    assert_int_equal(
+        error_raise(HOOP_E_ABORTED, "while closing: %s", error_text()),
+        HOOP_E_ABORTED);
+    assert_string_equal(error_text(), "while closing: no rank 7");
+}
+
+static void
+error_record_is_cut_not_overrun(void **state)
+{
+    char text[2 * LIMIT_ERROR_TEXT];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    assert_int_equal(error_raise(HOOP_E_INVALID, "%s", text), HOOP_E_INVALID);
+    assert_int_equal(strlen(error_text()), LIMIT_ERROR_TEXT - 1);
+
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(error_pass(HOOP_E_INVALID), HOOP_E_INVALID);
+    assert_int_equal(strlen(error_path()), LIMIT_ERROR_PATH - 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_raise_and_pass_record_text_and_path),
+        cmocka_unit_test(error_clear_forgets),
+        cmocka_unit_test(error_text_may_quote_the_former_text),
+        cmocka_unit_test(error_record_is_cut_not_overrun),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,3 @@
+/* plan/plan.c - a growable list of steps */
+
+#include "plan/plan.h"

@@ -1,0 +1,115 @@
+/*
+ * plan/plan.h - a collective as data: what one rank sends, takes and combines
+ *
+ * An algorithm is a pure function (shape, round) -> steps. Spans are in
+ * elements: a plan knows neither dtypes nor sockets nor time. Rounds are for
+ * the reader and the proof; when a plan runs, only data orders its steps
+ * (plan/tracker.h): read after write, write after read, write after write, by
+ * byte, in the order of the rounds. Within one round, steps must not conflict
+ * with each other; a receive may wait for earlier rounds, never for its own.
+ */
+
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+/* In place, PLAN_INPUT and PLAN_OUTPUT are one buffer, named PLAN_OUTPUT. */
+enum plan_buffer {
+    PLAN_INPUT,
+    PLAN_OUTPUT,
+    PLAN_SCRATCH,
+};
+
+struct plan_span {
+    enum plan_buffer buffer;
+    size_t first; /* element */
+    size_t count;
+};
+
+enum plan_kind {
+    PLAN_SEND,    /* from -> peer */
+    PLAN_STORE,   /* peer -> to */
+    PLAN_REDUCE,  /* peer (op) from -> to; from may equal to */
+    PLAN_COPY,    /* from -> to, local */
+    PLAN_COMBINE, /* from (op) to -> to, local */
+};
+
+/* Which operand of a REDUCE or COMBINE stands left: lower ranks do. */
+enum plan_side {
+    PLAN_ARRIVED_LEFT, /* COMBINE: from is left */
+    PLAN_OWN_LEFT,
+};
+
+struct plan_step {
+    enum plan_kind kind;
+    uint32_t peer;
+    /* Names the message: sender and receiver agree on it, and no two messages
+     * of one operation from one rank to another share it. */
+    uint32_t message;
+    struct plan_span from;
+    struct plan_span to;
+    enum plan_side side;
+    bool is_final; /* the last combination of its block: AVG divides here */
+};
+
+/* What an algorithm may know. All ranks' shapes differ in rank alone. */
+struct plan_shape {
+    uint32_t rank;
+    uint32_t size;
+    uint32_t root;
+    bool is_in_place;
+    size_t count;         /* elements; of one block for the even v-less forms */
+    const size_t *counts; /* v-forms: one per rank, borrowed; else NULL */
+    size_t granule;       /* cut blocks on multiples of this many elements */
+};
+
+/* Steps of one round. The first failure (memory) is latched. */
+struct plan {
+    struct plan_step *steps;
+    size_t n_steps;
+    size_t capacity;
+    enum hoop_status status;
+};
+
+/* Zeroed memory is an empty plan. */
+void
+plan_clear(struct plan *plan);
+void
+plan_deinit(struct plan *plan);
+/* Steps of no elements are left out, by all of these. */
+void
+plan_add(struct plan *plan, const struct plan_step *step);
+void
+plan_send(struct plan *plan,
+          uint32_t peer,
+          uint32_t message,
+          struct plan_span from);
+void
+plan_store(struct plan *plan,
+           uint32_t peer,
+           uint32_t message,
+           struct plan_span to);
+void
+plan_copy(struct plan *plan, struct plan_span from, struct plan_span to);
+
+/* The latched status. */
+enum hoop_status
+plan_status(const struct plan *plan);
+
+struct algorithm {
+    const char *name; /* "ring" */
+    uint32_t (*n_rounds)(const struct plan_shape *shape);
+    /* Appends round's steps (round < n_rounds). Pure. */
+    void (*plan_round)(struct plan *plan,
+                       const struct plan_shape *shape,
+                       uint32_t round);
+    /* Elements of PLAN_SCRATCH; NULL: none. */
+    size_t (*n_scratch)(const struct plan_shape *shape);
+};
+
+#endif
