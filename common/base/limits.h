@@ -28,6 +28,8 @@ enum {
 
     /* Bytes a peer may send before we asked for them, per connection. */
     LIMIT_EAGER_WINDOW = 1024 * 1024,
+    /* ... and all peers together; a large job's windows are smaller. */
+    LIMIT_EAGER_TOTAL = 64 * 1024 * 1024,
     /* ... of which one message may use this much. */
     LIMIT_EAGER_MESSAGE = 64 * 1024,
     /* Messages a peer may announce and we have not matched yet. */

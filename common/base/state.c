@@ -1,0 +1,18 @@
+/* base/state.c - state machines as tables: which moves are allowed */
+
+#include "base/state.h"
+
+#include <assert.h>
+
+#include "base/log.h"
+
+unsigned
+state_move(const struct sm_state *table,
+           const char *subject,
+           unsigned now,
+           unsigned next)
+{
+    assert(table[now].allowed & SM_TO(next));
+    log_debug(subject, "%s -> %s", table[now].name, table[next].name);
+    return next;
+}

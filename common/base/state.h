@@ -1,0 +1,28 @@
+/*
+ * base/state.h - state machines as tables: which moves are allowed
+ *
+ * A state is an enum; a table says for each its name and where it may go.
+ * Every change goes through state_move(), which asserts that the table allows
+ * it.
+ */
+
+#ifndef BASE_STATE_H
+#define BASE_STATE_H
+
+#include <stdint.h>
+
+#define SM_TO(state) (1u << (state))
+
+struct sm_state {
+    const char *name;
+    uint32_t allowed; /* SM_TO(x) | SM_TO(y) */
+};
+
+/* Returns next. subject is for the debug log, e.g. "peer". */
+unsigned
+state_move(const struct sm_state *table,
+           const char *subject,
+           unsigned now,
+           unsigned next);
+
+#endif
