@@ -1,0 +1,39 @@
+/*
+ * wire/schema.h - the fields of a frame's header, one line each
+ *
+ * The order is the order on the wire. frame.c makes encoding, decoding and
+ * bounds from this list; docs/wire-format.md tells it to other people, and a
+ * test compares the two. A field is only ever added at the end.
+ */
+
+#ifndef WIRE_SCHEMA_H
+#define WIRE_SCHEMA_H
+
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "wire/frame.h"
+
+/* X(member of struct frame, its type, its greatest value) */
+#define FRAME_FIELDS(X)                                                        \
+    X(kind, uint32_t, FRAME_GOODBYE)                                           \
+    X(flags, uint32_t, UINT8_MAX)                                              \
+    X(epoch, uint64_t, UINT64_MAX)                                             \
+    X(comm, uint64_t, UINT64_MAX)                                              \
+    X(op, uint64_t, UINT64_MAX)                                                \
+    X(signature, uint64_t, UINT64_MAX)                                         \
+    X(tag, uint64_t, UINT64_MAX)                                               \
+    X(step, uint32_t, UINT32_MAX)                                              \
+    X(offset, uint64_t, UINT64_MAX)                                            \
+    X(total, uint64_t, UINT64_MAX)                                             \
+    X(codec, uint32_t, UINT8_MAX)                                              \
+    X(raw, uint32_t, LIMIT_FRAME_PAYLOAD)                                      \
+    X(stored, uint32_t, LIMIT_FRAME_PAYLOAD)                                   \
+    X(checksum, uint64_t, UINT64_MAX)                                          \
+    X(call.name, uint32_t, UINT8_MAX)                                          \
+    X(call.dtype, uint32_t, UINT8_MAX)                                         \
+    X(call.reduce_op, uint32_t, UINT8_MAX)                                     \
+    X(call.root, uint32_t, UINT32_MAX)                                         \
+    X(call.count, uint64_t, UINT64_MAX)
+
+#endif
