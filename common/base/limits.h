@@ -28,6 +28,23 @@ enum {
     LIMIT_STORE_KEY = 1024,
     LIMIT_STORE_VALUE = 1024 * 1024,
 
+    /* The coordinator: what one client, or all, can make it keep. */
+    LIMIT_JOBS = 1024,
+    LIMIT_JOB_ENDINGS = 64,        /* of which it remembers that they were */
+    LIMIT_MEMBERS = 2 * 65536,     /* over all jobs */
+    LIMIT_GROUPS = 4096,           /* per job ... */
+    LIMIT_GROUP_RANKS = 1 << 20,   /* ... with this many ranks in all */
+    LIMIT_STORE_KEYS = 131072,     /* per job: two for each rank */
+    LIMIT_STORE_BYTES = 64 << 20,  /* keys and values, per job ... */
+    LIMIT_STORE_TOTAL = 512 << 20, /* ... and over all jobs */
+    LIMIT_STORE_KEYS_CALL = 1024,  /* in one get, wait or delete */
+    LIMIT_STORE_HISTORY = 4096,    /* changes a watch can look back */
+    LIMIT_PAGE = 512,              /* keys, groups or changes in one answer */
+    LIMIT_WAITERS = 2 * 65536,     /* parked requests per job: a watch and a
+                                      join or wait for each rank ... */
+    LIMIT_WAITER_BYTES = 32 << 20, /* ... whose keys take this much */
+    LIMIT_REASON = 256,            /* text with which a peer is reported */
+
     /* Bytes a peer may send before we asked for them, per connection. */
     LIMIT_EAGER_WINDOW = 1024 * 1024,
     /* ... and all peers together; a large job's windows are smaller. */

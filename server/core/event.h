@@ -1,0 +1,163 @@
+/*
+ * core/event.h - everything that can happen to the coordinator
+ *
+ * Requests come from clients and are answered exactly once by a reply that
+ * carries their ticket; the first four kinds come from the service itself.
+ * Every pointer is borrowed for the call of cluster_step(). Text is UTF-8
+ * with a final 0; NULL means empty.
+ */
+
+#ifndef CORE_EVENT_H
+#define CORE_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Spoken by workers; a join with another version is refused. */
+enum {
+    CLUSTER_PROTOCOL_VERSION = 1,
+};
+
+/* "The coordinator chooses", as a requested rank. */
+static const uint32_t CLUSTER_RANK_ANY = UINT32_MAX;
+
+enum cluster_event_kind {
+    /* Of the service: no token, and no reply to the event itself. */
+    CLUSTER_TICK,       /* time has passed, see cluster_next_deadline_ns() */
+    CLUSTER_CANCEL,     /* nobody waits for ticket any more: no reply to it */
+    CLUSTER_DISCONNECT, /* ... nor for any ticket of client */
+    CLUSTER_DRAIN,      /* refuse joins, answer whatever is parked */
+
+    /* Membership. JOIN and WATCH may be parked until deadline_ns. */
+    CLUSTER_JOIN,   /* join -> CLUSTER_REPLY_WORLD */
+    CLUSTER_RENEW,  /* member -> CLUSTER_REPLY_LEASE */
+    CLUSTER_LEAVE,  /* member -> CLUSTER_REPLY_NONE */
+    CLUSTER_REPORT, /* report -> CLUSTER_REPLY_LEASE */
+    CLUSTER_WATCH,  /* watch -> CLUSTER_REPLY_CHANGES */
+
+    CLUSTER_GROUP_CREATE, /* group -> CLUSTER_REPLY_GROUPS, one */
+    CLUSTER_GROUP_GET,    /* group.key -> CLUSTER_REPLY_GROUPS, one */
+    CLUSTER_GROUP_LIST,   /* group.key: after it -> CLUSTER_REPLY_GROUPS */
+
+    /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
+    CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
+    CLUSTER_STORE_ADD,    /* write.key, .delta, .ttl_ms */
+    CLUSTER_STORE_SWAP,   /* compare-and-set: write, all members */
+    CLUSTER_STORE_GET,    /* keys: one or many; a missing one is no error */
+    CLUSTER_STORE_WAIT,   /* keys: until all exist, then as GET */
+    CLUSTER_STORE_DELETE, /* keys: one or many */
+    CLUSTER_STORE_LIST,   /* scan: a page of keys in the order of bytes */
+    CLUSTER_STORE_WATCH,  /* scan.prefix, .match, .since
+                             -> CLUSTER_REPLY_KEY_CHANGES */
+
+    /* Questions of operators. */
+    CLUSTER_JOBS, /* -> CLUSTER_REPLY_JOBS; job and token not looked at,
+                     except that a configured token must match */
+    CLUSTER_JOB,  /* -> CLUSTER_REPLY_JOB */
+};
+
+/*
+ * A join is identified by its incarnation. The same incarnation again is a
+ * retry: while the world forms it replaces the parked one (which is answered
+ * CANCELLED), afterwards it is given the same world once more. A disconnect
+ * while the join is parked withdraws it.
+ */
+struct cluster_join {
+    uint64_t incarnation; /* random, fresh for every hoop_join(); not 0 */
+    uint32_t protocol_version;
+    uint32_t rank;       /* requested, or CLUSTER_RANK_ANY */
+    uint32_t world_size; /* the largest world, or 0: not said */
+    uint32_t size_min;   /* form with this many after the settle time; 0: not
+                            said, i.e. the coordinator's or world_size */
+    uint32_t settle_ms;  /* without a new worker; 0: the coordinator's */
+    uint32_t pid;
+    const char *host;    /* name, for people */
+    const char *host_id; /* equal on one host; NULL: the name */
+    const char *address; /* host:port where peers connect */
+    uint64_t seed;       /* random, from the service: becomes world.seed if
+                            this join completes the world */
+};
+
+/* A member speaks for itself. */
+struct cluster_member_id {
+    uint64_t epoch;       /* the world's, as told by the join's reply */
+    uint64_t incarnation; /* its own */
+};
+
+/* One member says that another is dead. The first verdict stays. */
+struct cluster_report {
+    struct cluster_member_id reporter;
+    uint32_t rank;        /* the accused ... */
+    uint64_t incarnation; /* ... and its incarnation, as in the roster */
+    const char *reason;   /* what was seen, e.g. "connection reset" */
+};
+
+/* Long poll: answered at once if there are changes after since. */
+struct cluster_watch {
+    uint64_t epoch; /* the world's, or 0: of whatever world there is */
+    uint64_t since; /* revision of the last change seen; 0: none */
+};
+
+struct cluster_group_call {
+    struct cluster_member_id creator; /* CREATE */
+    const char *key;                  /* chosen by the workers */
+    const uint32_t *ranks;            /* CREATE: in the order of the group */
+    uint32_t n_ranks;
+};
+
+enum cluster_expect {
+    CLUSTER_EXPECT_ABSENT, /* the key must not exist */
+    CLUSTER_EXPECT_VALUE,  /* it must hold exactly expected */
+};
+
+struct cluster_write {
+    const char *key;
+    const void *value; /* SET, SWAP: copied */
+    size_t n_bytes;
+    uint64_t ttl_ms; /* the key goes away after this; 0: never (ADD: as is) */
+    int64_t delta;   /* ADD: values are int64 in decimal, a missing key 0 */
+    enum cluster_expect expect; /* SWAP */
+    const void *expected;       /* SWAP with CLUSTER_EXPECT_VALUE */
+    size_t n_expected;
+};
+
+struct cluster_keys {
+    const char *const *keys;
+    size_t n_keys; /* at least 1, at most LIMIT_STORE_KEYS_CALL */
+};
+
+enum cluster_match {
+    CLUSTER_MATCH_PREFIX,
+    CLUSTER_MATCH_KEY, /* WATCH only: prefix is the whole key */
+};
+
+struct cluster_scan {
+    const char *prefix; /* NULL or "": every key */
+    enum cluster_match match;
+    const char *after; /* LIST: begin behind this key; NULL: at the first */
+    uint32_t n_max;    /* LIST: of one page; 0 or too many: LIMIT_PAGE */
+    uint64_t since;    /* WATCH: revision of the last change seen */
+};
+
+struct cluster_event {
+    enum cluster_event_kind kind;
+    uint64_t now_ns;      /* never less than in the event before */
+    uint64_t ticket;      /* requests: unique among those not answered yet */
+    uint64_t client;      /* whose; what CLUSTER_DISCONNECT names */
+    uint64_t deadline_ns; /* a parked reply comes no later; UINT64_MAX: never.
+                             For a join the worker's join deadline */
+    const char *job;
+    const char *token;
+    union {
+        struct cluster_join join;
+        struct cluster_member_id member;
+        struct cluster_report report;
+        struct cluster_watch watch;
+        struct cluster_group_call group;
+        struct cluster_write write;
+        struct cluster_keys keys;
+        struct cluster_scan scan;
+    };
+};
+
+#endif
