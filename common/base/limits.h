@@ -13,6 +13,10 @@ enum {
     LIMIT_ADDRESS = 288, /* a DNS name is at most 253 characters, plus port */
     LIMIT_TOKEN = 256,
 
+    /* Settings: paths are the longest; a file is some forty lines. */
+    LIMIT_SETTING = 1024,
+    LIMIT_SETTINGS_FILE = 64 * 1024,
+
     /* The wire: see docs/wire-format.md. */
     LIMIT_FRAME_HEADER = 128,
     LIMIT_FRAME_PAYLOAD = 256 * 1024, /* what fits the L2 cache */

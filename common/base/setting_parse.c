@@ -1,0 +1,213 @@
+/*
+ * base/setting_parse.c - what a user wrote, as a number within its bounds
+ *
+ * A refusal names the place, the value and what would have been right.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/settings.h"
+
+/* NULL if the number is within its bounds. */
+static const char *
+number_check(const struct setting *setting, uint64_t number)
+{
+    return number < setting->min   ? "too small"
+           : number > setting->max ? "too large"
+                                   : NULL;
+}
+
+static enum hoop_status
+refuse_bounds(const struct setting *setting,
+              const struct setting_input *input,
+              const char *complaint)
+{
+    const char *unit = setting->type == SETTING_TYPE_DURATION ? " ms" : "";
+
+    return error_raise(HOOP_E_INVALID,
+                       "%s: '%s' is %s for %s: %" PRIu64 "%s to %" PRIu64
+                       "%s are allowed",
+                       input->where, input->text, complaint, setting->name,
+                       setting->min, unit, setting->max, unit);
+}
+
+static enum hoop_status
+refuse_form(const struct setting *setting,
+            const struct setting_input *input,
+            const char *expected)
+{
+    return error_raise(HOOP_E_INVALID, "%s: '%s' is no value for %s: give %s",
+                       input->where, input->text, setting->name, expected);
+}
+
+/*
+ * Digits from *at on, moved past them. Saturates: the bounds refuse it then.
+ * False without a digit.
+ */
+static bool
+digits_read(const char **at, uint64_t *out_number)
+{
+    const char *start = *at;
+    uint64_t number = 0;
+
+    for (; **at >= '0' && **at <= '9'; (*at)++) {
+        const unsigned digit = (unsigned)(**at - '0');
+
+        number = number > (UINT64_MAX - digit) / 10 ? UINT64_MAX
+                                                    : number * 10 + digit;
+    }
+    *out_number = number;
+    return *at != start;
+}
+
+static enum hoop_status
+uint_parse(const struct setting *setting,
+           const struct setting_input *input,
+           uint64_t *out_number)
+{
+    const char *at = input->text;
+
+    if (!digits_read(&at, out_number) || *at)
+        return refuse_form(setting, input, "a whole number");
+
+    const char *complaint = number_check(setting, *out_number);
+    return complaint ? refuse_bounds(setting, input, complaint) : HOOP_OK;
+}
+
+/* Milliseconds of a unit, 0 if it is none. */
+static uint64_t
+unit_ms(const char *unit)
+{
+    static const struct {
+        const char *name;
+        uint64_t ms;
+    } units[] = {
+        {"", 1000}, {"s", 1000}, {"ms", 1}, {"m", 60000}, {"h", 3600000},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].ms;
+    }
+    return 0;
+}
+
+/* The decimals after the point, in thousandths; further digits are cut. */
+static bool
+thousandths_read(const char **at, uint64_t *out_thousandths)
+{
+    uint64_t weight = 100;
+    uint64_t sum = 0;
+    const char *start = *at;
+
+    for (; **at >= '0' && **at <= '9'; (*at)++) {
+        sum += weight * (uint64_t)(**at - '0');
+        weight /= 10;
+    }
+    *out_thousandths = sum;
+    return *at != start;
+}
+
+static enum hoop_status
+duration_parse(const struct setting *setting,
+               const struct setting_input *input,
+               uint64_t *out_number)
+{
+    static const char expected[] = "seconds, or a number with ms, s, m or h";
+    const char *at = input->text;
+    uint64_t whole;
+    uint64_t thousandths = 0;
+
+    if (!digits_read(&at, &whole))
+        return refuse_form(setting, input, expected);
+    if (*at == '.') {
+        at++;
+        if (!thousandths_read(&at, &thousandths))
+            return refuse_form(setting, input, expected);
+    }
+
+    const uint64_t ms = unit_ms(at);
+    if (ms == 0)
+        return refuse_form(setting, input, expected);
+
+    const uint64_t number = whole > UINT64_MAX / ms - 1
+                                ? UINT64_MAX
+                                : whole * ms + thousandths * ms / 1000;
+    const char *complaint = number_check(setting, number);
+    if (complaint)
+        return refuse_bounds(setting, input, complaint);
+    *out_number = number;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+choice_parse(const struct setting *setting,
+             const struct setting_input *input,
+             uint64_t *out_number)
+{
+    char description[LIMIT_NAME * 2];
+
+    for (size_t i = 0; setting->choices[i]; i++) {
+        if (strcmp(input->text, setting->choices[i]) == 0) {
+            *out_number = i;
+            return HOOP_OK;
+        }
+    }
+    setting_describe(setting, description, sizeof(description));
+    return refuse_form(setting, input, description);
+}
+
+static enum hoop_status
+number_parse(const struct setting *setting,
+             const struct setting_input *input,
+             uint64_t *out_number)
+{
+    switch (setting->type) {
+    case SETTING_TYPE_TEXT:
+        *out_number = 0;
+        return HOOP_OK;
+    case SETTING_TYPE_UINT:
+        return uint_parse(setting, input, out_number);
+    case SETTING_TYPE_DURATION:
+        return duration_parse(setting, input, out_number);
+    case SETTING_TYPE_CHOICE:
+        return choice_parse(setting, input, out_number);
+    }
+    return error_raise(HOOP_E_INTERNAL, "setting %s has no type",
+                       setting->name);
+}
+
+static enum hoop_status
+text_check(const struct setting *setting, const struct setting_input *input)
+{
+    const size_t n_bytes = strlen(input->text);
+    const size_t n_max = setting->type == SETTING_TYPE_TEXT
+                             ? (size_t)setting->max
+                             : (size_t)LIMIT_NAME;
+
+    if (n_bytes == 0)
+        return error_raise(HOOP_E_INVALID, "%s: %s has no value", input->where,
+                           setting->name);
+    if (n_bytes > n_max)
+        return error_raise(HOOP_E_INVALID,
+                           "%s: the value of %s has %zu bytes, more than %zu",
+                           input->where, setting->name, n_bytes, n_max);
+    return HOOP_OK;
+}
+
+enum hoop_status
+setting_parse(const struct setting *setting,
+              const struct setting_input *input,
+              uint64_t *out_number)
+{
+    enum hoop_status status = text_check(setting, input);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    status = number_parse(setting, input, out_number);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

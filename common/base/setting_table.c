@@ -1,0 +1,348 @@
+/*
+ * base/setting_table.c - the rows of base/settings.h
+ *
+ * A row is all there is to add for a new setting: reading, checking, --help
+ * and the man pages follow. Ports: 4667 spells HOOP on a telephone.
+ */
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/settings.h"
+
+enum {
+    MS_PER_SECOND = 1000,
+    MS_PER_HOUR = 3600 * MS_PER_SECOND,
+    MS_PER_WEEK = 7 * 24 * MS_PER_HOUR,
+    PORT_MAX = 65535,
+    WORKER = SETTING_USER_WORKER,
+    HOOPD = SETTING_USER_HOOPD,
+};
+
+/* In the order of enum log_level and enum log_format (base/log.h). */
+static const char *const log_levels[] = {
+    "off", "error", "warning", "info", "debug", NULL,
+};
+static const char *const log_formats[] = {"text", "json", NULL};
+
+/* In the order of enum codec_id (codec/codec.h). */
+static const char *const codecs[] = {"none", "zstd", NULL};
+
+static const struct setting rows[SETTING_COUNT] = {
+    [SETTING_COORDINATOR] =
+        {
+            .name = "coordinator",
+            .environment = "HOOP_COORDINATOR",
+            .option = "coordinator",
+            .placeholder = "HOST:PORT",
+            .help = "address of the coordinator to join",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_ADDRESS - 1,
+            .users = WORKER,
+        },
+    [SETTING_JOB] =
+        {
+            .name = "job",
+            .environment = "HOOP_JOB",
+            .option = "job",
+            .placeholder = "NAME",
+            .help = "job to join; one coordinator serves many",
+            .default_text = "default",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_NAME - 1,
+            .users = WORKER,
+        },
+    [SETTING_TOKEN] =
+        {
+            .name = "token",
+            .environment = "HOOP_TOKEN",
+            .option = "token",
+            .placeholder = "TEXT",
+            .help = "secret that all members of the job share",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_TOKEN - 1,
+            .users = WORKER,
+        },
+    [SETTING_TOKEN_FILE] =
+        {
+            .name = "token_file",
+            .environment = "HOOP_TOKEN_FILE",
+            .option = "token-file",
+            .placeholder = "PATH",
+            .help = "file whose first line is the token",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
+            .users = WORKER | HOOPD,
+        },
+    [SETTING_RANK] =
+        {
+            .name = "rank",
+            .environment = "HOOP_RANK",
+            .option = "rank",
+            .placeholder = "N",
+            .help = "rank to ask for; without it the coordinator chooses",
+            .type = SETTING_TYPE_UINT,
+            .max = LIMIT_RANKS - 1,
+            .users = WORKER,
+        },
+    [SETTING_WORLD_SIZE] =
+        {
+            .name = "world_size",
+            .environment = "HOOP_WORLD_SIZE",
+            .option = "world-size",
+            .placeholder = "N",
+            .help = "number of ranks with which a job's world forms",
+            .type = SETTING_TYPE_UINT,
+            .min = 1,
+            .max = LIMIT_RANKS,
+            .users = WORKER | HOOPD,
+        },
+    [SETTING_JOIN_TIMEOUT] =
+        {
+            .name = "join_timeout",
+            .environment = "HOOP_JOIN_TIMEOUT",
+            .option = "join-timeout",
+            .placeholder = "SECONDS",
+            .help = "how long joining may take until all have come",
+            .default_text = "60",
+            .type = SETTING_TYPE_DURATION,
+            .min = 1,
+            .max = MS_PER_WEEK,
+            .users = WORKER,
+        },
+    [SETTING_TIMEOUT] =
+        {
+            .name = "timeout",
+            .environment = "HOOP_TIMEOUT",
+            .option = "timeout",
+            .placeholder = "SECONDS",
+            .help = "how long an operation may take",
+            .default_text = "600",
+            .default_in_ci = "60",
+            .type = SETTING_TYPE_DURATION,
+            .min = 1,
+            .max = MS_PER_WEEK,
+            .users = WORKER,
+        },
+    [SETTING_ADVERTISE] =
+        {
+            .name = "advertise",
+            .environment = "HOOP_ADVERTISE",
+            .option = "advertise",
+            .placeholder = "HOST",
+            .help = "address told to the peers instead of the one found",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_ADDRESS - 1,
+            .users = WORKER,
+        },
+    [SETTING_INTERFACE] =
+        {
+            .name = "interface",
+            .environment = "HOOP_INTERFACE",
+            .option = "interface",
+            .placeholder = "NAME",
+            .help = "network interface whose address is told to the peers",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_NAME - 1,
+            .users = WORKER,
+        },
+    [SETTING_PORT] =
+        {
+            .name = "port",
+            .environment = "HOOP_PORT",
+            .option = "port",
+            .placeholder = "PORT",
+            .help = "port on which peers connect; 0 takes any",
+            .default_text = "0",
+            .type = SETTING_TYPE_UINT,
+            .max = PORT_MAX,
+            .users = WORKER,
+        },
+    [SETTING_CODEC] =
+        {
+            .name = "codec",
+            .environment = "HOOP_CODEC",
+            .option = "codec",
+            .placeholder = "CODEC",
+            .help = "how payloads are coded on the wire",
+            .default_text = "none",
+            .choices = codecs,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_NODE] =
+        {
+            .name = "node",
+            .environment = "HOOP_NODE",
+            .option = "node",
+            .placeholder = "NAME",
+            .help = "name of this host when ranks are placed beside each other",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_NAME - 1,
+            .users = WORKER,
+        },
+    [SETTING_LOG] =
+        {
+            .name = "log",
+            .environment = "HOOP_LOG",
+            .option = "log",
+            .placeholder = "LEVEL",
+            .help = "what the library logs to standard error",
+            .default_text = "off",
+            .choices = log_levels,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_LOG_FORMAT] =
+        {
+            .name = "log_format",
+            .environment = "HOOP_LOG_FORMAT",
+            .option = "log-format",
+            .placeholder = "FORMAT",
+            .help = "how log lines are written",
+            .default_text = "text",
+            .choices = log_formats,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER | HOOPD,
+        },
+    [SETTING_LISTEN] =
+        {
+            .name = "listen",
+            .environment = "HOOP_LISTEN",
+            .option = "listen",
+            .placeholder = "HOST:PORT",
+            .help = "address on which workers join",
+            .default_text = "0.0.0.0:4667",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_ADDRESS - 1,
+            .users = HOOPD,
+        },
+    [SETTING_HTTP] =
+        {
+            .name = "http",
+            .environment = "HOOP_HTTP",
+            .option = "http",
+            .placeholder = "HOST:PORT",
+            .help = "address of /healthz, /readyz and /metrics",
+            .default_text = "0.0.0.0:4668",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_ADDRESS - 1,
+            .users = HOOPD,
+        },
+    [SETTING_WORLD_SIZE_MIN] =
+        {
+            .name = "world_size_min",
+            .environment = "HOOP_WORLD_SIZE_MIN",
+            .option = "world-size-min",
+            .placeholder = "N",
+            .help = "form a world with this many after the settle time",
+            .type = SETTING_TYPE_UINT,
+            .min = 1,
+            .max = LIMIT_RANKS,
+            .users = HOOPD,
+        },
+    [SETTING_SETTLE] =
+        {
+            .name = "settle",
+            .environment = "HOOP_SETTLE",
+            .option = "settle",
+            .placeholder = "SECONDS",
+            .help = "how long to wait for more than the least world size",
+            .default_text = "1",
+            .type = SETTING_TYPE_DURATION,
+            .min = 1,
+            .max = MS_PER_HOUR,
+            .users = HOOPD,
+        },
+    [SETTING_LEASE] =
+        {
+            .name = "lease",
+            .environment = "HOOP_LEASE",
+            .option = "lease",
+            .placeholder = "SECONDS",
+            .help = "how long a member may be silent before it is lost",
+            .default_text = "10",
+            .type = SETTING_TYPE_DURATION,
+            .min = 100,
+            .max = MS_PER_HOUR,
+            .users = HOOPD,
+        },
+    [SETTING_CONFIG] =
+        {
+            .name = "config",
+            .environment = "HOOP_CONFIG",
+            .option = "config",
+            .placeholder = "PATH",
+            .help = "file of further settings, lines of key = value",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
+            .users = HOOPD,
+        },
+    [SETTING_LOG_LEVEL] =
+        {
+            .name = "log_level",
+            .environment = "HOOP_LOG",
+            .option = "log-level",
+            .placeholder = "LEVEL",
+            .help = "what is logged to standard error",
+            .default_text = "info",
+            .choices = log_levels,
+            .type = SETTING_TYPE_CHOICE,
+            .users = HOOPD,
+        },
+};
+
+const struct setting *
+setting_row(enum setting_id id)
+{
+    assert((size_t)id < SETTING_COUNT);
+    assert(rows[id].name);
+    return &rows[id];
+}
+
+const char *
+setting_users_name(unsigned users)
+{
+    return users == HOOPD    ? "hoopd"
+           : users == WORKER ? "workers"
+                             : "workers and hoopd";
+}
+
+/* ": none or zstd" for a choice, else nothing. */
+static void
+choices_describe(const struct setting *setting, char *text, size_t n_bytes)
+{
+    size_t n_used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; setting->choices && setting->choices[i]; i++) {
+        const char *before = i == 0                    ? ": "
+                             : setting->choices[i + 1] ? ", "
+                                                       : " or ";
+        const int n = snprintf(text + n_used, n_bytes - n_used, "%s%s", before,
+                               setting->choices[i]);
+
+        if (n < 0 || (size_t)n >= n_bytes - n_used)
+            return;
+        n_used += (size_t)n;
+    }
+}
+
+void
+setting_describe(const struct setting *setting, char *text, size_t n_bytes)
+{
+    char choices[LIMIT_NAME];
+    char fallback[LIMIT_NAME] = "";
+
+    choices_describe(setting, choices, sizeof(choices));
+    if (setting->default_in_ci)
+        snprintf(fallback, sizeof(fallback), "default %s, in CI %s; ",
+                 setting->default_text, setting->default_in_ci);
+    else if (setting->default_text)
+        snprintf(fallback, sizeof(fallback), "default %s; ",
+                 setting->default_text);
+
+    snprintf(text, n_bytes, "%s%s (%s%s)", setting->help, choices, fallback,
+             setting->environment);
+}

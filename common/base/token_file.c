@@ -1,0 +1,80 @@
+/* base/token_file.c - a job's secret kept in a file */
+
+#include "base/token_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+static void
+stream_close_at(FILE **stream)
+{
+    if (*stream)
+        fclose(*stream);
+}
+
+static void
+permissions_check(FILE *stream, const char *path)
+{
+    struct stat about;
+
+    if (fstat(fileno(stream), &about) == 0 && (about.st_mode & 077) != 0)
+        log_debug("token", "%s can be read by others than its owner", path);
+}
+
+static enum hoop_status
+text_check(const char *path, const char *text, size_t n_bytes)
+{
+    if (n_bytes == 0)
+        return error_raise(HOOP_E_INVALID, "the token file %s is empty", path);
+    if (memchr(text, '\n', n_bytes) || memchr(text, '\0', n_bytes))
+        return error_raise(HOOP_E_INVALID,
+                           "the token file %s is not one line of text", path);
+    return HOOP_OK;
+}
+
+enum hoop_status
+token_file_read(const char *path, size_t n_bytes, char *out_token)
+{
+    static const char blanks[] = " \t\r\n";
+    CLEANUP(stream_close) FILE *stream = fopen(path, "re");
+    char text[2 * LIMIT_TOKEN]; /* room for blanks to cut */
+
+    if (!stream)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "cannot open the token file %s: %s", path,
+                           strerror(errno));
+    permissions_check(stream, path);
+
+    size_t n_text = fread(text, 1, sizeof(text), stream);
+    if (ferror(stream))
+        return error_raise(HOOP_E_NOT_FOUND, "cannot read the token file %s",
+                           path);
+
+    const char *start = text;
+    while (n_text > 0 && start[0] && strchr(blanks, start[0])) {
+        start++;
+        n_text--;
+    }
+    while (n_text > 0 && start[n_text - 1] && strchr(blanks, start[n_text - 1]))
+        n_text--;
+
+    const enum hoop_status status = text_check(path, start, n_text);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_text >= n_bytes || !feof(stream))
+        return error_raise(HOOP_E_INVALID,
+                           "the token in %s has more than %zu bytes", path,
+                           n_bytes - 1);
+
+    memcpy(out_token, start, n_text);
+    out_token[n_text] = '\0';
+    explicit_bzero(text, sizeof(text));
+    return HOOP_OK;
+}
