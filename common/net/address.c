@@ -1,3 +1,342 @@
-/* net/address.c */
+/*
+ * net/address.c - "host:port" texts and socket addresses, IPv4, IPv6, names
+ *
+ * Without a host a text means every address of this machine: "::", which
+ * socket_listen() opens for both families.
+ */
 
 #include "net/address.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct host_port {
+    char host[LIMIT_ADDRESS]; /* empty: any */
+    uint16_t port;
+};
+
+DEFINE_CLEANUP(struct addrinfo *, freeaddrinfo)
+DEFINE_CLEANUP(struct ifaddrs *, freeifaddrs)
+
+static const struct sockaddr_in *
+as_ipv4(const struct address *address)
+{
+    return (const struct sockaddr_in *)&address->storage;
+}
+
+static const struct sockaddr_in6 *
+as_ipv6(const struct address *address)
+{
+    return (const struct sockaddr_in6 *)&address->storage;
+}
+
+static bool
+port_parse(const char *text, uint16_t *out_port)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+
+    const unsigned long port = strtoul(text, &end, 10);
+    if (*end || port > UINT16_MAX)
+        return false;
+    *out_port = (uint16_t)port;
+    return true;
+}
+
+static enum hoop_status
+text_raise(const char *text, const char *reason)
+{
+    return error_raise(HOOP_E_INVALID,
+                       "address '%.100s' %s; write host:port, [ipv6]:port or "
+                       ":port",
+                       text, reason);
+}
+
+/* Where the host ends and the port's colon stands, NULL if nowhere. */
+static const char *
+text_colon(const char *text)
+{
+    if (text[0] != '[')
+        return strrchr(text, ':');
+
+    const char *bracket = strchr(text, ']');
+    return bracket && bracket[1] == ':' ? bracket + 1 : NULL;
+}
+
+static enum hoop_status
+text_split(const char *text, struct host_port *out)
+{
+    const char *colon = text_colon(text);
+    const char *host = text;
+
+    if (!colon)
+        return text_raise(text, "has no port");
+    if (!port_parse(colon + 1, &out->port))
+        return text_raise(text, "has no port between 0 and 65535");
+
+    size_t n_host = (size_t)(colon - text);
+    if (text[0] == '[') {
+        host = text + 1;
+        n_host -= 2;
+        if (n_host == 0)
+            return text_raise(text, "has no host in its brackets");
+    } else if (memchr(text, ':', n_host)) {
+        return text_raise(text, "has more than one colon");
+    }
+    if (n_host == 1 && host[0] == '*')
+        n_host = 0;
+    if (n_host >= sizeof(out->host))
+        return text_raise(text, "is too long");
+
+    memcpy(out->host, host, n_host);
+    out->host[n_host] = '\0';
+    return HOOP_OK;
+}
+
+static struct address
+address_any(uint16_t port)
+{
+    struct address address = {.n_bytes = sizeof(struct sockaddr_in6)};
+
+    address.storage.ss_family = AF_INET6;
+    address_set_port(&address, port);
+    return address;
+}
+
+/* Returns getaddrinfo()'s verdict and how many of n_max were found. */
+static int
+host_look_up(const struct host_port *place,
+             int flags,
+             struct address *out_addresses,
+             size_t n_max,
+             size_t *out_n)
+{
+    CLEANUP(freeaddrinfo) struct addrinfo *found = NULL;
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = flags,
+    };
+    size_t n = 0;
+
+    const int verdict = getaddrinfo(place->host, NULL, &hints, &found);
+    if (verdict != 0)
+        return verdict;
+
+    for (const struct addrinfo *at = found; at && n < n_max; at = at->ai_next) {
+        struct address *address = &out_addresses[n++];
+
+        memset(address, 0, sizeof(*address));
+        memcpy(&address->storage, at->ai_addr, at->ai_addrlen);
+        address->n_bytes = at->ai_addrlen;
+        address_set_port(address, place->port);
+    }
+    *out_n = n;
+    return 0;
+}
+
+enum hoop_status
+address_resolve_all(const char *text,
+                    struct address *out_addresses,
+                    size_t n_max,
+                    size_t *out_n)
+{
+    struct host_port place;
+
+    const enum hoop_status status = text_split(text, &place);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!place.host[0]) {
+        out_addresses[0] = address_any(place.port);
+        *out_n = 1;
+        return HOOP_OK;
+    }
+
+    /* Numbers first: asked for a number, the resolver leaves out the families
+     * that this host has no address of. */
+    if (host_look_up(&place, AI_NUMERICHOST, out_addresses, n_max, out_n) == 0)
+        return HOOP_OK;
+
+    const int verdict =
+        host_look_up(&place, AI_ADDRCONFIG, out_addresses, n_max, out_n);
+    if (verdict != 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot resolve '%s': %s",
+                           place.host, gai_strerror(verdict));
+    return HOOP_OK;
+}
+
+enum hoop_status
+address_resolve(const char *text, struct address *out_address)
+{
+    struct address address;
+    size_t n;
+
+    const enum hoop_status status = address_resolve_all(text, &address, 1, &n);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_address = address;
+    return HOOP_OK;
+}
+
+enum hoop_status
+address_parse(const char *text, struct address *out_address)
+{
+    struct host_port place;
+    struct address address;
+    size_t n;
+
+    const enum hoop_status status = text_split(text, &place);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!place.host[0]) {
+        *out_address = address_any(place.port);
+        return HOOP_OK;
+    }
+    if (host_look_up(&place, AI_NUMERICHOST, &address, 1, &n) != 0)
+        return error_raise(HOOP_E_INVALID,
+                           "'%s' is not a numeric IPv4 or IPv6 address",
+                           place.host);
+    *out_address = address;
+    return HOOP_OK;
+}
+
+void
+address_format(const struct address *address, char text[LIMIT_ADDRESS])
+{
+    char host[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
+
+    if (getnameinfo((const struct sockaddr *)&address->storage,
+                    address->n_bytes, host, sizeof(host), NULL, 0,
+                    NI_NUMERICHOST) != 0)
+        snprintf(host, sizeof(host), "?");
+
+    const bool is_ipv6 = address->storage.ss_family == AF_INET6;
+    snprintf(text, LIMIT_ADDRESS, is_ipv6 ? "[%s]:%u" : "%s:%u", host,
+             (unsigned)address_port(address));
+}
+
+uint16_t
+address_port(const struct address *address)
+{
+    if (address->storage.ss_family == AF_INET6)
+        return ntohs(as_ipv6(address)->sin6_port);
+    return ntohs(as_ipv4(address)->sin_port);
+}
+
+void
+address_set_port(struct address *address, uint16_t port)
+{
+    if (address->storage.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons(port);
+    else
+        ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
+}
+
+bool
+address_is_loopback(const struct address *address)
+{
+    if (address->storage.ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&as_ipv6(address)->sin6_addr);
+    return ntohl(as_ipv4(address)->sin_addr.s_addr) >> 24 == 127;
+}
+
+bool
+address_is_any(const struct address *address)
+{
+    if (address->storage.ss_family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(&as_ipv6(address)->sin6_addr);
+    return as_ipv4(address)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+bool
+address_same_host(const struct address *a, const struct address *b)
+{
+    if (a->storage.ss_family != b->storage.ss_family)
+        return false;
+    if (a->storage.ss_family == AF_INET6)
+        return IN6_ARE_ADDR_EQUAL(&as_ipv6(a)->sin6_addr,
+                                  &as_ipv6(b)->sin6_addr);
+    return as_ipv4(a)->sin_addr.s_addr == as_ipv4(b)->sin_addr.s_addr;
+}
+
+void
+address_unmap(struct address *address)
+{
+    const struct sockaddr_in6 *mapped = as_ipv6(address);
+
+    if (address->storage.ss_family != AF_INET6 ||
+        !IN6_IS_ADDR_V4MAPPED(&mapped->sin6_addr))
+        return;
+
+    struct sockaddr_in plain = {
+        .sin_family = AF_INET,
+        .sin_port = mapped->sin6_port,
+    };
+    memcpy(&plain.sin_addr, &mapped->sin6_addr.s6_addr[12],
+           sizeof(plain.sin_addr));
+
+    memset(address, 0, sizeof(*address));
+    memcpy(&address->storage, &plain, sizeof(plain));
+    address->n_bytes = sizeof(plain);
+}
+
+/* IPv4 before IPv6; what is only valid on its own link is no use to peers. */
+static int
+interface_preference(const struct ifaddrs *at, const char *interface)
+{
+    if (!at->ifa_addr || strcmp(at->ifa_name, interface) != 0 ||
+        !(at->ifa_flags & IFF_UP))
+        return 0;
+    if (at->ifa_addr->sa_family == AF_INET)
+        return 2;
+    if (at->ifa_addr->sa_family != AF_INET6)
+        return 0;
+
+    const struct sockaddr_in6 *ipv6 =
+        (const struct sockaddr_in6 *)(const void *)at->ifa_addr;
+    return IN6_IS_ADDR_LINKLOCAL(&ipv6->sin6_addr) ? 0 : 1;
+}
+
+enum hoop_status
+address_of_interface(const char *interface, struct address *out_address)
+{
+    CLEANUP(freeifaddrs) struct ifaddrs *all = NULL;
+    const struct ifaddrs *best = NULL;
+    int best_preference = 0;
+
+    if (getifaddrs(&all) != 0)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "this host does not list its network interfaces");
+
+    for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
+        const int preference = interface_preference(at, interface);
+
+        if (preference > best_preference) {
+            best_preference = preference;
+            best = at;
+        }
+    }
+    if (!best)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "network interface '%s' has no usable address",
+                           interface);
+
+    struct address address = {.n_bytes = best_preference == 2
+                                             ? sizeof(struct sockaddr_in)
+                                             : sizeof(struct sockaddr_in6)};
+    memcpy(&address.storage, best->ifa_addr, address.n_bytes);
+    address_set_port(&address, 0);
+    *out_address = address;
+    return HOOP_OK;
+}

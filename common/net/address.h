@@ -25,6 +25,13 @@ struct address {
 enum hoop_status
 address_resolve(const char *text, struct address *out_address);
 
+/* Every address of the name, at most n_max >= 1, in the order to try them. */
+enum hoop_status
+address_resolve_all(const char *text,
+                    struct address *out_addresses,
+                    size_t n_max,
+                    size_t *out_n);
+
 /* Numeric addresses only; never blocks. Handle: HOOP_E_INVALID. */
 enum hoop_status
 address_parse(const char *text, struct address *out_address);
@@ -46,6 +53,11 @@ address_is_any(const struct address *address);
 /* Same family and host; ports are not compared. */
 bool
 address_same_host(const struct address *a, const struct address *b);
+
+/* Turns ::ffff:10.0.0.1, an IPv4 peer of a listener for both families, into
+ * 10.0.0.1. */
+void
+address_unmap(struct address *address);
 
 /* First usable address of a network interface, port 0.
  * Handle: HOOP_E_NOT_FOUND. */

@@ -1,0 +1,187 @@
+/* net/poller.c - the data sockets' own epoll, and a bell to wake who waits */
+
+#include "net/poller.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+enum {
+    /* Taken from the kernel at once; the rest is still ready next time. */
+    POLLER_BATCH = 64,
+};
+
+struct poller {
+    int epoll_fd;
+    int bell_fd;
+};
+
+DEFINE_CLEANUP(struct poller *, poller_destroy)
+
+static enum hoop_status
+poller_control(struct poller *poller,
+               int operation,
+               int fd,
+               struct epoll_event *event)
+{
+    if (epoll_ctl(poller->epoll_fd, operation, fd, event) == 0)
+        return HOOP_OK;
+    if (errno == ENOSPC || errno == ENOMEM)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the kernel watches no more descriptors: %s; see "
+                           "/proc/sys/fs/epoll/max_user_watches",
+                           strerror(errno));
+    return error_raise(HOOP_E_INTERNAL, "epoll refuses descriptor %d: %s", fd,
+                       strerror(errno));
+}
+
+static struct epoll_event
+epoll_event_of(struct poller_interest interest, void *owner)
+{
+    return (struct epoll_event){
+        .events = (interest.reads ? (uint32_t)EPOLLIN : 0) |
+                  (interest.writes ? (uint32_t)EPOLLOUT : 0),
+        .data.ptr = owner,
+    };
+}
+
+static enum hoop_status
+poller_open(struct poller *poller)
+{
+    poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (poller->epoll_fd < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no epoll descriptor: %s",
+                           strerror(errno));
+
+    poller->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (poller->bell_fd < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
+                           strerror(errno));
+
+    return poller_add(poller, poller->bell_fd,
+                      (struct poller_interest){.reads = true}, poller);
+}
+
+enum hoop_status
+poller_create(struct poller **out_poller)
+{
+    CLEANUP(poller_destroy)
+    struct poller *poller = calloc(1, sizeof(*poller));
+
+    if (!poller)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a poller");
+    poller->epoll_fd = -1;
+    poller->bell_fd = -1;
+
+    const enum hoop_status status = poller_open(poller);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    *out_poller = STEAL(poller);
+    return HOOP_OK;
+}
+
+void
+poller_destroy(struct poller *poller)
+{
+    if (!poller)
+        return;
+    if (poller->bell_fd >= 0)
+        close(poller->bell_fd);
+    if (poller->epoll_fd >= 0)
+        close(poller->epoll_fd);
+    free(poller);
+}
+
+enum hoop_status
+poller_add(struct poller *poller,
+           int fd,
+           struct poller_interest interest,
+           void *owner)
+{
+    struct epoll_event event = epoll_event_of(interest, owner);
+
+    return poller_control(poller, EPOLL_CTL_ADD, fd, &event);
+}
+
+enum hoop_status
+poller_change(struct poller *poller,
+              int fd,
+              struct poller_interest interest,
+              void *owner)
+{
+    struct epoll_event event = epoll_event_of(interest, owner);
+
+    return poller_control(poller, EPOLL_CTL_MOD, fd, &event);
+}
+
+void
+poller_remove(struct poller *poller, int fd)
+{
+    /* Fails only for a descriptor that is not in: then it is out already. */
+    epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void
+poller_silence(struct poller *poller)
+{
+    uint64_t rings;
+
+    /* Whoever rings after this read is seen by the next wait. */
+    if (read(poller->bell_fd, &rings, sizeof(rings)) < 0)
+        return;
+}
+
+size_t
+poller_wait(struct poller *poller,
+            struct poller_event *events,
+            size_t n_max,
+            int timeout_ms)
+{
+    struct epoll_event ready[POLLER_BATCH];
+    size_t n_events = 0;
+
+    /* One more than asked for, so that the bell takes nobody's place. */
+    const int n_wanted =
+        n_max < POLLER_BATCH - 1 ? (int)n_max + 1 : POLLER_BATCH;
+    const int n_ready =
+        epoll_wait(poller->epoll_fd, ready, n_wanted, timeout_ms);
+
+    for (int i = 0; i < n_ready; i++) {
+        if (ready[i].data.ptr == poller) {
+            poller_silence(poller);
+            continue;
+        }
+        if (n_events == n_max)
+            break;
+        events[n_events++] = (struct poller_event){
+            .owner = ready[i].data.ptr,
+            .can_read = (ready[i].events & ~(uint32_t)EPOLLOUT) != 0,
+            .can_write = (ready[i].events & EPOLLOUT) != 0,
+        };
+    }
+    return n_events;
+}
+
+void
+poller_wake(struct poller *poller)
+{
+    const uint64_t one = 1;
+
+    /* Fails only when the counter is full: then it rings already. */
+    if (write(poller->bell_fd, &one, sizeof(one)) < 0)
+        return;
+}
+
+int
+poller_fd(const struct poller *poller)
+{
+    return poller->epoll_fd;
+}

@@ -1,0 +1,236 @@
+/*
+ * net/socket.c - non-blocking TCP sockets; descriptors are close-on-exec
+ *
+ * Buffer sizes are never set: the kernel's autotuning does better, and a
+ * fixed size switches it off.
+ */
+
+#include "net/socket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+enum {
+    /* A vanished host is noticed after about a minute of silence. Heartbeats
+     * are faster; this catches what nobody waits for. */
+    KEEPALIVE_IDLE_S = 30,
+    KEEPALIVE_INTERVAL_S = 10,
+    KEEPALIVE_COUNT = 3,
+};
+
+static void
+socket_set(int fd, int level, int option, int value)
+{
+    /* All of ours exist on every Linux; without one we run, only worse. */
+    (void)setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+static void
+socket_tune(int fd)
+{
+    socket_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    socket_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    socket_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+    socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+}
+
+static const struct sockaddr *
+socket_sockaddr(const struct address *address)
+{
+    return (const struct sockaddr *)&address->storage;
+}
+
+/* Raises what errno says about a socket that should reach or serve there. */
+static enum hoop_status
+socket_raise(const char *verb, const struct address *address, int error)
+{
+    char text[LIMIT_ADDRESS];
+    enum hoop_status status = HOOP_E_UNAVAILABLE;
+
+    if (error == EMFILE || error == ENFILE || error == ENOBUFS ||
+        error == ENOMEM)
+        status = HOOP_E_EXHAUSTED;
+    address_format(address, text);
+    return error_raise(status, "cannot %s %s: %s", verb, text, strerror(error));
+}
+
+static enum hoop_status
+socket_open(const struct address *address, const char *verb, int *out_fd)
+{
+    const int fd = socket(address->storage.ss_family,
+                          SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return socket_raise(verb, address, errno);
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+socket_listen_at(const struct address *address, int backlog, int *out_fd)
+{
+    int fd = -1;
+
+    const enum hoop_status status = socket_open(address, "listen on", &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (address->storage.ss_family == AF_INET6)
+        socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (bind(fd, socket_sockaddr(address), address->n_bytes) != 0 ||
+        listen(fd, backlog) != 0) {
+        const int error = errno;
+
+        close(fd);
+        return socket_raise("listen on", address, error);
+    }
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_listen(const struct address *address, int backlog, int *out_fd)
+{
+    struct address any4 = {
+        .storage.ss_family = AF_INET,
+        .n_bytes = sizeof(struct sockaddr_in),
+    };
+
+    const enum hoop_status status = socket_listen_at(address, backlog, out_fd);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    if (address->storage.ss_family != AF_INET6 || !address_is_any(address))
+        return error_pass(status);
+
+    /* "::" stands for both families; perhaps IPv6 is switched off here. */
+    address_set_port(&any4, address_port(address));
+    return socket_listen_at(&any4, backlog, out_fd);
+}
+
+/* Errors of the connection that was to be accepted, not of the listener. */
+static bool
+accept_should_go_on(int error)
+{
+    return error == EINTR || error == ECONNABORTED || error == EPROTO ||
+           error == ENETDOWN || error == ENOPROTOOPT || error == EHOSTDOWN ||
+           error == ENONET || error == EHOSTUNREACH || error == EOPNOTSUPP ||
+           error == ENETUNREACH || error == EPERM;
+}
+
+enum hoop_status
+socket_accept(int fd, int *out_fd, struct address *out_peer)
+{
+    struct address peer;
+    int accepted;
+
+    do {
+        peer.n_bytes = sizeof(peer.storage);
+        accepted = accept4(fd, (struct sockaddr *)&peer.storage, &peer.n_bytes,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    } while (accepted < 0 && accept_should_go_on(errno));
+
+    if (accepted < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return HOOP_E_PENDING;
+    if (accepted < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "cannot accept a connection: %s",
+                           strerror(errno));
+
+    socket_tune(accepted);
+    address_unmap(&peer);
+    *out_fd = accepted;
+    *out_peer = peer;
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_connect(const struct address *address, int *out_fd)
+{
+    int fd = -1;
+
+    const enum hoop_status status = socket_open(address, "connect to", &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    socket_tune(fd);
+    if (connect(fd, socket_sockaddr(address), address->n_bytes) != 0 &&
+        errno != EINPROGRESS && errno != EINTR) {
+        const int error = errno;
+
+        close(fd);
+        return socket_raise("connect to", address, error);
+    }
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_connected(int fd)
+{
+    struct address local;
+    struct address peer;
+    int error = 0;
+    socklen_t n_bytes = sizeof(error);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) != 0)
+        error = errno;
+    if (error != 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",
+                           strerror(error));
+
+    if (socket_peer_address(fd, &peer) != HOOP_OK ||
+        socket_local_address(fd, &local) != HOOP_OK)
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",
+                           strerror(ENOTCONN));
+
+    /* TCP lets a socket meet itself when nobody listens on an ephemeral
+     * port of this host. */
+    if (address_same_host(&local, &peer) &&
+        address_port(&local) == address_port(&peer))
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot connect: %s",
+                           strerror(ECONNREFUSED));
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_local_address(int fd, struct address *out_address)
+{
+    struct address address = {.n_bytes = sizeof(address.storage)};
+
+    if (getsockname(fd, (struct sockaddr *)&address.storage,
+                    &address.n_bytes) != 0)
+        return error_raise(HOOP_E_INTERNAL, "no local address: %s",
+                           strerror(errno));
+    address_unmap(&address);
+    *out_address = address;
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_peer_address(int fd, struct address *out_address)
+{
+    struct address address = {.n_bytes = sizeof(address.storage)};
+
+    if (getpeername(fd, (struct sockaddr *)&address.storage,
+                    &address.n_bytes) != 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "no peer address: %s",
+                           strerror(errno));
+    address_unmap(&address);
+    *out_address = address;
+    return HOOP_OK;
+}
+
+void
+socket_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}

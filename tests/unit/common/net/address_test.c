@@ -1,0 +1,199 @@
+/* tests/unit/common/net/address_test.c - net/address.c */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "check.h"
+#include "net/address.h"
+
+static void
+assert_formats_as(const char *text, const char *expected)
+{
+    struct address address;
+    char formatted[LIMIT_ADDRESS];
+
+    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    address_format(&address, formatted);
+    assert_string_equal(formatted, expected);
+}
+
+static void
+address_text_is_parsed_and_formatted(void **state)
+{
+    (void)state;
+    assert_formats_as("10.0.0.1:7000", "10.0.0.1:7000");
+    assert_formats_as("[::1]:7000", "[::1]:7000");
+    assert_formats_as("[fe80:0:0::0:1]:65535", "[fe80::1]:65535");
+    assert_formats_as("*:7000", "[::]:7000");
+    assert_formats_as(":0", "[::]:0");
+    assert_formats_as("0.0.0.0:1", "0.0.0.0:1");
+}
+
+static void
+address_bad_text_is_refused_by_name(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "10.0.0.1",
+        "10.0.0.1:",
+        "10.0.0.1:x",
+        "10.0.0.1:-1",
+        "10.0.0.1:+1",
+        "10.0.0.1: 1",
+        "10.0.0.1:1x",
+        "10.0.0.1:65536",
+        "10.0.0.1:99999999999999999999",
+        "::1:7000",
+        "[::1]",
+        "[::1]7000",
+        "[::1:7000",
+        "[]:7000",
+    };
+    struct address address;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_int_equal(address_parse(bad[i], &address), HOOP_E_INVALID);
+        assert_int_equal(address_resolve(bad[i], &address), HOOP_E_INVALID);
+        assert_non_null(strstr(error_text(), bad[i]));
+    }
+}
+
+static void
+address_text_too_long_is_refused(void **state)
+{
+    char text[2 * LIMIT_ADDRESS];
+    struct address address;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    memcpy(text + sizeof(text) - 4, ":70", 4);
+    assert_int_equal(address_resolve(text, &address), HOOP_E_INVALID);
+}
+
+static void
+address_parse_never_looks_up_a_name(void **state)
+{
+    struct address address;
+
+    (void)state;
+    assert_int_equal(address_parse("localhost:7000", &address), HOOP_E_INVALID);
+}
+
+static void
+address_resolve_finds_localhost(void **state)
+{
+    struct address address;
+
+    (void)state;
+    assert_int_equal(address_resolve("localhost:7000", &address), HOOP_OK);
+    assert_true(address_is_loopback(&address));
+    assert_int_equal(address_port(&address), 7000);
+}
+
+static void
+address_resolve_all_gives_no_more_than_asked(void **state)
+{
+    struct address addresses[2];
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(address_resolve_all("localhost:7", addresses, 1, &n),
+                     HOOP_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(address_resolve_all("[::1]:7", addresses, 2, &n), HOOP_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(address_resolve_all("*:7", addresses, 2, &n), HOOP_OK);
+    assert_int_equal(n, 1);
+}
+
+static void
+address_unknown_name_is_unavailable(void **state)
+{
+    struct address address;
+
+    (void)state;
+    assert_int_equal(address_resolve("no-such-host.invalid:7000", &address),
+                     HOOP_E_UNAVAILABLE);
+    assert_non_null(strstr(error_text(), "no-such-host.invalid"));
+}
+
+static void
+address_questions_are_answered(void **state)
+{
+    struct address a;
+    struct address b;
+
+    (void)state;
+    assert_int_equal(address_parse("127.1.2.3:1", &a), HOOP_OK);
+    assert_true(address_is_loopback(&a));
+    assert_false(address_is_any(&a));
+    assert_int_equal(address_parse("127.1.2.3:2", &b), HOOP_OK);
+    assert_true(address_same_host(&a, &b));
+
+    assert_int_equal(address_parse("[::1]:2", &b), HOOP_OK);
+    assert_true(address_is_loopback(&b));
+    assert_false(address_same_host(&a, &b));
+    assert_int_equal(address_parse("[::1]:3", &a), HOOP_OK);
+    assert_true(address_same_host(&a, &b));
+
+    assert_int_equal(address_parse("*:2", &b), HOOP_OK);
+    assert_true(address_is_any(&b));
+    assert_int_equal(address_parse("0.0.0.0:2", &b), HOOP_OK);
+    assert_true(address_is_any(&b));
+    assert_false(address_is_loopback(&b));
+
+    address_set_port(&b, 17);
+    assert_int_equal(address_port(&b), 17);
+}
+
+static void
+address_unmap_turns_mapped_into_ipv4(void **state)
+{
+    struct address mapped;
+    struct address plain;
+
+    (void)state;
+    assert_int_equal(address_parse("[::ffff:10.0.0.1]:9", &mapped), HOOP_OK);
+    assert_int_equal(address_parse("10.0.0.1:9", &plain), HOOP_OK);
+    address_unmap(&mapped);
+    assert_memory_equal(&mapped, &plain, sizeof(plain));
+
+    address_unmap(&plain);
+    assert_memory_equal(&mapped, &plain, sizeof(plain));
+}
+
+static void
+address_of_interface_finds_loopback_only_by_name(void **state)
+{
+    struct address address;
+
+    (void)state;
+    assert_int_equal(address_of_interface("lo", &address), HOOP_OK);
+    assert_true(address_is_loopback(&address));
+    assert_int_equal(address_port(&address), 0);
+
+    assert_int_equal(address_of_interface("no-such", &address),
+                     HOOP_E_NOT_FOUND);
+    assert_non_null(strstr(error_text(), "no-such"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(address_text_is_parsed_and_formatted),
+        cmocka_unit_test(address_bad_text_is_refused_by_name),
+        cmocka_unit_test(address_text_too_long_is_refused),
+        cmocka_unit_test(address_parse_never_looks_up_a_name),
+        cmocka_unit_test(address_resolve_finds_localhost),
+        cmocka_unit_test(address_resolve_all_gives_no_more_than_asked),
+        cmocka_unit_test(address_unknown_name_is_unavailable),
+        cmocka_unit_test(address_questions_are_answered),
+        cmocka_unit_test(address_unmap_turns_mapped_into_ipv4),
+        cmocka_unit_test(address_of_interface_finds_loopback_only_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+/* tests/unit/common/net/socket_test.c - net/socket.c, on real sockets */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "check.h"
+#include "net/socket.h"
+
+struct pair {
+    int listener;
+    int client;
+    int server;
+    struct address address; /* of the listener */
+    struct address peer;    /* the client, as accept saw it */
+};
+
+static void
+wait_for(int fd, short events)
+{
+    struct pollfd at = {.fd = fd, .events = events};
+
+    assert_int_equal(poll(&at, 1, 5000), 1);
+}
+
+static int
+listener_open(const char *text, struct address *out_address)
+{
+    struct address address;
+    int fd = -1;
+
+    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    assert_int_equal(socket_listen(&address, 16, &fd), HOOP_OK);
+    assert_int_equal(socket_local_address(fd, out_address), HOOP_OK);
+    assert_int_not_equal(address_port(out_address), 0);
+    return fd;
+}
+
+static void
+pair_open(struct pair *pair, const char *listen_text, const char *connect_text)
+{
+    struct address to;
+
+    pair->listener = listener_open(listen_text, &pair->address);
+    assert_int_equal(address_parse(connect_text, &to), HOOP_OK);
+    address_set_port(&to, address_port(&pair->address));
+    assert_int_equal(socket_connect(&to, &pair->client), HOOP_OK);
+
+    wait_for(pair->listener, POLLIN);
+    assert_int_equal(socket_accept(pair->listener, &pair->server, &pair->peer),
+                     HOOP_OK);
+    wait_for(pair->client, POLLOUT);
+    assert_int_equal(socket_connected(pair->client), HOOP_OK);
+}
+
+static void
+pair_close(struct pair *pair)
+{
+    socket_close(pair->client);
+    socket_close(pair->server);
+    socket_close(pair->listener);
+}
+
+static int
+option_of(int fd, int level, int option)
+{
+    int value = -1;
+    socklen_t n_bytes = sizeof(value);
+
+    assert_int_equal(getsockopt(fd, level, option, &value, &n_bytes), 0);
+    return value;
+}
+
+static void
+assert_is_tuned(int fd)
+{
+    assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+    assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+}
+
+static void
+socket_pair_is_tuned_and_knows_its_ends(void **state)
+{
+    struct pair pair;
+    struct address local;
+    struct address remote;
+    char byte = 'x';
+
+    (void)state;
+    pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
+    assert_is_tuned(pair.client);
+    assert_is_tuned(pair.server);
+    assert_true(fcntl(pair.listener, F_GETFL) & O_NONBLOCK);
+    assert_true(fcntl(pair.listener, F_GETFD) & FD_CLOEXEC);
+
+    assert_int_equal(socket_local_address(pair.client, &local), HOOP_OK);
+    assert_int_equal(address_port(&local), address_port(&pair.peer));
+    assert_int_equal(socket_peer_address(pair.client, &remote), HOOP_OK);
+    assert_int_equal(address_port(&remote), address_port(&pair.address));
+
+    assert_int_equal(send(pair.client, &byte, 1, MSG_NOSIGNAL), 1);
+    wait_for(pair.server, POLLIN);
+    assert_int_equal(recv(pair.server, &byte, 1, 0), 1);
+    pair_close(&pair);
+}
+
+static void
+socket_any_listener_serves_both_families(void **state)
+{
+    struct pair pair;
+    struct address ipv4;
+
+    (void)state;
+    pair_open(&pair, "*:0", "127.0.0.1:0");
+    assert_int_equal(address_parse("127.0.0.1:0", &ipv4), HOOP_OK);
+    assert_true(address_same_host(&pair.peer, &ipv4));
+    pair_close(&pair);
+
+    if (pair.address.storage.ss_family != AF_INET6)
+        skip();
+    pair_open(&pair, "*:0", "[::1]:0");
+    pair_close(&pair);
+    pair_open(&pair, "[::1]:0", "[::1]:0");
+    pair_close(&pair);
+}
+
+static void
+socket_listen_on_taken_port_is_unavailable(void **state)
+{
+    struct address address;
+    int other = -1;
+    char text[LIMIT_ADDRESS];
+
+    (void)state;
+    const int fd = listener_open("127.0.0.1:0", &address);
+    assert_int_equal(socket_listen(&address, 16, &other), HOOP_E_UNAVAILABLE);
+    address_format(&address, text);
+    assert_non_null(strstr(error_text(), text));
+    assert_non_null(strstr(error_text(), strerror(EADDRINUSE)));
+    assert_int_equal(other, -1);
+    socket_close(fd);
+}
+
+static void
+socket_accept_without_a_peer_is_pending(void **state)
+{
+    struct address address;
+    struct address peer;
+    int fd = -1;
+
+    (void)state;
+    const int listener = listener_open("127.0.0.1:0", &address);
+    assert_int_equal(socket_accept(listener, &fd, &peer), HOOP_E_PENDING);
+    assert_int_equal(fd, -1);
+    socket_close(listener);
+}
+
+static void
+socket_accept_without_descriptors_is_exhausted(void **state)
+{
+    struct rlimit old;
+    struct address address;
+    struct address peer;
+    int client;
+    int fd = -1;
+
+    (void)state;
+    const int listener = listener_open("127.0.0.1:0", &address);
+    assert_int_equal(socket_connect(&address, &client), HOOP_OK);
+    wait_for(listener, POLLIN);
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const enum hoop_status refused = socket_accept(listener, &fd, &peer);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+
+    assert_int_equal(refused, HOOP_E_EXHAUSTED);
+    assert_int_equal(socket_accept(listener, &fd, &peer), HOOP_OK);
+    socket_close(fd);
+    socket_close(client);
+    socket_close(listener);
+}
+
+static void
+socket_connect_to_nobody_is_unavailable(void **state)
+{
+    struct address address;
+    int fd = -1;
+
+    (void)state;
+    /* The port was ours a moment ago: nobody else listens there. */
+    socket_close(listener_open("127.0.0.1:0", &address));
+
+    enum hoop_status status = socket_connect(&address, &fd);
+    if (status == HOOP_OK) {
+        wait_for(fd, POLLOUT);
+        status = socket_connected(fd);
+        socket_close(fd);
+    }
+    assert_int_equal(status, HOOP_E_UNAVAILABLE);
+    assert_non_null(strstr(error_text(), strerror(ECONNREFUSED)));
+}
+
+static void
+socket_that_meets_itself_is_not_connected(void **state)
+{
+    struct address address;
+
+    (void)state;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
+    assert_int_equal(
+        bind(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
+    assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
+    assert_int_equal(
+        connect(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
+    assert_int_equal(socket_connected(fd), HOOP_E_UNAVAILABLE);
+    socket_close(fd);
+}
+
+static void
+socket_close_of_none_is_fine(void **state)
+{
+    (void)state;
+    socket_close(-1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(socket_pair_is_tuned_and_knows_its_ends),
+        cmocka_unit_test(socket_any_listener_serves_both_families),
+        cmocka_unit_test(socket_listen_on_taken_port_is_unavailable),
+        cmocka_unit_test(socket_accept_without_a_peer_is_pending),
+        cmocka_unit_test(socket_accept_without_descriptors_is_exhausted),
+        cmocka_unit_test(socket_connect_to_nobody_is_unavailable),
+        cmocka_unit_test(socket_that_meets_itself_is_not_connected),
+        cmocka_unit_test(socket_close_of_none_is_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
