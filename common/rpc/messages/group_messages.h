@@ -1,7 +1,7 @@
 /*
  * rpc/messages/group_messages.h - bodies of hoop.v1.Groups
  *
- * A group is a named, ordered set of ranks of one epoch, with the id of its
+ * A group is a named, ordered set of ranks of a world, with the id of its
  * communicator.
  */
 
@@ -15,37 +15,35 @@
 
 #include "base/limits.h"
 #include "rpc/messages/message.h"
+#include "rpc/messages/rendezvous_messages.h"
 
 struct pack;
 
-struct group_ranks {
+/* Create: the same key with the same ranks again gives the same group. */
+struct group_create_request {
+    struct member_request creator;
+    char key[LIMIT_NAME];
+    size_t n_ranks;
+    uint32_t *ranks; /* group rank -> world rank */
+};
+
+/* Get: of this key. List: those behind this key; "": from the first. */
+struct group_key_request {
+    char key[LIMIT_NAME];
+};
+
+struct group_entry {
+    char key[LIMIT_NAME];
+    uint64_t communicator;
     size_t n_ranks;
     uint32_t *ranks;
 };
 
-/* Repeating the same name with the same ranks gives the same group. */
-struct group_create_request {
-    char name[LIMIT_NAME];
-    struct group_ranks ranks;
-};
-
-/* For Get and Delete; the reply of Delete has no body. */
-struct group_name_request {
-    char name[LIMIT_NAME];
-};
-
-/* Answers Create and Get. */
-struct group_reply {
-    uint64_t comm; /* id of its communicator */
-    uint64_t epoch;
-    char name[LIMIT_NAME];
-    struct group_ranks ranks; /* group rank -> world rank */
-};
-
-/* List: the request has no body. */
-struct group_list_reply {
+/* Answers all: one group for Create and Get, a page for List. */
+struct groups_reply {
+    uint32_t n_more; /* behind this page */
     size_t n_groups;
-    struct group_reply *groups; /* in order of their names */
+    struct group_entry *groups; /* in the order of their creation */
 };
 
 void
@@ -58,26 +56,17 @@ void
 group_create_request_deinit(struct group_create_request *request);
 
 void
-group_name_request_encode(const struct group_name_request *request,
-                          struct pack *pack);
+group_key_request_encode(const struct group_key_request *request,
+                         struct pack *pack);
 enum hoop_status
-group_name_request_decode(struct message_span in,
-                          struct group_name_request *out_request);
+group_key_request_decode(struct message_span in,
+                         struct group_key_request *out_request);
 
 void
-group_reply_encode(const struct group_reply *reply, struct pack *pack);
+groups_reply_encode(const struct groups_reply *reply, struct pack *pack);
 enum hoop_status
-group_reply_decode(struct message_span in, struct group_reply *out_reply);
+groups_reply_decode(struct message_span in, struct groups_reply *out_reply);
 void
-group_reply_deinit(struct group_reply *reply);
-
-void
-group_list_reply_encode(const struct group_list_reply *reply,
-                        struct pack *pack);
-enum hoop_status
-group_list_reply_decode(struct message_span in,
-                        struct group_list_reply *out_reply);
-void
-group_list_reply_deinit(struct group_list_reply *reply);
+groups_reply_deinit(struct groups_reply *reply);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * rpc/messages/rendezvous_messages.h - bodies of hoop.v1.Rendezvous
  *
- * Job and token travel in the envelope's metadata, the call's deadline in the
- * envelope itself.
+ * Job and token travel in the envelope's metadata. Members answers a
+ * job_reply (rpc/messages/status_messages.h) and its request has no body.
  */
 
 #ifndef RPC_MESSAGES_RENDEZVOUS_MESSAGES_H
@@ -19,23 +19,25 @@
 struct pack;
 
 enum {
-    RENDEZVOUS_PROTOCOL = 1,          /* what both sides speak */
-    RENDEZVOUS_RANK_ANY = UINT32_MAX, /* the coordinator chooses */
+    RENDEZVOUS_PROTOCOL = 1, /* what both sides speak */
 };
 
-/* ---- Join: answered when the world has formed, or at its deadline. */
+/* As a requested rank: the coordinator chooses. */
+static const uint32_t RENDEZVOUS_RANK_ANY = UINT32_MAX;
+
+/* Join: answered when the world has formed, at deadline_ms at the latest. */
 struct join_request {
+    uint64_t incarnation; /* random, not 0; the same when it is repeated */
     uint32_t protocol;    /* RENDEZVOUS_PROTOCOL */
     uint32_t rank;        /* or RENDEZVOUS_RANK_ANY */
-    uint32_t world_size;  /* 0: as the coordinator says */
-    uint32_t size_min;    /* form with fewer after settle_ms; 0: exactly */
-    uint32_t size_max;    /* 0: world_size */
+    uint32_t world_size;  /* the largest world; 0: as the coordinator says */
+    uint32_t size_min;    /* form with this many after settle_ms; 0: not said */
     uint32_t settle_ms;   /* 0: the coordinator's */
-    uint32_t deadline_ms; /* from now; names what is missing when it passes */
+    uint32_t deadline_ms; /* from its arrival, before the call's own deadline:
+                             the answer then names what is missing */
     uint32_t pid;
-    uint64_t incarnation; /* random, the same when the request is repeated */
-    char host_id[LIMIT_NAME]; /* equal on two ranks: they share a machine */
-    char host_name[LIMIT_NAME];
+    char host[LIMIT_NAME];       /* name, for people */
+    char host_id[LIMIT_NAME];    /* equal on one machine; "": the name */
     char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
 };
 
@@ -43,92 +45,74 @@ struct roster_member {
     uint32_t rank;
     uint32_t pid;
     uint64_t incarnation;
+    char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
-    char host_name[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
 };
 
-/* In rank order. Owned by the message it stands in. */
-struct roster {
-    size_t n_members;
-    struct roster_member *members;
-};
-
 struct join_reply {
-    uint64_t epoch;
-    uint64_t revision; /* of the membership: begin to watch here */
+    uint64_t epoch;    /* of the world */
+    uint64_t revision; /* of the membership: watch from here */
     uint64_t world;    /* id of the world communicator */
+    uint64_t seed;     /* random, the same on every rank */
     uint32_t rank;
     uint32_t size;
-    uint32_t lease_ms; /* renew three times as often */
-    struct roster roster;
+    uint32_t lease_ms;            /* renew about three times in this */
+    size_t n_members;             /* size */
+    struct roster_member *roster; /* by rank */
 };
 
-/* ---- Renew: I am alive. A member that is unknown must join again. */
-struct renew_request {
-    uint32_t rank;
+/* Renew and Leave: a member speaks for itself. The reply of Leave is empty. */
+struct member_request {
+    uint64_t epoch; /* the world's, as told by the join's reply */
     uint64_t incarnation;
 };
 
-struct renew_reply {
-    uint64_t epoch;
-    uint64_t revision; /* larger than mine: something happened, watch */
+/* Answers Renew and Report. */
+struct lease_reply {
+    uint64_t membership_epoch;
+    uint64_t revision; /* larger than the last one seen: watch */
     uint32_t lease_ms;
 };
 
-/* ---- Leave: in good order. The reply has no body. */
-struct leave_request {
-    uint32_t rank;
-    uint64_t incarnation;
-};
-
-/* ---- Report: a member says that another one is lost. */
+/* Report: one member says that another is dead. The first verdict stays. */
 struct report_request {
-    uint32_t by_rank;
-    uint64_t by_incarnation;
-    uint32_t rank; /* the one that is lost */
-    uint64_t incarnation;
-    char text[LIMIT_ERROR_TEXT]; /* what was seen */
+    struct member_request reporter;
+    uint32_t rank;             /* the accused ... */
+    uint64_t incarnation;      /* ... and its incarnation, as in the roster */
+    char reason[LIMIT_REASON]; /* what was seen: "connection reset" */
 };
 
-struct report_reply {
-    uint64_t epoch;
-    uint64_t revision;
-};
-
-/* ---- Watch: a long poll, answered when the revision passes since. */
+/* Watch: a long poll, answered when there are changes after since. */
 struct watch_request {
-    uint64_t since;
+    uint64_t epoch; /* the world's; 0: of whatever world there is */
+    uint64_t since; /* revision of the last change seen; 0: none */
 };
 
 enum watch_kind {
-    WATCH_JOINED = 1,
-    WATCH_LEFT = 2, /* in good order */
-    WATCH_LOST = 3, /* the text is the verdict */
+    WATCH_FORMED = 1, /* the world; rank is its size */
+    WATCH_LEFT = 2,   /* in good order */
+    WATCH_LOST = 3,   /* a verdict: who, what, when, the same to everybody */
 };
 
 struct watch_event {
     uint32_t kind; /* enum watch_kind, or one of a newer coordinator */
-    uint64_t revision;
-    uint64_t epoch; /* after the event */
     uint32_t rank;
+    uint64_t revision;
+    uint64_t membership_epoch; /* after it */
     uint64_t incarnation;
-    char text[LIMIT_ERROR_TEXT];
+    uint64_t age_ms; /* when it was answered */
+    uint32_t pid;
+    char host[LIMIT_NAME];
+    char reason[LIMIT_ERROR_TEXT];
 };
 
+/* Without events at the deadline of the call: ask again. */
 struct watch_reply {
     uint64_t epoch;
-    uint64_t revision; /* since for the next call */
+    uint64_t revision; /* since of the next call */
     size_t n_events;
     struct watch_event *events; /* oldest first */
-};
-
-/* ---- Members: the request has no body. */
-struct members_reply {
-    uint64_t epoch;
-    uint64_t revision;
-    uint32_t size; /* the world's; 0: not formed, these are who waits */
-    struct roster roster;
 };
 
 void
@@ -144,30 +128,21 @@ void
 join_reply_deinit(struct join_reply *reply);
 
 void
-renew_request_encode(const struct renew_request *request, struct pack *pack);
+member_request_encode(const struct member_request *request, struct pack *pack);
 enum hoop_status
-renew_request_decode(struct message_span in, struct renew_request *out_request);
+member_request_decode(struct message_span in,
+                      struct member_request *out_request);
 
 void
-renew_reply_encode(const struct renew_reply *reply, struct pack *pack);
+lease_reply_encode(const struct lease_reply *reply, struct pack *pack);
 enum hoop_status
-renew_reply_decode(struct message_span in, struct renew_reply *out_reply);
-
-void
-leave_request_encode(const struct leave_request *request, struct pack *pack);
-enum hoop_status
-leave_request_decode(struct message_span in, struct leave_request *out_request);
+lease_reply_decode(struct message_span in, struct lease_reply *out_reply);
 
 void
 report_request_encode(const struct report_request *request, struct pack *pack);
 enum hoop_status
 report_request_decode(struct message_span in,
                       struct report_request *out_request);
-
-void
-report_reply_encode(const struct report_reply *reply, struct pack *pack);
-enum hoop_status
-report_reply_decode(struct message_span in, struct report_reply *out_reply);
 
 void
 watch_request_encode(const struct watch_request *request, struct pack *pack);
@@ -180,12 +155,5 @@ enum hoop_status
 watch_reply_decode(struct message_span in, struct watch_reply *out_reply);
 void
 watch_reply_deinit(struct watch_reply *reply);
-
-void
-members_reply_encode(const struct members_reply *reply, struct pack *pack);
-enum hoop_status
-members_reply_decode(struct message_span in, struct members_reply *out_reply);
-void
-members_reply_deinit(struct members_reply *reply);
 
 #endif

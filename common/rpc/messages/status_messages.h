@@ -1,5 +1,7 @@
 /*
- * rpc/messages/status_messages.h - bodies of hoop.v1.Status and hoop.v1.Health
+ * rpc/messages/status_messages.h - bodies of what operators ask
+ *
+ * hoop.v1.Health/Check, hoop.v1.Status/Jobs and Rendezvous/Members.
  */
 
 #ifndef RPC_MESSAGES_STATUS_MESSAGES_H
@@ -23,7 +25,7 @@ enum health_serving {
     HEALTH_SERVICE_UNKNOWN = 3, /* no such service */
 };
 
-/* Health/Check: "" asks for the whole coordinator. Needs no job or token. */
+/* Check: "" asks for the whole coordinator. Needs neither job nor token. */
 struct health_request {
     char service[LIMIT_NAME];
 };
@@ -32,23 +34,47 @@ struct health_reply {
     uint32_t serving; /* enum health_serving */
 };
 
-/* Status/Get: the request has no body. */
-struct status_job {
+struct job_line {
     char name[LIMIT_NAME];
-    char state[LIMIT_NAME]; /* one word, "forming", "formed" */
-    uint64_t epoch;
-    uint32_t size;      /* the world's, 0: nobody has said */
-    uint32_t n_members; /* who is there now */
-    uint32_t n_groups;
-    uint64_t n_keys; /* in its store */
+    char state[LIMIT_NAME]; /* "forming", "running", "ended" */
+    uint64_t epoch;         /* of the world; 0: none has formed */
+    uint32_t size;      /* wanted while forming (0: nobody said), else had */
+    uint32_t n_members; /* joining or active */
+    uint32_t n_lost;
+    uint32_t n_left;
+    uint64_t age_ms; /* since its first join; ended: since its end */
 };
 
-struct status_reply {
-    char version[LIMIT_NAME];
+/* Jobs: the request has no body. */
+struct jobs_reply {
+    char version[LIMIT_NAME]; /* of the coordinator */
     uint64_t uptime_ms;
     uint32_t serving; /* enum health_serving */
     size_t n_jobs;
-    struct status_job *jobs; /* those that the token may see */
+    struct job_line *jobs; /* those that live, oldest first, then ended ones */
+};
+
+struct job_member {
+    uint32_t rank; /* RENDEZVOUS_RANK_ANY: not given yet */
+    uint32_t pid;
+    uint64_t incarnation;
+    char host[LIMIT_NAME];
+    char address[LIMIT_ADDRESS];
+    char state[LIMIT_NAME]; /* "joining", "active", "left", "lost" */
+    uint64_t lease_left_ms; /* joining: until its join deadline */
+};
+
+/* Members: of the job in the metadata; the request has no body. */
+struct job_reply {
+    struct job_line line;
+    uint64_t membership_epoch;
+    uint64_t revision;
+    uint64_t n_groups;
+    uint64_t n_keys;
+    uint64_t n_store_bytes;
+    uint64_t n_waiters; /* parked requests */
+    size_t n_members;
+    struct job_member *members; /* by rank; forming: by arrival */
 };
 
 void
@@ -63,10 +89,17 @@ enum hoop_status
 health_reply_decode(struct message_span in, struct health_reply *out_reply);
 
 void
-status_reply_encode(const struct status_reply *reply, struct pack *pack);
+jobs_reply_encode(const struct jobs_reply *reply, struct pack *pack);
 enum hoop_status
-status_reply_decode(struct message_span in, struct status_reply *out_reply);
+jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply);
 void
-status_reply_deinit(struct status_reply *reply);
+jobs_reply_deinit(struct jobs_reply *reply);
+
+void
+job_reply_encode(const struct job_reply *reply, struct pack *pack);
+enum hoop_status
+job_reply_decode(struct message_span in, struct job_reply *out_reply);
+void
+job_reply_deinit(struct job_reply *reply);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * rpc/messages/store_messages.h - bodies of hoop.v1.Store
  *
- * Keys and values are bytes, LIMIT_STORE_KEY and LIMIT_STORE_VALUE of them at
- * most. Revisions are the store's: each change has its own, counting from 1.
+ * Keys are text of at most LIMIT_STORE_KEY bytes, values are LIMIT_STORE_VALUE
+ * bytes at most. Revisions are the store's: each change has its own.
  */
 
 #ifndef RPC_MESSAGES_STORE_MESSAGES_H
@@ -14,114 +14,92 @@
 
 #include "hoop/status.h"
 
+#include "base/limits.h"
 #include "rpc/messages/message.h"
 
 struct pack;
 
 struct store_set_request {
-    struct message_span key;
+    char key[LIMIT_STORE_KEY + 1];
     struct message_span value;
-    uint32_t ttl_ms; /* 0: stays */
+    uint64_t ttl_ms; /* the key goes away after this; 0: never */
 };
 
-/* Answers Set; the revision that the change made. */
-struct store_change_reply {
-    uint64_t revision;
-};
-
-/* For Get, and for Wait, which is answered when the key exists. */
-struct store_get_request {
-    struct message_span key;
-};
-
-struct store_get_reply {
-    uint64_t revision; /* of the key's last change */
-    struct message_span value;
-};
-
-/* The value is a decimal text; a key that does not exist counts as 0. */
+/* Values are int64 in decimal, a missing key is 0. */
 struct store_add_request {
-    struct message_span key;
+    char key[LIMIT_STORE_KEY + 1];
     int64_t delta;
+    uint64_t ttl_ms; /* 0: as it is */
 };
 
-struct store_add_reply {
-    uint64_t revision;
-    int64_t value; /* after the addition */
-};
-
-struct store_compare_request {
-    struct message_span key;
-    bool expects_absent; /* then expected does not matter */
+struct store_swap_request {
+    char key[LIMIT_STORE_KEY + 1];
+    bool expects_absent; /* the key must not exist; else it must hold: */
     struct message_span expected;
     struct message_span value;
-    uint32_t ttl_ms;
+    uint64_t ttl_ms;
 };
 
-/* A comparison that fails is an answer, not an error. */
-struct store_compare_reply {
-    bool is_swapped;
-    bool is_found;             /* whether the key exists now */
-    uint64_t revision;         /* of the key's last change */
-    struct message_span value; /* what it holds now */
-};
-
-struct store_delete_request {
-    struct message_span key;
-};
-
-struct store_delete_reply {
-    bool is_found; /* whether there was such a key */
-    uint64_t revision;
-};
-
-struct store_multi_get_request {
+/* Get, Wait (until all exist), Delete: 1 to LIMIT_STORE_KEYS_CALL keys. */
+struct store_keys_request {
     size_t n_keys;
-    struct message_span *keys;
+    const char **keys;
+};
+
+struct store_list_request {
+    char prefix[LIMIT_STORE_KEY + 1];
+    char after[LIMIT_STORE_KEY + 1]; /* begin behind it; "": at the first */
+    uint32_t n_max;                  /* of one page; 0: as many as may be */
+};
+
+/* A long poll, answered when a key changes after since. */
+struct store_watch_request {
+    char prefix[LIMIT_STORE_KEY + 1];
+    bool is_whole; /* prefix is the whole key */
+    uint64_t since;
 };
 
 struct store_entry {
+    const char *key;
     bool is_found;
-    uint64_t revision;
-    struct message_span key;
-    struct message_span value;
+    uint64_t revision;         /* of its last change */
+    struct message_span value; /* List: empty */
 };
 
-/* Answers MultiGet, in the order of the keys, and List, in key order. */
-struct store_entries_reply {
-    uint64_t revision; /* of the store */
-    bool is_complete;  /* List: no more keys after the last one here */
+/*
+ * Answers all but Watch.
+ * Set: revision. Add: revision, counter is the sum. Swap: is_applied; if not,
+ * entries[0] is what is there. Get, Wait: entries in the order asked for; a
+ * missing key is no error of Get. Delete: revision, counter = keys that
+ * existed. List: entries in key order without values, n_more.
+ */
+struct store_reply {
+    uint64_t revision; /* of the store: watch from here */
+    bool is_applied;
+    int64_t counter;
+    uint32_t n_more;
     size_t n_entries;
     struct store_entry *entries;
 };
 
-struct store_list_request {
-    struct message_span prefix;
-    struct message_span after; /* begin behind this key; empty: at the first */
-    uint32_t n_max;            /* 0: as many as fit an answer */
-};
-
-/* A long poll: answered when a key under prefix changes behind since. */
-struct store_watch_request {
-    struct message_span prefix;
-    uint64_t since;
-};
-
 enum store_event_kind {
     STORE_EVENT_SET = 1,
-    STORE_EVENT_DELETED = 2, /* also by its time to live */
+    STORE_EVENT_DELETED = 2,
+    STORE_EVENT_EXPIRED = 3,
 };
 
 struct store_event {
     uint32_t kind;
     uint64_t revision;
-    struct message_span key;
-    struct message_span value;
+    const char *key; /* the value: get it, it may be newer already */
 };
 
+/*
+ * Without events at the deadline of the call: ask again. A revision that has
+ * been forgotten is OUT_OF_RANGE: list again, watch from there.
+ */
 struct store_watch_reply {
-    uint64_t revision; /* since for the next call */
-    bool is_gap;       /* events before these are lost: list again */
+    uint64_t revision; /* since of the next call */
     size_t n_events;
     struct store_event *events; /* oldest first */
 };
@@ -134,26 +112,6 @@ store_set_request_decode(struct message_span in,
                          struct store_set_request *out_request);
 
 void
-store_change_reply_encode(const struct store_change_reply *reply,
-                          struct pack *pack);
-enum hoop_status
-store_change_reply_decode(struct message_span in,
-                          struct store_change_reply *out_reply);
-
-void
-store_get_request_encode(const struct store_get_request *request,
-                         struct pack *pack);
-enum hoop_status
-store_get_request_decode(struct message_span in,
-                         struct store_get_request *out_request);
-
-void
-store_get_reply_encode(const struct store_get_reply *reply, struct pack *pack);
-enum hoop_status
-store_get_reply_decode(struct message_span in,
-                       struct store_get_reply *out_reply);
-
-void
 store_add_request_encode(const struct store_add_request *request,
                          struct pack *pack);
 enum hoop_status
@@ -161,56 +119,20 @@ store_add_request_decode(struct message_span in,
                          struct store_add_request *out_request);
 
 void
-store_add_reply_encode(const struct store_add_reply *reply, struct pack *pack);
-enum hoop_status
-store_add_reply_decode(struct message_span in,
-                       struct store_add_reply *out_reply);
-
-void
-store_compare_request_encode(const struct store_compare_request *request,
-                             struct pack *pack);
-enum hoop_status
-store_compare_request_decode(struct message_span in,
-                             struct store_compare_request *out_request);
-
-void
-store_compare_reply_encode(const struct store_compare_reply *reply,
-                           struct pack *pack);
-enum hoop_status
-store_compare_reply_decode(struct message_span in,
-                           struct store_compare_reply *out_reply);
-
-void
-store_delete_request_encode(const struct store_delete_request *request,
-                            struct pack *pack);
-enum hoop_status
-store_delete_request_decode(struct message_span in,
-                            struct store_delete_request *out_request);
-
-void
-store_delete_reply_encode(const struct store_delete_reply *reply,
+store_swap_request_encode(const struct store_swap_request *request,
                           struct pack *pack);
 enum hoop_status
-store_delete_reply_decode(struct message_span in,
-                          struct store_delete_reply *out_reply);
+store_swap_request_decode(struct message_span in,
+                          struct store_swap_request *out_request);
 
 void
-store_multi_get_request_encode(const struct store_multi_get_request *request,
-                               struct pack *pack);
+store_keys_request_encode(const struct store_keys_request *request,
+                          struct pack *pack);
 enum hoop_status
-store_multi_get_request_decode(struct message_span in,
-                               struct store_multi_get_request *out_request);
+store_keys_request_decode(struct message_span in,
+                          struct store_keys_request *out_request);
 void
-store_multi_get_request_deinit(struct store_multi_get_request *request);
-
-void
-store_entries_reply_encode(const struct store_entries_reply *reply,
-                           struct pack *pack);
-enum hoop_status
-store_entries_reply_decode(struct message_span in,
-                           struct store_entries_reply *out_reply);
-void
-store_entries_reply_deinit(struct store_entries_reply *reply);
+store_keys_request_deinit(struct store_keys_request *request);
 
 void
 store_list_request_encode(const struct store_list_request *request,
@@ -225,6 +147,13 @@ store_watch_request_encode(const struct store_watch_request *request,
 enum hoop_status
 store_watch_request_decode(struct message_span in,
                            struct store_watch_request *out_request);
+
+void
+store_reply_encode(const struct store_reply *reply, struct pack *pack);
+enum hoop_status
+store_reply_decode(struct message_span in, struct store_reply *out_reply);
+void
+store_reply_deinit(struct store_reply *reply);
 
 void
 store_watch_reply_encode(const struct store_watch_reply *reply,
