@@ -1,0 +1,166 @@
+/* tests/unit/common/base/setting_parse_test.c - base/setting_parse.c */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/settings.h"
+#include "check.h"
+
+static enum hoop_status
+parse(enum setting_id id, const char *text, uint64_t *out_number)
+{
+    return setting_parse(setting_row(id),
+                         &(struct setting_input){
+                             .origin = SETTING_FROM_CALLER,
+                             .where = "--here",
+                             .text = text,
+                         },
+                         out_number);
+}
+
+static void
+assert_refused(enum setting_id id, const char *text, const char *says)
+{
+    uint64_t number;
+
+    assert_int_equal(parse(id, text, &number), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "--here: "));
+    if (!strstr(error_text(), says))
+        fail_msg("'%s' does not say '%s'", error_text(), says);
+}
+
+static void
+setting_parse_duration_knows_units(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t ms;
+    } rows[] = {
+        {"10", 10000},   {"10s", 10000},  {"2.5", 2500}, {"500ms", 500},
+        {"5m", 300000},  {"1h", 3600000}, {"0.001", 1},  {"1.9999", 1999},
+        {"0.5m", 30000}, {"007", 7000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint64_t number = 0;
+
+        assert_int_equal(parse(SETTING_TIMEOUT, rows[i].text, &number),
+                         HOOP_OK);
+        assert_int_equal(number, rows[i].ms);
+    }
+}
+
+static void
+setting_parse_duration_refuses_what_is_none(void **state)
+{
+    static const char *const texts[] = {"ten", "-1",  "1.",  ".5", "5 s",
+                                        "5x",  "1.s", "1e3", "+1", "1.2.3"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        assert_refused(SETTING_TIMEOUT, texts[i],
+                       "give seconds, or a number with ms, s, m or h");
+}
+
+static void
+setting_parse_duration_is_bounded(void **state)
+{
+    (void)state;
+    assert_refused(SETTING_TIMEOUT, "0", "too small for timeout: 1 ms to ");
+    assert_refused(SETTING_TIMEOUT, "99999999999", "too large");
+    assert_refused(SETTING_TIMEOUT, "18446744073709551615h", "too large");
+    assert_refused(SETTING_TIMEOUT, "5124095576030.9h", "too large");
+}
+
+static void
+setting_parse_uint_takes_its_bounds(void **state)
+{
+    uint64_t number = 7;
+
+    (void)state;
+    assert_int_equal(parse(SETTING_PORT, "0", &number), HOOP_OK);
+    assert_int_equal(number, 0);
+    assert_int_equal(parse(SETTING_PORT, "65535", &number), HOOP_OK);
+    assert_int_equal(number, 65535);
+    assert_refused(SETTING_PORT, "65536", "too large for port: 0 to 65535");
+    assert_refused(SETTING_WORLD_SIZE, "0", "too small");
+    assert_refused(SETTING_PORT, "18446744073709551616", "too large");
+}
+
+static void
+setting_parse_uint_refuses_what_is_none(void **state)
+{
+    static const char *const texts[] = {"x", "-1", "1x", "0x10", " 1", "1.0"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        assert_refused(SETTING_PORT, texts[i], "give a whole number");
+}
+
+static void
+setting_parse_choice_is_its_index(void **state)
+{
+    uint64_t number = 7;
+
+    (void)state;
+    assert_int_equal(parse(SETTING_CODEC, "zstd", &number), HOOP_OK);
+    assert_int_equal(number, 1);
+    assert_refused(SETTING_CODEC, "lz4", "none or zstd");
+    assert_refused(SETTING_CODEC, "ZSTD", "none or zstd");
+}
+
+static void
+setting_parse_text_is_bounded(void **state)
+{
+    char text[LIMIT_NAME + 1];
+    uint64_t number;
+
+    (void)state;
+    memset(text, 'x', LIMIT_NAME);
+    text[LIMIT_NAME] = '\0';
+    assert_refused(SETTING_JOB, text, "has 128 bytes, more than 127");
+    text[LIMIT_NAME - 1] = '\0';
+    assert_int_equal(parse(SETTING_JOB, text, &number), HOOP_OK);
+}
+
+static void
+setting_parse_empty_is_refused_for_every_setting(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        assert_refused((enum setting_id)i, "", "has no value");
+}
+
+/* Error texts end up in logs. */
+static void
+setting_parse_does_not_quote_a_token(void **state)
+{
+    char text[LIMIT_TOKEN + 1];
+
+    (void)state;
+    memset(text, 's', LIMIT_TOKEN);
+    text[LIMIT_TOKEN] = '\0';
+    assert_refused(SETTING_TOKEN, text, "more than 255");
+    assert_null(strstr(error_text(), "ssss"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(setting_parse_duration_knows_units),
+        cmocka_unit_test(setting_parse_duration_refuses_what_is_none),
+        cmocka_unit_test(setting_parse_duration_is_bounded),
+        cmocka_unit_test(setting_parse_uint_takes_its_bounds),
+        cmocka_unit_test(setting_parse_uint_refuses_what_is_none),
+        cmocka_unit_test(setting_parse_choice_is_its_index),
+        cmocka_unit_test(setting_parse_text_is_bounded),
+        cmocka_unit_test(setting_parse_empty_is_refused_for_every_setting),
+        cmocka_unit_test(setting_parse_does_not_quote_a_token),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* tests/unit/common/base/token_file_test.c - base/token_file.c */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/token_file.h"
+#include "check.h"
+
+static char path[] = "/tmp/hoop-token-XXXXXX";
+
+static int
+file_create(void **state)
+{
+    const int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int
+file_remove(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static enum hoop_status
+read_back(const char *bytes, size_t n_bytes, char *out_token)
+{
+    FILE *stream = fopen(path, "we");
+
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, n_bytes, stream), n_bytes);
+    assert_int_equal(fclose(stream), 0);
+    return token_file_read(path, LIMIT_TOKEN, out_token);
+}
+
+static void
+token_file_newline_and_blanks_do_not_count(void **state)
+{
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(read_back("secret", 6, token), HOOP_OK);
+    assert_string_equal(token, "secret");
+    assert_int_equal(read_back(" two words\r\n\n", 13, token), HOOP_OK);
+    assert_string_equal(token, "two words");
+}
+
+static void
+token_file_empty_is_refused(void **state)
+{
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(read_back("", 0, token), HOOP_E_INVALID);
+    assert_int_equal(read_back(" \n\n", 3, token), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "is empty"));
+}
+
+static void
+token_file_several_lines_or_binary_are_refused(void **state)
+{
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(read_back("one\ntwo", 7, token), HOOP_E_INVALID);
+    assert_int_equal(read_back("one\0two", 7, token), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "not one line"));
+    assert_null(strstr(error_text(), "two"));
+}
+
+static void
+token_file_long_is_refused(void **state)
+{
+    char text[8 * LIMIT_TOKEN];
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    assert_int_equal(read_back(text, LIMIT_TOKEN - 1, token), HOOP_OK);
+    assert_int_equal(strlen(token), LIMIT_TOKEN - 1);
+    assert_int_equal(read_back(text, LIMIT_TOKEN, token), HOOP_E_INVALID);
+    assert_int_equal(read_back(text, sizeof(text), token), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "more than 255 bytes"));
+
+    /* Blanks behind the room that is read could hide more. */
+    memset(text + 3, ' ', sizeof(text) - 3);
+    assert_int_equal(read_back(text, sizeof(text), token), HOOP_E_INVALID);
+}
+
+static void
+token_file_missing_is_named(void **state)
+{
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(token_file_read("/nowhere/token", LIMIT_TOKEN, token),
+                     HOOP_E_NOT_FOUND);
+    assert_non_null(strstr(error_text(), "/nowhere/token"));
+    assert_int_equal(token_file_read("/", LIMIT_TOKEN, token),
+                     HOOP_E_NOT_FOUND);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(token_file_newline_and_blanks_do_not_count),
+        cmocka_unit_test(token_file_empty_is_refused),
+        cmocka_unit_test(token_file_several_lines_or_binary_are_refused),
+        cmocka_unit_test(token_file_long_is_refused),
+        cmocka_unit_test(token_file_missing_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, file_create, file_remove);
+}
