@@ -25,6 +25,10 @@ enum {
     /* Ranks of one job: bounds what a roster can make us allocate. */
     LIMIT_RANKS = 65536,
 
+    /* Rounds of a plan that may be under way at once: as far as pipelining can
+     * run ahead of the slowest step; bounds the memory of an operation. */
+    LIMIT_TRACKER_ROUNDS = 16,
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_MESSAGE_DEPTH =

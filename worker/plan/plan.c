@@ -1,3 +1,110 @@
 /* plan/plan.c - a growable list of steps */
 
 #include "plan/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+enum {
+    PLAN_CAPACITY_MIN = 16
+};
+
+void
+plan_clear(struct plan *plan)
+{
+    plan->n_steps = 0;
+    plan->status = HOOP_OK;
+}
+
+void
+plan_deinit(struct plan *plan)
+{
+    free(plan->steps);
+    *plan = (struct plan){0};
+}
+
+static void
+plan_grow(struct plan *plan)
+{
+    const size_t capacity =
+        plan->capacity ? 2 * plan->capacity : PLAN_CAPACITY_MIN;
+    struct plan_step *steps =
+        reallocarray(plan->steps, capacity, sizeof(*steps));
+
+    if (!steps) {
+        plan->status = error_raise(HOOP_E_EXHAUSTED,
+                                   "no memory for a plan of %zu steps; free "
+                                   "some or run fewer operations at once",
+                                   capacity);
+        return;
+    }
+    plan->steps = steps;
+    plan->capacity = capacity;
+}
+
+static size_t
+step_count(const struct plan_step *step)
+{
+    return step->kind == PLAN_SEND ? step->from.count : step->to.count;
+}
+
+void
+plan_add(struct plan *plan, const struct plan_step *step)
+{
+    if (plan->status != HOOP_OK || step_count(step) == 0)
+        return;
+
+    if (plan->n_steps == plan->capacity)
+        plan_grow(plan);
+    if (plan->status != HOOP_OK)
+        return;
+    assert(plan->n_steps < plan->capacity);
+    plan->steps[plan->n_steps++] = *step;
+}
+
+void
+plan_send(struct plan *plan,
+          uint32_t peer,
+          uint32_t message,
+          struct plan_span from)
+{
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_SEND,
+                       .peer = peer,
+                       .message = message,
+                       .from = from,
+                   });
+}
+
+void
+plan_store(struct plan *plan,
+           uint32_t peer,
+           uint32_t message,
+           struct plan_span to)
+{
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_STORE,
+                       .peer = peer,
+                       .message = message,
+                       .to = to,
+                   });
+}
+
+void
+plan_copy(struct plan *plan, struct plan_span from, struct plan_span to)
+{
+    assert(from.count == to.count);
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_COPY,
+                       .from = from,
+                       .to = to,
+                   });
+}
+
+enum hoop_status
+plan_status(const struct plan *plan)
+{
+    return plan->status;
+}

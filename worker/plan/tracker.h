@@ -25,6 +25,13 @@
 
 struct track_edge; /* an earlier step that holds this one back */
 
+/* Bytes of one buffer: [begin, end); empty when the step has none. */
+struct track_range {
+    enum plan_buffer buffer;
+    uint64_t begin;
+    uint64_t end;
+};
+
 struct track {
     TAILQ_ENTRY(track) link; /* in tracker.active, oldest round first */
     struct plan_step step;
@@ -34,6 +41,10 @@ struct track {
     size_t n_edges;
     size_t edges_capacity;
     struct track_edge *edges;
+    /* The tracker's own: what the step touches, and its unique number. */
+    struct track_range reads;
+    struct track_range writes;
+    uint64_t serial;
     /* For the executor; zero when the step becomes active. */
     void *owner;
 };
@@ -49,10 +60,16 @@ struct tracker {
     size_t n_active;
     struct track_list active; /* steps not done yet */
     struct track_list spare;  /* kept, so that a repeated call allocates none */
+    uint64_t serial;          /* of the youngest track */
     struct plan plan;
 };
 
-/* Zeroed memory is a valid deinit target; deinit frees what was kept. */
+/*
+ * tracker is zeroed memory, or one that was used before, finished or not: then
+ * its memory is kept, and a repeated operation allocates nothing. Must not be
+ * moved afterwards. Zeroed memory is a valid deinit target; deinit frees what
+ * was kept and leaves zeroed memory.
+ */
 void
 tracker_init(struct tracker *tracker,
              const struct algorithm *algorithm,

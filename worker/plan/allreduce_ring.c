@@ -1,0 +1,88 @@
+/*
+ * plan/allreduce_ring.c - all-reduce in 2(n-1) rounds over a ring
+ *
+ * The buffer is cut into n blocks. In every round each rank sends one block
+ * to the next rank and takes one from the previous, and both move one block
+ * back. For the first n-1 rounds what arrives is combined, which leaves rank r
+ * with block r finished; for the last n-1 rounds what arrives is already
+ * finished and replaces what is there. The block numbers continue across the
+ * two phases without a seam. Blocks sent, n = 3:
+ *
+ *     round     0  1 | 2  3
+ *     rank 0    2  1 | 0  2
+ *     rank 1    0  2 | 1  0
+ *     rank 2    1  0 | 2  1
+ *
+ * Block c starts at rank c+1 and is combined in the order c+1 ... n-1 0 ... c,
+ * with rank 0 standing left of the higher ones. Each block is combined on one
+ * rank at a time and then copied, so all ranks get the same bits.
+ *
+ * Out of place, the first block goes from the input; every combination reads
+ * the input and writes the output, which needs no copy before.
+ *
+ * Cost: 2(n-1) * (alpha + bytes/n * beta). Bandwidth-optimal, latency-poor.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return 2 * (shape->size - 1);
+}
+
+static void
+plan_arrival(struct plan *plan,
+             const struct plan_shape *shape,
+             enum plan_buffer own,
+             uint32_t round)
+{
+    const uint32_t reduce_rounds = shape->size - 1;
+    const uint32_t block = ring_back(shape, round + 2);
+    const struct plan_span to = block_cut(shape, PLAN_OUTPUT, block);
+
+    if (round >= reduce_rounds) {
+        plan_store(plan, ring_prev(shape), round, to);
+        return;
+    }
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_REDUCE,
+                       .peer = ring_prev(shape),
+                       .message = round,
+                       .from = {own, to.first, to.count},
+                       .to = to,
+                       .side = ring_side(shape),
+                       .is_final = round + 1 == reduce_rounds,
+                   });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+
+    if (shape->size == 1) {
+        plan_copy(plan, block_whole(shape, own),
+                  block_whole(shape, PLAN_OUTPUT));
+        return;
+    }
+
+    const enum plan_buffer from = round == 0 ? own : PLAN_OUTPUT;
+    const uint32_t block = ring_back(shape, round + 1);
+
+    plan_send(plan, ring_next(shape), round, block_cut(shape, from, block));
+    plan_arrival(plan, shape, own, round);
+}
+
+const struct algorithm algorithm_allreduce_ring = {
+    .name = "ring",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};

@@ -1,0 +1,106 @@
+/* plan/topology.c - who stands where in a ring, and how a buffer is cut */
+
+#include "plan/topology.h"
+
+#include <assert.h>
+
+uint32_t
+ring_next(const struct plan_shape *shape)
+{
+    return shape->rank + 1 == shape->size ? 0 : shape->rank + 1;
+}
+
+uint32_t
+ring_prev(const struct plan_shape *shape)
+{
+    return shape->rank == 0 ? shape->size - 1 : shape->rank - 1;
+}
+
+uint32_t
+ring_back(const struct plan_shape *shape, uint32_t n_steps)
+{
+    const uint32_t back = n_steps % shape->size;
+
+    return shape->rank >= back ? shape->rank - back
+                               : shape->rank + (shape->size - back);
+}
+
+enum plan_side
+ring_side(const struct plan_shape *shape)
+{
+    return shape->rank == 0 ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
+}
+
+struct plan_span
+block_whole(const struct plan_shape *shape, enum plan_buffer buffer)
+{
+    return (struct plan_span){.buffer = buffer, .count = shape->count};
+}
+
+/* The first element of a block; for block == size, the end of the last. The
+ * granules that do not divide go to the first blocks, one each. */
+static size_t
+cut_first(const struct plan_shape *shape, uint32_t block)
+{
+    const size_t n_granules =
+        shape->count / shape->granule + (shape->count % shape->granule != 0);
+    const size_t each = n_granules / shape->size;
+    const size_t rest = n_granules % shape->size;
+    const size_t before = each * block + (block < rest ? block : rest);
+
+    /* Only the last granule may be short; nothing else can pass count. */
+    return before == n_granules ? shape->count : before * shape->granule;
+}
+
+struct plan_span
+block_cut(const struct plan_shape *shape,
+          enum plan_buffer buffer,
+          uint32_t block)
+{
+    assert(shape->granule > 0);
+    assert(block < shape->size);
+
+    const size_t first = cut_first(shape, block);
+
+    return (struct plan_span){
+        .buffer = buffer,
+        .first = first,
+        .count = cut_first(shape, block + 1) - first,
+    };
+}
+
+struct plan_span
+block_given(const struct plan_shape *shape,
+            enum plan_buffer buffer,
+            uint32_t block)
+{
+    assert(block < shape->size);
+
+    if (!shape->counts)
+        return (struct plan_span){
+            .buffer = buffer,
+            .first = block * shape->count,
+            .count = shape->count,
+        };
+
+    struct plan_span span = {.buffer = buffer, .count = shape->counts[block]};
+
+    /* A planner keeps no state, so the prefix is summed anew: at a thousand
+     * ranks, a tenth of a microsecond per step. */
+    for (uint32_t i = 0; i < block; i++)
+        span.first += shape->counts[i];
+    return span;
+}
+
+size_t
+block_given_max(const struct plan_shape *shape)
+{
+    if (!shape->counts)
+        return shape->count;
+
+    size_t max = 0;
+
+    for (uint32_t i = 0; i < shape->size; i++)
+        max = shape->counts[i] > max ? shape->counts[i] : max;
+    return max;
+}

@@ -1,0 +1,54 @@
+/*
+ * plan/topology.h - who stands where in a ring, and how a buffer is cut
+ *
+ * Pure arithmetic. Ranks and blocks count modulo the size of the group.
+ */
+
+#ifndef PLAN_TOPOLOGY_H
+#define PLAN_TOPOLOGY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+uint32_t
+ring_next(const struct plan_shape *shape);
+uint32_t
+ring_prev(const struct plan_shape *shape);
+
+/* The rank (and the block of that rank) n_steps before this one. */
+uint32_t
+ring_back(const struct plan_shape *shape, uint32_t n_steps);
+
+/*
+ * Where a partial result that has come around the ring stands. Lower ranks
+ * stand left: what arrives holds the ranks before this one, except at rank 0,
+ * where all of it comes from higher ranks.
+ */
+enum plan_side
+ring_side(const struct plan_shape *shape);
+
+/* All shape->count elements. */
+struct plan_span
+block_whole(const struct plan_shape *shape, enum plan_buffer buffer);
+
+/* One of size blocks into which the library cuts shape->count elements, on
+ * multiples of the granule, sizes as equal as these allow. */
+struct plan_span
+block_cut(const struct plan_shape *shape,
+          enum plan_buffer buffer,
+          uint32_t block);
+
+/* One of the blocks that the caller laid out: shape->counts one after another,
+ * or, when that is NULL, size blocks of shape->count. */
+struct plan_span
+block_given(const struct plan_shape *shape,
+            enum plan_buffer buffer,
+            uint32_t block);
+
+/* Elements of the largest given block. */
+size_t
+block_given_max(const struct plan_shape *shape);
+
+#endif
