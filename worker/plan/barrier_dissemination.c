@@ -1,0 +1,60 @@
+/*
+ * plan/barrier_dissemination.c - barrier in ceil(log2 n) rounds
+ *
+ * In round k every rank tells the one 2^k after it what it has heard so far,
+ * and hears the same from the one 2^k before. After round k it has heard from
+ * the 2^(k+1) - 1 ranks before it, so after the last one from all.
+ *
+ * A message is one element: what was heard, combined. Round k reads element k
+ * of the scratch and combines what arrives into element k+1, so that each word
+ * passed on waits for every word heard before. A store would do for the sender
+ * of the round before, but the rounds before that could still be missing.
+ *
+ * Cost: ceil(log2 n) * alpha.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    uint32_t rounds = 0;
+
+    for (uint64_t reach = 1; reach < shape->size; reach *= 2)
+        rounds++;
+    return rounds;
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return shape->size == 1 ? 0 : (size_t)n_rounds(shape) + 1;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const uint32_t reach = (uint32_t)1 << round;
+    const struct plan_span heard = {PLAN_SCRATCH, round, 1};
+
+    plan_send(plan, ring_back(shape, shape->size - reach), round, heard);
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_REDUCE,
+                       .peer = ring_back(shape, reach),
+                       .message = round,
+                       .from = heard,
+                       .to = {PLAN_SCRATCH, (size_t)round + 1, 1},
+                   });
+}
+
+const struct algorithm algorithm_barrier_dissemination = {
+    .name = "dissemination",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

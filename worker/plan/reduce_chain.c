@@ -1,0 +1,91 @@
+/*
+ * plan/reduce_chain.c - reduce along the ring, up to the root
+ *
+ *     root+1 -> ... -> n-1 -> 0 -> ... -> root-1 -> root
+ *
+ * Every rank takes a partial result of the whole count, combines it with its
+ * own and sends it on; the engine moves bytes on as they come. Ranks stand in
+ * the order of the chain, but rank 0 stands left of the higher ones; with the
+ * root last (n-1) that is the order of the ranks.
+ *
+ * Nobody's input changes: who only passes on combines into scratch, in place
+ * too, and at the root alone the output is written.
+ *
+ * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the filling of the chain.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    (void)shape;
+    return 2;
+}
+
+static bool
+is_root(const struct plan_shape *shape)
+{
+    return shape->rank == shape->root;
+}
+
+static bool
+is_first(const struct plan_shape *shape)
+{
+    return ring_prev(shape) == shape->root;
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return is_root(shape) || is_first(shape) ? 0 : shape->count;
+}
+
+static void
+plan_arrival(struct plan *plan,
+             const struct plan_shape *shape,
+             struct plan_span own)
+{
+    const enum plan_buffer to = is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH;
+
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_REDUCE,
+                       .peer = ring_prev(shape),
+                       .from = own,
+                       .to = block_whole(shape, to),
+                       .side = ring_side(shape),
+                       .is_final = is_root(shape),
+                   });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer own_buffer =
+        shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+    const struct plan_span own = block_whole(shape, own_buffer);
+
+    if (shape->size == 1) {
+        if (round == 0 && !shape->is_in_place)
+            plan_copy(plan, own, block_whole(shape, PLAN_OUTPUT));
+        return;
+    }
+    if (round == 0 && !is_first(shape))
+        plan_arrival(plan, shape, own);
+    if (round == 1 && !is_root(shape))
+        plan_send(plan, ring_next(shape), 0,
+                  is_first(shape) ? own : block_whole(shape, PLAN_SCRATCH));
+}
+
+const struct algorithm algorithm_reduce_chain = {
+    .name = "chain",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

@@ -1,0 +1,137 @@
+/*
+ * plan/reduce_scatter_ring.c - reduce-scatter in n-1 rounds over a ring
+ *
+ * The first half of the ring all-reduce (allreduce_ring.c has the drawing), on
+ * the blocks that the caller laid out. What arrives is combined with the own
+ * contribution and sent on in the next round; the block that arrives last is
+ * the rank's own, and finished.
+ *
+ * The input must survive, in place too, so partial sums live in scratch: two
+ * slots of the largest block, used in turn. A slot is written again only where
+ * the send that reads it has passed, and that send waits for nobody but the
+ * round before, so two slots cannot lock the ring up.
+ *
+ * In place, the result belongs at the start of the output, where uneven blocks
+ * may half overlap the rank's own block. No reduction is asked to cope with
+ * that: the result then takes the way through the scratch, in one round more.
+ *
+ * Cost: (n-1) * (alpha + bytes/n * beta).
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static enum plan_buffer
+own_buffer(const struct plan_shape *shape)
+{
+    return shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+}
+
+static struct plan_span
+result_span(const struct plan_shape *shape)
+{
+    struct plan_span span = block_given(shape, PLAN_OUTPUT, shape->rank);
+
+    span.first = 0;
+    return span;
+}
+
+static bool
+result_overlaps_own(const struct plan_shape *shape)
+{
+    const struct plan_span own = block_given(shape, PLAN_OUTPUT, shape->rank);
+
+    return shape->is_in_place && own.first > 0 && own.first < own.count;
+}
+
+/* Where the partial sum of a round stands. */
+static struct plan_span
+slot_span(const struct plan_shape *shape, uint32_t round, size_t count)
+{
+    return (struct plan_span){
+        .buffer = PLAN_SCRATCH,
+        .first = round % 2 ? block_given_max(shape) : 0,
+        .count = count,
+    };
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return shape->size - 1 + (result_overlaps_own(shape) ? 1 : 0);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return 0;
+
+    /* A partial sum for each round but the one that makes the result. */
+    const uint32_t n_partial =
+        shape->size - (result_overlaps_own(shape) ? 1 : 2);
+
+    return (n_partial < 2 ? n_partial : 2) * block_given_max(shape);
+}
+
+static void
+plan_departure(struct plan *plan,
+               const struct plan_shape *shape,
+               uint32_t round)
+{
+    const struct plan_span own =
+        block_given(shape, own_buffer(shape), ring_back(shape, round + 1));
+
+    plan_send(plan, ring_next(shape), round,
+              round == 0 ? own : slot_span(shape, round - 1, own.count));
+}
+
+static void
+plan_arrival(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct plan_span own =
+        block_given(shape, own_buffer(shape), ring_back(shape, round + 2));
+    const bool is_final = round + 2 == shape->size;
+    const bool is_result = is_final && !result_overlaps_own(shape);
+
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_REDUCE,
+                       .peer = ring_prev(shape),
+                       .message = round,
+                       .from = own,
+                       .to = is_result ? result_span(shape)
+                                       : slot_span(shape, round, own.count),
+                       .side = ring_side(shape),
+                       .is_final = is_final,
+                   });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const struct plan_span result = result_span(shape);
+
+    if (shape->size == 1) {
+        plan_copy(plan, block_given(shape, PLAN_INPUT, 0), result);
+        return;
+    }
+    if (round + 1 == shape->size) {
+        plan_copy(plan, slot_span(shape, round - 1, result.count), result);
+        return;
+    }
+    plan_departure(plan, shape, round);
+    plan_arrival(plan, shape, round);
+}
+
+const struct algorithm algorithm_reduce_scatter_ring = {
+    .name = "ring",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
