@@ -31,8 +31,7 @@ enum {
 
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
-    LIMIT_MESSAGE_DEPTH =
-        8, /* arrays in arrays: what a reader keeps a stack of */
+    LIMIT_MESSAGE_DEPTH = 8, /* arrays in arrays; readers keep a stack */
     LIMIT_STORE_KEY = 1024,
     LIMIT_STORE_VALUE = 1024 * 1024,
 
