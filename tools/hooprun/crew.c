@@ -1,0 +1,402 @@
+/*
+ * hooprun/crew.c - the poll loop: signals, pipes, deadlines
+ *
+ *   RUNNING --a worker fails--> FAILING --2 s--> ENDING --grace--> KILLING
+ *      \______asked to end, timeout_________________^
+ *
+ * In FAILING the survivors may still notice the loss and say what it means to
+ * them; their own texts are worth more than ours. ENDING has sent SIGTERM,
+ * KILLING SIGKILL. Each state ends early when nobody is left.
+ */
+
+#include "hooprun/crew.h"
+
+#include <err.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hooprun/outcome.h"
+#include "hooprun/output.h"
+
+enum {
+    FAILING_MS = 2000,
+    LIST_MAX = 200,
+};
+
+static const int64_t NEVER_MS = INT64_MAX;
+
+enum crew_phase {
+    CREW_RUNNING,
+    CREW_FAILING,
+    CREW_ENDING,
+    CREW_KILLING,
+};
+
+struct crew {
+    const struct options *options;
+    struct keeper *keeper;
+    uint32_t n_workers; /* started */
+    uint32_t n_running;
+    struct worker *workers;
+    struct output output;
+    struct outcome outcome;
+    enum crew_phase phase;
+    int64_t phase_end_ms;
+    int64_t run_end_ms;
+    uint32_t round;
+    int signal_fd;
+    struct pollfd *polls; /* the signal descriptor, then the pipes */
+};
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void
+crew_mask(sigset_t *out_mask)
+{
+    sigemptyset(out_mask);
+    sigaddset(out_mask, SIGCHLD);
+    sigaddset(out_mask, SIGHUP);
+    sigaddset(out_mask, SIGINT);
+    sigaddset(out_mask, SIGQUIT);
+    sigaddset(out_mask, SIGTERM);
+}
+
+void
+crew_block(sigset_t *out_old_mask)
+{
+    sigset_t mask;
+
+    crew_mask(&mask);
+    sigprocmask(SIG_BLOCK, &mask, out_old_mask);
+}
+
+static void
+crew_signal(const struct crew *crew, int number)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (crew->workers[i].is_running)
+            worker_signal(&crew->workers[i], number);
+    }
+}
+
+/* "1, 2, 5" */
+static void
+running_list(const struct crew *crew, char out_text[static LIST_MAX])
+{
+    size_t n = 0;
+
+    out_text[0] = '\0';
+    for (uint32_t i = 0; i < crew->n_workers && n < LIST_MAX - 16; i++) {
+        if (!crew->workers[i].is_running)
+            continue;
+        n += (size_t)snprintf(out_text + n, LIST_MAX - n, "%s%u", n ? ", " : "",
+                              crew->workers[i].rank);
+    }
+    if (n >= LIST_MAX - 16)
+        snprintf(out_text + n, LIST_MAX - n, " ...");
+}
+
+static void
+crew_end(struct crew *crew)
+{
+    crew->phase = CREW_ENDING;
+    crew->phase_end_ms = now_ms() + (int64_t)crew->options->grace_s * 1000;
+    crew_signal(crew, SIGTERM);
+    /* Who is stopped could not obey. */
+    crew_signal(crew, SIGCONT);
+}
+
+static void
+crew_kill(struct crew *crew)
+{
+    char list[LIST_MAX];
+
+    running_list(crew, list);
+    output_clear_progress(&crew->output);
+    warnx("killing what did not end by itself within %u s: rank %s",
+          crew->options->grace_s, list);
+    crew->phase = CREW_KILLING;
+    crew->phase_end_ms = NEVER_MS;
+    crew_signal(crew, SIGKILL);
+}
+
+static void
+crew_fail(struct crew *crew)
+{
+    crew->phase = CREW_FAILING;
+    crew->phase_end_ms = now_ms() + FAILING_MS;
+}
+
+static void
+failure_announce(struct crew *crew)
+{
+    char text[LIST_MAX];
+
+    outcome_describe(&crew->outcome.first, text, sizeof(text));
+    /* What it said before comes first. */
+    for (uint32_t i = 0; i < crew->output.n_pipes; i++) {
+        if (crew->output.pipes[i].rank == crew->outcome.first.rank &&
+            crew->output.pipes[i].fd >= 0)
+            output_read(&crew->output.pipes[i]);
+    }
+    output_clear_progress(&crew->output);
+    warnx("%s", text);
+}
+
+static void
+keeper_lost(struct crew *crew)
+{
+    waitpid(crew->keeper->pid, NULL, 0);
+    crew->keeper->pid = 0;
+    output_clear_progress(&crew->output);
+    warnx("the embedded coordinator has ended; ending the workers");
+    crew->outcome.has_failed = true;
+    crew->outcome.first.wait_status = W_EXITCODE(EXIT_FAILURE, 0);
+    if (crew->phase == CREW_RUNNING)
+        crew_end(crew);
+}
+
+static void
+worker_reap(struct crew *crew, struct worker *worker)
+{
+    struct ending ending = {.rank = worker->rank, .pid = worker->pid};
+
+    /*
+     * What a failed worker has started shall not outlive it. As long as it is
+     * not reaped, nobody else can own its group's number.
+     */
+    siginfo_t ended = {0};
+    waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+    const bool is_good = ended.si_code == CLD_EXITED && ended.si_status == 0;
+    if (worker->has_group && (!is_good || crew->phase >= CREW_ENDING))
+        worker_signal(worker, SIGKILL);
+
+    waitpid(worker->pid, &ending.wait_status, 0);
+    worker->is_running = false;
+    crew->n_running--;
+    outcome_note(&crew->outcome, &ending, crew->round);
+}
+
+static struct worker *
+worker_find(struct crew *crew, pid_t pid)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (crew->workers[i].pid == pid && crew->workers[i].is_running)
+            return &crew->workers[i];
+    }
+    return NULL;
+}
+
+static void
+crew_reap(struct crew *crew)
+{
+    const bool had_failed = crew->outcome.has_failed;
+
+    crew->round++;
+    while (crew->n_running > 0) {
+        siginfo_t ended = {0};
+        if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            ended.si_pid == 0)
+            break;
+        struct worker *worker = worker_find(crew, ended.si_pid);
+        if (worker)
+            worker_reap(crew, worker);
+        else if (crew->keeper && ended.si_pid == crew->keeper->pid)
+            keeper_lost(crew);
+        else
+            waitpid(ended.si_pid, NULL, 0);
+    }
+    if (crew->phase != CREW_RUNNING || had_failed || !crew->outcome.has_failed)
+        return;
+    failure_announce(crew);
+    crew_fail(crew);
+}
+
+static void
+crew_pass_on(struct crew *crew, const struct signalfd_siginfo *received)
+{
+    const int number = (int)received->ssi_signo;
+
+    /* The second time it is meant. */
+    if (crew->phase >= CREW_ENDING) {
+        crew_signal(crew, SIGKILL);
+        crew->phase = CREW_KILLING;
+        crew->phase_end_ms = NEVER_MS;
+        return;
+    }
+    output_clear_progress(&crew->output);
+    warnx("SIG%s received, passed on to the workers", sigabbrev_np(number));
+    crew->outcome.passed_signal = number;
+    crew->phase = CREW_ENDING;
+    crew->phase_end_ms = now_ms() + (int64_t)crew->options->grace_s * 1000;
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        const struct worker *worker = &crew->workers[i];
+        /* The terminal has told its foreground group already. */
+        const bool has_it =
+            !worker->has_group && received->ssi_code == SI_KERNEL;
+        if (worker->is_running && !has_it)
+            worker_signal(worker, number);
+    }
+}
+
+static void
+signals_take(struct crew *crew)
+{
+    struct signalfd_siginfo received;
+
+    while (read(crew->signal_fd, &received, sizeof(received)) ==
+           (ssize_t)sizeof(received)) {
+        if (received.ssi_signo == SIGCHLD)
+            crew_reap(crew);
+        else
+            crew_pass_on(crew, &received);
+    }
+}
+
+static void
+deadlines_look(struct crew *crew)
+{
+    const int64_t now = now_ms();
+
+    if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
+        char list[LIST_MAX];
+
+        running_list(crew, list);
+        output_clear_progress(&crew->output);
+        warnx("not finished after %u s (--timeout); ending rank %s",
+              crew->options->timeout_s, list);
+        crew->outcome.has_timed_out = true;
+        crew_end(crew);
+    }
+    if (now < crew->phase_end_ms)
+        return;
+    if (crew->phase == CREW_FAILING)
+        crew_end(crew);
+    else if (crew->phase == CREW_ENDING)
+        crew_kill(crew);
+}
+
+static int
+wait_ms(const struct crew *crew)
+{
+    const int64_t run_end_ms =
+        crew->phase == CREW_RUNNING ? crew->run_end_ms : NEVER_MS;
+    const int64_t end_ms =
+        run_end_ms < crew->phase_end_ms ? run_end_ms : crew->phase_end_ms;
+    if (end_ms == NEVER_MS)
+        return -1;
+
+    const int64_t left_ms = end_ms - now_ms();
+    if (left_ms < 0)
+        return 0;
+    return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+}
+
+static void
+crew_turn(struct crew *crew)
+{
+    struct output *output = &crew->output;
+
+    crew->polls[0] = (struct pollfd){crew->signal_fd, POLLIN, 0};
+    for (uint32_t i = 0; i < output->n_pipes; i++)
+        crew->polls[i + 1] = (struct pollfd){output->pipes[i].fd, POLLIN, 0};
+
+    if (poll(crew->polls, output->n_pipes + 1, wait_ms(crew)) > 0) {
+        for (uint32_t i = 0; i < output->n_pipes; i++) {
+            if (crew->polls[i + 1].revents != 0)
+                output_read(&output->pipes[i]);
+        }
+        if (crew->polls[0].revents != 0)
+            signals_take(crew);
+    }
+    deadlines_look(crew);
+}
+
+static enum hoop_status
+crew_start(struct crew *crew, const struct worker_setup *setup)
+{
+    const uint32_t n_workers = setup->options->n_workers;
+    sigset_t mask;
+
+    crew_mask(&mask);
+    crew->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    crew->workers = calloc(n_workers, sizeof(*crew->workers));
+    crew->polls = calloc(2 * (size_t)n_workers + 1, sizeof(*crew->polls));
+    if (crew->signal_fd < 0 || !crew->workers || !crew->polls) {
+        warn("cannot prepare %u workers", n_workers);
+        return HOOP_E_EXHAUSTED;
+    }
+    for (uint32_t rank = 0; rank < n_workers; rank++) {
+        const enum hoop_status status =
+            worker_start(setup, rank, &crew->workers[rank]);
+        if (status != HOOP_OK)
+            return status;
+        crew->n_workers++;
+        crew->n_running++;
+    }
+    return output_init(&crew->output, crew->workers, n_workers);
+}
+
+static void
+crew_deinit(struct crew *crew)
+{
+    output_deinit(&crew->output);
+    if (crew->signal_fd >= 0)
+        close(crew->signal_fd);
+    free(crew->workers);
+    free(crew->polls);
+}
+
+/* Some workers could not be started: those that were go at once. */
+static int
+crew_abandon(struct crew *crew, enum hoop_status status)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        worker_signal(&crew->workers[i], SIGKILL);
+        waitpid(crew->workers[i].pid, NULL, 0);
+    }
+    crew_deinit(crew);
+    if (status == HOOP_E_NOT_FOUND)
+        return OUTCOME_EXIT_NOT_FOUND;
+    return status == HOOP_E_DENIED ? OUTCOME_EXIT_DENIED : EXIT_FAILURE;
+}
+
+int
+crew_run(const struct worker_setup *setup, struct keeper *keeper)
+{
+    struct crew crew = {
+        .options = setup->options,
+        .keeper = keeper,
+        .phase = CREW_RUNNING,
+        .phase_end_ms = NEVER_MS,
+        .run_end_ms = NEVER_MS,
+        .signal_fd = -1,
+    };
+
+    if (setup->options->timeout_s > 0)
+        crew.run_end_ms = now_ms() + (int64_t)setup->options->timeout_s * 1000;
+    const enum hoop_status status = crew_start(&crew, setup);
+    if (status != HOOP_OK)
+        return crew_abandon(&crew, status);
+
+    while (crew.n_running > 0)
+        crew_turn(&crew);
+    output_drain(&crew.output);
+    output_clear_progress(&crew.output);
+    crew_deinit(&crew);
+    return outcome_exit_code(&crew.outcome);
+}

@@ -1,0 +1,21 @@
+/* hooprun/crew.h - all workers of a run, from start to end */
+
+#ifndef HOOPRUN_CREW_H
+#define HOOPRUN_CREW_H
+
+#include "hooprun/keeper.h"
+#include "hooprun/worker.h"
+
+/*
+ * Start the workers, forward their output, end all when one fails or hooprun
+ * is asked to end. The signals of crew_block() must be blocked. keeper may be
+ * NULL. Returns hooprun's exit code.
+ */
+int
+crew_run(const struct worker_setup *setup, struct keeper *keeper);
+
+/* Block the signals that crew_run() reads; the former mask is for workers. */
+void
+crew_block(sigset_t *out_old_mask);
+
+#endif

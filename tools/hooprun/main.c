@@ -1,0 +1,60 @@
+/* hooprun/main.c - N workers on this machine as one hoop job */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "hooprun/crew.h"
+#include "hooprun/keeper.h"
+#include "hooprun/options.h"
+
+/* Two pipes for each worker soon pass the usual soft limit of 1024. */
+static void
+descriptors_raise(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int
+run_with_keeper(struct worker_setup *setup)
+{
+    char token[KEEPER_TOKEN_MAX];
+    struct keeper keeper = {0};
+
+    if (keeper_token(token) != HOOP_OK)
+        return EXIT_FAILURE;
+    if (keeper_start(token, &keeper) != HOOP_OK)
+        return EXIT_FAILURE;
+    setup->coordinator = keeper.address;
+    setup->token = token;
+    const int code = crew_run(setup, &keeper);
+    keeper_stop(&keeper);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options options;
+    sigset_t old_mask;
+
+    argv[0] = program_invocation_short_name;
+    options_parse(argc, argv, &options);
+    descriptors_raise();
+    crew_block(&old_mask);
+
+    struct worker_setup setup = {
+        .options = &options,
+        .coordinator = options.coordinator,
+        .has_terminal = isatty(STDERR_FILENO) == 1,
+        .old_mask = &old_mask,
+    };
+    return options.coordinator ? crew_run(&setup, NULL)
+                               : run_with_keeper(&setup);
+}

@@ -1,0 +1,133 @@
+/* hooprun/options.c - the command line of hooprun */
+
+#include "hooprun/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_NO_PREFIX = 256,
+    KEY_GRACE,
+};
+
+const char *argp_program_version = "hooprun 0.1.0";
+
+static const char description[] =
+    "Run N copies of a program on this machine as one hoop job.\v"
+    "Each copy finds its rank, the coordinator and the job's token in the "
+    "environment (HOOP_RANK, HOOP_COORDINATOR, HOOP_TOKEN ...). The exit code "
+    "is 0, or that of the first rank that failed, or 128 + the signal that "
+    "ended it; 124 after --timeout.";
+
+static const struct argp_option table[] = {
+    {"workers", 'n', "N", 0, "number of workers (required)", 0},
+    {"coordinator", 'c', "HOST:PORT", 0,
+     "use this coordinator instead of starting one", 0},
+    {"job", 'j', "NAME", 0, "name of the job (default: HOOP_JOB or default)",
+     0},
+    {"timeout", 't', "SECONDS", 0, "end everything after this time", 0},
+    {"grace", KEY_GRACE, "SECONDS", 0,
+     "time between SIGTERM and SIGKILL when ending workers (default: 5)", 0},
+    {"no-prefix", KEY_NO_PREFIX, NULL, 0,
+     "pass output through as it is, without the rank in front", 0},
+    {0},
+};
+
+static uint32_t
+number_parse(struct argp_state *state, const char *name, const char *text)
+{
+    char *end = NULL;
+
+    errno = 0;
+    const unsigned long value = strtoul(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value > INT32_MAX ||
+        strchr(text, '-'))
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "%s %s: a whole number is expected", name, text);
+    return (uint32_t)value;
+}
+
+static uint32_t
+workers_parse(struct argp_state *state, const char *text)
+{
+    const uint32_t n = number_parse(state, "-n", text);
+
+    if (n < 1 || n > OPTIONS_WORKERS_MAX)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "-n %s: between 1 and %d workers are possible", text,
+                     OPTIONS_WORKERS_MAX);
+    return n;
+}
+
+static void
+options_check(struct argp_state *state, const struct options *options)
+{
+    if (options->n_workers == 0)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "how many workers? Say -n N, for example: "
+                     "hooprun -n 4 ./program");
+    if (!options->command)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "which program? Say it after the options, for example: "
+                     "hooprun -n 4 ./program");
+}
+
+static error_t
+option_take(int key, char *value, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case 'n':
+        options->n_workers = workers_parse(state, value);
+        return 0;
+    case 'c':
+        options->coordinator = value;
+        return 0;
+    case 'j':
+        options->job = value;
+        return 0;
+    case 't':
+        options->timeout_s = number_parse(state, "--timeout", value);
+        return 0;
+    case KEY_GRACE:
+        options->grace_s = number_parse(state, "--grace", value);
+        return 0;
+    case KEY_NO_PREFIX:
+        options->style = OUTPUT_VERBATIM;
+        return 0;
+    case ARGP_KEY_ARG:
+        /* The rest is the program's, options included. */
+        options->command = &state->argv[state->next - 1];
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        options_check(state, options);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void
+options_parse(int argc, char **argv, struct options *out_options)
+{
+    static const struct argp parser = {
+        .options = table,
+        .parser = option_take,
+        .args_doc = "PROGRAM [ARGUMENT...]",
+        .doc = description,
+    };
+    const char *job = getenv("HOOP_JOB");
+
+    *out_options = (struct options){
+        .job = job && *job ? job : "default",
+        .grace_s = 5,
+        .style = OUTPUT_PREFIXED,
+    };
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
+    if (out_options->n_workers == 1)
+        out_options->style = OUTPUT_VERBATIM;
+}

@@ -1,0 +1,33 @@
+/* hooprun/options.h - the command line of hooprun */
+
+#ifndef HOOPRUN_OPTIONS_H
+#define HOOPRUN_OPTIONS_H
+
+#include <stdint.h>
+
+enum {
+    OPTIONS_WORKERS_MAX = 4096, /* two pipes each: bounded by descriptors */
+    OPTIONS_EXIT_USAGE = 64,    /* EX_USAGE, also argp's own */
+};
+
+enum output_style {
+    OUTPUT_PREFIXED,
+    OUTPUT_VERBATIM, /* the workers inherit stdout and stderr */
+};
+
+/* All text is borrowed from argv. */
+struct options {
+    uint32_t n_workers;
+    const char *coordinator; /* NULL: embedded */
+    const char *job;
+    uint32_t timeout_s; /* 0: none */
+    uint32_t grace_s;   /* between SIGTERM and SIGKILL */
+    enum output_style style;
+    char **command; /* ends with NULL, as execvp() wants it */
+};
+
+/* Prints what is wrong and exits OPTIONS_EXIT_USAGE, or fills *out_options. */
+void
+options_parse(int argc, char **argv, struct options *out_options);
+
+#endif

@@ -1,0 +1,50 @@
+/* hooprun/outcome.h - how the run ended: the first failure and the exit code */
+
+#ifndef HOOPRUN_OUTCOME_H
+#define HOOPRUN_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    OUTCOME_EXIT_TIMEOUT = 124, /* as timeout(1) */
+    OUTCOME_EXIT_DENIED = 126,  /* as a shell's: found, but cannot be run */
+    OUTCOME_EXIT_NOT_FOUND = 127,
+};
+
+/* One ended worker. */
+struct ending {
+    uint32_t rank;
+    pid_t pid;
+    int wait_status; /* as waitpid() gives it */
+};
+
+/* Zeroed memory is a run that went well so far. */
+struct outcome {
+    bool has_failed;
+    bool has_timed_out;
+    int passed_signal; /* hooprun was asked to end; 0: it was not */
+    uint32_t round;    /* in which the first failure was seen */
+    struct ending first;
+};
+
+/*
+ * Take note of an ended worker. round numbers the occasions on which workers
+ * were looked at: endings of one round have no order in time, and among them
+ * a signal is the cause and an exit code a consequence.
+ */
+void
+outcome_note(struct outcome *outcome,
+             const struct ending *ending,
+             uint32_t round);
+
+/* "rank 2 (pid 1234) was killed by signal 9 (Killed)" */
+void
+outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes);
+
+int
+outcome_exit_code(const struct outcome *outcome);
+
+#endif

@@ -1,0 +1,223 @@
+/* hooprun/output.c - the workers' lines on hooprun's own stdout and stderr */
+
+#include "hooprun/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    READ_MAX = 16 * 1024,
+};
+
+static void
+bytes_write(int fd, const char *bytes, size_t n_bytes)
+{
+    while (n_bytes > 0) {
+        const ssize_t n = write(fd, bytes, n_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        /* Whoever read us has gone; the workers' result still counts. */
+        if (n < 0)
+            return;
+        bytes += n;
+        n_bytes -= (size_t)n;
+    }
+}
+
+/* One writev(2) where possible: nobody else's line comes between. */
+static void
+line_write(int fd, uint32_t rank, const char *bytes, size_t n_bytes)
+{
+    char prefix[24];
+    const int n_prefix = snprintf(prefix, sizeof(prefix), "[%u] ", rank);
+    const struct iovec parts[] = {
+        {prefix, (size_t)n_prefix},
+        {(void *)(uintptr_t)bytes, n_bytes},
+        {(void *)(uintptr_t) "\n", 1},
+    };
+    size_t n_written = 0;
+    ssize_t n = 0;
+
+    do
+        n = writev(fd, parts, 3);
+    while (n < 0 && errno == EINTR);
+    n_written = n < 0 ? 0 : (size_t)n;
+    if (n < 0)
+        return;
+
+    for (size_t i = 0; i < 3; i++) {
+        const size_t n_done =
+            n_written < parts[i].iov_len ? n_written : parts[i].iov_len;
+        bytes_write(fd, (const char *)parts[i].iov_base + n_done,
+                    parts[i].iov_len - n_done);
+        n_written -= n_done;
+    }
+}
+
+static size_t
+terminal_columns(int fd)
+{
+    struct winsize size = {0};
+
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col < 20)
+        return 80;
+    return size.ws_col;
+}
+
+static void
+progress_draw(struct output *output)
+{
+    char line[OUTPUT_PROGRESS_MAX + 32];
+    const int fd = output->progress->target_fd;
+    int n = snprintf(line, sizeof(line), "\r[%u] %s", output->progress->rank,
+                     output->text);
+    const size_t n_columns = terminal_columns(fd);
+
+    /* A line that wraps could not be erased. */
+    if ((size_t)n > n_columns)
+        n = (int)n_columns;
+    bytes_write(fd, line, (size_t)n);
+    bytes_write(fd, "\033[K", 3);
+}
+
+static void
+progress_erase(const struct output *output)
+{
+    if (output->progress)
+        bytes_write(output->progress->target_fd, "\r\033[K", 4);
+}
+
+void
+output_clear_progress(struct output *output)
+{
+    progress_erase(output);
+    output->progress = NULL;
+}
+
+static void
+progress_show(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
+{
+    struct output *output = pipe->output;
+
+    if (!output->is_terminal[pipe->target_fd])
+        return;
+    if (n_bytes == 0) {
+        if (output->progress == pipe)
+            output_clear_progress(output);
+        return;
+    }
+    char text[OUTPUT_PROGRESS_MAX];
+    snprintf(text, sizeof(text), "%.*s", (int)n_bytes, bytes);
+    if (output->progress == pipe && strcmp(text, output->text) == 0)
+        return;
+    output->progress = pipe;
+    memcpy(output->text, text, sizeof(text));
+    progress_draw(output);
+}
+
+static void
+line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
+{
+    struct output_pipe *pipe = owner;
+    struct output *output = pipe->output;
+
+    if (kind == LINE_PROGRESS) {
+        progress_show(pipe, bytes, n_bytes);
+        return;
+    }
+    progress_erase(output);
+    if (output->progress == pipe)
+        output->progress = NULL;
+    line_write(pipe->target_fd, pipe->rank, bytes, n_bytes);
+    if (output->progress)
+        progress_draw(output);
+}
+
+enum hoop_status
+output_init(struct output *output, struct worker *workers, uint32_t n_workers)
+{
+    *output = (struct output){
+        .is_terminal = {false, isatty(STDOUT_FILENO) == 1,
+                        isatty(STDERR_FILENO) == 1},
+        .n_pipes = 2 * n_workers,
+        .pipes = calloc(2 * (size_t)n_workers, sizeof(*output->pipes)),
+    };
+    if (!output->pipes)
+        return HOOP_E_EXHAUSTED;
+
+    for (uint32_t i = 0; i < 2 * n_workers; i++) {
+        struct worker *worker = &workers[i / 2];
+        struct output_pipe *pipe = &output->pipes[i];
+
+        pipe->output = output;
+        pipe->rank = worker->rank;
+        pipe->fd = i % 2 == 0 ? worker->out_fd : worker->err_fd;
+        pipe->target_fd = i % 2 == 0 ? STDOUT_FILENO : STDERR_FILENO;
+        if (pipe->fd >= 0)
+            fcntl(pipe->fd, F_SETFL, O_NONBLOCK);
+    }
+    return HOOP_OK;
+}
+
+static void
+pipe_end(struct output_pipe *pipe)
+{
+    stream_end(&pipe->stream, line_print, pipe);
+    close(pipe->fd);
+    pipe->fd = -1;
+}
+
+/* False when nothing more is there now. */
+static bool
+pipe_read(struct output_pipe *pipe)
+{
+    char bytes[READ_MAX];
+    const ssize_t n = read(pipe->fd, bytes, sizeof(bytes));
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    if (n <= 0) {
+        pipe_end(pipe);
+        return false;
+    }
+    stream_feed(&pipe->stream, bytes, (size_t)n, line_print, pipe);
+    return true;
+}
+
+void
+output_read(struct output_pipe *pipe)
+{
+    pipe_read(pipe);
+}
+
+void
+output_drain(struct output *output)
+{
+    for (uint32_t i = 0; i < output->n_pipes; i++) {
+        struct output_pipe *pipe = &output->pipes[i];
+
+        while (pipe->fd >= 0 && pipe_read(pipe))
+            continue;
+        if (pipe->fd >= 0)
+            pipe_end(pipe);
+    }
+}
+
+void
+output_deinit(struct output *output)
+{
+    for (uint32_t i = 0; output->pipes && i < output->n_pipes; i++) {
+        if (output->pipes[i].fd >= 0)
+            close(output->pipes[i].fd);
+    }
+    free(output->pipes);
+    *output = (struct output){0};
+}

@@ -1,0 +1,58 @@
+/*
+ * hooprun/output.h - the workers' lines on hooprun's own stdout and stderr
+ *
+ * "[rank] text", whole lines only. On a terminal one progress line is kept
+ * below everything else; elsewhere progress lines are left out.
+ */
+
+#ifndef HOOPRUN_OUTPUT_H
+#define HOOPRUN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hooprun/stream.h"
+#include "hooprun/worker.h"
+
+enum {
+    OUTPUT_PROGRESS_MAX = 512,
+};
+
+/* One worker's pipe on its way to stdout or stderr. */
+struct output_pipe {
+    struct output *output;
+    uint32_t rank;
+    int fd;        /* to read; -1: ended or never open */
+    int target_fd; /* to write */
+    struct stream stream;
+};
+
+struct output {
+    bool is_terminal[3];            /* by target_fd */
+    struct output_pipe *progress;   /* whose line is shown; NULL: nobody's */
+    char text[OUTPUT_PROGRESS_MAX]; /* as shown */
+    uint32_t n_pipes;
+    struct output_pipe *pipes; /* two for each worker */
+};
+
+/* Takes the workers' descriptors. Handle: HOOP_E_EXHAUSTED. */
+HOOP_NODISCARD enum hoop_status
+output_init(struct output *output, struct worker *workers, uint32_t n_workers);
+
+/* Read once what has come and print its whole lines; closes at the end. */
+void
+output_read(struct output_pipe *pipe);
+
+/* Read all that is there without waiting, print also half lines. */
+void
+output_drain(struct output *output);
+
+/* Call before hooprun itself prints. */
+void
+output_clear_progress(struct output *output);
+
+/* Closes what is open. Zeroed memory is fine. */
+void
+output_deinit(struct output *output);
+
+#endif

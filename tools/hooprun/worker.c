@@ -1,0 +1,198 @@
+/*
+ * hooprun/worker.c - fork, prepare, exec
+ *
+ * A worker leads a process group, so that what it starts is ended with it.
+ * The one exception is rank 0 on a terminal: only the terminal's foreground
+ * group may read it, so rank 0 stays in hooprun's.
+ */
+
+#include "hooprun/worker.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct pipes {
+    int out[2];
+    int err[2];
+    int failure[2]; /* closes itself by a successful exec */
+};
+
+static void
+pair_close(int pair[static 2])
+{
+    if (pair[0] >= 0)
+        close(pair[0]);
+    if (pair[1] >= 0)
+        close(pair[1]);
+    pair[0] = pair[1] = -1;
+}
+
+static void
+pipes_close(struct pipes *pipes)
+{
+    pair_close(pipes->out);
+    pair_close(pipes->err);
+    pair_close(pipes->failure);
+}
+
+static bool
+pipes_open(struct pipes *pipes, enum output_style style)
+{
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
+    if (pipe2(pipes->failure, O_CLOEXEC) != 0)
+        return false;
+    if (style == OUTPUT_VERBATIM)
+        return true;
+    return pipe2(pipes->out, O_CLOEXEC) == 0 &&
+           pipe2(pipes->err, O_CLOEXEC) == 0;
+}
+
+static void
+number_set(const char *name, uint32_t value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", value);
+    setenv(name, text, 1);
+}
+
+static void
+environment_set(const struct worker_setup *setup, uint32_t rank)
+{
+    setenv("HOOP_COORDINATOR", setup->coordinator, 1);
+    setenv("HOOP_JOB", setup->options->job, 1);
+    if (setup->token)
+        setenv("HOOP_TOKEN", setup->token, 1);
+    number_set("HOOP_RANK", rank);
+    number_set("HOOP_LOCAL_RANK", rank);
+    number_set("HOOP_WORLD_SIZE", setup->options->n_workers);
+    if (setup->has_terminal && rank == 0)
+        setenv("HOOP_PROGRESS", "1", 0);
+}
+
+static void
+descriptors_set(const struct pipes *pipes, uint32_t rank)
+{
+    if (rank != 0) {
+        const int null = open("/dev/null", O_RDONLY);
+        if (null >= 0)
+            dup2(null, STDIN_FILENO);
+        if (null > STDERR_FILENO)
+            close(null);
+    }
+    if (pipes->out[1] >= 0)
+        dup2(pipes->out[1], STDOUT_FILENO);
+    if (pipes->err[1] >= 0)
+        dup2(pipes->err[1], STDERR_FILENO);
+}
+
+static bool
+group_wanted(uint32_t rank)
+{
+    return rank != 0 || !isatty(STDIN_FILENO);
+}
+
+/* In the child. Does not return. */
+static void
+worker_become(const struct worker_setup *setup,
+              uint32_t rank,
+              const struct pipes *pipes,
+              pid_t parent)
+{
+    if (group_wanted(rank))
+        setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+
+    environment_set(setup, rank);
+    descriptors_set(pipes, rank);
+    sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
+    execvp(setup->options->command[0], setup->options->command);
+
+    const int error = errno;
+    if (write(pipes->failure[1], &error, sizeof(error)) < 0)
+        _exit(EXIT_FAILURE);
+    _exit(127);
+}
+
+/* 0 when the program runs, else the errno of exec. */
+static int
+exec_await(int fd)
+{
+    int error = 0;
+    ssize_t n = 0;
+
+    do
+        n = read(fd, &error, sizeof(error));
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof(error) ? error : 0;
+}
+
+static enum hoop_status
+exec_refused(const char *program, int error)
+{
+    const char *advice = "is the path right?";
+
+    if (error == EACCES || error == ENOEXEC)
+        advice = "is it an executable file?";
+    warnx("cannot run '%s': %s; %s", program, strerror(error), advice);
+    return error == ENOENT ? HOOP_E_NOT_FOUND : HOOP_E_DENIED;
+}
+
+enum hoop_status
+worker_start(const struct worker_setup *setup,
+             uint32_t rank,
+             struct worker *out_worker)
+{
+    const pid_t parent = getpid();
+    struct pipes pipes;
+
+    if (!pipes_open(&pipes, setup->options->style)) {
+        warn("no pipes for rank %u; use fewer workers or raise ulimit -n",
+             rank);
+        pipes_close(&pipes);
+        return HOOP_E_EXHAUSTED;
+    }
+    const pid_t pid = fork();
+    if (pid < 0) {
+        warn("cannot fork rank %u; use fewer workers or raise ulimit -u", rank);
+        pipes_close(&pipes);
+        return HOOP_E_EXHAUSTED;
+    }
+    if (pid == 0)
+        worker_become(setup, rank, &pipes, parent);
+
+    close(pipes.failure[1]);
+    pipes.failure[1] = -1;
+    const int error = exec_await(pipes.failure[0]);
+    if (error != 0) {
+        waitpid(pid, NULL, 0);
+        pipes_close(&pipes);
+        return exec_refused(setup->options->command[0], error);
+    }
+    *out_worker = (struct worker){
+        .rank = rank,
+        .pid = pid,
+        .is_running = true,
+        .has_group = group_wanted(rank),
+        .out_fd = pipes.out[0],
+        .err_fd = pipes.err[0],
+    };
+    pipes.out[0] = pipes.err[0] = -1;
+    pipes_close(&pipes);
+    return HOOP_OK;
+}
+
+void
+worker_signal(const struct worker *worker, int signal_number)
+{
+    kill(worker->has_group ? -worker->pid : worker->pid, signal_number);
+}

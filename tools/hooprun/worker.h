@@ -1,0 +1,49 @@
+/* hooprun/worker.h - one worker: its process, its environment, its pipes */
+
+#ifndef HOOPRUN_WORKER_H
+#define HOOPRUN_WORKER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "hoop/status.h"
+
+#include "hooprun/options.h"
+
+/* What all workers of a run share. Borrowed for worker_start(). */
+struct worker_setup {
+    const struct options *options;
+    const char *coordinator;
+    const char *token;  /* NULL: leave what the environment has */
+    bool has_terminal;  /* rank 0 may draw a progress line */
+    sigset_t *old_mask; /* what the program's signal mask shall be */
+};
+
+struct worker {
+    uint32_t rank;
+    pid_t pid;
+    bool is_running; /* from worker_start() until it was reaped */
+    bool has_group;  /* it leads a process group of its own */
+    int out_fd;      /* -1: inherited, or at its end */
+    int err_fd;
+};
+
+/*
+ * Fork and exec one worker; returns when the program has been executed. Says
+ * on stderr what failed.
+ *
+ * Handle: HOOP_E_NOT_FOUND and HOOP_E_DENIED (the program), HOOP_E_EXHAUSTED.
+ * Thread: the process must have one only.
+ */
+HOOP_NODISCARD enum hoop_status
+worker_start(const struct worker_setup *setup,
+             uint32_t rank,
+             struct worker *out_worker);
+
+/* To its whole group, if it has one. Only while it is running. */
+void
+worker_signal(const struct worker *worker, int signal_number);
+
+#endif
