@@ -32,6 +32,19 @@ enum {
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_MESSAGE_DEPTH = 8, /* arrays in arrays; readers keep a stack */
+    /* Requests a coordinator holds unanswered; 3 KB of NNG each ... */
+    LIMIT_RPC_REQUESTS = 32768,
+    LIMIT_RPC_PIPE_REQUESTS = 4096, /* ... of one connection */
+    LIMIT_RPC_RECEIVERS = 64,       /* contexts that wait for a request */
+    LIMIT_RPC_CALLS = 1024,         /* of one client, not answered yet */
+    LIMIT_RPC_METADATA = 16,        /* pairs in one request */
+    LIMIT_RPC_ADDRESSES = 8,        /* of one name, tried in turn */
+    /* Replies kept for requests that are sent again. A client's are as many
+     * as it can have unanswered when its connection breaks. */
+    LIMIT_RPC_CACHE_CLIENTS = 65536,
+    LIMIT_RPC_CACHE_REPLIES = LIMIT_RPC_CALLS,
+    LIMIT_RPC_CACHE_BYTES = 64 << 20,
+
     LIMIT_STORE_KEY = 1024,
     LIMIT_STORE_VALUE = 1024 * 1024,
 

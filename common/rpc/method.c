@@ -1,0 +1,88 @@
+/* rpc/method.c - the table of all methods of the control plane */
+
+#include "rpc/method.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct method methods[] = {
+    {METHOD_RENDEZVOUS_JOIN, "hoop.v1.Rendezvous/Join", METHOD_REPEATS,
+     METHOD_LONG_POLL, "become a member; answered when the world has formed"},
+    {METHOD_RENDEZVOUS_LEAVE, "hoop.v1.Rendezvous/Leave", METHOD_CHANGES,
+     METHOD_AT_ONCE, "leave the job in good order"},
+    {METHOD_RENDEZVOUS_RENEW, "hoop.v1.Rendezvous/Renew", METHOD_REPEATS,
+     METHOD_AT_ONCE, "renew the lease and learn of changes"},
+    {METHOD_RENDEZVOUS_REPORT, "hoop.v1.Rendezvous/Report", METHOD_REPEATS,
+     METHOD_AT_ONCE, "report another member as lost"},
+    {METHOD_RENDEZVOUS_WATCH, "hoop.v1.Rendezvous/Watch", METHOD_READS,
+     METHOD_LONG_POLL, "changes of the membership after a revision"},
+    {METHOD_RENDEZVOUS_MEMBERS, "hoop.v1.Rendezvous/Members", METHOD_READS,
+     METHOD_AT_ONCE, "the members of the job"},
+
+    {METHOD_STORE_SET, "hoop.v1.Store/Set", METHOD_CHANGES, METHOD_AT_ONCE,
+     "write a value"},
+    {METHOD_STORE_GET, "hoop.v1.Store/Get", METHOD_READS, METHOD_AT_ONCE,
+     "read a value"},
+    {METHOD_STORE_WAIT, "hoop.v1.Store/Wait", METHOD_READS, METHOD_LONG_POLL,
+     "read values as soon as all their keys exist"},
+    {METHOD_STORE_ADD, "hoop.v1.Store/Add", METHOD_CHANGES, METHOD_AT_ONCE,
+     "add to a counter"},
+    {METHOD_STORE_COMPARE_SET, "hoop.v1.Store/CompareSet", METHOD_CHANGES,
+     METHOD_AT_ONCE, "write a value if the present one is as expected"},
+    {METHOD_STORE_DELETE, "hoop.v1.Store/Delete", METHOD_CHANGES,
+     METHOD_AT_ONCE, "delete keys"},
+    {METHOD_STORE_MULTI_GET, "hoop.v1.Store/MultiGet", METHOD_READS,
+     METHOD_AT_ONCE, "read several values at one moment"},
+    {METHOD_STORE_LIST, "hoop.v1.Store/List", METHOD_READS, METHOD_AT_ONCE,
+     "a page of the keys with a prefix"},
+    {METHOD_STORE_WATCH, "hoop.v1.Store/Watch", METHOD_READS, METHOD_LONG_POLL,
+     "changes of keys with a prefix after a revision"},
+
+    {METHOD_GROUPS_CREATE, "hoop.v1.Groups/Create", METHOD_REPEATS,
+     METHOD_AT_ONCE, "name an ordered set of ranks"},
+    {METHOD_GROUPS_GET, "hoop.v1.Groups/Get", METHOD_READS, METHOD_AT_ONCE,
+     "the ranks of a group"},
+    {METHOD_GROUPS_LIST, "hoop.v1.Groups/List", METHOD_READS, METHOD_AT_ONCE,
+     "the groups of the job"},
+
+    {METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS, METHOD_AT_ONCE,
+     "SERVING or NOT_SERVING"},
+
+    {METHOD_STATUS_JOBS, "hoop.v1.Status/Jobs", METHOD_READS, METHOD_AT_ONCE,
+     "all jobs of the coordinator"},
+    {METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_AT_ONCE,
+     "one job: its members, epoch and store"},
+};
+
+const struct method *
+method_find(const char *name, size_t n_name)
+{
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        if (strlen(methods[i].name) == n_name &&
+            memcmp(methods[i].name, name, n_name) == 0)
+            return &methods[i];
+    }
+    return NULL;
+}
+
+const struct method *
+method_of(enum method_id id)
+{
+    assert((size_t)id < COUNT_OF(methods));
+    assert(methods[id].id == id);
+    return &methods[id];
+}
+
+size_t
+method_count(void)
+{
+    return COUNT_OF(methods);
+}
+
+const struct method *
+method_at(size_t index)
+{
+    return index < COUNT_OF(methods) ? &methods[index] : NULL;
+}

@@ -1,0 +1,72 @@
+/*
+ * rpc/method.h - the table of all methods of the control plane
+ *
+ * docs/rpc.md lists them in the same order; a test compares the two.
+ */
+
+#ifndef RPC_METHOD_H
+#define RPC_METHOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In the order of the table. */
+enum method_id {
+    METHOD_RENDEZVOUS_JOIN,
+    METHOD_RENDEZVOUS_LEAVE,
+    METHOD_RENDEZVOUS_RENEW,
+    METHOD_RENDEZVOUS_REPORT,
+    METHOD_RENDEZVOUS_WATCH,
+    METHOD_RENDEZVOUS_MEMBERS,
+    METHOD_STORE_SET,
+    METHOD_STORE_GET,
+    METHOD_STORE_WAIT,
+    METHOD_STORE_ADD,
+    METHOD_STORE_COMPARE_SET,
+    METHOD_STORE_DELETE,
+    METHOD_STORE_MULTI_GET,
+    METHOD_STORE_LIST,
+    METHOD_STORE_WATCH,
+    METHOD_GROUPS_CREATE,
+    METHOD_GROUPS_GET,
+    METHOD_GROUPS_LIST,
+    METHOD_HEALTH_CHECK,
+    METHOD_STATUS_JOBS,
+    METHOD_STATUS_JOB,
+};
+
+/* What happens when a request arrives twice, because it was sent again. */
+enum method_effect {
+    METHOD_READS,   /* changes nothing: answered again */
+    METHOD_REPEATS, /* changes something, but twice is as good as once */
+    METHOD_CHANGES, /* applied once: the first reply is kept and repeated */
+};
+
+enum method_answer {
+    METHOD_AT_ONCE,
+    METHOD_LONG_POLL, /* may be parked until the request's deadline */
+};
+
+struct method {
+    enum method_id id;
+    const char *name; /* "hoop.v1.<Service>/<Method>" */
+    enum method_effect effect;
+    enum method_answer answer;
+    const char *description; /* one line */
+};
+
+/* n_name bytes, which need no final 0. NULL: there is no such method. */
+const struct method *
+method_find(const char *name, size_t n_name);
+
+/* Never NULL. */
+const struct method *
+method_of(enum method_id id);
+
+/* The table in its order; NULL from method_count() on. */
+size_t
+method_count(void);
+const struct method *
+method_at(size_t index);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * rpc/reply_cache.h - a request that arrives again is not applied again
+ *
+ * Pure: no sockets, no clock. Keyed by client and request id. An entry is
+ * running from reply_cache_begin() to reply_cache_finish(), then keeps the
+ * reply. Bounded in clients, in replies per client and in bytes: the client
+ * that was silent longest and the oldest replies go first. Of a client whose
+ * replies were forgotten the cache knows the greatest such id: an older
+ * request is refused rather than applied twice.
+ *
+ * Thread: one at a time.
+ */
+
+#ifndef RPC_REPLY_CACHE_H
+#define RPC_REPLY_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "rpc/envelope.h"
+#include "rpc/messages/message.h"
+
+struct reply_cache;
+
+enum reply_cache_verdict {
+    REPLY_CACHE_NEW,     /* apply it, then finish or forget */
+    REPLY_CACHE_RUNNING, /* attach to it: *out_running is its owner */
+    REPLY_CACHE_DONE,    /* repeat *out_reply */
+    REPLY_CACHE_LOST,    /* answered before, the reply is forgotten: refuse */
+    REPLY_CACHE_FULL,    /* no memory, or only running entries: refuse */
+};
+
+struct reply_cache_bounds {
+    size_t n_clients_max;
+    size_t n_replies_max; /* per client */
+    size_t n_bytes_max;   /* of all replies */
+};
+
+struct reply_cache_key {
+    struct envelope_client client;
+    uint64_t id;
+};
+
+struct reply_cache_found {
+    void *running;             /* if RUNNING */
+    struct message_span reply; /* if DONE; borrowed until the next call */
+};
+
+enum hoop_status
+reply_cache_create(const struct reply_cache_bounds *bounds,
+                   struct reply_cache **out_cache);
+void
+reply_cache_destroy(struct reply_cache *cache);
+
+/* owner is borrowed until the entry is finished or forgotten. *out_found is
+ * written for RUNNING and DONE. */
+enum reply_cache_verdict
+reply_cache_begin(struct reply_cache *cache,
+                  const struct reply_cache_key *key,
+                  void *owner,
+                  struct reply_cache_found *out_found);
+
+/* The entry must be running. The reply is copied; without memory for it, it
+ * is as if it had been forgotten. */
+void
+reply_cache_finish(struct reply_cache *cache,
+                   const struct reply_cache_key *key,
+                   struct message_span reply);
+
+/* The request was not applied: a retry may be. The entry must be running. */
+void
+reply_cache_forget(struct reply_cache *cache,
+                   const struct reply_cache_key *key);
+
+/* Of replies that are kept. */
+size_t
+reply_cache_bytes(const struct reply_cache *cache);
+size_t
+reply_cache_clients(const struct reply_cache *cache);
+
+#endif

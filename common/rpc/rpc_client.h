@@ -1,0 +1,100 @@
+/*
+ * rpc/rpc_client.h - a worker's side: NNG's request protocol on the loop
+ *
+ * Speaks SP over TCP itself (docs/rpc.md), because libnng would put a dozen
+ * threads into the user's process. Connects at the first call, again after a
+ * loss as long as calls wait (50 ms to 1 s apart, with jitter), and then
+ * sends again what has not been answered, with the same ids: the server
+ * applies nothing twice.
+ *
+ * Thread: the loop's, or before loop_run() and after it has returned, except
+ * rpc_client_call_wait().
+ */
+
+#ifndef RPC_RPC_CLIENT_H
+#define RPC_RPC_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "rpc/messages/message.h"
+
+struct loop;
+struct rpc_client;
+
+struct rpc_client_options {
+    struct loop *loop;   /* borrowed; must outlive the client */
+    const char *address; /* "host:port"; all three are copied */
+    const char *job;     /* NULL: none */
+    const char *token;   /* NULL: none */
+};
+
+struct rpc_answer {
+    enum hoop_status status;
+    const char *message;      /* never NULL; text for the user if not OK */
+    struct message_span body; /* both are borrowed for the callback */
+};
+
+/* Called exactly once, on the loop's thread, never from within the call. */
+typedef void
+rpc_answer_fn(void *owner, const struct rpc_answer *answer);
+
+struct rpc_call {
+    const char *method;       /* "hoop.v1.Store/Get" */
+    struct message_span body; /* copied */
+    uint64_t timeout_ms;      /* every call has a deadline */
+    rpc_answer_fn *on_answer;
+    void *owner;
+};
+
+/*
+ * Resolves the address, which may block. Later lookups of a name, when none
+ * of its addresses answers, have a short-lived thread of their own.
+ * Handle: HOOP_E_INVALID (address), HOOP_E_UNAVAILABLE (name unknown).
+ */
+enum hoop_status
+rpc_client_create(const struct rpc_client_options *options,
+                  struct rpc_client **out_client);
+
+/*
+ * Calls that wait are answered CANCELLED before it returns, also blocking
+ * ones, whose threads must no longer start new ones. May be called from
+ * within on_answer. NULL is fine.
+ */
+void
+rpc_client_destroy(struct rpc_client *client);
+
+/*
+ * If it fails, on_answer is not called. Otherwise the answer is the server's,
+ * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
+ * HOOP_E_UNAVAILABLE (never reached the server in that time; the text says
+ * why), HOOP_E_CANCELLED.
+ *
+ * *out_id (NULL: not wanted) is for rpc_client_cancel().
+ * Handle: HOOP_E_EXHAUSTED (LIMIT_RPC_CALLS wait, the body is too large).
+ */
+enum hoop_status
+rpc_client_call(struct rpc_client *client,
+                const struct rpc_call *call,
+                uint64_t *out_id);
+
+/* on_answer is not called any more. Unknown ids, also 0, are fine. */
+void
+rpc_client_cancel(struct rpc_client *client, uint64_t id);
+
+/*
+ * The blocking form: on_answer and owner of the call are not looked at. The
+ * loop must be running in another thread. Returns the answer's status with
+ * its message as error text; on HOOP_OK the caller frees *out_body (NULL if
+ * it is empty). Both may be NULL if no body is wanted.
+ * Thread: any but the loop's.
+ */
+enum hoop_status
+rpc_client_call_wait(struct rpc_client *client,
+                     const struct rpc_call *call,
+                     uint8_t **out_body,
+                     size_t *out_n_bytes);
+
+#endif
