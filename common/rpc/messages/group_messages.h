@@ -55,6 +55,12 @@ group_create_request_decode(struct message_span in,
 void
 group_create_request_deinit(struct group_create_request *request);
 
+static inline void
+group_create_request_deinit_at(struct group_create_request *at)
+{
+    group_create_request_deinit(at);
+}
+
 void
 group_key_request_encode(const struct group_key_request *request,
                          struct pack *pack);
@@ -68,5 +74,11 @@ enum hoop_status
 groups_reply_decode(struct message_span in, struct groups_reply *out_reply);
 void
 groups_reply_deinit(struct groups_reply *reply);
+
+static inline void
+groups_reply_deinit_at(struct groups_reply *at)
+{
+    groups_reply_deinit(at);
+}
 
 #endif

@@ -127,6 +127,12 @@ join_reply_decode(struct message_span in, struct join_reply *out_reply);
 void
 join_reply_deinit(struct join_reply *reply);
 
+static inline void
+join_reply_deinit_at(struct join_reply *at)
+{
+    join_reply_deinit(at);
+}
+
 void
 member_request_encode(const struct member_request *request, struct pack *pack);
 enum hoop_status
@@ -155,5 +161,11 @@ enum hoop_status
 watch_reply_decode(struct message_span in, struct watch_reply *out_reply);
 void
 watch_reply_deinit(struct watch_reply *reply);
+
+static inline void
+watch_reply_deinit_at(struct watch_reply *at)
+{
+    watch_reply_deinit(at);
+}
 
 #endif

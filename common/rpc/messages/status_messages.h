@@ -95,11 +95,23 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply);
 void
 jobs_reply_deinit(struct jobs_reply *reply);
 
+static inline void
+jobs_reply_deinit_at(struct jobs_reply *at)
+{
+    jobs_reply_deinit(at);
+}
+
 void
 job_reply_encode(const struct job_reply *reply, struct pack *pack);
 enum hoop_status
 job_reply_decode(struct message_span in, struct job_reply *out_reply);
 void
 job_reply_deinit(struct job_reply *reply);
+
+static inline void
+job_reply_deinit_at(struct job_reply *at)
+{
+    job_reply_deinit(at);
+}
 
 #endif

@@ -44,6 +44,7 @@ struct store_swap_request {
 struct store_keys_request {
     size_t n_keys;
     const char **keys;
+    char *room; /* of a decoded one: where the texts stand */
 };
 
 struct store_list_request {
@@ -80,6 +81,7 @@ struct store_reply {
     uint32_t n_more;
     size_t n_entries;
     struct store_entry *entries;
+    char *room; /* of a decoded one: where the texts stand */
 };
 
 enum store_event_kind {
@@ -102,6 +104,7 @@ struct store_watch_reply {
     uint64_t revision; /* since of the next call */
     size_t n_events;
     struct store_event *events; /* oldest first */
+    char *room;                 /* of a decoded one: where the texts stand */
 };
 
 void
@@ -134,6 +137,12 @@ store_keys_request_decode(struct message_span in,
 void
 store_keys_request_deinit(struct store_keys_request *request);
 
+static inline void
+store_keys_request_deinit_at(struct store_keys_request *at)
+{
+    store_keys_request_deinit(at);
+}
+
 void
 store_list_request_encode(const struct store_list_request *request,
                           struct pack *pack);
@@ -155,6 +164,12 @@ store_reply_decode(struct message_span in, struct store_reply *out_reply);
 void
 store_reply_deinit(struct store_reply *reply);
 
+static inline void
+store_reply_deinit_at(struct store_reply *at)
+{
+    store_reply_deinit(at);
+}
+
 void
 store_watch_reply_encode(const struct store_watch_reply *reply,
                          struct pack *pack);
@@ -163,5 +178,11 @@ store_watch_reply_decode(struct message_span in,
                          struct store_watch_reply *out_reply);
 void
 store_watch_reply_deinit(struct store_watch_reply *reply);
+
+static inline void
+store_watch_reply_deinit_at(struct store_watch_reply *at)
+{
+    store_watch_reply_deinit(at);
+}
 
 #endif

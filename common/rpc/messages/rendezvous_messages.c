@@ -1,0 +1,337 @@
+/* rpc/messages/rendezvous_messages.c - bodies of hoop.v1.Rendezvous */
+
+#include "rpc/messages/rendezvous_messages.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "rpc/messages/reader.h"
+#include "wire/pack.h"
+
+enum {
+    JOIN_REQUEST_FIELDS = 11,
+    ROSTER_MEMBER_FIELDS = 6,
+    JOIN_REPLY_FIELDS = 8,
+    MEMBER_REQUEST_FIELDS = 2,
+    LEASE_REPLY_FIELDS = 3,
+    REPORT_REQUEST_FIELDS = 5,
+    WATCH_REQUEST_FIELDS = 2,
+    WATCH_EVENT_FIELDS = 9,
+    WATCH_REPLY_FIELDS = 3,
+};
+
+void
+join_request_encode(const struct join_request *request, struct pack *pack)
+{
+    pack_array(pack, JOIN_REQUEST_FIELDS);
+    pack_uint(pack, request->incarnation);
+    pack_uint(pack, request->protocol);
+    pack_uint(pack, request->rank);
+    pack_uint(pack, request->world_size);
+    pack_uint(pack, request->size_min);
+    pack_uint(pack, request->settle_ms);
+    pack_uint(pack, request->deadline_ms);
+    pack_uint(pack, request->pid);
+    pack_str(pack, request->host);
+    pack_str(pack, request->host_id);
+    pack_str(pack, request->address);
+}
+
+enum hoop_status
+join_request_decode(struct message_span in, struct join_request *out_request)
+{
+    struct join_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, JOIN_REQUEST_FIELDS);
+    request.incarnation = message_u64(&unpack);
+    request.protocol = message_u32(&unpack);
+    request.rank = message_u32(&unpack);
+    request.world_size = message_u32(&unpack);
+    request.size_min = message_u32(&unpack);
+    request.settle_ms = message_u32(&unpack);
+    request.deadline_ms = message_u32(&unpack);
+    request.pid = message_u32(&unpack);
+    unpack_text(&unpack, request.host, sizeof(request.host));
+    unpack_text(&unpack, request.host_id, sizeof(request.host_id));
+    unpack_text(&unpack, request.address, sizeof(request.address));
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+static void
+roster_member_encode(const struct roster_member *member, struct pack *pack)
+{
+    pack_array(pack, ROSTER_MEMBER_FIELDS);
+    pack_uint(pack, member->rank);
+    pack_uint(pack, member->pid);
+    pack_uint(pack, member->incarnation);
+    pack_str(pack, member->host);
+    pack_str(pack, member->host_id);
+    pack_str(pack, member->address);
+}
+
+static void
+roster_member_read(struct unpack *unpack, struct roster_member *member)
+{
+    const size_t n_unknown = message_enter(unpack, ROSTER_MEMBER_FIELDS);
+
+    member->rank = message_u32(unpack);
+    member->pid = message_u32(unpack);
+    member->incarnation = message_u64(unpack);
+    unpack_text(unpack, member->host, sizeof(member->host));
+    unpack_text(unpack, member->host_id, sizeof(member->host_id));
+    unpack_text(unpack, member->address, sizeof(member->address));
+    unpack_skip(unpack, n_unknown);
+}
+
+void
+join_reply_encode(const struct join_reply *reply, struct pack *pack)
+{
+    pack_array(pack, JOIN_REPLY_FIELDS);
+    pack_uint(pack, reply->epoch);
+    pack_uint(pack, reply->revision);
+    pack_uint(pack, reply->world);
+    pack_uint(pack, reply->seed);
+    pack_uint(pack, reply->rank);
+    pack_uint(pack, reply->size);
+    pack_uint(pack, reply->lease_ms);
+    pack_array(pack, reply->n_members);
+    for (size_t i = 0; i < reply->n_members; i++)
+        roster_member_encode(&reply->roster[i], pack);
+}
+
+enum hoop_status
+join_reply_decode(struct message_span in, struct join_reply *out_reply)
+{
+    CLEANUP(join_reply_deinit) struct join_reply reply = {0};
+    struct message_items items;
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, JOIN_REPLY_FIELDS);
+    reply.epoch = message_u64(&unpack);
+    reply.revision = message_u64(&unpack);
+    reply.world = message_u64(&unpack);
+    reply.seed = message_u64(&unpack);
+    reply.rank = message_u32(&unpack);
+    reply.size = message_u32(&unpack);
+    reply.lease_ms = message_u32(&unpack);
+
+    enum hoop_status status = message_list_open(
+        &unpack, &(struct message_list){LIMIT_RANKS, sizeof(*reply.roster)},
+        &items);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    reply.roster = items.first;
+    reply.n_members = items.n_items;
+    for (size_t i = 0; i < reply.n_members; i++)
+        roster_member_read(&unpack, &reply.roster[i]);
+
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply.roster = NULL;
+    return HOOP_OK;
+}
+
+void
+join_reply_deinit(struct join_reply *reply)
+{
+    free(reply->roster);
+    *reply = (struct join_reply){0};
+}
+
+void
+member_request_encode(const struct member_request *request, struct pack *pack)
+{
+    pack_array(pack, MEMBER_REQUEST_FIELDS);
+    pack_uint(pack, request->epoch);
+    pack_uint(pack, request->incarnation);
+}
+
+enum hoop_status
+member_request_decode(struct message_span in,
+                      struct member_request *out_request)
+{
+    struct member_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, MEMBER_REQUEST_FIELDS);
+    request.epoch = message_u64(&unpack);
+    request.incarnation = message_u64(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
+lease_reply_encode(const struct lease_reply *reply, struct pack *pack)
+{
+    pack_array(pack, LEASE_REPLY_FIELDS);
+    pack_uint(pack, reply->membership_epoch);
+    pack_uint(pack, reply->revision);
+    pack_uint(pack, reply->lease_ms);
+}
+
+enum hoop_status
+lease_reply_decode(struct message_span in, struct lease_reply *out_reply)
+{
+    struct lease_reply reply = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, LEASE_REPLY_FIELDS);
+    reply.membership_epoch = message_u64(&unpack);
+    reply.revision = message_u64(&unpack);
+    reply.lease_ms = message_u32(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    return HOOP_OK;
+}
+
+void
+report_request_encode(const struct report_request *request, struct pack *pack)
+{
+    pack_array(pack, REPORT_REQUEST_FIELDS);
+    pack_uint(pack, request->reporter.epoch);
+    pack_uint(pack, request->reporter.incarnation);
+    pack_uint(pack, request->rank);
+    pack_uint(pack, request->incarnation);
+    pack_str(pack, request->reason);
+}
+
+enum hoop_status
+report_request_decode(struct message_span in,
+                      struct report_request *out_request)
+{
+    struct report_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, REPORT_REQUEST_FIELDS);
+    request.reporter.epoch = message_u64(&unpack);
+    request.reporter.incarnation = message_u64(&unpack);
+    request.rank = message_u32(&unpack);
+    request.incarnation = message_u64(&unpack);
+    unpack_text(&unpack, request.reason, sizeof(request.reason));
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
+watch_request_encode(const struct watch_request *request, struct pack *pack)
+{
+    pack_array(pack, WATCH_REQUEST_FIELDS);
+    pack_uint(pack, request->epoch);
+    pack_uint(pack, request->since);
+}
+
+enum hoop_status
+watch_request_decode(struct message_span in, struct watch_request *out_request)
+{
+    struct watch_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, WATCH_REQUEST_FIELDS);
+    request.epoch = message_u64(&unpack);
+    request.since = message_u64(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+static void
+watch_event_encode(const struct watch_event *event, struct pack *pack)
+{
+    pack_array(pack, WATCH_EVENT_FIELDS);
+    pack_uint(pack, event->kind);
+    pack_uint(pack, event->rank);
+    pack_uint(pack, event->revision);
+    pack_uint(pack, event->membership_epoch);
+    pack_uint(pack, event->incarnation);
+    pack_uint(pack, event->age_ms);
+    pack_uint(pack, event->pid);
+    pack_str(pack, event->host);
+    pack_str(pack, event->reason);
+}
+
+static void
+watch_event_read(struct unpack *unpack, struct watch_event *event)
+{
+    const size_t n_unknown = message_enter(unpack, WATCH_EVENT_FIELDS);
+
+    event->kind = message_u32(unpack);
+    event->rank = message_u32(unpack);
+    event->revision = message_u64(unpack);
+    event->membership_epoch = message_u64(unpack);
+    event->incarnation = message_u64(unpack);
+    event->age_ms = message_u64(unpack);
+    event->pid = message_u32(unpack);
+    unpack_text(unpack, event->host, sizeof(event->host));
+    unpack_text(unpack, event->reason, sizeof(event->reason));
+    unpack_skip(unpack, n_unknown);
+}
+
+void
+watch_reply_encode(const struct watch_reply *reply, struct pack *pack)
+{
+    pack_array(pack, WATCH_REPLY_FIELDS);
+    pack_uint(pack, reply->epoch);
+    pack_uint(pack, reply->revision);
+    pack_array(pack, reply->n_events);
+    for (size_t i = 0; i < reply->n_events; i++)
+        watch_event_encode(&reply->events[i], pack);
+}
+
+enum hoop_status
+watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
+{
+    CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
+    struct message_items items;
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, WATCH_REPLY_FIELDS);
+    reply.epoch = message_u64(&unpack);
+    reply.revision = message_u64(&unpack);
+
+    enum hoop_status status = message_list_open(
+        &unpack, &(struct message_list){LIMIT_PAGE, sizeof(*reply.events)},
+        &items);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    reply.events = items.first;
+    reply.n_events = items.n_items;
+    for (size_t i = 0; i < reply.n_events; i++)
+        watch_event_read(&unpack, &reply.events[i]);
+
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply.events = NULL;
+    return HOOP_OK;
+}
+
+void
+watch_reply_deinit(struct watch_reply *reply)
+{
+    free(reply->events);
+    *reply = (struct watch_reply){0};
+}

@@ -1,0 +1,232 @@
+/* rpc/messages/status_messages.c - bodies of what operators ask */
+
+#include "rpc/messages/status_messages.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "rpc/messages/reader.h"
+#include "wire/pack.h"
+
+enum {
+    HEALTH_REQUEST_FIELDS = 1,
+    HEALTH_REPLY_FIELDS = 1,
+    JOB_LINE_FIELDS = 8,
+    JOBS_REPLY_FIELDS = 4,
+    JOB_MEMBER_FIELDS = 7,
+    JOB_REPLY_FIELDS = 8,
+};
+
+void
+health_request_encode(const struct health_request *request, struct pack *pack)
+{
+    pack_array(pack, HEALTH_REQUEST_FIELDS);
+    pack_str(pack, request->service);
+}
+
+enum hoop_status
+health_request_decode(struct message_span in,
+                      struct health_request *out_request)
+{
+    struct health_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, HEALTH_REQUEST_FIELDS);
+    unpack_text(&unpack, request.service, sizeof(request.service));
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
+health_reply_encode(const struct health_reply *reply, struct pack *pack)
+{
+    pack_array(pack, HEALTH_REPLY_FIELDS);
+    pack_uint(pack, reply->serving);
+}
+
+enum hoop_status
+health_reply_decode(struct message_span in, struct health_reply *out_reply)
+{
+    struct health_reply reply = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, HEALTH_REPLY_FIELDS);
+    reply.serving = message_u32(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    return HOOP_OK;
+}
+
+static void
+job_line_encode(const struct job_line *line, struct pack *pack)
+{
+    pack_array(pack, JOB_LINE_FIELDS);
+    pack_str(pack, line->name);
+    pack_str(pack, line->state);
+    pack_uint(pack, line->epoch);
+    pack_uint(pack, line->size);
+    pack_uint(pack, line->n_members);
+    pack_uint(pack, line->n_lost);
+    pack_uint(pack, line->n_left);
+    pack_uint(pack, line->age_ms);
+}
+
+static void
+job_line_read(struct unpack *unpack, struct job_line *line)
+{
+    const size_t n_unknown = message_enter(unpack, JOB_LINE_FIELDS);
+
+    unpack_text(unpack, line->name, sizeof(line->name));
+    unpack_text(unpack, line->state, sizeof(line->state));
+    line->epoch = message_u64(unpack);
+    line->size = message_u32(unpack);
+    line->n_members = message_u32(unpack);
+    line->n_lost = message_u32(unpack);
+    line->n_left = message_u32(unpack);
+    line->age_ms = message_u64(unpack);
+    unpack_skip(unpack, n_unknown);
+}
+
+void
+jobs_reply_encode(const struct jobs_reply *reply, struct pack *pack)
+{
+    pack_array(pack, JOBS_REPLY_FIELDS);
+    pack_str(pack, reply->version);
+    pack_uint(pack, reply->uptime_ms);
+    pack_uint(pack, reply->serving);
+    pack_array(pack, reply->n_jobs);
+    for (size_t i = 0; i < reply->n_jobs; i++)
+        job_line_encode(&reply->jobs[i], pack);
+}
+
+enum hoop_status
+jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
+{
+    CLEANUP(jobs_reply_deinit) struct jobs_reply reply = {0};
+    struct message_items items;
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, JOBS_REPLY_FIELDS);
+    unpack_text(&unpack, reply.version, sizeof(reply.version));
+    reply.uptime_ms = message_u64(&unpack);
+    reply.serving = message_u32(&unpack);
+
+    enum hoop_status status =
+        message_list_open(&unpack,
+                          &(struct message_list){LIMIT_JOBS + LIMIT_JOB_ENDINGS,
+                                                 sizeof(*reply.jobs)},
+                          &items);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    reply.jobs = items.first;
+    reply.n_jobs = items.n_items;
+    for (size_t i = 0; i < reply.n_jobs; i++)
+        job_line_read(&unpack, &reply.jobs[i]);
+
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply.jobs = NULL;
+    return HOOP_OK;
+}
+
+void
+jobs_reply_deinit(struct jobs_reply *reply)
+{
+    free(reply->jobs);
+    *reply = (struct jobs_reply){0};
+}
+
+static void
+job_member_encode(const struct job_member *member, struct pack *pack)
+{
+    pack_array(pack, JOB_MEMBER_FIELDS);
+    pack_uint(pack, member->rank);
+    pack_uint(pack, member->pid);
+    pack_uint(pack, member->incarnation);
+    pack_str(pack, member->host);
+    pack_str(pack, member->address);
+    pack_str(pack, member->state);
+    pack_uint(pack, member->lease_left_ms);
+}
+
+static void
+job_member_read(struct unpack *unpack, struct job_member *member)
+{
+    const size_t n_unknown = message_enter(unpack, JOB_MEMBER_FIELDS);
+
+    member->rank = message_u32(unpack);
+    member->pid = message_u32(unpack);
+    member->incarnation = message_u64(unpack);
+    unpack_text(unpack, member->host, sizeof(member->host));
+    unpack_text(unpack, member->address, sizeof(member->address));
+    unpack_text(unpack, member->state, sizeof(member->state));
+    member->lease_left_ms = message_u64(unpack);
+    unpack_skip(unpack, n_unknown);
+}
+
+void
+job_reply_encode(const struct job_reply *reply, struct pack *pack)
+{
+    pack_array(pack, JOB_REPLY_FIELDS);
+    job_line_encode(&reply->line, pack);
+    pack_uint(pack, reply->membership_epoch);
+    pack_uint(pack, reply->revision);
+    pack_uint(pack, reply->n_groups);
+    pack_uint(pack, reply->n_keys);
+    pack_uint(pack, reply->n_store_bytes);
+    pack_uint(pack, reply->n_waiters);
+    pack_array(pack, reply->n_members);
+    for (size_t i = 0; i < reply->n_members; i++)
+        job_member_encode(&reply->members[i], pack);
+}
+
+enum hoop_status
+job_reply_decode(struct message_span in, struct job_reply *out_reply)
+{
+    CLEANUP(job_reply_deinit) struct job_reply reply = {0};
+    struct message_items items;
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, JOB_REPLY_FIELDS);
+    job_line_read(&unpack, &reply.line);
+    reply.membership_epoch = message_u64(&unpack);
+    reply.revision = message_u64(&unpack);
+    reply.n_groups = message_u64(&unpack);
+    reply.n_keys = message_u64(&unpack);
+    reply.n_store_bytes = message_u64(&unpack);
+    reply.n_waiters = message_u64(&unpack);
+
+    enum hoop_status status = message_list_open(
+        &unpack, &(struct message_list){LIMIT_RANKS, sizeof(*reply.members)},
+        &items);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    reply.members = items.first;
+    reply.n_members = items.n_items;
+    for (size_t i = 0; i < reply.n_members; i++)
+        job_member_read(&unpack, &reply.members[i]);
+
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply.members = NULL;
+    return HOOP_OK;
+}
+
+void
+job_reply_deinit(struct job_reply *reply)
+{
+    free(reply->members);
+    *reply = (struct job_reply){0};
+}

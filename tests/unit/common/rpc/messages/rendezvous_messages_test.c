@@ -1,0 +1,179 @@
+/* rendezvous_messages_test.c - bodies of hoop.v1.Rendezvous there and back */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bodies.h"
+#include "check.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "wire/pack.h"
+
+static const struct join_request sample_join = {
+    .incarnation = UINT64_MAX,
+    .protocol = RENDEZVOUS_PROTOCOL,
+    .rank = UINT32_MAX,
+    .world_size = 4,
+    .size_min = 2,
+    .settle_ms = 500,
+    .deadline_ms = 60000,
+    .pid = 77,
+    .host = "node-1",
+    .host_id = "a1b2",
+    .address = "10.0.0.1:7000",
+};
+
+static struct roster_member sample_roster[] = {
+    {0, 70, 1, "node-1", "a1b2", "10.0.0.1:7000"},
+    {1, 71, 2, "node-2", "", "[fe80::1]:7000"},
+};
+
+static const struct join_reply sample_reply = {
+    .epoch = 3,
+    .revision = 9,
+    .world = 0,
+    .seed = 0x0123456789abcdef,
+    .rank = 1,
+    .size = 2,
+    .lease_ms = 10000,
+    .n_members = 2,
+    .roster = sample_roster,
+};
+
+static void
+join_request_travels_whole(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct join_request request;
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(&sample_join, &pack);
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        join_request_decode((struct message_span){bytes, n_bytes}, &request),
+        HOOP_OK);
+    assert_true(request.incarnation == UINT64_MAX);
+    assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
+    assert_true(request.rank == RENDEZVOUS_RANK_ANY);
+    assert_int_equal(request.world_size, 4);
+    assert_int_equal(request.size_min, 2);
+    assert_int_equal(request.settle_ms, 500);
+    assert_int_equal(request.deadline_ms, 60000);
+    assert_int_equal(request.pid, 77);
+    assert_string_equal(request.host, "node-1");
+    assert_string_equal(request.host_id, "a1b2");
+    assert_string_equal(request.address, "10.0.0.1:7000");
+}
+
+static void
+join_reply_travels_whole(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(join_reply_deinit) struct join_reply reply = {0};
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_reply_encode(&sample_reply, &pack);
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        join_reply_decode((struct message_span){bytes, n_bytes}, &reply),
+        HOOP_OK);
+    assert_int_equal(reply.epoch, 3);
+    assert_int_equal(reply.revision, 9);
+    assert_true(reply.seed == sample_reply.seed);
+    assert_int_equal(reply.rank, 1);
+    assert_int_equal(reply.size, 2);
+    assert_int_equal(reply.lease_ms, 10000);
+    assert_int_equal(reply.n_members, 2);
+    assert_int_equal(reply.roster[1].rank, 1);
+    assert_int_equal(reply.roster[1].pid, 71);
+    assert_int_equal(reply.roster[1].incarnation, 2);
+    assert_string_equal(reply.roster[0].host_id, "a1b2");
+    assert_string_equal(reply.roster[1].address, "[fe80::1]:7000");
+}
+
+static void
+join_request_host_too_long_is_refused(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    char host[LIMIT_NAME + 1];
+    struct join_request request = sample_join;
+    size_t n_bytes = 0;
+
+    (void)state;
+    memset(host, 'h', sizeof(host) - 1);
+    host[sizeof(host) - 1] = '\0';
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_array(&pack, 11);
+    for (int i = 0; i < 8; i++)
+        pack_uint(&pack, 1);
+    pack_str(&pack, host);
+    pack_str(&pack, "");
+    pack_str(&pack, "");
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        join_request_decode((struct message_span){bytes, n_bytes}, &request),
+        HOOP_E_DATA_LOSS);
+    assert_string_equal(request.host, "node-1");
+}
+
+static void
+join_reply_roster_count_without_bytes_is_refused(void **state)
+{
+    /* [0,0,0,0,0,0,0, array of 2^32-1] */
+    static const uint8_t bomb[] = {0x98, 0,    0,    0,    0,    0,   0,
+                                   0,    0xdd, 0xff, 0xff, 0xff, 0xff};
+    struct join_reply reply;
+
+    (void)state;
+    assert_int_equal(
+        join_reply_decode((struct message_span){bomb, sizeof(bomb)}, &reply),
+        HOOP_E_DATA_LOSS);
+}
+
+static void
+rendezvous_bodies_hold_the_rules_of_bodies(void **state)
+{
+    struct watch_event events[] = {
+        {WATCH_FORMED, 4, 1, 1, 0, 10, 0, "", ""},
+        {WATCH_LOST, 2, 2, 2, 99, 0, 71, "node-2", "lease expired"},
+    };
+    CLEANUP(pack_deinit) struct pack pack;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(&sample_join, &pack);
+    body_check("join_request", &pack);
+    join_reply_encode(&sample_reply, &pack);
+    body_check("join_reply", &pack);
+    member_request_encode(&(struct member_request){3, UINT64_MAX}, &pack);
+    body_check("member_request", &pack);
+    lease_reply_encode(&(struct lease_reply){3, 300, 10000}, &pack);
+    body_check("lease_reply", &pack);
+    report_request_encode(
+        &(struct report_request){{3, 5}, 2, 99, "connection reset"}, &pack);
+    body_check("report_request", &pack);
+    watch_request_encode(&(struct watch_request){3, 70000}, &pack);
+    body_check("watch_request", &pack);
+    watch_reply_encode(&(struct watch_reply){3, 2, 2, events}, &pack);
+    body_check("watch_reply", &pack);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join_request_travels_whole),
+        cmocka_unit_test(join_reply_travels_whole),
+        cmocka_unit_test(join_request_host_too_long_is_refused),
+        cmocka_unit_test(join_reply_roster_count_without_bytes_is_refused),
+        cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

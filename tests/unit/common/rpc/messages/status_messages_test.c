@@ -1,0 +1,82 @@
+/* status_messages_test.c - bodies of what operators ask, there and back */
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "bodies.h"
+#include "check.h"
+#include "rpc/messages/status_messages.h"
+#include "wire/pack.h"
+
+static struct job_member sample_members[] = {
+    {0, 70, 1, "node-1", "10.0.0.1:7000", "active", 9000},
+    {1, 71, 2, "node-2", "10.0.0.2:7000", "lost", 0},
+};
+
+static const struct job_reply sample_job = {
+    .line = {"train", "running", 3, 2, 1, 1, 0, 5000},
+    .membership_epoch = 4,
+    .revision = 6,
+    .n_groups = 1,
+    .n_keys = 2,
+    .n_store_bytes = 300,
+    .n_waiters = 1,
+    .n_members = 2,
+    .members = sample_members,
+};
+
+static void
+job_reply_travels_whole(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(job_reply_deinit) struct job_reply reply = {0};
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    job_reply_encode(&sample_job, &pack);
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        job_reply_decode((struct message_span){bytes, n_bytes}, &reply),
+        HOOP_OK);
+    assert_string_equal(reply.line.name, "train");
+    assert_string_equal(reply.line.state, "running");
+    assert_int_equal(reply.line.n_lost, 1);
+    assert_int_equal(reply.line.age_ms, 5000);
+    assert_int_equal(reply.membership_epoch, 4);
+    assert_int_equal(reply.revision, 6);
+    assert_int_equal(reply.n_store_bytes, 300);
+    assert_int_equal(reply.n_members, 2);
+    assert_string_equal(reply.members[1].state, "lost");
+    assert_int_equal(reply.members[0].lease_left_ms, 9000);
+}
+
+static void
+operator_bodies_hold_the_rules_of_bodies(void **state)
+{
+    struct job_line lines[] = {sample_job.line, sample_job.line};
+    CLEANUP(pack_deinit) struct pack pack;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    job_reply_encode(&sample_job, &pack);
+    body_check("job_reply", &pack);
+    jobs_reply_encode(
+        &(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2, lines}, &pack);
+    body_check("jobs_reply", &pack);
+    health_request_encode(&(struct health_request){"hoop.v1.Store"}, &pack);
+    body_check("health_request", &pack);
+    health_reply_encode(&(struct health_reply){HEALTH_NOT_SERVING}, &pack);
+    body_check("health_reply", &pack);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(job_reply_travels_whole),
+        cmocka_unit_test(operator_bodies_hold_the_rules_of_bodies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
