@@ -1,12 +1,51 @@
 #!/bin/sh
 # deploy/install-deps.sh - install what building and testing need (Debian 12)
+#
+# install-deps.sh       to build and test
+# install-deps.sh ci    also clang and what runs containers
 set -eu
-packages='gcc meson ninja-build pkg-config libnng-dev libmbedtls-dev
-  libevent-dev libmsgpack-dev libzstd-dev libssl-dev uthash-dev libcmocka-dev
-  libjansson-dev'
+packages='
+  gcc
+  g++
+  libc6-dev
+  meson
+  ninja-build
+  pkg-config
+  libnng-dev
+  libmbedtls-dev
+  libevent-dev
+  libmsgpack-dev
+  libzstd-dev
+  libssl-dev
+  libjansson-dev
+  uthash-dev
+  libcmocka-dev
+  scdoc
+  python3
+  clang-format
+  universal-ctags
+'
+if [ "${1-}" = ci ]; then
+  packages="$packages
+  clang
+  libclang-rt-14-dev
+  curl
+  podman
+  podman-compose
+  buildah
+  runc
+  conmon
+  catatonit
+  golang-github-containers-common
+  netavark
+  aardvark-dns
+  iptables
+"
+fi
 missing=
 for package in $packages; do
-  dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || :
+  [ "$status" = installed ] || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0
 export DEBIAN_FRONTEND=noninteractive

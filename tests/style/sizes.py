@@ -1,0 +1,80 @@
+"""tests/style/sizes.py - files, functions and parameter lists stay small
+
+Functions are found by universal-ctags. The public collectives keep MPI's long
+positional order instead.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+
+FILE_LINES = 500
+FUNCTION_LINES = 60
+PARAMETERS = 5
+POSITIONAL = ('worker/coll/', 'bindings/')
+
+
+def functions(root, paths):
+    """(path, name, line, number of lines, signature) as ctags sees them."""
+    output = subprocess.run(
+        ['ctags', '-f', '-', '--languages=C', '--map-C=+.h', '--kinds-C=f',
+         '--fields=neS', '-L', '-'],
+        input='\n'.join(paths), text=True, capture_output=True, check=True,
+        cwd=root).stdout
+    for row in output.splitlines():
+        cells = row.split('\t')
+        fields = dict(cell.split(':', 1) for cell in cells[3:] if ':' in cell)
+        if 'line' in fields and 'end' in fields:
+            first, last = int(fields['line']), int(fields['end'])
+            yield (cells[1], cells[0], first, last - first + 1,
+                   fields.get('signature', '()'))
+
+
+def count_parameters(signature):
+    inner = re.sub(r'\([^()]*\)', '', signature[1:-1]).strip()
+    inner = re.sub(r',\s*\.\.\.$', '', inner)
+    return 0 if inner in ('', 'void') else inner.count(',') + 1
+
+
+def complaints(tree):
+    if not shutil.which('ctags'):
+        print('skipped: universal-ctags is not installed')
+        sys.exit(77)
+    paths = []
+    for path, text in tree.c_files():
+        n_lines = text.count('\n')
+        paths.append(path)
+        if n_lines > FILE_LINES:
+            yield f'{path}: {n_lines} lines, more than {FILE_LINES}'
+    for path, name, line, n_lines, signature in functions(tree.root, paths):
+        n_parameters = count_parameters(signature)
+        if n_lines > FUNCTION_LINES:
+            yield (f'{path}:{line}: {name} has {n_lines} lines, '
+                   f'more than {FUNCTION_LINES}')
+        is_public = name.startswith('hoop_') and path.startswith(POSITIONAL)
+        if n_parameters > PARAMETERS and not is_public:
+            yield (f'{path}:{line}: {name} has {n_parameters} parameters, '
+                   f'more than {PARAMETERS}')
+
+
+LONG = 'int\nlong_one(void)\n{\n' + '    x();\n' * 58 + '}\n'
+SIX = '(int a, int b, int c, void (*d)(int, int), int e, int f)\n{\n}\n'
+
+GOOD = [
+    {'common/base/a.c': LONG.replace('    x();\n', '', 1)},
+    {'common/base/a.c': 'void\nf(int a, int b, int c, int d,'
+                        ' void (*e)(int, int))\n{\n}\n'},
+    {'common/base/a.c': 'void\nf(int a, int b, int c, int d, int e, ...)\n'
+                        '{\n}\n'},
+    {'worker/coll/a.c': 'void\nhoop_f' + SIX},
+    {'common/base/a.c': '\n' * 500},
+]
+BAD = [
+    ({'common/base/a.c': '\n' * 501}, '501 lines, more than 500'),
+    ({'common/base/a.c': LONG}, 'a.c:2: long_one has 61 lines'),
+    ({'common/base/a.h': 'static inline ' + LONG}, 'long_one has 61 lines'),
+    ({'common/base/a.c': 'void\nf' + SIX}, 'f has 6 parameters'),
+    ({'common/base/a.c': 'void\nhoop_f' + SIX}, 'hoop_f has 6 parameters'),
+    ({'worker/coll/a.c': 'static void\nf' + SIX}, 'f has 6 parameters'),
+]
