@@ -8,7 +8,8 @@
 #include "hoop/dtype.h"
 
 enum {
-    DTYPE_COUNT = HOOP_BOOL + 1
+    DTYPE_COUNT = HOOP_BOOL + 1,
+    REDUCE_OP_COUNT = HOOP_AVG + 1, /* with the gap that Bagua's numbers have */
 };
 
 /* 0 when dtype is unknown. */
