@@ -1,0 +1,28 @@
+/*
+ * dtype/half_block.h - blocks of halves, for formats that convert one by one
+ *
+ * Included after half_widen() and half_narrow() are defined.
+ */
+
+#ifndef DTYPE_HALF_BLOCK_H
+#define DTYPE_HALF_BLOCK_H
+
+#include "dtype/kernel_loop.h"
+
+static inline void
+half_widen_block(float *floats, const stored *halves, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        floats[i] = half_widen(halves[i]);
+}
+
+static inline void
+half_narrow_block(stored *halves, const float *floats, size_t count)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        halves[i] = half_narrow(floats[i]);
+}
+
+#endif

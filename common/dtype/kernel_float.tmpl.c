@@ -1,0 +1,108 @@
+/*
+ * dtype/kernel_float.tmpl.c - float and double T, as the integer BITS
+ *
+ * A NaN leaves as the one quiet NaN: which of two payloads survives an addition
+ * depends on how the compiler ordered the operands, and the NaN that inf - inf
+ * makes has another sign on another processor.
+ */
+
+#include <math.h>
+
+#include "dtype/kernel_loop.h"
+#include "dtype/kernels.h"
+
+union float_bits {
+    T value;
+    BITS bits;
+};
+
+static inline T
+float_quiet(T value)
+{
+    return value == value ? value : (T)NAN;
+}
+
+static inline T
+float_sum(T left, T right)
+{
+    return float_quiet(left + right);
+}
+
+static inline T
+float_product(T left, T right)
+{
+    return float_quiet(left * right);
+}
+
+/*
+ * Asked both ways round, the comparison names one number, or two zeros that
+ * may differ in sign: 'or' keeps the minus, 'and' drops it.
+ */
+static inline T
+float_min(T left, T right)
+{
+    const union float_bits a = {.value = left < right ? left : right};
+    const union float_bits b = {.value = right < left ? right : left};
+    const union float_bits least = {.bits = a.bits | b.bits};
+
+    return isunordered(left, right) ? (T)NAN : least.value;
+}
+
+static inline T
+float_max(T left, T right)
+{
+    const union float_bits a = {.value = left > right ? left : right};
+    const union float_bits b = {.value = right > left ? right : left};
+    const union float_bits most = {.bits = a.bits & b.bits};
+
+    return isunordered(left, right) ? (T)NAN : most.value;
+}
+
+static inline T
+float_quotient(T value, uint32_t n)
+{
+    return float_quiet(value / (T)n);
+}
+
+static void
+sum(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, float_sum);
+}
+
+static void
+product(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, float_product);
+}
+
+static void
+min(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, float_min);
+}
+
+static void
+max(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, float_max);
+}
+
+static void
+divide(void *values, size_t count, uint32_t n)
+{
+    loop_divide(values, count, n, float_quotient);
+}
+
+extern const struct kernels KERNELS;
+const struct kernels KERNELS = {
+    .combine =
+        {
+            [HOOP_SUM] = sum,
+            [HOOP_PRODUCT] = product,
+            [HOOP_MIN] = min,
+            [HOOP_MAX] = max,
+            [HOOP_AVG] = sum,
+        },
+    .divide = divide,
+};

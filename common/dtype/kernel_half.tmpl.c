@@ -1,0 +1,149 @@
+/*
+ * dtype/kernel_half.tmpl.c - 16-bit floats, combined in float A, rounded once
+ *
+ * FORMAT is the header that knows their bits: how a block becomes floats and
+ * back. Blocks are small enough to stay in the L1 cache on the way. MIN and MAX
+ * need no conversion: as integers of the same order, halves compare directly.
+ */
+
+#include "dtype/kernel_loop.h"
+#include "dtype/kernels.h"
+#include FORMAT
+
+enum {
+    HALF_BLOCK = 256
+};
+
+typedef A
+half_fn(A left, A right);
+
+static inline A
+half_sum(A left, A right)
+{
+    return left + right;
+}
+
+static inline A
+half_product(A left, A right)
+{
+    return left * right;
+}
+
+static inline A
+half_quotient(A value, A n)
+{
+    return value / n;
+}
+
+/* Negative numbers grow downwards; -0 comes right before 0. */
+static inline int16_t
+half_order(T half)
+{
+    return (int16_t)(half & 0x8000 ? half ^ 0x7fff : half);
+}
+
+static inline T
+half_if_numbers(T result, T left, T right)
+{
+    const T a = left & 0x7fff;
+    const T b = right & 0x7fff;
+    const T larger = a > b ? a : b;
+
+    return larger > HALF_INFINITY ? HALF_NAN : result;
+}
+
+static inline T
+half_min(T left, T right)
+{
+    const T least = half_order(left) < half_order(right) ? left : right;
+
+    return half_if_numbers(least, left, right);
+}
+
+static inline T
+half_max(T left, T right)
+{
+    const T most = half_order(left) > half_order(right) ? left : right;
+
+    return half_if_numbers(most, left, right);
+}
+
+__attribute__((always_inline)) static inline void
+half_combine(void *out,
+             const void *left,
+             const void *right,
+             size_t count,
+             half_fn *combine)
+{
+    stored *const results = out;
+    const stored *const lefts = left;
+    const stored *const rights = right;
+    A a[HALF_BLOCK];
+    A b[HALF_BLOCK];
+
+    for (size_t done = 0; done < count; done += HALF_BLOCK) {
+        const size_t rest = count - done;
+        const size_t block = rest < HALF_BLOCK ? rest : HALF_BLOCK;
+
+        half_widen_block(a, lefts + done, block);
+        half_widen_block(b, rights + done, block);
+        for (size_t i = 0; i < block; i++)
+            a[i] = combine(a[i], b[i]);
+        half_narrow_block(results + done, a, block);
+    }
+}
+
+static void
+sum(void *out, const void *left, const void *right, size_t count)
+{
+    half_combine(out, left, right, count, half_sum);
+}
+
+static void
+product(void *out, const void *left, const void *right, size_t count)
+{
+    half_combine(out, left, right, count, half_product);
+}
+
+static void
+min(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, half_min);
+}
+
+static void
+max(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, half_max);
+}
+
+static void
+divide(void *values, size_t count, uint32_t n)
+{
+    stored *const quotients = values;
+    A a[HALF_BLOCK];
+
+    assert(n > 0);
+    for (size_t done = 0; done < count; done += HALF_BLOCK) {
+        const size_t rest = count - done;
+        const size_t block = rest < HALF_BLOCK ? rest : HALF_BLOCK;
+
+        half_widen_block(a, quotients + done, block);
+        for (size_t i = 0; i < block; i++)
+            a[i] = half_quotient(a[i], (A)n);
+        half_narrow_block(quotients + done, a, block);
+    }
+}
+
+extern const struct kernels KERNELS;
+const struct kernels KERNELS = {
+    .combine =
+        {
+            [HOOP_SUM] = sum,
+            [HOOP_PRODUCT] = product,
+            [HOOP_MIN] = min,
+            [HOOP_MAX] = max,
+            [HOOP_AVG] = sum,
+        },
+    .divide = divide,
+};

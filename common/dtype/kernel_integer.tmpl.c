@@ -1,0 +1,124 @@
+/*
+ * dtype/kernel_integer.tmpl.c - integers T, combined in the unsigned type A
+ *
+ * Unsigned arithmetic of at least 32 bits wraps where T would overflow (or,
+ * promoted to int, overflow: two uint16_t multiplied). Q is a type in which
+ * dividing by any uint32_t truncates to the true quotient: for up to 32 bits
+ * double, whose error of one part in 2^53 cannot reach the next integer and
+ * whose division is the one that vectorises; for 64 bits T itself.
+ */
+
+#include "dtype/kernel_loop.h"
+#include "dtype/kernels.h"
+
+static inline T
+integer_sum(T left, T right)
+{
+    return (T)((A)left + (A)right);
+}
+
+static inline T
+integer_product(T left, T right)
+{
+    return (T)((A)left * (A)right);
+}
+
+static inline T
+integer_min(T left, T right)
+{
+    return left < right ? left : right;
+}
+
+static inline T
+integer_max(T left, T right)
+{
+    return left > right ? left : right;
+}
+
+static inline T
+integer_bor(T left, T right)
+{
+    return (T)(left | right);
+}
+
+static inline T
+integer_band(T left, T right)
+{
+    return (T)(left & right);
+}
+
+static inline T
+integer_bxor(T left, T right)
+{
+    return (T)(left ^ right);
+}
+
+static inline T
+integer_quotient(T value, uint32_t n)
+{
+    return (T)((Q)value / (Q)n);
+}
+
+static void
+sum(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_sum);
+}
+
+static void
+product(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_product);
+}
+
+static void
+min(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_min);
+}
+
+static void
+max(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_max);
+}
+
+static void
+bor(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_bor);
+}
+
+static void
+band(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_band);
+}
+
+static void
+bxor(void *out, const void *left, const void *right, size_t count)
+{
+    loop_combine(out, left, right, count, integer_bxor);
+}
+
+static void
+divide(void *values, size_t count, uint32_t n)
+{
+    loop_divide(values, count, n, integer_quotient);
+}
+
+extern const struct kernels KERNELS;
+const struct kernels KERNELS = {
+    .combine =
+        {
+            [HOOP_SUM] = sum,
+            [HOOP_PRODUCT] = product,
+            [HOOP_MIN] = min,
+            [HOOP_MAX] = max,
+            [HOOP_BOR] = bor,
+            [HOOP_BAND] = band,
+            [HOOP_BXOR] = bxor,
+            [HOOP_AVG] = sum,
+        },
+    .divide = divide,
+};

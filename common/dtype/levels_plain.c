@@ -1,0 +1,17 @@
+/* dtype/levels_plain.c - the levels of processors other than x86-64: one */
+
+#include "dtype/kernels.h"
+
+extern kernels_level level_plain;
+
+enum reduction_level
+reduction_level_best(void)
+{
+    return REDUCTION_PLAIN;
+}
+
+kernels_level *
+kernels_at(enum reduction_level level)
+{
+    return level == REDUCTION_PLAIN ? &level_plain : NULL;
+}
