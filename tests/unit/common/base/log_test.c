@@ -1,6 +1,10 @@
-/* tests/unit/common/base/log_test.c - base/log.c */
+/* tests/unit/common/base/log_test.c - base/log.c, read back through a pipe */
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,132 +13,246 @@
 #include "base/log.h"
 #include "check.h"
 
-static int captured[2];
-static int kept_stderr;
-static char line[4096];
+/* What fd 2 was, and the pipe that it is instead. */
+struct fixture {
+    int former;
+    int reader;
+    char text[8192];
+};
 
-/* What the tests log goes into a pipe. */
 static int
-stderr_capture(void **state)
+fixture_create(void **state)
 {
-    (void)state;
-    kept_stderr = dup(STDERR_FILENO);
-    if (kept_stderr < 0 || pipe(captured) < 0)
-        return -1;
-    return dup2(captured[1], STDERR_FILENO) < 0 ? -1 : 0;
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    int ends[2];
+
+    assert_non_null(fixture);
+    assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+    fixture->former = dup(STDERR_FILENO);
+    fixture->reader = ends[0];
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    close(ends[1]);
+    log_name("rank 3");
+    *state = fixture;
+    return 0;
 }
 
 static int
-stderr_restore(void **state)
+fixture_destroy(void **state)
 {
-    (void)state;
+    struct fixture *fixture = *state;
+
+    dup2(fixture->former, STDERR_FILENO);
+    close(fixture->former);
+    close(fixture->reader);
     log_configure(LOG_OFF, LOG_TEXT);
     log_name("hoop");
-    return dup2(kept_stderr, STDERR_FILENO) < 0 ? -1 : 0;
+    free(fixture);
+    return 0;
 }
 
-/* The line written last: whole, as one write(2) makes it. */
+/* Everything logged since the last time. */
 static const char *
-line_take(void)
+logged(struct fixture *fixture)
 {
-    const ssize_t n = read(captured[0], line, sizeof(line) - 1);
+    const ssize_t n =
+        read(fixture->reader, fixture->text, sizeof(fixture->text) - 1);
 
-    assert_true(n > 0);
-    line[n] = '\0';
-    assert_ptr_equal(strchr(line, '\n'), line + n - 1);
-    return line;
+    assert_true(n >= 0 || errno == EAGAIN);
+    fixture->text[n > 0 ? n : 0] = '\0';
+    return fixture->text;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+    const size_t n_text = strlen(text);
+    const size_t n_end = strlen(end);
+
+    return n_text >= n_end && strcmp(text + n_text - n_end, end) == 0;
 }
 
 static void
-log_below_the_level_writes_nothing(void **state)
+log_all_levels(void)
 {
-    (void)state;
-    log_error("peer", "off is off");
-    log_configure(LOG_WARNING, LOG_TEXT);
-    log_info("peer", "not this");
-    log_warning("peer", "but this");
-    assert_non_null(strstr(line_take(), "warning peer: but this\n"));
+    log_error("test", "an error");
+    log_warning("test", "a warning");
+    log_info("test", "an info");
+    log_debug("test", "a debug");
+}
+
+static size_t
+count_lines(const char *text)
+{
+    size_t n_lines = 0;
+
+    for (; *text; text++)
+        n_lines += *text == '\n';
+    return n_lines;
 }
 
 static void
-log_text_line_says_when_who_level_and_subject(void **state)
+log_at_each_level_writes_that_and_graver_ones(void **state)
 {
-    int year;
-    int n_read = 0;
+    struct fixture *fixture = *state;
+
+    for (int level = LOG_OFF; level <= LOG_DEBUG; level++) {
+        log_configure((enum log_level)level, LOG_TEXT);
+        log_all_levels();
+        assert_int_equal(count_lines(logged(fixture)), level);
+    }
+}
+
+static void
+log_below_its_level_does_not_look_at_its_arguments(void **state)
+{
+    int n_asked = 0;
 
     (void)state;
-    log_configure(LOG_DEBUG, LOG_TEXT);
-    log_name("rank 3");
-    log_debug("peer", "rank %d connected", 7);
+    log_configure(LOG_INFO, LOG_TEXT);
+    log_debug("test", "%d", ++n_asked);
+    assert_int_equal(n_asked, 0);
+}
+
+static void
+log_text_line_has_time_speaker_level_subject_and_message(void **state)
+{
+    struct fixture *fixture = *state;
+    int year = 0;
+    int n_stamp = 0;
+
+    log_configure(LOG_INFO, LOG_TEXT);
+    log_info("peer", "rank %u connected from %s", 7, "host");
+
+    const char *line = logged(fixture);
     assert_int_equal(
-        sscanf(line_take(), "%4d-%*2d-%*2dT%*2d:%*2d:%*6fZ%n", &year, &n_read),
+        sscanf(line, "%4d-%*2d-%*2dT%*2d:%*2d:%*2d.%*3dZ%n", &year, &n_stamp),
         1);
-    assert_true(year > 2000);
-    assert_string_equal(line + n_read,
-                        " rank 3 debug peer: rank 7 connected\n");
+    assert_int_equal(n_stamp, strlen("2026-01-01T00:00:00.000Z"));
+    assert_in_range(year, 2020, 2999);
+    assert_string_equal(line + n_stamp,
+                        " rank 3 info peer: rank 7 connected from host\n");
 }
 
 static void
-log_json_line_escapes(void **state)
+log_json_line_has_the_same_members(void **state)
 {
-    (void)state;
-    log_configure(LOG_INFO, LOG_JSON);
-    log_info("peer", "a \"b\" \\ c\n\x01");
-    assert_non_null(strstr(line_take(),
-                           ",\"from\":\"hoop\",\"level\":\"info\","
-                           "\"subject\":\"peer\",\"message\":"
-                           "\"a \\\"b\\\" \\\\ c\\u000a\\u0001\"}\n"));
+    struct fixture *fixture = *state;
+
+    log_configure(LOG_WARNING, LOG_JSON);
+    log_warning("lease", "late by %d ms", 5);
+
+    const char *line = logged(fixture);
     assert_memory_equal(line, "{\"time\":\"2", 10);
+    assert_true(ends_with(line, "Z\",\"from\":\"rank 3\",\"level\":\"warning\","
+                                "\"subject\":\"lease\","
+                                "\"message\":\"late by 5 ms\"}\n"));
 }
 
 static void
-log_long_message_is_cut_to_one_whole_line(void **state)
+log_json_escapes_quotes_and_control_characters(void **state)
 {
-    char message[4 * LIMIT_ERROR_TEXT];
+    struct fixture *fixture = *state;
 
-    (void)state;
-    memset(message, '"', sizeof(message) - 1);
+    log_configure(LOG_INFO, LOG_JSON);
+    log_info("test", "%s", "a\"b\\c\nd\te\x1f\xc3\xa9");
+    assert_true(ends_with(logged(fixture),
+                          "\"message\":\"a\\\"b\\\\c\\u000ad\\u0009e\\u001f"
+                          "\xc3\xa9\"}\n"));
+}
+
+static void
+log_long_text_is_cut_to_one_line(void **state)
+{
+    struct fixture *fixture = *state;
+    char message[4000];
+
+    memset(message, 'x', sizeof(message) - 1);
+    message[sizeof(message) - 1] = '\0';
+    log_configure(LOG_INFO, LOG_TEXT);
+    log_info("test", "%s", message);
+
+    const char *line = logged(fixture);
+    assert_in_range(strlen(line), LIMIT_ERROR_TEXT, LIMIT_ERROR_TEXT + 100);
+    assert_int_equal(count_lines(line), 1);
+    assert_true(ends_with(line, "x\n"));
+}
+
+static void
+log_long_json_is_cut_between_escapes_and_stays_closed(void **state)
+{
+    struct fixture *fixture = *state;
+    char message[1000];
+
+    /* Six bytes each when escaped: more than a line holds. */
+    memset(message, '\x01', sizeof(message) - 1);
     message[sizeof(message) - 1] = '\0';
     log_configure(LOG_INFO, LOG_JSON);
-    log_info("peer", "%s", message);
-    line_take();
-    assert_true(strlen(line) <= 2048);
-    assert_non_null(strstr(line, "\\\"\"}\n"));
+    log_info("test", "%s", message);
+
+    const char *line = logged(fixture);
+    assert_in_range(strlen(line), 1900, 2048);
+    assert_int_equal(count_lines(line), 1);
+    assert_true(ends_with(line, "\\u0001\"}\n"));
 }
 
 static void
-log_names_are_parsed_back(void **state)
+log_name_is_cut_not_overrun(void **state)
 {
-    enum log_level level;
-    enum log_format format;
+    struct fixture *fixture = *state;
+    char name[2 * LIMIT_NAME];
+
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    log_name(name);
+    log_configure(LOG_INFO, LOG_TEXT);
+    log_info("test", "x");
+
+    const char *line = logged(fixture);
+    const char *first = strchr(line, 'n');
+    assert_non_null(first);
+    assert_int_equal(strspn(first, "n"), LIMIT_NAME - 1);
+    assert_true(ends_with(line, "n info test: x\n"));
+    log_name("rank 3");
+}
+
+static void
+log_levels_and_formats_parse_by_name(void **state)
+{
+    enum log_level level = LOG_OFF;
+    enum log_format format = LOG_TEXT;
 
     (void)state;
-    assert_int_equal(log_level_parse("warning", &level), HOOP_OK);
-    assert_int_equal(level, LOG_WARNING);
+    assert_int_equal(log_level_parse("debug", &level), HOOP_OK);
+    assert_int_equal(level, LOG_DEBUG);
+    assert_int_equal(log_level_parse("off", &level), HOOP_OK);
+    assert_int_equal(level, LOG_OFF);
     assert_int_equal(log_level_parse("loud", &level), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "'loud'"));
+    assert_non_null(strstr(error_text(), "loud"));
+
     assert_int_equal(log_format_parse("json", &format), HOOP_OK);
     assert_int_equal(format, LOG_JSON);
+    assert_int_equal(log_format_parse("text", &format), HOOP_OK);
+    assert_int_equal(format, LOG_TEXT);
     assert_int_equal(log_format_parse("xml", &format), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "'xml'"));
+    assert_non_null(strstr(error_text(), "xml"));
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(log_below_the_level_writes_nothing,
-                                        stderr_capture, stderr_restore),
-        cmocka_unit_test_setup_teardown(
-            log_text_line_says_when_who_level_and_subject, stderr_capture,
-            stderr_restore),
-        cmocka_unit_test_setup_teardown(log_json_line_escapes, stderr_capture,
-                                        stderr_restore),
-        cmocka_unit_test_setup_teardown(
-            log_long_message_is_cut_to_one_whole_line, stderr_capture,
-            stderr_restore),
-        cmocka_unit_test(log_names_are_parsed_back),
+        cmocka_unit_test(log_at_each_level_writes_that_and_graver_ones),
+        cmocka_unit_test(log_below_its_level_does_not_look_at_its_arguments),
+        cmocka_unit_test(
+            log_text_line_has_time_speaker_level_subject_and_message),
+        cmocka_unit_test(log_json_line_has_the_same_members),
+        cmocka_unit_test(log_json_escapes_quotes_and_control_characters),
+        cmocka_unit_test(log_long_text_is_cut_to_one_line),
+        cmocka_unit_test(log_long_json_is_cut_between_escapes_and_stays_closed),
+        cmocka_unit_test(log_name_is_cut_not_overrun),
+        cmocka_unit_test(log_levels_and_formats_parse_by_name),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fixture_create, fixture_destroy);
 }
