@@ -34,9 +34,20 @@ enum frame_flag {
     FRAME_EAGER = 2, /* sent unasked: 128 + stored bytes of the window */
 };
 
+/* frame_call.name; the forms with counts have the name of the even form. */
+enum frame_call_name {
+    FRAME_CALL_NONE = 0, /* point-to-point */
+    FRAME_CALL_ALLREDUCE = 1,
+    FRAME_CALL_REDUCE = 2,
+    FRAME_CALL_BROADCAST = 3,
+    FRAME_CALL_ALLGATHER = 4,
+    FRAME_CALL_REDUCE_SCATTER = 5,
+    FRAME_CALL_BARRIER = 6,
+};
+
 /* What was called, so that a mismatch can name both calls. */
 struct frame_call {
-    uint32_t name; /* the collective, see docs/wire-format.md */
+    uint32_t name; /* enum frame_call_name; unknown ones are let through */
     uint32_t dtype;
     uint32_t reduce_op;
     uint32_t root;
