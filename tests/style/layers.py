@@ -6,7 +6,7 @@ The table is the one in docs/ARCHITECTURE.md.
 from tree import includes, markdown_rows
 
 DOCUMENT = 'docs/ARCHITECTURE.md'
-ROOTS = ('include/', 'common/', 'worker/', 'server/')
+ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/')
 
 
 class Layer:

@@ -6,7 +6,7 @@ for common/base/log.h, hoop/coll.h for include/hoop/coll.h.
 
 import re
 
-ROOTS = ('include/', 'common/', 'worker/', 'server/')
+ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/')
 
 
 def first_words(path, lines):
