@@ -4,6 +4,8 @@
  * FORMAT is the header that knows their bits: how a block becomes floats and
  * back. Blocks are small enough to stay in the L1 cache on the way. MIN and MAX
  * need no conversion: as integers of the same order, halves compare directly.
+ *
+ * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include "dtype/kernel_loop.h"

@@ -6,6 +6,8 @@
  * dividing by any uint32_t truncates to the true quotient: for up to 32 bits
  * double, whose error of one part in 2^53 cannot reach the next integer and
  * whose division is the one that vectorises; for 64 bits T itself.
+ *
+ * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include "dtype/kernel_loop.h"

@@ -1,4 +1,8 @@
-/* dtype/levels_plain.c - the levels of processors other than x86-64: one */
+/*
+ * dtype/levels_plain.c - the levels of processors other than x86-64: one
+ *
+ * No test of its own: reduction_test.c asks it where it is built.
+ */
 
 #include "dtype/kernels.h"
 
