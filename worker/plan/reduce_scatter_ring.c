@@ -11,9 +11,11 @@
  * the send that reads it has passed, and that send waits for nobody but the
  * round before, so two slots cannot lock the ring up.
  *
- * In place, the result belongs at the start of the output, where uneven blocks
- * may half overlap the rank's own block. No reduction is asked to cope with
- * that: the result then takes the way through the scratch, in one round more.
+ * In place, the result belongs at the start of the output. Blocks that are
+ * still to be sent from there are waited for, but not those of the same round,
+ * which there are at two ranks; and uneven blocks may half overlap the rank's
+ * own, which no reduction is asked to cope with. In these two cases the result
+ * takes the way through the scratch, in one round more.
  *
  * Cost: (n-1) * (alpha + bytes/n * beta).
  */
@@ -38,12 +40,15 @@ result_span(const struct plan_shape *shape)
     return span;
 }
 
+/* In place: where the result would half overlap the own block, or, at two
+ * ranks, the other block, which leaves in the same round. */
 static bool
-result_overlaps_own(const struct plan_shape *shape)
+result_needs_slot(const struct plan_shape *shape)
 {
     const struct plan_span own = block_given(shape, PLAN_OUTPUT, shape->rank);
 
-    return shape->is_in_place && own.first > 0 && own.first < own.count;
+    return shape->is_in_place && own.first > 0 &&
+           (shape->size == 2 || own.first < own.count);
 }
 
 /* Where the partial sum of a round stands. */
@@ -62,7 +67,7 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-    return shape->size - 1 + (result_overlaps_own(shape) ? 1 : 0);
+    return shape->size - 1 + (result_needs_slot(shape) ? 1 : 0);
 }
 
 static size_t
@@ -72,8 +77,7 @@ n_scratch(const struct plan_shape *shape)
         return 0;
 
     /* A partial sum for each round but the one that makes the result. */
-    const uint32_t n_partial =
-        shape->size - (result_overlaps_own(shape) ? 1 : 2);
+    const uint32_t n_partial = shape->size - (result_needs_slot(shape) ? 1 : 2);
 
     return (n_partial < 2 ? n_partial : 2) * block_given_max(shape);
 }
@@ -96,7 +100,7 @@ plan_arrival(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     const struct plan_span own =
         block_given(shape, own_buffer(shape), ring_back(shape, round + 2));
     const bool is_final = round + 2 == shape->size;
-    const bool is_result = is_final && !result_overlaps_own(shape);
+    const bool is_result = is_final && !result_needs_slot(shape);
 
     plan_add(plan, &(struct plan_step){
                        .kind = PLAN_REDUCE,
