@@ -1,0 +1,48 @@
+/* hoop-perf/bench.h - measure one operation at one size, and check it */
+
+#ifndef HOOP_PERF_BENCH_H
+#define HOOP_PERF_BENCH_H
+
+#include <stdint.h>
+
+#include "hoop/hoop.h"
+
+#include "hoop-perf/operation.h"
+#include "hoop-perf/options.h"
+#include "hoop-perf/pattern.h"
+#include "hoop-perf/timing.h"
+
+struct bench {
+    const struct options *options; /* borrowed */
+    hoop_comm_t *comm;             /* borrowed */
+    uint32_t rank;
+    uint32_t n_ranks;
+    void *send; /* as large as the largest size needs, or NULL */
+    void *receive;
+    double *times_us; /* one for each iteration, and their total */
+    struct period *period;
+};
+
+struct measurement {
+    struct timing timing; /* of the slowest rank */
+    int64_t n_wrong;      /* over all ranks; -1: not checked */
+};
+
+/* Handle: HOOP_E_EXHAUSTED. Undo with bench_deinit(), also after a failure. */
+HOOP_NODISCARD enum hoop_status
+bench_init(struct bench *bench,
+           const struct options *options,
+           hoop_comm_t *comm);
+
+/* All ranks call it alike. The failure's text is hoop_error_text(). */
+HOOP_NODISCARD enum hoop_status
+bench_measure(struct bench *bench,
+              const struct operation *operation,
+              const struct extent *extent,
+              struct measurement *out_measurement);
+
+/* Zeroed memory is fine. */
+void
+bench_deinit(struct bench *bench);
+
+#endif

@@ -1,0 +1,71 @@
+/* hoop-perf/operation.h - the operations: sizes, factors, how to call them */
+
+#ifndef HOOP_PERF_OPERATION_H
+#define HOOP_PERF_OPERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/hoop.h"
+
+enum operation_layout {
+    LAYOUT_SAME,    /* count in, count out */
+    LAYOUT_GATHER,  /* count in, n * count out */
+    LAYOUT_SCATTER, /* n * count in, count out */
+    LAYOUT_NONE,    /* no elements */
+};
+
+/* One call. The buffers belong to whoever made the call. */
+struct call {
+    const void *send; /* may be HOOP_IN_PLACE */
+    void *receive;
+    size_t count;
+    enum hoop_dtype dtype;
+    enum hoop_reduce_op reduce_op;
+    uint32_t root;
+    hoop_comm_t *comm;
+};
+
+typedef enum hoop_status
+operation_fn(const struct call *call);
+
+struct operation {
+    const char *name;
+    enum operation_layout layout;
+    bool reduces;
+    bool works_in_place;
+    bool has_root;
+    operation_fn *run;
+};
+
+/* What nccl-tests prints and what the buffers must hold, for one size. */
+struct extent {
+    size_t n_bytes; /* the larger buffer's */
+    size_t count;   /* as passed to the call */
+    size_t n_send;  /* elements */
+    size_t n_receive;
+};
+
+enum {
+    OPERATION_COUNT = 7,
+};
+
+extern const struct operation operations[OPERATION_COUNT];
+
+/* NULL when there is none of this name. */
+const struct operation *
+operation_find(const char *name);
+
+/* n_bytes is cut down to what divides by element size and ranks. */
+struct extent
+operation_extent(const struct operation *operation,
+                 size_t n_bytes,
+                 size_t element_size,
+                 uint32_t n_ranks);
+
+/* Bus bandwidth over algorithm bandwidth, as nccl-tests define them. */
+double
+operation_bus_factor(const struct operation *operation, uint32_t n_ranks);
+
+#endif
