@@ -1,4 +1,8 @@
-/* codec/coder_none.c - payloads as they are; encoding never pays */
+/*
+ * codec/coder_none.c - payloads as they are; encoding never pays
+ *
+ * No test of its own: codec_test.c drives it by its id.
+ */
 
 #include <string.h>
 

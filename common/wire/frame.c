@@ -87,8 +87,11 @@ frame_problem(const struct frame *frame)
 {
     if (frame->kind == 0)
         return "kind is 0";
-    if (!kind_carries_payload(frame->kind))
-        return frame->stored != 0 ? "this kind has no payload" : NULL;
+    if (!kind_carries_payload(frame->kind)) {
+        const bool is_empty = frame->raw == 0 && frame->stored == 0;
+
+        return is_empty ? NULL : "this kind has no payload";
+    }
     if (frame->codec == CODEC_RAW && frame->stored != frame->raw)
         return "an uncoded payload has two sizes";
     if (!kind_is_part_of_message(frame->kind))

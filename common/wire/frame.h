@@ -23,7 +23,7 @@ enum frame_kind {
     FRAME_MESSAGE = 2,    /* payload of a point-to-point message */
     FRAME_ANNOUNCE = 3,   /* a message waits for a grant; no payload */
     FRAME_GRANT = 4,      /* bytes up to offset may be sent; no payload */
-    FRAME_CREDIT = 5,     /* raw more bytes of eager window; no payload */
+    FRAME_CREDIT = 5,     /* total more bytes of eager window; no payload */
     FRAME_VERDICT = 6,    /* an operation or a rank failed; payload is text */
     FRAME_HEARTBEAT = 7,
     FRAME_GOODBYE = 8, /* the sender leaves in good order */
@@ -34,20 +34,9 @@ enum frame_flag {
     FRAME_EAGER = 2, /* sent unasked: 128 + stored bytes of the window */
 };
 
-/* frame_call.name; the forms with counts have the name of the even form. */
-enum frame_call_name {
-    FRAME_CALL_NONE = 0, /* point-to-point */
-    FRAME_CALL_ALLREDUCE = 1,
-    FRAME_CALL_REDUCE = 2,
-    FRAME_CALL_BROADCAST = 3,
-    FRAME_CALL_ALLGATHER = 4,
-    FRAME_CALL_REDUCE_SCATTER = 5,
-    FRAME_CALL_BARRIER = 6,
-};
-
 /* What was called, so that a mismatch can name both calls. */
 struct frame_call {
-    uint32_t name; /* enum frame_call_name; unknown ones are let through */
+    uint32_t name; /* the collective, see docs/wire-format.md */
     uint32_t dtype;
     uint32_t reduce_op;
     uint32_t root;

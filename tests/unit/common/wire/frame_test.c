@@ -299,8 +299,8 @@ frame_decode_of_contradictions_fails(void **state)
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 0, HOOP_OK},
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 1, HOOP_E_DATA_LOSS},
         {FRAME_GRANT, 1000, 0, 0, 0, 0, HOOP_OK},
-        {FRAME_CREDIT, 0, 0, 0, 1000, 0, HOOP_OK},
-        {FRAME_CREDIT, 0, 0, 0, 1000, 1000, HOOP_E_DATA_LOSS},
+        {FRAME_CREDIT, 0, 1000, 0, 0, 0, HOOP_OK},
+        {FRAME_CREDIT, 0, 1000, 0, 1000, 0, HOOP_E_DATA_LOSS},
         {FRAME_HEARTBEAT, 0, 0, 0, 0, 1, HOOP_E_DATA_LOSS},
         {FRAME_GOODBYE, 0, 0, 0, 0, 1, HOOP_E_DATA_LOSS},
     };
