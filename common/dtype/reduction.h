@@ -16,8 +16,8 @@
 
 /*
  * out[i] = left[i] (op) right[i]. Any alignment. out may be left or right, and
- * must not overlap them otherwise. All may be NULL when count is 0. AVG combines
- * as SUM does.
+ * must not overlap them otherwise. All may be NULL when count is 0. AVG
+ * combines as SUM does.
  *
  * Floats: the bits of a result depend on the values alone, not on the
  * processor, on the level or on where an element stands in a call. A result
