@@ -74,6 +74,10 @@ enum {
     /* Messages a peer may announce and we have not matched yet. */
     LIMIT_ANNOUNCED = 65536,
 
+    /* Operations whose memory is kept for the next, and their scratch. */
+    LIMIT_SPARE_OPS = 64,
+    LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,
+
     /* Connections that have not proved themselves yet; the oldest goes. */
     LIMIT_GREETINGS = 256,
     LIMIT_GREETING_MS = 5000,

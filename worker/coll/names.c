@@ -1,0 +1,44 @@
+/* coll/names.c - the public names and sizes of dtypes, operators, statuses */
+
+#include "hoop/dtype.h"
+#include "hoop/status.h"
+
+#include "base/error.h"
+#include "base/status.h"
+#include "dtype/dtype.h"
+
+size_t
+hoop_dtype_size(enum hoop_dtype dtype)
+{
+    return dtype_size(dtype);
+}
+
+const char *
+hoop_dtype_name(enum hoop_dtype dtype)
+{
+    return dtype_name(dtype);
+}
+
+const char *
+hoop_reduce_op_name(enum hoop_reduce_op op)
+{
+    return reduce_op_name(op);
+}
+
+const char *
+hoop_status_name(enum hoop_status status)
+{
+    return status_name(status);
+}
+
+const char *
+hoop_error_text(void)
+{
+    return error_text();
+}
+
+const char *
+hoop_error_path(void)
+{
+    return error_path();
+}

@@ -1,0 +1,97 @@
+/*
+ * coll/reduce_scatter.c - the public reduce-scatter, even and uneven
+ *
+ * Only what is its own; the rest is coll/start.c.
+ */
+
+#include "coll/start.h"
+
+enum hoop_status
+hoop_reduce_scatter(const void *send,
+                    void *recv,
+                    size_t count,
+                    enum hoop_dtype dtype,
+                    enum hoop_reduce_op op,
+                    hoop_comm_t *comm)
+{
+    const struct collective collective = {
+        .name = CALL_REDUCE_SCATTER,
+        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .op = op,
+        .comm = comm,
+    };
+
+    return coll_run(&collective);
+}
+
+enum hoop_status
+hoop_reduce_scatter_start(const void *send,
+                          void *recv,
+                          size_t count,
+                          enum hoop_dtype dtype,
+                          enum hoop_reduce_op op,
+                          hoop_comm_t *comm,
+                          hoop_op_t **out_op)
+{
+    const struct collective collective = {
+        .name = CALL_REDUCE_SCATTER,
+        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .op = op,
+        .comm = comm,
+    };
+
+    return coll_start(&collective, out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatterv(const void *send,
+                     void *recv,
+                     const size_t *counts,
+                     enum hoop_dtype dtype,
+                     enum hoop_reduce_op op,
+                     hoop_comm_t *comm)
+{
+    const struct collective collective = {
+        .name = CALL_REDUCE_SCATTERV,
+        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .send = send,
+        .recv = recv,
+        .counts = counts,
+        .dtype = dtype,
+        .op = op,
+        .comm = comm,
+    };
+
+    return coll_run(&collective);
+}
+
+enum hoop_status
+hoop_reduce_scatterv_start(const void *send,
+                           void *recv,
+                           const size_t *counts,
+                           enum hoop_dtype dtype,
+                           enum hoop_reduce_op op,
+                           hoop_comm_t *comm,
+                           hoop_op_t **out_op)
+{
+    const struct collective collective = {
+        .name = CALL_REDUCE_SCATTERV,
+        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .send = send,
+        .recv = recv,
+        .counts = counts,
+        .dtype = dtype,
+        .op = op,
+        .comm = comm,
+    };
+
+    return coll_start(&collective, out_op);
+}

@@ -1,0 +1,51 @@
+/*
+ * coll/start.h - the part of every collective that is the same
+ *
+ * A public call fills a struct collective, in MPI's terms; coll_start() checks
+ * it, chooses the algorithm (coll/select.h) and hands it to the engine. No
+ * step of an algorithm is taken here: from then on whoever drives the engine
+ * owns the operation.
+ */
+
+#ifndef COLL_START_H
+#define COLL_START_H
+
+#include "hoop/coll.h"
+
+#include "engine/engine.h"
+#include "session/comm.h"
+
+/* Which of its parts a collective has; the others are not looked at. */
+enum coll_part {
+    COLL_REDUCES = 1,
+    COLL_HAS_ROOT = 2,
+    COLL_SEND_AT_ROOT = 4, /* send matters there only */
+    COLL_RECV_AT_ROOT = 8,
+    COLL_NO_BUFFERS = 16,
+    /* Elements of a buffer, per count: */
+    COLL_SEND_ALL = 32, /* send holds every rank's block */
+    COLL_RECV_ALL = 64,
+};
+
+struct collective {
+    enum call_name name;
+    unsigned parts;
+    const void *send;
+    void *recv;
+    size_t count;
+    const size_t *counts; /* v-form */
+    enum hoop_dtype dtype;
+    enum hoop_reduce_op op;
+    uint32_t root;
+    hoop_comm_t *comm;
+};
+
+/* The _start form. Handle: HOOP_E_INVALID. */
+enum hoop_status
+coll_start(const struct collective *collective, hoop_op_t **out_op);
+
+/* The blocking form. */
+enum hoop_status
+coll_run(const struct collective *collective);
+
+#endif

@@ -1,0 +1,72 @@
+/* coll/wait.c - waiting for operations that have been started */
+
+#include <string.h>
+
+#include "hoop/op.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "engine/engine.h"
+
+static uint64_t
+deadline_of(int64_t timeout_ms)
+{
+    return timeout_ms < 0 ? CLOCK_NEVER
+                          : clock_deadline_ns((uint64_t)timeout_ms);
+}
+
+static enum hoop_status
+wait_until(hoop_op_t *op, uint64_t deadline_ns)
+{
+    const enum hoop_status status = engine_wait((struct op *)op, deadline_ns);
+
+    if (status == HOOP_E_PENDING)
+        return error_raise(HOOP_E_PENDING,
+                           "the operation is still under way; its buffers "
+                           "stay lent, wait again");
+    return status;
+}
+
+enum hoop_status
+hoop_wait(hoop_op_t *op, int64_t timeout_ms)
+{
+    error_clear();
+    if (!op)
+        return error_raise(HOOP_E_INVALID, "op is NULL");
+    return wait_until(op, deadline_of(timeout_ms));
+}
+
+enum hoop_status
+hoop_test(hoop_op_t *op)
+{
+    return hoop_wait(op, 0);
+}
+
+enum hoop_status
+hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
+{
+    const uint64_t deadline_ns = deadline_of(timeout_ms);
+    enum hoop_status first = HOOP_OK;
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    error_clear();
+    if (!ops && n_ops > 0)
+        return error_raise(HOOP_E_INVALID, "ops is NULL");
+    for (size_t i = 0; i < n_ops; i++) {
+        if (!ops[i])
+            continue;
+        const enum hoop_status status = wait_until(ops[i], deadline_ns);
+        if (status != HOOP_E_PENDING)
+            ops[i] = NULL;
+        /* A failure says more than a wait that was too short. */
+        if (status != HOOP_OK &&
+            (first == HOOP_OK || first == HOOP_E_PENDING)) {
+            first = status;
+            memcpy(text, error_text(), sizeof(text));
+        }
+    }
+    if (first != HOOP_OK)
+        return error_raise(first, "%s", text);
+    return HOOP_OK;
+}

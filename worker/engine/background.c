@@ -1,0 +1,110 @@
+/*
+ * engine/background.c - drives an engine when no caller does
+ *
+ *   AWAY: watches nothing, looks in every now and then
+ *   HERE: the engine's epoll is watched
+ *
+ * AWAY -> HERE when woken or when it looks in and nobody drives;
+ * HERE -> AWAY when it finds a caller driving.
+ */
+
+#include "engine/background.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* How long a peer's death between operations may go unnoticed. */
+static const uint64_t LOOK_IN_MS = 50;
+
+struct background {
+    struct loop *loop;
+    struct engine *engine;
+    struct loop_watch *watch;
+    struct loop_timer *timer;
+    bool is_here;
+    atomic_bool is_woken; /* a post is on its way */
+};
+
+static void
+take_turn(struct background *background)
+{
+    const bool is_here = engine_turn_idle(background->engine);
+
+    if (is_here != background->is_here)
+        loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
+    background->is_here = is_here;
+}
+
+static void
+on_readable(void *owner, enum loop_interest ready)
+{
+    (void)ready;
+    take_turn(owner);
+}
+
+/* Also what looks after deadlines while nothing moves. */
+static void
+on_timer(void *owner)
+{
+    struct background *background = owner;
+
+    take_turn(background);
+    loop_timer_start(background->timer, LOOK_IN_MS);
+}
+
+static void
+on_woken(void *owner)
+{
+    struct background *background = owner;
+
+    atomic_store(&background->is_woken, false);
+    take_turn(background);
+}
+
+enum hoop_status
+background_create(struct loop *loop,
+                  struct engine *engine,
+                  struct background **out_background)
+{
+    struct background *background = calloc(1, sizeof(*background));
+
+    if (!background)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the background");
+    background->loop = loop;
+    background->engine = engine;
+    enum hoop_status status = loop_watch_create(
+        loop, engine_fd(engine), on_readable, background, &background->watch);
+    if (status == HOOP_OK)
+        status =
+            loop_timer_create(loop, on_timer, background, &background->timer);
+    if (status != HOOP_OK) {
+        background_destroy(background);
+        return error_pass(status);
+    }
+    loop_timer_start(background->timer, LOOK_IN_MS);
+    *out_background = background;
+    return HOOP_OK;
+}
+
+void
+background_destroy(struct background *background)
+{
+    if (!background)
+        return;
+    loop_watch_destroy(background->watch);
+    loop_timer_destroy(background->timer);
+    free(background);
+}
+
+void
+background_wake(struct background *background)
+{
+    if (atomic_exchange(&background->is_woken, true))
+        return;
+    /* Without memory for the post, the timer looks in soon. */
+    if (loop_post(background->loop, on_woken, background) != HOOP_OK)
+        atomic_store(&background->is_woken, false);
+}

@@ -1,0 +1,94 @@
+/* engine/call.c - what a rank called: compared between ranks, named in errors */
+
+#include "engine/call.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "dtype/dtype.h"
+
+/* What a call has besides its name, dtype and count. */
+enum call_part {
+    CALL_HAS_OP = 1,
+    CALL_HAS_ROOT = 2,
+    CALL_HAS_NONE = 4, /* not even a dtype and a count */
+};
+
+static const struct {
+    const char *text;
+    unsigned parts;
+} calls[] = {
+    [CALL_UNKNOWN] = {"nothing known", CALL_HAS_NONE},
+    [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_OP},
+    [CALL_REDUCE] = {"reduce", CALL_HAS_OP | CALL_HAS_ROOT},
+    [CALL_BROADCAST] = {"broadcast", CALL_HAS_ROOT},
+    [CALL_ALLGATHER] = {"allgather", 0},
+    [CALL_ALLGATHERV] = {"allgatherv", 0},
+    [CALL_REDUCE_SCATTER] = {"reduce_scatter", CALL_HAS_OP},
+    [CALL_REDUCE_SCATTERV] = {"reduce_scatterv", CALL_HAS_OP},
+    [CALL_BARRIER] = {"barrier", CALL_HAS_NONE},
+    [CALL_SEND] = {"send", 0},
+    [CALL_RECV] = {"recv", 0},
+};
+
+void
+call_describe(const struct frame_call *call,
+              uint64_t number,
+              char text[CALL_TEXT_MAX])
+{
+    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
+    const unsigned parts = calls[name].parts;
+    char op[32] = "";
+    char root[32] = "";
+
+    if (parts & CALL_HAS_NONE) {
+        snprintf(text, CALL_TEXT_MAX, "%s #%" PRIu64, calls[name].text, number);
+        return;
+    }
+    if (parts & CALL_HAS_OP)
+        snprintf(op, sizeof(op), ", %s",
+                 reduce_op_name((enum hoop_reduce_op)call->reduce_op));
+    if (parts & CALL_HAS_ROOT)
+        snprintf(root, sizeof(root), ", root %" PRIu32, call->root);
+    snprintf(text, CALL_TEXT_MAX,
+             "%s #%" PRIu64 " (%s, %" PRIu64 " elements%s%s)", calls[name].text,
+             number, dtype_name((enum hoop_dtype)call->dtype), call->count, op,
+             root);
+}
+
+struct frame_call
+call_frame(const struct call *call)
+{
+    return (struct frame_call){
+        .name = call->name,
+        .dtype = call->dtype,
+        .reduce_op = call->reduce_op,
+        .root = call->root,
+        .count = call->count,
+    };
+}
+
+/* FNV-1a over 64-bit words, with a final mix: not against an attacker, who
+ * would have to know the token first. */
+static uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x100000001b3u;
+    return hash ^ (hash >> 29);
+}
+
+uint64_t
+call_signature(const struct call *call)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    hash = mix(hash, call->name);
+    hash = mix(hash, call->dtype);
+    hash = mix(hash, call->reduce_op);
+    hash = mix(hash, call->root);
+    hash = mix(hash, call->count);
+    for (uint32_t i = 0; i < call->n_counts; i++)
+        hash = mix(hash, call->counts[i]);
+    return hash;
+}

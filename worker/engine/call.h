@@ -1,0 +1,58 @@
+/*
+ * engine/call.h - what a rank called: compared between ranks, named in errors
+ */
+
+#ifndef ENGINE_CALL_H
+#define ENGINE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/dtype.h"
+
+#include "wire/frame.h"
+
+/* The numbers are the wire's (docs/wire-format.md). */
+enum call_name {
+    CALL_UNKNOWN = 0,
+    CALL_ALLREDUCE = 1,
+    CALL_REDUCE = 2,
+    CALL_BROADCAST = 3,
+    CALL_ALLGATHER = 4,
+    CALL_ALLGATHERV = 5,
+    CALL_REDUCE_SCATTER = 6,
+    CALL_REDUCE_SCATTERV = 7,
+    CALL_BARRIER = 8,
+    CALL_SEND = 9,
+    CALL_RECV = 10,
+};
+
+struct call {
+    enum call_name name;
+    enum hoop_dtype dtype;
+    enum hoop_reduce_op reduce_op; /* where it has one */
+    uint32_t root;                 /* root, or the peer of a message */
+    size_t count;                  /* v-forms: the sum */
+    const size_t *counts;          /* v-forms: one per rank, borrowed */
+    uint32_t n_counts;
+};
+
+enum {
+    CALL_TEXT_MAX = 192
+};
+
+/* "allreduce #3 (float32, 1024 elements, sum)"; name and number from frame. */
+void
+call_describe(const struct frame_call *call,
+              uint64_t number,
+              char text[CALL_TEXT_MAX]);
+
+struct frame_call
+call_frame(const struct call *call);
+
+/* Hash of what all ranks must agree on. */
+uint64_t
+call_signature(const struct call *call);
+
+#endif

@@ -1,0 +1,367 @@
+/*
+ * engine/drive.c - who moves the data: the drive right, the mailbox, waiting
+ *
+ * The right is one boolean under the gate. Who waits for an operation takes it
+ * if it is free, else sleeps on its own condition until the operation has
+ * ended or the right is handed to it. Giving it up names a successor: a
+ * waiter, or else the background. Asleep in epoll is still driving: who hands
+ * in work rings the bell then.
+ */
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/state.h"
+
+enum {
+    /* Without epoll; then epoll looks at the others once. */
+    SPINS_PER_POLL = 16,
+    /* Yields when ranks share processors, before sleeping. */
+    YIELDS_MAX = 8,
+    /* Longest sleep, so that nothing missed is missed for long. */
+    SLEEP_MAX_MS = 100,
+    IDLE_TURNS_MAX = 64,
+};
+
+static struct op *
+mail_take(struct engine *engine, struct letter **out_letter)
+{
+    pthread_mutex_lock(&engine->gate);
+    struct op *op = TAILQ_FIRST(&engine->mailbox);
+    struct letter *letter = TAILQ_FIRST(&engine->letters);
+
+    if (letter) {
+        TAILQ_REMOVE(&engine->letters, letter, link);
+        op = NULL;
+    } else if (op) {
+        TAILQ_REMOVE(&engine->mailbox, op, link);
+    } else {
+        atomic_store(&engine->has_mail, false);
+    }
+    pthread_mutex_unlock(&engine->gate);
+    *out_letter = letter;
+    return op;
+}
+
+static void
+letter_open(struct engine *engine, const struct letter *letter)
+{
+    switch (letter->kind) {
+    case LETTER_CONNECTED:
+        transport_connected(engine->transport, letter->rank, letter->fd);
+        return;
+    case LETTER_UNREACHABLE:
+        transport_unreachable(engine->transport, letter->rank, letter->why);
+        return;
+    case LETTER_CONDEMNED:
+        engine_lose(engine, letter->rank, letter->why);
+        return;
+    case LETTER_NEEDED:
+        transport_need(engine->transport, letter->rank);
+        return;
+    }
+}
+
+static bool
+take_mail(struct engine *engine)
+{
+    bool has_moved = false;
+
+    while (atomic_load(&engine->has_mail)) {
+        struct letter *letter;
+        struct op *op = mail_take(engine, &letter);
+
+        if (letter)
+            letter_open(engine, letter);
+        if (op)
+            op_begin(op);
+        free(letter);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+static bool
+advance_dirty(struct engine *engine)
+{
+    struct op *op;
+    bool has_moved = false;
+
+    while ((op = TAILQ_FIRST(&engine->dirty))) {
+        bool is_complete = op->is_message;
+        enum hoop_status status = HOOP_OK;
+
+        TAILQ_REMOVE(&engine->dirty, op, dirty_link);
+        op->is_dirty = false;
+        has_moved = true;
+        if (!op->is_message)
+            status = executor_advance(op, &is_complete);
+        if (status != HOOP_OK)
+            op_fail(op, status, error_text());
+        else if (is_complete)
+            op_end(op, HOOP_OK);
+    }
+    return has_moved;
+}
+
+bool
+engine_turn(struct engine *engine, int timeout_ms)
+{
+    bool has_moved = take_mail(engine);
+
+    if (timeout_ms != 0 && !has_moved) {
+        atomic_store(&engine->is_sleeping, true);
+        if (atomic_load(&engine->has_mail))
+            timeout_ms = 0;
+    } else {
+        timeout_ms = 0;
+    }
+    has_moved |= transport_turn(engine->transport, timeout_ms);
+    atomic_store(&engine->is_sleeping, false);
+    has_moved |= advance_dirty(engine);
+
+    if (engine->deadline_ns != CLOCK_NEVER) {
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= engine->deadline_ns)
+            engine_check_deadlines(engine, now_ns);
+    }
+    return has_moved;
+}
+
+/* As engine_turn(), looking only at the sockets that are waited for. */
+static bool
+engine_spin(struct engine *engine)
+{
+    bool has_moved = take_mail(engine);
+
+    has_moved |= transport_spin(engine->transport);
+    return advance_dirty(engine) || has_moved;
+}
+
+bool
+engine_seize(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->gate);
+    const bool is_free = !engine->is_driven;
+
+    engine->is_driven = true;
+    pthread_mutex_unlock(&engine->gate);
+    return is_free;
+}
+
+/* Hand the right to a waiter, if there is one; under the gate. */
+static bool
+elect(struct engine *engine)
+{
+    struct waiter *waiter;
+
+    TAILQ_FOREACH(waiter, &engine->waiters, link)
+    {
+        if (atomic_load(&waiter->op->is_done) || waiter->is_elected)
+            continue;
+        waiter->is_elected = true;
+        pthread_cond_signal(&waiter->cond);
+        return true;
+    }
+    engine->is_driven = false;
+    return false;
+}
+
+void
+engine_release(struct engine *engine)
+{
+    /* The driver's own: nobody changes it between here and the gate. */
+    const bool has_running = !TAILQ_EMPTY(&engine->running);
+
+    pthread_mutex_lock(&engine->gate);
+    const bool is_abandoned =
+        !elect(engine) && (has_running || atomic_load(&engine->has_mail));
+    pthread_mutex_unlock(&engine->gate);
+    if (is_abandoned)
+        engine->options.on_abandoned(engine->options.owner);
+}
+
+void
+engine_post(struct engine *engine)
+{
+    if (atomic_load(&engine->is_sleeping))
+        transport_wake(engine->transport);
+}
+
+struct patience {
+    uint64_t spin_until_ns;
+    uint64_t deadline_ns; /* of the wait itself */
+    unsigned n_spins;
+    unsigned n_yields;
+};
+
+static int
+sleep_ms(const struct engine *engine, const struct patience *patience)
+{
+    const uint64_t deadline_ns = patience->deadline_ns < engine->deadline_ns
+                                     ? patience->deadline_ns
+                                     : engine->deadline_ns;
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    return left_ms < 0 || left_ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : left_ms;
+}
+
+/* One turn of somebody who waits: spin, then yield, then sleep. */
+static void
+drive_once(struct engine *engine, struct patience *patience)
+{
+    bool has_moved;
+
+    if (patience->n_spins % SPINS_PER_POLL != SPINS_PER_POLL - 1)
+        has_moved = engine_spin(engine);
+    else
+        has_moved = engine_turn(engine, 0);
+    patience->n_spins++;
+    if (has_moved) {
+        patience->spin_until_ns = 0;
+        patience->n_yields = 0;
+        return;
+    }
+    if (engine->spin_ns > 0) {
+        const uint64_t now_ns = clock_now_ns();
+
+        if (patience->spin_until_ns == 0)
+            patience->spin_until_ns = now_ns + engine->spin_ns;
+        if (now_ns < patience->spin_until_ns)
+            return;
+    } else if (patience->n_yields++ < YIELDS_MAX) {
+        sched_yield();
+        return;
+    }
+    if (engine_turn(engine, sleep_ms(engine, patience))) {
+        patience->spin_until_ns = 0;
+        patience->n_yields = 0;
+    }
+}
+
+/* The caller has the drive right; it is given up on return. */
+static void
+drive_until(struct engine *engine, const struct op *op, uint64_t deadline_ns)
+{
+    struct patience patience = {.deadline_ns = deadline_ns};
+
+    if (clock_is_past(deadline_ns)) {
+        engine_turn(engine, 0);
+    } else {
+        while (!atomic_load(&op->is_done)) {
+            drive_once(engine, &patience);
+            if (clock_is_past(deadline_ns))
+                break;
+        }
+    }
+    engine_release(engine);
+}
+
+static bool
+waiter_sleep(struct engine *engine, struct waiter *waiter, uint64_t deadline_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
+    };
+
+    if (deadline_ns == CLOCK_NEVER)
+        return pthread_cond_wait(&waiter->cond, &engine->gate) == 0;
+    return pthread_cond_timedwait(&waiter->cond, &engine->gate, &until) !=
+           ETIMEDOUT;
+}
+
+/*
+ * Sleep until op has ended, the right is handed over or free, or the deadline
+ * passes. Returns whether the caller drives now.
+ */
+static bool
+await_turn(struct op *op, uint64_t deadline_ns)
+{
+    struct engine *engine = op->engine;
+    struct waiter waiter = {.op = op};
+    pthread_condattr_t attributes;
+    bool is_in_time = true;
+
+    pthread_mutex_lock(&engine->gate);
+    if (!engine->is_driven || atomic_load(&op->is_done)) {
+        const bool drives = !atomic_load(&op->is_done);
+
+        engine->is_driven |= drives;
+        pthread_mutex_unlock(&engine->gate);
+        return drives;
+    }
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiter.cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+    TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
+    op->waiter = &waiter;
+    while (is_in_time && !waiter.is_elected && !atomic_load(&op->is_done))
+        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
+    op->waiter = NULL;
+    TAILQ_REMOVE(&engine->waiters, &waiter, link);
+    pthread_mutex_unlock(&engine->gate);
+    pthread_cond_destroy(&waiter.cond);
+    return waiter.is_elected;
+}
+
+static void
+op_free(struct op *op)
+{
+    struct engine *engine = op->engine;
+    bool is_kept;
+
+    pthread_mutex_lock(&engine->gate);
+    is_kept = engine->n_spares < LIMIT_SPARE_OPS &&
+              op->scratch_capacity <= LIMIT_SPARE_SCRATCH;
+    if (is_kept) {
+        TAILQ_INSERT_HEAD(&engine->spares, op, link);
+        engine->n_spares++;
+    }
+    pthread_mutex_unlock(&engine->gate);
+    if (!is_kept) {
+        executor_deinit(op);
+        free(op);
+    }
+}
+
+enum hoop_status
+engine_wait(struct op *op, uint64_t deadline_ns)
+{
+    struct engine *engine = op->engine;
+
+    while (!atomic_load(&op->is_done)) {
+        if (await_turn(op, deadline_ns))
+            drive_until(engine, op, deadline_ns);
+        if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
+            return HOOP_E_PENDING;
+    }
+
+    const enum hoop_status status =
+        op->status == HOOP_OK ? HOOP_OK
+                              : error_raise(op->status, "%s", op->text);
+    op_free(op);
+    return status;
+}
+
+bool
+engine_turn_idle(struct engine *engine)
+{
+    if (!engine_seize(engine))
+        return false;
+    for (unsigned i = 0; i < IDLE_TURNS_MAX; i++) {
+        if (!engine_turn(engine, 0))
+            break;
+    }
+
+    /* As engine_release(), but the background itself is the last resort. */
+    pthread_mutex_lock(&engine->gate);
+    elect(engine);
+    pthread_mutex_unlock(&engine->gate);
+    return true;
+}

@@ -1,0 +1,250 @@
+/* engine/engine.c - an engine's life, its channels and what is handed in */
+
+#include "engine/engine.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/state.h"
+
+/* About what a wake-up from epoll costs. */
+static const uint64_t SPIN_NS = 50000;
+
+static enum hoop_status
+engine_open(struct engine *engine)
+{
+    const struct transport_options options = {
+        .roster = engine->roster,
+        .events = &engine_events,
+        .owner = engine,
+        .codec = engine->options.codec,
+    };
+
+    engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
+    if (!engine->lost)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
+    return transport_create(&options, &engine->transport);
+}
+
+enum hoop_status
+engine_create(const struct engine_options *options, struct engine **out_engine)
+{
+    struct engine *engine = calloc(1, sizeof(*engine));
+
+    if (!engine)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
+    engine->options = *options;
+    engine->roster = options->roster;
+    engine->deadline_ns = CLOCK_NEVER;
+    pthread_mutex_init(&engine->gate, NULL);
+    TAILQ_INIT(&engine->waiters);
+    TAILQ_INIT(&engine->mailbox);
+    TAILQ_INIT(&engine->letters);
+    TAILQ_INIT(&engine->spares);
+    TAILQ_INIT(&engine->channels);
+    TAILQ_INIT(&engine->running);
+    TAILQ_INIT(&engine->dirty);
+    if (roster_local_ranks(options->roster) <=
+        (uint32_t)sysconf(_SC_NPROCESSORS_ONLN))
+        engine->spin_ns = SPIN_NS;
+
+    const enum hoop_status status = engine_open(engine);
+    if (status != HOOP_OK) {
+        engine_destroy(engine);
+        return error_pass(status);
+    }
+    *out_engine = engine;
+    return HOOP_OK;
+}
+
+void
+engine_destroy(struct engine *engine)
+{
+    struct op *op;
+    struct letter *letter;
+    struct channel *channel;
+
+    if (!engine)
+        return;
+    assert(TAILQ_EMPTY(&engine->running));
+    while ((channel = TAILQ_FIRST(&engine->channels)))
+        channel_close(channel);
+    while ((letter = TAILQ_FIRST(&engine->letters))) {
+        TAILQ_REMOVE(&engine->letters, letter, link);
+        if (letter->kind == LETTER_CONNECTED)
+            close(letter->fd);
+        free(letter);
+    }
+    while ((op = TAILQ_FIRST(&engine->spares))) {
+        TAILQ_REMOVE(&engine->spares, op, link);
+        executor_deinit(op);
+        free(op);
+    }
+    transport_destroy(engine->transport);
+    pthread_mutex_destroy(&engine->gate);
+    free(engine->lost);
+    free(engine);
+}
+
+/* Put into the box; the driver, or the next one, opens it. */
+static void
+letter_send(struct engine *engine, const struct letter *content)
+{
+    struct letter *letter = malloc(sizeof(*letter));
+
+    if (!letter) {
+        if (content->kind == LETTER_CONNECTED)
+            close(content->fd);
+        return;
+    }
+    *letter = *content;
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->letters, letter, link);
+    atomic_store(&engine->has_mail, true);
+    const bool is_driven = engine->is_driven;
+    pthread_mutex_unlock(&engine->gate);
+    if (is_driven)
+        engine_post(engine);
+    else
+        engine->options.on_abandoned(engine->options.owner);
+}
+
+static void
+letter_why(struct letter *letter, const char *why)
+{
+    snprintf(letter->why, sizeof(letter->why), "%s", why);
+}
+
+void
+engine_connected(struct engine *engine, uint32_t rank, int fd)
+{
+    letter_send(engine, &(struct letter){
+                            .kind = LETTER_CONNECTED, .rank = rank, .fd = fd});
+}
+
+void
+engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct letter letter = {.kind = LETTER_UNREACHABLE, .rank = rank};
+
+    letter_why(&letter, why);
+    letter_send(engine, &letter);
+}
+
+void
+engine_condemn(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct letter letter = {.kind = LETTER_CONDEMNED, .rank = rank};
+
+    letter_why(&letter, why);
+    letter_send(engine, &letter);
+}
+
+enum hoop_status
+channel_open(struct engine *engine,
+             const struct channel_options *options,
+             struct channel **out_channel)
+{
+    struct channel *channel = calloc(1, sizeof(*channel));
+    uint32_t *ranks = calloc(options->size, sizeof(*ranks));
+
+    if (!channel || !ranks) {
+        free(channel);
+        free(ranks);
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for a communicator of %u ranks",
+                           options->size);
+    }
+    memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
+    channel->engine = engine;
+    channel->id = options->id;
+    channel->rank = options->rank;
+    channel->size = options->size;
+    channel->ranks = ranks;
+    atomic_store(&channel->timeout_ms, options->timeout_ms);
+    /* Number 0 means none, so that history slots begin empty. */
+    atomic_store(&channel->op_next, 1);
+    channel->message_next = 1;
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->channels, channel, link);
+    pthread_mutex_unlock(&engine->gate);
+    *out_channel = channel;
+    return HOOP_OK;
+}
+
+void
+channel_close(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_REMOVE(&engine->channels, channel, link);
+    pthread_mutex_unlock(&engine->gate);
+    free(channel->ranks);
+    free(channel);
+}
+
+uint32_t
+channel_rank(const struct channel *channel)
+{
+    return channel->rank;
+}
+
+uint32_t
+channel_size(const struct channel *channel)
+{
+    return channel->size;
+}
+
+void
+channel_set_timeout(struct channel *channel, uint32_t timeout_ms)
+{
+    atomic_store(&channel->timeout_ms, timeout_ms);
+}
+
+int
+engine_fd(const struct engine *engine)
+{
+    return transport_fd(engine->transport);
+}
+
+/* End what runs; the caller drives. */
+static void
+close_running(struct engine *engine)
+{
+    struct op *op;
+
+    engine->is_leaving = true;
+    engine_turn(engine, 0);
+    while ((op = TAILQ_FIRST(&engine->running)))
+        op_fail(op, HOOP_E_CLOSED, "the session is being left");
+}
+
+void
+engine_leave(struct engine *engine, uint64_t deadline_ns)
+{
+    /* The background may be in a turn, which is bounded; waiters are woken by
+     * the end of their operations. */
+    while (!engine_seize(engine)) {
+        engine_post(engine);
+        usleep(100);
+    }
+    close_running(engine);
+    transport_leave(engine->transport);
+    while (!transport_has_left(engine->transport) &&
+           !clock_is_past(deadline_ns))
+        engine_turn(engine, clock_left_ms(deadline_ns));
+    engine_release(engine);
+}
+
+void
+engine_stats(struct engine *engine, struct engine_stats *out_stats)
+{
+    out_stats->operations = atomic_load(&engine->n_ended);
+    transport_stats(engine->transport, &out_stats->transport);
+}

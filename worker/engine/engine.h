@@ -1,0 +1,155 @@
+/*
+ * engine/engine.h - executes plans and messages over the transport
+ *
+ * One thread at a time drives: it holds the drive right, moves the data and
+ * completes operations. A waiting caller takes it when it is free; leaving it
+ * names a successor, a waiter or else the background (engine/background.h).
+ * Everybody else hands in operations through the mailbox.
+ */
+
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/op.h"
+#include "hoop/p2p.h"
+#include "hoop/status.h"
+
+#include "codec/codec.h"
+#include "engine/call.h"
+#include "plan/plan.h"
+#include "transport/roster.h"
+#include "transport/transport.h"
+
+struct engine;
+struct channel;
+struct op;
+
+struct engine_options {
+    const struct roster *roster; /* borrowed for life */
+    enum codec_id codec;
+    /* A connection is wanted: engine_connected() or engine_unreachable() must
+     * follow. Called by the driver. */
+    void (*on_needed)(void *owner, uint32_t rank);
+    /* A rank was found dead here. Called by the driver, once per rank. */
+    void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    /* Operations are under way and nobody drives them. Any thread. */
+    void (*on_abandoned)(void *owner);
+    void *owner;
+};
+
+enum hoop_status
+engine_create(const struct engine_options *options, struct engine **out_engine);
+/* When no other thread uses it any more. NULL is fine. */
+void
+engine_destroy(struct engine *engine);
+
+/* Thread: any, for all below. */
+
+/* fd is taken. */
+void
+engine_connected(struct engine *engine, uint32_t rank, int fd);
+void
+engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
+/* Somebody else found out that rank is dead. */
+void
+engine_condemn(struct engine *engine, uint32_t rank, const char *why);
+/* Connect to rank now, and wait until it is done.
+ * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST. */
+enum hoop_status
+engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
+
+/* A communicator as the engine knows it. ranks[i] is the world rank of rank i,
+ * copied. Its id must be the same on all members. */
+struct channel_options {
+    uint64_t id;
+    uint32_t rank;
+    uint32_t size;
+    const uint32_t *ranks;
+    uint32_t timeout_ms; /* of an operation */
+};
+
+enum hoop_status
+channel_open(struct engine *engine,
+             const struct channel_options *options,
+             struct channel **out_channel);
+/* Operations that still run end with HOOP_E_CLOSED. */
+void
+channel_close(struct channel *channel);
+uint32_t
+channel_rank(const struct channel *channel);
+uint32_t
+channel_size(const struct channel *channel);
+void
+channel_set_timeout(struct channel *channel, uint32_t timeout_ms);
+
+/* Whether the caller waits at once: then it is the one who begins to drive. */
+enum engine_mode {
+    ENGINE_START,
+    ENGINE_START_AND_WAIT,
+};
+
+/* A collective: what was called, and the plan that does it. */
+struct engine_collective {
+    struct call call;
+    const struct algorithm *algorithm;
+    struct plan_shape shape; /* counts is borrowed for the call */
+    const void *input;       /* in place: the output */
+    void *output;
+    enum engine_mode mode;
+};
+
+struct engine_message {
+    struct call call;
+    uint64_t tag;
+    uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
+    void *bytes;   /* of a send: only read */
+    struct hoop_received *received;
+    enum engine_mode mode;
+};
+
+/* The buffers are borrowed until the operation is waited for. */
+enum hoop_status
+engine_start(struct channel *channel,
+             const struct engine_collective *collective,
+             struct op **out_op);
+enum hoop_status
+engine_start_send(struct channel *channel,
+                  const struct engine_message *message,
+                  struct op **out_op);
+enum hoop_status
+engine_start_receive(struct channel *channel,
+                     const struct engine_message *message,
+                     struct op **out_op);
+
+/*
+ * Drive or sleep until op has ended, then free it and return how it ended.
+ * Handle: HOOP_E_PENDING (deadline_ns came first: op lives on).
+ */
+enum hoop_status
+engine_wait(struct op *op, uint64_t deadline_ns);
+
+/* For whom the background is: one bounded turn, without waiting. False when
+ * another thread drives. */
+bool
+engine_turn_idle(struct engine *engine);
+/* Readable when a turn would find work. */
+int
+engine_fd(const struct engine *engine);
+
+/* Say goodbye to all peers and wait, at most until the deadline, for theirs.
+ * Operations that still run end with HOOP_E_CLOSED. */
+void
+engine_leave(struct engine *engine, uint64_t deadline_ns);
+
+struct engine_stats {
+    uint64_t operations;
+    struct transport_stats transport;
+};
+
+void
+engine_stats(struct engine *engine, struct engine_stats *out_stats);
+
+#endif

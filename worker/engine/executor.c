@@ -1,0 +1,301 @@
+/*
+ * engine/executor.c - does the steps of a plan as the data permit
+ *
+ * The tracker (plan/tracker.h) says how far each active step may go. Sends
+ * and receives become flows whose limits are raised, local steps are done at
+ * once, and what a flow reports is given back to the tracker. No order beyond
+ * that of the data is kept: pieces of many rounds are under way at a time.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/op.h"
+#include "engine/state.h"
+
+static uint8_t *
+span_at(const struct op *op, const struct plan_span *span)
+{
+    const size_t offset = span->first * op->element_size;
+
+    switch (span->buffer) {
+    case PLAN_INPUT:
+        /* Nobody writes through this: plans never name input as target. */
+        return (uint8_t *)(uintptr_t)(op->input + offset);
+    case PLAN_OUTPUT:
+        return op->output + offset;
+    case PLAN_SCRATCH:
+        break;
+    }
+    return op->scratch + offset;
+}
+
+static struct step_flow *
+flow_take(struct op *op)
+{
+    struct step_flow *flow = TAILQ_FIRST(&op->spare_flows);
+
+    if (flow)
+        TAILQ_REMOVE(&op->spare_flows, flow, link);
+    else
+        flow = malloc(sizeof(*flow));
+    if (flow) {
+        memset(flow, 0, sizeof(*flow));
+        flow->op = op;
+        TAILQ_INSERT_TAIL(&op->flows, flow, link);
+    }
+    return flow;
+}
+
+static void
+flow_give_back(struct step_flow *flow)
+{
+    TAILQ_REMOVE(&flow->op->flows, flow, link);
+    TAILQ_INSERT_HEAD(&flow->op->spare_flows, flow, link);
+}
+
+static struct flow_key
+step_key(const struct op *op, const struct plan_step *step)
+{
+    return (struct flow_key){
+        .comm = op->channel->id,
+        .op = op->number,
+        .step = step->message,
+        .peer = op->channel->ranks[step->peer],
+        .kind = FLOW_COLLECTIVE,
+    };
+}
+
+static void
+open_send(struct op *op, struct step_flow *flow)
+{
+    const struct track *track = flow->track;
+
+    flow->out = (struct outflow){
+        .key = step_key(op, &track->step),
+        .label = &op->label,
+        .bytes = span_at(op, &track->step.from),
+        .total = track->total,
+        .ready = tracker_limit(&op->tracker, track),
+        .owner = flow,
+    };
+    transport_send(op->engine->transport, &flow->out);
+}
+
+static void
+open_receive(struct op *op, struct step_flow *flow)
+{
+    const struct track *track = flow->track;
+
+    flow->is_receive = true;
+    flow->in = (struct inflow){
+        .key = step_key(op, &track->step),
+        .label = &op->label,
+        .place = track->step.kind == PLAN_STORE ? span_at(op, &track->step.to)
+                                                : NULL,
+        .element_size = op->element_size,
+        .total = track->total,
+        .allowed = tracker_limit(&op->tracker, track),
+        .owner = flow,
+    };
+    transport_receive(op->engine->transport, &flow->in);
+}
+
+static bool
+is_local(const struct track *track)
+{
+    return track->step.kind == PLAN_COPY || track->step.kind == PLAN_COMBINE;
+}
+
+static enum hoop_status
+open_steps(struct op *op, struct track *first)
+{
+    for (struct track *track = first; track; track = TAILQ_NEXT(track, link)) {
+        if (is_local(track))
+            continue;
+
+        struct step_flow *flow = flow_take(op);
+        if (!flow)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory for a step of the operation");
+        flow->track = track;
+        track->owner = flow;
+        if (track->step.kind == PLAN_SEND)
+            open_send(op, flow);
+        else
+            open_receive(op, flow);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+scratch_ensure(struct op *op)
+{
+    const size_t n_elements =
+        op->algorithm->n_scratch ? op->algorithm->n_scratch(&op->shape) : 0;
+    const size_t n_bytes = n_elements * op->element_size;
+
+    if (n_bytes <= op->scratch_capacity)
+        return HOOP_OK;
+    free(op->scratch);
+    op->scratch_capacity = 0;
+    /* On a page, as large user buffers are: copies stay in phase. */
+    op->scratch = aligned_alloc(4096, (n_bytes + 4095) / 4096 * 4096);
+    if (!op->scratch)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for %zu bytes of scratch", n_bytes);
+    op->scratch_capacity = n_bytes;
+    return HOOP_OK;
+}
+
+enum hoop_status
+executor_begin(struct op *op)
+{
+    struct track *first = NULL;
+
+    enum hoop_status status = scratch_ensure(op);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    tracker_init(&op->tracker, op->algorithm, &op->shape, op->element_size);
+    status = tracker_refill(&op->tracker, &first);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return open_steps(op, first);
+}
+
+/* Combine n_bytes of arrived with the step's own operand, at its place. */
+static void
+combine(struct op *op,
+        const struct track *track,
+        const uint8_t *arrived,
+        size_t n_bytes)
+{
+    const struct plan_step *step = &track->step;
+    const bool is_combine = step->kind == PLAN_COMBINE;
+    const uint8_t *own =
+        span_at(op, is_combine ? &step->to : &step->from) + track->done;
+    uint8_t *to = span_at(op, &step->to) + track->done;
+    const size_t count = n_bytes / op->element_size;
+
+    if (step->side == PLAN_ARRIVED_LEFT)
+        op->reduce(to, arrived, own, count);
+    else
+        op->reduce(to, own, arrived, count);
+    if (step->is_final && op->divide)
+        op->divide(to, count, op->shape.size);
+}
+
+static bool
+advance_local(struct op *op, struct track *track, uint64_t limit)
+{
+    const size_t n_bytes = limit - track->done;
+    const uint8_t *from = span_at(op, &track->step.from) + track->done;
+
+    if (n_bytes == 0)
+        return false;
+    if (track->step.kind == PLAN_COPY)
+        memmove(span_at(op, &track->step.to) + track->done, from, n_bytes);
+    else
+        combine(op, track, from, n_bytes);
+    tracker_advance(&op->tracker, track, n_bytes);
+    return true;
+}
+
+static bool
+advance_step(struct op *op, struct track *track)
+{
+    const uint64_t limit = tracker_limit(&op->tracker, track);
+    struct step_flow *flow = track->owner;
+
+    if (is_local(track))
+        return advance_local(op, track, limit);
+    if (flow->is_receive) {
+        if (limit > flow->in.allowed) {
+            flow->in.allowed = limit;
+            transport_receive_more(op->engine->transport, &flow->in);
+        }
+    } else if (limit > flow->out.ready) {
+        flow->out.ready = limit;
+        transport_send_more(op->engine->transport, &flow->out);
+    }
+    return false;
+}
+
+enum hoop_status
+executor_advance(struct op *op, bool *out_is_complete)
+{
+    bool has_moved = true;
+
+    while (has_moved) {
+        struct track *next;
+        struct track *first = NULL;
+
+        has_moved = false;
+        for (struct track *track = TAILQ_FIRST(&op->tracker.active); track;
+             track = next) {
+            next = TAILQ_NEXT(track, link);
+            has_moved |= advance_step(op, track);
+        }
+        enum hoop_status status = tracker_refill(&op->tracker, &first);
+        if (status == HOOP_OK)
+            status = open_steps(op, first);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        has_moved |= first != NULL;
+    }
+    *out_is_complete = tracker_is_done(&op->tracker);
+    return HOOP_OK;
+}
+
+void
+executor_abort(struct op *op)
+{
+    struct step_flow *flow;
+
+    while ((flow = TAILQ_FIRST(&op->flows))) {
+        if (flow->is_receive)
+            transport_receive_cancel(op->engine->transport, &flow->in);
+        else
+            transport_send_cancel(op->engine->transport, &flow->out);
+        flow_give_back(flow);
+    }
+}
+
+void
+executor_handed(struct step_flow *flow, uint64_t n_bytes)
+{
+    struct op *op = flow->op;
+
+    if (tracker_advance(&op->tracker, flow->track, n_bytes))
+        flow_give_back(flow);
+    op_touch(op);
+}
+
+void
+executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes)
+{
+    struct op *op = flow->op;
+
+    if (piece)
+        combine(op, flow->track, piece, n_bytes);
+    if (tracker_advance(&op->tracker, flow->track, n_bytes)) {
+        transport_receive_cancel(op->engine->transport, &flow->in);
+        flow_give_back(flow);
+    }
+    op_touch(op);
+}
+
+void
+executor_deinit(struct op *op)
+{
+    struct step_flow *flow;
+
+    while ((flow = TAILQ_FIRST(&op->spare_flows))) {
+        TAILQ_REMOVE(&op->spare_flows, flow, link);
+        free(flow);
+    }
+    tracker_deinit(&op->tracker);
+    free(op->scratch);
+    free(op->counts);
+}

@@ -1,0 +1,120 @@
+/*
+ * engine/op.h - one operation under way; private to engine/
+ *
+ * Made by engine_start*(), run by whoever drives, freed by its waiter. Its
+ * memory, plan window and scratch are kept for the next one.
+ */
+
+#ifndef ENGINE_OP_H
+#define ENGINE_OP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/limits.h"
+#include "dtype/reduction.h"
+#include "engine/engine.h"
+#include "plan/tracker.h"
+#include "transport/flow.h"
+
+/* A step's message: which of the two depends on the step. */
+struct step_flow {
+    TAILQ_ENTRY(step_flow) link;
+    struct op *op;
+    struct track *track;
+    bool is_receive;
+    struct outflow out;
+    struct inflow in;
+};
+
+TAILQ_HEAD(step_flow_list, step_flow);
+
+/*
+ * NEW -> RUNNING -> ENDED
+ *   \_________________/     refused before it began
+ */
+enum op_state {
+    OP_NEW,
+    OP_RUNNING,
+    OP_ENDED,
+};
+
+struct waiter {
+    TAILQ_ENTRY(waiter) link;
+    pthread_cond_t cond;
+    struct op *op;
+    bool is_elected; /* the drive right has been handed to it */
+};
+
+struct op {
+    TAILQ_ENTRY(op) link;       /* mailbox, running or spare */
+    TAILQ_ENTRY(op) dirty_link; /* progress was made */
+    struct engine *engine;
+    struct channel *channel;
+    uint64_t number; /* operation, or message of this sender */
+    uint64_t started_ns;
+    uint64_t deadline_ns;
+    struct flow_label label;
+    struct frame_call call;
+    enum op_state state;
+    bool is_dirty;
+    bool is_message;
+    atomic_bool is_done; /* status and text are final: the waiter's */
+    enum hoop_status status;
+    struct waiter *waiter; /* under the gate */
+    char text[LIMIT_ERROR_TEXT];
+
+    /* A collective. */
+    struct tracker tracker;
+    struct plan_shape shape;
+    const struct algorithm *algorithm;
+    size_t *counts; /* a copy */
+    uint32_t counts_capacity;
+    size_t element_size;
+    const uint8_t *input;
+    uint8_t *output;
+    uint8_t *scratch;
+    size_t scratch_capacity;
+    reduction_fn *reduce;
+    division_fn *divide; /* NULL: not AVG */
+    struct step_flow_list flows;
+    struct step_flow_list spare_flows;
+
+    /* A message. */
+    struct step_flow message;
+    struct hoop_received *received;
+};
+
+/* executor.c: collectives. All by the driver. */
+
+/* Make the first steps active. */
+enum hoop_status
+executor_begin(struct op *op);
+/* Do what the data permit; true when every step is done. */
+enum hoop_status
+executor_advance(struct op *op, bool *out_is_complete);
+/* No step touches a buffer any more. */
+void
+executor_abort(struct op *op);
+void
+executor_handed(struct step_flow *flow, uint64_t n_bytes);
+void
+executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
+/* Frees what a spare op keeps. */
+void
+executor_deinit(struct op *op);
+
+/* verdict.c: failures. */
+
+/* End op with a status and a text that begins with the call. */
+void
+op_fail(struct op *op, enum hoop_status status, const char *why);
+void
+op_end(struct op *op, enum hoop_status status);
+void
+op_touch(struct op *op);
+
+#endif

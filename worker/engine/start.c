@@ -1,0 +1,278 @@
+/*
+ * engine/start.c - operations are made by any thread, begun by the driver
+ *
+ * The number of an operation is drawn under the gate: that is the order in
+ * which all ranks must have called. If nobody drives, the starter does, for
+ * one turn: what can be sent is sent at once.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "engine/state.h"
+
+static struct op *
+op_take(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+
+    pthread_mutex_lock(&engine->gate);
+    struct op *op = TAILQ_FIRST(&engine->spares);
+    if (op) {
+        TAILQ_REMOVE(&engine->spares, op, link);
+        engine->n_spares--;
+    }
+    pthread_mutex_unlock(&engine->gate);
+    if (!op) {
+        op = calloc(1, sizeof(*op));
+        if (!op)
+            return NULL;
+        TAILQ_INIT(&op->flows);
+        TAILQ_INIT(&op->spare_flows);
+    }
+    op->engine = engine;
+    op->channel = channel;
+    op->state = OP_NEW;
+    op->status = HOOP_OK;
+    op->waiter = NULL;
+    op->received = NULL;
+    atomic_store(&op->is_done, false);
+    return op;
+}
+
+static void
+op_label(struct op *op, const struct call *call, uint64_t tag)
+{
+    const uint32_t timeout_ms = atomic_load(&op->channel->timeout_ms);
+
+    op->call = call_frame(call);
+    op->element_size = call->name == CALL_BARRIER ? 1 : dtype_size(call->dtype);
+    op->label = (struct flow_label){
+        .epoch = op->engine->roster->epoch,
+        .signature = call_signature(call),
+        .tag = tag,
+        .call = op->call,
+    };
+    op->started_ns = clock_now_ns();
+    op->deadline_ns = op->started_ns + timeout_ms * CLOCK_NS_PER_MS;
+}
+
+/* Give op its number and hand it in. */
+static void
+op_submit(struct op *op, enum engine_mode mode)
+{
+    struct engine *engine = op->engine;
+    struct channel *channel = op->channel;
+
+    pthread_mutex_lock(&engine->gate);
+    if (!op->is_message)
+        op->number = atomic_fetch_add(&channel->op_next, 1);
+    else if (!op->message.is_receive)
+        op->number = channel->message_next++;
+    TAILQ_INSERT_TAIL(&engine->mailbox, op, link);
+    atomic_store(&engine->has_mail, true);
+    const bool drives = mode == ENGINE_START && !engine->is_driven;
+    const bool is_driven = engine->is_driven;
+    engine->is_driven |= drives;
+    pthread_mutex_unlock(&engine->gate);
+
+    if (drives) {
+        engine_turn(engine, 0);
+        engine_release(engine);
+    } else if (is_driven) {
+        engine_post(engine);
+    }
+}
+
+static enum hoop_status
+counts_copy(struct op *op, const struct plan_shape *shape)
+{
+    op->shape = *shape;
+    if (!shape->counts)
+        return HOOP_OK;
+    if (op->counts_capacity < shape->size) {
+        size_t *counts = reallocarray(op->counts, shape->size, sizeof(*counts));
+
+        if (!counts)
+            return error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts",
+                               shape->size);
+        op->counts = counts;
+        op->counts_capacity = shape->size;
+    }
+    memcpy(op->counts, shape->counts, shape->size * sizeof(*op->counts));
+    op->shape.counts = op->counts;
+    return HOOP_OK;
+}
+
+enum hoop_status
+engine_start(struct channel *channel,
+             const struct engine_collective *collective,
+             struct op **out_op)
+{
+    const struct call *call = &collective->call;
+    const bool is_barrier = call->name == CALL_BARRIER;
+    struct op *op = op_take(channel);
+
+    if (!op)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    op->is_message = false;
+    op->algorithm = collective->algorithm;
+    op->input = collective->input;
+    op->output = collective->output;
+    op->reduce = is_barrier ? reduction_find(HOOP_UINT8, HOOP_BOR)
+                            : reduction_find(call->dtype, call->reduce_op);
+    op->divide =
+        call->reduce_op == HOOP_AVG ? division_find(call->dtype) : NULL;
+    op_label(op, call, 0);
+    const enum hoop_status status = counts_copy(op, &collective->shape);
+    if (status != HOOP_OK) {
+        executor_deinit(op);
+        free(op);
+        return error_pass(status);
+    }
+    op_submit(op, collective->mode);
+    *out_op = op;
+    return HOOP_OK;
+}
+
+static struct op *
+message_take(struct channel *channel, const struct engine_message *message)
+{
+    struct op *op = op_take(channel);
+
+    if (!op)
+        return NULL;
+    op->is_message = true;
+    op_label(op, &message->call, message->tag);
+    memset(&op->message, 0, sizeof(op->message));
+    op->message.op = op;
+    return op;
+}
+
+enum hoop_status
+engine_start_send(struct channel *channel,
+                  const struct engine_message *message,
+                  struct op **out_op)
+{
+    struct op *op = message_take(channel, message);
+
+    if (!op)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
+    const uint64_t n_bytes = message->call.count * op->element_size;
+    op->message.out = (struct outflow){
+        .key = {.comm = channel->id,
+                .peer = channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = &op->label,
+        .bytes = message->bytes,
+        .total = n_bytes,
+        .ready = n_bytes,
+        .owner = &op->message,
+    };
+    op_submit(op, message->mode);
+    *out_op = op;
+    return HOOP_OK;
+}
+
+enum hoop_status
+engine_start_receive(struct channel *channel,
+                     const struct engine_message *message,
+                     struct op **out_op)
+{
+    const bool is_any = message->peer == HOOP_ANY_SOURCE;
+    struct op *op = message_take(channel, message);
+
+    if (!op)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
+    op->received = message->received;
+    op->number = 0;
+    op->message.is_receive = true;
+    op->message.in = (struct inflow){
+        .key = {.comm = channel->id,
+                .peer = is_any ? FLOW_ANY_PEER : channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = &op->label,
+        .place = message->bytes,
+        .element_size = op->element_size,
+        .total = message->call.count * op->element_size,
+        .owner = &op->message,
+    };
+    op_submit(op, message->mode);
+    *out_op = op;
+    return HOOP_OK;
+}
+
+static bool
+refuse(struct op *op)
+{
+    struct channel *channel = op->channel;
+    char text[LIMIT_ERROR_TEXT];
+
+    if (op->engine->is_leaving) {
+        op_fail(op, HOOP_E_CLOSED, "the session is being left");
+        return true;
+    }
+    const bool is_foretold = !op->is_message && channel->has_verdict &&
+                             channel->verdict_op == op->number;
+    if (is_foretold || channel->is_told) {
+        channel->is_told = false;
+        op_fail(op, channel->verdict_status, channel->verdict_text);
+        return true;
+    }
+    /* Receives of what a rank sent before it was lost may still succeed. */
+    if (op_broken(op, text) && !(op->is_message && op->message.is_receive)) {
+        op_fail(op, HOOP_E_PEER_LOST, text);
+        return true;
+    }
+    return false;
+}
+
+static void
+begin_message(struct op *op)
+{
+    struct transport *transport = op->engine->transport;
+
+    if (op->message.is_receive) {
+        transport_receive(transport, &op->message.in);
+    } else {
+        op->message.out.key.op = op->number;
+        transport_send(transport, &op->message.out);
+    }
+}
+
+static void
+begin_collective(struct op *op)
+{
+    bool is_complete;
+    enum hoop_status status = executor_begin(op);
+
+    if (status == HOOP_OK)
+        status = executor_advance(op, &is_complete);
+    if (status != HOOP_OK)
+        op_fail(op, status, error_text());
+    else if (is_complete)
+        op_end(op, HOOP_OK);
+}
+
+void
+op_begin(struct op *op)
+{
+    struct engine *engine = op->engine;
+    char text[LIMIT_ERROR_TEXT];
+
+    if (refuse(op))
+        return;
+    op->state = OP_RUNNING;
+    TAILQ_INSERT_TAIL(&engine->running, op, link);
+    if (op->deadline_ns < engine->deadline_ns)
+        engine->deadline_ns = op->deadline_ns;
+    if (op->is_message)
+        begin_message(op);
+    else
+        begin_collective(op);
+    if (op->state == OP_RUNNING && op_broken(op, text))
+        op_fail(op, HOOP_E_PEER_LOST, text);
+}

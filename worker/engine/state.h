@@ -1,0 +1,133 @@
+/* engine/state.h - the engine's and a channel's own state; private to engine/ */
+
+#ifndef ENGINE_STATE_H
+#define ENGINE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "engine/engine.h"
+#include "engine/op.h"
+
+TAILQ_HEAD(op_list, op);
+TAILQ_HEAD(waiter_list, waiter);
+TAILQ_HEAD(channel_list, channel);
+
+/* What the control thread has to say to the driver. */
+enum letter_kind {
+    LETTER_CONNECTED,
+    LETTER_UNREACHABLE,
+    LETTER_CONDEMNED,
+    LETTER_NEEDED,
+};
+
+struct letter {
+    TAILQ_ENTRY(letter) link;
+    enum letter_kind kind;
+    uint32_t rank;
+    int fd;
+    char why[LIMIT_NAME];
+};
+
+TAILQ_HEAD(letter_list, letter);
+
+struct channel {
+    TAILQ_ENTRY(channel) link;
+    struct engine *engine;
+    uint64_t id;
+    uint32_t rank;
+    uint32_t size;
+    uint32_t *ranks;
+    _Atomic uint32_t timeout_ms;
+    _Atomic uint64_t op_next; /* number of the next collective */
+    uint64_t message_next;    /* number of the next message sent */
+    /* The last verdict on an operation here, so that a flood of it ends. */
+    uint64_t verdict_op;
+    enum hoop_status verdict_status;
+    bool has_verdict;
+    bool is_told; /* a verdict on what had returned waits for the next call */
+    char verdict_text[LIMIT_ERROR_TEXT];
+    /* Signatures of the last operations: does a late frame belong to one? */
+    struct {
+        uint64_t op;
+        uint64_t signature;
+        struct frame_call call;
+        bool has_failed;
+    } history[16];
+};
+
+struct lost_rank {
+    bool is_lost;
+    bool has_left;
+    char why[LIMIT_NAME];
+};
+
+struct engine {
+    struct engine_options options;
+    const struct roster *roster;
+    struct transport *transport;
+    uint64_t spin_ns; /* 0: more ranks than processors, never spin */
+
+    /* Under the gate. */
+    pthread_mutex_t gate;
+    bool is_driven;
+    struct waiter_list waiters;
+    struct op_list mailbox;
+    struct letter_list letters;
+    struct op_list spares;
+    unsigned n_spares;
+    struct channel_list channels;
+
+    atomic_bool has_mail;
+    atomic_bool is_sleeping;
+    _Atomic uint64_t n_ended;
+
+    /* The driver's. */
+    struct op_list running;
+    struct op_list dirty;
+    uint64_t deadline_ns;   /* not later than the earliest of the running */
+    struct lost_rank *lost; /* [world rank] */
+    uint32_t n_left;        /* of them, in good order */
+    bool is_leaving;
+};
+
+/* verdict.c, by the driver. */
+
+extern const struct transport_events engine_events;
+
+/* rank is dead or gone: every operation that needs it ends. */
+void
+engine_lose(struct engine *engine, uint32_t rank, const char *why);
+/* Why op cannot end any more, or NULL: a member is lost, or one that is still
+ * needed has left. */
+const char *
+op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+void
+channel_remember(struct channel *channel, const struct op *op);
+/* End what has taken too long; sets the next deadline. */
+void
+engine_check_deadlines(struct engine *engine, uint64_t now_ns);
+struct channel *
+engine_channel(struct engine *engine, uint64_t id);
+
+/* drive.c */
+
+/* Take mail, move data, complete operations. Returns whether anything moved. */
+bool
+engine_turn(struct engine *engine, int timeout_ms);
+/* Take the drive right; false: another thread has it. */
+bool
+engine_seize(struct engine *engine);
+/* Give it up and name a successor. */
+void
+engine_release(struct engine *engine);
+/* The driver must look at the mailbox. */
+void
+engine_post(struct engine *engine);
+void
+op_begin(struct op *op);
+
+#endif

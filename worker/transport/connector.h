@@ -1,0 +1,51 @@
+/*
+ * transport/connector.h - dials peers and accepts them, on the control loop
+ *
+ * A connection is handed on only when both sides have proved themselves
+ * (transport/handshake.h). Whoever needs one dials; when two dial each other
+ * at once, the lower rank's dial stays. Strangers cost a bounded greeting each
+ * and are named in the log.
+ *
+ * Thread: the loop's, except connector_dial().
+ */
+
+#ifndef TRANSPORT_CONNECTOR_H
+#define TRANSPORT_CONNECTOR_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "net/loop.h"
+#include "transport/roster.h"
+
+struct connector;
+
+struct connector_options {
+    struct loop *loop;           /* borrowed for life */
+    const struct roster *roster; /* borrowed for life */
+    const char *token;           /* borrowed for the call */
+    int listen_fd;               /* borrowed for life; -1: only dial */
+    /* fd is handed over, proven. On the loop's thread. */
+    void (*on_connected)(void *owner, uint32_t rank, int fd);
+    void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
+    void *owner;
+};
+
+/* Thread: before the loop runs, or on it. */
+enum hoop_status
+connector_create(const struct connector_options *options,
+                 struct connector **out_connector);
+/* Closes what has not been handed over. NULL is fine. Thread: after the loop
+ * has stopped, or on it. */
+void
+connector_destroy(struct connector *connector);
+
+/*
+ * Want a connection to rank: on_connected() or on_unreachable() follows, once.
+ * Thread: any.
+ */
+void
+connector_dial(struct connector *connector, uint32_t rank);
+
+#endif

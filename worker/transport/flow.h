@@ -1,0 +1,86 @@
+/*
+ * transport/flow.h - one message under way: the sender's and receiver's side
+ *
+ * A flow is memory of the engine (inside a track's or a message's record); the
+ * transport links it into its lists while it is open. Both sides name it by
+ * the same key. Bytes of a flow leave and arrive in order.
+ *
+ *   sender     0 <= handed <= framed <= min(ready, granted or eager)
+ *   receiver   0 <= arrived <= allowed, granted <= allowed
+ */
+
+#ifndef TRANSPORT_FLOW_H
+#define TRANSPORT_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "wire/frame.h"
+
+enum flow_class {
+    FLOW_COLLECTIVE, /* op: number of the operation; step: plan's message */
+    FLOW_MESSAGE,    /* op: number of the message, counted by the sender */
+};
+
+struct flow_key {
+    uint64_t comm;
+    uint64_t op;
+    uint32_t step;
+    uint32_t peer; /* world rank of the other side */
+    enum flow_class kind;
+};
+
+/* What every frame of an operation says of it. Borrowed by its flows. */
+struct flow_label {
+    uint64_t epoch;
+    uint64_t signature;
+    uint64_t tag;
+    struct frame_call call;
+};
+
+struct outflow {
+    TAILQ_ENTRY(outflow) link;
+    struct flow_key key;
+    const struct flow_label *label;
+    const uint8_t *bytes;
+    uint64_t total;
+    uint64_t ready;   /* may be sent, as far as the data go */
+    uint64_t granted; /* may be sent, as far as the receiver goes */
+    uint64_t framed;  /* cut into frames */
+    uint64_t handed;  /* the kernel has them, or a copy is made */
+    bool is_queued;
+    bool is_opened;    /* its first frame has been cut */
+    bool is_announced; /* asked for a grant */
+    void *owner;
+};
+
+struct arrival; /* what came of a message before its receiver was there */
+
+struct inflow {
+    TAILQ_ENTRY(inflow) link;
+    TAILQ_ENTRY(inflow) drain_link;
+    struct flow_key key; /* FLOW_MESSAGE: op and peer are known once matched */
+    const struct flow_label *label;
+    uint8_t *place; /* where bytes go; NULL: pieces are handed to on_arrived */
+    size_t element_size;
+    uint64_t total;   /* FLOW_MESSAGE: the most that fits, then what comes */
+    uint64_t allowed; /* may be placed, as far as the plan goes */
+    uint64_t arrived;
+    uint64_t granted;
+    struct arrival *arrival;
+    bool is_open;
+    bool is_matched;
+    bool is_announced; /* the sender waits for a grant of it */
+    bool is_draining;
+    void *owner;
+};
+
+TAILQ_HEAD(outflow_list, outflow);
+TAILQ_HEAD(inflow_list, inflow);
+
+/* As source of a FLOW_MESSAGE inflow. */
+static const uint32_t FLOW_ANY_PEER = UINT32_MAX;
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * transport/handshake.c - two peers prove to each other that they belong
+ *
+ * Offsets, little-endian, the rest zero:
+ *
+ *   HELLO      0 letters  8 version  10 from u32  14 to u32  18 epoch u64
+ *              26 incarnation u64  34 nonce[32]
+ *   CHALLENGE  0 letters  8 version  10 from u32  18 epoch u64
+ *              26 incarnation u64  34 nonce[32]
+ *   PROOF      0 letters  34 MAC[32]
+ *   WELCOME    0 letters  8 answer   34 MAC[32]
+ */
+
+#include "transport/handshake.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "wire/frame.h"
+
+enum {
+    AT_VERSION = 8,
+    AT_ANSWER = 8,
+    AT_FROM = 10,
+    AT_TO = 14,
+    AT_EPOCH = 18,
+    AT_INCARNATION = 26,
+    AT_NONCE = 34,
+    AT_MAC = 34,
+    LETTERS = 8,
+};
+
+static const char hello_letters[] = "HOOPHELO";
+static const char challenge_letters[] = "HOOPCHAL";
+static const char proof_letters[] = "HOOPPROF";
+static const char welcome_letters[] = "HOOPWELC";
+
+static void
+put(uint8_t *at, uint64_t value, unsigned n_bytes)
+{
+    for (unsigned i = 0; i < n_bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint64_t
+get(const uint8_t *at, unsigned n_bytes)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < n_bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static void
+begin(uint8_t out[HANDSHAKE_BYTES], const char *letters)
+{
+    memset(out, 0, HANDSHAKE_BYTES);
+    memcpy(out, letters, LETTERS);
+}
+
+static enum hoop_status
+check_letters(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
+{
+    if (memcmp(in, letters, LETTERS) == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "these bytes are no %.8s of a hoop peer", letters);
+}
+
+enum hoop_status
+handshake_key_init(struct handshake_key *key,
+                   const char *token,
+                   const struct roster *roster)
+{
+    uint8_t epoch[8];
+    const struct hmac_span parts[] = {
+        {"hoop peer key 1", 15},
+        {epoch, sizeof(epoch)},
+        {roster->job, strlen(roster->job)},
+    };
+
+    put(epoch, roster->epoch, sizeof(epoch));
+    return hmac_sha256((struct hmac_span){token, strlen(token)}, parts,
+                       COUNT_OF(parts), key->bytes);
+}
+
+/* role is eight letters: a proof must not serve as a welcome. */
+static enum hoop_status
+sign(const struct handshake *handshake,
+     const char *role,
+     uint8_t answer,
+     uint8_t out_mac[HMAC_BYTES])
+{
+    const struct hmac_span parts[] = {
+        {role, LETTERS},
+        {&answer, 1},
+        {handshake->hello, HANDSHAKE_BYTES},
+        {handshake->challenge, HANDSHAKE_BYTES},
+    };
+
+    return hmac_sha256((struct hmac_span){handshake->key->bytes, HMAC_BYTES},
+                       parts, COUNT_OF(parts), out_mac);
+}
+
+static enum hoop_status
+put_identity(const struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
+{
+    const struct roster *roster = handshake->roster;
+
+    put(out + AT_VERSION, FRAME_VERSION, 2);
+    put(out + AT_FROM, roster->rank, 4);
+    put(out + AT_EPOCH, roster->epoch, 8);
+    put(out + AT_INCARNATION, roster->members[roster->rank].incarnation, 8);
+    return random_fill(out + AT_NONCE, HANDSHAKE_NONCE);
+}
+
+/* The version, epoch and incarnation that in claims, against the roster. */
+static enum hoop_status
+check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
+{
+    const uint64_t version = get(in + AT_VERSION, 2);
+    const uint64_t epoch = get(in + AT_EPOCH, 8);
+    const uint64_t from = get(in + AT_FROM, 4);
+
+    if (version != FRAME_VERSION)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer speaks version %" PRIu64
+                           " of the wire, this rank version %d: use one "
+                           "release of hoop in a job",
+                           version, FRAME_VERSION);
+    if (epoch != roster->epoch)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer is of epoch %" PRIu64
+                           ", this rank of epoch %" PRIu64,
+                           epoch, roster->epoch);
+    if (from >= roster->size || from == roster->rank)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer says it is rank %" PRIu64
+                           ", which cannot be in a world of %u",
+                           from, roster->size);
+    if (get(in + AT_INCARNATION, 8) != roster->members[from].incarnation)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer is another incarnation of rank %" PRIu64,
+                           from);
+    return HOOP_OK;
+}
+
+enum hoop_status
+handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
+{
+    begin(handshake->hello, hello_letters);
+    put(handshake->hello + AT_TO, handshake->peer, 4);
+    const enum hoop_status status = put_identity(handshake, handshake->hello);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memcpy(out, handshake->hello, HANDSHAKE_BYTES);
+    return HOOP_OK;
+}
+
+enum hoop_status
+handshake_prove(struct handshake *handshake,
+                const uint8_t in[HANDSHAKE_BYTES],
+                uint8_t out[HANDSHAKE_BYTES])
+{
+    enum hoop_status status = check_letters(in, challenge_letters);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = check_identity(handshake->roster, in);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (get(in + AT_FROM, 4) != handshake->peer)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "rank %" PRIu64 " answers where rank %u was called",
+                           get(in + AT_FROM, 4), handshake->peer);
+    memcpy(handshake->challenge, in, HANDSHAKE_BYTES);
+    begin(out, proof_letters);
+    return sign(handshake, proof_letters, 0, out + AT_MAC);
+}
+
+enum hoop_status
+handshake_finish(const struct handshake *handshake,
+                 const uint8_t in[HANDSHAKE_BYTES],
+                 enum handshake_answer *out_answer)
+{
+    uint8_t mac[HMAC_BYTES];
+
+    enum hoop_status status = check_letters(in, welcome_letters);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = sign(handshake, welcome_letters, in[AT_ANSWER], mac);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!hmac_equal(mac, in + AT_MAC))
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "rank %u does not know the job's token",
+                           handshake->peer);
+    if (in[AT_ANSWER] > HANDSHAKE_REFUSED)
+        return error_raise(HOOP_E_DATA_LOSS, "unknown answer %u of rank %u",
+                           in[AT_ANSWER], handshake->peer);
+    *out_answer = (enum handshake_answer)in[AT_ANSWER];
+    return HOOP_OK;
+}
+
+enum hoop_status
+handshake_challenge(struct handshake *handshake,
+                    const uint8_t in[HANDSHAKE_BYTES],
+                    uint8_t out[HANDSHAKE_BYTES])
+{
+    enum hoop_status status = check_letters(in, hello_letters);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    begin(handshake->challenge, challenge_letters);
+    status = put_identity(handshake, handshake->challenge);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memcpy(out, handshake->challenge, HANDSHAKE_BYTES);
+
+    status = check_identity(handshake->roster, in);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (get(in + AT_TO, 4) != handshake->roster->rank)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer calls rank %" PRIu64
+                           ", but this is rank %u",
+                           get(in + AT_TO, 4), handshake->roster->rank);
+    memcpy(handshake->hello, in, HANDSHAKE_BYTES);
+    handshake->peer = (uint32_t)get(in + AT_FROM, 4);
+    return HOOP_OK;
+}
+
+enum hoop_status
+handshake_verify(const struct handshake *handshake,
+                 const uint8_t in[HANDSHAKE_BYTES])
+{
+    uint8_t mac[HMAC_BYTES];
+
+    enum hoop_status status = check_letters(in, proof_letters);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = sign(handshake, proof_letters, 0, mac);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!hmac_equal(mac, in + AT_MAC))
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "it says it is rank %u but does not know the job's "
+                           "token",
+                           handshake->peer);
+    return HOOP_OK;
+}
+
+enum hoop_status
+handshake_answer(const struct handshake *handshake,
+                 enum handshake_answer answer,
+                 uint8_t out[HANDSHAKE_BYTES])
+{
+    begin(out, welcome_letters);
+    out[AT_ANSWER] = (uint8_t)answer;
+    return sign(handshake, welcome_letters, (uint8_t)answer, out + AT_MAC);
+}

@@ -1,0 +1,92 @@
+/*
+ * transport/handshake.h - two peers prove to each other that they belong
+ *
+ *   dialer                            acceptor
+ *   HELLO      who, for whom, nonce ->
+ *                                  <- CHALLENGE  nonce
+ *   PROOF      MAC ->
+ *                                  <- WELCOME    verdict, MAC
+ *
+ * Each message is HANDSHAKE_BYTES long and begins with its own eight letters;
+ * nothing else is read, and nothing is allocated, before the MAC is right. The
+ * MACs are HMAC-SHA256 with a key made of the job's token, name and epoch,
+ * over role, both nonces and both identities: a message of another job, epoch,
+ * rank or connection proves nothing. Who does not know the token learns only
+ * that something listens. docs/wire-format.md has the bytes.
+ *
+ * Pure: no sockets. Thread: any, one at a time for a handshake.
+ */
+
+#ifndef TRANSPORT_HANDSHAKE_H
+#define TRANSPORT_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/hmac.h"
+#include "transport/roster.h"
+
+enum {
+    HANDSHAKE_BYTES = 128,
+    HANDSHAKE_NONCE = 32,
+};
+
+/* What the acceptor answers at the end. */
+enum handshake_answer {
+    HANDSHAKE_WELCOME = 0,
+    HANDSHAKE_DUPLICATE = 1, /* the other side's own dial goes first */
+    HANDSHAKE_REFUSED = 2,   /* no such rank, or it is lost here */
+};
+
+struct handshake_key {
+    uint8_t bytes[HMAC_BYTES];
+};
+
+/* The job's key for its peers. */
+enum hoop_status
+handshake_key_init(struct handshake_key *key,
+                   const char *token,
+                   const struct roster *roster);
+
+struct handshake {
+    const struct handshake_key *key; /* borrowed */
+    const struct roster *roster;     /* borrowed */
+    uint32_t peer; /* dialer: whom it calls; acceptor: known from HELLO */
+    uint8_t hello[HANDSHAKE_BYTES];
+    uint8_t challenge[HANDSHAKE_BYTES];
+};
+
+/* The dialer's side: what to send, what to make of the answers. */
+enum hoop_status
+handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES]);
+/* Handle: HOOP_E_DATA_LOSS (no peer of hoop), HOOP_E_PRECONDITION (another
+ * version or epoch; the text names both). */
+enum hoop_status
+handshake_prove(struct handshake *handshake,
+                const uint8_t in[HANDSHAKE_BYTES],
+                uint8_t out[HANDSHAKE_BYTES]);
+/* Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
+enum hoop_status
+handshake_finish(const struct handshake *handshake,
+                 const uint8_t in[HANDSHAKE_BYTES],
+                 enum handshake_answer *out_answer);
+
+/* The acceptor's side. Handle: as above. When the version or epoch is wrong,
+ * out is an answer worth sending all the same. */
+enum hoop_status
+handshake_challenge(struct handshake *handshake,
+                    const uint8_t in[HANDSHAKE_BYTES],
+                    uint8_t out[HANDSHAKE_BYTES]);
+/* HOOP_OK: the peer is who it says; handshake->peer is its rank.
+ * Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
+enum hoop_status
+handshake_verify(const struct handshake *handshake,
+                 const uint8_t in[HANDSHAKE_BYTES]);
+enum hoop_status
+handshake_answer(const struct handshake *handshake,
+                 enum handshake_answer answer,
+                 uint8_t out[HANDSHAKE_BYTES]);
+
+#endif

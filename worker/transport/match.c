@@ -1,0 +1,279 @@
+/* transport/match.c - finding the receiver of a frame, and early arrivals */
+
+#include "transport/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static bool
+key_equal(const struct flow_key *a, const struct flow_key *b)
+{
+    return a->op == b->op && a->step == b->step && a->comm == b->comm &&
+           a->kind == b->kind && a->peer == b->peer;
+}
+
+struct flow_key
+match_key(const struct peer *peer, const struct frame *frame)
+{
+    const bool is_message =
+        frame->kind == FRAME_MESSAGE || (frame->kind != FRAME_COLLECTIVE &&
+                                         (frame->flags & FRAME_POINT_TO_POINT));
+
+    return (struct flow_key){
+        .comm = frame->comm,
+        .op = frame->op,
+        .step = is_message ? 0 : frame->step,
+        .peer = peer->rank,
+        .kind = is_message ? FLOW_MESSAGE : FLOW_COLLECTIVE,
+    };
+}
+
+static bool
+posted_wants(const struct inflow *flow,
+             const struct flow_key *key,
+             const struct frame *frame)
+{
+    return flow->key.comm == key->comm && flow->label->tag == frame->tag &&
+           (flow->key.peer == FLOW_ANY_PEER || flow->key.peer == key->peer);
+}
+
+/* flow receives the message that frame begins. */
+static void
+bind_message(struct peer *peer,
+             struct inflow *flow,
+             const struct flow_key *key,
+             const struct frame *frame)
+{
+    struct transport *transport = peer->transport;
+
+    TAILQ_REMOVE(&transport->posted, flow, link);
+    TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
+    flow->key = *key;
+    flow->is_matched = true;
+    peer_expect(peer);
+    if (frame->total > flow->total ||
+        frame->call.dtype != flow->label->call.dtype) {
+        transport->events->on_mismatch(transport->owner, peer->rank, frame,
+                                       flow);
+        return;
+    }
+    flow->total = frame->total;
+    flow->allowed = frame->total;
+    transport->events->on_matched(transport->owner, flow);
+}
+
+struct inflow *
+match_find(struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = match_key(peer, frame);
+    struct inflow *flow;
+
+    /* The frame before was most likely of the same flow. */
+    TAILQ_FOREACH(flow, &peer->inflows, link)
+    {
+        if (key_equal(&flow->key, &key))
+            return flow;
+    }
+    if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
+        return NULL;
+    TAILQ_FOREACH(flow, &peer->transport->posted, link)
+    {
+        if (posted_wants(flow, &key, frame)) {
+            bind_message(peer, flow, &key, frame);
+            return flow->is_open ? flow : NULL;
+        }
+    }
+    return NULL;
+}
+
+struct arrival *
+match_arrival(struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = match_key(peer, frame);
+    struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    {
+        if (key_equal(&arrival->key, &key))
+            return arrival;
+    }
+    return NULL;
+}
+
+struct arrival *
+match_arrival_add(struct peer *peer, const struct frame *frame)
+{
+    struct arrival *arrival = match_arrival(peer, frame);
+
+    if (arrival)
+        return arrival;
+    if (peer->n_arrivals >= LIMIT_ANNOUNCED)
+        return NULL;
+    arrival = calloc(1, sizeof(*arrival));
+    if (!arrival)
+        return NULL;
+    TAILQ_INIT(&arrival->parts);
+    arrival->key = match_key(peer, frame);
+    arrival->first = *frame;
+    arrival->sequence = peer->transport->arrival_next++;
+    TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
+    peer->n_arrivals++;
+    return arrival;
+}
+
+void
+match_arrival_destroy(struct peer *peer, struct arrival *arrival)
+{
+    struct stash *part;
+
+    if (peer->in_payload && peer->arrival == arrival) {
+        peer->arrival = NULL;
+        peer->target = TARGET_BIN;
+        free(peer->stash);
+        peer->stash = NULL;
+    }
+    while ((part = TAILQ_FIRST(&arrival->parts))) {
+        TAILQ_REMOVE(&arrival->parts, part, link);
+        peer_consumed(peer, &part->frame);
+        free(part);
+    }
+    TAILQ_REMOVE(&peer->arrivals, arrival, link);
+    peer->n_arrivals--;
+    free(arrival);
+}
+
+/* The earliest unclaimed message that the posted receive wants. */
+static struct arrival *
+earliest(struct peer *peer, const struct inflow *flow, struct arrival *best)
+{
+    struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    {
+        if (arrival->key.kind != FLOW_MESSAGE || arrival->is_dropped ||
+            arrival->is_claimed ||
+            !posted_wants(flow, &arrival->key, &arrival->first))
+            continue;
+        if (!best || arrival->sequence < best->sequence)
+            best = arrival;
+        break;
+    }
+    return best;
+}
+
+static void
+open_message(struct transport *transport, struct inflow *flow)
+{
+    struct arrival *best = NULL;
+
+    if (flow->key.peer != FLOW_ANY_PEER) {
+        best = earliest(&transport->peers[flow->key.peer], flow, NULL);
+    } else {
+        for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+            best = earliest(&transport->peers[rank], flow, best);
+    }
+    if (!best)
+        return;
+
+    struct peer *peer = &transport->peers[best->key.peer];
+    const struct flow_key key = best->key;
+    const struct frame first = best->first;
+    best->is_claimed = true;
+    flow->arrival = best;
+    flow->is_announced = best->is_announced;
+    bind_message(peer, flow, &key, &first);
+}
+
+void
+match_open(struct transport *transport, struct inflow *flow)
+{
+    if (flow->key.kind == FLOW_MESSAGE) {
+        open_message(transport, flow);
+        return;
+    }
+
+    struct peer *peer = &transport->peers[flow->key.peer];
+    struct arrival *arrival;
+    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    {
+        if (key_equal(&arrival->key, &flow->key)) {
+            flow->arrival = arrival;
+            flow->is_announced = arrival->is_announced;
+            arrival->is_claimed = true;
+            return;
+        }
+    }
+}
+
+/* The last part has been taken and none is being read. */
+static void
+arrival_end(struct peer *peer, struct inflow *flow)
+{
+    struct arrival *arrival = flow->arrival;
+
+    if (!TAILQ_EMPTY(&arrival->parts) ||
+        (peer->in_payload && peer->arrival == arrival))
+        return;
+    flow->arrival = NULL;
+    match_arrival_destroy(peer, arrival);
+}
+
+static const uint8_t *
+part_decode(struct peer *peer, const struct stash *part)
+{
+    struct transport *transport = peer->transport;
+
+    if (part->frame.codec == CODEC_NONE)
+        return part->bytes;
+    const enum hoop_status status =
+        codec_decode(transport->codec, part->frame.codec,
+                     (struct codec_span){part->bytes, part->frame.stored},
+                     transport->bin, part->frame.raw);
+    if (status == HOOP_OK)
+        return transport->bin;
+    peer_lose(peer, error_text());
+    return NULL;
+}
+
+void
+match_drain(struct transport *transport, struct inflow *flow)
+{
+    struct peer *peer = &transport->peers[flow->key.peer];
+
+    while (flow->is_open && flow->arrival) {
+        struct stash *part = TAILQ_FIRST(&flow->arrival->parts);
+
+        if (!part) {
+            arrival_end(peer, flow);
+            return;
+        }
+        if (part->frame.offset + part->frame.raw > flow->allowed)
+            return;
+        const uint8_t *raw = part_decode(peer, part);
+        if (!raw)
+            return;
+        TAILQ_REMOVE(&flow->arrival->parts, part, link);
+        peer_consumed(peer, &part->frame);
+        /* May close the flow, which must find nothing half taken. */
+        arrival_end(peer, flow);
+        peer_deliver(peer, flow, raw, part->frame.raw);
+        free(part);
+    }
+}
+
+bool
+transport_has_all(const struct inflow *flow)
+{
+    uint64_t n_here = flow->arrived;
+    const struct stash *part;
+
+    if (!flow->is_matched)
+        return false;
+    if (flow->arrival) {
+        TAILQ_FOREACH(part, &flow->arrival->parts, link)
+        n_here += part->frame.raw;
+    }
+    return n_here == flow->total;
+}

@@ -1,0 +1,39 @@
+/*
+ * transport/match.h - finding the receiver of a frame, and the early arrivals
+ *
+ * Collectives match by (comm, operation, step); messages by (comm, tag,
+ * source) in order of arrival, then by their number.
+ */
+
+#ifndef TRANSPORT_MATCH_H
+#define TRANSPORT_MATCH_H
+
+#include "transport/peer.h"
+
+/* The key that a frame from peer carries. */
+struct flow_key
+match_key(const struct peer *peer, const struct frame *frame);
+
+/* The open inflow that frame belongs to; binds a posted receive if the frame
+ * is the first of its message and one waits for it. NULL: none. */
+struct inflow *
+match_find(struct peer *peer, const struct frame *frame);
+
+/* The record of a message nobody has asked for; NULL: none yet. */
+struct arrival *
+match_arrival(struct peer *peer, const struct frame *frame);
+/* ... made when there is none. NULL: the peer announced beyond the limit. */
+struct arrival *
+match_arrival_add(struct peer *peer, const struct frame *frame);
+void
+match_arrival_destroy(struct peer *peer, struct arrival *arrival);
+
+/* flow has been opened: attach what already came for it. */
+void
+match_open(struct transport *transport, struct inflow *flow);
+
+/* Take from flow's early arrival what flow->allowed permits. */
+void
+match_drain(struct transport *transport, struct inflow *flow);
+
+#endif

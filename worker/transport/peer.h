@@ -1,0 +1,213 @@
+/*
+ * transport/peer.h - one peer's connection: queues, windows, parser
+ *
+ * Private to transport/: the state that transport.c, tcp_send.c,
+ * tcp_receive.c and match.c share.
+ */
+
+#ifndef TRANSPORT_PEER_H
+#define TRANSPORT_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/limits.h"
+#include "net/poller.h"
+#include "transport/flow.h"
+#include "transport/transport.h"
+
+/*
+ * NEW -> CONNECTING -> READY -> LEFT
+ *   \________\___________\______\__> LOST (final)
+ *
+ * LEFT: one side has said goodbye; nothing new is sent, the end of the stream
+ * is awaited and is no failure. A peer that returns is a new peer with a new
+ * incarnation.
+ */
+enum peer_state {
+    PEER_NEW,
+    PEER_CONNECTING,
+    PEER_READY,
+    PEER_LEFT,
+    PEER_LOST,
+};
+
+enum {
+    PEER_FRAMES_MAX = 8,      /* cut and not wholly written */
+    PEER_CALL_MAX = 4,        /* payload frames in one sendmsg */
+    PEER_INBOUND_MAX = 4096,  /* read ahead: headers and small payloads */
+    PEER_TURN_BYTES = 1 << 20 /* then the others have their turn */
+};
+
+/* A frame without payload, or with a text. */
+struct control {
+    TAILQ_ENTRY(control) link;
+    struct frame frame;
+    size_t n_text;
+    char text[];
+};
+
+TAILQ_HEAD(control_list, control);
+
+/* One frame on its way into the socket. */
+struct outframe {
+    uint8_t header[LIMIT_FRAME_HEADER];
+    const uint8_t *payload;
+    size_t n_stored;
+    size_t n_padded; /* n_stored rounded up to LIMIT_FRAME_PAD */
+    size_t n_raw;
+    struct outflow *flow; /* NULL: control, or the operation is gone */
+    uint8_t *owned;       /* a copy of the payload */
+    size_t owned_capacity;
+};
+
+/* Part of a message that came before its receiver. */
+struct stash {
+    TAILQ_ENTRY(stash) link;
+    struct frame frame;
+    uint8_t bytes[];
+};
+
+TAILQ_HEAD(stash_list, stash);
+
+struct arrival {
+    TAILQ_ENTRY(arrival) link;
+    struct stash_list parts;
+    struct flow_key key;
+    struct frame first; /* the first frame's header: label and total */
+    uint64_t sequence;  /* order of arrival over all peers */
+    bool is_announced;
+    bool is_claimed; /* an inflow takes it */
+    bool is_dropped; /* nobody will want it: further frames are binned */
+};
+
+TAILQ_HEAD(arrival_list, arrival);
+
+enum peer_target {
+    TARGET_PLACE, /* flow->place */
+    TARGET_PIECE, /* peer->piece, handed on as whole elements */
+    TARGET_CODED, /* peer->coded, decoded when complete */
+    TARGET_STASH,
+    TARGET_BIN,
+};
+
+struct peer {
+    struct transport *transport;
+    TAILQ_ENTRY(peer) dirty_link;
+    TAILQ_ENTRY(peer) expected_link;
+    uint32_t rank;
+    enum peer_state state;
+    int fd;
+    bool is_dirty;    /* has something to write */
+    bool is_blocked;  /* the socket is full: epoll tells when it is not */
+    bool is_watched;  /* epoll tells when it is writable */
+    bool is_expected; /* an inflow waits for it */
+    bool is_awaited;  /* counted in transport.n_goodbyes */
+    bool has_left;    /* it said goodbye */
+    bool has_ended;   /* its stream has ended */
+
+    /* Sending. */
+    struct outflow_list outflows;
+    struct control_list controls;
+    struct outframe frames[PEER_FRAMES_MAX];
+    unsigned frame_first;
+    unsigned n_frames;
+    size_t frame_offset; /* bytes of the first frame that are written */
+    uint64_t credit;     /* eager window left */
+
+    /* Receiving. */
+    struct inflow_list inflows;   /* open and matched */
+    struct arrival_list arrivals; /* in order of arrival */
+    size_t n_arrivals;
+    uint64_t owed; /* consumed, not given back yet */
+    size_t inbound_first;
+    size_t inbound_end;
+    bool in_payload;
+    struct frame frame;
+    enum peer_target target;
+    struct inflow *flow; /* of the frame being read; NULL: cancelled or none */
+    struct stash *stash; /* TARGET_STASH: being filled ... */
+    struct arrival *arrival; /* ... for this message */
+    size_t n_stored;         /* payload bytes read */
+    size_t pad_left;
+    size_t piece_used; /* bytes of piece handed on */
+    uint8_t *piece;
+    uint8_t *coded;
+    uint8_t inbound[PEER_INBOUND_MAX];
+};
+
+TAILQ_HEAD(peer_list, peer);
+
+struct transport {
+    const struct roster *roster;
+    const struct transport_events *events;
+    void *owner;
+    enum codec_id codec_id;
+    struct codec *codec;
+    struct poller *poller;
+    uint64_t window;
+    uint64_t arrival_next;
+    bool is_leaving;
+    uint32_t n_goodbyes; /* peers whose end of stream is awaited */
+    struct peer_list dirty;
+    struct peer_list expected;
+    struct inflow_list posted; /* messages wanted, not matched yet */
+    struct inflow_list drains; /* inflows with early arrivals to take */
+    struct transport_stats stats;
+    uint8_t *bin;
+    struct peer *peers; /* [rank] */
+};
+
+/* transport.c */
+
+/* Queue for the next write. */
+void
+peer_touch(struct peer *peer);
+/* Close the connection and tell the engine. Repeatable. */
+void
+peer_lose(struct peer *peer, const char *why);
+/* The peer's stream ended where it may. */
+void
+peer_end(struct peer *peer);
+/* Its goodbye came: nothing new to it or from it. */
+void
+peer_leave(struct peer *peer);
+void
+peer_expect(struct peer *peer);
+
+/* tcp_send.c */
+
+/* Write until the socket is full, nothing is left or the turn is over.
+ * Returns whether bytes moved. */
+bool
+peer_write(struct peer *peer);
+void
+peer_control(struct peer *peer, const struct frame *frame, const char *text);
+/* Ask nothing more of flow's buffer. */
+void
+peer_send_cancel(struct peer *peer, struct outflow *flow);
+void
+peer_send_clear(struct peer *peer);
+
+/* tcp_receive.c */
+
+/* Read until the socket is empty or the turn is over. */
+bool
+peer_read(struct peer *peer);
+/* Bytes of an eager frame have found their place. */
+void
+peer_consumed(struct peer *peer, const struct frame *frame);
+void
+peer_grant(struct peer *peer, struct inflow *flow);
+void
+peer_receive_clear(struct peer *peer);
+/* A frame's raw payload for flow, already where its target says or in raw. */
+void
+peer_deliver(struct peer *peer,
+             struct inflow *flow,
+             const uint8_t *raw,
+             size_t n_bytes);
+
+#endif

@@ -1,0 +1,64 @@
+/* transport/roster.c - who is in the job: ranks, addresses, incarnations */
+
+#include "transport/roster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum hoop_status
+roster_create(uint32_t size, struct roster **out_roster)
+{
+    if (size == 0 || size > LIMIT_RANKS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "a job of %u ranks: between 1 and %d are possible",
+                           size, LIMIT_RANKS);
+
+    struct roster *roster = calloc(1, sizeof(*roster));
+    struct member *members = calloc(size, sizeof(*members));
+
+    if (!roster || !members) {
+        free(roster);
+        free(members);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members", size);
+    }
+    roster->size = size;
+    roster->members = members;
+    *out_roster = roster;
+    return HOOP_OK;
+}
+
+void
+roster_destroy(struct roster *roster)
+{
+    if (!roster)
+        return;
+    free(roster->members);
+    free(roster);
+}
+
+uint32_t
+roster_local_ranks(const struct roster *roster)
+{
+    const char *here = roster->members[roster->rank].host_id;
+    uint32_t n_ranks = 0;
+
+    for (uint32_t rank = 0; rank < roster->size; rank++)
+        n_ranks += strcmp(roster->members[rank].host_id, here) == 0;
+    return n_ranks;
+}
+
+const char *
+roster_name(const struct roster *roster,
+            uint32_t rank,
+            char text[ROSTER_NAME_MAX])
+{
+    if (rank < roster->size)
+        snprintf(text, ROSTER_NAME_MAX, "rank %u (%s:%u)", rank,
+                 roster->members[rank].host, roster->members[rank].pid);
+    else
+        snprintf(text, ROSTER_NAME_MAX, "rank %u", rank);
+    return text;
+}

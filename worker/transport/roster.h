@@ -1,0 +1,54 @@
+/*
+ * transport/roster.h - who is in the job: ranks, addresses, incarnations
+ *
+ * Made by the session from the coordinator's answer, then never changed.
+ */
+
+#ifndef TRANSPORT_ROSTER_H
+#define TRANSPORT_ROSTER_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+#include "net/address.h"
+
+struct member {
+    uint64_t incarnation; /* a rank that comes again has another one */
+    uint32_t rank;
+    uint32_t pid;
+    char host[LIMIT_NAME];    /* name, for people */
+    char host_id[LIMIT_NAME]; /* equal on one host */
+    struct address address;   /* where its peers connect */
+};
+
+struct roster {
+    char job[LIMIT_NAME];
+    uint64_t epoch;
+    uint32_t rank; /* this process */
+    uint32_t size;
+    struct member *members; /* [rank] */
+};
+
+/* Members are zeroed. Handle: HOOP_E_EXHAUSTED (beyond LIMIT_RANKS). */
+enum hoop_status
+roster_create(uint32_t size, struct roster **out_roster);
+void
+roster_destroy(struct roster *roster);
+
+/* Ranks on this process's host, itself included. */
+uint32_t
+roster_local_ranks(const struct roster *roster);
+
+enum {
+    ROSTER_NAME_MAX = LIMIT_NAME + 48
+};
+
+/* "rank 2 (host:1234)": how every message names a peer. */
+const char *
+roster_name(const struct roster *roster,
+            uint32_t rank,
+            char text[ROSTER_NAME_MAX]);
+
+#endif

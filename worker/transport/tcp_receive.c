@@ -1,0 +1,572 @@
+/*
+ * transport/tcp_receive.c - from the socket to frames to flows
+ *
+ * A read takes the rest of a payload and the next header in one call. Bytes
+ * of an open flow land straight in its place, or in a cache-sized piece that
+ * is combined at once; what came early is kept, what nobody wants is dropped,
+ * but the socket is always read: every byte was granted beforehand.
+ */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "transport/match.h"
+#include "transport/peer.h"
+
+/* Grants of a flow that grows by little are collected. */
+static const uint64_t GRANT_MIN = LIMIT_FRAME_PAYLOAD;
+
+void
+peer_consumed(struct peer *peer, const struct frame *frame)
+{
+    if (!(frame->flags & FRAME_EAGER))
+        return;
+    peer->owed += LIMIT_FRAME_HEADER + frame->stored;
+    if (peer->owed < peer->transport->window / 4)
+        return;
+
+    const struct frame credit = {.kind = FRAME_CREDIT,
+                                 .epoch = peer->transport->roster->epoch,
+                                 .total = peer->owed};
+    if (peer->state != PEER_READY)
+        return;
+    peer->owed = 0;
+    peer_control(peer, &credit, NULL);
+}
+
+void
+peer_grant(struct peer *peer, struct inflow *flow)
+{
+    const bool is_asked =
+        flow->total > LIMIT_EAGER_MESSAGE || flow->is_announced;
+    const bool is_worth_it = flow->allowed == flow->total ||
+                             flow->allowed >= flow->granted + GRANT_MIN;
+
+    if (!is_asked || !is_worth_it || flow->allowed <= flow->granted)
+        return;
+    flow->granted = flow->allowed;
+
+    const struct frame grant = {
+        .kind = FRAME_GRANT,
+        .flags = flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0,
+        .epoch = peer->transport->roster->epoch,
+        .comm = flow->key.comm,
+        .op = flow->key.op,
+        .step = flow->key.step,
+        .offset = flow->granted,
+        .total = flow->total,
+    };
+    if (peer->state == PEER_READY)
+        peer_control(peer, &grant, NULL);
+}
+
+void
+peer_deliver(struct peer *peer,
+             struct inflow *flow,
+             const uint8_t *raw,
+             size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    if (flow->place)
+        memcpy(flow->place + flow->arrived, raw, n_bytes);
+    flow->arrived += n_bytes;
+    transport->events->on_arrived(transport->owner, flow,
+                                  flow->place ? NULL : raw, n_bytes);
+}
+
+static struct outflow *
+find_outflow(struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = match_key(peer, frame);
+    struct outflow *flow;
+
+    TAILQ_FOREACH(flow, &peer->outflows, link)
+    {
+        if (flow->key.op == key.op && flow->key.comm == key.comm &&
+            flow->key.kind == key.kind &&
+            (key.kind == FLOW_MESSAGE || flow->key.step == key.step))
+            return flow;
+    }
+    return NULL;
+}
+
+static void
+take_grant(struct peer *peer)
+{
+    struct outflow *flow = find_outflow(peer, &peer->frame);
+
+    /* It may have been cancelled, or sent eagerly before the grant came. */
+    if (!flow || peer->frame.offset <= flow->granted)
+        return;
+    flow->granted = peer->frame.offset;
+    peer_touch(peer);
+}
+
+static void
+take_announcement(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    struct inflow *flow = match_find(peer, &peer->frame);
+
+    if (flow) {
+        flow->is_announced = true;
+        peer_grant(peer, flow);
+        return;
+    }
+    if (match_key(peer, &peer->frame).kind == FLOW_COLLECTIVE &&
+        transport->events->on_unexpected(transport->owner, peer->rank,
+                                         &peer->frame) != TRANSPORT_KEEP)
+        return;
+    struct arrival *arrival = match_arrival_add(peer, &peer->frame);
+    if (!arrival) {
+        peer_lose(peer, "it announced more messages than the limit");
+        return;
+    }
+    arrival->is_announced = true;
+}
+
+static void
+take_goodbye(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = transport->roster->epoch};
+
+    if (peer->has_left)
+        return;
+    peer->has_left = true;
+    if (!transport->is_leaving)
+        peer_control(peer, &goodbye, NULL);
+    peer_leave(peer);
+}
+
+static void
+take_verdict(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    char text[LIMIT_ERROR_TEXT];
+    const size_t n_text =
+        peer->frame.raw < sizeof(text) - 1 ? peer->frame.raw : sizeof(text) - 1;
+
+    memcpy(text, peer->stash->bytes, n_text);
+    text[n_text] = '\0';
+    transport->events->on_verdict(transport->owner, peer->rank, &peer->frame,
+                                  text);
+}
+
+static struct stash *
+stash_begin(struct peer *peer)
+{
+    struct stash *stash = malloc(sizeof(*stash) + peer->frame.stored);
+
+    if (stash)
+        stash->frame = peer->frame;
+    else
+        peer_lose(peer, "no memory for what came early");
+    return stash;
+}
+
+/* Frames that speak of other frames. */
+static void
+begin_control(struct peer *peer)
+{
+    peer->target = TARGET_BIN;
+    switch ((enum frame_kind)peer->frame.kind) {
+    case FRAME_ANNOUNCE:
+        take_announcement(peer);
+        return;
+    case FRAME_GRANT:
+        take_grant(peer);
+        return;
+    case FRAME_CREDIT:
+        peer->credit += peer->frame.total;
+        if (peer->credit > peer->transport->window)
+            peer_lose(peer, "it returned more of the window than it had");
+        peer_touch(peer);
+        return;
+    case FRAME_VERDICT:
+        peer->stash = stash_begin(peer);
+        peer->target = TARGET_STASH;
+        return;
+    case FRAME_GOODBYE:
+        take_goodbye(peer);
+        return;
+    case FRAME_HEARTBEAT:
+    case FRAME_COLLECTIVE:
+    case FRAME_MESSAGE:
+        return;
+    }
+}
+
+static void
+begin_early(struct peer *peer, struct inflow *flow)
+{
+    struct arrival *arrival = flow && flow->arrival
+                                  ? flow->arrival
+                                  : match_arrival_add(peer, &peer->frame);
+
+    if (!arrival) {
+        peer_lose(peer, "it sent more early messages than the limit");
+        return;
+    }
+    if (arrival->is_dropped)
+        return;
+    if (flow && !flow->arrival) {
+        flow->arrival = arrival;
+        arrival->is_claimed = true;
+    }
+    peer->stash = stash_begin(peer);
+    if (!peer->stash)
+        return;
+    peer->arrival = arrival;
+    peer->target = TARGET_STASH;
+}
+
+static uint8_t *
+buffer_of(struct peer *peer, uint8_t **buffer)
+{
+    if (!*buffer)
+        *buffer = aligned_alloc(4096, LIMIT_FRAME_PAYLOAD);
+    if (!*buffer)
+        peer_lose(peer, "no memory for a piece");
+    return *buffer;
+}
+
+static void
+begin_direct(struct peer *peer, struct inflow *flow)
+{
+    if (peer->frame.codec != CODEC_NONE) {
+        if (!buffer_of(peer, &peer->coded))
+            return;
+        peer->target = TARGET_CODED;
+    } else if (flow->place) {
+        peer->target = TARGET_PLACE;
+    } else {
+        if (!buffer_of(peer, &peer->piece))
+            return;
+        peer->target = TARGET_PIECE;
+    }
+    peer->flow = flow;
+}
+
+static bool
+is_in_order(const struct inflow *flow, const struct frame *frame)
+{
+    uint64_t next = flow->arrived;
+
+    if (flow->arrival && !TAILQ_EMPTY(&flow->arrival->parts)) {
+        const struct stash *last =
+            TAILQ_LAST(&flow->arrival->parts, stash_list);
+        next = last->frame.offset + last->frame.raw;
+    }
+    return frame->offset == next && frame->total == flow->total &&
+           frame->raw % flow->element_size == 0;
+}
+
+/* A frame of a flow: decide where its payload goes. */
+static void
+begin_payload(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame *frame = &peer->frame;
+    struct inflow *flow = match_find(peer, frame);
+
+    peer->target = TARGET_BIN;
+    transport->stats.bytes_received += frame->raw;
+    if (!flow && frame->kind == FRAME_COLLECTIVE) {
+        const enum transport_fate fate = transport->events->on_unexpected(
+            transport->owner, peer->rank, frame);
+
+        if (fate == TRANSPORT_MISMATCH)
+            transport->events->on_mismatch(transport->owner, peer->rank, frame,
+                                           NULL);
+        if (fate != TRANSPORT_KEEP)
+            return;
+    }
+    if (flow && frame->kind == FRAME_COLLECTIVE &&
+        frame->signature != flow->label->signature) {
+        transport->events->on_mismatch(transport->owner, peer->rank, frame,
+                                       flow);
+        return;
+    }
+    if (flow && !is_in_order(flow, frame)) {
+        peer_lose(peer, "it sent bytes out of order");
+        return;
+    }
+    const bool is_granted =
+        flow && !flow->arrival && frame->offset + frame->raw <= flow->allowed;
+    if (is_granted)
+        begin_direct(peer, flow);
+    else if (frame->flags & FRAME_EAGER)
+        begin_early(peer, flow);
+    else if (flow)
+        peer_lose(peer, "it sent bytes that were not granted");
+}
+
+static bool
+begin_frame(struct peer *peer)
+{
+    const enum hoop_status status =
+        frame_decode(peer->inbound + peer->inbound_first, &peer->frame);
+
+    if (status != HOOP_OK) {
+        peer_lose(peer, error_text());
+        return false;
+    }
+    peer->inbound_first += LIMIT_FRAME_HEADER;
+    peer->n_stored = 0;
+    peer->piece_used = 0;
+    peer->flow = NULL;
+    peer->stash = NULL;
+    peer->arrival = NULL;
+    peer->in_payload = true;
+    peer->pad_left = (LIMIT_FRAME_PAD - peer->frame.stored % LIMIT_FRAME_PAD) %
+                     LIMIT_FRAME_PAD;
+    if (peer->frame.epoch != peer->transport->roster->epoch)
+        peer->target = TARGET_BIN;
+    else if (peer->frame.kind == FRAME_COLLECTIVE ||
+             peer->frame.kind == FRAME_MESSAGE)
+        begin_payload(peer);
+    else
+        begin_control(peer);
+    return peer->fd >= 0;
+}
+
+/* Where the next payload byte goes. */
+static uint8_t *
+payload_at(struct peer *peer)
+{
+    switch (peer->target) {
+    case TARGET_PLACE:
+        return peer->flow->place + peer->frame.offset + peer->n_stored;
+    case TARGET_PIECE:
+        return peer->piece + peer->n_stored;
+    case TARGET_CODED:
+        return peer->coded + peer->n_stored;
+    case TARGET_STASH:
+        return peer->stash->bytes + peer->n_stored;
+    case TARGET_BIN:
+        break;
+    }
+    return peer->transport->bin;
+}
+
+/* n_bytes more have been stored: hand on what a flow can use by now. */
+static void
+payload_came(struct peer *peer, size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+    struct inflow *flow = peer->flow;
+
+    peer->n_stored += n_bytes;
+    if (n_bytes == 0)
+        return;
+    if (peer->target == TARGET_PLACE) {
+        flow->arrived += n_bytes;
+        transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
+    } else if (peer->target == TARGET_PIECE) {
+        const uint8_t *piece = peer->piece + peer->piece_used;
+        const size_t n_whole = (peer->n_stored - peer->piece_used) /
+                               flow->element_size * flow->element_size;
+
+        if (n_whole == 0)
+            return;
+        peer->piece_used += n_whole;
+        flow->arrived += n_whole;
+        transport->events->on_arrived(transport->owner, flow, piece, n_whole);
+    }
+}
+
+static void
+end_coded(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    struct inflow *flow = peer->flow;
+    const struct codec_span coded = {peer->coded, peer->frame.stored};
+    uint8_t *raw = flow->place ? flow->place + flow->arrived
+                               : buffer_of(peer, &peer->piece);
+
+    if (!raw)
+        return;
+    if (codec_decode(transport->codec, peer->frame.codec, coded, raw,
+                     peer->frame.raw) != HOOP_OK) {
+        peer_lose(peer, error_text());
+        return;
+    }
+    flow->arrived += peer->frame.raw;
+    transport->events->on_arrived(transport->owner, flow,
+                                  flow->place ? NULL : raw, peer->frame.raw);
+}
+
+static void
+end_stash(struct peer *peer)
+{
+    struct arrival *arrival = peer->arrival;
+    struct stash *stash = peer->stash;
+    struct inflow *flow;
+
+    if (!arrival) {
+        take_verdict(peer);
+        free(stash);
+        peer->stash = NULL;
+        return;
+    }
+    TAILQ_INSERT_TAIL(&arrival->parts, stash, link);
+    peer->stash = NULL;
+    peer->arrival = NULL;
+    /* Its receiver may be there, or have come while the frame was read. */
+    TAILQ_FOREACH(flow, &peer->inflows, link)
+    {
+        if (flow->arrival == arrival) {
+            transport_receive_more(peer->transport, flow);
+            return;
+        }
+    }
+}
+
+static void
+end_frame(struct peer *peer)
+{
+    const bool is_empty_message =
+        peer->frame.raw == 0 && peer->flow && peer->target == TARGET_PLACE;
+
+    peer->in_payload = false;
+    if (peer->target == TARGET_CODED)
+        end_coded(peer);
+    else if (peer->target == TARGET_STASH)
+        end_stash(peer);
+    if (peer->target != TARGET_STASH)
+        peer_consumed(peer, &peer->frame);
+    if (is_empty_message)
+        peer->transport->events->on_arrived(peer->transport->owner, peer->flow,
+                                            NULL, 0);
+    peer->flow = NULL;
+}
+
+/* Use what has been read ahead; false when more must be read. */
+static bool
+parse(struct peer *peer)
+{
+    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+
+    if (!peer->in_payload)
+        return n_ahead >= LIMIT_FRAME_HEADER && begin_frame(peer);
+
+    const size_t n_left = peer->frame.stored - peer->n_stored;
+    if (n_left > 0) {
+        const size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
+
+        if (n_bytes == 0)
+            return false;
+        memcpy(payload_at(peer), peer->inbound + peer->inbound_first, n_bytes);
+        peer->inbound_first += n_bytes;
+        payload_came(peer, n_bytes);
+        return peer->fd >= 0;
+    }
+    if (n_ahead < peer->pad_left)
+        return false;
+    peer->inbound_first += peer->pad_left;
+    end_frame(peer);
+    return peer->fd >= 0;
+}
+
+static ssize_t
+read_more(struct peer *peer, size_t *out_direct)
+{
+    const size_t n_left =
+        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
+    const size_t n_ahead = peer->inbound_end - peer->inbound_first;
+    ssize_t n_read;
+
+    memmove(peer->inbound, peer->inbound + peer->inbound_first, n_ahead);
+    peer->inbound_first = 0;
+    peer->inbound_end = n_ahead;
+
+    /* Behind a large payload: its padding and one header, no more, so that
+     * the next payload is not copied. */
+    const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
+                                 : PEER_INBOUND_MAX - n_ahead;
+    struct iovec iov[2] = {
+        {n_left ? payload_at(peer) : NULL, n_left},
+        {peer->inbound + n_ahead, n_room},
+    };
+    const size_t first = n_left ? 0 : 1;
+    do {
+        n_read = readv(peer->fd, iov + first, (int)(2 - first));
+    } while (n_read < 0 && errno == EINTR);
+    *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
+                  : n_read > 0                          ? (size_t)n_read
+                                                        : 0;
+    return n_read;
+}
+
+static void
+stream_ended(struct peer *peer, ssize_t n_read)
+{
+    if (peer->has_left && !peer->in_payload) {
+        peer->has_ended = true;
+        if (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls))
+            peer_end(peer);
+        else
+            peer_touch(peer);
+        return;
+    }
+    peer_lose(peer, n_read == 0 ? "connection closed" : strerror(errno));
+}
+
+bool
+peer_read(struct peer *peer)
+{
+    size_t n_total = 0;
+
+    while (peer->fd >= 0 && !peer->has_ended && n_total < PEER_TURN_BYTES) {
+        size_t n_direct;
+        const ssize_t n_read = read_more(peer, &n_direct);
+
+        if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n_read <= 0) {
+            stream_ended(peer, n_read);
+            return true;
+        }
+        n_total += (size_t)n_read;
+        peer->inbound_end += (size_t)n_read - n_direct;
+        payload_came(peer, n_direct);
+        while (peer->fd >= 0 && parse(peer))
+            ;
+        /* A short read means an empty socket: no second call to learn it. */
+        if (n_read < LIMIT_FRAME_PAYLOAD / 4)
+            break;
+    }
+    return n_total > 0;
+}
+
+void
+peer_receive_clear(struct peer *peer)
+{
+    struct arrival *arrival;
+
+    if (peer->stash)
+        free(peer->stash);
+    peer->stash = NULL;
+    peer->in_payload = false;
+    peer->flow = NULL;
+    peer->inbound_first = 0;
+    peer->inbound_end = 0;
+    while ((arrival = TAILQ_FIRST(&peer->arrivals))) {
+        struct inflow *flow;
+
+        TAILQ_FOREACH(flow, &peer->inflows, link)
+        {
+            if (flow->arrival == arrival)
+                flow->arrival = NULL;
+        }
+        match_arrival_destroy(peer, arrival);
+    }
+}

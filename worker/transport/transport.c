@@ -1,0 +1,518 @@
+/*
+ * transport/transport.c - the peers of a job over TCP, and one turn of them
+ *
+ * A turn drains early arrivals, writes what is queued and reads what came. All
+ * state belongs to whoever holds the engine's drive lock.
+ */
+
+#include "transport/transport.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/state.h"
+#include "net/socket.h"
+#include "transport/match.h"
+#include "transport/peer.h"
+
+enum {
+    EVENTS_MAX = 64,
+};
+
+static const struct sm_state peer_states[] = {
+    [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
+                             SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
+    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_READY) | SM_TO(PEER_LEFT) |
+                                           SM_TO(PEER_LOST)},
+    [PEER_READY] = {"ready", SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
+    [PEER_LEFT] = {"left", SM_TO(PEER_LOST)},
+    [PEER_LOST] = {"lost", 0},
+};
+
+static void
+peer_move(struct peer *peer, enum peer_state next)
+{
+    peer->state =
+        (enum peer_state)state_move(peer_states, "peer", peer->state, next);
+}
+
+static void
+peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
+{
+    peer->transport = transport;
+    peer->rank = rank;
+    peer->fd = -1;
+    peer->credit = transport->window;
+    TAILQ_INIT(&peer->outflows);
+    TAILQ_INIT(&peer->controls);
+    TAILQ_INIT(&peer->inflows);
+    TAILQ_INIT(&peer->arrivals);
+}
+
+static uint64_t
+window_of(uint32_t size)
+{
+    const uint64_t share = LIMIT_EAGER_TOTAL / size;
+
+    return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
+}
+
+enum hoop_status
+transport_create(const struct transport_options *options,
+                 struct transport **out_transport)
+{
+    const uint32_t size = options->roster->size;
+    struct transport *transport = calloc(1, sizeof(*transport));
+
+    if (!transport)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the transport");
+    transport->roster = options->roster;
+    transport->events = options->events;
+    transport->owner = options->owner;
+    transport->codec_id = options->codec;
+    transport->window = window_of(size);
+    TAILQ_INIT(&transport->dirty);
+    TAILQ_INIT(&transport->expected);
+    TAILQ_INIT(&transport->posted);
+    TAILQ_INIT(&transport->drains);
+    transport->peers = calloc(size, sizeof(*transport->peers));
+    transport->bin = malloc(LIMIT_FRAME_PAYLOAD);
+
+    enum hoop_status status =
+        transport->peers && transport->bin
+            ? HOOP_OK
+            : error_raise(HOOP_E_EXHAUSTED, "no memory for %u peers", size);
+    if (status == HOOP_OK)
+        status = codec_create(&transport->codec);
+    if (status == HOOP_OK)
+        status = poller_create(&transport->poller);
+    if (status != HOOP_OK) {
+        transport_destroy(transport);
+        return error_pass(status);
+    }
+    for (uint32_t rank = 0; rank < size; rank++)
+        peer_init(&transport->peers[rank], transport, rank);
+    *out_transport = transport;
+    return HOOP_OK;
+}
+
+/* Everything but the record of the peer. */
+static void
+peer_clear(struct peer *peer)
+{
+    peer_receive_clear(peer);
+    peer_send_clear(peer);
+    if (peer->fd >= 0) {
+        poller_remove(peer->transport->poller, peer->fd);
+        socket_close(peer->fd);
+        peer->fd = -1;
+    }
+    if (peer->is_dirty)
+        TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
+    if (peer->is_expected)
+        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
+    peer->is_dirty = false;
+    peer->is_expected = false;
+}
+
+void
+transport_destroy(struct transport *transport)
+{
+    if (!transport)
+        return;
+    for (uint32_t i = 0; transport->peers && i < transport->roster->size; i++) {
+        if (transport->peers[i].transport)
+            peer_clear(&transport->peers[i]);
+        free(transport->peers[i].piece);
+        free(transport->peers[i].coded);
+    }
+    poller_destroy(transport->poller);
+    codec_destroy(transport->codec);
+    free(transport->peers);
+    free(transport->bin);
+    free(transport);
+}
+
+void
+peer_touch(struct peer *peer)
+{
+    if (peer->is_dirty || peer->is_blocked)
+        return;
+    if (peer->state != PEER_READY && peer->state != PEER_LEFT)
+        return;
+    peer->is_dirty = true;
+    TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
+}
+
+void
+peer_expect(struct peer *peer)
+{
+    const bool is_expected =
+        !TAILQ_EMPTY(&peer->inflows) && peer->state == PEER_READY;
+
+    if (is_expected == peer->is_expected)
+        return;
+    peer->is_expected = is_expected;
+    if (is_expected)
+        TAILQ_INSERT_TAIL(&peer->transport->expected, peer, expected_link);
+    else
+        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
+}
+
+/* An end that was agreed on: not waited for any more. */
+static void
+goodbye_done(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    if (peer->is_awaited) {
+        assert(transport->n_goodbyes > 0);
+        transport->n_goodbyes--;
+    }
+    peer->is_awaited = false;
+}
+
+void
+peer_lose(struct peer *peer, const char *why)
+{
+    struct transport *transport = peer->transport;
+
+    if (peer->state == PEER_LOST)
+        return;
+    if (peer->state == PEER_READY)
+        transport->stats.connections--;
+    if (peer->state == PEER_READY || peer->state == PEER_LEFT)
+        goodbye_done(peer);
+    peer_clear(peer);
+    peer_move(peer, PEER_LOST);
+    transport->events->on_lost(transport->owner, peer->rank, why);
+}
+
+void
+peer_end(struct peer *peer)
+{
+    if (peer->state == PEER_READY)
+        peer->transport->stats.connections--;
+    goodbye_done(peer);
+    peer_clear(peer);
+    if (peer->state != PEER_LEFT)
+        peer_move(peer, PEER_LEFT);
+}
+
+void
+peer_leave(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    transport->stats.connections--;
+    peer_move(peer, PEER_LEFT);
+    peer_expect(peer);
+    peer_touch(peer);
+    transport->events->on_left(transport->owner, peer->rank);
+}
+
+void
+transport_connected(struct transport *transport, uint32_t rank, int fd)
+{
+    struct peer *peer = &transport->peers[rank];
+    const struct poller_interest reads = {.reads = true};
+
+    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+        socket_close(fd);
+        return;
+    }
+    if (poller_add(transport->poller, fd, reads, peer) != HOOP_OK) {
+        socket_close(fd);
+        peer_lose(peer, error_text());
+        return;
+    }
+    peer->fd = fd;
+    peer_move(peer, PEER_READY);
+    transport->stats.connections++;
+    peer_expect(peer);
+    peer_touch(peer);
+}
+
+void
+transport_unreachable(struct transport *transport,
+                      uint32_t rank,
+                      const char *why)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
+        peer_lose(peer, why);
+}
+
+void
+transport_need(struct transport *transport, uint32_t rank)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->state != PEER_NEW)
+        return;
+    peer_move(peer, PEER_CONNECTING);
+    transport->events->on_needed(transport->owner, rank);
+}
+
+bool
+transport_is_connected(const struct transport *transport, uint32_t rank)
+{
+    return transport->peers[rank].state == PEER_READY;
+}
+
+void
+transport_send(struct transport *transport, struct outflow *flow)
+{
+    struct peer *peer = &transport->peers[flow->key.peer];
+
+    transport_need(transport, flow->key.peer);
+    flow->is_queued = true;
+    TAILQ_INSERT_TAIL(&peer->outflows, flow, link);
+    peer_touch(peer);
+}
+
+void
+transport_send_more(struct transport *transport, struct outflow *flow)
+{
+    if (flow->is_queued)
+        peer_touch(&transport->peers[flow->key.peer]);
+}
+
+void
+transport_send_cancel(struct transport *transport, struct outflow *flow)
+{
+    peer_send_cancel(&transport->peers[flow->key.peer], flow);
+}
+
+void
+transport_receive(struct transport *transport, struct inflow *flow)
+{
+    flow->is_open = true;
+    if (flow->key.kind == FLOW_MESSAGE) {
+        TAILQ_INSERT_TAIL(&transport->posted, flow, link);
+    } else {
+        struct peer *peer = &transport->peers[flow->key.peer];
+
+        flow->is_matched = true;
+        TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
+        transport_need(transport, flow->key.peer);
+        peer_expect(peer);
+    }
+    match_open(transport, flow);
+    transport_receive_more(transport, flow);
+}
+
+void
+transport_receive_more(struct transport *transport, struct inflow *flow)
+{
+    if (!flow->is_open || !flow->is_matched)
+        return;
+    if (flow->arrival && !flow->is_draining) {
+        flow->is_draining = true;
+        TAILQ_INSERT_TAIL(&transport->drains, flow, drain_link);
+    }
+    peer_grant(&transport->peers[flow->key.peer], flow);
+}
+
+void
+transport_receive_cancel(struct transport *transport, struct inflow *flow)
+{
+    if (!flow->is_open)
+        return;
+    flow->is_open = false;
+    if (flow->is_draining)
+        TAILQ_REMOVE(&transport->drains, flow, drain_link);
+    flow->is_draining = false;
+    if (!flow->is_matched) {
+        TAILQ_REMOVE(&transport->posted, flow, link);
+        return;
+    }
+
+    struct peer *peer = &transport->peers[flow->key.peer];
+    TAILQ_REMOVE(&peer->inflows, flow, link);
+    if (flow->arrival)
+        match_arrival_destroy(peer, flow->arrival);
+    flow->arrival = NULL;
+    if (peer->in_payload && peer->flow == flow) {
+        peer->flow = NULL;
+        peer->target = TARGET_BIN;
+    }
+    /* The rest of a message that nobody takes must not pile up. */
+    if (flow->key.kind == FLOW_MESSAGE && flow->arrived < flow->total) {
+        const struct frame frame = {
+            .kind = FRAME_MESSAGE, .comm = flow->key.comm, .op = flow->key.op};
+        struct arrival *arrival = match_arrival_add(peer, &frame);
+
+        if (arrival)
+            arrival->is_dropped = true;
+    }
+    peer_expect(peer);
+}
+
+void
+transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
+{
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
+        struct peer *peer = &transport->peers[rank];
+        struct arrival *next = NULL;
+
+        for (struct arrival *at = TAILQ_FIRST(&peer->arrivals); at; at = next) {
+            next = TAILQ_NEXT(at, link);
+            if (at->key.kind == FLOW_COLLECTIVE && at->key.comm == comm &&
+                at->key.op == op)
+                match_arrival_destroy(peer, at);
+        }
+    }
+}
+
+void
+transport_tell(struct transport *transport,
+               uint32_t rank,
+               const struct frame *frame,
+               const char *text)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->state == PEER_READY)
+        peer_control(peer, frame, text);
+}
+
+void
+transport_tell_all(struct transport *transport,
+                   uint32_t except,
+                   const struct frame *frame,
+                   const char *text)
+{
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
+        if (rank != except)
+            transport_tell(transport, rank, frame, text);
+    }
+}
+
+void
+transport_leave(struct transport *transport)
+{
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = transport->roster->epoch};
+
+    transport->is_leaving = true;
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
+        struct peer *peer = &transport->peers[rank];
+
+        if (peer->state == PEER_READY) {
+            transport->n_goodbyes++;
+            peer->is_awaited = true;
+            peer_control(peer, &goodbye, NULL);
+        }
+    }
+}
+
+bool
+transport_has_left(const struct transport *transport)
+{
+    return transport->is_leaving && transport->n_goodbyes == 0;
+}
+
+static bool
+drain_all(struct transport *transport)
+{
+    bool has_moved = false;
+    struct inflow *flow;
+
+    while ((flow = TAILQ_FIRST(&transport->drains))) {
+        TAILQ_REMOVE(&transport->drains, flow, drain_link);
+        flow->is_draining = false;
+        match_drain(transport, flow);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+static bool
+write_all(struct transport *transport)
+{
+    bool has_moved = false;
+    struct peer_list dirty = TAILQ_HEAD_INITIALIZER(dirty);
+
+    /* A peer that is not done is dirty again, for the next turn. */
+    TAILQ_CONCAT(&dirty, &transport->dirty, dirty_link);
+    struct peer *peer;
+    while ((peer = TAILQ_FIRST(&dirty))) {
+        TAILQ_REMOVE(&dirty, peer, dirty_link);
+        peer->is_dirty = false;
+        has_moved |= peer_write(peer);
+    }
+    return has_moved;
+}
+
+static bool
+poll_all(struct transport *transport, int timeout_ms)
+{
+    struct poller_event events[EVENTS_MAX];
+    bool has_moved = false;
+    const size_t n_events =
+        poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
+
+    for (size_t i = 0; i < n_events; i++) {
+        struct peer *peer = events[i].owner;
+
+        if (events[i].can_write && peer->is_blocked) {
+            peer->is_blocked = false;
+            has_moved |= peer_write(peer);
+        }
+        if (events[i].can_read && peer->fd >= 0)
+            has_moved |= peer_read(peer);
+    }
+    return has_moved;
+}
+
+bool
+transport_turn(struct transport *transport, int timeout_ms)
+{
+    bool has_moved = drain_all(transport);
+
+    has_moved |= write_all(transport);
+    if (has_moved || !TAILQ_EMPTY(&transport->dirty))
+        timeout_ms = 0;
+    return poll_all(transport, timeout_ms) || has_moved;
+}
+
+bool
+transport_spin(struct transport *transport)
+{
+    bool has_moved = drain_all(transport);
+    struct peer *next = NULL;
+
+    has_moved |= write_all(transport);
+    for (struct peer *peer = TAILQ_FIRST(&transport->expected); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, expected_link);
+        has_moved |= peer_read(peer);
+        /* What it made possible may have changed the list. */
+        if (has_moved)
+            break;
+    }
+    return has_moved;
+}
+
+void
+transport_wake(struct transport *transport)
+{
+    poller_wake(transport->poller);
+}
+
+int
+transport_fd(const struct transport *transport)
+{
+    return poller_fd(transport->poller);
+}
+
+void
+transport_stats(const struct transport *transport,
+                struct transport_stats *out_stats)
+{
+    *out_stats = transport->stats;
+}

@@ -1,0 +1,171 @@
+/*
+ * transport/transport.h - the contract between the engine and the peers
+ *
+ * The engine opens flows (transport/flow.h) and says how far each may go; the
+ * transport cuts frames, keeps the windows and grants, matches what arrives
+ * and reports progress through struct transport_events. Every unmatched byte
+ * was granted beforehand, so a socket is always read.
+ *
+ * Thread: whoever holds the engine's drive lock, for all of it. Callbacks come
+ * from transport_turn() alone, never from the call that opened a flow; they
+ * may open, change and cancel flows.
+ */
+
+#ifndef TRANSPORT_TRANSPORT_H
+#define TRANSPORT_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "codec/codec.h"
+#include "transport/flow.h"
+#include "transport/roster.h"
+
+struct transport;
+
+/* What to do with a frame of a collective that no open inflow expects. */
+enum transport_fate {
+    TRANSPORT_KEEP,     /* its operation or round has not begun here */
+    TRANSPORT_DROP,     /* of an operation that failed, or of another epoch */
+    TRANSPORT_MISMATCH, /* it should not exist */
+};
+
+struct transport_events {
+    /* n_bytes more of flow are the kernel's: that much may be overwritten. */
+    void (*on_handed)(void *owner, struct outflow *flow, uint64_t n_bytes);
+    /* n_bytes more arrived: at flow->place, or else as piece, which is whole
+     * elements and valid for the call. */
+    void (*on_arrived)(void *owner,
+                       struct inflow *flow,
+                       const uint8_t *piece,
+                       size_t n_bytes);
+    /* A FLOW_MESSAGE inflow has met its message: key, total are known. */
+    void (*on_matched)(void *owner, struct inflow *flow);
+    enum transport_fate (*on_unexpected)(void *owner,
+                                         uint32_t peer,
+                                         const struct frame *frame);
+    /* The peer called something else. flow may be NULL. */
+    void (*on_mismatch)(void *owner,
+                        uint32_t peer,
+                        const struct frame *frame,
+                        struct inflow *flow);
+    /* A peer tells that an operation or a rank failed. */
+    void (*on_verdict)(void *owner,
+                       uint32_t peer,
+                       const struct frame *frame,
+                       const char *text);
+    /* The connection is gone. why is a phrase: "connection reset". */
+    void (*on_lost)(void *owner, uint32_t peer, const char *why);
+    /* The peer took its leave in good order. */
+    void (*on_left)(void *owner, uint32_t peer);
+    /* A connection is needed: transport_connected() or _unreachable() later. */
+    void (*on_needed)(void *owner, uint32_t peer);
+};
+
+struct transport_options {
+    const struct roster *roster; /* borrowed for life */
+    const struct transport_events *events;
+    void *owner;
+    enum codec_id codec; /* for payloads that are worth it */
+};
+
+enum hoop_status
+transport_create(const struct transport_options *options,
+                 struct transport **out_transport);
+void
+transport_destroy(struct transport *transport);
+
+/* Takes fd, a proven connection to peer. A second one is closed. */
+void
+transport_connected(struct transport *transport, uint32_t peer, int fd);
+/* There will be no connection: as if it were lost. */
+void
+transport_unreachable(struct transport *transport,
+                      uint32_t peer,
+                      const char *why);
+/* Ask for the connection now, before a flow does. */
+void
+transport_need(struct transport *transport, uint32_t peer);
+bool
+transport_is_connected(const struct transport *transport, uint32_t peer);
+
+/* Open flow; key, label, bytes, total, ready and owner are set, the rest 0. */
+void
+transport_send(struct transport *transport, struct outflow *flow);
+/* flow->ready has grown. */
+void
+transport_send_more(struct transport *transport, struct outflow *flow);
+/* The buffer is not read any more when this returns; half a frame that the
+ * kernel has not taken is copied. Also for flows that are done or not open. */
+void
+transport_send_cancel(struct transport *transport, struct outflow *flow);
+
+/* Open flow; for FLOW_MESSAGE key.peer may be FLOW_ANY_PEER. */
+void
+transport_receive(struct transport *transport, struct inflow *flow);
+/* flow->allowed has grown. */
+void
+transport_receive_more(struct transport *transport, struct inflow *flow);
+/* The buffer is not written any more when this returns; what still comes is
+ * dropped. Also for flows that are done or not open. */
+void
+transport_receive_cancel(struct transport *transport, struct inflow *flow);
+
+/* Whether all of flow's bytes are here, taken or not. */
+bool
+transport_has_all(const struct inflow *flow);
+
+/* Forget what has arrived for operation op of comm and was never received. */
+void
+transport_forget(struct transport *transport, uint64_t comm, uint64_t op);
+
+/* Tell one peer, or all connected ones but `except`, of a failure. */
+void
+transport_tell(struct transport *transport,
+               uint32_t peer,
+               const struct frame *frame,
+               const char *text);
+void
+transport_tell_all(struct transport *transport,
+                   uint32_t except,
+                   const struct frame *frame,
+                   const char *text);
+
+/* Say goodbye to every peer, after what is queued. */
+void
+transport_leave(struct transport *transport);
+/* Every goodbye has been sent and answered. */
+bool
+transport_has_left(const struct transport *transport);
+
+/*
+ * Move what can move: drain early arrivals, write, read. timeout_ms waits
+ * first when nothing can move (-1: for ever). Returns whether anything moved.
+ */
+bool
+transport_turn(struct transport *transport, int timeout_ms);
+/* Only read the sockets that open inflows wait for, without epoll. */
+bool
+transport_spin(struct transport *transport);
+
+/* Makes a waiting transport_turn() return. Thread: any. */
+void
+transport_wake(struct transport *transport);
+/* Readable when a turn would find work: for the control loop. */
+int
+transport_fd(const struct transport *transport);
+
+struct transport_stats {
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t wire_sent;
+    uint64_t connections;
+};
+
+void
+transport_stats(const struct transport *transport,
+                struct transport_stats *out_stats);
+
+#endif
