@@ -1,0 +1,57 @@
+/* train_digits/training.h - data-parallel descent: hoop's part is here */
+
+#ifndef TRAIN_DIGITS_TRAINING_H
+#define TRAIN_DIGITS_TRAINING_H
+
+#include <stddef.h>
+
+#include "hoop/hoop.h"
+
+#include "train_digits/digits.h"
+#include "train_digits/mlp.h"
+
+struct training_options {
+    size_t n_epochs;
+    size_t batch; /* images, over all ranks */
+    struct mlp_rates rates;
+};
+
+/* One entry of the curve. */
+struct epoch {
+    double loss;     /* mean over the training images, as they were seen */
+    double accuracy; /* share of the held-out images, 0 .. 1 */
+};
+
+struct training {
+    struct training_options options;
+    const struct digits *digits; /* borrowed */
+    struct mlp *mlp;             /* borrowed */
+    hoop_comm_t *comm;           /* borrowed */
+    size_t *order;               /* training images, then the held-out */
+    size_t n_training;
+    double *gradient; /* and, behind it, the loss */
+};
+
+/*
+ * Broadcasts rank 0's parameters. Undo with training_deinit(), also after a
+ * failure.
+ *
+ * Handle: HOOP_E_EXHAUSTED; the others have hoop_error_text().
+ */
+HOOP_NODISCARD enum hoop_status
+training_init(struct training *training,
+              const struct training_options *options,
+              const struct digits *digits,
+              struct mlp *mlp,
+              hoop_comm_t *comm);
+
+/* Once over all training images. The result is the same on all ranks. */
+HOOP_NODISCARD enum hoop_status
+training_epoch(struct training *training,
+               size_t number,
+               struct epoch *out_epoch);
+
+void
+training_deinit(struct training *training);
+
+#endif
