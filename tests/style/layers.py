@@ -6,7 +6,8 @@ The table is the one in docs/ARCHITECTURE.md.
 from tree import includes, markdown_rows
 
 DOCUMENT = 'docs/ARCHITECTURE.md'
-ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/')
+ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/',
+         'examples/')
 
 
 class Layer:

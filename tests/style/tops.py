@@ -6,7 +6,8 @@ for common/base/log.h, hoop/coll.h for include/hoop/coll.h.
 
 import re
 
-ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/')
+ROOTS = ('include/', 'common/', 'worker/', 'server/', 'tools/',
+         'examples/')
 
 
 def first_words(path, lines):
