@@ -1,4 +1,4 @@
-/* bodies.c - every kind of body, as "decode and encode again" */
+/* tests/unit/common/rpc/messages/bodies.c - decode and encode */
 
 #include "bodies.h"
 

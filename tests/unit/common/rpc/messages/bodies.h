@@ -1,5 +1,5 @@
 /*
- * bodies.h - every kind of body, as "decode and encode again"
+ * tests/unit/common/rpc/messages/bodies.h - every kind of body
  *
  * For the tests of each family, and for the fuzz target.
  */

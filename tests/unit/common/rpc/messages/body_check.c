@@ -1,4 +1,4 @@
-/* body_check.c - what holds for every body */
+/* tests/unit/common/rpc/messages/body_check.c - holds for every body */
 
 #include <stdlib.h>
 #include <string.h>

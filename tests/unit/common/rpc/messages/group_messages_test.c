@@ -1,4 +1,4 @@
-/* group_messages_test.c - bodies of hoop.v1.Groups there and back */
+/* tests/unit/common/rpc/messages/group_messages_test.c - Groups */
 
 #include <stdlib.h>
 

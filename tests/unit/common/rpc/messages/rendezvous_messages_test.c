@@ -1,4 +1,4 @@
-/* rendezvous_messages_test.c - bodies of hoop.v1.Rendezvous there and back */
+/* tests/unit/common/rpc/messages/rendezvous_messages_test.c - Rendezvous */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* status_messages_test.c - bodies of what operators ask, there and back */
+/* tests/unit/common/rpc/messages/status_messages_test.c - Status */
 
 #include <stdlib.h>
 

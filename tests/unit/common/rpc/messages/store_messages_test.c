@@ -1,4 +1,4 @@
-/* store_messages_test.c - bodies of hoop.v1.Store there and back */
+/* tests/unit/common/rpc/messages/store_messages_test.c - Store */
 
 #include <stdlib.h>
 #include <string.h>
