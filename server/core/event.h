@@ -74,8 +74,8 @@ struct cluster_join {
     const char *host;    /* name, for people */
     const char *host_id; /* equal on one host; NULL: the name */
     const char *address; /* host:port where peers connect */
-    uint64_t seed;       /* random, from the service: becomes world.seed if
-                            this join completes the world */
+    uint64_t seed;       /* random, from the service; world.seed is made of
+                            those of all joins */
 };
 
 /* A member speaks for itself. */

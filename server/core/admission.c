@@ -1,0 +1,311 @@
+/*
+ * core/admission.c - who may join a job, and who is told why not
+ *
+ * All checks come before the first change, so that a refused join leaves
+ * nothing behind, not even a job.
+ */
+
+#include "core/admission.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/forming.h"
+#include "core/job.h"
+#include "core/state.h"
+#include "core/wish.h"
+
+static bool
+text_is_clean(const char *text, size_t n_bytes_max)
+{
+    if (!text || strnlen(text, n_bytes_max) == n_bytes_max)
+        return false;
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            return false;
+    return true;
+}
+
+static enum hoop_status
+join_check_texts(const struct cluster_join *join)
+{
+    if (!text_is_clean(join->host, LIMIT_NAME) || !*join->host)
+        return error_raise(HOOP_E_INVALID,
+                           "the join names no host of 1 to %d printable bytes",
+                           LIMIT_NAME - 1);
+    if (join->host_id && !text_is_clean(join->host_id, LIMIT_NAME))
+        return error_raise(HOOP_E_INVALID,
+                           "the join's host id is not of printable bytes, at "
+                           "most %d",
+                           LIMIT_NAME - 1);
+    if (!text_is_clean(join->address, LIMIT_ADDRESS) || !*join->address)
+        return error_raise(HOOP_E_INVALID,
+                           "the join has no address of 1 to %d printable bytes",
+                           LIMIT_ADDRESS - 1);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+join_check_numbers(const struct cluster_join *join)
+{
+    if (!join->incarnation)
+        return error_raise(HOOP_E_INVALID, "the join has no incarnation");
+    if (join->world_size > LIMIT_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "a world size of %u is over the limit of %d ranks",
+                           join->world_size, LIMIT_RANKS);
+    if (join->size_min > (join->world_size ? join->world_size : LIMIT_RANKS))
+        return error_raise(HOOP_E_INVALID,
+                           "a smallest world of %u is larger than the largest",
+                           join->size_min);
+    if (join->rank != CLUSTER_RANK_ANY && join->rank >= LIMIT_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is over the limit of %d ranks", join->rank,
+                           LIMIT_RANKS);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+join_check(const struct cluster *cluster, const struct cluster_event *event)
+{
+    const struct cluster_join *join = &event->join;
+
+    if (join->protocol_version != CLUSTER_PROTOCOL_VERSION)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "this worker speaks version %u of the protocol, the "
+                           "coordinator version %d: use the same release of "
+                           "hoop for both",
+                           join->protocol_version, CLUSTER_PROTOCOL_VERSION);
+    if (cluster->is_draining)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "the coordinator is shutting down and takes no "
+                           "more workers");
+    /* It must not make the attempt fail for the others. */
+    if (event->deadline_ns <= cluster->now_ns)
+        return error_raise(HOOP_E_TIMEOUT,
+                           "the join deadline had passed when the join came");
+
+    const enum hoop_status status = join_check_numbers(join);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return join_check_texts(join);
+}
+
+static enum hoop_status
+rank_check(const struct cluster *cluster,
+           const struct job *job,
+           const struct cluster_join *join)
+{
+    const uint32_t said = job ? wish_size(cluster, job) : cluster->world_size;
+    const uint32_t size = join->world_size ? join->world_size : said;
+    struct member *holder = NULL;
+
+    if (join->rank == CLUSTER_RANK_ANY)
+        return HOOP_OK;
+    if (size && join->rank >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is out of range: the world has %u ranks, "
+                           "0 to %u",
+                           join->rank, size, size - 1);
+    if (job)
+        HASH_FIND(hh_rank, job->requests, &join->rank, sizeof(join->rank),
+                  holder);
+    if (holder)
+        return error_raise(HOOP_E_EXISTS, "rank %u is taken by %s:%u at %s",
+                           join->rank, holder->host, holder->pid,
+                           holder->address);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+full_raise(const struct job *job)
+{
+    const char *when_free =
+        job->n_left || job->n_lost ? "; it ends when all have left" : "";
+
+    return error_raise(HOOP_E_PRECONDITION,
+                       "job \"%s\" is full: %u of %u ranks have joined, epoch "
+                       "%llu (%u active, %u left, %u lost%s)",
+                       job->name, job->size, job->size,
+                       (unsigned long long)job->epoch, job->n_members,
+                       job->n_left, job->n_lost, when_free);
+}
+
+static enum hoop_status
+room_check(const struct cluster *cluster, const struct job *job)
+{
+    if (!job && cluster->counters.jobs >= LIMIT_JOBS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator serves %d jobs, the limit",
+                           LIMIT_JOBS);
+    if (cluster->counters.members >= LIMIT_MEMBERS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator serves %d workers, the limit",
+                           LIMIT_MEMBERS);
+    if (job && job->n_members >= LIMIT_RANKS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "job \"%s\" has %d workers, the limit", job->name,
+                           LIMIT_RANKS);
+    return HOOP_OK;
+}
+
+/* The same incarnation once more: its first answer may have been lost. */
+static enum hoop_status
+join_repeat(struct cluster *cluster,
+            struct member *member,
+            const struct cluster_event *event)
+{
+    struct job *job = member->job;
+    struct waiter *former = member->waiter;
+    struct waiter *waiter = NULL;
+
+    if (member->state == CLUSTER_MEMBER_ACTIVE) {
+        forming_welcome(cluster, member,
+                        outbox_reply(&cluster->outbox, event->ticket));
+        return HOOP_OK;
+    }
+    if (member->state != CLUSTER_MEMBER_JOINING)
+        return error_raise(
+            HOOP_E_ABORTED, "%s has %s job \"%s\" and must join anew",
+            member_label(member).text,
+            member->state == CLUSTER_MEMBER_LOST ? "been declared lost by"
+                                                 : "left",
+            job->name);
+
+    const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    outbox_refuse(&cluster->outbox, waiter_answer(cluster, former),
+                  HOOP_E_CANCELLED, "the same worker has joined again");
+    member->waiter = waiter;
+    waiter->member = member;
+    return HOOP_OK;
+}
+
+static void
+member_announce(struct cluster *cluster,
+                const struct member *member,
+                enum cluster_notice_kind kind)
+{
+    const struct job *job = member->job;
+
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){
+                      .kind = kind, .job = job->name, .rank = member->rank},
+                  "%s at %s %s job \"%s\": %u there, world size %u",
+                  member_label(member).text, member->address,
+                  kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
+                  job->name, job->n_members, wish_size(cluster, job));
+}
+
+static enum hoop_status
+join_enter(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event)
+{
+    struct waiter *waiter = NULL;
+    const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct member *member = member_create(job, &event->join);
+
+    member->waiter = waiter;
+    waiter->member = member;
+    HASH_ADD(hh, job->members, incarnation, sizeof(member->incarnation),
+             member);
+    if (member->rank != CLUSTER_RANK_ANY)
+        HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
+    TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
+    wish_add(job, member);
+    job->n_members++;
+    job->seed ^= event->join.seed;
+    job->arrived_ns = cluster->now_ns;
+    cluster->counters.members++;
+    member_announce(cluster, member, CLUSTER_NOTICE_JOINED);
+    forming_try(cluster, job);
+    return HOOP_OK;
+}
+
+enum hoop_status
+admission_join(struct cluster *cluster,
+               struct job *job,
+               const struct cluster_event *event)
+{
+    const struct cluster_join *join = &event->join;
+    struct member *known = NULL;
+    enum hoop_status status = join_check(cluster, event);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (job)
+        HASH_FIND(hh, job->members, &join->incarnation,
+                  sizeof(join->incarnation), known);
+    if (known)
+        return join_repeat(cluster, known, event);
+    if (job && job->state == CLUSTER_JOB_RUNNING)
+        return full_raise(job);
+
+    status = job ? wish_check(cluster, job, join) : HOOP_OK;
+    if (status == HOOP_OK)
+        status = rank_check(cluster, job, join);
+    if (status == HOOP_OK)
+        status = room_check(cluster, job);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    if (!job) {
+        job = job_create(cluster, event->job, event->token);
+        job_touch(cluster, job);
+    }
+    return join_enter(cluster, job, event);
+}
+
+void
+admission_withdraw(struct cluster *cluster, struct member *member)
+{
+    struct job *job = member->job;
+
+    assert(member->state == CLUSTER_MEMBER_JOINING);
+    assert(!member->waiter);
+    HASH_DEL(job->members, member);
+    if (member->rank != CLUSTER_RANK_ANY)
+        HASH_DELETE(hh_rank, job->requests, member);
+    TAILQ_REMOVE(&job->arrivals, member, arrival);
+    job->n_members--;
+    cluster->counters.members--;
+    wish_remove(cluster, job, member);
+    member_announce(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
+    member_destroy(member);
+    job_touch(cluster, job);
+    forming_plan(cluster, job);
+}
+
+void
+admission_announce_refusal(struct cluster *cluster,
+                           const struct cluster_event *event,
+                           const char *text)
+{
+    const char *job = job_name_is_valid(event->job) ? event->job : "?";
+    const struct cluster_notice notice = {
+        .kind = CLUSTER_NOTICE_REFUSED,
+        .job = job,
+        .rank = CLUSTER_RANK_ANY,
+    };
+
+    if (event->kind != CLUSTER_JOIN) {
+        outbox_notice(&cluster->outbox, &notice,
+                      "a request to job \"%s\" is refused: %s", job, text);
+        return;
+    }
+    cluster->counters.joins_refused++;
+    outbox_notice(&cluster->outbox, &notice, "%s:%u is refused: %s",
+                  text_is_clean(event->join.host, LIMIT_NAME) ? event->join.host
+                                                              : "?",
+                  event->join.pid, text);
+}

@@ -1,0 +1,190 @@
+/* core/assign.c - fill the gaps between requested ranks, host by host */
+
+#include "core/assign.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/event.h"
+#include "core/memory.h"
+
+/* Hosts looked at for one that fills the rest of a gap exactly. */
+enum {
+    FIT_TRIES = 64,
+};
+
+static const uint32_t HOST_NONE = UINT32_MAX;
+
+/* The members of a host that have no rank yet: queue[next .. end - 1]. */
+struct host_queue {
+    uint32_t next;
+    uint32_t end;
+};
+
+struct assignment {
+    struct assign_member *members;
+    uint32_t n_members;
+    uint32_t *queue; /* members without a request, host by host */
+    struct host_queue *hosts;
+    uint32_t n_hosts;
+    uint32_t first_host;    /* none before it has members left */
+    uint32_t *host_of_rank; /* or HOST_NONE */
+};
+
+struct gap {
+    uint32_t begin; /* free ranks: begin .. end - 1 */
+    uint32_t end;
+};
+
+static void
+queues_fill(struct assignment *assignment)
+{
+    struct host_queue *hosts = assignment->hosts;
+    uint32_t n_placed = 0;
+
+    for (uint32_t i = 0; i < assignment->n_members; i++)
+        if (assignment->members[i].rank == CLUSTER_RANK_ANY)
+            hosts[assignment->members[i].host].end++;
+    for (uint32_t host = 0; host < assignment->n_hosts; host++) {
+        const uint32_t n_waiting = hosts[host].end;
+
+        hosts[host].next = hosts[host].end = n_placed;
+        n_placed += n_waiting;
+    }
+    for (uint32_t i = 0; i < assignment->n_members; i++)
+        if (assignment->members[i].rank == CLUSTER_RANK_ANY)
+            assignment->queue[hosts[assignment->members[i].host].end++] = i;
+}
+
+static void
+requests_place(struct assignment *assignment)
+{
+    for (uint32_t rank = 0; rank < assignment->n_members; rank++)
+        assignment->host_of_rank[rank] = HOST_NONE;
+    for (uint32_t i = 0; i < assignment->n_members; i++) {
+        const struct assign_member *member = &assignment->members[i];
+
+        if (member->rank == CLUSTER_RANK_ANY)
+            continue;
+        assert(member->rank < assignment->n_members);
+        assert(assignment->host_of_rank[member->rank] == HOST_NONE);
+        assignment->host_of_rank[member->rank] = member->host;
+    }
+}
+
+static uint32_t
+host_left(const struct assignment *assignment, uint32_t host)
+{
+    return assignment->hosts[host].end - assignment->hosts[host].next;
+}
+
+static uint32_t
+smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Give the next members of a host the ranks of the gap. */
+static void
+host_place(struct assignment *assignment, uint32_t host, struct gap gap)
+{
+    for (uint32_t rank = gap.begin; rank < gap.end; rank++) {
+        const uint32_t member =
+            assignment->queue[assignment->hosts[host].next++];
+
+        assignment->members[member].rank = rank;
+        assignment->host_of_rank[rank] = host;
+    }
+}
+
+/* Who goes on in the middle of a gap of which n_free ranks are left. */
+static uint32_t
+host_choose(struct assignment *assignment, uint32_t n_free)
+{
+    while (!host_left(assignment, assignment->first_host))
+        assignment->first_host++;
+
+    const uint32_t last =
+        smaller(assignment->n_hosts, assignment->first_host + FIT_TRIES);
+
+    for (uint32_t host = assignment->first_host; host < last; host++)
+        if (host_left(assignment, host) == n_free)
+            return host;
+    return assignment->first_host;
+}
+
+static void
+gap_fill(struct assignment *assignment, struct gap gap)
+{
+    const uint32_t n = assignment->n_members;
+    const uint32_t before = assignment->host_of_rank[(gap.begin + n - 1) % n];
+    const uint32_t behind = assignment->host_of_rank[gap.end % n];
+
+    if (before != HOST_NONE) {
+        const uint32_t n_taken =
+            smaller(host_left(assignment, before), gap.end - gap.begin);
+
+        host_place(assignment, before,
+                   (struct gap){gap.begin, gap.begin + n_taken});
+        gap.begin += n_taken;
+    }
+    if (behind != HOST_NONE) {
+        const uint32_t n_taken =
+            smaller(host_left(assignment, behind), gap.end - gap.begin);
+
+        host_place(assignment, behind,
+                   (struct gap){gap.end - n_taken, gap.end});
+        gap.end -= n_taken;
+    }
+    while (gap.begin < gap.end) {
+        const uint32_t host = host_choose(assignment, gap.end - gap.begin);
+        const uint32_t n_taken =
+            smaller(host_left(assignment, host), gap.end - gap.begin);
+
+        host_place(assignment, host,
+                   (struct gap){gap.begin, gap.begin + n_taken});
+        gap.begin += n_taken;
+    }
+}
+
+static void
+gaps_fill(struct assignment *assignment)
+{
+    uint32_t rank = 0;
+
+    while (rank < assignment->n_members) {
+        struct gap gap = {rank, rank};
+
+        while (gap.end < assignment->n_members &&
+               assignment->host_of_rank[gap.end] == HOST_NONE)
+            gap.end++;
+        if (gap.begin < gap.end)
+            gap_fill(assignment, gap);
+        rank = gap.end + 1;
+    }
+}
+
+void
+assign_ranks(struct assign_member *members, uint32_t n_members)
+{
+    struct assignment assignment = {.members = members, .n_members = n_members};
+
+    for (uint32_t i = 0; i < n_members; i++)
+        if (members[i].host >= assignment.n_hosts)
+            assignment.n_hosts = members[i].host + 1;
+    assert(assignment.n_hosts <= n_members);
+
+    assignment.queue = memory_create(n_members, sizeof(uint32_t));
+    assignment.host_of_rank = memory_create(n_members, sizeof(uint32_t));
+    assignment.hosts =
+        memory_create(assignment.n_hosts, sizeof(struct host_queue));
+
+    requests_place(&assignment);
+    queues_fill(&assignment);
+    gaps_fill(&assignment);
+
+    free(assignment.queue);
+    free(assignment.host_of_rank);
+    free(assignment.hosts);
+}

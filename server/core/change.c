@@ -1,0 +1,135 @@
+/*
+ * core/change.c - what happened to the members of a world, to be watched
+ *
+ * Nobody ends twice, so the list of a world has room for all there can be,
+ * and what has been handed out never moves.
+ */
+
+#include "core/change.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/state.h"
+
+static struct cluster_change *
+change_add(struct cluster *cluster,
+           struct job *job,
+           enum cluster_change_kind kind)
+{
+    struct cluster_change *change = &job->changes[job->n_changes++];
+
+    assert(job->n_changes <= 1 + (size_t)job->size);
+    job->membership_epoch = ++cluster->epoch_last;
+    change->revision = job->n_changes;
+    change->kind = kind;
+    change->membership_epoch = job->membership_epoch;
+    change->when_ns = cluster->now_ns;
+    change->host = "";
+    change->reason = "";
+    job_touch(cluster, job);
+    return change;
+}
+
+void
+change_add_formed(struct cluster *cluster, struct job *job)
+{
+    change_add(cluster, job, CLUSTER_CHANGE_FORMED)->rank = job->size;
+}
+
+void
+change_add_end(struct cluster *cluster, const struct member *member)
+{
+    const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
+    struct cluster_change *change =
+        change_add(cluster, member->job,
+                   is_lost ? CLUSTER_CHANGE_LOST : CLUSTER_CHANGE_LEFT);
+
+    change->rank = member->rank;
+    change->incarnation = member->incarnation;
+    change->host = member->host;
+    change->pid = member->pid;
+    if (member->reason)
+        change->reason = member->reason;
+}
+
+static void
+changes_reply(const struct job *job,
+              uint64_t since,
+              struct cluster_reply *reply)
+{
+    size_t n_items = job->n_changes - (size_t)since;
+
+    if (n_items > LIMIT_PAGE)
+        n_items = LIMIT_PAGE;
+    reply->kind = CLUSTER_REPLY_CHANGES;
+    reply->changes = (struct cluster_changes){
+        .world_epoch = job->epoch,
+        .revision = since + n_items,
+        .items = n_items ? job->changes + since : NULL,
+        .n_items = n_items,
+    };
+}
+
+enum hoop_status
+change_watch(struct cluster *cluster,
+             struct job *job,
+             const struct cluster_event *event)
+{
+    const struct cluster_watch *watch = &event->watch;
+    struct waiter *waiter = NULL;
+
+    if (watch->epoch && watch->epoch != job->epoch)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the world of epoch %llu has ended: job \"%s\" is "
+                           "at epoch %llu",
+                           (unsigned long long)watch->epoch, job->name,
+                           (unsigned long long)job->epoch);
+    if (watch->since > job->n_changes)
+        return error_raise(HOOP_E_RANGE,
+                           "job \"%s\" is at revision %zu, before revision "
+                           "%llu to watch from",
+                           job->name, job->n_changes,
+                           (unsigned long long)watch->since);
+    if (watch->since < job->n_changes) {
+        changes_reply(job, watch->since,
+                      outbox_reply(&cluster->outbox, event->ticket));
+        return HOOP_OK;
+    }
+
+    const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    waiter->since = watch->since;
+    return HOOP_OK;
+}
+
+void
+changes_publish(struct cluster *cluster, struct job *job)
+{
+    struct waiter *waiter = TAILQ_FIRST(&job->waiters);
+
+    if (job->n_published == job->n_changes)
+        return;
+    job->n_published = job->n_changes;
+    while (waiter) {
+        struct waiter *next = TAILQ_NEXT(waiter, link);
+        const uint64_t since = waiter->since;
+
+        if (waiter->kind == WAITER_WATCH && since < job->n_changes)
+            changes_reply(job, since, waiter_answer(cluster, waiter));
+        waiter = next;
+    }
+}
+
+void
+change_watch_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    const struct job *job = waiter->job;
+    const uint64_t since = waiter->since;
+
+    changes_reply(job, since, waiter_answer(cluster, waiter));
+}

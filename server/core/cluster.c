@@ -1,0 +1,388 @@
+/*
+ * core/cluster.c - one step: what is due, then the event, then its echoes
+ *
+ * First whatever has become due by now happens, as if it had happened in
+ * time; then the event finds the state as of now. After each of the two the
+ * touched jobs are settled, see job.h. A verb either answers (or parks) its
+ * request itself, or fails: then the reply is made here from the error.
+ */
+
+#include "core/cluster.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/admission.h"
+#include "core/change.h"
+#include "core/forming.h"
+#include "core/group.h"
+#include "core/job.h"
+#include "core/key_call.h"
+#include "core/key_scan.h"
+#include "core/key_wait.h"
+#include "core/key_watch.h"
+#include "core/membership.h"
+#include "core/memory.h"
+#include "core/state.h"
+#include "core/survey.h"
+
+typedef enum hoop_status
+cluster_verb_fn(struct cluster *cluster,
+                struct job *job,
+                const struct cluster_event *event);
+
+enum {
+    SETTLE_MS = 1000,
+    LEASE_MS = 10000,
+};
+
+/* Which job a request needs. */
+enum verb_scope {
+    VERB_ANY_JOB, /* one that may be new */
+    VERB_JOB,
+    VERB_CLUSTER, /* none */
+};
+
+static const struct verb {
+    cluster_verb_fn *answer;
+    enum verb_scope scope;
+} verbs[] = {
+    [CLUSTER_JOIN] = {admission_join, VERB_ANY_JOB},
+    [CLUSTER_RENEW] = {membership_renew, VERB_JOB},
+    [CLUSTER_LEAVE] = {membership_leave, VERB_JOB},
+    [CLUSTER_REPORT] = {membership_report, VERB_JOB},
+    [CLUSTER_WATCH] = {change_watch, VERB_JOB},
+    [CLUSTER_GROUP_CREATE] = {group_create, VERB_JOB},
+    [CLUSTER_GROUP_GET] = {group_get, VERB_JOB},
+    [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
+    [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
+    [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
+    [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},
+    [CLUSTER_STORE_GET] = {key_get, VERB_JOB},
+    [CLUSTER_STORE_WAIT] = {key_wait, VERB_JOB},
+    [CLUSTER_STORE_DELETE] = {key_delete, VERB_JOB},
+    [CLUSTER_STORE_LIST] = {key_scan, VERB_JOB},
+    [CLUSTER_STORE_WATCH] = {key_watch, VERB_JOB},
+    [CLUSTER_JOBS] = {survey_jobs, VERB_CLUSTER},
+    [CLUSTER_JOB] = {survey_job, VERB_JOB},
+};
+
+static enum hoop_status
+options_check(const struct cluster_options *options)
+{
+    if (options->world_size > LIMIT_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "a world size of %u is over the limit of %d",
+                           options->world_size, LIMIT_RANKS);
+    if (options->size_min > options->world_size)
+        return error_raise(HOOP_E_INVALID,
+                           "a smallest world of %u needs a world size that is "
+                           "not below it, but that is %u",
+                           options->size_min, options->world_size);
+    return HOOP_OK;
+}
+
+enum hoop_status
+cluster_create(const struct cluster_options *options,
+               struct cluster **out_cluster)
+{
+    struct token token = {0};
+    enum hoop_status status = options_check(options);
+
+    if (status == HOOP_OK)
+        status = token_init(&token, options->token);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct cluster *cluster = memory_create(1, sizeof(*cluster));
+
+    cluster->has_token = options->token != NULL;
+    cluster->token = token;
+    cluster->world_size = options->world_size;
+    cluster->size_min = options->size_min;
+    cluster->settle_ms = options->settle_ms ? options->settle_ms : SETTLE_MS;
+    cluster->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
+    STAILQ_INIT(&cluster->touched);
+    STAILQ_INIT(&cluster->retired);
+    *out_cluster = cluster;
+    return HOOP_OK;
+}
+
+static void
+waiters_forget(struct cluster *cluster)
+{
+    struct waiter *waiter = cluster->waiters;
+
+    HASH_CLEAR(hh, cluster->waiters);
+    while (waiter) {
+        struct waiter *next = waiter->hh.next;
+
+        free(waiter);
+        waiter = next;
+    }
+}
+
+void
+cluster_destroy(struct cluster *cluster)
+{
+    if (!cluster)
+        return;
+    waiters_forget(cluster);
+    jobs_destroy(cluster);
+    agenda_deinit(&cluster->agenda);
+    outbox_deinit(&cluster->outbox);
+    free(cluster);
+}
+
+static void
+waiter_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    if (waiter->kind != WAITER_JOIN)
+        cluster->counters.replies_expired++;
+    switch (waiter->kind) {
+    case WAITER_JOIN:
+        forming_expire(cluster, waiter->job);
+        return;
+    case WAITER_WATCH:
+        change_watch_expire(cluster, waiter);
+        return;
+    case WAITER_KEYS:
+        key_wait_expire(cluster, waiter);
+        return;
+    case WAITER_KEY_WATCH:
+        key_watch_expire(cluster, waiter);
+        return;
+    }
+}
+
+/* Whatever happens takes the entry off the agenda or moves it on. */
+static void
+due_happen(struct cluster *cluster, struct agenda_entry *due)
+{
+    switch (due->kind) {
+    case AGENDA_WAITER:
+        waiter_expire(cluster, CONTAINER_OF(due, struct waiter, timer));
+        return;
+    case AGENDA_LEASE:
+        membership_expire(cluster, CONTAINER_OF(due, struct member, lease));
+        return;
+    case AGENDA_SETTLE:
+        forming_settle(cluster, CONTAINER_OF(due, struct job, settle));
+        return;
+    case AGENDA_KEY:
+        store_expire(cluster, CONTAINER_OF(due, struct store_entry, expiry));
+        return;
+    }
+}
+
+/* Settles now and then, so that no parked watch falls behind a history. */
+static void
+due_run(struct cluster *cluster)
+{
+    struct agenda_entry *due = agenda_first(&cluster->agenda);
+    unsigned int n_happened = 0;
+
+    while (due && due->deadline_ns <= cluster->now_ns) {
+        due_happen(cluster, due);
+        if (++n_happened % LIMIT_PAGE == 0)
+            jobs_settle(cluster);
+        due = agenda_first(&cluster->agenda);
+    }
+    jobs_settle(cluster);
+}
+
+/* Were we called in time? Leases are the members' promise, not ours. */
+static void
+lateness_check(struct cluster *cluster)
+{
+    const struct agenda_entry *due = agenda_first(&cluster->agenda);
+    const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
+
+    if (due && due->deadline_ns + lease_ns / 4 < cluster->now_ns)
+        membership_forgive(cluster, cluster->now_ns - due->deadline_ns);
+}
+
+/* The waiter's request is gone; a join is withdrawn with it. */
+static void
+waiter_cancel(struct cluster *cluster, struct waiter *waiter)
+{
+    struct member *member = waiter->member;
+
+    waiter_drop(cluster, waiter);
+    if (member)
+        admission_withdraw(cluster, member);
+}
+
+static void
+client_disconnect(struct cluster *cluster, uint64_t client)
+{
+    struct waiter *waiter = cluster->waiters;
+
+    while (waiter) {
+        struct waiter *next = waiter->hh.next;
+
+        if (waiter->client == client)
+            waiter_cancel(cluster, waiter);
+        waiter = next;
+    }
+}
+
+static void
+cluster_drain(struct cluster *cluster)
+{
+    struct waiter *waiter = cluster->waiters;
+
+    cluster->is_draining = true;
+    while (waiter) {
+        struct waiter *next = waiter->hh.next;
+        struct member *member = waiter->member;
+
+        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
+                      HOOP_E_UNAVAILABLE, "the coordinator is shutting down");
+        if (member)
+            admission_withdraw(cluster, member);
+        waiter = next;
+    }
+}
+
+/* Handle: HOOP_E_UNAUTHENTICATED; HOOP_E_INVALID (a new job's, too long). */
+static enum hoop_status
+token_check(const struct cluster *cluster,
+            const struct job *job,
+            const struct cluster_event *event)
+{
+    const struct token *token = job ? &job->token : &cluster->token;
+    struct token fresh;
+
+    if (!job && !cluster->has_token)
+        return token_init(&fresh, event->token);
+    if (token_matches(token, event->token))
+        return HOOP_OK;
+    return error_raise(HOOP_E_UNAUTHENTICATED,
+                       "the token is not that of %s \"%s\": give the same "
+                       "HOOP_TOKEN or HOOP_TOKEN_FILE everywhere",
+                       job ? "job" : "the coordinator, for job",
+                       event->job ? event->job : "");
+}
+
+/* The first who sees a wrong token, or is refused to join, is the log. */
+static enum hoop_status
+refusal_announce(struct cluster *cluster,
+                 const struct cluster_event *event,
+                 enum hoop_status status)
+{
+    if (status == HOOP_E_UNAUTHENTICATED)
+        cluster->counters.tokens_refused++;
+    if (status == HOOP_E_UNAUTHENTICATED || event->kind == CLUSTER_JOIN)
+        admission_announce_refusal(cluster, event, error_text());
+    return status;
+}
+
+static enum hoop_status
+request_answer(struct cluster *cluster, const struct cluster_event *event)
+{
+    const struct verb *verb = &verbs[event->kind];
+    struct job *job = NULL;
+
+    if (verb->scope != VERB_CLUSTER) {
+        if (!job_name_is_valid(event->job))
+            return error_raise(HOOP_E_INVALID,
+                               "the name of a job has 1 to %d letters, digits "
+                               "and . _ : + @ / -",
+                               LIMIT_NAME - 1);
+        job = job_find(cluster, event->job);
+    }
+
+    const enum hoop_status status = token_check(cluster, job, event);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!job && verb->scope == VERB_JOB)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "there is no job \"%s\": it begins when its first "
+                           "worker joins and ends when all have left",
+                           event->job);
+    return verb->answer(cluster, job, event);
+}
+
+static void
+request_step(struct cluster *cluster, const struct cluster_event *event)
+{
+    const enum hoop_status status = request_answer(cluster, event);
+
+    cluster->counters.joins += event->kind == CLUSTER_JOIN;
+    if (status == HOOP_OK)
+        return;
+    outbox_refuse(&cluster->outbox,
+                  outbox_reply(&cluster->outbox, event->ticket), status, "%s",
+                  error_text());
+    refusal_announce(cluster, event, status);
+}
+
+static void
+event_step(struct cluster *cluster, const struct cluster_event *event)
+{
+    struct waiter *waiter = NULL;
+
+    if (event->kind > CLUSTER_DRAIN) {
+        assert((size_t)event->kind < COUNT_OF(verbs));
+        request_step(cluster, event);
+        return;
+    }
+    if (event->kind == CLUSTER_CANCEL)
+        waiter = waiter_find(cluster, event->ticket);
+    if (waiter)
+        waiter_cancel(cluster, waiter);
+    if (event->kind == CLUSTER_DISCONNECT)
+        client_disconnect(cluster, event->client);
+    if (event->kind == CLUSTER_DRAIN)
+        cluster_drain(cluster);
+}
+
+static void
+replies_count(struct cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->outbox.n_actions; i++)
+        cluster->counters.replies +=
+            cluster->outbox.actions[i].kind == CLUSTER_REPLY;
+}
+
+struct cluster_actions
+cluster_step(struct cluster *cluster, const struct cluster_event *event)
+{
+    assert(event->now_ns >= cluster->now_ns);
+    cluster->now_ns = event->now_ns;
+    outbox_clear(&cluster->outbox);
+    jobs_forget(cluster);
+
+    lateness_check(cluster);
+    due_run(cluster);
+    event_step(cluster, event);
+    jobs_settle(cluster);
+    due_run(cluster);
+
+    replies_count(cluster);
+    return (struct cluster_actions){
+        .items = cluster->outbox.actions,
+        .n_items = cluster->outbox.n_actions,
+    };
+}
+
+uint64_t
+cluster_next_deadline_ns(const struct cluster *cluster)
+{
+    const struct agenda_entry *due = agenda_first(&cluster->agenda);
+
+    return due ? due->deadline_ns : UINT64_MAX;
+}
+
+const struct cluster_counters *
+cluster_counters(const struct cluster *cluster)
+{
+    return &cluster->counters;
+}

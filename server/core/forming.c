@@ -1,0 +1,245 @@
+/* core/forming.c - from workers that wait to a world with ranks, or to none */
+
+#include "core/forming.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "core/assign.h"
+#include "core/change.h"
+#include "core/job.h"
+#include "core/memory.h"
+#include "core/roll.h"
+#include "core/state.h"
+#include "core/wish.h"
+
+struct host {
+    uint32_t number;
+    const char *id;
+    UT_hash_handle hh;
+};
+
+/* Hosts of members in the order of arrival; hosts: as many as members. */
+static uint32_t
+hosts_number(const struct job *job,
+             struct host *hosts,
+             struct assign_member *assigned)
+{
+    struct host *by_id = NULL;
+    const struct member *member = NULL;
+    uint32_t n_hosts = 0;
+
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        struct host *host = NULL;
+
+        HASH_FIND_STR(by_id, member->host_id, host);
+        if (!host) {
+            host = &hosts[n_hosts];
+            host->number = n_hosts++;
+            host->id = member->host_id;
+            HASH_ADD_KEYPTR(hh, by_id, host->id, strlen(host->id), host);
+        }
+        assigned->host = host->number;
+        assigned->rank = member->rank;
+        assigned++;
+    }
+    HASH_CLEAR(hh, by_id);
+    return n_hosts;
+}
+
+/* How many hosts there are. */
+static uint32_t
+ranks_give(struct job *job)
+{
+    struct host *hosts = memory_create(job->n_members, sizeof(*hosts));
+    struct assign_member *assigned =
+        memory_create(job->n_members, sizeof(*assigned));
+    const uint32_t n_hosts = hosts_number(job, hosts, assigned);
+    struct member *member = NULL;
+    uint32_t n_given = 0;
+
+    assign_ranks(assigned, job->n_members);
+    HASH_CLEAR(hh_rank, job->requests);
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        member->rank = assigned[n_given++].rank;
+        assert(!job->ranks[member->rank]);
+        job->ranks[member->rank] = member;
+    }
+    free(hosts);
+    free(assigned);
+    return n_hosts;
+}
+
+static void
+members_activate(struct cluster *cluster, struct job *job)
+{
+    const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
+
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        struct member *member = job->ranks[rank];
+
+        member_move(member, CLUSTER_MEMBER_ACTIVE);
+        member->renewed_ns = cluster->now_ns;
+        agenda_set(&cluster->agenda, &member->lease,
+                   cluster->now_ns + lease_ns);
+        job->roster[rank] = member_view(member, cluster->now_ns);
+        job->roster[rank].lease_left_ns = lease_ns;
+    }
+}
+
+static void
+members_welcome(struct cluster *cluster, struct job *job)
+{
+    struct member *member = NULL;
+
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    forming_welcome(cluster, member, waiter_answer(cluster, member->waiter));
+}
+
+static void
+world_form(struct cluster *cluster, struct job *job)
+{
+    job->size = job->n_members;
+    job->ranks = memory_create(job->size, sizeof(struct member *));
+    job->roster = memory_create(job->size, sizeof(*job->roster));
+    job->changes = memory_create(1 + (size_t)job->size, sizeof(*job->changes));
+
+    const uint32_t n_hosts = ranks_give(job);
+
+    agenda_remove(&cluster->agenda, &job->settle);
+    job_move(job, CLUSTER_JOB_RUNNING);
+    change_add_formed(cluster, job);
+    job->epoch = job->membership_epoch;
+    members_activate(cluster, job);
+    members_welcome(cluster, job);
+    cluster->counters.worlds_formed++;
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORMED,
+                                           .job = job->name,
+                                           .epoch = job->epoch,
+                                           .rank = CLUSTER_RANK_ANY},
+                  "job \"%s\" has formed: %u ranks on %u hosts, epoch %llu",
+                  job->name, job->size, n_hosts,
+                  (unsigned long long)job->epoch);
+}
+
+static bool
+world_suffices(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t size_min = wish_size_min(cluster, job);
+
+    if (!size_min || job->n_members < size_min)
+        return false;
+    for (const struct member *member = job->requests; member;
+         member = member->hh_rank.next)
+        if (member->rank >= job->n_members)
+            return false;
+    return true;
+}
+
+static void
+members_dismiss(struct cluster *cluster, struct job *job, const char *text)
+{
+    HASH_CLEAR(hh, job->members);
+    HASH_CLEAR(hh_rank, job->requests);
+    memset(job->wishes, 0, sizeof(job->wishes));
+    while (!TAILQ_EMPTY(&job->arrivals)) {
+        struct member *member = TAILQ_FIRST(&job->arrivals);
+
+        TAILQ_REMOVE(&job->arrivals, member, arrival);
+        outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
+                      HOOP_E_TIMEOUT, "%s", text);
+        member_destroy(member);
+        cluster->counters.replies_expired++;
+    }
+    cluster->counters.members -= job->n_members;
+    job->n_members = 0;
+}
+
+static void
+world_fail(struct cluster *cluster, struct job *job)
+{
+    const struct sentence why = roll_call(cluster, job);
+    struct ending ending = {
+        .when_ns = cluster->now_ns,
+        .size = wish_size(cluster, job),
+        .n_joined = job->n_members,
+    };
+
+    strcpy(ending.name, job->name);
+    endings_add(&cluster->endings, &ending);
+    agenda_remove(&cluster->agenda, &job->settle);
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
+                                           .job = job->name,
+                                           .rank = CLUSTER_RANK_ANY},
+                  "%s", why.text);
+    members_dismiss(cluster, job, why.text);
+    cluster->counters.worlds_failed++;
+    job_touch(cluster, job);
+}
+
+void
+forming_try(struct cluster *cluster, struct job *job)
+{
+    const uint32_t size = wish_size(cluster, job);
+
+    assert(!size || job->n_members <= size);
+    if (size && job->n_members == size)
+        world_form(cluster, job);
+    else
+        forming_plan(cluster, job);
+}
+
+void
+forming_plan(struct cluster *cluster, struct job *job)
+{
+    const uint32_t size_min = wish_size_min(cluster, job);
+
+    if (size_min && job->n_members >= size_min)
+        agenda_set(&cluster->agenda, &job->settle,
+                   job->arrived_ns + wish_settle_ns(cluster, job));
+    else
+        agenda_remove(&cluster->agenda, &job->settle);
+}
+
+void
+forming_settle(struct cluster *cluster, struct job *job)
+{
+    agenda_remove(&cluster->agenda, &job->settle);
+    if (world_suffices(cluster, job))
+        world_form(cluster, job);
+}
+
+void
+forming_expire(struct cluster *cluster, struct job *job)
+{
+    if (world_suffices(cluster, job))
+        world_form(cluster, job);
+    else
+        world_fail(cluster, job);
+}
+
+void
+forming_welcome(struct cluster *cluster,
+                const struct member *member,
+                struct cluster_reply *reply)
+{
+    const struct job *job = member->job;
+
+    reply->kind = CLUSTER_REPLY_WORLD;
+    reply->world = (struct cluster_world){
+        .rank = member->rank,
+        .size = job->size,
+        .epoch = job->epoch,
+        .revision = job->n_changes,
+        .seed = job->seed,
+        .lease_ms = cluster->lease_ms,
+        .roster = job->roster,
+    };
+}

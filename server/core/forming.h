@@ -1,0 +1,43 @@
+/*
+ * core/forming.h - from workers that wait to a world with ranks, or to none
+ *
+ * A world forms when its largest size is there, or a smaller allowed one and
+ * nobody new has come for the settle time, or somebody's join deadline is
+ * there and the size will do. If it will not do, the attempt has failed for
+ * all who wait: they are told the same, and the name is free.
+ */
+
+#ifndef CORE_FORMING_H
+#define CORE_FORMING_H
+
+#include <stdint.h>
+
+#include "core/action.h"
+
+struct cluster;
+struct job;
+struct member;
+
+/* Somebody has come: form if the world is complete. */
+void
+forming_try(struct cluster *cluster, struct job *job);
+
+/* Somebody has come or gone: when would a smaller world form? */
+void
+forming_plan(struct cluster *cluster, struct job *job);
+
+/* The settle time is over. */
+void
+forming_settle(struct cluster *cluster, struct job *job);
+
+/* A join deadline is there: form or fail. */
+void
+forming_expire(struct cluster *cluster, struct job *job);
+
+/* Tell a member of a world what it is. */
+void
+forming_welcome(struct cluster *cluster,
+                const struct member *member,
+                struct cluster_reply *reply);
+
+#endif

@@ -1,0 +1,266 @@
+/* core/group.c - named communicators of a world */
+
+#include "core/group.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/membership.h"
+#include "core/memory.h"
+#include "core/state.h"
+
+struct group {
+    struct cluster_group shown; /* points to what follows */
+    UT_hash_handle hh;
+    uint32_t ranks[];
+};
+
+void
+groups_deinit(struct groups *groups)
+{
+    struct group *group = groups->by_key;
+
+    HASH_CLEAR(hh, groups->by_key);
+    while (group) {
+        struct group *next = group->hh.next;
+
+        free(group);
+        group = next;
+    }
+}
+
+static enum hoop_status
+key_check(const char *key)
+{
+    if (!key || !*key || strnlen(key, LIMIT_NAME) == LIMIT_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "the key of a group has 1 to %d bytes",
+                           LIMIT_NAME - 1);
+    return HOOP_OK;
+}
+
+static struct group *
+group_find(const struct job *job, const char *key)
+{
+    struct group *group = NULL;
+
+    HASH_FIND_STR(job->groups.by_key, key, group);
+    return group;
+}
+
+static enum hoop_status
+rank_check(const struct job *job, uint32_t rank, bool *is_named)
+{
+    if (rank >= job->size)
+        return error_raise(HOOP_E_INVALID,
+                           "a group has rank %u, but job \"%s\" %u ranks", rank,
+                           job->name, job->size);
+    if (is_named[rank])
+        return error_raise(HOOP_E_INVALID, "a group has rank %u twice", rank);
+    if (job->ranks[rank]->state != CLUSTER_MEMBER_ACTIVE)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "a group cannot have %s, who is %s",
+                           member_label(job->ranks[rank]).text,
+                           cluster_member_state_name(job->ranks[rank]->state));
+    is_named[rank] = true;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+ranks_check(const struct job *job, const struct cluster_group_call *call)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (!call->n_ranks || call->n_ranks > job->size)
+        return error_raise(HOOP_E_INVALID,
+                           "a group of job \"%s\" has 1 to %u ranks, not %u",
+                           job->name, job->size, call->n_ranks);
+
+    bool *is_named = memory_create(job->size, sizeof(*is_named));
+
+    for (uint32_t i = 0; i < call->n_ranks && status == HOOP_OK; i++)
+        status = rank_check(job, call->ranks[i], is_named);
+    free(is_named);
+    return status;
+}
+
+static enum hoop_status
+room_check(const struct job *job, uint32_t n_ranks)
+{
+    if (job->groups.n_groups >= LIMIT_GROUPS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "job \"%s\" has %d groups, the limit", job->name,
+                           LIMIT_GROUPS);
+    if (job->groups.n_ranks + n_ranks > LIMIT_GROUP_RANKS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the groups of job \"%s\" have more than %d ranks "
+                           "in all, the limit",
+                           job->name, LIMIT_GROUP_RANKS);
+    return HOOP_OK;
+}
+
+static struct group *
+group_add(struct job *job, const struct cluster_group_call *call)
+{
+    const size_t n_bytes = call->n_ranks * sizeof(*call->ranks);
+    const size_t n_key = strlen(call->key) + 1;
+    struct group *group =
+        memory_create(1, sizeof(struct group) + n_bytes + n_key);
+    char *key = (char *)group->ranks + n_bytes;
+
+    memcpy(group->ranks, call->ranks, n_bytes);
+    memcpy(key, call->key, n_key);
+    group->shown = (struct cluster_group){
+        .key = key,
+        .communicator = ++job->groups.communicator,
+        .ranks = group->ranks,
+        .n_ranks = call->n_ranks,
+    };
+    HASH_ADD_KEYPTR(hh, job->groups.by_key, key, n_key - 1, group);
+    job->groups.n_groups++;
+    job->groups.n_ranks += call->n_ranks;
+    return group;
+}
+
+static void
+group_reply(struct cluster *cluster,
+            const struct group *group,
+            const struct cluster_event *event)
+{
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_GROUPS;
+    reply->groups = (struct cluster_groups){
+        .items = &group->shown,
+        .n_items = 1,
+    };
+}
+
+static enum hoop_status
+group_compare(const struct job *job,
+              const struct group *group,
+              const struct cluster_group_call *call)
+{
+    const struct cluster_group *shown = &group->shown;
+
+    if (shown->n_ranks == call->n_ranks &&
+        memcmp(shown->ranks, call->ranks,
+               call->n_ranks * sizeof(*call->ranks)) == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_EXISTS,
+                       "job \"%s\" has a group \"%s\" of %u ranks that are not "
+                       "these %u: use the same ranks in the same order",
+                       job->name, shown->key, shown->n_ranks, call->n_ranks);
+}
+
+enum hoop_status
+group_create(struct cluster *cluster,
+             struct job *job,
+             const struct cluster_event *event)
+{
+    const struct cluster_group_call *call = &event->group;
+    struct member *creator = NULL;
+    enum hoop_status status = membership_check(job, &call->creator, &creator);
+
+    if (status == HOOP_OK)
+        status = key_check(call->key);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct group *group = group_find(job, call->key);
+
+    if (group) {
+        status = group_compare(job, group, call);
+    } else {
+        status = ranks_check(job, call);
+        if (status == HOOP_OK)
+            status = room_check(job, call->n_ranks);
+        if (status == HOOP_OK)
+            group = group_add(job, call);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    group_reply(cluster, group, event);
+    return HOOP_OK;
+}
+
+enum hoop_status
+group_get(struct cluster *cluster,
+          struct job *job,
+          const struct cluster_event *event)
+{
+    const enum hoop_status status = key_check(event->group.key);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct group *group = group_find(job, event->group.key);
+
+    if (!group)
+        return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
+                           job->name, event->group.key);
+    group_reply(cluster, group, event);
+    return HOOP_OK;
+}
+
+/* Behind the key, or the first. Handle: HOOP_E_NOT_FOUND. */
+static enum hoop_status
+page_begin(const struct job *job,
+           const char *after,
+           const struct group **out_first)
+{
+    if (!after || !*after) {
+        *out_first = job->groups.by_key;
+        return HOOP_OK;
+    }
+
+    const enum hoop_status status = key_check(after);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct group *group = group_find(job, after);
+
+    if (!group)
+        return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
+                           job->name, after);
+    *out_first = group->hh.next;
+    return HOOP_OK;
+}
+
+enum hoop_status
+group_list(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event)
+{
+    const struct group *group = NULL;
+    const enum hoop_status status = page_begin(job, event->group.key, &group);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct cluster_group *items = outbox_memory(&cluster->outbox, LIMIT_PAGE,
+                                                sizeof(struct cluster_group));
+    struct cluster_groups groups = {.items = items};
+    size_t n_ranks = 0;
+
+    for (; group; group = group->hh.next) {
+        n_ranks += group->shown.n_ranks;
+        if (groups.n_items == LIMIT_PAGE ||
+            (groups.n_items && n_ranks > LIMIT_RANKS) || groups.n_more)
+            groups.n_more++;
+        else
+            items[groups.n_items++] = group->shown;
+    }
+
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_GROUPS;
+    reply->groups = groups;
+    return HOOP_OK;
+}

@@ -1,0 +1,68 @@
+/* core/history.c - a ring of the last changes of a store */
+
+#include "core/history.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "core/memory.h"
+
+struct history_record {
+    enum cluster_key_change_kind kind;
+    char *key;
+};
+
+void
+history_deinit(struct history *history)
+{
+    for (size_t i = 0; history->ring && i < LIMIT_STORE_HISTORY; i++)
+        free(history->ring[i].key);
+    free(history->ring);
+}
+
+uint64_t
+history_add(struct history *history,
+            enum cluster_key_change_kind kind,
+            const char *key)
+{
+    const size_t n_bytes = strlen(key) + 1;
+
+    if (!history->ring)
+        history->ring =
+            memory_create(LIMIT_STORE_HISTORY, sizeof(*history->ring));
+
+    const uint64_t revision = ++history->revision;
+    struct history_record *record =
+        &history->ring[revision % LIMIT_STORE_HISTORY];
+
+    record->kind = kind;
+    record->key = memory_resize(record->key, n_bytes, 1);
+    memcpy(record->key, key, n_bytes);
+    return revision;
+}
+
+uint64_t
+history_first(const struct history *history)
+{
+    return history->revision < LIMIT_STORE_HISTORY
+               ? 1
+               : history->revision - LIMIT_STORE_HISTORY + 1;
+}
+
+struct cluster_key_change
+history_at(const struct history *history, uint64_t revision)
+{
+    assert(revision >= history_first(history));
+    assert(revision <= history->revision);
+
+    const struct history_record *record =
+        &history->ring[revision % LIMIT_STORE_HISTORY];
+
+    return (struct cluster_key_change){
+        .revision = revision,
+        .kind = record->kind,
+        .key = record->key,
+    };
+}

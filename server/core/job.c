@@ -1,0 +1,218 @@
+/* core/job.c - the life of a job and of its name */
+
+#include "core/job.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/change.h"
+#include "core/ending.h"
+#include "core/key_watch.h"
+#include "core/memory.h"
+#include "core/wish.h"
+
+/*
+ * FORMING -> RUNNING -> ENDED
+ *        \--------------^
+ */
+static const struct {
+    const char *name;
+    unsigned int next;
+} job_states[] = {
+    [CLUSTER_JOB_FORMING] = {"forming", 1U << CLUSTER_JOB_RUNNING |
+                                            1U << CLUSTER_JOB_ENDED},
+    [CLUSTER_JOB_RUNNING] = {"running", 1U << CLUSTER_JOB_ENDED},
+    [CLUSTER_JOB_ENDED] = {"ended", 0},
+};
+
+const char *
+cluster_job_state_name(enum cluster_job_state state)
+{
+    return job_states[state].name;
+}
+
+void
+job_move(struct job *job, enum cluster_job_state state)
+{
+    assert(job_states[job->state].next & 1U << state);
+    job->state = state;
+}
+
+bool
+job_name_is_valid(const char *name)
+{
+    if (!name || !*name || strnlen(name, LIMIT_NAME) == LIMIT_NAME)
+        return false;
+    for (const char *at = name; *at; at++) {
+        const unsigned char letter = (unsigned char)*at;
+
+        if (letter >= 128 || (!isalnum(letter) && !strchr("._:+@/-", letter)))
+            return false;
+    }
+    return true;
+}
+
+struct job *
+job_find(struct cluster *cluster, const char *name)
+{
+    struct job *job = NULL;
+
+    HASH_FIND_STR(cluster->jobs, name, job);
+    return job;
+}
+
+struct job *
+job_create(struct cluster *cluster, const char *name, const char *token)
+{
+    struct job *job = memory_create(1, sizeof(*job));
+
+    assert(strlen(name) < LIMIT_NAME);
+    strcpy(job->name, name);
+    const enum hoop_status status = token_init(&job->token, token);
+    assert(status == HOOP_OK);
+    (void)status;
+
+    job->state = CLUSTER_JOB_FORMING;
+    job->born_ns = cluster->now_ns;
+    job->settle.kind = AGENDA_SETTLE;
+    TAILQ_INIT(&job->arrivals);
+    TAILQ_INIT(&job->waiters);
+    store_init(&job->store);
+    HASH_ADD_STR(cluster->jobs, name, job);
+    cluster->counters.jobs++;
+    return job;
+}
+
+static void
+job_destroy(struct job *job)
+{
+    struct member *member = TAILQ_FIRST(&job->arrivals);
+
+    HASH_CLEAR(hh, job->members);
+    HASH_CLEAR(hh_rank, job->requests);
+    while (member) {
+        struct member *next = TAILQ_NEXT(member, arrival);
+
+        member_destroy(member);
+        member = next;
+    }
+    groups_deinit(&job->groups);
+    store_deinit(&job->store);
+    free(job->ranks);
+    free(job->roster);
+    free(job->changes);
+    free(job);
+}
+
+void
+job_touch(struct cluster *cluster, struct job *job)
+{
+    if (job->is_touched)
+        return;
+    job->is_touched = true;
+    STAILQ_INSERT_TAIL(&cluster->touched, job, link);
+}
+
+static void
+job_remember(struct cluster *cluster, const struct job *job)
+{
+    struct ending ending = {
+        .when_ns = cluster->now_ns,
+        .epoch = job->epoch,
+        .size = job->size,
+        .n_joined = job->size,
+        .n_left = job->n_left,
+        .n_lost = job->n_lost,
+    };
+
+    strcpy(ending.name, job->name);
+    endings_add(&cluster->endings, &ending);
+}
+
+static void
+job_announce_end(struct cluster *cluster, const struct job *job)
+{
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_ENDED,
+                                           .job = job->name,
+                                           .epoch = job->epoch,
+                                           .rank = CLUSTER_RANK_ANY},
+                  "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost",
+                  job->name, (unsigned long long)job->epoch, job->n_left,
+                  job->size, job->n_lost);
+}
+
+static void
+job_retire(struct cluster *cluster, struct job *job)
+{
+    if (job->epoch) {
+        job_remember(cluster, job);
+        job_announce_end(cluster, job);
+    }
+    waiters_refuse(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
+                   job->name);
+    agenda_remove(&cluster->agenda, &job->settle);
+    store_close(cluster, job);
+    job_move(job, CLUSTER_JOB_ENDED);
+    HASH_DEL(cluster->jobs, job);
+    cluster->counters.jobs--;
+    STAILQ_INSERT_TAIL(&cluster->retired, job, link);
+}
+
+void
+jobs_settle(struct cluster *cluster)
+{
+    while (!STAILQ_EMPTY(&cluster->touched)) {
+        struct job *job = STAILQ_FIRST(&cluster->touched);
+
+        STAILQ_REMOVE_HEAD(&cluster->touched, link);
+        job->is_touched = false;
+        changes_publish(cluster, job);
+        key_watches_answer(cluster, job);
+        if (!job->n_members)
+            job_retire(cluster, job);
+    }
+}
+
+void
+jobs_forget(struct cluster *cluster)
+{
+    while (!STAILQ_EMPTY(&cluster->retired)) {
+        struct job *job = STAILQ_FIRST(&cluster->retired);
+
+        STAILQ_REMOVE_HEAD(&cluster->retired, link);
+        job_destroy(job);
+    }
+}
+
+void
+jobs_destroy(struct cluster *cluster)
+{
+    struct job *job = cluster->jobs;
+
+    jobs_forget(cluster);
+    HASH_CLEAR(hh, cluster->jobs);
+    while (job) {
+        struct job *next = job->hh.next;
+
+        job_destroy(job);
+        job = next;
+    }
+}
+
+struct cluster_job_line
+job_line(const struct cluster *cluster, const struct job *job)
+{
+    return (struct cluster_job_line){
+        .name = job->name,
+        .state = job->state,
+        .epoch = job->epoch,
+        .size = job->epoch ? job->size : wish_size(cluster, job),
+        .n_members = job->n_members,
+        .n_lost = job->n_lost,
+        .n_left = job->n_left,
+        .age_ns = cluster->now_ns - job->born_ns,
+    };
+}

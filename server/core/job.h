@@ -1,0 +1,102 @@
+/*
+ * core/job.h - a named set of workers: members, their world, groups, store
+ *
+ * A job lives from its first join until nobody is left in it. What a step
+ * changed in a job is settled at the end of the step: watchers are answered,
+ * an empty job is retired, which frees its name.
+ */
+
+#ifndef CORE_JOB_H
+#define CORE_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/limits.h"
+#include "core/agenda.h"
+#include "core/cluster.h"
+#include "core/group.h"
+#include "core/member.h"
+#include "core/state.h"
+#include "core/store.h"
+#include "core/token.h"
+#include "core/waiter.h"
+#include "core/wish.h"
+
+struct job {
+    char name[LIMIT_NAME];
+    struct token token;
+    enum cluster_job_state state; /* changed by job_move() only */
+    uint64_t born_ns;
+
+    struct member *members;      /* hash by incarnation */
+    struct member *requests;     /* hash by requested rank, while forming */
+    struct member_list arrivals; /* all members, in the order of their joins */
+    struct wish wishes[MEMBER_N_WISHES];
+    uint32_t n_members; /* joining or active */
+    uint32_t n_left;
+    uint32_t n_lost;
+    struct agenda_entry settle;
+    uint64_t arrived_ns; /* the last join */
+
+    /* Since the world formed. */
+    uint64_t epoch;            /* of the world */
+    uint64_t membership_epoch; /* bumped by every change */
+    uint32_t size;
+    uint64_t seed;
+    struct member **ranks; /* [size] */
+    struct cluster_member *roster;
+    struct cluster_change *changes; /* [1 + size]: nobody ends twice */
+    size_t n_changes;
+    size_t n_published; /* of them, to those who wait */
+
+    struct groups groups;
+    struct store store;
+    struct waiter_list waiters;
+    size_t n_waiters;
+    size_t n_waiter_bytes;
+
+    bool is_touched;
+    STAILQ_ENTRY(job) link; /* of cluster->touched, then ->retired */
+    UT_hash_handle hh;      /* by name */
+};
+
+/* A name may have letters, digits and . _ : + @ / - */
+bool
+job_name_is_valid(const char *name);
+
+/* Or NULL. */
+struct job *
+job_find(struct cluster *cluster, const char *name);
+
+/* The name is valid and free, the token fits. Owned by cluster. */
+struct job *
+job_create(struct cluster *cluster, const char *name, const char *token);
+
+void
+job_move(struct job *job, enum cluster_job_state state);
+
+/* Settle it at the end of this step. */
+void
+job_touch(struct cluster *cluster, struct job *job);
+
+/* Of every touched job: answer watchers; retire it if it is empty. */
+void
+jobs_settle(struct cluster *cluster);
+
+/* Free what the actions of the last step may have pointed to. */
+void
+jobs_forget(struct cluster *cluster);
+
+/* Everything, at the end of the cluster. */
+void
+jobs_destroy(struct cluster *cluster);
+
+/* As operators see it; points into job. */
+struct cluster_job_line
+job_line(const struct cluster *cluster, const struct job *job);
+
+#endif

@@ -1,0 +1,294 @@
+/* core/key_call.c - the calls of the store that are answered at once */
+
+#include "core/key_call.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/key_wait.h"
+#include "core/state.h"
+
+/* A decimal int64 with its sign. */
+enum {
+    COUNTER_TEXT = 24,
+};
+
+static struct cluster_reply *
+store_reply(struct cluster *cluster,
+            const struct job *job,
+            const struct cluster_event *event)
+{
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_STORE;
+    reply->store.revision = job->store.history.revision;
+    return reply;
+}
+
+/* The writer is answered before those who waited for the key. */
+static enum hoop_status
+write_value(struct cluster *cluster,
+            struct job *job,
+            const struct cluster_event *event,
+            const struct store_value *value,
+            int64_t counter)
+{
+    struct store_entry *entry = NULL;
+    const enum hoop_status status =
+        store_put(cluster, job, event->write.key, value, &entry);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    cluster->counters.store_writes++;
+    store_reply(cluster, job, event)->store.counter = counter;
+    key_waits_answer(cluster, job, entry->key);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+write_check(const struct cluster_write *write)
+{
+    if (write->n_bytes && !write->value)
+        return error_raise(HOOP_E_INVALID, "a value of %zu bytes is missing",
+                           write->n_bytes);
+    return store_key_check(write->key);
+}
+
+/* Saturates: a life of centuries is for ever. */
+static uint64_t
+end_of(const struct cluster *cluster, uint64_t ttl_ms)
+{
+    const uint64_t ttl_ms_max =
+        (UINT64_MAX - cluster->now_ns) / CLOCK_NS_PER_MS;
+
+    if (!ttl_ms || ttl_ms >= ttl_ms_max)
+        return UINT64_MAX;
+    return cluster->now_ns + ttl_ms * CLOCK_NS_PER_MS;
+}
+
+static struct store_value
+value_of(const struct cluster *cluster, const struct cluster_write *write)
+{
+    return (struct store_value){
+        .bytes = write->value,
+        .n_bytes = write->n_bytes,
+        .end_ns = end_of(cluster, write->ttl_ms),
+    };
+}
+
+enum hoop_status
+key_set(struct cluster *cluster,
+        struct job *job,
+        const struct cluster_event *event)
+{
+    const struct store_value value = value_of(cluster, &event->write);
+    const enum hoop_status status = write_check(&event->write);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return write_value(cluster, job, event, &value, 0);
+}
+
+/* Handle: HOOP_E_PRECONDITION (no decimal int64). */
+static enum hoop_status
+counter_parse(const struct store_entry *entry, int64_t *out_counter)
+{
+    char text[COUNTER_TEXT] = {0};
+    char *end = text;
+    const bool fits = entry->n_bytes > 0 && entry->n_bytes < sizeof(text);
+
+    if (fits)
+        memcpy(text, entry->value, entry->n_bytes);
+
+    errno = 0;
+    const int64_t counter = strtoll(text, &end, 10);
+    const bool is_number = (text[0] >= '0' && text[0] <= '9') || text[0] == '-';
+
+    if (!fits || !is_number || errno || end != text + entry->n_bytes)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "key \"%.64s\" holds no decimal number to add to",
+                           entry->key);
+    *out_counter = counter;
+    return HOOP_OK;
+}
+
+enum hoop_status
+key_add(struct cluster *cluster,
+        struct job *job,
+        const struct cluster_event *event)
+{
+    const struct cluster_write *write = &event->write;
+    enum hoop_status status = store_key_check(write->key);
+    int64_t counter = 0;
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct store_entry *entry = store_find(&job->store, write->key);
+
+    if (entry)
+        status = counter_parse(entry, &counter);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    int64_t sum = 0;
+
+    if (__builtin_add_overflow(counter, write->delta, &sum))
+        return error_raise(HOOP_E_RANGE,
+                           "%" PRId64 " + %" PRId64 " in key \"%.64s\" does "
+                           "not fit 64 bits",
+                           counter, write->delta, write->key);
+
+    char text[COUNTER_TEXT];
+    const int n_bytes = snprintf(text, sizeof(text), "%" PRId64, sum);
+    const bool keeps_end = entry && entry->expiry.place && !write->ttl_ms;
+    const struct store_value value = {
+        .bytes = text,
+        .n_bytes = (size_t)n_bytes,
+        .end_ns = keeps_end ? entry->expiry.deadline_ns
+                            : end_of(cluster, write->ttl_ms),
+    };
+
+    return write_value(cluster, job, event, &value, sum);
+}
+
+static bool
+swap_matches(const struct store_entry *entry, const struct cluster_write *write)
+{
+    if (write->expect == CLUSTER_EXPECT_ABSENT)
+        return !entry;
+    if (!entry || entry->n_bytes != write->n_expected)
+        return false;
+    return !entry->n_bytes ||
+           memcmp(entry->value, write->expected, entry->n_bytes) == 0;
+}
+
+static struct cluster_entry
+entry_view(struct cluster *cluster,
+           const struct store_entry *entry,
+           const char *key)
+{
+    if (entry)
+        return store_entry_view(entry);
+    return (struct cluster_entry){.key = outbox_text(&cluster->outbox, key)};
+}
+
+/* Not an error of the call: the reply says what is there instead. */
+static void
+swap_lose(struct cluster *cluster,
+          const struct job *job,
+          const struct cluster_event *event)
+{
+    const char *key = event->write.key;
+    const struct store_entry *entry = store_find(&job->store, key);
+    struct cluster_entry *shown =
+        outbox_memory(&cluster->outbox, 1, sizeof(*shown));
+    struct cluster_reply *reply = store_reply(cluster, job, event);
+
+    *shown = entry_view(cluster, entry, key);
+    reply->store.entries = shown;
+    reply->store.n_entries = 1;
+    outbox_refuse(&cluster->outbox, reply, HOOP_E_ABORTED,
+                  entry ? "key \"%.64s\" holds another value"
+                        : "key \"%.64s\" does not exist",
+                  key);
+}
+
+enum hoop_status
+key_swap(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event)
+{
+    const struct cluster_write *write = &event->write;
+    const struct store_value value = value_of(cluster, write);
+    const enum hoop_status status = write_check(write);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (write->n_expected && !write->expected)
+        return error_raise(HOOP_E_INVALID,
+                           "an expected value of %zu bytes is missing",
+                           write->n_expected);
+    if (swap_matches(store_find(&job->store, write->key), write))
+        return write_value(cluster, job, event, &value, 0);
+    cluster->counters.store_reads++;
+    swap_lose(cluster, job, event);
+    return HOOP_OK;
+}
+
+enum hoop_status
+keys_check(const struct cluster_keys *keys)
+{
+    if (!keys->n_keys || keys->n_keys > LIMIT_STORE_KEYS_CALL)
+        return error_raise(HOOP_E_INVALID, "a call names 1 to %d keys, not %zu",
+                           LIMIT_STORE_KEYS_CALL, keys->n_keys);
+    for (size_t i = 0; i < keys->n_keys; i++) {
+        const enum hoop_status status = store_key_check(keys->keys[i]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+key_get(struct cluster *cluster,
+        struct job *job,
+        const struct cluster_event *event)
+{
+    enum hoop_status status = keys_check(&event->keys);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = keys_fit(&job->store, event->keys.keys, event->keys.n_keys);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const size_t n_keys = event->keys.n_keys;
+    struct cluster_entry *entries =
+        outbox_memory(&cluster->outbox, n_keys, sizeof(*entries));
+
+    for (size_t i = 0; i < n_keys; i++) {
+        const char *key = event->keys.keys[i];
+
+        entries[i] = entry_view(cluster, store_find(&job->store, key), key);
+    }
+    cluster->counters.store_reads++;
+
+    struct cluster_reply *reply = store_reply(cluster, job, event);
+
+    reply->store.entries = entries;
+    reply->store.n_entries = n_keys;
+    return HOOP_OK;
+}
+
+enum hoop_status
+key_delete(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event)
+{
+    const enum hoop_status status = keys_check(&event->keys);
+    int64_t n_deleted = 0;
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (size_t i = 0; i < event->keys.n_keys; i++) {
+        struct store_entry *entry =
+            store_find(&job->store, event->keys.keys[i]);
+
+        if (!entry)
+            continue;
+        store_remove(cluster, entry, CLUSTER_KEY_DELETED);
+        n_deleted++;
+    }
+    cluster->counters.store_writes++;
+    store_reply(cluster, job, event)->store.counter = n_deleted;
+    return HOOP_OK;
+}

@@ -1,0 +1,106 @@
+/*
+ * core/key_scan.c - the keys behind a prefix, page by page
+ *
+ * The store is a hash, because all other calls look up single keys. A page is
+ * the smallest keys of one pass over it, kept sorted while they are found:
+ * listing is for people and for small prefixes.
+ */
+
+#include "core/key_scan.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/state.h"
+
+struct key_page {
+    const struct store_entry **entries; /* sorted */
+    size_t n_entries;
+    size_t n_max;
+    uint32_t n_more;
+};
+
+static size_t
+place_find(const struct key_page *page, const char *key)
+{
+    size_t first = 0;
+    size_t end = page->n_entries;
+
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+
+        if (strcmp(page->entries[middle]->key, key) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static void
+page_add(struct key_page *page, const struct store_entry *entry)
+{
+    const size_t place = place_find(page, entry->key);
+
+    if (page->n_entries == page->n_max) {
+        page->n_more++;
+        if (place == page->n_max)
+            return;
+        page->n_entries--;
+    }
+    memmove(page->entries + place + 1, page->entries + place,
+            (page->n_entries - place) * sizeof(struct store_entry *));
+    page->entries[place] = entry;
+    page->n_entries++;
+}
+
+static struct key_page
+page_fill(struct cluster *cluster,
+          const struct store *store,
+          const struct cluster_scan *scan)
+{
+    const char *prefix = scan->prefix ? scan->prefix : "";
+    const size_t n_prefix = strlen(prefix);
+    struct key_page page = {
+        .n_max =
+            scan->n_max && scan->n_max < LIMIT_PAGE ? scan->n_max : LIMIT_PAGE,
+    };
+
+    page.entries = outbox_memory(&cluster->outbox, page.n_max,
+                                 sizeof(struct store_entry *));
+    for (const struct store_entry *entry = store->entries; entry;
+         entry = entry->hh.next)
+        if (strncmp(entry->key, prefix, n_prefix) == 0 &&
+            (!scan->after || strcmp(entry->key, scan->after) > 0))
+            page_add(&page, entry);
+    return page;
+}
+
+enum hoop_status
+key_scan(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event)
+{
+    const struct key_page page = page_fill(cluster, &job->store, &event->scan);
+    struct cluster_entry *shown =
+        outbox_memory(&cluster->outbox, page.n_entries, sizeof(*shown));
+
+    for (size_t i = 0; i < page.n_entries; i++) {
+        shown[i] = store_entry_view(page.entries[i]);
+        shown[i].value = NULL;
+    }
+    cluster->counters.store_reads++;
+
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_STORE;
+    reply->store = (struct cluster_store_reply){
+        .revision = job->store.history.revision,
+        .entries = shown,
+        .n_entries = page.n_entries,
+        .n_more = page.n_more,
+    };
+    return HOOP_OK;
+}

@@ -1,0 +1,169 @@
+/*
+ * core/key_wait.c - wait until all of some keys exist
+ *
+ * A parked wait remembers one key that is missing and is looked at again only
+ * when that key comes; then all its keys are looked up, for one that was
+ * there may be gone.
+ */
+
+#include "core/key_wait.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/key_call.h"
+#include "core/state.h"
+
+/* Room for keys, revisions and framing beside the values. */
+enum {
+    REPLY_BYTES_MAX = LIMIT_RPC_MESSAGE - LIMIT_STORE_VALUE / 2,
+};
+
+/* Index of the first key that does not exist, or n_keys. */
+static size_t
+missing_find(const struct store *store, const char *const *keys, size_t n_keys)
+{
+    size_t i = 0;
+
+    while (i < n_keys && store_find(store, keys[i]))
+        i++;
+    return i;
+}
+
+enum hoop_status
+keys_fit(const struct store *store, const char *const *keys, size_t n_keys)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_keys; i++) {
+        const struct store_entry *entry = store_find(store, keys[i]);
+
+        n_bytes += strlen(keys[i]) + (entry ? entry->n_bytes : 0);
+    }
+    if (n_bytes > REPLY_BYTES_MAX)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the %zu keys take %zu bytes, over the limit of %d "
+                           "for one reply: ask for fewer",
+                           n_keys, n_bytes, REPLY_BYTES_MAX);
+    return HOOP_OK;
+}
+
+static void
+values_reply(struct cluster *cluster,
+             const struct store *store,
+             const struct cluster_entry *entries,
+             size_t n_entries,
+             struct cluster_reply *reply)
+{
+    cluster->counters.store_reads++;
+    reply->kind = CLUSTER_REPLY_STORE;
+    reply->store = (struct cluster_store_reply){
+        .revision = store->history.revision,
+        .entries = entries,
+        .n_entries = n_entries,
+    };
+}
+
+/* All of them exist. */
+static const struct cluster_entry *
+values_view(struct cluster *cluster,
+            const struct store *store,
+            const char *const *keys,
+            size_t n_keys)
+{
+    struct cluster_entry *entries =
+        outbox_memory(&cluster->outbox, n_keys, sizeof(*entries));
+
+    for (size_t i = 0; i < n_keys; i++)
+        entries[i] = store_entry_view(store_find(store, keys[i]));
+    return entries;
+}
+
+enum hoop_status
+key_wait(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event)
+{
+    const struct cluster_keys *keys = &event->keys;
+    struct waiter *waiter = NULL;
+    enum hoop_status status = keys_check(keys);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const size_t missing = missing_find(&job->store, keys->keys, keys->n_keys);
+
+    if (missing < keys->n_keys) {
+        status = waiter_park(cluster, job, event, &waiter);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        waiter->missing = missing;
+        return HOOP_OK;
+    }
+
+    status = keys_fit(&job->store, keys->keys, keys->n_keys);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    values_reply(cluster, &job->store,
+                 values_view(cluster, &job->store, keys->keys, keys->n_keys),
+                 keys->n_keys, outbox_reply(&cluster->outbox, event->ticket));
+    return HOOP_OK;
+}
+
+static void
+wait_answer(struct cluster *cluster, struct waiter *waiter)
+{
+    const struct store *store = &waiter->job->store;
+    const size_t n_keys = waiter->n_keys;
+    const enum hoop_status status = keys_fit(store, waiter->keys, n_keys);
+
+    if (status != HOOP_OK) {
+        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter), status,
+                      "%s", error_text());
+        return;
+    }
+
+    const struct cluster_entry *entries =
+        values_view(cluster, store, waiter->keys, n_keys);
+
+    values_reply(cluster, store, entries, n_keys,
+                 waiter_answer(cluster, waiter));
+}
+
+void
+key_waits_answer(struct cluster *cluster, struct job *job, const char *key)
+{
+    struct waiter *waiter = TAILQ_FIRST(&job->waiters);
+
+    while (waiter) {
+        struct waiter *next = TAILQ_NEXT(waiter, link);
+
+        if (waiter->kind == WAITER_KEYS &&
+            strcmp(waiter->keys[waiter->missing], key) == 0) {
+            waiter->missing =
+                missing_find(&job->store, waiter->keys, waiter->n_keys);
+            if (waiter->missing == waiter->n_keys)
+                wait_answer(cluster, waiter);
+        }
+        waiter = next;
+    }
+}
+
+void
+key_wait_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    const struct job *job = waiter->job;
+    char key[LIMIT_STORE_KEY];
+    size_t n_missing = 0;
+
+    strcpy(key, waiter->keys[waiter->missing]);
+    for (size_t i = 0; i < waiter->n_keys; i++)
+        n_missing += !store_find(&job->store, waiter->keys[i]);
+    outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
+                  HOOP_E_TIMEOUT,
+                  "nobody has set key \"%.64s\"%s in the store of job \"%s\" "
+                  "before the deadline",
+                  key, n_missing > 1 ? " and others" : "", job->name);
+}

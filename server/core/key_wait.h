@@ -1,0 +1,35 @@
+/* core/key_wait.h - wait until all of some keys exist */
+
+#ifndef CORE_KEY_WAIT_H
+#define CORE_KEY_WAIT_H
+
+#include <stddef.h>
+
+#include "hoop/status.h"
+
+#include "core/event.h"
+
+struct cluster;
+struct job;
+struct store;
+struct waiter;
+
+/* Answer or park a CLUSTER_STORE_WAIT. */
+enum hoop_status
+key_wait(struct cluster *cluster,
+         struct job *job,
+         const struct cluster_event *event);
+
+/* key exists now: answer those who waited for it as their last one. */
+void
+key_waits_answer(struct cluster *cluster, struct job *job, const char *key);
+
+/* The deadline of a wait is there. */
+void
+key_wait_expire(struct cluster *cluster, struct waiter *waiter);
+
+/* Do the values fit one reply? Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+keys_fit(const struct store *store, const char *const *keys, size_t n_keys);
+
+#endif

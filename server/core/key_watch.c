@@ -1,0 +1,194 @@
+/*
+ * core/key_watch.c - see every change of a key, or of all behind a prefix
+ *
+ * A parked watch has looked at everything up to its revision, so that each
+ * change is compared with it once.
+ */
+
+#include "core/key_watch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/state.h"
+
+struct key_view {
+    const char *key;
+    enum cluster_match match;
+    uint64_t since;
+};
+
+static bool
+change_matches(const struct key_view *view, const char *key)
+{
+    if (view->match == CLUSTER_MATCH_KEY)
+        return strcmp(key, view->key) == 0;
+    return strncmp(key, view->key, strlen(view->key)) == 0;
+}
+
+/* Revision of the first change behind since that matches; 0: none. */
+static uint64_t
+change_find(const struct history *history, const struct key_view *view)
+{
+    for (uint64_t at = view->since + 1; at <= history->revision; at++)
+        if (change_matches(view, history_at(history, at).key))
+            return at;
+    return 0;
+}
+
+/* Of one reply. */
+static size_t
+changes_count(const struct history *history, const struct key_view *view)
+{
+    size_t n_changes = 0;
+
+    for (uint64_t at = view->since + 1; at <= history->revision; at++)
+        n_changes += change_matches(view, history_at(history, at).key);
+    return n_changes < LIMIT_PAGE ? n_changes : LIMIT_PAGE;
+}
+
+/* The history goes on in this step: what is handed out is copied. */
+static struct cluster_key_changes
+changes_view(struct cluster *cluster,
+             const struct history *history,
+             const struct key_view *view)
+{
+    struct cluster_key_change *items = outbox_memory(
+        &cluster->outbox, changes_count(history, view), sizeof(*items));
+    struct cluster_key_changes changes = {
+        .revision = view->since,
+        .items = items,
+    };
+
+    while (changes.revision < history->revision &&
+           changes.n_items < LIMIT_PAGE) {
+        struct cluster_key_change change =
+            history_at(history, ++changes.revision);
+
+        if (!change_matches(view, change.key))
+            continue;
+        change.key = outbox_text(&cluster->outbox, change.key);
+        items[changes.n_items++] = change;
+    }
+    return changes;
+}
+
+static void
+changes_reply(struct cluster_reply *reply,
+              const struct cluster_key_changes *changes)
+{
+    reply->kind = CLUSTER_REPLY_KEY_CHANGES;
+    reply->key_changes = *changes;
+}
+
+static enum hoop_status
+view_check(const struct job *job, const struct key_view *view)
+{
+    const struct history *history = &job->store.history;
+
+    if (strnlen(view->key, LIMIT_STORE_KEY) == LIMIT_STORE_KEY)
+        return error_raise(HOOP_E_INVALID, "a key has 1 to %d bytes",
+                           LIMIT_STORE_KEY - 1);
+    if (view->since > history->revision)
+        return error_raise(HOOP_E_RANGE,
+                           "the store of job \"%s\" is at revision %llu, "
+                           "before revision %llu to watch from",
+                           job->name, (unsigned long long)history->revision,
+                           (unsigned long long)view->since);
+    if (view->since + 1 < history_first(history))
+        return error_raise(HOOP_E_RANGE,
+                           "the store of job \"%s\" has forgotten what came "
+                           "before revision %llu: list again, watch from there",
+                           job->name,
+                           (unsigned long long)history_first(history));
+    return HOOP_OK;
+}
+
+enum hoop_status
+key_watch(struct cluster *cluster,
+          struct job *job,
+          const struct cluster_event *event)
+{
+    struct cluster_event wanted = *event;
+    struct waiter *waiter = NULL;
+
+    if (!wanted.scan.prefix)
+        wanted.scan.prefix = "";
+
+    const struct key_view view = {
+        .key = wanted.scan.prefix,
+        .match = wanted.scan.match,
+        .since = wanted.scan.since,
+    };
+    enum hoop_status status = view_check(job, &view);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (change_find(&job->store.history, &view)) {
+        const struct cluster_key_changes changes =
+            changes_view(cluster, &job->store.history, &view);
+
+        changes_reply(outbox_reply(&cluster->outbox, event->ticket), &changes);
+        return HOOP_OK;
+    }
+
+    status = waiter_park(cluster, job, &wanted, &waiter);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    waiter->match = view.match;
+    waiter->since = job->store.history.revision;
+    return HOOP_OK;
+}
+
+static struct key_view
+view_of(const struct waiter *waiter)
+{
+    return (struct key_view){
+        .key = waiter->keys[0],
+        .match = waiter->match,
+        .since = waiter->since,
+    };
+}
+
+/* It cannot have fallen behind the history: jobs settle often enough. */
+static void
+watch_answer(struct cluster *cluster, struct waiter *waiter)
+{
+    const struct key_view view = view_of(waiter);
+    const struct cluster_key_changes changes =
+        changes_view(cluster, &waiter->job->store.history, &view);
+
+    changes_reply(waiter_answer(cluster, waiter), &changes);
+}
+
+void
+key_watches_answer(struct cluster *cluster, struct job *job)
+{
+    const struct history *history = &job->store.history;
+    struct waiter *waiter = TAILQ_FIRST(&job->waiters);
+
+    if (job->store.published == history->revision)
+        return;
+    job->store.published = history->revision;
+    while (waiter) {
+        struct waiter *next = TAILQ_NEXT(waiter, link);
+
+        if (waiter->kind == WAITER_KEY_WATCH) {
+            const struct key_view view = view_of(waiter);
+
+            if (change_find(history, &view))
+                watch_answer(cluster, waiter);
+            else
+                waiter->since = history->revision;
+        }
+        waiter = next;
+    }
+}
+
+void
+key_watch_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    watch_answer(cluster, waiter);
+}

@@ -1,0 +1,118 @@
+/* core/member.c - one worker of a job, from its join to its end */
+
+#include "core/member.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/waiter.h"
+
+/*
+ * JOINING -> ACTIVE -> LEFT
+ *                 \--> LOST
+ *
+ * A join that is refused or withdrawn leaves nothing behind. There is no way
+ * back from LOST: who is back is a new member with a new incarnation.
+ */
+static const struct {
+    const char *name;
+    unsigned int next;
+} member_states[] = {
+    [CLUSTER_MEMBER_JOINING] = {"joining", 1U << CLUSTER_MEMBER_ACTIVE},
+    [CLUSTER_MEMBER_ACTIVE] = {"active", 1U << CLUSTER_MEMBER_LEFT |
+                                             1U << CLUSTER_MEMBER_LOST},
+    [CLUSTER_MEMBER_LEFT] = {"left", 0},
+    [CLUSTER_MEMBER_LOST] = {"lost", 0},
+};
+
+const char *
+cluster_member_state_name(enum cluster_member_state state)
+{
+    return member_states[state].name;
+}
+
+/* Copies text to *at, which moves behind it. */
+static const char *
+text_place(char **at, const char *text)
+{
+    const char *placed = *at;
+
+    *at = stpcpy(*at, text) + 1;
+    return placed;
+}
+
+struct member *
+member_create(struct job *job, const struct cluster_join *join)
+{
+    const char *host_id =
+        join->host_id && *join->host_id ? join->host_id : join->host;
+    const size_t n_texts =
+        strlen(join->host) + strlen(host_id) + strlen(join->address) + 3;
+    struct member *member = memory_create(1, sizeof(*member) + n_texts);
+    char *at = member->texts;
+
+    member->job = job;
+    member->state = CLUSTER_MEMBER_JOINING;
+    member->incarnation = join->incarnation;
+    member->rank = join->rank;
+    member->pid = join->pid;
+    member->wishes[MEMBER_WISH_SIZE] = join->world_size;
+    member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;
+    member->wishes[MEMBER_WISH_SETTLE] = join->settle_ms;
+    member->lease.kind = AGENDA_LEASE;
+    member->host = text_place(&at, join->host);
+    member->host_id = text_place(&at, host_id);
+    member->address = text_place(&at, join->address);
+    return member;
+}
+
+void
+member_destroy(struct member *member)
+{
+    if (member)
+        free(member->reason);
+    free(member);
+}
+
+void
+member_move(struct member *member, enum cluster_member_state state)
+{
+    assert(member_states[member->state].next & 1U << state);
+    member->state = state;
+}
+
+struct member_label
+member_label(const struct member *member)
+{
+    struct member_label label;
+
+    if (member->rank == CLUSTER_RANK_ANY)
+        snprintf(label.text, sizeof(label.text), "%s:%u", member->host,
+                 member->pid);
+    else
+        snprintf(label.text, sizeof(label.text), "rank %u (%s:%u)",
+                 member->rank, member->host, member->pid);
+    return label;
+}
+
+struct cluster_member
+member_view(const struct member *member, uint64_t now_ns)
+{
+    const struct agenda_entry *end =
+        member->waiter ? &member->waiter->timer : &member->lease;
+
+    return (struct cluster_member){
+        .rank = member->rank,
+        .pid = member->pid,
+        .incarnation = member->incarnation,
+        .host = member->host,
+        .address = member->address,
+        .state = member->state,
+        .lease_left_ns = end->place && end->deadline_ns > now_ns
+                             ? end->deadline_ns - now_ns
+                             : 0,
+    };
+}

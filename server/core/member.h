@@ -1,0 +1,71 @@
+/* core/member.h - one worker of a job, from its join to its end */
+
+#ifndef CORE_MEMBER_H
+#define CORE_MEMBER_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "base/limits.h"
+#include "core/agenda.h"
+#include "core/cluster.h"
+
+struct job;
+struct waiter;
+
+/* What workers of one job say about their world, and must agree on. */
+enum member_wish {
+    MEMBER_WISH_SIZE,
+    MEMBER_WISH_SIZE_MIN,
+    MEMBER_WISH_SETTLE,
+    MEMBER_N_WISHES,
+};
+
+struct member {
+    struct job *job;
+    enum cluster_member_state state; /* changed by member_move() only */
+    uint64_t incarnation;
+    uint32_t rank; /* as requested until the world forms */
+    uint32_t pid;
+    uint32_t wishes[MEMBER_N_WISHES]; /* 0: not said */
+    struct waiter *waiter;            /* joining: its parked join */
+    struct agenda_entry lease;        /* active */
+    uint64_t renewed_ns;
+    const char *host;
+    const char *host_id;
+    const char *address;
+    char *reason; /* lost: why; owned */
+    TAILQ_ENTRY(member) arrival;
+    UT_hash_handle hh;      /* by incarnation */
+    UT_hash_handle hh_rank; /* joining with a request: by rank */
+    char texts[];
+};
+
+TAILQ_HEAD(member_list, member);
+
+struct member_label {
+    char text[LIMIT_NAME + 64];
+};
+
+/* join has been checked. The caller destroys it. */
+struct member *
+member_create(struct job *job, const struct cluster_join *join);
+
+/* NULL is fine. */
+void
+member_destroy(struct member *member);
+
+/* Asserts that the way leads there. */
+void
+member_move(struct member *member, enum cluster_member_state state);
+
+/* "rank 3 (host:pid)", or "host:pid" if it has none yet. */
+struct member_label
+member_label(const struct member *member);
+
+/* As operators see it; points into member. */
+struct cluster_member
+member_view(const struct member *member, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,269 @@
+/* core/membership.c - leases, leaves, reports and verdicts */
+
+#include "core/membership.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/change.h"
+#include "core/job.h"
+#include "core/memory.h"
+#include "core/sentence.h"
+#include "core/state.h"
+
+static double
+seconds(uint64_t ns)
+{
+    return (double)ns / (double)CLOCK_NS_PER_S;
+}
+
+static enum hoop_status
+id_find(struct job *job,
+        const struct cluster_member_id *id,
+        struct member **out_member)
+{
+    struct member *member = NULL;
+
+    if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the world of epoch %llu has ended: job \"%s\" is "
+                           "%s, epoch %llu",
+                           (unsigned long long)id->epoch, job->name,
+                           cluster_job_state_name(job->state),
+                           (unsigned long long)job->epoch);
+    HASH_FIND(hh, job->members, &id->incarnation, sizeof(id->incarnation),
+              member);
+    if (!member)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "no member of job \"%s\" has incarnation %016llx",
+                           job->name, (unsigned long long)id->incarnation);
+    *out_member = member;
+    return HOOP_OK;
+}
+
+enum hoop_status
+membership_check(struct job *job,
+                 const struct cluster_member_id *id,
+                 struct member **out_member)
+{
+    struct member *member = NULL;
+    const enum hoop_status status = id_find(job, id, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (member->state == CLUSTER_MEMBER_LOST)
+        return error_raise(
+            HOOP_E_ABORTED, "%s of job \"%s\" has been declared lost: %s",
+            member_label(member).text, job->name, member->reason);
+    if (member->state == CLUSTER_MEMBER_LEFT)
+        return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
+                           member_label(member).text, job->name);
+    *out_member = member;
+    return HOOP_OK;
+}
+
+static void
+lease_reply(struct cluster *cluster,
+            const struct job *job,
+            const struct cluster_event *event)
+{
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_LEASE;
+    reply->lease = (struct cluster_lease){
+        .lease_ms = cluster->lease_ms,
+        .revision = job->n_changes,
+        .membership_epoch = job->membership_epoch,
+    };
+}
+
+enum hoop_status
+membership_renew(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event)
+{
+    struct member *member = NULL;
+    const enum hoop_status status =
+        membership_check(job, &event->member, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    member->renewed_ns = cluster->now_ns;
+    agenda_set(&cluster->agenda, &member->lease,
+               cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
+    cluster->counters.renewals++;
+    lease_reply(cluster, job, event);
+    return HOOP_OK;
+}
+
+static void
+member_end(struct cluster *cluster,
+           struct member *member,
+           enum cluster_member_state state)
+{
+    struct job *job = member->job;
+
+    member_move(member, state);
+    agenda_remove(&cluster->agenda, &member->lease);
+    job->n_members--;
+    cluster->counters.members--;
+    if (state == CLUSTER_MEMBER_LOST)
+        job->n_lost++;
+    else
+        job->n_left++;
+    change_add_end(cluster, member);
+}
+
+static struct cluster_notice
+notice_of(const struct member *member, enum cluster_notice_kind kind)
+{
+    return (struct cluster_notice){
+        .kind = kind,
+        .job = member->job->name,
+        .epoch = member->job->epoch,
+        .rank = member->rank,
+    };
+}
+
+/* The verdict. reason: copied. */
+static void
+member_lose(struct cluster *cluster, struct member *member, const char *reason)
+{
+    const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
+
+    member->reason = memory_create(strlen(reason) + 1, 1);
+    strcpy(member->reason, reason);
+    member_end(cluster, member, CLUSTER_MEMBER_LOST);
+    cluster->counters.verdicts++;
+    outbox_notice(&cluster->outbox, &notice,
+                  "%s of job \"%s\" is lost: %s; epoch %llu",
+                  member_label(member).text, member->job->name, reason,
+                  (unsigned long long)member->job->membership_epoch);
+}
+
+enum hoop_status
+membership_leave(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event)
+{
+    struct member *member = NULL;
+    enum hoop_status status = id_find(job, &event->member, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (member->state != CLUSTER_MEMBER_LEFT) {
+        status = membership_check(job, &event->member, &member);
+        if (status != HOOP_OK)
+            return error_pass(status);
+
+        const struct cluster_notice notice =
+            notice_of(member, CLUSTER_NOTICE_LEFT);
+
+        member_end(cluster, member, CLUSTER_MEMBER_LEFT);
+        cluster->counters.leaves++;
+        outbox_notice(&cluster->outbox, &notice, "%s leaves job \"%s\"",
+                      member_label(member).text, job->name);
+    }
+    outbox_reply(&cluster->outbox, event->ticket);
+    return HOOP_OK;
+}
+
+/* Printable, and not longer than a reason may be. */
+static void
+reason_write(struct sentence *sentence, const char *reason)
+{
+    char text[LIMIT_REASON];
+    size_t n_bytes = 0;
+
+    for (; reason && reason[n_bytes] && n_bytes + 1 < sizeof(text); n_bytes++) {
+        const char letter = reason[n_bytes];
+
+        text[n_bytes] = letter;
+        if ((unsigned char)letter < ' ' || letter == 127)
+            text[n_bytes] = '?';
+    }
+    text[n_bytes] = 0;
+    sentence_add(sentence, "%s", n_bytes ? text : "no reason given");
+}
+
+static enum hoop_status
+accused_find(struct job *job,
+             const struct cluster_report *report,
+             struct member **out_member)
+{
+    if (report->rank >= job->size)
+        return error_raise(HOOP_E_INVALID,
+                           "the report accuses rank %u of %u ranks",
+                           report->rank, job->size);
+    if (job->ranks[report->rank]->incarnation != report->incarnation)
+        return error_raise(HOOP_E_INVALID,
+                           "the report accuses rank %u in an incarnation that "
+                           "it never had in epoch %llu",
+                           report->rank, (unsigned long long)job->epoch);
+    if (report->incarnation == report->reporter.incarnation)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u reports itself: it should leave",
+                           report->rank);
+    *out_member = job->ranks[report->rank];
+    return HOOP_OK;
+}
+
+enum hoop_status
+membership_report(struct cluster *cluster,
+                  struct job *job,
+                  const struct cluster_event *event)
+{
+    const struct cluster_report *report = &event->report;
+    struct member *reporter = NULL;
+    struct member *accused = NULL;
+    struct sentence reason = {0};
+    enum hoop_status status =
+        membership_check(job, &report->reporter, &reporter);
+
+    if (status == HOOP_OK)
+        status = accused_find(job, report, &accused);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    cluster->counters.reports++;
+    if (accused->state == CLUSTER_MEMBER_ACTIVE) {
+        sentence_add(&reason, "reported by %s: ", member_label(reporter).text);
+        reason_write(&reason, report->reason);
+        member_lose(cluster, accused, reason.text);
+    }
+    lease_reply(cluster, job, event);
+    return HOOP_OK;
+}
+
+void
+membership_expire(struct cluster *cluster, struct member *member)
+{
+    struct sentence reason = {0};
+
+    sentence_add(&reason,
+                 "its lease expired %.1f s after its last sign of life",
+                 seconds(cluster->now_ns - member->renewed_ns));
+    cluster->counters.leases_expired++;
+    member_lose(cluster, member, reason.text);
+}
+
+void
+membership_forgive(struct cluster *cluster, uint64_t late_ns)
+{
+    const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
+    const uint64_t least_ns = cluster->now_ns + half_ns;
+    struct member *member = NULL;
+
+    for (struct job *job = cluster->jobs; job; job = job->hh.next)
+        TAILQ_FOREACH(member, &job->arrivals, arrival)
+    if (member->lease.place && member->lease.deadline_ns < least_ns)
+        agenda_set(&cluster->agenda, &member->lease, least_ns);
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_LATE,
+                                           .rank = CLUSTER_RANK_ANY},
+                  "the coordinator was held up for %.1f s: no lease ends in "
+                  "the next %.1f s",
+                  seconds(late_ns), seconds(half_ns));
+}

@@ -1,0 +1,56 @@
+/*
+ * core/membership.h - members that live, leave, or are lost
+ *
+ * Only an expired lease or a report makes a member lost: a connection that
+ * breaks is no death. The first verdict stays.
+ */
+
+#ifndef CORE_MEMBERSHIP_H
+#define CORE_MEMBERSHIP_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "core/event.h"
+
+struct cluster;
+struct job;
+struct member;
+
+/* Answer CLUSTER_RENEW, _LEAVE, _REPORT. */
+enum hoop_status
+membership_renew(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event);
+enum hoop_status
+membership_leave(struct cluster *cluster,
+                 struct job *job,
+                 const struct cluster_event *event);
+enum hoop_status
+membership_report(struct cluster *cluster,
+                  struct job *job,
+                  const struct cluster_event *event);
+
+/*
+ * Who says that it is this member, and is it alive?
+ * Handle: HOOP_E_PRECONDITION (another epoch, not a member, has left),
+ * HOOP_E_ABORTED (has been declared lost).
+ */
+enum hoop_status
+membership_check(struct job *job,
+                 const struct cluster_member_id *id,
+                 struct member **out_member);
+
+/* The lease of a member has expired. */
+void
+membership_expire(struct cluster *cluster, struct member *member);
+
+/*
+ * Time went on without us: whoever could not renew because nobody listened
+ * keeps half a lease from now on.
+ */
+void
+membership_forgive(struct cluster *cluster, uint64_t late_ns);
+
+#endif

@@ -1,0 +1,42 @@
+/* core/state.h - all that the coordinator knows */
+
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "core/agenda.h"
+#include "core/cluster.h"
+#include "core/ending.h"
+#include "core/outbox.h"
+#include "core/token.h"
+
+struct job;
+struct waiter;
+
+STAILQ_HEAD(job_list, job);
+
+struct cluster {
+    uint64_t now_ns;
+    uint64_t epoch_last; /* the last one given to any world or membership */
+    bool is_draining;
+    bool has_token; /* the same for every job */
+    struct token token;
+    uint32_t world_size; /* the options, with their defaults */
+    uint32_t size_min;
+    uint32_t settle_ms;
+    uint32_t lease_ms;
+
+    struct job *jobs;       /* hash by name, in the order of creation */
+    struct waiter *waiters; /* hash by ticket */
+    struct agenda agenda;
+    struct job_list touched; /* to be settled at the end of the step */
+    struct job_list retired; /* actions point into them until the next step */
+    struct endings endings;
+    struct outbox outbox;
+    struct cluster_counters counters;
+};
+
+#endif

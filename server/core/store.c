@@ -1,0 +1,213 @@
+/* core/store.c - the keys and values of a job, and what they may take */
+
+#include "core/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/memory.h"
+#include "core/state.h"
+
+void
+store_init(struct store *store)
+{
+    *store = (struct store){0};
+}
+
+static void
+entry_destroy(struct store_entry *entry)
+{
+    free(entry->value);
+    free(entry);
+}
+
+void
+store_deinit(struct store *store)
+{
+    struct store_entry *entry = store->entries;
+
+    HASH_CLEAR(hh, store->entries);
+    while (entry) {
+        struct store_entry *next = entry->hh.next;
+
+        entry_destroy(entry);
+        entry = next;
+    }
+    history_deinit(&store->history);
+}
+
+void
+store_close(struct cluster *cluster, struct job *job)
+{
+    for (struct store_entry *entry = job->store.entries; entry;
+         entry = entry->hh.next)
+        agenda_remove(&cluster->agenda, &entry->expiry);
+    cluster->counters.keys -= job->store.n_keys;
+    cluster->counters.store_bytes -= job->store.n_bytes;
+}
+
+enum hoop_status
+store_key_check(const char *key)
+{
+    if (!key || !*key || strnlen(key, LIMIT_STORE_KEY) == LIMIT_STORE_KEY)
+        return error_raise(HOOP_E_INVALID, "a key has 1 to %d bytes",
+                           LIMIT_STORE_KEY - 1);
+    return HOOP_OK;
+}
+
+struct store_entry *
+store_find(const struct store *store, const char *key)
+{
+    struct store_entry *entry = NULL;
+
+    HASH_FIND_STR(store->entries, key, entry);
+    return entry;
+}
+
+/* n_more: bytes on top of those that the store has. */
+static enum hoop_status
+room_check(const struct cluster *cluster, const struct job *job, size_t n_more)
+{
+    if (job->store.n_bytes + n_more > LIMIT_STORE_BYTES)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the store of job \"%s\" has %zu bytes: %zu more "
+                           "are over the limit of %d",
+                           job->name, job->store.n_bytes, n_more,
+                           LIMIT_STORE_BYTES);
+    if (cluster->counters.store_bytes + n_more > LIMIT_STORE_TOTAL)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the stores of all jobs have %llu bytes: %zu more "
+                           "are over the limit of %d",
+                           (unsigned long long)cluster->counters.store_bytes,
+                           n_more, LIMIT_STORE_TOTAL);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+put_check(const struct cluster *cluster,
+          const struct job *job,
+          const char *key,
+          const struct store_value *value)
+{
+    const struct store_entry *entry = store_find(&job->store, key);
+    const size_t n_had = entry ? entry->n_bytes : 0;
+    const size_t n_wanted = value->n_bytes + (entry ? 0 : strlen(key));
+
+    if (value->n_bytes > LIMIT_STORE_VALUE)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "a value of %zu bytes is over the limit of %d",
+                           value->n_bytes, LIMIT_STORE_VALUE);
+    if (!entry && job->store.n_keys >= LIMIT_STORE_KEYS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the store of job \"%s\" has %d keys, the limit",
+                           job->name, LIMIT_STORE_KEYS);
+    if (n_wanted > n_had)
+        return room_check(cluster, job, n_wanted - n_had);
+    return HOOP_OK;
+}
+
+static struct store_entry *
+entry_create(struct cluster *cluster, struct job *job, const char *key)
+{
+    const size_t n_key = strlen(key);
+    struct store_entry *entry = memory_create(1, sizeof(*entry) + n_key + 1);
+
+    entry->job = job;
+    entry->expiry.kind = AGENDA_KEY;
+    memcpy(entry->key, key, n_key);
+    HASH_ADD_KEYPTR(hh, job->store.entries, entry->key, n_key, entry);
+    job->store.n_keys++;
+    job->store.n_bytes += n_key;
+    cluster->counters.keys++;
+    cluster->counters.store_bytes += n_key;
+    return entry;
+}
+
+static void
+entry_fill(struct cluster *cluster,
+           struct store_entry *entry,
+           void *bytes,
+           const struct store_value *value)
+{
+    struct store *store = &entry->job->store;
+
+    store->n_bytes += value->n_bytes - entry->n_bytes;
+    cluster->counters.store_bytes += value->n_bytes - entry->n_bytes;
+    free(entry->value);
+    entry->value = bytes;
+    entry->n_bytes = value->n_bytes;
+    agenda_set(&cluster->agenda, &entry->expiry, value->end_ns);
+}
+
+enum hoop_status
+store_put(struct cluster *cluster,
+          struct job *job,
+          const char *key,
+          const struct store_value *value,
+          struct store_entry **out_entry)
+{
+    const enum hoop_status status = put_check(cluster, job, key, value);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    void *bytes = malloc(value->n_bytes ? value->n_bytes : 1);
+
+    if (!bytes)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator has no memory for a value of %zu "
+                           "bytes",
+                           value->n_bytes);
+    if (value->n_bytes)
+        memcpy(bytes, value->bytes, value->n_bytes);
+
+    struct store_entry *entry = store_find(&job->store, key);
+
+    if (!entry)
+        entry = entry_create(cluster, job, key);
+    entry_fill(cluster, entry, bytes, value);
+    entry->revision = history_add(&job->store.history, CLUSTER_KEY_SET, key);
+    job_touch(cluster, job);
+    *out_entry = entry;
+    return HOOP_OK;
+}
+
+void
+store_remove(struct cluster *cluster,
+             struct store_entry *entry,
+             enum cluster_key_change_kind kind)
+{
+    struct job *job = entry->job;
+    const size_t n_bytes = strlen(entry->key) + entry->n_bytes;
+
+    history_add(&job->store.history, kind, entry->key);
+    HASH_DEL(job->store.entries, entry);
+    agenda_remove(&cluster->agenda, &entry->expiry);
+    job->store.n_keys--;
+    job->store.n_bytes -= n_bytes;
+    cluster->counters.keys--;
+    cluster->counters.store_bytes -= n_bytes;
+    job_touch(cluster, job);
+    entry_destroy(entry);
+}
+
+void
+store_expire(struct cluster *cluster, struct store_entry *entry)
+{
+    cluster->counters.keys_expired++;
+    store_remove(cluster, entry, CLUSTER_KEY_EXPIRED);
+}
+
+struct cluster_entry
+store_entry_view(const struct store_entry *entry)
+{
+    return (struct cluster_entry){
+        .key = entry->key,
+        .value = entry->value,
+        .n_bytes = entry->n_bytes,
+        .revision = entry->revision,
+    };
+}

@@ -1,0 +1,89 @@
+/* core/survey.c - what operators see of jobs and members */
+
+#include "core/survey.h"
+
+#include "core/ending.h"
+#include "core/job.h"
+#include "core/state.h"
+
+static struct cluster_job_line
+ending_line(struct cluster *cluster, const struct ending *ending)
+{
+    return (struct cluster_job_line){
+        .name = outbox_text(&cluster->outbox, ending->name),
+        .state = CLUSTER_JOB_ENDED,
+        .epoch = ending->epoch,
+        .size = ending->size,
+        .n_lost = ending->n_lost,
+        .n_left = ending->n_left,
+        .age_ns = cluster->now_ns - ending->when_ns,
+    };
+}
+
+enum hoop_status
+survey_jobs(struct cluster *cluster,
+            struct job *unused,
+            const struct cluster_event *event)
+{
+    const size_t n_endings = endings_count(&cluster->endings);
+    const size_t n_items = (size_t)cluster->counters.jobs + n_endings;
+    struct cluster_job_line *items =
+        outbox_memory(&cluster->outbox, n_items, sizeof(*items));
+    struct cluster_job_line *next = items;
+
+    (void)unused;
+    for (const struct job *job = cluster->jobs; job; job = job->hh.next)
+        *next++ = job_line(cluster, job);
+    for (size_t i = 0; i < n_endings; i++)
+        *next++ = ending_line(cluster, endings_at(&cluster->endings, i));
+
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_JOBS;
+    reply->jobs = (struct cluster_jobs){.items = items, .n_items = n_items};
+    return HOOP_OK;
+}
+
+static size_t
+members_view(const struct cluster *cluster,
+             const struct job *job,
+             struct cluster_member *members)
+{
+    const struct member *member = NULL;
+    size_t n_members = 0;
+
+    if (job->state == CLUSTER_JOB_RUNNING)
+        for (; n_members < job->size; n_members++)
+            members[n_members] =
+                member_view(job->ranks[n_members], cluster->now_ns);
+    else
+        TAILQ_FOREACH(member, &job->arrivals, arrival)
+    members[n_members++] = member_view(member, cluster->now_ns);
+    return n_members;
+}
+
+enum hoop_status
+survey_job(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event)
+{
+    const size_t n_room = job->epoch ? job->size : job->n_members;
+    struct cluster_member *members =
+        outbox_memory(&cluster->outbox, n_room, sizeof(*members));
+    const size_t n_members = members_view(cluster, job, members);
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_JOB;
+    reply->job = (struct cluster_job_detail){
+        .line = job_line(cluster, job),
+        .membership_epoch = job->membership_epoch,
+        .revision = job->n_changes,
+        .members = members,
+        .n_members = n_members,
+        .n_groups = job->groups.n_groups,
+        .n_keys = job->store.n_keys,
+        .n_store_bytes = job->store.n_bytes,
+        .n_waiters = job->n_waiters,
+    };
+    return HOOP_OK;
+}

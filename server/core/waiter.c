@@ -1,0 +1,186 @@
+/* core/waiter.c - parked requests, by ticket and by job */
+
+#include "core/waiter.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "core/job.h"
+#include "core/memory.h"
+#include "core/state.h"
+
+/* What a request waits for: no keys, many, or one prefix. */
+struct waiter_wants {
+    enum waiter_kind kind;
+    const char *const *keys;
+    size_t n_keys;
+    size_t n_bytes; /* with the final zeros */
+};
+
+static enum waiter_kind
+kind_of(enum cluster_event_kind kind)
+{
+    if (kind == CLUSTER_JOIN)
+        return WAITER_JOIN;
+    if (kind == CLUSTER_WATCH)
+        return WAITER_WATCH;
+    if (kind == CLUSTER_STORE_WAIT)
+        return WAITER_KEYS;
+    assert(kind == CLUSTER_STORE_WATCH);
+    return WAITER_KEY_WATCH;
+}
+
+static struct waiter_wants
+wants_of(const struct cluster_event *event)
+{
+    struct waiter_wants wants = {.kind = kind_of(event->kind)};
+
+    if (wants.kind == WAITER_KEYS) {
+        wants.keys = event->keys.keys;
+        wants.n_keys = event->keys.n_keys;
+    }
+    if (wants.kind == WAITER_KEY_WATCH) {
+        wants.keys = &event->scan.prefix;
+        wants.n_keys = 1;
+    }
+    for (size_t i = 0; i < wants.n_keys; i++)
+        wants.n_bytes += strlen(wants.keys[i]) + 1;
+    return wants;
+}
+
+static enum hoop_status
+room_check(const struct cluster *cluster,
+           const struct job *job,
+           const struct waiter_wants *wants)
+{
+    if (cluster->is_draining)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "the coordinator is shutting down");
+    if (job->n_waiters >= LIMIT_WAITERS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "job \"%s\" has %d waiting requests, the limit",
+                           job->name, LIMIT_WAITERS);
+    if (job->n_waiter_bytes + wants->n_bytes > LIMIT_WAITER_BYTES)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the keys that job \"%s\" waits for take more than "
+                           "%d bytes, the limit",
+                           job->name, LIMIT_WAITER_BYTES);
+    return HOOP_OK;
+}
+
+static struct waiter *
+waiter_create(const struct waiter_wants *wants)
+{
+    const size_t n_pointers = wants->n_keys * sizeof(char *);
+    struct waiter *waiter =
+        memory_create(1, sizeof(*waiter) + n_pointers + wants->n_bytes);
+    char *at = (char *)&waiter->keys[wants->n_keys];
+
+    waiter->kind = wants->kind;
+    waiter->timer.kind = AGENDA_WAITER;
+    waiter->n_keys = wants->n_keys;
+    waiter->n_bytes = wants->n_bytes;
+    for (size_t i = 0; i < wants->n_keys; i++) {
+        waiter->keys[i] = at;
+        at = stpcpy(at, wants->keys[i]) + 1;
+    }
+    return waiter;
+}
+
+enum hoop_status
+waiter_park(struct cluster *cluster,
+            struct job *job,
+            const struct cluster_event *event,
+            struct waiter **out_waiter)
+{
+    const struct waiter_wants wants = wants_of(event);
+    const enum hoop_status status = room_check(cluster, job, &wants);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    assert(!waiter_find(cluster, event->ticket));
+
+    struct waiter *waiter = waiter_create(&wants);
+
+    waiter->ticket = event->ticket;
+    waiter->client = event->client;
+    waiter->job = job;
+    HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
+    TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
+    agenda_set(&cluster->agenda, &waiter->timer, event->deadline_ns);
+    job->n_waiters++;
+    job->n_waiter_bytes += waiter->n_bytes;
+    cluster->counters.waiters++;
+    *out_waiter = waiter;
+    return HOOP_OK;
+}
+
+static void
+waiter_end(struct cluster *cluster, struct waiter *waiter)
+{
+    struct job *job = waiter->job;
+
+    if (waiter->member)
+        waiter->member->waiter = NULL;
+    HASH_DEL(cluster->waiters, waiter);
+    TAILQ_REMOVE(&job->waiters, waiter, link);
+    agenda_remove(&cluster->agenda, &waiter->timer);
+    job->n_waiters--;
+    job->n_waiter_bytes -= waiter->n_bytes;
+    cluster->counters.waiters--;
+    free(waiter);
+}
+
+struct cluster_reply *
+waiter_answer(struct cluster *cluster, struct waiter *waiter)
+{
+    struct cluster_reply *reply =
+        outbox_reply(&cluster->outbox, waiter->ticket);
+
+    waiter_end(cluster, waiter);
+    cluster->counters.replies_parked++;
+    return reply;
+}
+
+void
+waiter_drop(struct cluster *cluster, struct waiter *waiter)
+{
+    waiter_end(cluster, waiter);
+    cluster->counters.replies_dropped++;
+}
+
+void
+waiters_refuse(struct cluster *cluster,
+               struct job *job,
+               enum hoop_status status,
+               const char *format,
+               ...)
+{
+    char text[LIMIT_ERROR_TEXT];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+
+    while (!TAILQ_EMPTY(&job->waiters)) {
+        struct waiter *waiter = TAILQ_FIRST(&job->waiters);
+
+        outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter), status,
+                      "%s", text);
+    }
+}
+
+struct waiter *
+waiter_find(struct cluster *cluster, uint64_t ticket)
+{
+    struct waiter *waiter = NULL;
+
+    HASH_FIND(hh, cluster->waiters, &ticket, sizeof(ticket), waiter);
+    return waiter;
+}

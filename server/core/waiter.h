@@ -1,0 +1,77 @@
+/*
+ * core/waiter.h - a request that is answered later
+ *
+ * Its deadline is on the agenda. It ends by an answer, or without one when
+ * its ticket is cancelled or its client is gone.
+ */
+
+#ifndef CORE_WAITER_H
+#define CORE_WAITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uthash.h>
+
+#include "core/agenda.h"
+#include "core/cluster.h"
+
+struct job;
+struct member;
+
+enum waiter_kind {
+    WAITER_JOIN,      /* until the world forms */
+    WAITER_WATCH,     /* until the membership changes */
+    WAITER_KEYS,      /* until all keys exist */
+    WAITER_KEY_WATCH, /* until a key changes */
+};
+
+struct waiter {
+    enum waiter_kind kind;
+    uint64_t ticket;
+    uint64_t client;
+    struct job *job;
+    struct agenda_entry timer;
+    struct member *member;    /* JOIN */
+    uint64_t since;           /* WATCH, KEY_WATCH: all until here was seen */
+    enum cluster_match match; /* KEY_WATCH */
+    size_t missing;           /* KEYS: index of one that does not exist */
+    size_t n_keys;            /* KEYS; KEY_WATCH: 1, the prefix */
+    size_t n_bytes;           /* of all keys */
+    TAILQ_ENTRY(waiter) link; /* of the job, the oldest first */
+    UT_hash_handle hh;        /* by ticket */
+    const char *keys[];       /* [n_keys], their texts behind them */
+};
+
+TAILQ_HEAD(waiter_list, waiter);
+
+struct cluster;
+
+/* Handle: HOOP_E_EXHAUSTED, HOOP_E_UNAVAILABLE (draining). */
+enum hoop_status
+waiter_park(struct cluster *cluster,
+            struct job *job,
+            const struct cluster_event *event,
+            struct waiter **out_waiter);
+
+/* Ends the waiter; the reply is OK so far, as from outbox_reply(). */
+struct cluster_reply *
+waiter_answer(struct cluster *cluster, struct waiter *waiter);
+
+/* Ends the waiter without an answer. */
+void
+waiter_drop(struct cluster *cluster, struct waiter *waiter);
+
+/* Answer all of a job with a failure. */
+void
+waiters_refuse(struct cluster *cluster,
+               struct job *job,
+               enum hoop_status status,
+               const char *format,
+               ...) __attribute__((format(printf, 4, 5)));
+
+/* Or NULL. */
+struct waiter *
+waiter_find(struct cluster *cluster, uint64_t ticket);
+
+#endif
