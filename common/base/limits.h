@@ -78,6 +78,11 @@ enum {
     LIMIT_SPARE_OPS = 64,
     LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,
 
+    /* The coordinator's HTTP port: probes and scrapers, nobody else. */
+    LIMIT_HTTP_HEADERS = 8 * 1024,
+    LIMIT_HTTP_BODY = 1024,
+    LIMIT_HTTP_SECONDS = 2, /* of silence */
+
     /* Connections that have not proved themselves yet; the oldest goes. */
     LIMIT_GREETINGS = 256,
     LIMIT_GREETING_MS = 5000,

@@ -1,0 +1,239 @@
+/*
+ * http/http.c - evhttp on a loop and a thread of its own
+ *
+ * evhttp bounds headers, bodies and silence, but not the number of its
+ * connections (2.1 has no place for it): every answer closes its own, and the
+ * limit of open files is what is left.
+ */
+
+#include "http/http.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "net/address.h"
+#include "net/socket.h"
+
+enum {
+    HTTP_BACKLOG = 64,
+};
+
+struct http {
+    struct http_options options;
+    struct event_base *base;
+    struct event *stop; /* activated by http_destroy() */
+    struct evhttp *server;
+    bool is_running;
+    pthread_t thread;
+    char address[LIMIT_ADDRESS];
+};
+
+static void
+request_answer(struct evhttp_request *request, int code, const char *text)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    struct evbuffer *body = evhttp_request_get_output_buffer(request);
+    char n_text[24];
+
+    if (!evhttp_find_header(headers, "Content-Type"))
+        evhttp_add_header(headers, "Content-Type", "text/plain");
+    evhttp_add_header(headers, "Cache-Control", "no-store");
+    evhttp_add_header(headers, "Connection", "close");
+    snprintf(n_text, sizeof(n_text), "%zu", strlen(text));
+    evhttp_add_header(headers, "Content-Length", n_text);
+    /* evhttp would send it after the answer to HEAD, too. */
+    if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD)
+        evbuffer_add(body, text, strlen(text));
+    evhttp_send_reply(request, code, NULL, NULL);
+}
+
+static void
+health_answer(struct evhttp_request *request, void *owner)
+{
+    (void)owner;
+    request_answer(request, HTTP_OK, "ok\n");
+}
+
+static void
+readiness_answer(struct evhttp_request *request, void *owner)
+{
+    const struct http *http = owner;
+
+    if (http->options.is_ready(http->options.owner))
+        request_answer(request, HTTP_OK, "ready\n");
+    else
+        request_answer(request, HTTP_SERVUNAVAIL, "draining\n");
+}
+
+static void
+metrics_answer(struct evhttp_request *request, void *owner)
+{
+    const struct http *http = owner;
+    CLEANUP(free) char *text = NULL;
+    size_t n_bytes = 0;
+
+    FILE *out = open_memstream(&text, &n_bytes);
+    if (!out) {
+        request_answer(request, HTTP_INTERNAL, "out of memory\n");
+        return;
+    }
+    http->options.write_metrics(http->options.owner, out);
+    if (fclose(out) != 0) {
+        request_answer(request, HTTP_INTERNAL, "out of memory\n");
+        return;
+    }
+    evhttp_add_header(evhttp_request_get_output_headers(request),
+                      "Content-Type", "text/plain; version=0.0.4");
+    request_answer(request, HTTP_OK, text);
+}
+
+static void
+other_answer(struct evhttp_request *request, void *owner)
+{
+    (void)owner;
+    request_answer(request, HTTP_NOTFOUND,
+                   "not here: there are /healthz, /readyz and /metrics\n");
+}
+
+static void
+on_stop(evutil_socket_t fd, short what, void *owner)
+{
+    struct http *http = owner;
+
+    (void)fd;
+    (void)what;
+    event_base_loopbreak(http->base);
+}
+
+static enum hoop_status
+server_create(struct http *http)
+{
+    evthread_use_pthreads();
+    http->base = event_base_new();
+    if (http->base)
+        http->stop = event_new(http->base, -1, EV_PERSIST, on_stop, http);
+    if (http->stop)
+        http->server = evhttp_new(http->base);
+    if (!http->server)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
+
+    evhttp_set_max_headers_size(http->server, LIMIT_HTTP_HEADERS);
+    evhttp_set_max_body_size(http->server, LIMIT_HTTP_BODY);
+    evhttp_set_timeout(http->server, LIMIT_HTTP_SECONDS);
+    evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+    evhttp_set_cb(http->server, "/healthz", health_answer, http);
+    evhttp_set_cb(http->server, "/readyz", readiness_answer, http);
+    evhttp_set_cb(http->server, "/metrics", metrics_answer, http);
+    evhttp_set_gencb(http->server, other_answer, http);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+server_listen(struct http *http)
+{
+    struct address address;
+    int fd = -1;
+
+    enum hoop_status status = address_resolve(http->options.listen, &address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = socket_listen(&address, HTTP_BACKLOG, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = socket_local_address(fd, &address);
+    if (status != HOOP_OK) {
+        socket_close(fd);
+        return error_pass(status);
+    }
+    address_format(&address, http->address);
+
+    /* From here on the descriptor is the server's. */
+    if (evhttp_accept_socket(http->server, fd) != 0) {
+        socket_close(fd);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
+    }
+    return HOOP_OK;
+}
+
+static void *
+thread_run(void *owner)
+{
+    struct http *http = owner;
+
+    event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    return NULL;
+}
+
+static enum hoop_status
+thread_start(struct http *http)
+{
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&http->thread, NULL, thread_run, http);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failure != 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no thread for the HTTP server");
+    http->is_running = true;
+    return HOOP_OK;
+}
+
+enum hoop_status
+http_create(const struct http_options *options, struct http **out_http)
+{
+    CLEANUP(http_destroy) struct http *http = calloc(1, sizeof(*http));
+
+    if (!http)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
+    http->options = *options;
+
+    enum hoop_status status = server_create(http);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = server_listen(http);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = thread_start(http);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    http->options.listen = NULL; /* was borrowed for this call only */
+    *out_http = STEAL(http);
+    return HOOP_OK;
+}
+
+const char *
+http_address(const struct http *http)
+{
+    return http->address;
+}
+
+void
+http_destroy(struct http *http)
+{
+    if (!http)
+        return;
+
+    if (http->is_running) {
+        event_active(http->stop, EV_TIMEOUT, 0);
+        pthread_join(http->thread, NULL);
+    }
+    if (http->server)
+        evhttp_free(http->server);
+    if (http->stop)
+        event_free(http->stop);
+    if (http->base)
+        event_base_free(http->base);
+    free(http);
+}

@@ -1,0 +1,314 @@
+/* tests/unit/server/http/http_test.c - http/http.c over raw sockets */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "check.h"
+#include "http/http.h"
+
+enum {
+    ANSWER_MAX = 16 * 1024,
+    WAIT_MS = 10000,
+};
+
+struct fixture {
+    struct http *http;
+    bool is_ready;
+};
+
+static bool
+fixture_is_ready(void *owner)
+{
+    const struct fixture *fixture = owner;
+
+    return fixture->is_ready;
+}
+
+static void
+fixture_write_metrics(void *owner, FILE *out)
+{
+    (void)owner;
+    fprintf(out, "hoop_jobs 3\n");
+}
+
+static int
+setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    fixture->is_ready = true;
+    assert_int_equal(http_create(
+                         &(struct http_options){
+                             .listen = "127.0.0.1:0",
+                             .is_ready = fixture_is_ready,
+                             .write_metrics = fixture_write_metrics,
+                             .owner = fixture,
+                         },
+                         &fixture->http),
+                     HOOP_OK);
+    *state = fixture;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    http_destroy(fixture->http);
+    free(fixture);
+    return 0;
+}
+
+static int
+client_connect(const struct fixture *fixture)
+{
+    const char *port = strrchr(http_address(fixture->http), ':') + 1;
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)atoi(port)),
+        .sin_addr = {htonl(INADDR_LOOPBACK)},
+    };
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void
+client_send(int fd, const char *text, size_t n_bytes)
+{
+    /* It may be closed half-way: that is what some of the tests want. */
+    if (send(fd, text, n_bytes, MSG_NOSIGNAL) < 0)
+        return;
+}
+
+/* All until the server closes; -1 if it does not within the time. */
+static int
+client_read(int fd, char answer[ANSWER_MAX])
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int n_answer = 0;
+
+    while (poll(&poll_fd, 1, clock_left_ms(deadline_ns)) == 1) {
+        const ssize_t n =
+            recv(fd, answer + n_answer, (size_t)(ANSWER_MAX - 1 - n_answer), 0);
+        if (n <= 0) {
+            answer[n_answer] = '\0';
+            return n_answer;
+        }
+        n_answer += (int)n;
+    }
+    return -1;
+}
+
+static void
+ask(const struct fixture *fixture, const char *request, char answer[ANSWER_MAX])
+{
+    const int fd = client_connect(fixture);
+
+    client_send(fd, request, strlen(request));
+    assert_true(client_read(fd, answer) >= 0);
+    close(fd);
+}
+
+static void
+assert_begins(const char *text, const char *beginning)
+{
+    assert_memory_equal(text, beginning, strlen(beginning));
+}
+
+static void
+health_and_readiness_are_told_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    char answer[ANSWER_MAX];
+
+    ask(fixture, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+    assert_non_null(strstr(answer, "\r\n\r\nok\n"));
+    ask(fixture, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+}
+
+static void
+draining_server_is_healthy_but_not_ready(void **state)
+{
+    struct fixture *fixture = *state;
+    char answer[ANSWER_MAX];
+
+    fixture->is_ready = false;
+    ask(fixture, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+    ask(fixture, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 503 ");
+}
+
+static void
+metrics_come_from_the_owner(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state, "GET /metrics HTTP/1.0\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.0 200 ");
+    assert_non_null(strstr(answer, "text/plain; version=0.0.4"));
+    assert_non_null(strstr(answer, "\r\n\r\nhoop_jobs 3\n"));
+}
+
+static void
+head_has_no_body(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state, "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+    assert_null(strstr(answer, "\r\n\r\no"));
+}
+
+static void
+other_path_is_not_found(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state, "GET /../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", answer);
+    assert_begins(answer, "HTTP/1.1 404 ");
+    assert_non_null(strstr(answer, "/healthz"));
+}
+
+static void
+other_method_is_refused(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state,
+        "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+        answer);
+    assert_begins(answer, "HTTP/1.1 501 ");
+}
+
+static void
+header_too_large_is_refused(void **state)
+{
+    const int fd = client_connect(*state);
+    char answer[ANSWER_MAX];
+    char padding[1024];
+
+    memset(padding, 'h', sizeof(padding));
+    client_send(fd, "GET /healthz HTTP/1.1\r\nX: ", 26);
+    for (int i = 0; i < 2 * LIMIT_HTTP_HEADERS / 1024; i++)
+        client_send(fd, padding, sizeof(padding));
+    /* 400, or a reset because we were still sending. */
+    if (client_read(fd, answer) > 0)
+        assert_begins(answer, "HTTP/1.1 400 ");
+    close(fd);
+    health_and_readiness_are_told_apart(state);
+}
+
+static void
+body_too_large_is_refused(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state,
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 4294967296\r\n\r\n"
+        "body",
+        answer);
+    assert_null(strstr(answer, "\r\n\r\nok\n"));
+    health_and_readiness_are_told_apart(state);
+}
+
+static void
+garbage_closes_its_own_connection_only(void **state)
+{
+    static const char *const garbage[] = {
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+        "\x00SP\x00\x00\x30\x00\x00\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET /healthz HTTP/9.9\r\n\r\n",
+        "\r\n\r\n\r\n\r\n",
+    };
+    char answer[ANSWER_MAX];
+
+    for (size_t i = 0; i < COUNT_OF(garbage); i++) {
+        const int fd = client_connect(*state);
+
+        client_send(fd, garbage[i], strlen(garbage[i]) + 1);
+        shutdown(fd, SHUT_WR);
+        assert_true(client_read(fd, answer) >= 0);
+        assert_null(strstr(answer, "\r\n\r\nok\n"));
+        close(fd);
+    }
+    health_and_readiness_are_told_apart(state);
+}
+
+static void
+silent_client_is_closed_and_disturbs_nobody(void **state)
+{
+    const int silent = client_connect(*state);
+    const int slow = client_connect(*state);
+    char answer[ANSWER_MAX];
+
+    client_send(slow, "GET /heal", 9);
+    health_and_readiness_are_told_apart(state);
+    assert_int_equal(client_read(silent, answer), 0);
+    assert_true(client_read(slow, answer) >= 0);
+    close(silent);
+    close(slow);
+}
+
+static void
+address_in_use_is_unavailable(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct http *second = NULL;
+
+    assert_int_equal(http_create(
+                         &(struct http_options){
+                             .listen = http_address(fixture->http),
+                             .is_ready = fixture_is_ready,
+                             .write_metrics = fixture_write_metrics,
+                             .owner = *state,
+                         },
+                         &second),
+                     HOOP_E_UNAVAILABLE);
+    assert_null(second);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(health_and_readiness_are_told_apart,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            draining_server_is_healthy_but_not_ready, setup, teardown),
+        cmocka_unit_test_setup_teardown(metrics_come_from_the_owner, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(head_has_no_body, setup, teardown),
+        cmocka_unit_test_setup_teardown(other_path_is_not_found, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(other_method_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(header_too_large_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(body_too_large_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(garbage_closes_its_own_connection_only,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            silent_client_is_closed_and_disturbs_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(address_in_use_is_unavailable, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
