@@ -1,0 +1,334 @@
+/* service/answer.c - a reply of the core as the body of a reply */
+
+#include "service/answer.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/messages/store_messages.h"
+#include "wire/pack.h"
+
+enum {
+    /* The core's: groups begin at 1. */
+    WORLD_COMMUNICATOR = 0,
+};
+
+static void
+text_copy(char *to, size_t n_to, const char *from)
+{
+    snprintf(to, n_to, "%s", from);
+}
+
+/* Zeroed, never NULL for want of elements. */
+static void *
+list_allocate(size_t n_items, size_t n_bytes_each)
+{
+    return calloc(n_items > 0 ? n_items : 1, n_bytes_each);
+}
+
+static enum hoop_status
+memory_is_short(void)
+{
+    return error_raise(HOOP_E_EXHAUSTED, "no memory for the reply");
+}
+
+static enum hoop_status
+world_encode(const struct cluster_world *world, struct pack *pack)
+{
+    CLEANUP(free)
+    struct roster_member *roster = list_allocate(world->size, sizeof(*roster));
+
+    if (!roster)
+        return memory_is_short();
+    for (uint32_t i = 0; i < world->size; i++) {
+        const struct cluster_member *from = &world->roster[i];
+        struct roster_member *to = &roster[i];
+
+        to->rank = from->rank;
+        to->pid = from->pid;
+        to->incarnation = from->incarnation;
+        text_copy(to->host, sizeof(to->host), from->host);
+        text_copy(to->address, sizeof(to->address), from->address);
+    }
+    join_reply_encode(&(struct join_reply){.epoch = world->epoch,
+                                           .revision = world->revision,
+                                           .world = WORLD_COMMUNICATOR,
+                                           .seed = world->seed,
+                                           .rank = world->rank,
+                                           .size = world->size,
+                                           .lease_ms = world->lease_ms,
+                                           .n_members = world->size,
+                                           .roster = roster},
+                      pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+lease_encode(const struct cluster_lease *lease, struct pack *pack)
+{
+    lease_reply_encode(
+        &(struct lease_reply){.membership_epoch = lease->membership_epoch,
+                              .revision = lease->revision,
+                              .lease_ms = lease->lease_ms},
+        pack);
+    return HOOP_OK;
+}
+
+static uint32_t
+change_kind(enum cluster_change_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_CHANGE_FORMED:
+        return WATCH_FORMED;
+    case CLUSTER_CHANGE_LEFT:
+        return WATCH_LEFT;
+    case CLUSTER_CHANGE_LOST:
+        return WATCH_LOST;
+    }
+    return 0;
+}
+
+static void
+change_copy(const struct cluster_change *from,
+            uint64_t now_ns,
+            struct watch_event *to)
+{
+    to->kind = change_kind(from->kind);
+    to->rank = from->rank;
+    to->revision = from->revision;
+    to->membership_epoch = from->membership_epoch;
+    to->incarnation = from->incarnation;
+    to->age_ms = (now_ns - from->when_ns) / CLOCK_NS_PER_MS;
+    to->pid = from->pid;
+    text_copy(to->host, sizeof(to->host), from->host);
+    text_copy(to->reason, sizeof(to->reason), from->reason);
+}
+
+static enum hoop_status
+changes_encode(const struct cluster_changes *changes,
+               uint64_t now_ns,
+               struct pack *pack)
+{
+    CLEANUP(free)
+    struct watch_event *events =
+        list_allocate(changes->n_items, sizeof(*events));
+
+    if (!events)
+        return memory_is_short();
+    for (size_t i = 0; i < changes->n_items; i++)
+        change_copy(&changes->items[i], now_ns, &events[i]);
+    watch_reply_encode(&(struct watch_reply){.epoch = changes->world_epoch,
+                                             .revision = changes->revision,
+                                             .n_events = changes->n_items,
+                                             .events = events},
+                       pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+groups_encode(const struct cluster_groups *from, struct pack *pack)
+{
+    CLEANUP(free)
+    struct group_entry *groups = list_allocate(from->n_items, sizeof(*groups));
+
+    if (!groups)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_items; i++) {
+        text_copy(groups[i].key, sizeof(groups[i].key), from->items[i].key);
+        groups[i].communicator = from->items[i].communicator;
+        groups[i].n_ranks = from->items[i].n_ranks;
+        groups[i].ranks = (uint32_t *)from->items[i].ranks; /* only read */
+    }
+    groups_reply_encode(&(struct groups_reply){.n_more = from->n_more,
+                                               .n_groups = from->n_items,
+                                               .groups = groups},
+                        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+store_encode(const struct cluster_reply *reply, struct pack *pack)
+{
+    const struct cluster_store_reply *from = &reply->store;
+    CLEANUP(free)
+    struct store_entry *entries =
+        list_allocate(from->n_entries, sizeof(*entries));
+
+    if (!entries)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_entries; i++) {
+        const struct cluster_entry *entry = &from->entries[i];
+
+        entries[i].key = entry->key;
+        entries[i].is_found = entry->revision > 0;
+        entries[i].revision = entry->revision;
+        if (entry->value)
+            entries[i].value =
+                (struct message_span){entry->value, entry->n_bytes};
+    }
+    store_reply_encode(
+        &(struct store_reply){.revision = from->revision,
+                              .is_applied = reply->status == HOOP_OK,
+                              .counter = from->counter,
+                              .n_more = from->n_more,
+                              .n_entries = from->n_entries,
+                              .entries = entries},
+        pack);
+    return HOOP_OK;
+}
+
+static uint32_t
+key_change_kind(enum cluster_key_change_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_KEY_SET:
+        return STORE_EVENT_SET;
+    case CLUSTER_KEY_DELETED:
+        return STORE_EVENT_DELETED;
+    case CLUSTER_KEY_EXPIRED:
+        return STORE_EVENT_EXPIRED;
+    }
+    return 0;
+}
+
+static enum hoop_status
+key_changes_encode(const struct cluster_key_changes *changes, struct pack *pack)
+{
+    CLEANUP(free)
+    struct store_event *events =
+        list_allocate(changes->n_items, sizeof(*events));
+
+    if (!events)
+        return memory_is_short();
+    for (size_t i = 0; i < changes->n_items; i++) {
+        events[i].kind = key_change_kind(changes->items[i].kind);
+        events[i].revision = changes->items[i].revision;
+        events[i].key = changes->items[i].key;
+    }
+    store_watch_reply_encode(
+        &(struct store_watch_reply){.revision = changes->revision,
+                                    .n_events = changes->n_items,
+                                    .events = events},
+        pack);
+    return HOOP_OK;
+}
+
+static void
+line_copy(const struct cluster_job_line *from, struct job_line *to)
+{
+    text_copy(to->name, sizeof(to->name), from->name);
+    text_copy(to->state, sizeof(to->state),
+              cluster_job_state_name(from->state));
+    to->epoch = from->epoch;
+    to->size = from->size;
+    to->n_members = from->n_members;
+    to->n_lost = from->n_lost;
+    to->n_left = from->n_left;
+    to->age_ms = from->age_ns / CLOCK_NS_PER_MS;
+}
+
+static enum hoop_status
+jobs_encode(const struct cluster_jobs *from,
+            const struct answer_context *context,
+            struct pack *pack)
+{
+    struct jobs_reply reply = {
+        .uptime_ms = context->uptime_ms,
+        .serving = context->serving,
+        .n_jobs = from->n_items,
+    };
+    CLEANUP(free)
+    struct job_line *lines = list_allocate(from->n_items, sizeof(*lines));
+
+    if (!lines)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_items; i++)
+        line_copy(&from->items[i], &lines[i]);
+    text_copy(reply.version, sizeof(reply.version), context->version);
+    reply.jobs = lines;
+    jobs_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+static void
+member_copy(const struct cluster_member *from, struct job_member *to)
+{
+    to->rank = from->rank;
+    to->pid = from->pid;
+    to->incarnation = from->incarnation;
+    text_copy(to->host, sizeof(to->host), from->host);
+    text_copy(to->address, sizeof(to->address), from->address);
+    text_copy(to->state, sizeof(to->state),
+              cluster_member_state_name(from->state));
+    to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
+}
+
+static enum hoop_status
+job_encode(const struct cluster_job_detail *from, struct pack *pack)
+{
+    struct job_reply reply = {
+        .membership_epoch = from->membership_epoch,
+        .revision = from->revision,
+        .n_groups = from->n_groups,
+        .n_keys = from->n_keys,
+        .n_store_bytes = from->n_store_bytes,
+        .n_waiters = from->n_waiters,
+        .n_members = from->n_members,
+    };
+    CLEANUP(free)
+    struct job_member *members =
+        list_allocate(from->n_members, sizeof(*members));
+
+    if (!members)
+        return memory_is_short();
+    for (size_t i = 0; i < from->n_members; i++)
+        member_copy(&from->members[i], &members[i]);
+    line_copy(&from->line, &reply.line);
+    reply.members = members;
+    job_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+enum hoop_status
+answer_status(const struct cluster_reply *reply)
+{
+    if (reply->status == HOOP_E_ABORTED && reply->kind == CLUSTER_REPLY_STORE)
+        return HOOP_OK;
+    return reply->status;
+}
+
+enum hoop_status
+answer_encode(const struct cluster_reply *reply,
+              const struct answer_context *context,
+              struct pack *pack)
+{
+    switch (reply->kind) {
+    case CLUSTER_REPLY_NONE:
+        return HOOP_OK;
+    case CLUSTER_REPLY_WORLD:
+        return world_encode(&reply->world, pack);
+    case CLUSTER_REPLY_LEASE:
+        return lease_encode(&reply->lease, pack);
+    case CLUSTER_REPLY_CHANGES:
+        return changes_encode(&reply->changes, context->now_ns, pack);
+    case CLUSTER_REPLY_GROUPS:
+        return groups_encode(&reply->groups, pack);
+    case CLUSTER_REPLY_STORE:
+        return store_encode(reply, pack);
+    case CLUSTER_REPLY_KEY_CHANGES:
+        return key_changes_encode(&reply->key_changes, pack);
+    case CLUSTER_REPLY_JOBS:
+        return jobs_encode(&reply->jobs, context, pack);
+    case CLUSTER_REPLY_JOB:
+        return job_encode(&reply->job, pack);
+    }
+    assert(!"a reply of the core has a kind");
+    return HOOP_E_INTERNAL;
+}

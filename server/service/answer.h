@@ -1,0 +1,38 @@
+/* service/answer.h - a reply of the core as the body of a reply */
+
+#ifndef SERVICE_ANSWER_H
+#define SERVICE_ANSWER_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "core/action.h"
+
+struct pack;
+
+/* What the core cannot know. */
+struct answer_context {
+    uint64_t now_ns;
+    uint64_t uptime_ms;
+    uint32_t serving; /* enum health_serving */
+    const char *version;
+};
+
+/*
+ * The status that travels. A lost compare-and-set is an answer, not an
+ * error: it has a body.
+ */
+enum hoop_status
+answer_status(const struct cluster_reply *reply);
+
+/*
+ * Encode the body, if the reply has one. Handle: HOOP_E_EXHAUSTED (no
+ * memory); that it became too large the pack says.
+ */
+enum hoop_status
+answer_encode(const struct cluster_reply *reply,
+              const struct answer_context *context,
+              struct pack *pack);
+
+#endif

@@ -1,0 +1,327 @@
+/* service/intake.c - a request as an event of the core */
+
+#include "service/intake.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+typedef enum hoop_status
+intake_fn(struct intake *intake,
+          struct message_span body,
+          struct cluster_event *event);
+
+static struct cluster_member_id
+member_id(const struct member_request *member)
+{
+    return (struct cluster_member_id){
+        .epoch = member->epoch,
+        .incarnation = member->incarnation,
+    };
+}
+
+static const char *
+text_or_null(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static enum hoop_status
+join_read(struct intake *intake,
+          struct message_span body,
+          struct cluster_event *event)
+{
+    const enum hoop_status status = join_request_decode(body, &intake->join);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct join_request *join = &intake->join;
+    const uint64_t wanted_ns = join->deadline_ms * CLOCK_NS_PER_MS;
+
+    event->kind = CLUSTER_JOIN;
+    if (wanted_ns > 0 && event->now_ns + wanted_ns < event->deadline_ns)
+        event->deadline_ns = event->now_ns + wanted_ns;
+    event->join = (struct cluster_join){
+        .incarnation = join->incarnation,
+        .protocol_version = join->protocol,
+        .rank = join->rank,
+        .world_size = join->world_size,
+        .size_min = join->size_min,
+        .settle_ms = join->settle_ms,
+        .pid = join->pid,
+        .host = join->host,
+        .host_id = text_or_null(join->host_id),
+        .address = join->address,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+member_read(struct intake *intake,
+            struct message_span body,
+            struct cluster_event *event)
+{
+    const enum hoop_status status =
+        member_request_decode(body, &intake->member);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->member = member_id(&intake->member);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+report_read(struct intake *intake,
+            struct message_span body,
+            struct cluster_event *event)
+{
+    const enum hoop_status status =
+        report_request_decode(body, &intake->report);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->report = (struct cluster_report){
+        .reporter = member_id(&intake->report.reporter),
+        .rank = intake->report.rank,
+        .incarnation = intake->report.incarnation,
+        .reason = intake->report.reason,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+watch_read(struct intake *intake,
+           struct message_span body,
+           struct cluster_event *event)
+{
+    const enum hoop_status status = watch_request_decode(body, &intake->watch);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->watch = (struct cluster_watch){
+        .epoch = intake->watch.epoch,
+        .since = intake->watch.since,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+set_read(struct intake *intake,
+         struct message_span body,
+         struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_set_request_decode(body, &intake->set);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->write = (struct cluster_write){
+        .key = intake->set.key,
+        .value = intake->set.value.bytes,
+        .n_bytes = intake->set.value.n_bytes,
+        .ttl_ms = intake->set.ttl_ms,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+add_read(struct intake *intake,
+         struct message_span body,
+         struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_add_request_decode(body, &intake->add);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->write = (struct cluster_write){
+        .key = intake->add.key,
+        .delta = intake->add.delta,
+        .ttl_ms = intake->add.ttl_ms,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+swap_read(struct intake *intake,
+          struct message_span body,
+          struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_swap_request_decode(body, &intake->swap);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct store_swap_request *swap = &intake->swap;
+    event->write = (struct cluster_write){
+        .key = swap->key,
+        .value = swap->value.bytes,
+        .n_bytes = swap->value.n_bytes,
+        .ttl_ms = swap->ttl_ms,
+        .expect =
+            swap->expects_absent ? CLUSTER_EXPECT_ABSENT : CLUSTER_EXPECT_VALUE,
+        .expected = swap->expected.bytes,
+        .n_expected = swap->expected.n_bytes,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+keys_read(struct intake *intake,
+          struct message_span body,
+          struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_keys_request_decode(body, &intake->keys);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->keys = (struct cluster_keys){
+        .keys = intake->keys.keys,
+        .n_keys = intake->keys.n_keys,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+list_read(struct intake *intake,
+          struct message_span body,
+          struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_list_request_decode(body, &intake->list);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->scan = (struct cluster_scan){
+        .prefix = intake->list.prefix,
+        .match = CLUSTER_MATCH_PREFIX,
+        .after = text_or_null(intake->list.after),
+        .n_max = intake->list.n_max,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+store_watch_read(struct intake *intake,
+                 struct message_span body,
+                 struct cluster_event *event)
+{
+    const enum hoop_status status =
+        store_watch_request_decode(body, &intake->store_watch);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->scan = (struct cluster_scan){
+        .prefix = intake->store_watch.prefix,
+        .match = intake->store_watch.is_whole ? CLUSTER_MATCH_KEY
+                                              : CLUSTER_MATCH_PREFIX,
+        .since = intake->store_watch.since,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+group_create_read(struct intake *intake,
+                  struct message_span body,
+                  struct cluster_event *event)
+{
+    const enum hoop_status status =
+        group_create_request_decode(body, &intake->group);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->group = (struct cluster_group_call){
+        .creator = member_id(&intake->group.creator),
+        .key = intake->group.key,
+        .ranks = intake->group.ranks,
+        .n_ranks = (uint32_t)intake->group.n_ranks,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+group_key_read(struct intake *intake,
+               struct message_span body,
+               struct cluster_event *event)
+{
+    const enum hoop_status status =
+        group_key_request_decode(body, &intake->group_key);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->group = (struct cluster_group_call){
+        .key = intake->group_key.key,
+    };
+    return HOOP_OK;
+}
+
+/* Questions without arguments. */
+static enum hoop_status
+nothing_read(struct intake *intake,
+             struct message_span body,
+             struct cluster_event *event)
+{
+    (void)intake;
+    (void)body;
+    (void)event;
+    return HOOP_OK;
+}
+
+struct intake_row {
+    enum cluster_event_kind kind;
+    intake_fn *read; /* NULL: not the core's */
+};
+
+static const struct intake_row intake_rows[] = {
+    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_read},
+    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_read},
+    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, member_read},
+    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read},
+    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read},
+    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, nothing_read},
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, set_read},
+    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, keys_read},
+    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, keys_read},
+    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, add_read},
+    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, swap_read},
+    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, keys_read},
+    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, keys_read},
+    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, list_read},
+    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_read},
+    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_read},
+    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_read},
+    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read},
+    [METHOD_HEALTH_CHECK] = {0},
+    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read},
+    [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read},
+};
+
+enum hoop_status
+intake_read(struct intake *intake,
+            enum method_id method,
+            const struct envelope_request *envelope,
+            struct cluster_event *event)
+{
+    if ((size_t)method >= COUNT_OF(intake_rows) || !intake_rows[method].read)
+        return error_raise(HOOP_E_UNIMPLEMENTED,
+                           "this coordinator does not serve %s",
+                           envelope->method);
+
+    event->kind = intake_rows[method].kind;
+    event->job = envelope->job;
+    event->token = envelope->token;
+
+    const enum hoop_status status =
+        intake_rows[method].read(intake, envelope->body, event);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+void
+intake_deinit(struct intake *intake)
+{
+    store_keys_request_deinit(&intake->keys);
+    group_create_request_deinit(&intake->group);
+}

@@ -1,0 +1,64 @@
+/*
+ * service/intake.h - a request as an event of the core
+ *
+ * One reader for each method, in a table. The readers look at bodies only:
+ * what is allowed is the core's to say.
+ */
+
+#ifndef SERVICE_INTAKE_H
+#define SERVICE_INTAKE_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "core/event.h"
+#include "rpc/envelope.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
+
+/* A decoded body, which the event borrows. Zeroed memory is empty. */
+struct intake {
+    union {
+        struct join_request join;
+        struct member_request member;
+        struct report_request report;
+        struct watch_request watch;
+        struct store_set_request set;
+        struct store_add_request add;
+        struct store_swap_request swap;
+        struct store_list_request list;
+        struct store_watch_request store_watch;
+        struct group_key_request group_key;
+    };
+    struct store_keys_request keys;
+    struct group_create_request group;
+};
+
+/*
+ * Decode the body for method and fill the event's kind, job, token and
+ * arguments. The event borrows intake and envelope. now_ns and deadline_ns
+ * stand in the event already; a join brings its deadline closer.
+ *
+ * Handle: HOOP_E_DATA_LOSS (no such body), HOOP_E_UNIMPLEMENTED (the core
+ * does not serve this method).
+ */
+enum hoop_status
+intake_read(struct intake *intake,
+            enum method_id method,
+            const struct envelope_request *envelope,
+            struct cluster_event *event);
+
+/* Zeroed memory is fine. */
+void
+intake_deinit(struct intake *intake);
+
+static inline void
+intake_deinit_at(struct intake *at)
+{
+    intake_deinit(at);
+}
+
+#endif

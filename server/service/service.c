@@ -1,0 +1,397 @@
+/*
+ * service/service.c - the coordinator's core behind its RPC server
+ *
+ * A request's address is its ticket: it is the handler's until it is
+ * answered, so no two unanswered ones share it.
+ */
+
+#include "service/service.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "net/loop.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/rpc_server.h"
+#include "service/answer.h"
+#include "service/intake.h"
+#include "service/metrics.h"
+#include "wire/pack.h"
+
+enum {
+    /* A parked reply leaves so much before its caller stops waiting, or a
+     * tenth of the time if that is less: who and what is missing should
+     * arrive, not a bare timeout. */
+    REPLY_MARGIN_MS = 500,
+};
+
+struct service {
+    struct loop *loop;
+    struct loop_timer *timer;
+    struct rpc_server *server;
+    struct cluster *cluster;
+    struct metrics *metrics;
+    const char *version;
+    uint64_t started_ns;
+    atomic_bool is_draining;
+
+    /* The request whose event is being stepped; NULL: none. */
+    struct rpc_request *current;
+    uint64_t current_ns; /* when it came */
+};
+
+static struct rpc_request *
+ticket_request(uint64_t ticket)
+{
+    return (struct rpc_request *)(uintptr_t)ticket;
+}
+
+static uint64_t
+request_ticket(const struct rpc_request *request)
+{
+    return (uint64_t)(uintptr_t)request;
+}
+
+static void
+timer_arm(struct service *service)
+{
+    const uint64_t next_ns = cluster_next_deadline_ns(service->cluster);
+
+    if (next_ns == CLOCK_NEVER)
+        loop_timer_stop(service->timer);
+    else
+        loop_timer_start(service->timer, (uint64_t)clock_left_ms(next_ns));
+}
+
+static uint32_t
+serving(const struct service *service)
+{
+    return service_is_ready(service) ? HEALTH_SERVING : HEALTH_NOT_SERVING;
+}
+
+static void
+request_answer(struct service *service,
+               struct rpc_request *request,
+               enum hoop_status status,
+               const char *text,
+               struct message_span body)
+{
+    metrics_count_reply(service->metrics, rpc_request_method(request)->id,
+                        status);
+    if (request == service->current)
+        metrics_count_time(service->metrics,
+                           clock_now_ns() - service->current_ns);
+    rpc_reply(request, status, text, body);
+}
+
+/* A failure of our own, with its text. */
+static void
+request_refuse(struct service *service,
+               struct rpc_request *request,
+               enum hoop_status status)
+{
+    log_warning("rpc", "%s from %s refused: %s",
+                rpc_request_method(request)->name, rpc_request_peer(request),
+                error_text());
+    request_answer(service, request, status, error_text(),
+                   (struct message_span){0});
+}
+
+static void
+reply_send(struct service *service, const struct cluster_reply *reply)
+{
+    struct rpc_request *request = ticket_request(reply->ticket);
+    const uint64_t now_ns = clock_now_ns();
+    const struct answer_context context = {
+        .now_ns = now_ns,
+        .uptime_ms = (now_ns - service->started_ns) / CLOCK_NS_PER_MS,
+        .serving = serving(service),
+        .version = service->version,
+    };
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    enum hoop_status status = answer_encode(reply, &context, &pack);
+    if (status == HOOP_OK)
+        status = pack_take(&pack, &bytes, &n_bytes);
+    if (status != HOOP_OK) {
+        request_refuse(service, request, status);
+        return;
+    }
+    request_answer(service, request, answer_status(reply), reply->text,
+                   (struct message_span){bytes, n_bytes});
+}
+
+static enum log_level
+notice_level(enum cluster_notice_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_NOTICE_JOINED:
+    case CLUSTER_NOTICE_WITHDRAWN:
+    case CLUSTER_NOTICE_FORMED:
+    case CLUSTER_NOTICE_LEFT:
+    case CLUSTER_NOTICE_ENDED:
+        return LOG_INFO;
+    case CLUSTER_NOTICE_FORM_FAILED:
+    case CLUSTER_NOTICE_REFUSED:
+    case CLUSTER_NOTICE_LOST:
+    case CLUSTER_NOTICE_LATE:
+        return LOG_WARNING;
+    }
+    return LOG_WARNING;
+}
+
+static void
+notice_log(const char *peer, const struct cluster_notice *notice)
+{
+    /* The core does not know where a request came from. */
+    if (peer && notice->kind == CLUSTER_NOTICE_REFUSED)
+        log_at(LOG_WARNING, "job", "%s (asked by %s)", notice->text, peer);
+    else
+        log_at(notice_level(notice->kind), "job", "%s", notice->text);
+}
+
+static void
+actions_follow(struct service *service,
+               const struct cluster_actions *actions,
+               const char *peer)
+{
+    for (size_t i = 0; i < actions->n_items; i++) {
+        const struct cluster_action *action = &actions->items[i];
+
+        switch (action->kind) {
+        case CLUSTER_REPLY:
+            reply_send(service, &action->reply);
+            break;
+        case CLUSTER_NOTICE:
+            notice_log(peer, &action->notice);
+            break;
+        }
+    }
+}
+
+static void
+event_step(struct service *service, const struct cluster_event *event)
+{
+    char peer[LIMIT_ADDRESS] = "";
+
+    /* Its reply takes the request, and a notice may come after it. */
+    if (service->current)
+        snprintf(peer, sizeof(peer), "%s", rpc_request_peer(service->current));
+
+    const struct cluster_actions actions =
+        cluster_step(service->cluster, event);
+    actions_follow(service, &actions, peer[0] ? peer : NULL);
+
+    const struct rpc_server_counters counters =
+        rpc_server_counters(service->server);
+    metrics_publish(service->metrics, cluster_counters(service->cluster),
+                    &counters);
+    timer_arm(service);
+}
+
+static void
+on_timer(void *owner)
+{
+    struct service *service = owner;
+
+    event_step(service, &(struct cluster_event){.kind = CLUSTER_TICK,
+                                                .now_ns = clock_now_ns()});
+}
+
+static void
+health_answer(struct service *service, struct rpc_request *request)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    health_reply_encode(&(struct health_reply){serving(service)}, &pack);
+    const enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
+    if (status != HOOP_OK)
+        request_refuse(service, request, status);
+    else
+        request_answer(service, request, HOOP_OK, NULL,
+                       (struct message_span){bytes, n_bytes});
+}
+
+/* When a parked reply must leave, to arrive in time. */
+static uint64_t
+reply_deadline_ns(const struct rpc_request *request, uint64_t now_ns)
+{
+    const uint64_t deadline_ns = rpc_request_deadline_ns(request);
+
+    if (deadline_ns == CLOCK_NEVER || deadline_ns <= now_ns)
+        return deadline_ns;
+
+    const uint64_t tenth_ns = (deadline_ns - now_ns) / 10;
+    const uint64_t most_ns = REPLY_MARGIN_MS * CLOCK_NS_PER_MS;
+    return deadline_ns - (tenth_ns < most_ns ? tenth_ns : most_ns);
+}
+
+static enum hoop_status
+seed_draw(struct cluster_event *event)
+{
+    if (event->kind != CLUSTER_JOIN)
+        return HOOP_OK;
+
+    const enum hoop_status status =
+        random_fill(&event->join.seed, sizeof(event->join.seed));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+static void
+request_step(struct service *service, struct rpc_request *request)
+{
+    CLEANUP(intake_deinit) struct intake intake = {0};
+    const uint64_t now_ns = clock_now_ns();
+    struct cluster_event event = {
+        .now_ns = now_ns,
+        .ticket = request_ticket(request),
+        .client = rpc_request_connection(request),
+        .deadline_ns = reply_deadline_ns(request, now_ns),
+    };
+
+    enum hoop_status status =
+        intake_read(&intake, rpc_request_method(request)->id,
+                    rpc_request_envelope(request), &event);
+    if (status == HOOP_OK)
+        status = seed_draw(&event);
+    if (status != HOOP_OK) {
+        request_refuse(service, request,
+                       status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status);
+        return;
+    }
+    event_step(service, &event);
+}
+
+static void
+on_request(void *owner, struct rpc_request *request)
+{
+    struct service *service = owner;
+
+    service->current = request;
+    service->current_ns = clock_now_ns();
+    if (rpc_request_method(request)->id == METHOD_HEALTH_CHECK)
+        health_answer(service, request);
+    else
+        request_step(service, request);
+    service->current = NULL;
+}
+
+/* Whatever can be parked changes nothing or may be repeated: drop it. */
+static void
+on_abandon(void *owner, struct rpc_request *request)
+{
+    struct service *service = owner;
+
+    event_step(service,
+               &(struct cluster_event){.kind = CLUSTER_CANCEL,
+                                       .now_ns = clock_now_ns(),
+                                       .ticket = request_ticket(request)});
+    rpc_request_drop(request);
+}
+
+static enum hoop_status
+parts_create(struct service *service, const struct service_options *options)
+{
+    enum hoop_status status = metrics_create(&service->metrics);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = cluster_create(&options->cluster, &service->cluster);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        loop_timer_create(options->loop, on_timer, service, &service->timer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_server_create(
+        &(struct rpc_server_options){
+            .loop = options->loop,
+            .address = options->address,
+            .on_request = on_request,
+            .on_abandon = on_abandon,
+            .owner = service,
+        },
+        &service->server);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+enum hoop_status
+service_create(const struct service_options *options,
+               struct service **out_service)
+{
+    CLEANUP(service_destroy)
+    struct service *service = calloc(1, sizeof(*service));
+
+    if (!service)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the service");
+    service->loop = options->loop;
+    service->version = options->version;
+    service->started_ns = clock_now_ns();
+    atomic_init(&service->is_draining, false);
+
+    const enum hoop_status status = parts_create(service, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_service = STEAL(service);
+    return HOOP_OK;
+}
+
+void
+service_destroy(struct service *service)
+{
+    if (!service)
+        return;
+
+    rpc_server_destroy(service->server);
+    loop_timer_destroy(service->timer);
+    cluster_destroy(service->cluster);
+    metrics_destroy(service->metrics);
+    free(service);
+}
+
+void
+service_drain(struct service *service,
+              uint64_t timeout_ms,
+              service_drained_fn *on_drained,
+              void *owner)
+{
+    /* The core first: what is parked is answered with its own words. */
+    if (!atomic_exchange(&service->is_draining, true))
+        event_step(service, &(struct cluster_event){.kind = CLUSTER_DRAIN,
+                                                    .now_ns = clock_now_ns()});
+    rpc_server_drain(service->server, timeout_ms, on_drained, owner);
+}
+
+uint16_t
+service_port(const struct service *service)
+{
+    return rpc_server_port(service->server);
+}
+
+bool
+service_is_ready(const struct service *service)
+{
+    return !atomic_load(&service->is_draining);
+}
+
+void
+service_write_metrics(struct service *service, FILE *out)
+{
+    metrics_write(service->metrics, out);
+}

@@ -1,0 +1,72 @@
+/*
+ * service/service.h - the coordinator's core behind its RPC server
+ *
+ * Requests become events, actions become replies and log lines, deadlines a
+ * timer of the loop. What is right or wrong is decided in server/core.
+ *
+ * Thread: the loop's, or before loop_run() and after it has returned, except
+ * where it says otherwise.
+ */
+
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
+#include "core/cluster.h"
+
+struct loop;
+struct service;
+
+struct service_options {
+    struct loop *loop;              /* borrowed; must outlive the service */
+    const char *address;            /* host:port; borrowed for the call */
+    const char *version;            /* told to operators; borrowed */
+    struct cluster_options cluster; /* borrowed for the call */
+};
+
+/* Called on the loop. */
+typedef void
+service_drained_fn(void *owner);
+
+/*
+ * Listens when it returns. Handle: HOOP_E_UNAVAILABLE (address in use),
+ * HOOP_E_INVALID (options).
+ */
+enum hoop_status
+service_create(const struct service_options *options,
+               struct service **out_service);
+
+/* NULL is fine. */
+void
+service_destroy(struct service *service);
+
+DEFINE_CLEANUP(struct service *, service_destroy)
+
+/*
+ * Refuse new work, answer what is parked, then call on_drained; after
+ * timeout_ms at the latest.
+ */
+void
+service_drain(struct service *service,
+              uint64_t timeout_ms,
+              service_drained_fn *on_drained,
+              void *owner);
+
+uint16_t
+service_port(const struct service *service);
+
+/* Whether new work is taken. Thread: any. */
+bool
+service_is_ready(const struct service *service);
+
+/* In Prometheus' text format. Thread: any. */
+void
+service_write_metrics(struct service *service, FILE *out);
+
+#endif
