@@ -1,0 +1,223 @@
+/*
+ * coordinator.c - the coordinator as a library: loop, service and HTTP
+ *
+ * One thread runs the loop, on which the service lives; the HTTP server has
+ * another. NNG brings its own. In all of them every signal is blocked: they
+ * are the program's.
+ */
+
+#include "hoop/coordinator.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "http/http.h"
+#include "net/loop.h"
+#include "service/service.h"
+#include "version.h"
+
+enum {
+    /* Replies that are on their way when we stop. */
+    DRAIN_MS = 2000,
+};
+
+struct hoop_coordinator {
+    struct loop *loop;
+    struct service *service;
+    struct http *http; /* NULL: none */
+    pthread_t thread;
+    bool is_running;
+    char address[LIMIT_ADDRESS];
+};
+
+DEFINE_CLEANUP(struct hoop_coordinator *, hoop_coordinator_destroy)
+
+static bool
+is_ready(void *owner)
+{
+    const struct hoop_coordinator *coordinator = owner;
+
+    return service_is_ready(coordinator->service);
+}
+
+static void
+write_metrics(void *owner, FILE *out)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    service_write_metrics(coordinator->service, out);
+}
+
+static void *
+thread_run(void *owner)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    loop_run(coordinator->loop);
+    return NULL;
+}
+
+static void
+on_drained(void *owner)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    loop_stop(coordinator->loop);
+}
+
+static void
+on_stop(void *owner)
+{
+    struct hoop_coordinator *coordinator = owner;
+
+    service_drain(coordinator->service, DRAIN_MS, on_drained, coordinator);
+}
+
+/* As given, with the port that is really bound. */
+static void
+address_compose(const char *listen, uint16_t port, char text[LIMIT_ADDRESS])
+{
+    const char *colon = strrchr(listen, ':');
+    const int n_host = colon ? (int)(colon - listen) : (int)strlen(listen);
+
+    snprintf(text, LIMIT_ADDRESS, "%.*s:%u", n_host, listen, port);
+}
+
+static enum hoop_status
+service_begin(struct hoop_coordinator *coordinator,
+              const struct hoop_coordinator_options *options)
+{
+    enum hoop_status status = loop_create(&coordinator->loop);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = service_create(
+        &(struct service_options){
+            .loop = coordinator->loop,
+            .address = options->listen,
+            .version = version_text,
+            .cluster =
+                {
+                    .token = options->token,
+                    .world_size = options->world_size,
+                    .size_min = options->world_size_min,
+                    .settle_ms = options->settle_ms,
+                    .lease_ms = options->lease_ms,
+                },
+        },
+        &coordinator->service);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    address_compose(options->listen, service_port(coordinator->service),
+                    coordinator->address);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+threads_begin(struct hoop_coordinator *coordinator, const char *http)
+{
+    if (http) {
+        const enum hoop_status status = http_create(
+            &(struct http_options){
+                .listen = http,
+                .is_ready = is_ready,
+                .write_metrics = write_metrics,
+                .owner = coordinator,
+            },
+            &coordinator->http);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (pthread_create(&coordinator->thread, NULL, thread_run, coordinator) !=
+        0)
+        return error_raise(HOOP_E_EXHAUSTED, "no thread for the coordinator");
+    coordinator->is_running = true;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+coordinator_begin(struct hoop_coordinator *coordinator,
+                  const struct hoop_coordinator_options *options)
+{
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    enum hoop_status status = service_begin(coordinator, options);
+    if (status == HOOP_OK)
+        status = threads_begin(coordinator, options->http);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+enum hoop_status
+hoop_coordinator_start(const struct hoop_coordinator_options *options,
+                       hoop_coordinator_t **out_coordinator)
+{
+    CLEANUP(hoop_coordinator_destroy)
+    struct hoop_coordinator *coordinator = calloc(1, sizeof(*coordinator));
+
+    error_clear();
+    if (!coordinator)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the coordinator");
+    if (!options || !options->listen)
+        return error_raise(HOOP_E_INVALID,
+                           "a coordinator needs an address to listen on");
+
+    const enum hoop_status status = coordinator_begin(coordinator, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_coordinator = STEAL(coordinator);
+    return HOOP_OK;
+}
+
+const char *
+hoop_coordinator_address(const hoop_coordinator_t *coordinator)
+{
+    return coordinator->address;
+}
+
+const char *
+hoop_coordinator_http_address(const hoop_coordinator_t *coordinator)
+{
+    return coordinator->http ? http_address(coordinator->http) : NULL;
+}
+
+void
+hoop_coordinator_stop(hoop_coordinator_t *coordinator)
+{
+    if (!coordinator->is_running)
+        return;
+
+    /* Without memory for a message there is no last word to anybody. */
+    if (loop_post(coordinator->loop, on_stop, coordinator) != HOOP_OK)
+        loop_stop(coordinator->loop);
+    pthread_join(coordinator->thread, NULL);
+    coordinator->is_running = false;
+}
+
+void
+hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
+{
+    if (!coordinator)
+        return;
+
+    hoop_coordinator_stop(coordinator);
+    http_destroy(coordinator->http);
+    service_destroy(coordinator->service);
+    loop_destroy(coordinator->loop);
+    free(coordinator);
+}
+
+const char *
+hoop_coordinator_error_text(void)
+{
+    return error_text();
+}

@@ -1,0 +1,81 @@
+/* main.c - hoopd, the coordinator as a program */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/coordinator.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "probe.h"
+#include "options.h"
+#include "version.h"
+
+DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
+
+/* Blocked before any thread exists, so that only sigwait() sees them. */
+static void
+signals_block(sigset_t *out_ending)
+{
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(out_ending);
+    sigaddset(out_ending, SIGTERM);
+    sigaddset(out_ending, SIGINT);
+    pthread_sigmask(SIG_BLOCK, out_ending, NULL);
+}
+
+static int
+serve(const struct options *options)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    sigset_t ending;
+    int number = 0;
+
+    signals_block(&ending);
+    if (hoop_coordinator_start(&options->coordinator, &coordinator) !=
+        HOOP_OK) {
+        log_error("hoopd", "cannot start: %s", hoop_coordinator_error_text());
+        return EXIT_FAILURE;
+    }
+
+    const char *http = hoop_coordinator_http_address(coordinator);
+    log_info("hoopd", "%s serves workers on %s, http on %s, %s", version_text,
+             hoop_coordinator_address(coordinator), http ? http : "nothing",
+             options->coordinator.token
+                 ? "one token for every job"
+                 : "a job's first worker sets its token");
+    sigwait(&ending, &number);
+    log_info("hoopd", "SIG%s: draining", sigabbrev_np(number));
+    hoop_coordinator_stop(coordinator);
+    log_info("hoopd", "stopped");
+    return EXIT_SUCCESS;
+}
+
+static int
+check(const struct options *options)
+{
+    if (probe_run(options->check) == HOOP_OK) {
+        printf("%s serves\n", options->check);
+        return EXIT_SUCCESS;
+    }
+    fprintf(stderr, "hoopd: %s does not serve: %s\n", options->check,
+            error_text());
+    return EXIT_FAILURE;
+}
+
+int
+main(int argc, char **argv)
+{
+    CLEANUP(options_deinit) struct options options;
+
+    if (options_init(argc, argv, &options) != HOOP_OK) {
+        fprintf(stderr, "hoopd: %s\n", error_text());
+        return 2;
+    }
+    log_name("hoopd");
+    log_configure(options.log_level, options.log_format);
+    return options.task == OPTIONS_CHECK ? check(&options) : serve(&options);
+}

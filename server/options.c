@@ -1,0 +1,232 @@
+/*
+ * options.c - what hoopd was told: command line, environment, file
+ *
+ * The options are the rows of the table in base/settings.h; only what is no
+ * setting is listed here.
+ */
+
+#include "options.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/token_file.h"
+#include "net/address.h"
+#include "version.h"
+
+enum {
+    EXIT_USAGE = 2,
+    /* Keys of options: settings count from here, by their id. */
+    KEY_SETTING = 1000,
+    KEY_CHECK = 2000,
+    HELP_MAX = 256,
+};
+
+static const char description[] =
+    "The coordinator of hoop: workers join jobs by its address."
+    "\v"
+    "Settings come from the command line, the environment and the file of "
+    "--config, the first of them that says something. --http none serves no "
+    "HTTP. SIGTERM and SIGINT answer what waits and end with exit code 0.";
+
+/* The table that argp wants, and the texts it borrows. */
+struct option_table {
+    struct argp_option rows[SETTING_COUNT + 2];
+    char help[SETTING_COUNT][HELP_MAX];
+};
+
+static void
+option_table_fill(struct option_table *table)
+{
+    size_t n_rows = 0;
+
+    for (int id = 0; id < SETTING_COUNT; id++) {
+        const struct setting *setting = setting_row((enum setting_id)id);
+
+        if (!(setting->users & SETTING_USER_HOOPD) || !setting->option)
+            continue;
+        setting_describe(setting, table->help[id], HELP_MAX);
+        table->rows[n_rows++] = (struct argp_option){
+            .name = setting->option,
+            .key = KEY_SETTING + id,
+            .arg = setting->placeholder,
+            .doc = table->help[id],
+        };
+    }
+    table->rows[n_rows] = (struct argp_option){
+        .name = "check",
+        .key = KEY_CHECK,
+        .arg = "HOST:PORT",
+        .flags = OPTION_ARG_OPTIONAL,
+        .doc = "ask the coordinator there, or at --listen, whether it "
+               "serves; exit code 0 or 1",
+    };
+}
+
+static void
+setting_take(struct argp_state *state, enum setting_id id, const char *text)
+{
+    struct options *options = state->input;
+    char where[LIMIT_NAME];
+
+    snprintf(where, sizeof(where), "--%s", setting_row(id)->option);
+    const struct setting_input input = {SETTING_FROM_CALLER, where, text};
+    if (settings_set(options->settings, id, &input) != HOOP_OK)
+        argp_failure(state, EXIT_USAGE, 0, "%s", error_text());
+}
+
+static void
+check_take(struct argp_state *state, const char *address)
+{
+    struct options *options = state->input;
+
+    options->task = OPTIONS_CHECK;
+    if (address)
+        snprintf(options->check, sizeof(options->check), "%s", address);
+}
+
+static error_t
+option_take(int key, char *text, struct argp_state *state)
+{
+    const struct options *options = state->input;
+
+    if (key >= KEY_SETTING && key < KEY_SETTING + SETTING_COUNT) {
+        setting_take(state, (enum setting_id)(key - KEY_SETTING), text);
+        return 0;
+    }
+    if (key == KEY_CHECK) {
+        check_take(state, text);
+        return 0;
+    }
+    /* "--check ADDR" as well as "--check=ADDR". */
+    if (key == ARGP_KEY_ARG && options->task == OPTIONS_CHECK &&
+        state->arg_num == 0) {
+        check_take(state, text);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static enum hoop_status
+command_line_read(int argc, char **argv, struct options *options)
+{
+    static char version[LIMIT_NAME];
+    CLEANUP(free) struct option_table *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the options");
+    option_table_fill(table);
+    snprintf(version, sizeof(version), "hoopd %s", version_text);
+    argp_program_version = version;
+    argp_err_exit_status = EXIT_USAGE;
+    const struct argp parser = {
+        .options = table->rows,
+        .parser = option_take,
+        .doc = description,
+    };
+    argp_parse(&parser, argc, argv, 0, NULL, options);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+sources_read(int argc, char **argv, struct options *options)
+{
+    enum hoop_status status = command_line_read(argc, argv, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = settings_read_environment(options->settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const char *path = settings_text(options->settings, SETTING_CONFIG);
+    if (path) {
+        status = settings_read_file(options->settings, path);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    path = settings_text(options->settings, SETTING_TOKEN_FILE);
+    if (path) {
+        status = token_file_read(path, sizeof(options->token), options->token);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static uint32_t
+setting_u32(const struct options *options, enum setting_id id)
+{
+    return (uint32_t)settings_number(options->settings, id);
+}
+
+static void
+coordinator_fill(struct options *options)
+{
+    const char *http = settings_text(options->settings, SETTING_HTTP);
+
+    options->coordinator = (struct hoop_coordinator_options){
+        .listen = settings_text(options->settings, SETTING_LISTEN),
+        .http = http && strcmp(http, "none") != 0 ? http : NULL,
+        .token = options->token[0] ? options->token : NULL,
+        .world_size = setting_u32(options, SETTING_WORLD_SIZE),
+        .world_size_min = setting_u32(options, SETTING_WORLD_SIZE_MIN),
+        .settle_ms = setting_u32(options, SETTING_SETTLE),
+        .lease_ms = setting_u32(options, SETTING_LEASE),
+    };
+    options->log_level =
+        (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL);
+    options->log_format =
+        (enum log_format)settings_number(options->settings, SETTING_LOG_FORMAT);
+}
+
+/* Where a check goes that names no address: to ourselves. */
+static enum hoop_status
+check_fill(struct options *options)
+{
+    const char *listen = options->coordinator.listen;
+    struct address address;
+
+    if (options->task != OPTIONS_CHECK || options->check[0])
+        return HOOP_OK;
+
+    const enum hoop_status status = address_resolve(listen, &address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_is_any(&address))
+        snprintf(options->check, sizeof(options->check), "%s:%u",
+                 address.storage.ss_family == AF_INET6 ? "[::1]" : "127.0.0.1",
+                 address_port(&address));
+    else
+        snprintf(options->check, sizeof(options->check), "%s", listen);
+    return HOOP_OK;
+}
+
+enum hoop_status
+options_init(int argc, char **argv, struct options *options)
+{
+    *options = (struct options){.task = OPTIONS_SERVE};
+
+    enum hoop_status status =
+        settings_create(SETTING_USER_HOOPD, &options->settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = sources_read(argc, argv, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    coordinator_fill(options);
+    status = check_fill(options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+void
+options_deinit(struct options *options)
+{
+    settings_destroy(options->settings);
+    explicit_bzero(options->token, sizeof(options->token));
+}

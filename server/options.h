@@ -1,0 +1,49 @@
+/* options.h - what hoopd was told: command line, environment, file */
+
+#ifndef SERVER_OPTIONS_H
+#define SERVER_OPTIONS_H
+
+#include "hoop/coordinator.h"
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+struct settings;
+
+enum options_task {
+    OPTIONS_SERVE,
+    OPTIONS_CHECK, /* ask the coordinator at check whether it serves */
+};
+
+struct options {
+    enum options_task task;
+    char check[LIMIT_ADDRESS];
+    struct hoop_coordinator_options coordinator;
+    enum log_level log_level;
+    enum log_format log_format;
+
+    struct settings *settings; /* what the texts above are borrowed from */
+    char token[LIMIT_TOKEN];
+};
+
+/*
+ * --help, --version and a wrong command line end the process, as argp does.
+ * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (a file). The options must stay
+ * where they are.
+ */
+enum hoop_status
+options_init(int argc, char **argv, struct options *options);
+
+/* Wipes the token. Zeroed memory is fine. */
+void
+options_deinit(struct options *options);
+
+static inline void
+options_deinit_at(struct options *at)
+{
+    options_deinit(at);
+}
+
+#endif

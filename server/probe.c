@@ -1,0 +1,100 @@
+/* probe.c - ask a coordinator whether it serves: a container's health check */
+
+#include "probe.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "net/loop.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/method.h"
+#include "rpc/rpc_client.h"
+#include "wire/pack.h"
+
+enum {
+    PROBE_MS = 2500,
+};
+
+DEFINE_CLEANUP(struct loop *, loop_destroy)
+DEFINE_CLEANUP(struct rpc_client *, rpc_client_destroy)
+
+struct probe {
+    struct loop *loop;
+    enum hoop_status status;
+};
+
+static enum hoop_status
+answer_judge(const struct rpc_answer *answer)
+{
+    struct health_reply reply;
+
+    if (answer->status != HOOP_OK)
+        return error_raise(answer->status, "%s", answer->message);
+
+    const enum hoop_status status = health_reply_decode(answer->body, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (reply.serving != HEALTH_SERVING)
+        return error_raise(HOOP_E_UNAVAILABLE, "the coordinator is draining");
+    return HOOP_OK;
+}
+
+static void
+on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct probe *probe = owner;
+
+    probe->status = answer_judge(answer);
+    loop_stop(probe->loop);
+}
+
+static enum hoop_status
+question_ask(struct rpc_client *client, struct probe *probe)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    health_request_encode(&(struct health_request){""}, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_client_call(client,
+                             &(struct rpc_call){
+                                 .method = method_of(METHOD_HEALTH_CHECK)->name,
+                                 .body = {bytes, n_bytes},
+                                 .timeout_ms = PROBE_MS,
+                                 .on_answer = on_answer,
+                                 .owner = probe,
+                             },
+                             NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+enum hoop_status
+probe_run(const char *address)
+{
+    CLEANUP(loop_destroy) struct loop *loop = NULL;
+    CLEANUP(rpc_client_destroy) struct rpc_client *client = NULL;
+
+    enum hoop_status status = loop_create(&loop);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_client_create(
+        &(struct rpc_client_options){.loop = loop, .address = address},
+        &client);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct probe probe = {.loop = loop, .status = HOOP_E_UNKNOWN};
+    status = question_ask(client, &probe);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_run(loop);
+    return probe.status;
+}
