@@ -162,6 +162,34 @@ log_json_escapes_quotes_and_control_characters(void **state)
 }
 
 static void
+log_text_of_a_stranger_stays_one_harmless_line(void **state)
+{
+    struct fixture *fixture = *state;
+
+    log_configure(LOG_INFO, LOG_TEXT);
+    log_info("test", "%s", "a\"b\\c\r\nd\x1b[2J\x7f\x9b");
+    assert_true(ends_with(logged(fixture), " test: a\"b\\c\\u000d\\u000ad"
+                                           "\\u001b[2J\\u007f\\ufffd\n"));
+}
+
+static void
+log_json_has_no_bytes_that_are_not_utf_8(void **state)
+{
+    struct fixture *fixture = *state;
+
+    log_configure(LOG_INFO, LOG_JSON);
+    /* Whole ones, then torn, too long, a surrogate, too great, torn. */
+    log_info("test", "%s",
+             "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\xc3|\xc0\x80|"
+             "\xed\xa0\x80|\xf4\x90\x80\x80|\xe2\x82");
+    assert_true(ends_with(
+        logged(fixture),
+        "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80|\\ufffd|\\ufffd\\ufffd|"
+        "\\ufffd\\ufffd\\ufffd|\\ufffd\\ufffd\\ufffd\\ufffd|"
+        "\\ufffd\\ufffd\"}\n"));
+}
+
+static void
 log_long_text_is_cut_to_one_line(void **state)
 {
     struct fixture *fixture = *state;
@@ -248,6 +276,8 @@ main(void)
             log_text_line_has_time_speaker_level_subject_and_message),
         cmocka_unit_test(log_json_line_has_the_same_members),
         cmocka_unit_test(log_json_escapes_quotes_and_control_characters),
+        cmocka_unit_test(log_text_of_a_stranger_stays_one_harmless_line),
+        cmocka_unit_test(log_json_has_no_bytes_that_are_not_utf_8),
         cmocka_unit_test(log_long_text_is_cut_to_one_line),
         cmocka_unit_test(log_long_json_is_cut_between_escapes_and_stays_closed),
         cmocka_unit_test(log_name_is_cut_not_overrun),
