@@ -89,7 +89,7 @@ y_ticks(double top, FILE *file)
 static void
 x_ticks(const struct chart *chart, FILE *file)
 {
-    const size_t step = (size_t)round_up((double)chart->n_values / 12);
+    const size_t step = (size_t)round_up(fmax((double)chart->n_values / 12, 1));
 
     for (size_t i = 1; i <= chart->n_values; i++) {
         if (i != 1 && i % step != 0)

@@ -50,12 +50,12 @@ byte_size_parse(const char *text, size_t *out_n_bytes)
 void
 byte_size_format(size_t n_bytes, char out_text[static BYTE_SIZE_TEXT])
 {
-    unsigned n_steps = 0;
+    static const char *const names[] = {"", "K", "M", "G"};
+    size_t n_steps = 0;
 
     while (n_steps < 3 && n_bytes >= 1024 && n_bytes % 1024 == 0) {
         n_bytes /= 1024;
         n_steps++;
     }
-    snprintf(out_text, BYTE_SIZE_TEXT, "%zu%.1s", n_bytes,
-             n_steps ? &units[n_steps - 1] : "");
+    snprintf(out_text, BYTE_SIZE_TEXT, "%zu%s", n_bytes, names[n_steps]);
 }

@@ -1,0 +1,100 @@
+/* tests/unit/tools/hooprun/outcome_test.c - hooprun/outcome.c */
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "hooprun/outcome.h"
+
+static const struct ending good = {.rank = 1, .pid = 11};
+static const struct ending exits_3 = {2, 22, W_EXITCODE(3, 0)};
+static const struct ending exits_1 = {0, 10, W_EXITCODE(1, 0)};
+static const struct ending killed = {3, 33, W_EXITCODE(0, SIGKILL)};
+
+static void
+outcome_without_failure_is_zero(void **state)
+{
+    struct outcome outcome = {0};
+
+    (void)state;
+    outcome_note(&outcome, &good, 1);
+    assert_false(outcome.has_failed);
+    assert_int_equal(outcome_exit_code(&outcome), 0);
+}
+
+static void
+outcome_is_the_first_failures(void **state)
+{
+    struct outcome outcome = {0};
+
+    (void)state;
+    outcome_note(&outcome, &good, 1);
+    outcome_note(&outcome, &exits_3, 2);
+    outcome_note(&outcome, &exits_1, 3);
+    outcome_note(&outcome, &killed, 4);
+    assert_int_equal(outcome.first.rank, 2);
+    assert_int_equal(outcome_exit_code(&outcome), 3);
+}
+
+/* Who was killed is the cause of what others say in the same moment. */
+static void
+outcome_signal_in_one_round_goes_before_exits(void **state)
+{
+    struct outcome outcome = {0};
+
+    (void)state;
+    outcome_note(&outcome, &exits_1, 7);
+    outcome_note(&outcome, &killed, 7);
+    outcome_note(&outcome, &exits_3, 7);
+    assert_int_equal(outcome.first.rank, 3);
+    assert_int_equal(outcome_exit_code(&outcome), 128 + SIGKILL);
+}
+
+static void
+outcome_after_passed_signal_is_the_signals(void **state)
+{
+    struct outcome outcome = {.passed_signal = SIGINT};
+
+    (void)state;
+    outcome_note(&outcome, &good, 1);
+    assert_int_equal(outcome_exit_code(&outcome), 0);
+    outcome_note(&outcome, &exits_1, 2);
+    assert_int_equal(outcome_exit_code(&outcome), 128 + SIGINT);
+}
+
+static void
+outcome_after_timeout_is_124(void **state)
+{
+    struct outcome outcome = {.has_timed_out = true};
+
+    (void)state;
+    outcome_note(&outcome, &killed, 1);
+    assert_int_equal(outcome_exit_code(&outcome), 124);
+}
+
+static void
+outcome_text_names_rank_pid_and_reason(void **state)
+{
+    char text[200];
+
+    (void)state;
+    outcome_describe(&killed, text, sizeof(text));
+    assert_string_equal(text,
+                        "rank 3 (pid 33) was killed by signal 9 (Killed)");
+    outcome_describe(&exits_3, text, sizeof(text));
+    assert_string_equal(text, "rank 2 (pid 22) exited with code 3");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outcome_without_failure_is_zero),
+        cmocka_unit_test(outcome_is_the_first_failures),
+        cmocka_unit_test(outcome_signal_in_one_round_goes_before_exits),
+        cmocka_unit_test(outcome_after_passed_signal_is_the_signals),
+        cmocka_unit_test(outcome_after_timeout_is_124),
+        cmocka_unit_test(outcome_text_names_rank_pid_and_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
