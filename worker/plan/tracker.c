@@ -12,6 +12,10 @@
  * and nothing needs to be told when a step advances. An earlier step that is
  * complete holds nothing back, and its memory is used again: an edge knows the
  * number of the step it means and is void when the memory has another.
+ *
+ * Earlier steps are looked at from the newest on. One that writes some bytes
+ * has itself waited for all that touched them before and stands for these too,
+ * which keeps edges few.
  */
 
 #include "plan/tracker.h"
@@ -28,6 +32,8 @@ struct track_edge {
     int64_t begin;
     int64_t end;
     int64_t shift;
+    const struct track_range *mine; /* the later step's reads or writes */
+    bool is_write;                  /* the earlier step writes there */
 };
 
 /* Enough for every ring and chain, so that growing is the exception. */
@@ -78,6 +84,20 @@ track_add_edge(struct track *track, const struct track_edge *edge)
     return HOOP_OK;
 }
 
+static bool
+track_is_covered(const struct track *track, const struct track_edge *wanted)
+{
+    for (size_t i = 0; i < track->n_edges; i++) {
+        const struct track_edge *edge = &track->edges[i];
+
+        if (edge->is_write && edge->earlier != wanted->earlier &&
+            edge->mine == wanted->mine && edge->begin <= wanted->begin &&
+            edge->end >= wanted->end)
+            return true;
+    }
+    return false;
+}
+
 /* mine and theirs are what the two steps touch, at least one of them writing */
 static enum hoop_status
 track_order(struct track *track,
@@ -91,31 +111,32 @@ track_order(struct track *track,
 
     if (begin >= end || mine->buffer != theirs->buffer)
         return HOOP_OK;
-    return track_add_edge(track,
-                          &(struct track_edge){
-                              .earlier = earlier,
-                              .serial = earlier->serial,
-                              .begin = (int64_t)(begin - mine->begin),
-                              .end = (int64_t)(end - mine->begin),
-                              .shift = (int64_t)(theirs->begin - mine->begin),
-                          });
+
+    const struct track_edge edge = {
+        .earlier = earlier,
+        .serial = earlier->serial,
+        .begin = (int64_t)(begin - mine->begin),
+        .end = (int64_t)(end - mine->begin),
+        .shift = (int64_t)(theirs->begin - mine->begin),
+        .mine = mine,
+        .is_write = theirs == &earlier->writes,
+    };
+    if (track_is_covered(track, &edge))
+        return HOOP_OK;
+    return track_add_edge(track, &edge);
 }
 
 static enum hoop_status
 track_order_after(struct track *track, const struct track *earlier)
 {
-    enum hoop_status status;
+    enum hoop_status status =
+        track_order(track, &track->writes, earlier, &earlier->writes);
 
-    status = track_order(track, &track->writes, earlier, &earlier->writes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = track_order(track, &track->writes, earlier, &earlier->reads);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = track_order(track, &track->reads, earlier, &earlier->writes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    return HOOP_OK;
+    if (status == HOOP_OK)
+        status = track_order(track, &track->writes, earlier, &earlier->reads);
+    if (status == HOOP_OK)
+        status = track_order(track, &track->reads, earlier, &earlier->writes);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static struct track_range
@@ -226,16 +247,15 @@ tracker_activate(struct tracker *tracker, const struct plan_step *step)
     TAILQ_INSERT_TAIL(&tracker->active, track, link);
     tracker->n_active++;
 
-    const struct track *earlier;
-    TAILQ_FOREACH(earlier, &tracker->active, link)
-    {
-        if (earlier->round == track->round)
-            break;
-        const enum hoop_status status = track_order_after(track, earlier);
-        if (status != HOOP_OK)
-            return error_pass(status);
+    const struct track *earlier = track;
+    enum hoop_status status = HOOP_OK;
+
+    while (status == HOOP_OK &&
+           (earlier = TAILQ_PREV(earlier, track_list, link))) {
+        if (earlier->round < track->round)
+            status = track_order_after(track, earlier);
     }
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
