@@ -1,0 +1,58 @@
+/*
+ * plan/checker.h - proves an algorithm for one shape, in one process
+ *
+ * Three things must hold, and each has its file.
+ *
+ *     ledger       every message is sent once and taken once, with one size;
+ *                  spans are inside their buffers; steps of one round do not
+ *                  conflict
+ *     rehearsal    all ranks together end, under random byte-wise schedules,
+ *                  whether the sockets buffer nothing, one byte or all
+ *     expectation  the buffers then hold what the collective promises, and
+ *                  nothing else has changed
+ *
+ * The rehearsal runs the executor's own tracker. Elements have two bytes, so
+ * that a torn one shows, and a byte is a random number for each rank and place,
+ * so that a sum tells exactly which contributions it holds, how often.
+ */
+
+#ifndef PLAN_CHECKER_H
+#define PLAN_CHECKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "plan/plan.h"
+
+enum {
+    CHECKER_ELEMENT_BYTES = 2
+};
+
+/* What algorithms.h says of each. */
+enum checker_goal {
+    CHECKER_ALLREDUCE,
+    CHECKER_REDUCE_SCATTER,
+    CHECKER_ALLGATHER,
+    CHECKER_BROADCAST,
+    CHECKER_REDUCE,
+    CHECKER_BARRIER,
+};
+
+struct checker_case {
+    const struct algorithm *algorithm;
+    enum checker_goal goal;
+    struct plan_shape shape; /* rank is not used */
+    uint32_t n_schedules;    /* the three socket buffers in turn */
+    uint64_t seed;
+};
+
+/*
+ * Handle: HOOP_E_INTERNAL (the algorithm is wrong; error_text() says where).
+ * Thread: any.
+ */
+enum hoop_status
+checker_prove(const struct checker_case *proof);
+
+#endif

@@ -1,0 +1,302 @@
+/* plan/expectation.c - what each buffer holds before and after a collective */
+
+#include "plan/expectation.h"
+
+#include "base/error.h"
+#include "plan/topology.h"
+
+enum {
+    ES = CHECKER_ELEMENT_BYTES
+};
+
+static const char *const buffer_names[] = {
+    [PLAN_INPUT] = "input",
+    [PLAN_OUTPUT] = "output",
+    [PLAN_SCRATCH] = "scratch",
+};
+
+/* splitmix64's finaliser. */
+static uint64_t
+mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static uint64_t
+own(uint32_t rank, size_t byte)
+{
+    return mix(((uint64_t)rank << 36) + (byte << 2) + PLAN_SCRATCH + 1);
+}
+
+static uint64_t
+junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
+{
+    return mix(((uint64_t)rank << 36) + (byte << 2) + (uint64_t)buffer);
+}
+
+static uint64_t
+sum_of_all(const struct checker_case *proof, size_t byte)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t rank = 0; rank < proof->shape.size; rank++)
+        sum += own(rank, byte);
+    return proof->shape.size == 1 ? sum : expectation_final(sum);
+}
+
+uint64_t
+expectation_final(uint64_t sum)
+{
+    return sum * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct plan_shape
+expectation_shape(const struct checker_case *proof, uint32_t rank)
+{
+    struct plan_shape shape = proof->shape;
+
+    shape.rank = rank;
+    return shape;
+}
+
+/* What the caller laid out. */
+static size_t
+given_total(const struct plan_shape *shape)
+{
+    const struct plan_span last =
+        block_given(shape, PLAN_OUTPUT, shape->size - 1);
+
+    return last.first + last.count;
+}
+
+static size_t
+input_count(const struct checker_case *proof, const struct plan_shape *shape)
+{
+    if (shape->is_in_place)
+        return 0;
+    switch (proof->goal) {
+    case CHECKER_ALLREDUCE:
+    case CHECKER_REDUCE:
+        return shape->count;
+    case CHECKER_REDUCE_SCATTER:
+        return given_total(shape);
+    case CHECKER_ALLGATHER:
+        return block_given(shape, PLAN_INPUT, shape->rank).count;
+    case CHECKER_BROADCAST:
+        return shape->rank == shape->root ? shape->count : 0;
+    case CHECKER_BARRIER:
+        return 0;
+    }
+    return 0;
+}
+
+static size_t
+output_count(const struct checker_case *proof, const struct plan_shape *shape)
+{
+    switch (proof->goal) {
+    case CHECKER_ALLREDUCE:
+    case CHECKER_BROADCAST:
+        return shape->count;
+    case CHECKER_REDUCE:
+        return shape->rank == shape->root || shape->is_in_place ? shape->count
+                                                                : 0;
+    case CHECKER_REDUCE_SCATTER:
+        if (!shape->is_in_place)
+            return block_given(shape, PLAN_OUTPUT, shape->rank).count;
+        return given_total(shape);
+    case CHECKER_ALLGATHER:
+        return given_total(shape);
+    case CHECKER_BARRIER:
+        return 0;
+    }
+    return 0;
+}
+
+size_t
+expectation_size(const struct checker_case *proof,
+                 uint32_t rank,
+                 enum plan_buffer buffer)
+{
+    const struct plan_shape shape = expectation_shape(proof, rank);
+
+    switch (buffer) {
+    case PLAN_INPUT:
+        return input_count(proof, &shape) * ES;
+    case PLAN_OUTPUT:
+        return output_count(proof, &shape) * ES;
+    case PLAN_SCRATCH:
+        if (!proof->algorithm->n_scratch)
+            return 0;
+        return proof->algorithm->n_scratch(&shape) * ES;
+    }
+    return 0;
+}
+
+/* What the output of a call in place holds at the start. */
+static uint64_t
+output_at_start(const struct checker_case *proof,
+                const struct plan_shape *shape,
+                size_t byte)
+{
+    const struct plan_span block = block_given(shape, PLAN_OUTPUT, shape->rank);
+    bool is_own = true;
+
+    if (proof->goal == CHECKER_BROADCAST)
+        is_own = shape->rank == shape->root;
+    if (proof->goal == CHECKER_ALLGATHER) {
+        is_own =
+            byte / ES >= block.first && byte / ES < block.first + block.count;
+        byte -= is_own ? block.first * ES : 0;
+    }
+    return is_own ? own(shape->rank, byte)
+                  : junk(shape->rank, PLAN_OUTPUT, byte);
+}
+
+static uint64_t
+byte_at_start(const struct checker_case *proof,
+              const struct plan_shape *shape,
+              enum plan_buffer buffer,
+              size_t byte)
+{
+    if (buffer == PLAN_INPUT)
+        return own(shape->rank, byte);
+    if (buffer == PLAN_OUTPUT && shape->is_in_place)
+        return output_at_start(proof, shape, byte);
+    if (buffer == PLAN_SCRATCH && proof->goal == CHECKER_BARRIER && byte < ES)
+        return own(shape->rank, byte);
+    return junk(shape->rank, buffer, byte);
+}
+
+void
+expectation_fill(const struct checker_case *proof,
+                 uint32_t rank,
+                 enum plan_buffer buffer,
+                 uint64_t *bytes)
+{
+    const struct plan_shape shape = expectation_shape(proof, rank);
+    const size_t n_bytes = expectation_size(proof, rank, buffer);
+
+    for (size_t i = 0; i < n_bytes; i++)
+        bytes[i] = byte_at_start(proof, &shape, buffer, i);
+}
+
+/* The block that holds byte, and that byte's place in it. */
+static uint64_t
+gathered(const struct plan_shape *shape, size_t byte)
+{
+    for (uint32_t rank = 0; rank < shape->size; rank++) {
+        const size_t block = block_given(shape, PLAN_OUTPUT, rank).count * ES;
+
+        if (byte < block)
+            return own(rank, byte);
+        byte -= block;
+    }
+    return 0;
+}
+
+static uint64_t
+output_at_end(const struct checker_case *proof,
+              const struct plan_shape *shape,
+              size_t byte)
+{
+    const struct plan_span block = block_given(shape, PLAN_OUTPUT, shape->rank);
+    const uint64_t before = byte_at_start(proof, shape, PLAN_OUTPUT, byte);
+
+    switch (proof->goal) {
+    case CHECKER_ALLREDUCE:
+        return sum_of_all(proof, byte);
+    case CHECKER_REDUCE_SCATTER:
+        return byte / ES < block.count
+                   ? sum_of_all(proof, block.first * ES + byte)
+                   : before;
+    case CHECKER_ALLGATHER:
+        return gathered(shape, byte);
+    case CHECKER_BROADCAST:
+        return own(shape->root, byte);
+    case CHECKER_REDUCE:
+        return shape->rank == shape->root ? sum_of_all(proof, byte) : before;
+    case CHECKER_BARRIER:
+        return before;
+    }
+    return before;
+}
+
+/* The last word heard: of every rank at least once, of those that two ways
+ * lead to, twice. */
+static uint64_t
+heard(const struct plan_shape *shape, size_t byte)
+{
+    uint64_t n_heard = 1;
+    uint64_t sum = 0;
+
+    while (n_heard < shape->size)
+        n_heard *= 2;
+    for (uint64_t i = 0; i < n_heard; i++)
+        sum += own(ring_back(shape, (uint32_t)i), byte);
+    return sum;
+}
+
+static enum hoop_status
+byte_check(uint32_t rank,
+           enum plan_buffer buffer,
+           size_t byte,
+           const uint64_t is_and_should[2])
+{
+    if (is_and_should[0] == is_and_should[1])
+        return HOOP_OK;
+    return error_raise(HOOP_E_INTERNAL,
+                       "rank %u: byte %zu of %s element %zu is wrong at the "
+                       "end; look at the steps that write it",
+                       rank, byte % ES, buffer_names[buffer], byte / ES);
+}
+
+static enum hoop_status
+scratch_check(const struct checker_case *proof,
+              const struct plan_shape *shape,
+              const uint64_t *bytes)
+{
+    const size_t n_bytes = expectation_size(proof, shape->rank, PLAN_SCRATCH);
+
+    if (proof->goal != CHECKER_BARRIER || shape->size == 1)
+        return HOOP_OK;
+    if (n_bytes < ES)
+        return error_raise(HOOP_E_INTERNAL,
+                           "rank %u: a barrier without scratch proves nothing",
+                           shape->rank);
+    for (size_t i = 0; i < ES; i++) {
+        const size_t byte = n_bytes - ES + i;
+        const uint64_t pair[] = {bytes[byte], heard(shape, i)};
+        const enum hoop_status status =
+            byte_check(shape->rank, PLAN_SCRATCH, byte, pair);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+expectation_check(const struct checker_case *proof,
+                  uint32_t rank,
+                  enum plan_buffer buffer,
+                  const uint64_t *bytes)
+{
+    const struct plan_shape shape = expectation_shape(proof, rank);
+    const size_t n_bytes = expectation_size(proof, rank, buffer);
+
+    if (buffer == PLAN_SCRATCH)
+        return scratch_check(proof, &shape, bytes);
+    for (size_t i = 0; i < n_bytes; i++) {
+        const uint64_t should = buffer == PLAN_OUTPUT
+                                    ? output_at_end(proof, &shape, i)
+                                    : byte_at_start(proof, &shape, buffer, i);
+        const enum hoop_status status =
+            byte_check(rank, buffer, i, (const uint64_t[]){bytes[i], should});
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
