@@ -14,9 +14,11 @@ smaller(int64_t a, int64_t b)
 static int64_t
 scatter(uint32_t rank, size_t index, int64_t span)
 {
-    const uint64_t mixed = (index * 2654435761U + rank * 40503U + 12345U) >> 5;
+    uint64_t mixed = index * 0x9e3779b97f4a7c15 + rank * 0xbf58476d1ce4e5b9 + 1;
 
-    return (int64_t)(mixed % (uint64_t)span);
+    /* The low bits of a product know only the low bits of its factors. */
+    mixed = (mixed ^ mixed >> 32) * 0x94d049bb133111eb;
+    return (int64_t)((mixed >> 32) % (uint64_t)span);
 }
 
 /*
