@@ -4,15 +4,17 @@ The table is the one in docs/ARCHITECTURE.md. The pure folders include no
 header that could touch the world.
 """
 
+import re
 from fnmatch import fnmatch
 
-from tree import includes, markdown_rows
+from tree import includes, markdown_rows, without_comments
 
 DOCUMENT = 'docs/ARCHITECTURE.md'
 PURE = ('worker/plan', 'server/core')
 WORLDLY = ('sys/', 'netinet/', 'arpa/', 'net/', 'unistd.h', 'pthread.h',
            'time.h', 'threads.h', 'poll.h', 'fcntl.h', 'signal.h', 'netdb.h',
-           'base/clock.h', 'base/log.h')
+           'base/log.h')
+CLOCK = re.compile(r'\bclock_\w+\s*\(')  # its constants are fine
 # The compiler's, the C library's and the two container libraries.
 KNOWN = ('assert.h complex.h ctype.h dirent.h endian.h errno.h fcntl.h '
          'fenv.h float.h getopt.h grp.h ifaddrs.h immintrin.h inttypes.h '
@@ -41,9 +43,19 @@ def gate_complaint(path, name, gates):
     return None
 
 
+def is_pure(path):
+    return path.startswith(tuple(folder + '/' for folder in PURE))
+
+
 def is_worldly(path, name):
-    return path.startswith(tuple(folder + '/' for folder in PURE)) and \
-        name != 'sys/queue.h' and any(matches(name, w) for w in WORLDLY)
+    return is_pure(path) and name != 'sys/queue.h' and any(
+        matches(name, w) for w in WORLDLY)
+
+
+def clock_complaints(path, text):
+    for number, line in enumerate(without_comments(text).split('\n'), 1):
+        if is_pure(path) and CLOCK.search(line):
+            yield f'{path}:{number}: a clock in a pure folder'
 
 
 def complaints(tree):
@@ -52,6 +64,7 @@ def complaints(tree):
     if not gates:
         yield f'{DOCUMENT}: no table of gates'
     for path, text in tree.c_files():
+        yield from clock_complaints(path, text)
         for number, name, quoted in includes(text):
             if is_worldly(path, name):
                 yield f'{path}:{number}: <{name}> in a pure folder'
@@ -73,6 +86,7 @@ GOOD = [
     TABLE,
     TABLE | {'common/net/a.c': '#include <event2/event.h>\n'},
     TABLE | {'server/options.c': '#include <argp.h>\n#include <stdio.h>\n'},
+    TABLE | {'server/core/a.c': '#include "base/clock.h"\nCLOCK_NEVER;\n'},
     TABLE | {'worker/plan/a.c': '#include <sys/queue.h>\n'
              '#include <string.h>\n'},
 ]
@@ -91,5 +105,7 @@ BAD = [
      '<time.h> in a pure folder'),
     (TABLE | {'server/core/a.c': '#include "base/log.h"\n'},
      '<base/log.h> in a pure folder'),
+    (TABLE | {'server/core/a.c': '    x = clock_now_ns();\n'},
+     'a.c:1: a clock in a pure folder'),
     ({'server/core/a.c': ''}, 'no table of gates'),
 ]
