@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "wire/schema.h"
-#include "wire/token.h"
+#include "wire/value.h"
 
 enum {
     /* magic, version, reserved, bytes of the array as u16 little-endian */
@@ -159,25 +159,25 @@ struct field_reader {
 static uint64_t
 field_decode(struct field_reader *reader, uint64_t max)
 {
-    const struct token token = token_read(reader->at, reader->n_left);
+    const struct value value = value_read(reader->at, reader->n_left);
 
-    if (reader->is_wrong || token.type != TOKEN_UINT || token.value > max) {
+    if (reader->is_wrong || value.type != VALUE_UINT || value.number > max) {
         reader->is_wrong = true;
         return 0;
     }
-    reader->at += token.n_bytes;
-    reader->n_left -= token.n_bytes;
+    reader->at += value.n_bytes;
+    reader->n_left -= value.n_bytes;
     reader->n_read++;
-    return token.value;
+    return value.number;
 }
 
 /* What a later version has behind the last field is not looked at. */
 static enum hoop_status
 fields_decode(const uint8_t *in, size_t n_array, struct frame *out_frame)
 {
-    const struct token array = token_read(in, n_array);
+    const struct value array = value_read(in, n_array);
 
-    if (array.type != TOKEN_ARRAY || array.value < FRAME_N_FIELDS)
+    if (array.type != VALUE_ARRAY || array.number < FRAME_N_FIELDS)
         return error_raise(HOOP_E_DATA_LOSS,
                            "the frame's header is no array of %d fields",
                            FRAME_N_FIELDS);

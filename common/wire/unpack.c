@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "wire/token.h"
+#include "wire/value.h"
 
 /* The arrays that are open during the first walk. */
 struct nesting {
@@ -20,14 +20,14 @@ struct nesting {
 };
 
 static bool
-nesting_enter(struct nesting *nesting, const struct token *token)
+nesting_enter(struct nesting *nesting, const struct value *value)
 {
     if (nesting->depth > 0)
         nesting->missing[nesting->depth - 1]--;
-    if (token->type == TOKEN_ARRAY) {
+    if (value->type == VALUE_ARRAY) {
         if (nesting->depth == LIMIT_MESSAGE_DEPTH)
             return false;
-        nesting->missing[nesting->depth++] = token->value;
+        nesting->missing[nesting->depth++] = value->number;
     }
     while (nesting->depth > 0 && nesting->missing[nesting->depth - 1] == 0)
         nesting->depth--;
@@ -41,19 +41,19 @@ message_check(const uint8_t *bytes, size_t n_bytes)
     size_t at = 0;
 
     while (at < n_bytes) {
-        const struct token token = token_read(bytes + at, n_bytes - at);
+        const struct value value = value_read(bytes + at, n_bytes - at);
 
-        if (token.type == TOKEN_NONE)
+        if (value.type == VALUE_NONE)
             return error_raise(HOOP_E_DATA_LOSS,
                                "byte %zu of %zu of the message begins no "
                                "complete value of a known type",
                                at, n_bytes);
-        if (!nesting_enter(&nesting, &token))
+        if (!nesting_enter(&nesting, &value))
             return error_raise(HOOP_E_DATA_LOSS,
                                "the message nests more than %d arrays at byte "
                                "%zu",
                                LIMIT_MESSAGE_DEPTH, at);
-        at += token.n_bytes;
+        at += value.n_bytes;
     }
     if (nesting.depth > 0)
         return error_raise(HOOP_E_DATA_LOSS,
@@ -79,106 +79,106 @@ unpack_init(struct unpack *unpack,
         unpack->status = message_check(bytes, n_bytes);
 }
 
-static struct token
+static struct value
 unpack_peek(const struct unpack *unpack)
 {
     if (unpack->status != HOOP_OK || unpack->at == unpack->n_bytes)
-        return (struct token){0};
-    return token_read(unpack->bytes + unpack->at, unpack->n_bytes - unpack->at);
+        return (struct value){0};
+    return value_read(unpack->bytes + unpack->at, unpack->n_bytes - unpack->at);
 }
 
 /* Step over the next value, which must be of this type; if not, it is zero. */
-static struct token
-unpack_next(struct unpack *unpack, enum token_type type)
+static struct value
+unpack_next(struct unpack *unpack, enum value_type type)
 {
-    const struct token token = unpack_peek(unpack);
+    const struct value value = unpack_peek(unpack);
 
     if (unpack->status != HOOP_OK)
-        return (struct token){0};
-    if (token.type != type || type == TOKEN_NONE) {
+        return (struct value){0};
+    if (value.type != type || type == VALUE_NONE) {
         unpack->status = error_raise(
             HOOP_E_DATA_LOSS, "byte %zu of the message: expected %s, found %s",
-            unpack->at, token_name(type), token_name(token.type));
-        return (struct token){0};
+            unpack->at, value_name(type), value_name(value.type));
+        return (struct value){0};
     }
-    unpack->at += token.n_bytes;
-    return token;
+    unpack->at += value.n_bytes;
+    return value;
 }
 
 /* The value that was just stepped over is out of its bounds. */
 static void
-unpack_refuse(struct unpack *unpack, uint64_t value, const char *why)
+unpack_refuse(struct unpack *unpack, uint64_t number, const char *why)
 {
     unpack->status = error_raise(
         HOOP_E_DATA_LOSS, "the value before byte %zu of the message: %llu %s",
-        unpack->at, (unsigned long long)value, why);
+        unpack->at, (unsigned long long)number, why);
 }
 
 size_t
 unpack_array(struct unpack *unpack, size_t n_min)
 {
-    const struct token token = unpack_next(unpack, TOKEN_ARRAY);
+    const struct value value = unpack_next(unpack, VALUE_ARRAY);
 
-    if (unpack->status == HOOP_OK && token.value < n_min)
-        unpack_refuse(unpack, token.value, "elements are too few");
-    return unpack->status == HOOP_OK ? (size_t)token.value : 0;
+    if (unpack->status == HOOP_OK && value.number < n_min)
+        unpack_refuse(unpack, value.number, "elements are too few");
+    return unpack->status == HOOP_OK ? (size_t)value.number : 0;
 }
 
 uint64_t
 unpack_uint(struct unpack *unpack, uint64_t max)
 {
-    const struct token token = unpack_next(unpack, TOKEN_UINT);
+    const struct value value = unpack_next(unpack, VALUE_UINT);
 
-    if (token.value <= max)
-        return token.value;
-    unpack_refuse(unpack, token.value, "is too great");
+    if (value.number <= max)
+        return value.number;
+    unpack_refuse(unpack, value.number, "is too great");
     return 0;
 }
 
 int64_t
 unpack_int(struct unpack *unpack)
 {
-    const enum token_type type = unpack_peek(unpack).type;
-    const struct token token = unpack_next(
-        unpack, type == TOKEN_NEGATIVE ? TOKEN_NEGATIVE : TOKEN_UINT);
+    const enum value_type type = unpack_peek(unpack).type;
+    const struct value value = unpack_next(
+        unpack, type == VALUE_NEGATIVE ? VALUE_NEGATIVE : VALUE_UINT);
 
-    if (type == TOKEN_NEGATIVE || token.value <= INT64_MAX)
-        return (int64_t)token.value;
-    unpack_refuse(unpack, token.value, "is too great");
+    if (type == VALUE_NEGATIVE || value.number <= INT64_MAX)
+        return (int64_t)value.number;
+    unpack_refuse(unpack, value.number, "is too great");
     return 0;
 }
 
 bool
 unpack_bool(struct unpack *unpack)
 {
-    return unpack_next(unpack, TOKEN_BOOL).value != 0;
+    return unpack_next(unpack, VALUE_BOOL).number != 0;
 }
 
 static struct unpack_view
-unpack_content(struct unpack *unpack, enum token_type type, size_t n_bytes_max)
+unpack_content(struct unpack *unpack, enum value_type type, size_t n_bytes_max)
 {
-    const struct token token = unpack_next(unpack, type);
+    const struct value value = unpack_next(unpack, type);
 
-    if (token.n_content > n_bytes_max)
-        unpack_refuse(unpack, token.n_content, "bytes are too many");
+    if (value.n_content > n_bytes_max)
+        unpack_refuse(unpack, value.n_content, "bytes are too many");
     if (unpack->status != HOOP_OK)
         return (struct unpack_view){(const uint8_t *)"", 0};
     return (struct unpack_view){
-        unpack->bytes + unpack->at - token.n_content,
-        token.n_content,
+        unpack->bytes + unpack->at - value.n_content,
+        value.n_content,
     };
 }
 
 struct unpack_view
 unpack_str(struct unpack *unpack, size_t n_bytes_max)
 {
-    return unpack_content(unpack, TOKEN_STR, n_bytes_max);
+    return unpack_content(unpack, VALUE_STR, n_bytes_max);
 }
 
 struct unpack_view
 unpack_bin(struct unpack *unpack, size_t n_bytes_max)
 {
-    return unpack_content(unpack, TOKEN_BIN, n_bytes_max);
+    return unpack_content(unpack, VALUE_BIN, n_bytes_max);
 }
 
 void
@@ -198,11 +198,11 @@ unpack_text(struct unpack *unpack, char *text, size_t n_text)
 bool
 unpack_nil(struct unpack *unpack)
 {
-    const struct token token = unpack_peek(unpack);
+    const struct value value = unpack_peek(unpack);
 
-    if (token.type != TOKEN_NIL)
+    if (value.type != VALUE_NIL)
         return false;
-    unpack->at += token.n_bytes;
+    unpack->at += value.n_bytes;
     return true;
 }
 
@@ -212,10 +212,10 @@ unpack_skip(struct unpack *unpack, size_t n)
     uint64_t n_left = n;
 
     while (n_left > 0 && unpack->status == HOOP_OK) {
-        const struct token token = unpack_peek(unpack);
+        const struct value value = unpack_peek(unpack);
 
-        unpack_next(unpack, token.type);
-        n_left += token.type == TOKEN_ARRAY ? token.value : 0;
+        unpack_next(unpack, value.type);
+        n_left += value.type == VALUE_ARRAY ? value.number : 0;
         n_left--;
     }
 }

@@ -13,8 +13,8 @@
 #include "base/limits.h"
 #include "fuzz/fuzz.h"
 #include "wire/pack.h"
-#include "wire/token.h"
 #include "wire/unpack.h"
+#include "wire/value.h"
 
 enum {
     CALLS = 8
@@ -70,37 +70,37 @@ call_one(struct unpack *unpack, uint8_t choice)
 static void
 repack_one(struct unpack *unpack, struct pack *pack)
 {
-    const struct token token =
-        token_read(unpack->bytes + unpack->at, unpack->n_bytes - unpack->at);
+    const struct value value =
+        value_read(unpack->bytes + unpack->at, unpack->n_bytes - unpack->at);
     struct unpack_view view;
 
-    switch (token.type) {
-    case TOKEN_NONE:
+    switch (value.type) {
+    case VALUE_NONE:
         fuzz_fail("a checked message has an unknown value");
         break;
-    case TOKEN_NIL:
+    case VALUE_NIL:
         fuzz_require(unpack_nil(unpack));
         pack_nil(pack);
         break;
-    case TOKEN_BOOL:
+    case VALUE_BOOL:
         pack_bool(pack, unpack_bool(unpack));
         break;
-    case TOKEN_UINT:
+    case VALUE_UINT:
         pack_uint(pack, unpack_uint(unpack, UINT64_MAX));
         break;
-    case TOKEN_NEGATIVE:
+    case VALUE_NEGATIVE:
         pack_int(pack, unpack_int(unpack));
         break;
-    case TOKEN_STR:
+    case VALUE_STR:
         /* pack_str() wants a final 0; a bin has the same content. */
         view = unpack_str(unpack, SIZE_MAX);
         pack_bin(pack, view.bytes, view.n_bytes);
         break;
-    case TOKEN_BIN:
+    case VALUE_BIN:
         view = unpack_bin(unpack, SIZE_MAX);
         pack_bin(pack, view.bytes, view.n_bytes);
         break;
-    case TOKEN_ARRAY:
+    case VALUE_ARRAY:
         pack_array(pack, unpack_array(unpack, 0));
         break;
     }
