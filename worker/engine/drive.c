@@ -161,7 +161,8 @@ elect(struct engine *engine)
 
     TAILQ_FOREACH(waiter, &engine->waiters, link)
     {
-        if (atomic_load(&waiter->op->is_done) || waiter->is_elected)
+        if (waiter->is_elected ||
+            (waiter->op && atomic_load(&waiter->op->is_done)))
             continue;
         waiter->is_elected = true;
         pthread_cond_signal(&waiter->cond);
@@ -275,6 +276,18 @@ waiter_sleep(struct engine *engine, struct waiter *waiter, uint64_t deadline_ns)
            ETIMEDOUT;
 }
 
+static void
+waiter_init(struct waiter *waiter, struct op *op)
+{
+    pthread_condattr_t attributes;
+
+    *waiter = (struct waiter){.op = op};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiter->cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 /*
  * Sleep until op has ended, the right is handed over or free, or the deadline
  * passes. Returns whether the caller drives now.
@@ -283,8 +296,7 @@ static bool
 await_turn(struct op *op, uint64_t deadline_ns)
 {
     struct engine *engine = op->engine;
-    struct waiter waiter = {.op = op};
-    pthread_condattr_t attributes;
+    struct waiter waiter;
     bool is_in_time = true;
 
     pthread_mutex_lock(&engine->gate);
@@ -295,10 +307,7 @@ await_turn(struct op *op, uint64_t deadline_ns)
         pthread_mutex_unlock(&engine->gate);
         return drives;
     }
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&waiter.cond, &attributes);
-    pthread_condattr_destroy(&attributes);
+    waiter_init(&waiter, op);
     TAILQ_INSERT_TAIL(&engine->waiters, &waiter, link);
     op->waiter = &waiter;
     while (is_in_time && !waiter.is_elected && !atomic_load(&op->is_done))
@@ -308,6 +317,27 @@ await_turn(struct op *op, uint64_t deadline_ns)
     pthread_mutex_unlock(&engine->gate);
     pthread_cond_destroy(&waiter.cond);
     return waiter.is_elected;
+}
+
+bool
+engine_seize_until(struct engine *engine, uint64_t deadline_ns)
+{
+    struct waiter waiter;
+    bool is_in_time = true;
+
+    if (engine_seize(engine))
+        return true;
+    waiter_init(&waiter, NULL);
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_HEAD(&engine->waiters, &waiter, link);
+    while (is_in_time && !waiter.is_elected && engine->is_driven)
+        is_in_time = waiter_sleep(engine, &waiter, deadline_ns);
+    TAILQ_REMOVE(&engine->waiters, &waiter, link);
+    const bool drives = waiter.is_elected || !engine->is_driven;
+    engine->is_driven |= drives;
+    pthread_mutex_unlock(&engine->gate);
+    pthread_cond_destroy(&waiter.cond);
+    return drives;
 }
 
 static void

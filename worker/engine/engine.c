@@ -145,6 +145,44 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
     letter_send(engine, &letter);
 }
 
+/* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. */
+static enum hoop_status
+connect_outcome(const struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+
+    if (transport_is_connected(engine->transport, rank))
+        return HOOP_OK;
+    if (!lost->is_lost && !lost->has_left)
+        return HOOP_E_PENDING;
+    return error_raise(HOOP_E_PEER_LOST, "%s %s%s",
+                       roster_name(engine->roster, rank, name),
+                       lost->is_lost ? "is lost: " : "has left the job",
+                       lost->is_lost ? lost->why : "");
+}
+
+enum hoop_status
+engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
+{
+    enum hoop_status status = HOOP_E_PENDING;
+    char name[ROSTER_NAME_MAX];
+
+    letter_send(engine, &(struct letter){.kind = LETTER_NEEDED, .rank = rank});
+    while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns)) {
+        if (!engine_seize_until(engine, deadline_ns))
+            break;
+        status = connect_outcome(engine, rank);
+        if (status == HOOP_E_PENDING)
+            engine_turn(engine, clock_left_ms(deadline_ns));
+        engine_release(engine);
+    }
+    if (status == HOOP_E_PENDING)
+        return error_raise(HOOP_E_TIMEOUT, "no connection to %s in time",
+                           roster_name(engine->roster, rank, name));
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 enum hoop_status
 channel_open(struct engine *engine,
              const struct channel_options *options,
@@ -228,12 +266,9 @@ close_running(struct engine *engine)
 void
 engine_leave(struct engine *engine, uint64_t deadline_ns)
 {
-    /* The background may be in a turn, which is bounded; waiters are woken by
-     * the end of their operations. */
-    while (!engine_seize(engine)) {
-        engine_post(engine);
-        usleep(100);
-    }
+    /* The background may be in a turn, which is bounded. */
+    engine_post(engine);
+    engine_seize_until(engine, CLOCK_NEVER);
     close_running(engine);
     transport_leave(engine->transport);
     while (!transport_has_left(engine->transport) &&

@@ -45,7 +45,7 @@ enum op_state {
 struct waiter {
     TAILQ_ENTRY(waiter) link;
     pthread_cond_t cond;
-    struct op *op;
+    struct op *op;   /* NULL: it wants the drive right itself */
     bool is_elected; /* the drive right has been handed to it */
 };
 

@@ -121,6 +121,9 @@ engine_turn(struct engine *engine, int timeout_ms);
 /* Take the drive right; false: another thread has it. */
 bool
 engine_seize(struct engine *engine);
+/* ... or wait for it; false: not before the deadline. */
+bool
+engine_seize_until(struct engine *engine, uint64_t deadline_ns);
 /* Give it up and name a successor. */
 void
 engine_release(struct engine *engine);
