@@ -277,3 +277,45 @@ transport_has_all(const struct inflow *flow)
     }
     return n_here == flow->total;
 }
+
+void
+match_promise(struct peer *peer, const struct frame *frame)
+{
+    struct promise *promise = NULL;
+
+    if (peer->n_promises < LIMIT_ANNOUNCED)
+        promise = calloc(1, sizeof(*promise));
+    if (!promise) {
+        peer_lose(peer, "it granted more than there is room to remember");
+        return;
+    }
+    promise->key = match_key(peer, frame);
+    promise->granted = frame->offset;
+    TAILQ_INSERT_TAIL(&peer->promises, promise, link);
+    peer->n_promises++;
+}
+
+void
+match_promise_destroy(struct peer *peer, struct promise *promise)
+{
+    TAILQ_REMOVE(&peer->promises, promise, link);
+    peer->n_promises--;
+    free(promise);
+}
+
+uint64_t
+match_promised(struct peer *peer, const struct outflow *flow)
+{
+    struct promise *next;
+    uint64_t granted = 0;
+
+    for (struct promise *at = TAILQ_FIRST(&peer->promises); at; at = next) {
+        next = TAILQ_NEXT(at, link);
+        if (!key_equal(&at->key, &flow->key))
+            continue;
+        if (at->granted > granted)
+            granted = at->granted;
+        match_promise_destroy(peer, at);
+    }
+    return granted;
+}

@@ -28,6 +28,15 @@ match_arrival_add(struct peer *peer, const struct frame *frame);
 void
 match_arrival_destroy(struct peer *peer, struct arrival *arrival);
 
+/* A grant came before its flow: kept until match_promised(). */
+void
+match_promise(struct peer *peer, const struct frame *frame);
+/* Bytes that were granted to flow before it was opened. */
+uint64_t
+match_promised(struct peer *peer, const struct outflow *flow);
+void
+match_promise_destroy(struct peer *peer, struct promise *promise);
+
 /* flow has been opened: attach what already came for it. */
 void
 match_open(struct transport *transport, struct inflow *flow);

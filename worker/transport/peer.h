@@ -51,6 +51,15 @@ struct control {
 
 TAILQ_HEAD(control_list, control);
 
+/* A grant for a step of a collective that has not begun here yet. */
+struct promise {
+    TAILQ_ENTRY(promise) link;
+    struct flow_key key;
+    uint64_t granted;
+};
+
+TAILQ_HEAD(promise_list, promise);
+
 /* One frame on its way into the socket. */
 struct outframe {
     uint8_t header[LIMIT_FRAME_HEADER];
@@ -111,6 +120,8 @@ struct peer {
     /* Sending. */
     struct outflow_list outflows;
     struct control_list controls;
+    struct promise_list promises;
+    size_t n_promises;
     struct outframe frames[PEER_FRAMES_MAX];
     unsigned frame_first;
     unsigned n_frames;

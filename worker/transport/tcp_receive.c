@@ -99,13 +99,21 @@ find_outflow(struct peer *peer, const struct frame *frame)
 static void
 take_grant(struct peer *peer)
 {
+    struct transport *transport = peer->transport;
     struct outflow *flow = find_outflow(peer, &peer->frame);
 
-    /* It may have been cancelled, or sent eagerly before the grant came. */
-    if (!flow || peer->frame.offset <= flow->granted)
+    if (flow) {
+        if (peer->frame.offset > flow->granted)
+            flow->granted = peer->frame.offset;
+        peer_touch(peer);
         return;
-    flow->granted = peer->frame.offset;
-    peer_touch(peer);
+    }
+    /* A message is sent before it is granted: this one was cancelled. */
+    if (peer->frame.flags & FRAME_POINT_TO_POINT)
+        return;
+    if (transport->events->on_unexpected(transport->owner, peer->rank,
+                                         &peer->frame) == TRANSPORT_KEEP)
+        match_promise(peer, &peer->frame);
 }
 
 static void
@@ -420,11 +428,12 @@ end_stash(struct peer *peer)
     TAILQ_INSERT_TAIL(&arrival->parts, stash, link);
     peer->stash = NULL;
     peer->arrival = NULL;
-    /* Its receiver may be there, or have come while the frame was read. */
+    /* Its receiver may be there, or have come while the frame was read. The
+     * next frame may be placed directly: nothing must lie in its way. */
     TAILQ_FOREACH(flow, &peer->inflows, link)
     {
         if (flow->arrival == arrival) {
-            transport_receive_more(peer->transport, flow);
+            match_drain(peer->transport, flow);
             return;
         }
     }
@@ -559,6 +568,8 @@ peer_receive_clear(struct peer *peer)
     peer->flow = NULL;
     peer->inbound_first = 0;
     peer->inbound_end = 0;
+    while (!TAILQ_EMPTY(&peer->promises))
+        match_promise_destroy(peer, TAILQ_FIRST(&peer->promises));
     while ((arrival = TAILQ_FIRST(&peer->arrivals))) {
         struct inflow *flow;
 

@@ -427,7 +427,8 @@ peer_write(struct peer *peer)
     }
     if (peer->fd < 0)
         return true;
-    if (peer->n_frames > 0) {
+    /* The turn is over, but not what is to be written. */
+    if (peer->n_frames > 0 || n_total >= PEER_TURN_BYTES) {
         peer_touch(peer);
         return true;
     }

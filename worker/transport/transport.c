@@ -47,6 +47,7 @@ peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
     peer->credit = transport->window;
     TAILQ_INIT(&peer->outflows);
     TAILQ_INIT(&peer->controls);
+    TAILQ_INIT(&peer->promises);
     TAILQ_INIT(&peer->inflows);
     TAILQ_INIT(&peer->arrivals);
 }
@@ -270,6 +271,7 @@ transport_send(struct transport *transport, struct outflow *flow)
 
     transport_need(transport, flow->key.peer);
     flow->is_queued = true;
+    flow->granted = match_promised(peer, flow);
     TAILQ_INSERT_TAIL(&peer->outflows, flow, link);
     peer_touch(peer);
 }
@@ -352,20 +354,39 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
     peer_expect(peer);
 }
 
+static bool
+is_of(const struct flow_key *key, uint64_t comm, uint64_t op)
+{
+    return key->kind == FLOW_COLLECTIVE && key->comm == comm && key->op == op;
+}
+
+static void
+peer_forget(struct peer *peer, uint64_t comm, uint64_t op)
+{
+    struct arrival *arrival;
+    struct arrival *arrival_next;
+    struct promise *promise;
+    struct promise *promise_next;
+
+    for (arrival = TAILQ_FIRST(&peer->arrivals); arrival;
+         arrival = arrival_next) {
+        arrival_next = TAILQ_NEXT(arrival, link);
+        if (is_of(&arrival->key, comm, op))
+            match_arrival_destroy(peer, arrival);
+    }
+    for (promise = TAILQ_FIRST(&peer->promises); promise;
+         promise = promise_next) {
+        promise_next = TAILQ_NEXT(promise, link);
+        if (is_of(&promise->key, comm, op))
+            match_promise_destroy(peer, promise);
+    }
+}
+
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
 {
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
-        struct peer *peer = &transport->peers[rank];
-        struct arrival *next = NULL;
-
-        for (struct arrival *at = TAILQ_FIRST(&peer->arrivals); at; at = next) {
-            next = TAILQ_NEXT(at, link);
-            if (at->key.kind == FLOW_COLLECTIVE && at->key.comm == comm &&
-                at->key.op == op)
-                match_arrival_destroy(peer, at);
-        }
-    }
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        peer_forget(&transport->peers[rank], comm, op);
 }
 
 void

@@ -1,0 +1,291 @@
+/* tests/ranks.c - a world of forked processes, without a coordinator */
+
+#include "ranks.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "engine/background.h"
+#include "engine/engine.h"
+#include "net/socket.h"
+#include "session/comm.h"
+#include "transport/connector.h"
+
+struct world {
+    const struct ranks_options *options;
+    struct roster *roster;
+    int listeners[RANKS_MAX];
+    /* Shared by all processes. */
+    struct {
+        pid_t pids[RANKS_MAX];
+        volatile uint32_t room[RANKS_ROOM];
+    } * shared;
+};
+
+struct machine {
+    struct loop *loop;
+    struct engine *engine;
+    struct connector *connector;
+    struct background *background;
+    pthread_t thread;
+};
+
+static void
+must(enum hoop_status status)
+{
+    if (status == HOOP_OK)
+        return;
+    fprintf(stderr, "set-up: %s (%s)\n", error_text(), error_path());
+    _exit(99);
+}
+
+static void
+on_needed(void *owner, uint32_t rank)
+{
+    const struct machine *machine = owner;
+
+    connector_dial(machine->connector, rank);
+}
+
+static void
+on_lost(void *owner, uint32_t rank, const char *why)
+{
+    (void)owner;
+    (void)rank;
+    (void)why;
+}
+
+static void
+on_abandoned(void *owner)
+{
+    const struct machine *machine = owner;
+
+    background_wake(machine->background);
+}
+
+static void
+on_connected(void *owner, uint32_t rank, int fd)
+{
+    const struct machine *machine = owner;
+
+    engine_connected(machine->engine, rank, fd);
+}
+
+static void
+on_unreachable(void *owner, uint32_t rank, const char *why)
+{
+    const struct machine *machine = owner;
+
+    engine_unreachable(machine->engine, rank, why);
+}
+
+static void *
+machine_loop(void *owner)
+{
+    const struct machine *machine = owner;
+
+    loop_run(machine->loop);
+    return NULL;
+}
+
+static void
+machine_start(struct machine *machine, const struct world *world)
+{
+    enum codec_id codec = CODEC_NONE;
+
+    if (world->options->codec)
+        must(codec_parse(world->options->codec, &codec));
+    const struct engine_options engine_options = {
+        .roster = world->roster,
+        .codec = codec,
+        .on_needed = on_needed,
+        .on_lost = on_lost,
+        .on_abandoned = on_abandoned,
+        .owner = machine,
+    };
+    const struct connector_options connector_options = {
+        .roster = world->roster,
+        .token = "secret",
+        .listen_fd = world->listeners[world->roster->rank],
+        .on_connected = on_connected,
+        .on_unreachable = on_unreachable,
+        .owner = machine,
+    };
+    struct connector_options connecting = connector_options;
+
+    must(loop_create(&machine->loop));
+    must(engine_create(&engine_options, &machine->engine));
+    connecting.loop = machine->loop;
+    must(connector_create(&connecting, &machine->connector));
+    must(background_create(machine->loop, machine->engine,
+                           &machine->background));
+    if (pthread_create(&machine->thread, NULL, machine_loop, machine) != 0)
+        _exit(99);
+}
+
+static void
+machine_stop(struct machine *machine)
+{
+    engine_leave(machine->engine, clock_deadline_ns(1000));
+    loop_stop(machine->loop);
+    pthread_join(machine->thread, NULL);
+    background_destroy(machine->background);
+    connector_destroy(machine->connector);
+    engine_destroy(machine->engine);
+    loop_destroy(machine->loop);
+}
+
+/* Like everybody else in the test world: until all are here. */
+static void
+await_pids(const struct world *world)
+{
+    for (uint32_t i = 0; i < world->roster->size; i++) {
+        while (__atomic_load_n(&world->shared->pids[i], __ATOMIC_ACQUIRE) == 0)
+            sched_yield();
+    }
+}
+
+static int
+rank_main(struct world *world, uint32_t index)
+{
+    struct machine machine = {0};
+    struct hoop_comm comm = {0};
+    uint32_t ranks[RANKS_MAX];
+    const uint32_t timeout_ms = world->options->timeout_ms;
+
+    __atomic_store_n(&world->shared->pids[index], getpid(), __ATOMIC_RELEASE);
+    await_pids(world);
+    world->roster->rank = index;
+    for (uint32_t i = 0; i < world->roster->size; i++) {
+        ranks[i] = i;
+        world->roster->members[i].pid = (uint32_t)world->shared->pids[i];
+        if (i != index)
+            close(world->listeners[i]);
+    }
+    machine_start(&machine, world);
+    const struct channel_options channel_options = {
+        .id = 1,
+        .rank = index,
+        .size = world->roster->size,
+        .ranks = ranks,
+        .timeout_ms = timeout_ms ? timeout_ms : 20000,
+    };
+    must(channel_open(machine.engine, &channel_options, &comm.channel));
+    struct rank rank = {
+        .rank = index,
+        .size = world->roster->size,
+        .comm = &comm,
+        .engine = machine.engine,
+        .input = world->options->input,
+        .room = world->shared->room,
+        .pids = world->shared->pids,
+    };
+    const int result = world->options->body(&rank);
+    machine_stop(&machine);
+    close(world->listeners[index]);
+    roster_destroy(world->roster);
+    return result;
+}
+
+static void
+world_open(struct world *world, const struct ranks_options *options)
+{
+    world->options = options;
+    must(roster_create(options->size, &world->roster));
+    world->roster->epoch = 7;
+    snprintf(world->roster->job, sizeof(world->roster->job), "test");
+    world->shared = mmap(NULL, sizeof(*world->shared), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (uint32_t i = 0; i < options->size; i++) {
+        struct member *member = &world->roster->members[i];
+
+        must(address_parse("127.0.0.1:0", &member->address));
+        must(socket_listen(&member->address, 128, &world->listeners[i]));
+        must(socket_local_address(world->listeners[i], &member->address));
+        member->rank = i;
+        member->incarnation = 1000 + i;
+        snprintf(member->host, sizeof(member->host), "host");
+        snprintf(member->host_id, sizeof(member->host_id), "host");
+    }
+}
+
+static uint32_t
+world_wait(const struct world *world)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(
+        1000 * (world->options->deadline_s ? world->options->deadline_s : 60));
+    uint32_t n_bad = 0;
+
+    for (uint32_t n_gone = 0; n_gone < world->roster->size;) {
+        int how;
+        const pid_t pid = waitpid(-1, &how, WNOHANG);
+
+        if (pid == 0) {
+            if (clock_is_past(deadline_ns)) {
+                fprintf(stderr, "the ranks are not done at the deadline\n");
+                for (uint32_t i = 0; i < world->roster->size; i++)
+                    kill(world->shared->pids[i], SIGABRT);
+                return world->roster->size;
+            }
+            usleep(500);
+            continue;
+        }
+        n_gone++;
+        const bool is_wanted = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL;
+        if (how != 0 && !is_wanted) {
+            fprintf(stderr, "process %d ended with %#x\n", (int)pid, how);
+            n_bad++;
+        }
+    }
+    return n_bad;
+}
+
+uint32_t
+ranks_run(const struct ranks_options *options)
+{
+    struct world world = {0};
+
+    world_open(&world, options);
+    fflush(NULL);
+    for (uint32_t i = 0; i < options->size; i++) {
+        if (fork() == 0) {
+            const int result = rank_main(&world, i);
+
+            fflush(NULL);
+            /* exit(), so that leaks are found. */
+            exit(result);
+        }
+    }
+    for (uint32_t i = 0; i < options->size; i++)
+        close(world.listeners[i]);
+    const uint32_t n_bad = world_wait(&world);
+    munmap(world.shared, sizeof(*world.shared));
+    roster_destroy(world.roster);
+    return n_bad;
+}
+
+uint32_t
+ranks_run_all(uint32_t size, rank_fn *body)
+{
+    return ranks_run(&(struct ranks_options){.size = size, .body = body});
+}
+
+int
+rank_report(const struct rank *rank,
+            const char *condition,
+            const char *file,
+            int line)
+{
+    fprintf(stderr, "rank %u of %u: %s:%d: not true: %s; last error: %s\n",
+            rank->rank, rank->size, file, line, condition, error_text());
+    return 1;
+}

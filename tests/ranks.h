@@ -1,0 +1,72 @@
+/*
+ * tests/ranks.h - a world of forked processes, without a coordinator
+ *
+ * Every rank is a process with its own engine, connector and control thread,
+ * on loopback sockets that the parent has bound. What is tested is all of
+ * worker/ but the session.
+ */
+
+#ifndef TESTS_RANKS_H
+#define TESTS_RANKS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "hoop/hoop.h"
+
+struct engine;
+
+/* What a rank's test body may use. */
+struct rank {
+    uint32_t rank;
+    uint32_t size;
+    hoop_comm_t *comm;
+    struct engine *engine;
+    const void *input;       /* of the test */
+    volatile uint32_t *room; /* shared by all ranks, zero at first */
+    pid_t *pids;             /* [rank], shared, complete when the body runs */
+};
+
+/* Returns 0 when all is well. Its exit is the process's. */
+typedef int
+rank_fn(struct rank *rank);
+
+enum {
+    RANKS_MAX = 64,
+    RANKS_ROOM = 256
+};
+
+struct ranks_options {
+    uint32_t size;
+    rank_fn *body;
+    const void *input;
+    const char *codec;   /* NULL: none */
+    uint32_t timeout_ms; /* of an operation; 0: 20 s */
+    uint32_t deadline_s; /* of all; 0: 60 s; then they are killed */
+};
+
+/*
+ * Run all ranks and wait for them. Returns how many did not return 0; those
+ * killed by SIGKILL from the test itself do not count.
+ */
+uint32_t
+ranks_run(const struct ranks_options *options);
+
+/* ranks_run() of size ranks with nothing special. */
+uint32_t
+ranks_run_all(uint32_t size, rank_fn *body);
+
+/* In a body: report and return 1 unless the condition holds. */
+#define RANK_CHECK(condition)                                                  \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            return rank_report(rank, #condition, __FILE_NAME__, __LINE__);     \
+    } while (0)
+
+int
+rank_report(const struct rank *rank,
+            const char *condition,
+            const char *file,
+            int line);
+
+#endif
