@@ -31,6 +31,7 @@ enum {
 
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
+    LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */
     LIMIT_MESSAGE_DEPTH = 8, /* arrays in arrays; readers keep a stack */
     /* Requests a coordinator holds unanswered; 3 KB of NNG each ... */
     LIMIT_RPC_REQUESTS = 32768,

@@ -285,6 +285,12 @@ loop_timer_stop(struct loop_timer *timer)
     event_del(timer->event);
 }
 
+bool
+loop_timer_is_started(const struct loop_timer *timer)
+{
+    return event_pending(timer->event, EV_TIMEOUT, NULL);
+}
+
 void
 loop_timer_destroy(struct loop_timer *timer)
 {

@@ -9,6 +9,7 @@
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -61,6 +62,9 @@ void
 loop_timer_start(struct loop_timer *timer, uint64_t delay_ms);
 void
 loop_timer_stop(struct loop_timer *timer);
+/* Started, and neither fired nor stopped since. */
+bool
+loop_timer_is_started(const struct loop_timer *timer);
 void
 loop_timer_destroy(struct loop_timer *timer);
 

@@ -54,6 +54,7 @@ struct rpc_server_options {
     rpc_handler_fn *on_abandon;
     rpc_disconnect_fn *on_disconnect; /* after on_abandon; may be NULL */
     void *owner;                      /* of all three */
+    size_t n_requests_max; /* parked at once; 0: LIMIT_RPC_REQUESTS */
 };
 
 struct rpc_server_counters {

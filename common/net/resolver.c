@@ -1,0 +1,168 @@
+/*
+ * net/resolver.c - look up a name without holding up the loop
+ *
+ * The thread and the resolver share a lookup that the last of them frees. The
+ * thread rings the lookup's bell, an eventfd that the loop watches.
+ */
+
+#include "net/resolver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "net/loop.h"
+
+struct lookup {
+    atomic_int n_refs;
+    int bell_fd;
+    char text[LIMIT_ADDRESS];
+    struct address addresses[LIMIT_RPC_ADDRESSES];
+    size_t n_addresses; /* written before the bell rings */
+};
+
+struct resolver {
+    struct lookup *lookup;
+    struct loop_watch *bell;
+    resolver_fn *on_resolved;
+    void *owner;
+};
+
+DEFINE_CLEANUP(struct resolver *, resolver_destroy)
+
+static void
+lookup_unref(struct lookup *lookup)
+{
+    if (!lookup || atomic_fetch_sub(&lookup->n_refs, 1) > 1)
+        return;
+    if (lookup->bell_fd >= 0)
+        close(lookup->bell_fd);
+    free(lookup);
+}
+
+static enum hoop_status
+lookup_create(const char *text, struct lookup **out_lookup)
+{
+    struct lookup *lookup = calloc(1, sizeof(*lookup));
+
+    if (!lookup)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to look up '%s'", text);
+    atomic_init(&lookup->n_refs, 1);
+    snprintf(lookup->text, sizeof(lookup->text), "%s", text);
+    lookup->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    *out_lookup = lookup;
+    return HOOP_OK;
+}
+
+static void *
+lookup_run(void *owner)
+{
+    struct lookup *lookup = owner;
+    const uint64_t one = 1;
+    size_t n = 0;
+
+    if (address_resolve_all(lookup->text, lookup->addresses,
+                            COUNT_OF(lookup->addresses), &n) != HOOP_OK)
+        n = 0;
+    lookup->n_addresses = n;
+
+    /* Cannot fail: it is rung this once. */
+    if (write(lookup->bell_fd, &one, sizeof(one)) < 0)
+        lookup->n_addresses = 0;
+    lookup_unref(lookup);
+    return NULL;
+}
+
+/* The user's signals must not end up in a thread that the user did not make. */
+static enum hoop_status
+lookup_start(struct lookup *lookup)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all;
+    sigset_t old;
+
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    atomic_fetch_add(&lookup->n_refs, 1);
+    const int error = pthread_create(&thread, &attributes, lookup_run, lookup);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+
+    if (error == 0)
+        return HOOP_OK;
+    lookup_unref(lookup);
+    return error_raise(HOOP_E_EXHAUSTED, "no thread to look up '%s': %s",
+                       lookup->text, strerror(error));
+}
+
+static void
+resolver_on_bell(void *owner, enum loop_interest ready)
+{
+    struct resolver *resolver = owner;
+
+    (void)ready;
+    loop_watch_set(resolver->bell, LOOP_NOTHING);
+
+    /* The callback may destroy the resolver: keep what it reads. */
+    struct lookup *lookup = resolver->lookup;
+    atomic_fetch_add(&lookup->n_refs, 1);
+    resolver->on_resolved(resolver->owner, lookup->addresses,
+                          lookup->n_addresses);
+    lookup_unref(lookup);
+}
+
+enum hoop_status
+resolver_start(struct loop *loop,
+               const char *text,
+               resolver_fn *on_resolved,
+               void *owner,
+               struct resolver **out_resolver)
+{
+    CLEANUP(resolver_destroy)
+    struct resolver *resolver = calloc(1, sizeof(*resolver));
+
+    if (!resolver)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to look up '%s'", text);
+    resolver->on_resolved = on_resolved;
+    resolver->owner = owner;
+
+    enum hoop_status status = lookup_create(text, &resolver->lookup);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (resolver->lookup->bell_fd < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no descriptor to look up '%s'",
+                           text);
+
+    status = loop_watch_create(loop, resolver->lookup->bell_fd,
+                               resolver_on_bell, resolver, &resolver->bell);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_watch_set(resolver->bell, LOOP_READ);
+
+    status = lookup_start(resolver->lookup);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_resolver = STEAL(resolver);
+    return HOOP_OK;
+}
+
+void
+resolver_destroy(struct resolver *resolver)
+{
+    if (!resolver)
+        return;
+    loop_watch_destroy(resolver->bell);
+    lookup_unref(resolver->lookup);
+    free(resolver);
+}

@@ -1,0 +1,305 @@
+/*
+ * rpc/reply_cache.c - a request that arrives again is not applied again
+ *
+ * Clients stand in a list, the longest silent first; each has its entries in
+ * a hash by id and its finished ones in a list, the oldest first. Ids grow,
+ * so that one number per client, the floor, remembers all that was evicted.
+ */
+
+#include "rpc/reply_cache.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+/* Without memory an insertion leaves the element out instead of exiting. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "base/error.h"
+
+struct cache_entry {
+    uint64_t id;
+    void *owner; /* running; NULL: finished */
+    uint8_t *reply;
+    size_t n_reply;
+    TAILQ_ENTRY(cache_entry) link; /* in finished */
+    UT_hash_handle hh;
+};
+
+TAILQ_HEAD(cache_entries, cache_entry);
+
+struct cache_client {
+    struct envelope_client client;
+    struct cache_entry *by_id;
+    struct cache_entries finished;
+    size_t n_finished;
+    uint64_t floor; /* the greatest id whose reply is forgotten */
+    TAILQ_ENTRY(cache_client) link;
+    UT_hash_handle hh;
+};
+
+TAILQ_HEAD(cache_clients, cache_client);
+
+struct reply_cache {
+    struct reply_cache_bounds bounds;
+    struct cache_client *by_client;
+    struct cache_clients by_silence; /* the longest silent first */
+    size_t n_bytes;
+};
+
+enum hoop_status
+reply_cache_create(const struct reply_cache_bounds *bounds,
+                   struct reply_cache **out_cache)
+{
+    struct reply_cache *cache = calloc(1, sizeof(*cache));
+
+    if (!cache)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reply cache");
+    cache->bounds = *bounds;
+    TAILQ_INIT(&cache->by_silence);
+    *out_cache = cache;
+    return HOOP_OK;
+}
+
+static void
+entry_remove(struct reply_cache *cache,
+             struct cache_client *client,
+             struct cache_entry *entry)
+{
+    if (!entry->owner) {
+        TAILQ_REMOVE(&client->finished, entry, link);
+        client->n_finished--;
+        cache->n_bytes -= entry->n_reply;
+    }
+    HASH_DEL(client->by_id, entry);
+    free(entry->reply);
+    free(entry);
+}
+
+static void
+client_remove(struct reply_cache *cache, struct cache_client *client)
+{
+    struct cache_entry *entry;
+    struct cache_entry *next;
+
+    HASH_ITER(hh, client->by_id, entry, next)
+    {
+        entry_remove(cache, client, entry);
+    }
+    TAILQ_REMOVE(&cache->by_silence, client, link);
+    HASH_DEL(cache->by_client, client);
+    free(client);
+}
+
+void
+reply_cache_destroy(struct reply_cache *cache)
+{
+    struct cache_client *client;
+
+    if (!cache)
+        return;
+    while ((client = TAILQ_FIRST(&cache->by_silence)))
+        client_remove(cache, client);
+    free(cache);
+}
+
+static struct cache_client *
+client_find(const struct reply_cache *cache,
+            const struct envelope_client *client)
+{
+    struct cache_client *found;
+
+    HASH_FIND(hh, cache->by_client, client, sizeof(*client), found);
+    return found;
+}
+
+static struct cache_entry *
+entry_find(const struct cache_client *client, uint64_t id)
+{
+    struct cache_entry *found;
+
+    HASH_FIND(hh, client->by_id, &id, sizeof(id), found);
+    return found;
+}
+
+/* The longest silent client that has nothing running. */
+static struct cache_client *
+client_silent(const struct reply_cache *cache)
+{
+    struct cache_client *client;
+
+    TAILQ_FOREACH(client, &cache->by_silence, link)
+    {
+        if (HASH_COUNT(client->by_id) == client->n_finished)
+            return client;
+    }
+    return NULL;
+}
+
+/* NULL: no room and no memory. */
+static struct cache_client *
+client_add(struct reply_cache *cache, const struct envelope_client *id)
+{
+    if (HASH_COUNT(cache->by_client) >= cache->bounds.n_clients_max) {
+        struct cache_client *silent = client_silent(cache);
+
+        if (!silent)
+            return NULL;
+        client_remove(cache, silent);
+    }
+
+    struct cache_client *client = calloc(1, sizeof(*client));
+    if (!client)
+        return NULL;
+    client->client = *id;
+    TAILQ_INIT(&client->finished);
+    HASH_ADD(hh, cache->by_client, client, sizeof(client->client), client);
+    if (!client->hh.tbl) {
+        free(client);
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    return client;
+}
+
+static enum reply_cache_verdict
+entry_add(struct cache_client *client, uint64_t id, void *owner)
+{
+    /* Running entries are bounded by the requests that a server holds. */
+    struct cache_entry *entry = calloc(1, sizeof(*entry));
+
+    if (!entry)
+        return REPLY_CACHE_FULL;
+    entry->id = id;
+    entry->owner = owner;
+    HASH_ADD(hh, client->by_id, id, sizeof(entry->id), entry);
+    if (!entry->hh.tbl) {
+        free(entry);
+        return REPLY_CACHE_FULL;
+    }
+    return REPLY_CACHE_NEW;
+}
+
+enum reply_cache_verdict
+reply_cache_begin(struct reply_cache *cache,
+                  const struct reply_cache_key *key,
+                  void *owner,
+                  struct reply_cache_found *out_found)
+{
+    struct cache_client *client = client_find(cache, &key->client);
+
+    assert(owner);
+    if (!client)
+        client = client_add(cache, &key->client);
+    if (!client)
+        return REPLY_CACHE_FULL;
+    TAILQ_REMOVE(&cache->by_silence, client, link);
+    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+
+    const struct cache_entry *entry = entry_find(client, key->id);
+    if (!entry && key->id <= client->floor)
+        return REPLY_CACHE_LOST;
+    if (!entry)
+        return entry_add(client, key->id, owner);
+    if (entry->owner) {
+        *out_found = (struct reply_cache_found){.running = entry->owner};
+        return REPLY_CACHE_RUNNING;
+    }
+    *out_found = (struct reply_cache_found){
+        .reply = {entry->reply, entry->n_reply},
+    };
+    return REPLY_CACHE_DONE;
+}
+
+static void
+client_evict_oldest(struct reply_cache *cache, struct cache_client *client)
+{
+    struct cache_entry *oldest = TAILQ_FIRST(&client->finished);
+
+    if (oldest->id > client->floor)
+        client->floor = oldest->id;
+    entry_remove(cache, client, oldest);
+}
+
+/* The oldest replies of the longest silent clients, until the rest fits. */
+static void
+cache_evict(struct reply_cache *cache)
+{
+    struct cache_client *client;
+
+    TAILQ_FOREACH(client, &cache->by_silence, link)
+    {
+        while (cache->n_bytes > cache->bounds.n_bytes_max &&
+               !TAILQ_EMPTY(&client->finished))
+            client_evict_oldest(cache, client);
+        if (cache->n_bytes <= cache->bounds.n_bytes_max)
+            return;
+    }
+}
+
+/* NULL for no bytes as well as for no memory. */
+static uint8_t *
+span_copy(struct message_span span)
+{
+    uint8_t *copy = span.n_bytes ? malloc(span.n_bytes) : NULL;
+
+    if (copy)
+        memcpy(copy, span.bytes, span.n_bytes);
+    return copy;
+}
+
+void
+reply_cache_finish(struct reply_cache *cache,
+                   const struct reply_cache_key *key,
+                   struct message_span reply)
+{
+    struct cache_client *client = client_find(cache, &key->client);
+    assert(client);
+    struct cache_entry *entry = entry_find(client, key->id);
+    assert(entry);
+    assert(entry->owner);
+
+    entry->owner = NULL;
+    entry->reply = span_copy(reply);
+    entry->n_reply = entry->reply ? reply.n_bytes : 0;
+    TAILQ_INSERT_TAIL(&client->finished, entry, link);
+    client->n_finished++;
+    cache->n_bytes += entry->n_reply;
+
+    if (!entry->reply && reply.n_bytes) {
+        if (entry->id > client->floor)
+            client->floor = entry->id;
+        entry_remove(cache, client, entry);
+        return;
+    }
+    if (client->n_finished > cache->bounds.n_replies_max)
+        client_evict_oldest(cache, client);
+    cache_evict(cache);
+}
+
+void
+reply_cache_forget(struct reply_cache *cache, const struct reply_cache_key *key)
+{
+    struct cache_client *client = client_find(cache, &key->client);
+    assert(client);
+    struct cache_entry *entry = entry_find(client, key->id);
+    assert(entry);
+    assert(entry->owner);
+
+    entry_remove(cache, client, entry);
+}
+
+size_t
+reply_cache_bytes(const struct reply_cache *cache)
+{
+    return cache->n_bytes;
+}
+
+size_t
+reply_cache_clients(const struct reply_cache *cache)
+{
+    return HASH_COUNT(cache->by_client);
+}

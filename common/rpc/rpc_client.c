@@ -1,0 +1,533 @@
+/*
+ * rpc/rpc_client.c - a worker's side: NNG's request protocol on the loop
+ *
+ * A call stands in one of three lists: queued (to be sent, again or for the
+ * first time), sent, finished. When the connection is lost, what was sent is
+ * queued again in front; ids stay, so the server knows a repetition. Answers
+ * are given from a turn of the loop of their own: no caller and no
+ * connection is on the stack when on_answer runs.
+ */
+
+#include "rpc/rpc_client.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "net/loop.h"
+#include "rpc/envelope.h"
+#include "rpc/rpc_inbox.h"
+#include "rpc/rpc_link.h"
+
+struct client_call {
+    TAILQ_ENTRY(client_call) link;
+    uint64_t id;
+    char method[LIMIT_NAME];
+    uint8_t *body; /* of the request */
+    size_t n_body;
+    uint64_t timeout_ms;
+    uint64_t deadline_ns;
+    unsigned n_sent; /* times */
+    rpc_answer_fn *on_answer;
+    void *owner;
+
+    enum hoop_status status; /* of the answer, when finished */
+    char *message;           /* NULL: empty */
+    uint8_t *answer;
+    size_t n_answer;
+};
+
+TAILQ_HEAD(client_calls, client_call);
+
+enum client_stage {
+    CLIENT_OPEN,
+    CLIENT_DELIVERING, /* on_answer is on the stack */
+    CLIENT_DESTROYED,  /* ... and destroyed it */
+};
+
+struct rpc_client {
+    enum client_stage stage;
+    struct envelope_client id;
+    char address[LIMIT_ADDRESS];
+    char job[LIMIT_NAME];
+    char token[LIMIT_TOKEN];
+    uint64_t last_id;
+
+    struct client_calls queued;
+    struct client_calls sent; /* all older than those that are queued */
+    struct client_calls finished;
+    size_t n_calls; /* queued and sent */
+
+    struct rpc_link *link;
+    struct rpc_inbox *inbox;
+    struct loop_timer *deliver;
+    struct loop_timer *deadline;
+    uint64_t deadline_ns; /* for which it is started, or CLOCK_NEVER */
+};
+
+DEFINE_CLEANUP(struct rpc_client *, rpc_client_destroy)
+
+static void
+call_destroy(struct client_call *call)
+{
+    if (!call)
+        return;
+    free(call->body);
+    free(call->message);
+    free(call->answer);
+    free(call);
+}
+
+DEFINE_CLEANUP(struct client_call *, call_destroy)
+
+/* *out_copy stays NULL for no bytes. */
+static enum hoop_status
+bytes_copy(struct message_span span, uint8_t **out_copy)
+{
+    if (span.n_bytes == 0)
+        return HOOP_OK;
+    *out_copy = malloc(span.n_bytes);
+    if (!*out_copy)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
+                           span.n_bytes);
+    memcpy(*out_copy, span.bytes, span.n_bytes);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+call_create(const struct rpc_call *call, struct client_call **out_call)
+{
+    CLEANUP(call_destroy) struct client_call *made = calloc(1, sizeof(*made));
+
+    if (!made)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a call of %s",
+                           call->method);
+    const enum hoop_status status = bytes_copy(call->body, &made->body);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    snprintf(made->method, sizeof(made->method), "%s", call->method);
+    made->n_body = call->body.n_bytes;
+    made->timeout_ms = call->timeout_ms;
+    made->deadline_ns = clock_deadline_ns(call->timeout_ms);
+    made->on_answer = call->on_answer;
+    made->owner = call->owner;
+    *out_call = STEAL(made);
+    return HOOP_OK;
+}
+
+/* Takes call out of its list (queued or sent); its answer is due. */
+static void
+call_finish(struct rpc_client *client,
+            struct client_calls *list,
+            struct client_call *call,
+            const struct rpc_answer *answer)
+{
+    TAILQ_REMOVE(list, call, link);
+    client->n_calls--;
+
+    call->status = answer->status;
+    call->message = answer->message[0] ? strdup(answer->message) : NULL;
+    if (bytes_copy(answer->body, &call->answer) != HOOP_OK)
+        call->status = HOOP_E_EXHAUSTED;
+    else
+        call->n_answer = answer->body.n_bytes;
+
+    TAILQ_INSERT_TAIL(&client->finished, call, link);
+    loop_timer_start(client->deliver, 0);
+}
+
+static void
+call_answer(struct client_call *call)
+{
+    const struct rpc_answer answer = {
+        .status = call->status,
+        .message = call->message ? call->message : "",
+        .body = {call->answer, call->n_answer},
+    };
+
+    call->on_answer(call->owner, &answer);
+}
+
+static void
+client_free(struct rpc_client *client)
+{
+    loop_timer_destroy(client->deliver);
+    loop_timer_destroy(client->deadline);
+    rpc_link_destroy(client->link);
+    rpc_inbox_destroy(client->inbox);
+    free(client);
+}
+
+static void
+client_deliver(void *owner)
+{
+    struct rpc_client *client = owner;
+    struct client_call *call;
+
+    while ((call = TAILQ_FIRST(&client->finished))) {
+        TAILQ_REMOVE(&client->finished, call, link);
+        client->stage = CLIENT_DELIVERING;
+        call_answer(call);
+        call_destroy(call);
+        if (client->stage == CLIENT_DESTROYED) {
+            client_free(client);
+            return;
+        }
+        client->stage = CLIENT_OPEN;
+    }
+}
+
+static void
+calls_cancel(struct rpc_client *client, struct client_calls *list)
+{
+    const struct rpc_answer cancelled = {
+        .status = HOOP_E_CANCELLED,
+        .message = "the client of the coordinator was closed",
+    };
+
+    while (!TAILQ_EMPTY(list))
+        call_finish(client, list, TAILQ_FIRST(list), &cancelled);
+}
+
+void
+rpc_client_destroy(struct rpc_client *client)
+{
+    struct client_call *call;
+
+    if (!client)
+        return;
+    /* on_answer may destroy only once, and start no new calls. */
+    assert(client->stage != CLIENT_DESTROYED);
+    const enum client_stage stage = client->stage;
+    client->stage = CLIENT_DESTROYED;
+
+    rpc_inbox_close(client->inbox);
+    calls_cancel(client, &client->sent);
+    calls_cancel(client, &client->queued);
+    while ((call = TAILQ_FIRST(&client->finished))) {
+        TAILQ_REMOVE(&client->finished, call, link);
+        call_answer(call);
+        call_destroy(call);
+    }
+    if (stage == CLIENT_OPEN)
+        client_free(client);
+}
+
+/* Starts the timer unless it comes early enough as it is. */
+static void
+client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
+{
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    if (deadline_ns >= client->deadline_ns || left_ms < 0)
+        return;
+    client->deadline_ns = deadline_ns;
+    loop_timer_start(client->deadline, (uint64_t)left_ms);
+}
+
+static void
+call_expire(struct rpc_client *client,
+            struct client_calls *list,
+            struct client_call *call)
+{
+    char text[LIMIT_ERROR_TEXT];
+    const char *reason = rpc_link_reason(client->link);
+    const struct rpc_answer late = {
+        .status = call->n_sent ? HOOP_E_TIMEOUT : HOOP_E_UNAVAILABLE,
+        .message = text,
+    };
+
+    snprintf(
+        text, sizeof(text),
+        "no answer to %s from the coordinator at %s within %llu ms%s%.500s",
+        call->method, client->address, (unsigned long long)call->timeout_ms,
+        reason[0] ? "; last: " : "", reason);
+    call_finish(client, list, call, &late);
+}
+
+static void
+calls_expire(struct rpc_client *client, struct client_calls *list)
+{
+    struct client_call *call = TAILQ_FIRST(list);
+
+    while (call) {
+        struct client_call *next = TAILQ_NEXT(call, link);
+
+        if (clock_is_past(call->deadline_ns))
+            call_expire(client, list, call);
+        else
+            client_watch_deadline(client, call->deadline_ns);
+        call = next;
+    }
+}
+
+static void
+client_on_deadline(void *owner)
+{
+    struct rpc_client *client = owner;
+
+    client->deadline_ns = CLOCK_NEVER;
+    calls_expire(client, &client->sent);
+    calls_expire(client, &client->queued);
+}
+
+static enum hoop_status
+call_encode(const struct rpc_client *client,
+            const struct client_call *call,
+            struct rpc_link_frame *out_frame)
+{
+    struct envelope_request request = {
+        .client = client->id,
+        .id = call->id,
+        .deadline_ms = (uint64_t)clock_left_ms(call->deadline_ns),
+        .body = {call->body, call->n_body},
+    };
+
+    snprintf(request.method, sizeof(request.method), "%s", call->method);
+    memcpy(request.job, client->job, sizeof(request.job));
+    memcpy(request.token, client->token, sizeof(request.token));
+
+    /* Calls that wait are far fewer than ids: this one is nobody else's. */
+    out_frame->id = (uint32_t)call->id & SP_ID_MAX;
+    const enum hoop_status status = envelope_request_encode(
+        &request, &out_frame->bytes, &out_frame->n_bytes);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+client_on_pull(void *owner, struct rpc_link_frame *out_frame)
+{
+    struct rpc_client *client = owner;
+    struct client_call *call;
+
+    while ((call = TAILQ_FIRST(&client->queued))) {
+        const enum hoop_status status = call_encode(client, call, out_frame);
+
+        if (status == HOOP_OK) {
+            TAILQ_REMOVE(&client->queued, call, link);
+            TAILQ_INSERT_TAIL(&client->sent, call, link);
+            call->n_sent++;
+            return HOOP_OK;
+        }
+        const struct rpc_answer failed = {status, error_text(), {0}};
+        call_finish(client, &client->queued, call, &failed);
+    }
+    return HOOP_E_PENDING;
+}
+
+static struct client_call *
+calls_find(const struct client_calls *calls, uint32_t id)
+{
+    struct client_call *call;
+
+    TAILQ_FOREACH(call, calls, link)
+    {
+        if (((uint32_t)call->id & SP_ID_MAX) == id)
+            return call;
+    }
+    return NULL;
+}
+
+static enum hoop_status
+client_on_frame(void *owner, const struct sp_frame *frame)
+{
+    struct rpc_client *client = owner;
+    struct envelope_reply reply;
+
+    const enum hoop_status status = envelope_reply_decode(frame->body, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    /* Expired or cancelled in the meantime. */
+    struct client_call *call = calls_find(&client->sent, frame->id);
+    if (!call)
+        return HOOP_OK;
+
+    /* A server that could not read the request does not know its id. */
+    if (reply.id != call->id && (reply.id != 0 || reply.status == HOOP_OK))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the coordinator's reply to %s names request %llu, "
+                           "not %llu",
+                           call->method, (unsigned long long)reply.id,
+                           (unsigned long long)call->id);
+
+    const struct rpc_answer answer = {
+        .status = reply.status,
+        .message = reply.message,
+        .body = reply.body,
+    };
+    call_finish(client, &client->sent, call, &answer);
+    return HOOP_OK;
+}
+
+static void
+client_on_lost(void *owner)
+{
+    struct rpc_client *client = owner;
+
+    TAILQ_CONCAT(&client->sent, &client->queued, link);
+    TAILQ_CONCAT(&client->queued, &client->sent, link);
+    if (!TAILQ_EMPTY(&client->queued))
+        rpc_link_wake(client->link);
+}
+
+static enum hoop_status
+client_open(struct rpc_client *client, const struct rpc_client_options *options)
+{
+    const struct rpc_link_events events = {
+        .on_pull = client_on_pull,
+        .on_frame = client_on_frame,
+        .on_lost = client_on_lost,
+    };
+
+    enum hoop_status status =
+        random_fill(client->id.bytes, sizeof(client->id.bytes));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_link_create(options->loop, options->address, &events, client,
+                             &client->link);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = loop_timer_create(options->loop, client_deliver, client,
+                               &client->deliver);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = loop_timer_create(options->loop, client_on_deadline, client,
+                               &client->deadline);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_inbox_create(options->loop, client, &client->inbox);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+text_copy(const char *what, const char *text, char *out, size_t n_out)
+{
+    if (text && strlen(text) >= n_out)
+        return error_raise(HOOP_E_INVALID, "the %s is longer than %zu bytes",
+                           what, n_out - 1);
+    snprintf(out, n_out, "%s", text ? text : "");
+    return HOOP_OK;
+}
+
+enum hoop_status
+rpc_client_create(const struct rpc_client_options *options,
+                  struct rpc_client **out_client)
+{
+    CLEANUP(rpc_client_destroy)
+    struct rpc_client *client = calloc(1, sizeof(*client));
+
+    if (!client)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
+    TAILQ_INIT(&client->queued);
+    TAILQ_INIT(&client->sent);
+    TAILQ_INIT(&client->finished);
+    client->deadline_ns = CLOCK_NEVER;
+
+    enum hoop_status status =
+        text_copy("coordinator's address", options->address, client->address,
+                  sizeof(client->address));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = text_copy("name of the job", options->job, client->job,
+                       sizeof(client->job));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = text_copy("token", options->token, client->token,
+                       sizeof(client->token));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = client_open(client, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    *out_client = STEAL(client);
+    return HOOP_OK;
+}
+
+enum hoop_status
+rpc_client_call(struct rpc_client *client,
+                const struct rpc_call *call,
+                uint64_t *out_id)
+{
+    struct client_call *made = NULL;
+
+    assert(client->stage != CLIENT_DESTROYED);
+    if (client->n_calls >= LIMIT_RPC_CALLS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "%d calls wait for the coordinator already",
+                           LIMIT_RPC_CALLS);
+    if (call->body.n_bytes > LIMIT_RPC_BODY)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "%s: a request of %zu bytes, allowed are %d",
+                           call->method, call->body.n_bytes, LIMIT_RPC_BODY);
+
+    const enum hoop_status status = call_create(call, &made);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    made->id = ++client->last_id;
+    TAILQ_INSERT_TAIL(&client->queued, made, link);
+    client->n_calls++;
+
+    client_watch_deadline(client, made->deadline_ns);
+    rpc_link_wake(client->link);
+    if (out_id)
+        *out_id = made->id;
+    return HOOP_OK;
+}
+
+static struct client_call *
+calls_take(struct client_calls *calls, uint64_t id)
+{
+    struct client_call *call;
+
+    TAILQ_FOREACH(call, calls, link)
+    {
+        if (call->id == id) {
+            TAILQ_REMOVE(calls, call, link);
+            return call;
+        }
+    }
+    return NULL;
+}
+
+void
+rpc_client_cancel(struct rpc_client *client, uint64_t id)
+{
+    struct client_call *call = calls_take(&client->sent, id);
+
+    if (!call)
+        call = calls_take(&client->queued, id);
+    if (call)
+        client->n_calls--;
+    else
+        call = calls_take(&client->finished, id);
+    call_destroy(call);
+}
+
+enum hoop_status
+rpc_client_call_wait(struct rpc_client *client,
+                     const struct rpc_call *call,
+                     uint8_t **out_body,
+                     size_t *out_n_bytes)
+{
+    struct rpc_inbox_answer answer = {0};
+
+    const enum hoop_status status =
+        rpc_inbox_call(client->inbox, call, &answer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (out_body) {
+        *out_body = STEAL(answer.body);
+        *out_n_bytes = answer.n_body;
+    }
+    free(answer.body);
+    return HOOP_OK;
+}

@@ -1,0 +1,274 @@
+/*
+ * rpc/rpc_inbox.c - calls that other threads leave for a client, and wait for
+ *
+ * The waiting thread and the loop share a note, which the last of them frees:
+ * a waiter whose loop is stuck may leave, and a client may be destroyed as
+ * soon as the answer is on the note.
+ */
+
+#include "rpc/rpc_inbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "net/loop.h"
+#include "rpc/rpc_client.h"
+
+/* The loop answers at the deadline; this much later it must be stuck. */
+static const uint64_t INBOX_GRACE_MS = 2000;
+
+struct note {
+    STAILQ_ENTRY(note) link;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t is_done;
+    const struct rpc_call *call; /* NULL: the waiter has left */
+    int n_refs;
+    bool has_answer;
+    enum hoop_status status;
+    char *message;
+    struct rpc_inbox_answer answer;
+};
+
+STAILQ_HEAD(notes, note);
+
+struct rpc_inbox {
+    struct rpc_client *client;
+    pthread_mutex_t lock; /* of notes */
+    struct notes notes;
+    int bell_fd;
+    struct loop_watch *bell;
+};
+
+DEFINE_CLEANUP(struct rpc_inbox *, rpc_inbox_destroy)
+
+static struct note *
+note_create(const struct rpc_call *call)
+{
+    struct note *note = calloc(1, sizeof(*note));
+    pthread_condattr_t monotonic;
+
+    if (!note)
+        return NULL;
+    pthread_mutex_init(&note->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&note->is_done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    note->call = call;
+    note->n_refs = 2;
+    return note;
+}
+
+/* Releases the lock, and the note if it was the last. */
+static void
+note_unref(struct note *note)
+{
+    const bool is_last = --note->n_refs == 0;
+
+    pthread_mutex_unlock(&note->lock);
+    if (!is_last)
+        return;
+    pthread_cond_destroy(&note->is_done);
+    pthread_mutex_destroy(&note->lock);
+    free(note->message);
+    free(note->answer.body);
+    free(note);
+}
+
+/* With the lock held, which it releases. */
+static void
+note_answer(struct note *note, const struct rpc_answer *answer)
+{
+    const size_t n_body = answer->body.n_bytes;
+
+    note->status = answer->status;
+    note->message = strdup(answer->message);
+    note->answer.body = n_body ? malloc(n_body) : NULL;
+    if (note->answer.body) {
+        memcpy(note->answer.body, answer->body.bytes, n_body);
+        note->answer.n_body = n_body;
+    } else if (n_body) {
+        note->status = HOOP_E_EXHAUSTED;
+    }
+    note->has_answer = true;
+    pthread_cond_signal(&note->is_done);
+    note_unref(note);
+}
+
+static void
+note_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct note *note = owner;
+
+    pthread_mutex_lock(&note->lock);
+    note_answer(note, answer);
+}
+
+static void
+note_call(struct note *note, struct rpc_client *client)
+{
+    pthread_mutex_lock(&note->lock);
+    if (!note->call) {
+        note_unref(note);
+        return;
+    }
+
+    struct rpc_call call = *note->call;
+    call.on_answer = note_on_answer;
+    call.owner = note;
+    const enum hoop_status status = rpc_client_call(client, &call, NULL);
+    if (status == HOOP_OK)
+        pthread_mutex_unlock(&note->lock);
+    else
+        note_answer(note, &(struct rpc_answer){status, error_text(), {0}});
+}
+
+static struct note *
+inbox_take(struct rpc_inbox *inbox)
+{
+    pthread_mutex_lock(&inbox->lock);
+    struct note *note = STAILQ_FIRST(&inbox->notes);
+    if (note)
+        STAILQ_REMOVE_HEAD(&inbox->notes, link);
+    pthread_mutex_unlock(&inbox->lock);
+    return note;
+}
+
+static void
+inbox_on_bell(void *owner, enum loop_interest ready)
+{
+    struct rpc_inbox *inbox = owner;
+    struct note *note;
+    uint64_t rings;
+
+    (void)ready;
+    /* Silenced first: a note that comes later rings again. */
+    if (read(inbox->bell_fd, &rings, sizeof(rings)) < 0)
+        return;
+    while ((note = inbox_take(inbox)))
+        note_call(note, inbox->client);
+}
+
+enum hoop_status
+rpc_inbox_create(struct loop *loop,
+                 struct rpc_client *client,
+                 struct rpc_inbox **out_inbox)
+{
+    CLEANUP(rpc_inbox_destroy)
+    struct rpc_inbox *inbox = calloc(1, sizeof(*inbox));
+
+    if (!inbox)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
+    inbox->client = client;
+    pthread_mutex_init(&inbox->lock, NULL);
+    STAILQ_INIT(&inbox->notes);
+    inbox->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (inbox->bell_fd < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
+                           strerror(errno));
+
+    const enum hoop_status status = loop_watch_create(
+        loop, inbox->bell_fd, inbox_on_bell, inbox, &inbox->bell);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_watch_set(inbox->bell, LOOP_READ);
+    *out_inbox = STEAL(inbox);
+    return HOOP_OK;
+}
+
+void
+rpc_inbox_close(struct rpc_inbox *inbox)
+{
+    struct note *note;
+
+    while (inbox && (note = inbox_take(inbox)))
+        note_on_answer(note, &(struct rpc_answer){
+                                 .status = HOOP_E_CANCELLED,
+                                 .message = "the client of the coordinator "
+                                            "was closed",
+                             });
+}
+
+void
+rpc_inbox_destroy(struct rpc_inbox *inbox)
+{
+    if (!inbox)
+        return;
+    rpc_inbox_close(inbox);
+    loop_watch_destroy(inbox->bell);
+    if (inbox->bell_fd >= 0)
+        close(inbox->bell_fd);
+    pthread_mutex_destroy(&inbox->lock);
+    free(inbox);
+}
+
+static void
+inbox_put(struct rpc_inbox *inbox, struct note *note)
+{
+    const uint64_t one = 1;
+
+    /* Rung under the lock: once the note is taken, the inbox may go. */
+    pthread_mutex_lock(&inbox->lock);
+    STAILQ_INSERT_TAIL(&inbox->notes, note, link);
+    /* Fails only when the counter is full: then it rings already. */
+    const ssize_t n = write(inbox->bell_fd, &one, sizeof(one));
+    (void)n;
+    pthread_mutex_unlock(&inbox->lock);
+}
+
+/* With the lock held. False: the loop did not answer. */
+static bool
+note_wait(struct note *note, uint64_t deadline_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
+    };
+    int error = 0;
+
+    while (!note->has_answer && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&note->is_done, &note->lock, &until);
+    return note->has_answer;
+}
+
+enum hoop_status
+rpc_inbox_call(struct rpc_inbox *inbox,
+               const struct rpc_call *call,
+               struct rpc_inbox_answer *out_answer)
+{
+    const uint64_t limit_ms = call->timeout_ms + INBOX_GRACE_MS;
+    const uint64_t deadline_ns = clock_deadline_ns(
+        limit_ms > call->timeout_ms ? limit_ms : call->timeout_ms);
+    struct note *note = note_create(call);
+
+    if (!note)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a call of %s",
+                           call->method);
+    inbox_put(inbox, note);
+
+    pthread_mutex_lock(&note->lock);
+    enum hoop_status status = HOOP_E_TIMEOUT;
+    if (!note_wait(note, deadline_ns))
+        error_raise(status, "%s: the event loop does not run", call->method);
+    else if (note->status != HOOP_OK)
+        status =
+            error_raise(note->status, "%s", note->message ? note->message : "");
+    else {
+        status = HOOP_OK;
+        *out_answer = note->answer;
+        note->answer.body = NULL;
+    }
+    note->call = NULL;
+    note_unref(note);
+    return status;
+}

@@ -1,0 +1,61 @@
+/*
+ * rpc/rpc_link.h - one connection to the coordinator, made again when lost
+ *
+ * Below the calls: it knows addresses, back-off, hello and frames. The owner
+ * says when there is something to send; the link pulls it a frame at a time
+ * when the socket takes it. Thread: the loop's.
+ */
+
+#ifndef RPC_RPC_LINK_H
+#define RPC_RPC_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "rpc/sp_stream.h"
+
+struct loop;
+struct rpc_link;
+
+/* What to send; the link takes bytes, which malloc() made. */
+struct rpc_link_frame {
+    uint32_t id;
+    uint8_t *bytes;
+    size_t n_bytes;
+};
+
+/* No callback may destroy the link. */
+struct rpc_link_events {
+    /* The next frame. Handle: HOOP_E_PENDING (nothing to send now). */
+    enum hoop_status (*on_pull)(void *owner, struct rpc_link_frame *out_frame);
+    /* HOOP_E_DATA_LOSS (with its text): the frame is malformed; the link
+     * closes the connection. */
+    enum hoop_status (*on_frame)(void *owner, const struct sp_frame *frame);
+    /* The connection is gone, or there was none to be had. Frames pulled so
+     * far may or may not have arrived. rpc_link_wake() begins anew. */
+    void (*on_lost)(void *owner);
+};
+
+/* Resolves address, which may block. Handle: HOOP_E_INVALID,
+ * HOOP_E_UNAVAILABLE. */
+enum hoop_status
+rpc_link_create(struct loop *loop,
+                const char *address,
+                const struct rpc_link_events *events,
+                void *owner,
+                struct rpc_link **out_link);
+void
+rpc_link_destroy(struct rpc_link *link);
+
+/* There is something to send: connects first if need be. Repeatable; never
+ * calls back from within. */
+void
+rpc_link_wake(struct rpc_link *link);
+
+/* Why it was lost last, for the user; empty if it never was. */
+const char *
+rpc_link_reason(const struct rpc_link *link);
+
+#endif

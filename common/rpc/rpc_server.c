@@ -1,0 +1,602 @@
+/*
+ * rpc/rpc_server.c - envelopes, reply cache and parked requests
+ *
+ * A request outlives its exchange: when the connection goes, it is abandoned
+ * and loses the exchange; when the same client asks again with the same id,
+ * it is given the new one. The message of an exchange lives only as long as
+ * the exchange, so a request keeps its own copy of the body.
+ */
+
+#include "rpc/rpc_server.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "net/loop.h"
+#include "rpc/reply_cache.h"
+#include "rpc/rpc_listener.h"
+
+enum {
+    /* NNG says a reply is sent when its queue has it; there is no way to ask
+     * for more. So much later the kernel has it too. */
+    DRAIN_LINGER_MS = 100,
+};
+
+LIST_HEAD(requests, rpc_request);
+
+enum request_kept {
+    REQUEST_ONCE,   /* its reply is not kept */
+    REQUEST_CACHED, /* running in the reply cache */
+};
+
+struct rpc_request {
+    LIST_ENTRY(rpc_request) link;
+    struct rpc_server *server;
+    struct rpc_exchange *exchange; /* NULL: abandoned, or answered by us */
+    uint32_t connection;
+    struct envelope_request envelope;
+    uint8_t *body;
+    const struct method *method;
+    enum request_kept kept;
+    uint64_t deadline_ns;
+    char peer[LIMIT_ADDRESS];
+    void *owner;
+};
+
+enum server_stage {
+    SERVER_SERVING,
+    SERVER_DRAINING,
+};
+
+struct rpc_server {
+    struct rpc_server_options options;
+    enum server_stage stage;
+    struct rpc_listener *listener;
+    struct reply_cache *cache;
+    struct requests requests;
+    struct rpc_server_counters counters;
+
+    struct loop_timer *drained;
+    rpc_drained_fn *on_drained;
+    void *drain_owner;
+    uint64_t drain_deadline_ns;
+};
+
+DEFINE_CLEANUP(struct rpc_server *, rpc_server_destroy)
+
+static struct reply_cache_key
+request_key(const struct rpc_request *request)
+{
+    return (struct reply_cache_key){
+        .client = request->envelope.client,
+        .id = request->envelope.id,
+    };
+}
+
+static void
+request_free(struct rpc_request *request)
+{
+    if (!request)
+        return;
+    free(request->body);
+    free(request);
+}
+
+DEFINE_CLEANUP(struct rpc_request *, request_free)
+
+static void
+exchange_answer(struct rpc_server *server,
+                struct rpc_exchange *exchange,
+                struct message_span bytes)
+{
+    server->counters.replies++;
+    rpc_exchange_reply(exchange, bytes);
+}
+
+/* Takes exchange: an answer of the server itself. */
+static void
+exchange_refuse(struct rpc_server *server,
+                struct rpc_exchange *exchange,
+                const struct envelope_reply *reply)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes;
+
+    if (envelope_reply_encode(reply, &bytes, &n_bytes) == HOOP_OK)
+        exchange_answer(server, exchange,
+                        (struct message_span){bytes, n_bytes});
+    else
+        rpc_exchange_drop(exchange);
+}
+
+static struct envelope_reply
+reply_of(uint64_t id, enum hoop_status status, const char *message)
+{
+    struct envelope_reply reply = {.id = id, .status = status};
+
+    snprintf(reply.message, sizeof(reply.message), "%s", message);
+    return reply;
+}
+
+static void
+exchange_unavailable(struct rpc_server *server,
+                     struct rpc_exchange *exchange,
+                     uint64_t id)
+{
+    const struct envelope_reply reply = reply_of(
+        id, HOOP_E_UNAVAILABLE, "the coordinator is stopping; try again later");
+
+    server->counters.requests_refused++;
+    exchange_refuse(server, exchange, &reply);
+}
+
+/* The request is not for a handler: what is wrong with it. */
+static enum hoop_status
+server_check(const struct rpc_server *server,
+             const struct rpc_exchange *exchange,
+             const struct envelope_request *envelope)
+{
+    const size_t n_max = server->options.n_requests_max;
+
+    if (!method_find(envelope->method, strlen(envelope->method)))
+        return error_raise(HOOP_E_UNIMPLEMENTED,
+                           "this coordinator has no method '%s'",
+                           envelope->method);
+    if (server->counters.requests_parked >= n_max)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator holds %zu unanswered requests, as "
+                           "many as it may",
+                           n_max);
+    if (rpc_exchange_siblings(exchange) > LIMIT_RPC_PIPE_REQUESTS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "%d requests of this connection are not answered "
+                           "yet",
+                           LIMIT_RPC_PIPE_REQUESTS);
+    return HOOP_OK;
+}
+
+/* Sets all but the exchange; the body is copied. */
+static enum hoop_status
+request_create(struct rpc_server *server,
+               const struct envelope_request *envelope,
+               struct rpc_request **out_request)
+{
+    CLEANUP(request_free)
+    struct rpc_request *request = calloc(1, sizeof(*request));
+    const size_t n_body = envelope->body.n_bytes;
+
+    if (!request || (n_body && !(request->body = malloc(n_body))))
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator has no memory for a request");
+    request->server = server;
+    request->envelope = *envelope;
+    if (n_body)
+        memcpy(request->body, envelope->body.bytes, n_body);
+    request->envelope.body = (struct message_span){request->body, n_body};
+    request->method = method_find(envelope->method, strlen(envelope->method));
+    *out_request = STEAL(request);
+    return HOOP_OK;
+}
+
+static uint64_t
+exchange_deadline_ns(const struct rpc_exchange *exchange, uint64_t left_ms)
+{
+    const uint64_t arrived_ns = rpc_exchange_arrived_ns(exchange);
+
+    if (left_ms > (CLOCK_NEVER - arrived_ns) / CLOCK_NS_PER_MS)
+        return CLOCK_NEVER;
+    return arrived_ns + left_ms * CLOCK_NS_PER_MS;
+}
+
+/* Takes exchange. The request may have had another, which nobody reads. */
+static void
+request_attach(struct rpc_request *request,
+               struct rpc_exchange *exchange,
+               uint64_t deadline_ns)
+{
+    if (request->exchange)
+        rpc_exchange_drop(request->exchange);
+    request->exchange = exchange;
+    request->connection = rpc_exchange_connection(exchange);
+    request->deadline_ns = deadline_ns;
+    snprintf(request->peer, sizeof(request->peer), "%s",
+             rpc_exchange_peer(exchange));
+}
+
+/* Takes request and exchange. */
+static void
+server_hand_over(struct rpc_server *server,
+                 struct rpc_request *request,
+                 struct rpc_exchange *exchange)
+{
+    request_attach(
+        request, exchange,
+        exchange_deadline_ns(exchange, request->envelope.deadline_ms));
+    LIST_INSERT_HEAD(&server->requests, request, link);
+    server->counters.requests_parked++;
+    server->options.on_request(server->options.owner, request);
+}
+
+/* Takes both. The method CHANGES something: once is enough. */
+static void
+server_apply_once(struct rpc_server *server,
+                  struct rpc_request *request,
+                  struct rpc_exchange *exchange)
+{
+    const struct reply_cache_key key = request_key(request);
+    struct reply_cache_found found = {0};
+    struct envelope_reply refusal;
+
+    switch (reply_cache_begin(server->cache, &key, request, &found)) {
+    case REPLY_CACHE_NEW:
+        request->kept = REQUEST_CACHED;
+        server_hand_over(server, request, exchange);
+        return;
+    case REPLY_CACHE_RUNNING:
+        server->counters.requests_repeated++;
+        request_attach(
+            found.running, exchange,
+            exchange_deadline_ns(exchange, request->envelope.deadline_ms));
+        break;
+    case REPLY_CACHE_DONE:
+        server->counters.requests_repeated++;
+        exchange_answer(server, exchange, found.reply);
+        break;
+    case REPLY_CACHE_LOST:
+        refusal = reply_of(key.id, HOOP_E_ABORTED,
+                           "this request is so old that the coordinator has "
+                           "forgotten its answer");
+        exchange_refuse(server, exchange, &refusal);
+        break;
+    case REPLY_CACHE_FULL:
+        refusal = reply_of(key.id, HOOP_E_EXHAUSTED,
+                           "the coordinator cannot remember more clients");
+        server->counters.requests_refused++;
+        exchange_refuse(server, exchange, &refusal);
+        break;
+    }
+    request_free(request);
+}
+
+/* Takes exchange, unless it fails. */
+static enum hoop_status
+server_accept(struct rpc_server *server,
+              struct rpc_exchange *exchange,
+              const struct envelope_request *envelope)
+{
+    struct rpc_request *request = NULL;
+
+    enum hoop_status status = server_check(server, exchange, envelope);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = request_create(server, envelope, &request);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    if (request->method->effect == METHOD_CHANGES)
+        server_apply_once(server, request, exchange);
+    else
+        server_hand_over(server, request, exchange);
+    return HOOP_OK;
+}
+
+/* What was wrong with it stands in this thread's error text. */
+static void
+server_refuse(struct rpc_server *server,
+              struct rpc_exchange *exchange,
+              uint64_t id,
+              enum hoop_status status)
+{
+    const bool is_malformed =
+        status == HOOP_E_DATA_LOSS || status == HOOP_E_UNIMPLEMENTED;
+    const struct envelope_reply reply = reply_of(
+        id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status, error_text());
+
+    if (is_malformed)
+        server->counters.requests_malformed++;
+    else
+        server->counters.requests_refused++;
+    log_debug("rpc", "request of %s refused: %s", rpc_exchange_peer(exchange),
+              error_text());
+    exchange_refuse(server, exchange, &reply);
+}
+
+static void
+server_on_exchange(void *owner, struct rpc_exchange *exchange)
+{
+    struct rpc_server *server = owner;
+    struct envelope_request envelope = {0};
+
+    server->counters.requests++;
+    enum hoop_status status =
+        envelope_request_decode(rpc_exchange_message(exchange), &envelope);
+    if (status != HOOP_OK) {
+        server_refuse(server, exchange, envelope.id, status);
+        return;
+    }
+    if (clock_is_past(exchange_deadline_ns(exchange, envelope.deadline_ms))) {
+        server->counters.requests_expired++;
+        rpc_exchange_drop(exchange);
+        return;
+    }
+    if (server->stage == SERVER_DRAINING) {
+        exchange_unavailable(server, exchange, envelope.id);
+        return;
+    }
+    status = server_accept(server, exchange, &envelope);
+    if (status != HOOP_OK)
+        server_refuse(server, exchange, envelope.id, status);
+}
+
+static void
+server_on_disconnect(void *owner, uint32_t connection)
+{
+    struct rpc_server *server = owner;
+    struct requests abandoned = LIST_HEAD_INITIALIZER(abandoned);
+    struct rpc_request *request;
+    struct rpc_request *next;
+
+    for (request = LIST_FIRST(&server->requests); request; request = next) {
+        next = LIST_NEXT(request, link);
+        if (!request->exchange || request->connection != connection)
+            continue;
+        rpc_exchange_drop(STEAL(request->exchange));
+        request->connection = 0;
+        LIST_REMOVE(request, link);
+        LIST_INSERT_HEAD(&abandoned, request, link);
+    }
+    /* A callback may answer or drop any request, also the next of these. */
+    while ((request = LIST_FIRST(&abandoned))) {
+        LIST_REMOVE(request, link);
+        LIST_INSERT_HEAD(&server->requests, request, link);
+        server->options.on_abandon(server->options.owner, request);
+    }
+    if (server->options.on_disconnect)
+        server->options.on_disconnect(server->options.owner, connection);
+}
+
+static void
+server_on_sent(void *owner)
+{
+    struct rpc_server *server = owner;
+
+    if (server->stage != SERVER_DRAINING || !server->on_drained ||
+        rpc_listener_sending(server->listener) > 0)
+        return;
+    const int left_ms = clock_left_ms(server->drain_deadline_ns);
+    loop_timer_start(server->drained, left_ms >= 0 && left_ms < DRAIN_LINGER_MS
+                                          ? (uint64_t)left_ms
+                                          : DRAIN_LINGER_MS);
+}
+
+static void
+server_on_drained(void *owner)
+{
+    struct rpc_server *server = owner;
+    rpc_drained_fn *on_drained = STEAL(server->on_drained);
+
+    on_drained(server->drain_owner);
+}
+
+static enum hoop_status
+server_open(struct rpc_server *server)
+{
+    const struct reply_cache_bounds bounds = {
+        .n_clients_max = LIMIT_RPC_CACHE_CLIENTS,
+        .n_replies_max = LIMIT_RPC_CACHE_REPLIES,
+        .n_bytes_max = LIMIT_RPC_CACHE_BYTES,
+    };
+    const struct rpc_listener_events events = {
+        .on_exchange = server_on_exchange,
+        .on_disconnect = server_on_disconnect,
+        .on_sent = server_on_sent,
+    };
+    const struct rpc_server_options *options = &server->options;
+
+    enum hoop_status status = reply_cache_create(&bounds, &server->cache);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = loop_timer_create(options->loop, server_on_drained, server,
+                               &server->drained);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = rpc_listener_create(options->loop, options->address, &events,
+                                 server, &server->listener);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+rpc_server_create(const struct rpc_server_options *options,
+                  struct rpc_server **out_server)
+{
+    CLEANUP(rpc_server_destroy)
+    struct rpc_server *server = calloc(1, sizeof(*server));
+
+    assert(options->on_request);
+    assert(options->on_abandon);
+    if (!server)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a server");
+    server->options = *options;
+    if (server->options.n_requests_max == 0)
+        server->options.n_requests_max = LIMIT_RPC_REQUESTS;
+    LIST_INIT(&server->requests);
+
+    const enum hoop_status status = server_open(server);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    server->options.address = NULL;
+    *out_server = STEAL(server);
+    return HOOP_OK;
+}
+
+void
+rpc_server_drain(struct rpc_server *server,
+                 uint64_t timeout_ms,
+                 rpc_drained_fn *on_drained,
+                 void *owner)
+{
+    struct rpc_request *request;
+
+    server->stage = SERVER_DRAINING;
+    server->on_drained = on_drained;
+    server->drain_owner = owner;
+    server->drain_deadline_ns = clock_deadline_ns(timeout_ms);
+    loop_timer_start(server->drained, timeout_ms);
+
+    LIST_FOREACH(request, &server->requests, link)
+    {
+        if (request->exchange)
+            exchange_unavailable(server, STEAL(request->exchange),
+                                 request->envelope.id);
+    }
+    server_on_sent(server);
+}
+
+void
+rpc_server_destroy(struct rpc_server *server)
+{
+    struct rpc_request *request;
+
+    if (!server)
+        return;
+    rpc_listener_destroy(server->listener);
+    while ((request = LIST_FIRST(&server->requests))) {
+        LIST_REMOVE(request, link);
+        request_free(request);
+    }
+    loop_timer_destroy(server->drained);
+    reply_cache_destroy(server->cache);
+    free(server);
+}
+
+uint16_t
+rpc_server_port(const struct rpc_server *server)
+{
+    return rpc_listener_port(server->listener);
+}
+
+struct rpc_server_counters
+rpc_server_counters(const struct rpc_server *server)
+{
+    struct rpc_server_counters counters = server->counters;
+
+    counters.connections = rpc_listener_connections(server->listener);
+    return counters;
+}
+
+const struct envelope_request *
+rpc_request_envelope(const struct rpc_request *request)
+{
+    return &request->envelope;
+}
+
+const struct method *
+rpc_request_method(const struct rpc_request *request)
+{
+    return request->method;
+}
+
+uint64_t
+rpc_request_deadline_ns(const struct rpc_request *request)
+{
+    return request->deadline_ns;
+}
+
+uint32_t
+rpc_request_connection(const struct rpc_request *request)
+{
+    return request->connection;
+}
+
+const char *
+rpc_request_peer(const struct rpc_request *request)
+{
+    return request->peer;
+}
+
+void
+rpc_request_set_owner(struct rpc_request *request, void *owner)
+{
+    request->owner = owner;
+}
+
+void *
+rpc_request_owner(const struct rpc_request *request)
+{
+    return request->owner;
+}
+
+static void
+request_end(struct rpc_request *request)
+{
+    LIST_REMOVE(request, link);
+    request->server->counters.requests_parked--;
+    request_free(request);
+}
+
+/* In place of a reply that does not fit, one that says so. */
+static enum hoop_status
+reply_encode(const struct envelope_reply *reply,
+             uint8_t **out_bytes,
+             size_t *out_n_bytes)
+{
+    if (envelope_reply_encode(reply, out_bytes, out_n_bytes) == HOOP_OK)
+        return HOOP_OK;
+
+    const struct envelope_reply refusal =
+        reply_of(reply->id, HOOP_E_EXHAUSTED, error_text());
+    return envelope_reply_encode(&refusal, out_bytes, out_n_bytes);
+}
+
+void
+rpc_reply(struct rpc_request *request,
+          enum hoop_status status,
+          const char *message,
+          struct message_span body)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    struct rpc_server *server = request->server;
+    const struct reply_cache_key key = request_key(request);
+    struct envelope_reply reply =
+        reply_of(key.id, status, message ? message : "");
+
+    reply.body = body;
+    if (reply_encode(&reply, &bytes, &n_bytes) != HOOP_OK)
+        n_bytes = 0;
+
+    const struct message_span span = {bytes, n_bytes};
+    if (request->kept == REQUEST_CACHED)
+        reply_cache_finish(server->cache, &key, span);
+    if (request->exchange && n_bytes)
+        exchange_answer(server, request->exchange, span);
+    else if (request->exchange)
+        rpc_exchange_drop(request->exchange);
+    request_end(request);
+}
+
+void
+rpc_request_drop(struct rpc_request *request)
+{
+    struct rpc_server *server = request->server;
+    const struct reply_cache_key key = request_key(request);
+
+    if (request->kept == REQUEST_CACHED)
+        reply_cache_forget(server->cache, &key);
+    if (request->exchange) {
+        const struct envelope_reply reply =
+            reply_of(key.id, HOOP_E_UNAVAILABLE,
+                     "the connection that asked first was lost; try again");
+
+        exchange_refuse(server, request->exchange, &reply);
+    }
+    request_end(request);
+}

@@ -1,0 +1,123 @@
+/* rpc/sp_stream.c - NNG's request protocol on a byte stream (SP over TCP) */
+
+#include "rpc/sp_stream.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+enum {
+    SP_ROOM_FIRST = 4096,
+    SP_ROOM_MAX = SP_HEADER_BYTES + LIMIT_RPC_MESSAGE,
+};
+
+static const uint32_t SP_ID_MARK = 0x80000000;
+
+const uint8_t sp_hello_request[SP_HELLO_BYTES] = {0, 'S', 'P', 0, 0, 48, 0, 0};
+const uint8_t sp_hello_reply[SP_HELLO_BYTES] = {0, 'S', 'P', 0, 0, 49, 0, 0};
+
+void
+sp_header_encode(uint32_t id, size_t n_body, uint8_t out[SP_HEADER_BYTES])
+{
+    const uint64_t size_be = htobe64(SP_ID_BYTES + n_body);
+    const uint32_t id_be = htobe32(id | SP_ID_MARK);
+
+    memcpy(out, &size_be, sizeof(size_be));
+    memcpy(out + sizeof(size_be), &id_be, sizeof(id_be));
+}
+
+void
+sp_reader_deinit(struct sp_reader *reader)
+{
+    free(reader->bytes);
+    *reader = (struct sp_reader){0};
+}
+
+enum hoop_status
+sp_reader_room(struct sp_reader *reader,
+               uint8_t **out_bytes,
+               size_t *out_n_bytes)
+{
+    if (reader->at > 0) {
+        reader->n_bytes -= reader->at;
+        memmove(reader->bytes, reader->bytes + reader->at, reader->n_bytes);
+        reader->at = 0;
+    }
+    if (reader->n_bytes == reader->n_room) {
+        const size_t doubled = 2 * reader->n_room;
+        const size_t n_room =
+            doubled < SP_ROOM_FIRST ? (size_t)SP_ROOM_FIRST : doubled;
+        uint8_t *bytes = realloc(reader->bytes, n_room);
+
+        if (!bytes)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory for a reply of more than %zu bytes",
+                               reader->n_room);
+        reader->bytes = bytes;
+        reader->n_room = n_room;
+    }
+    *out_bytes = reader->bytes + reader->n_bytes;
+    *out_n_bytes = reader->n_room - reader->n_bytes;
+    return HOOP_OK;
+}
+
+void
+sp_reader_add(struct sp_reader *reader, size_t n_bytes)
+{
+    reader->n_bytes += n_bytes;
+}
+
+enum hoop_status
+sp_reader_hello(struct sp_reader *reader)
+{
+    const size_t n_bytes = reader->n_bytes - reader->at;
+    const size_t n_known = n_bytes < SP_HELLO_BYTES ? n_bytes : SP_HELLO_BYTES;
+
+    /* A wrong byte says so at once: an HTTP server may send no eighth. */
+    if (n_known > 0 &&
+        memcmp(reader->bytes + reader->at, sp_hello_reply, n_known) != 0)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "what answers there is no hoop coordinator");
+    if (n_known < SP_HELLO_BYTES)
+        return HOOP_E_PENDING;
+    reader->at += SP_HELLO_BYTES;
+    reader->expects = SP_FRAMES;
+    return HOOP_OK;
+}
+
+enum hoop_status
+sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame)
+{
+    const uint8_t *bytes = reader->bytes + reader->at;
+    const size_t n_bytes = reader->n_bytes - reader->at;
+    uint64_t size;
+    uint32_t id;
+
+    if (n_bytes < SP_HEADER_BYTES)
+        return HOOP_E_PENDING;
+    memcpy(&size, bytes, sizeof(size));
+    memcpy(&id, bytes + sizeof(size), sizeof(id));
+    size = be64toh(size);
+    id = be32toh(id);
+
+    if (size < SP_ID_BYTES || size > SP_ID_BYTES + LIMIT_RPC_MESSAGE)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the coordinator announces a reply of %llu bytes, "
+                           "allowed are %d",
+                           (unsigned long long)size, LIMIT_RPC_MESSAGE);
+    if (!(id & SP_ID_MARK))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the coordinator's reply has no request id");
+    if (n_bytes - sizeof(size) < size)
+        return HOOP_E_PENDING;
+
+    *out_frame = (struct sp_frame){
+        .id = id & SP_ID_MAX,
+        .body = {bytes + SP_HEADER_BYTES, (size_t)size - SP_ID_BYTES},
+    };
+    reader->at += sizeof(size) + (size_t)size;
+    return HOOP_OK;
+}

@@ -1,0 +1,77 @@
+/* tests/unit/common/rpc/rpc_bench.h - a server and a client on one loop each
+ *
+ * The server has its own thread, as in hoopd; the test's thread runs the
+ * client's loop, or blocks in rpc_client_call_wait() beside a second thread.
+ */
+
+#ifndef TESTS_RPC_BENCH_H
+#define TESTS_RPC_BENCH_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "net/loop.h"
+#include "rpc/rpc_client.h"
+#include "rpc/rpc_server.h"
+
+enum {
+    BENCH_PARKED_MAX = 2048,
+    BENCH_TIMEOUT_MS = 8000,
+};
+
+/* A small service: Store/Add counts, Store/Wait parks until released by
+ * Store/Set, Store/Delete is never answered, the others echo. */
+struct bench_server {
+    struct loop *loop;
+    struct rpc_server *server;
+    pthread_t thread;
+    size_t n_requests_max; /* before start */
+    char address[64];
+    atomic_uint n_added;   /* how often Add was applied */
+    atomic_uint n_handled; /* requests of any method */
+    atomic_uint n_parked;
+    atomic_uint n_abandoned;
+    atomic_uint n_gone; /* connections */
+    struct rpc_request *parked[BENCH_PARKED_MAX];
+};
+
+/* port 0: any. Afterwards server->address says which. */
+void
+bench_server_start(struct bench_server *bench, uint16_t port);
+/* Kills it: no reply to anybody. */
+void
+bench_server_stop(struct bench_server *bench);
+uint16_t
+bench_server_port(const struct bench_server *bench);
+/* Asked of the server's own thread. */
+struct rpc_server_counters
+bench_server_counters(struct bench_server *bench);
+/* Drains within timeout_ms; returns when it is done. */
+void
+bench_server_drain(struct bench_server *bench, uint64_t timeout_ms);
+
+/* Waits until *counter is at least n. */
+void
+bench_wait_for(atomic_uint *counter, unsigned n);
+
+/* A client whose loop has a thread. */
+struct bench_client {
+    struct loop *loop;
+    struct rpc_client *client;
+    pthread_t thread;
+};
+
+void
+bench_client_start(struct bench_client *bench, const char *address);
+void
+bench_client_stop(struct bench_client *bench);
+
+/* A blocking call with a text as body; the answer's text goes to out[64]. */
+enum hoop_status
+bench_call(struct bench_client *bench,
+           const char *method,
+           const char *text,
+           char out[64]);
+
+#endif

@@ -1,0 +1,529 @@
+/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c, rpc_link.c and
+ * rpc_inbox.c against the real server */
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "net/socket.h"
+#include "rpc_bench.h"
+
+static void
+client_call_is_answered(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    char out[64];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "hello", out),
+                     HOOP_OK);
+    assert_string_equal(out, "hello");
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Get", "", out),
+                     HOOP_OK);
+    assert_string_equal(out, "");
+
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Nonsense", "", NULL),
+                     HOOP_E_UNIMPLEMENTED);
+    assert_non_null(strstr(error_text(), "hoop.v1.Store/Nonsense"));
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
+struct tally {
+    struct loop *loop;
+    struct rpc_client *client;
+    unsigned n_answers;
+    unsigned n_ok;
+    unsigned n_wanted;
+    enum hoop_status status;
+    char message[LIMIT_ERROR_TEXT];
+};
+
+static void
+tally_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct tally *tally = owner;
+
+    tally->n_answers++;
+    tally->n_ok += answer->status == HOOP_OK;
+    tally->status = answer->status;
+    snprintf(tally->message, sizeof(tally->message), "%s", answer->message);
+    if (tally->n_answers == tally->n_wanted)
+        loop_stop(tally->loop);
+}
+
+static void
+tally_init(struct tally *tally, const char *address, unsigned n_wanted)
+{
+    *tally = (struct tally){.n_wanted = n_wanted};
+    assert_int_equal(loop_create(&tally->loop), HOOP_OK);
+    const struct rpc_client_options options = {
+        .loop = tally->loop,
+        .address = address,
+    };
+    assert_int_equal(rpc_client_create(&options, &tally->client), HOOP_OK);
+}
+
+static void
+tally_deinit(struct tally *tally)
+{
+    rpc_client_destroy(tally->client);
+    loop_destroy(tally->loop);
+}
+
+static enum hoop_status
+tally_call(struct tally *tally,
+           const char *method,
+           uint64_t timeout_ms,
+           uint64_t *out_id)
+{
+    const struct rpc_call call = {
+        .method = method,
+        .timeout_ms = timeout_ms,
+        .on_answer = tally_on_answer,
+        .owner = tally,
+    };
+
+    return rpc_client_call(tally->client, &call, out_id);
+}
+
+static void
+client_many_calls_are_outstanding_at_once(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, LIMIT_RPC_CALLS);
+    for (int i = 0; i < LIMIT_RPC_CALLS; i++)
+        assert_int_equal(
+            tally_call(&tally, "hoop.v1.Store/Add", BENCH_TIMEOUT_MS, NULL),
+            HOOP_OK);
+    assert_int_equal(
+        tally_call(&tally, "hoop.v1.Store/Add", BENCH_TIMEOUT_MS, NULL),
+        HOOP_E_EXHAUSTED);
+    assert_int_equal(tally.n_answers, 0);
+    loop_run(tally.loop);
+    assert_int_equal(tally.n_ok, LIMIT_RPC_CALLS);
+    assert_int_equal(server.n_added, LIMIT_RPC_CALLS);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
+}
+
+static void
+client_deadline_passes_while_the_server_parks(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, 2);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 80, NULL),
+                     HOOP_OK);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 60, NULL),
+                     HOOP_OK);
+    const uint64_t start_ns = clock_now_ns();
+    loop_run(tally.loop);
+    assert_true(clock_now_ns() - start_ns < 2 * CLOCK_NS_PER_S);
+    assert_int_equal(tally.status, HOOP_E_TIMEOUT);
+    assert_non_null(strstr(tally.message, "hoop.v1.Store/Wait"));
+    assert_non_null(strstr(tally.message, server.address));
+
+    /* The late reply is nobody's. */
+    tally.n_wanted = 3;
+    assert_int_equal(
+        tally_call(&tally, "hoop.v1.Store/Set", BENCH_TIMEOUT_MS, NULL),
+        HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.n_answers, 3);
+    assert_int_equal(tally.status, HOOP_OK);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
+}
+
+static void
+client_without_a_server_says_why(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+
+    (void)state;
+    /* A port that was free a moment ago. */
+    bench_server_start(&server, 0);
+    bench_server_stop(&server);
+
+    tally_init(&tally, server.address, 1);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Get", 150, NULL),
+                     HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
+    assert_non_null(strstr(tally.message, "Connection refused"));
+    tally_deinit(&tally);
+}
+
+static void
+client_cancelled_call_is_not_answered(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+    uint64_t id = 0;
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, 1);
+    assert_int_equal(
+        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id),
+        HOOP_OK);
+    rpc_client_cancel(tally.client, id);
+    rpc_client_cancel(tally.client, id);
+    rpc_client_cancel(tally.client, 0);
+    assert_int_equal(
+        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, &id),
+        HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.n_answers, 1);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
+}
+
+static void
+tally_destroy_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct tally *tally = owner;
+
+    tally_on_answer(owner, answer);
+    rpc_client_destroy(tally->client);
+    tally->client = NULL;
+}
+
+static void
+client_destroyed_within_an_answer_answers_the_rest(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, 3);
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Get",
+        .timeout_ms = BENCH_TIMEOUT_MS,
+        .on_answer = tally_destroy_on_answer,
+        .owner = &tally,
+    };
+    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            tally_call(&tally, "hoop.v1.Store/Delete", BENCH_TIMEOUT_MS, NULL),
+            HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.n_answers, 3);
+    assert_int_equal(tally.n_ok, 1);
+    assert_int_equal(tally.status, HOOP_E_CANCELLED);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
+}
+
+static void
+client_body_too_large_is_refused(void **state)
+{
+    struct tally tally;
+    uint8_t byte = 0;
+
+    (void)state;
+    tally_init(&tally, "127.0.0.1:1", 1);
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Set",
+        .body = {&byte, LIMIT_RPC_BODY + 1},
+        .timeout_ms = 1,
+        .on_answer = tally_on_answer,
+    };
+    assert_int_equal(rpc_client_call(tally.client, &call, NULL),
+                     HOOP_E_EXHAUSTED);
+    tally_deinit(&tally);
+}
+
+static void
+client_largest_body_goes_and_comes(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    uint8_t *sent = malloc(LIMIT_RPC_BODY);
+    uint8_t *received = NULL;
+    size_t n_received = 0;
+
+    (void)state;
+    assert_non_null(sent);
+    for (size_t i = 0; i < LIMIT_RPC_BODY; i++)
+        sent[i] = (uint8_t)(i * 31 >> 3);
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Get",
+        .body = {sent, LIMIT_RPC_BODY},
+        .timeout_ms = BENCH_TIMEOUT_MS,
+    };
+    assert_int_equal(
+        rpc_client_call_wait(client.client, &call, &received, &n_received),
+        HOOP_OK);
+    assert_int_equal(n_received, LIMIT_RPC_BODY);
+    assert_memory_equal(sent, received, LIMIT_RPC_BODY);
+    free(sent);
+    free(received);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
+static void
+client_bad_options_are_refused(void **state)
+{
+    struct loop *loop;
+    struct rpc_client *client = NULL;
+    char text[LIMIT_TOKEN + 1];
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    text[LIMIT_TOKEN] = '\0';
+    assert_int_equal(loop_create(&loop), HOOP_OK);
+    struct rpc_client_options options = {
+        .loop = loop,
+        .address = "nowhere",
+    };
+    assert_int_equal(rpc_client_create(&options, &client), HOOP_E_INVALID);
+    options.address = "127.0.0.1:1";
+    options.token = text;
+    assert_int_equal(rpc_client_create(&options, &client), HOOP_E_INVALID);
+    assert_null(client);
+    loop_destroy(loop);
+}
+
+struct add_thread {
+    struct bench_client *client;
+    pthread_t thread;
+    unsigned n_ok;
+};
+
+enum {
+    N_ADD_THREADS = 4,
+    N_ADDS = 50,
+};
+
+static void *
+add_run(void *owner)
+{
+    struct add_thread *adder = owner;
+
+    for (int i = 0; i < N_ADDS; i++)
+        adder->n_ok +=
+            bench_call(adder->client, "hoop.v1.Store/Add", "", NULL) == HOOP_OK;
+    return NULL;
+}
+
+static void
+client_calls_of_four_threads_are_all_answered(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    struct add_thread adders[N_ADD_THREADS];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    for (int i = 0; i < N_ADD_THREADS; i++) {
+        adders[i] = (struct add_thread){.client = &client};
+        assert_int_equal(
+            pthread_create(&adders[i].thread, NULL, add_run, &adders[i]), 0);
+    }
+    for (int i = 0; i < N_ADD_THREADS; i++) {
+        pthread_join(adders[i].thread, NULL);
+        assert_int_equal(adders[i].n_ok, N_ADDS);
+    }
+    assert_int_equal(server.n_added, N_ADD_THREADS * N_ADDS);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
+static void *
+wait_run(void *owner)
+{
+    struct add_thread *waiter = owner;
+
+    waiter->n_ok = bench_call(waiter->client, "hoop.v1.Store/Wait", "", NULL);
+    return NULL;
+}
+
+static void
+client_destroyed_wakes_who_waits(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    struct add_thread waiter = {.client = &client};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    assert_int_equal(pthread_create(&waiter.thread, NULL, wait_run, &waiter),
+                     0);
+    bench_wait_for(&server.n_parked, 1);
+    bench_client_stop(&client);
+    pthread_join(waiter.thread, NULL);
+    assert_int_equal(waiter.n_ok, HOOP_E_CANCELLED);
+    bench_server_stop(&server);
+}
+
+/* The call that waits when the server dies is asked again of the next one,
+ * which knows nothing of it, and of nobody twice. */
+static void
+client_survives_a_server_that_dies_and_returns(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    struct add_thread waiter = {.client = &client};
+    char out[64];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    bench_client_start(&client, server.address);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Add", "", out),
+                     HOOP_OK);
+    assert_int_equal(pthread_create(&waiter.thread, NULL, wait_run, &waiter),
+                     0);
+    bench_wait_for(&server.n_parked, 1);
+    const uint16_t port = bench_server_port(&server);
+    bench_server_stop(&server);
+
+    bench_server_start(&server, port);
+    bench_wait_for(&server.n_parked, 1);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Add", "", out),
+                     HOOP_OK);
+    assert_string_equal(out, "2");
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Set", "", out),
+                     HOOP_OK);
+    pthread_join(waiter.thread, NULL);
+    assert_int_equal(waiter.n_ok, HOOP_OK);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
+/* Says the same to everybody who connects. */
+struct false_server {
+    const char *bytes;
+    size_t n_bytes;
+    int listener;
+    atomic_bool is_over;
+    pthread_t thread;
+};
+
+static void *
+false_server_run(void *owner)
+{
+    struct false_server *server = owner;
+    struct pollfd at = {.fd = server->listener, .events = POLLIN};
+    struct address peer;
+    int last = -1;
+
+    while (!atomic_load(&server->is_over)) {
+        int fd;
+
+        poll(&at, 1, 10);
+        if (socket_accept(server->listener, &fd, &peer) != HOOP_OK)
+            continue;
+        socket_close(last);
+        last = fd;
+        if (send(fd, server->bytes, server->n_bytes, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    socket_close(last);
+    return NULL;
+}
+
+static void
+assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
+{
+    struct false_server server = {.bytes = bytes, .n_bytes = n_bytes};
+    struct address address;
+    struct tally tally;
+    char text[LIMIT_ADDRESS];
+
+    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
+    assert_int_equal(socket_listen(&address, 8, &server.listener), HOOP_OK);
+    assert_int_equal(socket_local_address(server.listener, &address), HOOP_OK);
+    assert_int_equal(
+        pthread_create(&server.thread, NULL, false_server_run, &server), 0);
+
+    address_format(&address, text);
+    tally_init(&tally, text, 1);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Get", 200, NULL),
+                     HOOP_OK);
+    loop_run(tally.loop);
+    if (!strstr(tally.message, reason))
+        fail_msg("'%s' is not in: %s", reason, tally.message);
+    tally_deinit(&tally);
+    atomic_store(&server.is_over, true);
+    pthread_join(server.thread, NULL);
+    socket_close(server.listener);
+}
+
+static void
+client_false_server_is_named(void **state)
+{
+    static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    static const char other_protocol[] = "\0SP\0\0\x30\0\0";
+    static const char oversize[] = "\0SP\0\0\x31\0\0"
+                                   "\0\0\1\0\0\0\0\0\x80\0\0\1";
+    static const char no_id[] = "\0SP\0\0\x31\0\0"
+                                "\0\0\0\0\0\0\0\x05\0\0\0\1\xc0";
+    static const char no_envelope[] = "\0SP\0\0\x31\0\0"
+                                      "\0\0\0\0\0\0\0\x05\x80\0\0\1\xc1";
+
+    (void)state;
+    assert_server_is_refused(http, sizeof(http) - 1, "no hoop coordinator");
+    assert_server_is_refused(other_protocol, sizeof(other_protocol) - 1,
+                             "no hoop coordinator");
+    assert_server_is_refused(oversize, sizeof(oversize) - 1,
+                             "announces a reply of");
+    assert_server_is_refused(no_id, sizeof(no_id) - 1, "no request id");
+    assert_server_is_refused(no_envelope, sizeof(no_envelope) - 1,
+                             "no complete value");
+}
+
+static void
+client_silent_server_runs_into_the_deadline(void **state)
+{
+    (void)state;
+    assert_server_is_refused("", 0, "no answer to hoop.v1.Store/Get");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(client_call_is_answered),
+        cmocka_unit_test(client_many_calls_are_outstanding_at_once),
+        cmocka_unit_test(client_deadline_passes_while_the_server_parks),
+        cmocka_unit_test(client_without_a_server_says_why),
+        cmocka_unit_test(client_cancelled_call_is_not_answered),
+        cmocka_unit_test(client_destroyed_within_an_answer_answers_the_rest),
+        cmocka_unit_test(client_body_too_large_is_refused),
+        cmocka_unit_test(client_largest_body_goes_and_comes),
+        cmocka_unit_test(client_bad_options_are_refused),
+        cmocka_unit_test(client_calls_of_four_threads_are_all_answered),
+        cmocka_unit_test(client_destroyed_wakes_who_waits),
+        cmocka_unit_test(client_survives_a_server_that_dies_and_returns),
+        cmocka_unit_test(client_false_server_is_named),
+        cmocka_unit_test(client_silent_server_runs_into_the_deadline),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
