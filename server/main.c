@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "probe.h"
 #include "options.h"
+#include "probe.h"
 #include "version.h"
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
@@ -37,20 +37,22 @@ serve(const struct options *options)
     signals_block(&ending);
     if (hoop_coordinator_start(&options->coordinator, &coordinator) !=
         HOOP_OK) {
-        log_error("hoopd", "cannot start: %s", hoop_coordinator_error_text());
+        log_error("coordinator", "cannot start: %s",
+                  hoop_coordinator_error_text());
         return EXIT_FAILURE;
     }
 
     const char *http = hoop_coordinator_http_address(coordinator);
-    log_info("hoopd", "%s serves workers on %s, http on %s, %s", version_text,
-             hoop_coordinator_address(coordinator), http ? http : "nothing",
+    log_info("coordinator", "hoopd %s serves workers on %s, http on %s, %s",
+             version_text, hoop_coordinator_address(coordinator),
+             http ? http : "nothing",
              options->coordinator.token
                  ? "one token for every job"
                  : "a job's first worker sets its token");
     sigwait(&ending, &number);
-    log_info("hoopd", "SIG%s: draining", sigabbrev_np(number));
+    log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);
-    log_info("hoopd", "stopped");
+    log_info("coordinator", "stopped");
     return EXIT_SUCCESS;
 }
 

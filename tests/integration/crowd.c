@@ -1,0 +1,206 @@
+/* tests/integration/crowd.c - many real clients of a coordinator */
+
+#include "crowd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "check.h"
+#include "net/loop.h"
+
+enum {
+    CALL_MS = 20000,
+};
+
+static void *
+thread_run(void *owner)
+{
+    struct crowd *crowd = owner;
+
+    loop_run(crowd->loop);
+    return NULL;
+}
+
+void
+crowd_open(struct crowd *crowd, const struct crowd_options *options)
+{
+    crowd->n_clients = options->n_clients;
+    crowd->clients = calloc(options->n_clients, sizeof(*crowd->clients));
+    assert_non_null(crowd->clients);
+    assert_int_equal(loop_create(&crowd->loop), HOOP_OK);
+    for (size_t i = 0; i < options->n_clients; i++) {
+        const struct rpc_client_options client = {
+            .loop = crowd->loop,
+            .address = options->address,
+            .job = options->job,
+            .token = options->token,
+        };
+        assert_int_equal(rpc_client_create(&client, &crowd->clients[i]),
+                         HOOP_OK);
+    }
+    assert_int_equal(pthread_create(&crowd->thread, NULL, thread_run, crowd),
+                     0);
+}
+
+void
+crowd_close(struct crowd *crowd)
+{
+    loop_stop(crowd->loop);
+    pthread_join(crowd->thread, NULL);
+    for (size_t i = 0; i < crowd->n_clients; i++)
+        rpc_client_destroy(crowd->clients[i]);
+    free(crowd->clients);
+    loop_destroy(crowd->loop);
+}
+
+enum hoop_status
+crowd_call(struct rpc_client *client,
+           enum method_id method,
+           struct pack *pack,
+           struct crowd_answer *out_answer)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    *out_answer = (struct crowd_answer){0};
+    if (pack)
+        assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
+    const struct rpc_call call = {
+        .method = method_of(method)->name,
+        .body = {bytes, n_bytes},
+        .timeout_ms = CALL_MS,
+    };
+    const enum hoop_status status = rpc_client_call_wait(
+        client, &call, &out_answer->body, &out_answer->n_body);
+    snprintf(out_answer->text, sizeof(out_answer->text), "%s", error_text());
+    return status;
+}
+
+void
+joiner_init(struct joiner *joiner,
+            struct rpc_client *client,
+            uint32_t world_size)
+{
+    *joiner = (struct joiner){
+        .client = client,
+        .request =
+            {
+                .protocol = RENDEZVOUS_PROTOCOL,
+                .rank = RENDEZVOUS_RANK_ANY,
+                .world_size = world_size,
+                .deadline_ms = CALL_MS / 2,
+                .pid = 4711,
+                .host = "testhost",
+                .host_id = "testhost",
+                .address = "127.0.0.1:7000",
+            },
+    };
+    assert_int_equal(random_fill(&joiner->request.incarnation,
+                                 sizeof(joiner->request.incarnation)),
+                     HOOP_OK);
+}
+
+static void *
+joiner_run(void *owner)
+{
+    struct joiner *joiner = owner;
+    CLEANUP(pack_deinit) struct pack pack;
+    struct crowd_answer answer;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(&joiner->request, &pack);
+    joiner->status =
+        crowd_call(joiner->client, METHOD_RENDEZVOUS_JOIN, &pack, &answer);
+    if (joiner->status == HOOP_OK)
+        joiner->status = join_reply_decode(
+            (struct message_span){answer.body, answer.n_body}, &joiner->reply);
+    memcpy(joiner->text, answer.text, sizeof(joiner->text));
+    free(answer.body);
+    return NULL;
+}
+
+void
+joiner_start(struct joiner *joiner)
+{
+    assert_int_equal(pthread_create(&joiner->thread, NULL, joiner_run, joiner),
+                     0);
+}
+
+enum hoop_status
+joiner_wait(struct joiner *joiner)
+{
+    pthread_join(joiner->thread, NULL);
+    return joiner->status;
+}
+
+void
+joiner_deinit(struct joiner *joiner)
+{
+    join_reply_deinit(&joiner->reply);
+}
+
+void
+joiners_run(struct joiner *joiners, size_t n_joiners)
+{
+    for (size_t i = 0; i < n_joiners; i++)
+        joiner_start(&joiners[i]);
+    for (size_t i = 0; i < n_joiners; i++) {
+        if (joiner_wait(&joiners[i]) != HOOP_OK)
+            fail_msg("join %zu failed: %s", i, joiners[i].text);
+    }
+}
+
+uint64_t
+store_set(struct rpc_client *client, const struct store_text *text)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(store_reply_deinit) struct store_reply reply = {0};
+    struct store_set_request request = {
+        .value = {(const uint8_t *)text->value, strlen(text->value)},
+    };
+    struct crowd_answer answer;
+
+    snprintf(request.key, sizeof(request.key), "%s", text->key);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    store_set_request_encode(&request, &pack);
+    assert_int_equal(crowd_call(client, METHOD_STORE_SET, &pack, &answer),
+                     HOOP_OK);
+    assert_int_equal(
+        store_reply_decode((struct message_span){answer.body, answer.n_body},
+                           &reply),
+        HOOP_OK);
+    free(answer.body);
+    return reply.revision;
+}
+
+static enum hoop_status
+member_call(const struct joiner *joiner, enum method_id method)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct crowd_answer answer;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    member_request_encode(&(struct member_request){joiner->reply.epoch,
+                                                   joiner->request.incarnation},
+                          &pack);
+    const enum hoop_status status =
+        crowd_call(joiner->client, method, &pack, &answer);
+    free(answer.body);
+    return status;
+}
+
+enum hoop_status
+member_leave(const struct joiner *joiner)
+{
+    return member_call(joiner, METHOD_RENDEZVOUS_LEAVE);
+}
+
+enum hoop_status
+member_renew(const struct joiner *joiner)
+{
+    return member_call(joiner, METHOD_RENDEZVOUS_RENEW);
+}

@@ -1,0 +1,97 @@
+/*
+ * tests/integration/crowd.h - many real clients of a coordinator
+ *
+ * All live on one loop with one thread; every call blocks its caller, so
+ * that several calls at once need several threads (joiner_start()).
+ */
+
+#ifndef TESTS_CROWD_H
+#define TESTS_CROWD_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+#include "rpc/messages/message.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/messages/status_messages.h"
+#include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
+#include "rpc/rpc_client.h"
+#include "wire/pack.h"
+
+struct loop;
+
+struct crowd {
+    struct loop *loop;
+    pthread_t thread;
+    size_t n_clients;
+    struct rpc_client **clients;
+};
+
+struct crowd_options {
+    const char *address;
+    const char *job;
+    const char *token;
+    size_t n_clients;
+};
+
+void
+crowd_open(struct crowd *crowd, const struct crowd_options *options);
+void
+crowd_close(struct crowd *crowd);
+
+/* Takes what pack holds; NULL: no body. The caller frees *out_body. */
+struct crowd_answer {
+    uint8_t *body;
+    size_t n_body;
+    char text[LIMIT_ERROR_TEXT];
+};
+enum hoop_status
+crowd_call(struct rpc_client *client,
+           enum method_id method,
+           struct pack *pack,
+           struct crowd_answer *out_answer);
+
+/* A join in a thread of its own. */
+struct joiner {
+    struct rpc_client *client;
+    struct join_request request;
+    pthread_t thread;
+    enum hoop_status status;
+    char text[LIMIT_ERROR_TEXT];
+    struct join_reply reply;
+};
+
+/* Requests world_size ranks; fields may be changed before the start. */
+void
+joiner_init(struct joiner *joiner,
+            struct rpc_client *client,
+            uint32_t world_size);
+void
+joiner_start(struct joiner *joiner);
+enum hoop_status
+joiner_wait(struct joiner *joiner);
+void
+joiner_deinit(struct joiner *joiner);
+
+/* n of them at once, all of which must succeed. */
+void
+joiners_run(struct joiner *joiners, size_t n_joiners);
+
+/* Typed calls, which must succeed unless a status is returned. */
+struct store_text {
+    const char *key;
+    const char *value;
+};
+uint64_t
+store_set(struct rpc_client *client, const struct store_text *text);
+enum hoop_status
+member_leave(const struct joiner *joiner);
+enum hoop_status
+member_renew(const struct joiner *joiner);
+
+#endif

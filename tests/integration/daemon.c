@@ -1,0 +1,172 @@
+/* tests/integration/daemon.c - a real hoopd under test */
+
+#include "daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+
+enum {
+    ARGUMENTS_MAX = 16,
+    WAIT_MS = 10000,
+    LOOK_US = 5000,
+};
+
+extern char **environ;
+
+static const char *
+daemon_path(void)
+{
+    const char *path = getenv("HOOPD");
+
+    assert_non_null(path);
+    return path;
+}
+
+/* The whole log; the caller frees it. */
+static char *
+log_read(const struct daemon *daemon)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *out = open_memstream(&text, &n_bytes);
+    FILE *in = fopen(daemon->log_path, "r");
+    int c;
+
+    assert_non_null(in);
+    while ((c = fgetc(in)) != EOF)
+        fputc(c, out);
+    fclose(in);
+    fclose(out);
+    return text;
+}
+
+static bool
+log_holds(const struct daemon *daemon, const char *text)
+{
+    CLEANUP(free) char *log = log_read(daemon);
+
+    return strstr(log, text) != NULL;
+}
+
+/* A file is no event to wait for: looked at again and again, to a deadline. */
+static bool
+log_await(const struct daemon *daemon, const char *text)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+
+    while (!log_holds(daemon, text)) {
+        if (clock_is_past(deadline_ns))
+            return false;
+        usleep(LOOK_US);
+    }
+    return true;
+}
+
+static pid_t
+program_spawn(char *const *arguments, const char *log_path)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t pid = -1;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_path,
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(
+        posix_spawn(&pid, daemon_path(), &actions, NULL, arguments, environ),
+        0);
+    posix_spawn_file_actions_destroy(&actions);
+    return pid;
+}
+
+static void
+addresses_read(struct daemon *daemon)
+{
+    CLEANUP(free) char *log = log_read(daemon);
+    const char *line = strstr(log, "serves workers on ");
+
+    assert_non_null(line);
+    assert_int_equal(sscanf(line,
+                            "serves workers on %287[^,], http on %287[^,]",
+                            daemon->address, daemon->http_address),
+                     2);
+}
+
+void
+daemon_start(struct daemon *daemon, const char *const *arguments)
+{
+    const char *all[ARGUMENTS_MAX] = {"hoopd", "--listen=127.0.0.1:0",
+                                      "--http=127.0.0.1:0"};
+
+    for (size_t i = 0; arguments && arguments[i]; i++) {
+        assert_true(i + 4 < ARGUMENTS_MAX);
+        all[i + 3] = arguments[i];
+    }
+    snprintf(daemon->log_path, sizeof(daemon->log_path),
+             "/tmp/hoopd_test.XXXXXX");
+    const int fd = mkstemp(daemon->log_path);
+    assert_true(fd >= 0);
+    close(fd);
+
+    daemon->pid = program_spawn((char *const *)all, daemon->log_path);
+    assert_true(log_await(daemon, "serves workers on "));
+    addresses_read(daemon);
+}
+
+void
+daemon_expect_log(const struct daemon *daemon, const char *text)
+{
+    if (log_await(daemon, text))
+        return;
+    CLEANUP(free) char *log = log_read(daemon);
+    fail_msg("the log does not say '%s':\n%s", text, log);
+}
+
+static int
+program_wait(pid_t pid)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+    int state = 0;
+
+    while (waitpid(pid, &state, WNOHANG) == 0) {
+        if (clock_is_past(deadline_ns)) {
+            kill(pid, SIGKILL);
+            waitpid(pid, &state, 0);
+            fail_msg("process %d did not end in time", (int)pid);
+        }
+        usleep(LOOK_US);
+    }
+    return state;
+}
+
+void
+daemon_stop(struct daemon *daemon)
+{
+    assert_int_equal(kill(daemon->pid, SIGTERM), 0);
+    const int state = program_wait(daemon->pid);
+
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
+        CLEANUP(free) char *log = log_read(daemon);
+        fail_msg("hoopd ended with %#x:\n%s", (unsigned)state, log);
+    }
+    unlink(daemon->log_path);
+}
+
+int
+daemon_check(const char *address)
+{
+    const char *arguments[] = {"hoopd", "--check", address, NULL};
+    const int state =
+        program_wait(program_spawn((char *const *)arguments, "/dev/null"));
+
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}

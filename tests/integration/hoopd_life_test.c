@@ -1,0 +1,257 @@
+/*
+ * tests/integration/hoopd_life_test.c - a real hoopd among strangers and at
+ * its end
+ */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "check.h"
+#include "crowd.h"
+#include "daemon.h"
+
+static int
+address_connect(const char *text)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)atoi(strrchr(text, ':') + 1)),
+        .sin_addr = {htonl(INADDR_LOOPBACK)},
+    };
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(
+        connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void
+bytes_throw(const char *address, const void *bytes, size_t n_bytes)
+{
+    const int fd = address_connect(address);
+
+    /* It may be closed on us: so be it. */
+    if (send(fd, bytes, n_bytes, MSG_NOSIGNAL) < 0) {
+        close(fd);
+        return;
+    }
+    close(fd);
+}
+
+static void
+job_open(struct crowd *crowd, const struct daemon *daemon, size_t n_clients)
+{
+    crowd_open(crowd, &(struct crowd_options){.address = daemon->address,
+                                              .job = "life",
+                                              .token = "secret",
+                                              .n_clients = n_clients});
+}
+
+static void
+strangers_on_the_port_disturb_nobody(void **state)
+{
+    static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    /* A good greeting, then a message of 2^62 bytes. */
+    static const uint8_t flood[] = {0,    'S', 'P', 0, 0, 0x30, 0, 0,
+                                    0x40, 0,   0,   0, 0, 0,    0, 0};
+    /* A good greeting, then a request that is none. */
+    static const uint8_t nonsense[] = {
+        0, 'S', 'P', 0, 0,    0x30, 0, 0, 0,    0,    0,    0,
+        0, 0,   0,   8, 0x80, 0,    0, 1, 0xde, 0xad, 0xbe, 0xef};
+    struct daemon daemon;
+    struct joiner joiners[2];
+    struct crowd crowd;
+    uint8_t noise[4096];
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    const int silent = address_connect(daemon.address);
+    for (int i = 0; i < 50; i++)
+        close(address_connect(daemon.address));
+    bytes_throw(daemon.address, http, sizeof(http) - 1);
+    bytes_throw(daemon.address, flood, sizeof(flood));
+    bytes_throw(daemon.address, nonsense, sizeof(nonsense));
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(random_fill(noise, sizeof(noise)), HOOP_OK);
+        bytes_throw(daemon.address, noise, sizeof(noise));
+    }
+
+    job_open(&crowd, &daemon, 2);
+    joiner_init(&joiners[0], crowd.clients[0], 2);
+    joiner_init(&joiners[1], crowd.clients[1], 2);
+    joiners_run(joiners, 2);
+    assert_int_equal(member_renew(&joiners[0]), HOOP_OK);
+    joiner_deinit(&joiners[0]);
+    joiner_deinit(&joiners[1]);
+    crowd_close(&crowd);
+    close(silent);
+    daemon_stop(&daemon);
+}
+
+static void
+check_tells_a_serving_daemon_from_none(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    assert_int_equal(daemon_check(daemon.address), 0);
+    assert_int_equal(daemon_check(daemon.http_address), 1);
+    daemon_stop(&daemon);
+    assert_int_equal(daemon_check(daemon.address), 1);
+}
+
+static void
+sigterm_answers_who_waits_and_exits_with_0(void **state)
+{
+    struct daemon daemon;
+    struct joiner joiner;
+    struct crowd crowd;
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    job_open(&crowd, &daemon, 1);
+    joiner_init(&joiner, crowd.clients[0], 2);
+    joiner_start(&joiner);
+    daemon_expect_log(&daemon, "life");
+    const uint64_t before_ns = clock_now_ns();
+    daemon_stop(&daemon);
+    assert_true(clock_now_ns() - before_ns < 5 * CLOCK_NS_PER_S);
+    assert_int_equal(joiner_wait(&joiner), HOOP_E_UNAVAILABLE);
+    crowd_close(&crowd);
+}
+
+static void
+watch_next(struct rpc_client *client,
+           const struct watch_request *request,
+           struct watch_reply *out_reply)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct crowd_answer answer;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    watch_request_encode(request, &pack);
+    assert_int_equal(
+        crowd_call(client, METHOD_RENDEZVOUS_WATCH, &pack, &answer), HOOP_OK);
+    assert_int_equal(
+        watch_reply_decode((struct message_span){answer.body, answer.n_body},
+                           out_reply),
+        HOOP_OK);
+    free(answer.body);
+}
+
+/* Renews for one member only, until the watch tells about the other. */
+static void
+silent_member_is_lost_and_the_watch_tells(void **state)
+{
+    const char *arguments[] = {"--lease=400ms", NULL};
+    CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
+    struct daemon daemon;
+    struct joiner joiners[2];
+    struct crowd crowd;
+
+    (void)state;
+    daemon_start(&daemon, arguments);
+    job_open(&crowd, &daemon, 2);
+    joiner_init(&joiners[0], crowd.clients[0], 2);
+    joiner_init(&joiners[1], crowd.clients[1], 2);
+    joiners_run(joiners, 2);
+    assert_int_equal(joiners[0].reply.lease_ms, 400);
+
+    /* Nobody renews: the watch itself is parked until the first verdict. */
+    watch_next(crowd.clients[0],
+               &(struct watch_request){joiners[0].reply.epoch,
+                                       joiners[0].reply.revision},
+               &changes);
+    assert_true(changes.n_events >= 1);
+    assert_int_equal(changes.events[0].kind, WATCH_LOST);
+    assert_non_null(strstr(changes.events[0].reason, "lease"));
+    assert_int_equal(changes.events[0].pid, 4711);
+    daemon_expect_log(&daemon, "lost");
+    joiner_deinit(&joiners[0]);
+    joiner_deinit(&joiners[1]);
+    crowd_close(&crowd);
+    daemon_stop(&daemon);
+}
+
+static void
+member_that_left_is_told_to_the_others(void **state)
+{
+    CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
+    struct daemon daemon;
+    struct joiner joiners[2];
+    struct crowd crowd;
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    job_open(&crowd, &daemon, 2);
+    joiner_init(&joiners[0], crowd.clients[0], 2);
+    joiner_init(&joiners[1], crowd.clients[1], 2);
+    joiners_run(joiners, 2);
+    assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
+    watch_next(crowd.clients[0],
+               &(struct watch_request){joiners[0].reply.epoch,
+                                       joiners[0].reply.revision},
+               &changes);
+    assert_int_equal(changes.n_events, 1);
+    assert_int_equal(changes.events[0].kind, WATCH_LEFT);
+    assert_int_equal(changes.events[0].rank, joiners[1].reply.rank);
+    joiner_deinit(&joiners[0]);
+    joiner_deinit(&joiners[1]);
+    crowd_close(&crowd);
+    daemon_stop(&daemon);
+}
+
+static void
+metrics_count_what_happened(void **state)
+{
+    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    CLEANUP(free) char *text = calloc(1, 65536);
+    struct daemon daemon;
+    struct joiner joiner;
+    struct crowd crowd;
+    size_t n_text = 0;
+    ssize_t n = 0;
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    job_open(&crowd, &daemon, 1);
+    joiner_init(&joiner, crowd.clients[0], 1);
+    joiners_run(&joiner, 1);
+    const int fd = address_connect(daemon.http_address);
+    assert_true(send(fd, request, sizeof(request) - 1, 0) > 0);
+    while ((n = recv(fd, text + n_text, 65535 - n_text, 0)) > 0)
+        n_text += (size_t)n;
+    close(fd);
+    assert_non_null(strstr(text, "\nhoop_joins_total 1\n"));
+    assert_non_null(strstr(text, "\nhoop_jobs 1\n"));
+    assert_non_null(strstr(text, "\nhoop_rpc_requests_total{method=\""
+                                 "hoop.v1.Rendezvous/Join\",status=\"OK\"} "
+                                 "1\n"));
+    joiner_deinit(&joiner);
+    crowd_close(&crowd);
+    daemon_stop(&daemon);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strangers_on_the_port_disturb_nobody),
+        cmocka_unit_test(check_tells_a_serving_daemon_from_none),
+        cmocka_unit_test(sigterm_answers_who_waits_and_exits_with_0),
+        cmocka_unit_test(silent_member_is_lost_and_the_watch_tells),
+        cmocka_unit_test(member_that_left_is_told_to_the_others),
+        cmocka_unit_test(metrics_count_what_happened),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
