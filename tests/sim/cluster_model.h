@@ -1,0 +1,132 @@
+/*
+ * sim/cluster_model.h - what a coordinator has to do, said once more, simply
+ *
+ * The model follows the actions of the real one, keeps its own small books
+ * without timers or hashes, and stops the run at the first contradiction.
+ */
+
+#ifndef SIM_CLUSTER_MODEL_H
+#define SIM_CLUSTER_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/cluster.h"
+
+enum {
+    MODEL_JOBS = 3,
+    MODEL_CLIENTS = 20,
+    MODEL_KEYS = 6,
+    MODEL_TICKETS = 1024,
+    MODEL_CHANGES = 4096,
+};
+
+enum client_state {
+    CLIENT_IDLE,
+    CLIENT_JOINING,
+    CLIENT_ACTIVE,
+    CLIENT_GONE, /* left or lost */
+};
+
+struct model_client {
+    enum client_state state;
+    bool is_dead; /* renews no more */
+    unsigned int job;
+    uint64_t incarnation;
+    uint32_t requested;
+    unsigned int host;
+    uint64_t epoch;
+    uint32_t rank;
+    uint64_t acknowledged_ns; /* of its lease, the last time */
+    uint64_t seen;            /* revision of the last membership change */
+    bool is_accused;          /* somebody has reported it */
+};
+
+struct model_key {
+    bool exists;
+    char value[24];
+    uint64_t end_ns; /* UINT64_MAX: never */
+    uint64_t revision;
+};
+
+struct model_job {
+    uint64_t epoch; /* 0: none formed */
+    uint32_t size;
+    unsigned int n_changes; /* membership */
+    struct {
+        enum cluster_change_kind kind;
+        uint32_t rank;
+    } changes[1 + MODEL_CLIENTS];
+    struct model_key keys[MODEL_KEYS];
+    uint64_t revision;
+    struct {
+        enum cluster_key_change_kind kind;
+        unsigned int key;
+    } key_changes[MODEL_CHANGES]; /* [revision] */
+    uint64_t communicators;
+};
+
+/* A request that has not been answered. */
+struct model_ticket {
+    bool is_open;
+    struct cluster_event event;
+    unsigned int job;
+    int client;           /* index, or -1 */
+    unsigned int keys[2]; /* of the store */
+    const char *key_texts[2];
+    char value[24];
+    char expected[24];
+};
+
+struct model {
+    uint64_t seed;
+    uint64_t n_steps;
+    uint64_t now_ns;
+    uint64_t lease_ns;
+    bool may_be_late;
+    bool is_drained;
+    uint64_t epoch_last;
+    struct model_job jobs[MODEL_JOBS];
+    struct model_client clients[MODEL_CLIENTS];
+    struct model_ticket tickets[MODEL_TICKETS]; /* ticket modulo the size */
+    uint64_t n_worlds;
+    uint64_t n_lost;
+    uint64_t n_store;
+    uint64_t n_seen; /* changes that watches have seen */
+};
+
+extern const char *const model_job_names[MODEL_JOBS];
+extern const char *const model_keys[MODEL_KEYS];
+
+/* Says the seed and ends the program. */
+void
+model_expect(const struct model *model, bool is_true, const char *what);
+
+/* Somebody waits in it or is a member. */
+bool
+model_job_exists(const struct model *model, unsigned int job);
+
+/* Before a step: keys whose time has come are gone. */
+void
+model_expire(struct model *model);
+
+/* What the real one says, in its order. */
+void
+model_notice(struct model *model, const struct cluster_notice *notice);
+void
+model_reply(struct model *model, const struct cluster_reply *reply);
+
+/* After a step: nothing is overdue, nothing is forgotten. */
+void
+model_check(const struct model *model, const struct cluster_counters *counters);
+
+/* The store's half, for cluster_model.c. */
+void
+model_store_reply(struct model *model,
+                  const struct model_ticket *ticket,
+                  const struct cluster_reply *reply);
+bool
+model_wait_is_over(const struct model *model,
+                   const struct model_ticket *ticket);
+
+#endif
