@@ -1,0 +1,267 @@
+/*
+ * tests/integration/hoop_perf_test.c - hoop-perf on the ranks of a hooprun
+ *
+ * Arguments: hooprun, hoop-perf.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "integration/program.h"
+
+static const char *hooprun;
+static const char *hoop_perf;
+
+/* hooprun --no-prefix -n ranks hoop-perf options..., up to NULL. */
+static struct program *
+perf_start(const char *n_ranks, const char *const *options)
+{
+    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun, "--no-prefix",
+                                                    "-n", n_ranks, hoop_perf};
+    size_t n = 5;
+
+    for (size_t i = 0; options[i]; i++)
+        arguments[n++] = options[i];
+    return program_start(arguments, NULL);
+}
+
+static int
+teardown(void **state)
+{
+    program_destroy(*state);
+    *state = NULL;
+    return 0;
+}
+
+/* The CSV's rows; each must end with this count of wrong elements. */
+static size_t
+rows_check(const char *csv, const char *wrong)
+{
+    size_t n_rows = 0;
+    const char *line = strchr(csv, '\n');
+
+    assert_ptr_equal(strstr(csv, "op,bytes,count,type,redop,time_us,p50_us,"
+                                 "p99_us,algbw,busbw,wrong\n"),
+                     csv);
+    for (line++; *line; n_rows++) {
+        const char *end = strchr(line, '\n');
+        assert_non_null(end);
+        const char *last = memrchr(line, ',', (size_t)(end - line));
+        assert_non_null(last);
+        if ((size_t)(end - last - 1) != strlen(wrong) ||
+            strncmp(last + 1, wrong, strlen(wrong)) != 0)
+            fail_msg("not %s wrong: %.*s", wrong, (int)(end - line), line);
+        line = end + 1;
+    }
+    return n_rows;
+}
+
+/* Six operations at 5 sizes from 8 to 32K, and the barrier. */
+static void
+all_check(const char *n_ranks, const char *dtype, const char *extra)
+{
+    const char *const options[] = {"--op",     "all",   "--max",   "32K",
+                                   "--factor", "8",     "--iters", "2",
+                                   "--check",  "--csv", "-",       "--dtype",
+                                   dtype,      extra,   NULL};
+    struct program *program = perf_start(n_ranks, options);
+    const int code = program_wait(program);
+
+    if (code != 0)
+        fail_msg("-n %s %s: exit %d: %s", n_ranks, dtype, code,
+                 program->err.text);
+    assert_int_equal(rows_check(program->out.text, "0"), 6 * 5 + 1);
+    program_destroy(program);
+}
+
+static void
+perf_every_operation_is_right(void **state)
+{
+    static const char *const ranks[] = {"1", "2", "3", "4"};
+    static const char *const dtypes[] = {"f32", "bf16", "i64"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t j = 0; j < 3; j++)
+            all_check(ranks[i], dtypes[j], NULL);
+    }
+}
+
+static void
+perf_every_operation_in_place_is_right(void **state)
+{
+    (void)state;
+    all_check("3", "f32", "--inplace");
+    all_check("4", "i8", "--inplace");
+}
+
+static void
+perf_every_root_is_right(void **state)
+{
+    const char *const options[] = {"--op",     "broadcast,reduce",
+                                   "--root",   "2",
+                                   "--max",    "4K",
+                                   "--factor", "8",
+                                   "--iters",  "1",
+                                   "--check",  "--csv",
+                                   "-",        NULL};
+    struct program *program = perf_start("3", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_int_equal(rows_check(program->out.text, "0"), 2 * 4);
+}
+
+/* The check must be able to fail: one element, on one rank. */
+static void
+perf_injected_wrong_element_is_found_once(void **state)
+{
+    const char *const options[] = {
+        "--op",  "allreduce", "--min", "4K",      "--max",
+        "4K",    "--iters",   "1",     "--check", "--inject-wrong",
+        "2:700", "--csv",     "-",     NULL};
+    struct program *program = perf_start("4", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 1);
+    assert_int_equal(rows_check(program->out.text, "1"), 1);
+    assert_non_null(strstr(program->err.text, "wrong elements: 1\n"));
+}
+
+static void
+perf_table_has_the_columns_of_nccl_tests(void **state)
+{
+    const char *const options[] = {"--op",  "allgather", "--min", "1K",
+                                   "--max", "1K",        NULL};
+    struct program *program = perf_start("2", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    const char *at = program->out.text;
+    static const char *const words[] = {
+        "size", "count", "type",  "redop",  "time",      "p50",
+        "p99",  "algbw", "busbw", "#wrong", "allgather", "1024",
+        "128",  "f32",   "none",  "N/A\n"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        at = strstr(at, words[i]);
+        assert_non_null(at);
+    }
+    /* One table, rank 0's. */
+    assert_null(strstr(strstr(program->out.text, "#wrong") + 1, "#wrong"));
+}
+
+static void
+perf_json_has_the_documented_keys(void **state)
+{
+    const char *const options[] = {"--max", "64",      "--check", "--json",
+                                   "-",     "--iters", "1",       NULL};
+    struct program *program = perf_start("2", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    const char *at = program->out.text;
+    static const char *const keys[] = {"[\n",
+                                       "{\"op\": \"allreduce\"",
+                                       "\"bytes\": 8,",
+                                       "\"count\": 2",
+                                       "\"time_us\": ",
+                                       "\"p50_us\": ",
+                                       "\"p99_us\": ",
+                                       "\"algbw\": ",
+                                       "\"busbw\": ",
+                                       "\"wrong\": 0}",
+                                       "\"bytes\": 64,",
+                                       "\n]\n"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        at = strstr(at, keys[i]);
+        assert_non_null(at);
+    }
+}
+
+static void
+perf_progress_is_shown_when_asked(void **state)
+{
+    const char *const options[] = {"--max", "8", "--iters", "1", NULL};
+
+    setenv("HOOP_PROGRESS", "1", 1);
+    struct program *program = perf_start("1", options);
+    unsetenv("HOOP_PROGRESS");
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_non_null(strstr(program->err.text, "\rallreduce ["));
+}
+
+static void
+perf_impossible_pair_is_an_error(void **state)
+{
+    const char *const options[] = {"--dtype", "f32", "--reduce", "band", NULL};
+    struct program *program = perf_start("2", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 1);
+    assert_non_null(strstr(program->err.text, "hoop-perf: rank 0: "
+                                              "allreduce of 8 bytes f32: "));
+}
+
+static void
+perf_without_coordinator_says_what_to_do(void **state)
+{
+    const char *const arguments[] = {hoop_perf, NULL};
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 1);
+    assert_ptr_equal(strstr(program->err.text, "hoop-perf: "),
+                     program->err.text);
+    assert_non_null(strstr(program->err.text, "hooprun -n 4 hoop-perf"));
+}
+
+static void
+perf_wrong_command_lines_are_refused(void **state)
+{
+    const char *const cases[][4] = {
+        {hoop_perf, "--op", "alltoallw"}, {hoop_perf, "--min", "x"},
+        {hoop_perf, "--dtype", "f8"},     {hoop_perf, "--reduce", "plus"},
+        {hoop_perf, "--factor", "1"},     {hoop_perf, "--iters", "0"},
+        {hoop_perf, "--min", "32M"},      {hoop_perf, "--inject-wrong", "0:0"},
+        {hoop_perf, "--bogus", NULL},     {hoop_perf, "stray", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct program *program = program_start(cases[i], NULL);
+        assert_int_equal(program_wait(program), 64);
+        assert_ptr_equal(strstr(program->err.text, "hoop-perf: "),
+                         program->err.text);
+        program_destroy(program);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(perf_every_operation_is_right),
+        cmocka_unit_test(perf_every_operation_in_place_is_right),
+        cmocka_unit_test_teardown(perf_every_root_is_right, teardown),
+        cmocka_unit_test_teardown(perf_injected_wrong_element_is_found_once,
+                                  teardown),
+        cmocka_unit_test_teardown(perf_table_has_the_columns_of_nccl_tests,
+                                  teardown),
+        cmocka_unit_test_teardown(perf_json_has_the_documented_keys, teardown),
+        cmocka_unit_test_teardown(perf_progress_is_shown_when_asked, teardown),
+        cmocka_unit_test_teardown(perf_impossible_pair_is_an_error, teardown),
+        cmocka_unit_test_teardown(perf_without_coordinator_says_what_to_do,
+                                  teardown),
+        cmocka_unit_test(perf_wrong_command_lines_are_refused),
+    };
+
+    if (argc < 3)
+        return EXIT_FAILURE;
+    hooprun = argv[1];
+    hoop_perf = argv[2];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

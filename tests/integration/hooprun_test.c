@@ -1,0 +1,413 @@
+/*
+ * tests/integration/hooprun_test.c - hooprun, with shells as workers
+ *
+ * The first argument is hooprun. Nothing here joins: the launcher is tested.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "integration/program.h"
+
+static const char *hooprun;
+
+/* hooprun [options...] sh -c script; options end with NULL. */
+static struct program *
+crew_start(const char *const *options, const char *script)
+{
+    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun};
+    size_t n = 1;
+
+    for (size_t i = 0; options[i]; i++)
+        arguments[n++] = options[i];
+    arguments[n++] = "sh";
+    arguments[n++] = "-c";
+    arguments[n++] = script;
+    return program_start(arguments, NULL);
+}
+
+static const char *const three[] = {"-n", "3", NULL};
+
+static int
+teardown(void **state)
+{
+    program_destroy(*state);
+    *state = NULL;
+    return 0;
+}
+
+/* Runs to its end and keeps the program, for its texts. */
+static int
+crew_code(void **state, const char *const *options, const char *script)
+{
+    struct program *program = crew_start(options, script);
+
+    *state = program;
+    return program_wait(program);
+}
+
+static const char *
+out_of(void **state)
+{
+    return ((struct program *)*state)->out.text;
+}
+
+static const char *
+err_of(void **state)
+{
+    return ((struct program *)*state)->err.text;
+}
+
+static void
+hooprun_good_workers_exit_zero(void **state)
+{
+    assert_int_equal(crew_code(state, three, "exit 0"), 0);
+    assert_string_equal(out_of(state), "");
+    assert_string_equal(err_of(state), "");
+}
+
+static void
+hooprun_lines_carry_their_rank(void **state)
+{
+    assert_int_equal(crew_code(state, three,
+                               "echo to out; echo to err >&2; "
+                               "printf 'no newline'"),
+                     0);
+    for (int rank = 0; rank < 3; rank++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "[%d] to out\n", rank);
+        assert_non_null(strstr(out_of(state), line));
+        snprintf(line, sizeof(line), "[%d] no newline\n", rank);
+        assert_non_null(strstr(out_of(state), line));
+        snprintf(line, sizeof(line), "[%d] to err\n", rank);
+        assert_non_null(strstr(err_of(state), line));
+    }
+}
+
+static void
+hooprun_one_worker_is_verbatim(void **state)
+{
+    static const char *const one[] = {"-n", "1", NULL};
+
+    assert_int_equal(crew_code(state, one, "printf 'a\\rb'; echo c >&2"), 0);
+    assert_string_equal(out_of(state), "a\rb");
+    assert_string_equal(err_of(state), "c\n");
+}
+
+static void
+hooprun_no_prefix_is_verbatim(void **state)
+{
+    static const char *const plain[] = {"-n", "2", "--no-prefix", NULL};
+
+    assert_int_equal(crew_code(state, plain, "echo same"), 0);
+    assert_string_equal(out_of(state), "same\nsame\n");
+}
+
+static void
+hooprun_environment_says_how_to_join(void **state)
+{
+    static const char *const job[] = {"-n", "2", "--job", "night", NULL};
+
+    assert_int_equal(
+        crew_code(state, job,
+                  "echo $HOOP_RANK $HOOP_LOCAL_RANK $HOOP_WORLD_SIZE "
+                  "$HOOP_JOB ${HOOP_COORDINATOR%:*} ${#HOOP_TOKEN}"),
+        0);
+    assert_non_null(strstr(out_of(state), "[0] 0 0 2 night 127.0.0.1 64\n"));
+    assert_non_null(strstr(out_of(state), "[1] 1 1 2 night 127.0.0.1 64\n"));
+}
+
+static void
+hooprun_given_coordinator_is_passed_on(void **state)
+{
+    static const char *const given[] = {"-n", "1", "--coordinator", "head:7000",
+                                        NULL};
+
+    setenv("HOOP_TOKEN", "mine", 1);
+    const int code = crew_code(state, given,
+                               "echo $HOOP_COORDINATOR "
+                               "$HOOP_TOKEN");
+    unsetenv("HOOP_TOKEN");
+    assert_int_equal(code, 0);
+    assert_string_equal(out_of(state), "head:7000 mine\n");
+}
+
+static void
+hooprun_stdin_is_rank_zeros(void **state)
+{
+    const char *const arguments[] = {hooprun, "-n", "3", "cat", NULL};
+    struct program *program = program_start(arguments, "one\ntwo\n");
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_string_equal(out_of(state), "[0] one\n[0] two\n");
+}
+
+static void
+hooprun_progress_off_terminal_leaves_its_last_state(void **state)
+{
+    assert_int_equal(crew_code(state, three,
+                               "[ $HOOP_RANK = 0 ] || exit 0; "
+                               "printf '\\rstep 1\\rstep 2\\rready\\n' >&2"),
+                     0);
+    assert_string_equal(err_of(state), "[0] ready\n");
+}
+
+/* On a terminal it is drawn, taken away for a line, and drawn again. */
+static void
+hooprun_progress_on_terminal_stays_below_lines(void **state)
+{
+    const char *const arguments[] = {
+        hooprun,
+        "-n",
+        "2",
+        "sh",
+        "-c",
+        "if [ $HOOP_RANK = 0 ]; then"
+        " echo asked $HOOP_PROGRESS; printf '\\rstep 1' >&2; sleep 1;"
+        " printf '\\rready\\n' >&2; "
+        "else sleep 0.5; echo a line; fi",
+        NULL};
+    struct program *program = program_start_on_terminal(arguments);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_non_null(strstr(out_of(state), "[0] asked 1\r\n"));
+    assert_non_null(strstr(out_of(state),
+                           "\r[0] step 1\033[K\r\033[K[1] a line\r\n"
+                           "\r[0] step 1\033[K"));
+    assert_non_null(strstr(out_of(state), "\r\033[K[0] ready\r\n"));
+}
+
+static void
+hooprun_failing_code_is_passed_and_named(void **state)
+{
+    assert_int_equal(
+        crew_code(state, three, "[ $HOOP_RANK = 1 ] && exit 3; exec sleep 60"),
+        3);
+    assert_non_null(strstr(err_of(state), "hooprun: rank 1 (pid "));
+    assert_non_null(strstr(err_of(state), ") exited with code 3\n"));
+}
+
+static void
+hooprun_killed_worker_is_named_with_its_signal(void **state)
+{
+    assert_int_equal(
+        crew_code(state, three,
+                  "[ $HOOP_RANK = 2 ] && kill -9 $$; exec sleep 60"),
+        128 + SIGKILL);
+    assert_non_null(strstr(err_of(state), "hooprun: rank 2 (pid "));
+    assert_non_null(
+        strstr(err_of(state), ") was killed by signal 9 (Killed)\n"));
+    /* The others were ended by us: nothing to report. */
+    assert_null(strstr(err_of(state), "rank 0"));
+    assert_null(strstr(err_of(state), "rank 1"));
+}
+
+static void
+hooprun_survivors_may_still_report(void **state)
+{
+    assert_int_equal(crew_code(state, three,
+                               "[ $HOOP_RANK = 1 ] && exit 3; sleep 0.5; "
+                               "echo I lost rank 1 >&2; exit 9"),
+                     3);
+    assert_non_null(strstr(err_of(state), "[0] I lost rank 1\n"));
+    assert_non_null(strstr(err_of(state), "[2] I lost rank 1\n"));
+}
+
+static void
+hooprun_stubborn_worker_is_killed_after_grace(void **state)
+{
+    static const char *const grace[] = {"-n", "2", "--grace", "1", NULL};
+
+    assert_int_equal(crew_code(state, grace,
+                               "[ $HOOP_RANK = 1 ] && exit 3; "
+                               "trap '' TERM; while :; do sleep 1; done"),
+                     3);
+    assert_non_null(strstr(err_of(state), "killing what did not end by "
+                                          "itself within 1 s: rank 0\n"));
+}
+
+static void
+hooprun_what_a_failed_worker_started_is_ended(void **state)
+{
+    assert_int_equal(crew_code(state, three,
+                               "[ $HOOP_RANK = 1 ] || exec sleep 60; "
+                               "sleep 60 & echo child $!; exit 4"),
+                     4);
+    const char *child = strstr(out_of(state), "child ");
+    assert_non_null(child);
+    process_await_end(atoi(child + strlen("child ")));
+}
+
+static void
+hooprun_killed_launcher_takes_workers_along(void **state)
+{
+    struct program *program =
+        crew_start(three, "echo worker $$ of $HOOP_RANK; exec sleep 60");
+    pid_t pids[3];
+
+    *state = program;
+    for (int rank = 0; rank < 3; rank++) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "[%d] worker ", rank);
+        program_await(program, text);
+        pids[rank] = atoi(strstr(out_of(state), text) + strlen(text));
+        assert_true(process_is_alive(pids[rank]));
+    }
+    kill(program->pid, SIGKILL);
+    for (int rank = 0; rank < 3; rank++)
+        process_await_end(pids[rank]);
+    assert_int_equal(program_wait(program), PROGRAM_KILLED + SIGKILL);
+}
+
+static void
+hooprun_sigterm_is_passed_on(void **state)
+{
+    struct program *program =
+        crew_start(three, "trap 'echo got it; exit 5' TERM; echo ready; "
+                          "while :; do sleep 0.1; done");
+
+    *state = program;
+    program_await(program, "[0] ready\n");
+    program_await(program, "[1] ready\n");
+    program_await(program, "[2] ready\n");
+    kill(program->pid, SIGTERM);
+    assert_int_equal(program_wait(program), 128 + SIGTERM);
+    assert_non_null(strstr(out_of(state), "[0] got it\n"));
+    assert_non_null(strstr(out_of(state), "[2] got it\n"));
+    assert_non_null(strstr(err_of(state), "SIGTERM received"));
+}
+
+static void
+hooprun_workers_that_end_well_on_sigint_exit_zero(void **state)
+{
+    struct program *program =
+        crew_start(three, "trap 'exit 0' INT; echo ready; "
+                          "while :; do sleep 0.1; done");
+
+    *state = program;
+    program_await(program, "[0] ready\n");
+    program_await(program, "[1] ready\n");
+    program_await(program, "[2] ready\n");
+    kill(program->pid, SIGINT);
+    assert_int_equal(program_wait(program), 0);
+}
+
+static void
+hooprun_timeout_ends_all(void **state)
+{
+    static const char *const timeout[] = {"-n", "2", "--timeout", "1", NULL};
+
+    assert_int_equal(crew_code(state, timeout, "exec sleep 60"), 124);
+    assert_non_null(strstr(err_of(state), "not finished after 1 s"));
+    assert_non_null(strstr(err_of(state), "rank 0, 1\n"));
+}
+
+static void
+hooprun_program_that_cannot_run_is_named(void **state)
+{
+    const char *const missing[] = {hooprun, "-n", "2", "/no/such", NULL};
+    const char *const folder[] = {hooprun, "-n", "2", "/", NULL};
+
+    struct program *program = program_start(missing, NULL);
+    assert_int_equal(program_wait(program), 127);
+    assert_non_null(strstr(program->err.text, "cannot run '/no/such'"));
+    program_destroy(program);
+
+    program = program_start(folder, NULL);
+    *state = program;
+    assert_int_equal(program_wait(program), 126);
+    assert_non_null(strstr(program->err.text, "cannot run '/'"));
+}
+
+static void
+hooprun_wrong_command_lines_are_refused(void **state)
+{
+    const char *const cases[][6] = {
+        {hooprun, "-n", "0", "true"},
+        {hooprun, "-n", "-1", "true"},
+        {hooprun, "-n", "9999", "true"},
+        {hooprun, "-n", "2x", "true"},
+        {hooprun, "-n", "2"},
+        {hooprun, "true"},
+        {hooprun, "--bogus", "-n", "1", "true"},
+        {hooprun, "-n", "1", "-t", "soon", "true"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *arguments[7] = {NULL};
+
+        memcpy(arguments, cases[i], sizeof(cases[i]));
+        struct program *program = program_start(arguments, NULL);
+        assert_int_equal(program_wait(program), 64);
+        assert_ptr_equal(strstr(program->err.text, "hooprun: "),
+                         program->err.text);
+        program_destroy(program);
+    }
+}
+
+static void
+hooprun_options_after_the_program_are_its_own(void **state)
+{
+    const char *const arguments[] = {hooprun, "-n", "1", "echo",
+                                     "-n",    "7",  NULL};
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_string_equal(out_of(state), "7");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(hooprun_good_workers_exit_zero, teardown),
+        cmocka_unit_test_teardown(hooprun_lines_carry_their_rank, teardown),
+        cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, teardown),
+        cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, teardown),
+        cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_given_coordinator_is_passed_on,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_stdin_is_rank_zeros, teardown),
+        cmocka_unit_test_teardown(
+            hooprun_progress_off_terminal_leaves_its_last_state, teardown),
+        cmocka_unit_test_teardown(
+            hooprun_progress_on_terminal_stays_below_lines, teardown),
+        cmocka_unit_test_teardown(hooprun_failing_code_is_passed_and_named,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            hooprun_killed_worker_is_named_with_its_signal, teardown),
+        cmocka_unit_test_teardown(hooprun_survivors_may_still_report, teardown),
+        cmocka_unit_test_teardown(hooprun_stubborn_worker_is_killed_after_grace,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_what_a_failed_worker_started_is_ended,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_killed_launcher_takes_workers_along,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on, teardown),
+        cmocka_unit_test_teardown(
+            hooprun_workers_that_end_well_on_sigint_exit_zero, teardown),
+        cmocka_unit_test_teardown(hooprun_timeout_ends_all, teardown),
+        cmocka_unit_test_teardown(hooprun_program_that_cannot_run_is_named,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_wrong_command_lines_are_refused,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
+                                  teardown),
+    };
+
+    if (argc < 2)
+        return EXIT_FAILURE;
+    hooprun = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

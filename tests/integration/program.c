@@ -1,0 +1,243 @@
+/* tests/integration/program.c - run a program, see what it says and returns */
+
+#include "integration/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum {
+    DEADLINE_MS = 60000,
+    LOOK_MS = 5,
+};
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int
+input_open(const char *input)
+{
+    if (!input)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int fd = memfd_create("input", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, input, strlen(input)), strlen(input));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static void
+program_exec(const char *const *arguments)
+{
+    char *copy[PROGRAM_ARGUMENTS_MAX] = {NULL};
+
+    for (size_t i = 0; arguments[i] && i + 1 < PROGRAM_ARGUMENTS_MAX; i++)
+        copy[i] = strdup(arguments[i]);
+    execvp(copy[0], copy);
+    _exit(99);
+}
+
+static struct program *
+program_create(void)
+{
+    struct program *program = calloc(1, sizeof(*program));
+
+    assert_non_null(program);
+    program->out.fd = program->err.fd = -1;
+    return program;
+}
+
+struct program *
+program_start(const char *const *arguments, const char *input)
+{
+    struct program *program = program_create();
+    const int in = input_open(input);
+    int out[2];
+    int err[2];
+
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+    fflush(NULL);
+    program->pid = fork();
+    assert_true(program->pid >= 0);
+    if (program->pid == 0) {
+        dup2(in, STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        dup2(err[1], STDERR_FILENO);
+        program_exec(arguments);
+    }
+    close(in);
+    close(out[1]);
+    close(err[1]);
+    program->out.fd = out[0];
+    program->err.fd = err[0];
+    return program;
+}
+
+/* The child's side: a session whose terminal this is. */
+static void
+terminal_take(const char *path)
+{
+    setsid();
+    const int fd = open(path, O_RDWR);
+    if (fd < 0)
+        _exit(98);
+    dup2(fd, STDIN_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+struct program *
+program_start_on_terminal(const char *const *arguments)
+{
+    struct program *program = program_create();
+    char path[64];
+
+    program->out.fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(program->out.fd >= 0);
+    assert_int_equal(grantpt(program->out.fd), 0);
+    assert_int_equal(unlockpt(program->out.fd), 0);
+    assert_int_equal(ptsname_r(program->out.fd, path, sizeof(path)), 0);
+    fflush(NULL);
+    program->pid = fork();
+    assert_true(program->pid >= 0);
+    if (program->pid == 0) {
+        terminal_take(path);
+        program_exec(arguments);
+    }
+    return program;
+}
+
+static void
+text_read(struct program_text *text)
+{
+    assert_true(text->n_bytes < sizeof(text->text) - 1);
+    const ssize_t n = read(text->fd, text->text + text->n_bytes,
+                           sizeof(text->text) - 1 - text->n_bytes);
+
+    /* A terminal whose other side is gone says EIO. */
+    if (n <= 0) {
+        close(text->fd);
+        text->fd = -1;
+        return;
+    }
+    text->n_bytes += (size_t)n;
+    text->text[text->n_bytes] = '\0';
+}
+
+static void
+deadline_passed(const struct program *program, const char *reason)
+{
+    kill(program->pid, SIGKILL);
+    fail_msg("%s; stdout: %s; stderr: %s", reason, program->out.text,
+             program->err.text);
+}
+
+/* Read what has come, wait a little if nothing has. */
+static void
+program_look(struct program *program)
+{
+    struct pollfd polls[] = {
+        {program->out.fd, POLLIN, 0},
+        {program->err.fd, POLLIN, 0},
+    };
+
+    poll(polls, 2, LOOK_MS);
+    if (polls[0].revents != 0)
+        text_read(&program->out);
+    if (polls[1].revents != 0)
+        text_read(&program->err);
+}
+
+void
+program_await(struct program *program, const char *text)
+{
+    const int64_t end_ms = now_ms() + DEADLINE_MS;
+
+    while (!strstr(program->out.text, text)) {
+        if (now_ms() > end_ms || program->out.fd < 0)
+            deadline_passed(program, text);
+        program_look(program);
+    }
+}
+
+int
+program_wait(struct program *program)
+{
+    const int64_t end_ms = now_ms() + DEADLINE_MS;
+    int status = 0;
+
+    while (program->out.fd >= 0 || program->err.fd >= 0) {
+        if (now_ms() > end_ms)
+            deadline_passed(program, "it did not end");
+        program_look(program);
+    }
+    assert_int_equal(waitpid(program->pid, &status, 0), program->pid);
+    program->pid = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status)
+                             : PROGRAM_KILLED + WTERMSIG(status);
+}
+
+void
+program_destroy(struct program *program)
+{
+    if (!program)
+        return;
+    if (program->pid > 0) {
+        kill(program->pid, SIGKILL);
+        waitpid(program->pid, NULL, 0);
+    }
+    if (program->out.fd >= 0)
+        close(program->out.fd);
+    if (program->err.fd >= 0)
+        close(program->err.fd);
+    free(program);
+}
+
+int
+process_is_alive(pid_t pid)
+{
+    char path[64];
+    char text[512] = {0};
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    const size_t n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+
+    /* "pid (name) state": the name may hold anything. */
+    const char *state = n > 0 ? strrchr(text, ')') : NULL;
+    return state && state[2] != 'Z' && state[2] != 'X';
+}
+
+void
+process_await_end(pid_t pid)
+{
+    const int64_t end_ms = now_ms() + DEADLINE_MS;
+
+    while (process_is_alive(pid)) {
+        if (now_ms() > end_ms)
+            fail_msg("process %d is still alive", pid);
+        poll(NULL, 0, LOOK_MS);
+    }
+}

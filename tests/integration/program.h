@@ -1,0 +1,63 @@
+/*
+ * tests/integration/program.h - run a program, see what it says and returns
+ *
+ * Every wait has a deadline, after which the program is killed and the test
+ * fails with what it had said.
+ */
+
+#ifndef TESTS_INTEGRATION_PROGRAM_H
+#define TESTS_INTEGRATION_PROGRAM_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    PROGRAM_TEXT_MAX = 256 * 1024,
+    PROGRAM_ARGUMENTS_MAX = 40,
+    PROGRAM_KILLED = 1000, /* plus the signal */
+};
+
+struct program_text {
+    int fd; /* -1: ended */
+    size_t n_bytes;
+    char text[PROGRAM_TEXT_MAX]; /* ends with 0 */
+};
+
+struct program {
+    pid_t pid;
+    struct program_text out;
+    struct program_text err;
+};
+
+/*
+ * Start arguments[0] with its arguments, up to NULL. input becomes its stdin;
+ * NULL: empty. Undo with program_destroy().
+ */
+struct program *
+program_start(const char *const *arguments, const char *input);
+
+/* As program_start(), but stdin, stdout and stderr are one terminal. */
+struct program *
+program_start_on_terminal(const char *const *arguments);
+
+/* Until stdout holds text. */
+void
+program_await(struct program *program, const char *text);
+
+/* Until it has ended and all is read: its exit code, or PROGRAM_KILLED + n. */
+int
+program_wait(struct program *program);
+
+/* Kills it if it still runs. */
+void
+program_destroy(struct program *program);
+
+/* Whether the process exists and is no zombie. */
+int
+process_is_alive(pid_t pid);
+
+/* Until it does not exist or is a zombie. */
+void
+process_await_end(pid_t pid);
+
+#endif
