@@ -1,0 +1,102 @@
+/* tests/unit/worker/plan/expectation_test.c - plan/expectation.c */
+
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan/expectation.h"
+
+static const struct checker_case gather = {
+    .algorithm = &algorithm_allgather_ring,
+    .goal = CHECKER_ALLGATHER,
+    .shape = {.size = 3, .count = 2, .granule = 1},
+    .n_schedules = 3,
+};
+
+static void
+expectation_size_is_what_each_rank_has(void **state)
+{
+    struct checker_case proof = gather;
+
+    (void)state;
+    assert_int_equal(expectation_size(&proof, 1, PLAN_INPUT), 4);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 12);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_SCRATCH), 0);
+    proof.shape.is_in_place = true;
+    assert_int_equal(expectation_size(&proof, 1, PLAN_INPUT), 0);
+    proof.shape.is_in_place = false;
+    proof.goal = CHECKER_REDUCE;
+    assert_int_equal(expectation_size(&proof, 0, PLAN_OUTPUT), 4);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 0);
+    proof.goal = CHECKER_REDUCE_SCATTER;
+    assert_int_equal(expectation_size(&proof, 1, PLAN_INPUT), 12);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 4);
+}
+
+static void
+expectation_check_gathered_blocks_are_right(void **state)
+{
+    uint64_t input[4];
+    uint64_t output[12];
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        expectation_fill(&gather, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            output[rank * 4 + i] = input[i];
+    }
+    assert_int_equal(expectation_check(&gather, 2, PLAN_OUTPUT, output),
+                     HOOP_OK);
+    output[7]++;
+    assert_int_equal(expectation_check(&gather, 2, PLAN_OUTPUT, output),
+                     HOOP_E_INTERNAL);
+}
+
+static void
+expectation_check_sum_holds_each_rank_once(void **state)
+{
+    struct checker_case proof = gather;
+    uint64_t input[4];
+    uint64_t sum[4] = {0};
+    uint64_t final[4];
+
+    (void)state;
+    proof.goal = CHECKER_ALLREDUCE;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        expectation_fill(&proof, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            sum[i] += input[i];
+    }
+    for (size_t i = 0; i < 4; i++)
+        final[i] = expectation_final(sum[i]);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, final), HOOP_OK);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    final[3] = expectation_final(sum[3] + input[3]);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, final),
+                     HOOP_E_INTERNAL);
+}
+
+static void
+expectation_check_input_must_survive(void **state)
+{
+    uint64_t input[4];
+
+    (void)state;
+    expectation_fill(&gather, 1, PLAN_INPUT, input);
+    assert_int_equal(expectation_check(&gather, 1, PLAN_INPUT, input), HOOP_OK);
+    input[0] = 0;
+    assert_int_equal(expectation_check(&gather, 1, PLAN_INPUT, input),
+                     HOOP_E_INTERNAL);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expectation_size_is_what_each_rank_has),
+        cmocka_unit_test(expectation_check_gathered_blocks_are_right),
+        cmocka_unit_test(expectation_check_sum_holds_each_rank_once),
+        cmocka_unit_test(expectation_check_input_must_survive),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

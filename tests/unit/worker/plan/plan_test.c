@@ -1,0 +1,98 @@
+/* tests/unit/worker/plan/plan_test.c - plan/plan.c */
+
+#include "check.h"
+#include "plan/plan.h"
+
+static void
+plan_send_store_copy_append_in_order(void **state)
+{
+    const struct plan_span input = {PLAN_INPUT, 3, 5};
+    const struct plan_span output = {PLAN_OUTPUT, 7, 5};
+    struct plan plan = {0};
+
+    (void)state;
+    plan_send(&plan, 1, 10, input);
+    plan_store(&plan, 2, 20, output);
+    plan_copy(&plan, input, output);
+
+    assert_int_equal(plan_status(&plan), HOOP_OK);
+    assert_int_equal(plan.n_steps, 3);
+    assert_int_equal(plan.steps[0].kind, PLAN_SEND);
+    assert_int_equal(plan.steps[0].peer, 1);
+    assert_int_equal(plan.steps[0].message, 10);
+    assert_int_equal(plan.steps[0].from.first, 3);
+    assert_int_equal(plan.steps[1].kind, PLAN_STORE);
+    assert_int_equal(plan.steps[1].peer, 2);
+    assert_int_equal(plan.steps[1].message, 20);
+    assert_int_equal(plan.steps[1].to.first, 7);
+    assert_int_equal(plan.steps[2].kind, PLAN_COPY);
+    assert_int_equal(plan.steps[2].from.buffer, PLAN_INPUT);
+    assert_int_equal(plan.steps[2].to.buffer, PLAN_OUTPUT);
+    plan_deinit(&plan);
+}
+
+static void
+plan_add_step_of_no_elements_is_left_out(void **state)
+{
+    const struct plan_span empty = {PLAN_OUTPUT, 4, 0};
+    struct plan plan = {0};
+
+    (void)state;
+    plan_send(&plan, 1, 0, empty);
+    plan_store(&plan, 1, 1, empty);
+    plan_copy(&plan, empty, empty);
+    plan_add(&plan, &(struct plan_step){.kind = PLAN_REDUCE, .to = empty});
+
+    assert_int_equal(plan.n_steps, 0);
+    assert_null(plan.steps);
+    plan_deinit(&plan);
+}
+
+static void
+plan_clear_keeps_memory(void **state)
+{
+    const struct plan_span span = {PLAN_OUTPUT, 0, 1};
+    struct plan plan = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++)
+        plan_send(&plan, 1, i, span);
+    assert_int_equal(plan.n_steps, 1000);
+    assert_int_equal(plan.steps[999].message, 999);
+
+    const struct plan_step *steps = plan.steps;
+
+    plan_clear(&plan);
+    assert_int_equal(plan.n_steps, 0);
+    plan_send(&plan, 1, 0, span);
+    assert_ptr_equal(plan.steps, steps);
+    plan_deinit(&plan);
+}
+
+static void
+plan_failure_is_latched_until_clear(void **state)
+{
+    const struct plan_span span = {PLAN_OUTPUT, 0, 1};
+    struct plan plan = {.status = HOOP_E_EXHAUSTED};
+
+    (void)state;
+    plan_send(&plan, 1, 0, span);
+    assert_int_equal(plan.n_steps, 0);
+    assert_int_equal(plan_status(&plan), HOOP_E_EXHAUSTED);
+    plan_clear(&plan);
+    assert_int_equal(plan_status(&plan), HOOP_OK);
+    plan_deinit(&plan);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plan_send_store_copy_append_in_order),
+        cmocka_unit_test(plan_add_step_of_no_elements_is_left_out),
+        cmocka_unit_test(plan_clear_keeps_memory),
+        cmocka_unit_test(plan_failure_is_latched_until_clear),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* tests/unit/worker/plan/topology_test.c - plan/topology.c */
+
+#include "check.h"
+#include "plan/topology.h"
+
+static void
+ring_neighbours_wrap_around(void **state)
+{
+    const struct plan_shape first = {.rank = 0, .size = 5};
+    const struct plan_shape last = {.rank = 4, .size = 5};
+    const struct plan_shape alone = {.rank = 0, .size = 1};
+
+    (void)state;
+    assert_int_equal(ring_next(&first), 1);
+    assert_int_equal(ring_prev(&first), 4);
+    assert_int_equal(ring_next(&last), 0);
+    assert_int_equal(ring_prev(&last), 3);
+    assert_int_equal(ring_next(&alone), 0);
+    assert_int_equal(ring_prev(&alone), 0);
+}
+
+static void
+ring_back_any_distance_counts_modulo_size(void **state)
+{
+    const struct plan_shape shape = {.rank = 1, .size = 3};
+
+    (void)state;
+    assert_int_equal(ring_back(&shape, 0), 1);
+    assert_int_equal(ring_back(&shape, 1), 0);
+    assert_int_equal(ring_back(&shape, 2), 2);
+    assert_int_equal(ring_back(&shape, 3), 1);
+    assert_int_equal(ring_back(&shape, 3001), 0);
+}
+
+static void
+ring_side_own_is_left_at_rank_zero_only(void **state)
+{
+    struct plan_shape shape = {.size = 4};
+
+    (void)state;
+    assert_int_equal(ring_side(&shape), PLAN_OWN_LEFT);
+    for (shape.rank = 1; shape.rank < shape.size; shape.rank++)
+        assert_int_equal(ring_side(&shape), PLAN_ARRIVED_LEFT);
+}
+
+/* Blocks follow one another, end at count, begin on granules, and differ by
+ * one granule at most. */
+static void
+cut_check(const struct plan_shape *shape)
+{
+    const size_t n_granules =
+        (shape->count + shape->granule - 1) / shape->granule;
+    size_t end = 0;
+
+    for (uint32_t block = 0; block < shape->size; block++) {
+        const struct plan_span span = block_cut(shape, PLAN_SCRATCH, block);
+
+        assert_int_equal(span.buffer, PLAN_SCRATCH);
+        assert_int_equal(span.first, end);
+        if (span.count > 0)
+            assert_int_equal(span.first % shape->granule, 0);
+        assert_true(span.count <=
+                    (n_granules / shape->size + 1) * shape->granule);
+        end += span.count;
+    }
+    assert_int_equal(end, shape->count);
+}
+
+static void
+block_cut_all_small_shapes_tile_the_buffer(void **state)
+{
+    struct plan_shape shape = {0};
+
+    (void)state;
+    for (shape.size = 1; shape.size <= 9; shape.size++) {
+        for (shape.count = 0; shape.count <= 100; shape.count++) {
+            for (shape.granule = 1; shape.granule <= 64; shape.granule *= 4)
+                cut_check(&shape);
+        }
+    }
+}
+
+static void
+block_cut_largest_count_does_not_wrap(void **state)
+{
+    const struct plan_shape shape = {
+        .size = 7, .count = SIZE_MAX / 16, .granule = 64};
+
+    (void)state;
+    cut_check(&shape);
+}
+
+static void
+block_given_even_is_count_for_each(void **state)
+{
+    const struct plan_shape shape = {.size = 3, .count = 5};
+    const struct plan_span span = block_given(&shape, PLAN_INPUT, 2);
+
+    (void)state;
+    assert_int_equal(span.buffer, PLAN_INPUT);
+    assert_int_equal(span.first, 10);
+    assert_int_equal(span.count, 5);
+    assert_int_equal(block_given_max(&shape), 5);
+}
+
+static void
+block_given_uneven_follows_the_counts(void **state)
+{
+    static const size_t counts[] = {3, 0, 9, 2};
+    static const size_t firsts[] = {0, 3, 3, 12};
+    const struct plan_shape shape = {.size = 4, .count = 77, .counts = counts};
+
+    (void)state;
+    for (uint32_t block = 0; block < 4; block++) {
+        const struct plan_span span = block_given(&shape, PLAN_OUTPUT, block);
+
+        assert_int_equal(span.first, firsts[block]);
+        assert_int_equal(span.count, counts[block]);
+    }
+    assert_int_equal(block_given_max(&shape), 9);
+}
+
+static void
+block_whole_is_all_elements(void **state)
+{
+    const struct plan_shape shape = {.size = 4, .count = 77};
+    const struct plan_span span = block_whole(&shape, PLAN_OUTPUT);
+
+    (void)state;
+    assert_int_equal(span.buffer, PLAN_OUTPUT);
+    assert_int_equal(span.first, 0);
+    assert_int_equal(span.count, 77);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ring_neighbours_wrap_around),
+        cmocka_unit_test(ring_back_any_distance_counts_modulo_size),
+        cmocka_unit_test(ring_side_own_is_left_at_rank_zero_only),
+        cmocka_unit_test(block_cut_all_small_shapes_tile_the_buffer),
+        cmocka_unit_test(block_cut_largest_count_does_not_wrap),
+        cmocka_unit_test(block_given_even_is_count_for_each),
+        cmocka_unit_test(block_given_uneven_follows_the_counts),
+        cmocka_unit_test(block_whole_is_all_elements),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/*
+ * tests/unit/worker/plan/tracker_test.c - plan/tracker.c
+ *
+ * A script is an algorithm whose rounds a test writes down: one step each,
+ * unless two neighbours of the list share a round.
+ */
+
+#include "base/limits.h"
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan/tracker.h"
+
+enum {
+    ELEMENT = 4
+};
+
+static const struct plan_step *script;
+static const uint32_t *script_rounds;
+static uint32_t script_steps;
+
+static uint32_t
+script_n_rounds(const struct plan_shape *shape)
+{
+    (void)shape;
+    return script_steps ? script_rounds[script_steps - 1] + 1 : 0;
+}
+
+static void
+script_plan_round(struct plan *plan,
+                  const struct plan_shape *shape,
+                  uint32_t round)
+{
+    (void)shape;
+    for (uint32_t i = 0; i < script_steps; i++) {
+        if (script_rounds[i] == round)
+            plan_add(plan, &script[i]);
+    }
+}
+
+static const struct algorithm algorithm_script = {
+    .name = "script",
+    .n_rounds = script_n_rounds,
+    .plan_round = script_plan_round,
+};
+
+/* tracks[i] becomes the track of the i-th step. */
+static void
+script_start(struct tracker *tracker,
+             const struct plan_shape *shape,
+             struct track **tracks)
+{
+    struct track *track = NULL;
+    uint32_t n = 0;
+
+    tracker_init(tracker, &algorithm_script, shape, ELEMENT);
+    assert_int_equal(tracker_refill(tracker, &track), HOOP_OK);
+    for (; track; track = TAILQ_NEXT(track, link))
+        tracks[n++] = track;
+    assert_int_equal(n, script_steps);
+}
+
+static void
+script_set(const struct plan_step *steps,
+           const uint32_t *rounds,
+           uint32_t n_steps)
+{
+    script = steps;
+    script_rounds = rounds;
+    script_steps = n_steps;
+}
+
+static const struct plan_shape pair = {.size = 2, .granule = 1};
+
+static void
+tracker_read_after_write_follows_byte_by_element(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 2, 4}},
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 8}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1}, 2);
+    script_start(&tracker, &pair, tracks);
+
+    assert_int_equal(tracks[0]->total, 4 * ELEMENT);
+    assert_int_equal(tracks[1]->total, 8 * ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[0]), 4 * ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 2 * ELEMENT);
+    /* A torn element does not count. */
+    assert_false(tracker_advance(&tracker, tracks[0], ELEMENT + 3));
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 3 * ELEMENT);
+    assert_true(tracker_advance(&tracker, tracks[0], 3 * ELEMENT - 3));
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 8 * ELEMENT);
+    assert_true(tracker_advance(&tracker, tracks[1], 8 * ELEMENT));
+    assert_true(tracker_is_done(&tracker));
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_write_after_read_waits_for_the_send(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 4}},
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 4}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1}, 2);
+    script_start(&tracker, &pair, tracks);
+
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
+    tracker_advance(&tracker, tracks[0], 2 * ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 2 * ELEMENT);
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_write_after_write_keeps_order(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_SCRATCH, 0, 4}},
+        {.kind = PLAN_STORE,
+         .peer = 1,
+         .message = 1,
+         .to = {PLAN_SCRATCH, 3, 4}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1}, 2);
+    script_start(&tracker, &pair, tracks);
+
+    tracker_advance(&tracker, tracks[0], 3 * ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
+    tracker_advance(&tracker, tracks[0], ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_reads_do_not_wait_for_reads(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 4}},
+        {.kind = PLAN_COPY,
+         .from = {PLAN_INPUT, 0, 4},
+         .to = {PLAN_OUTPUT, 0, 4}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1}, 2);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_input_is_output_in_place_only(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 4}},
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 4}},
+    };
+    struct plan_shape shape = pair;
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1}, 2);
+    script_start(&tracker, &shape, tracks);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    shape.is_in_place = true;
+    script_start(&tracker, &shape, tracks);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
+    tracker_deinit(&tracker);
+}
+
+/* Writes, reads and writes of the same bytes: the last waits for all, though
+ * it needs to look only at those since the write before. */
+static void
+tracker_chain_of_steps_stays_in_order(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_SCRATCH, 0, 4}},
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_SCRATCH, 0, 4}},
+        {.kind = PLAN_SEND,
+         .peer = 1,
+         .message = 1,
+         .from = {PLAN_SCRATCH, 0, 4}},
+        {.kind = PLAN_STORE,
+         .peer = 1,
+         .message = 1,
+         .to = {PLAN_SCRATCH, 0, 2}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[4];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1, 2, 3}, 4);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(tracks[2]->n_edges, 1);
+    for (uint32_t i = 0; i + 1 < 4; i++) {
+        assert_int_equal(tracker_limit(&tracker, tracks[i + 1]), 0);
+        tracker_advance(&tracker, tracks[i], ELEMENT);
+        assert_int_equal(tracker_limit(&tracker, tracks[i + 1]), ELEMENT);
+    }
+    tracker_deinit(&tracker);
+}
+
+/* The memory of a finished step serves another one; edges to the first must
+ * not mean the second. */
+static void
+tracker_edge_to_reused_memory_is_void(void **state)
+{
+    enum {
+        N = LIMIT_TRACKER_ROUNDS + 1
+    };
+    struct plan_step steps[N];
+    uint32_t rounds[N];
+    struct tracker tracker = {0};
+    struct track *track = NULL;
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        steps[i] = (struct plan_step){
+            .kind = PLAN_STORE, .message = i, .to = {PLAN_OUTPUT, 10 + i, 1}};
+        rounds[i] = i;
+    }
+    steps[0].to = (struct plan_span){PLAN_SCRATCH, 0, 1};
+    steps[1] =
+        (struct plan_step){.kind = PLAN_SEND, .from = {PLAN_SCRATCH, 0, 1}};
+    script_set(steps, rounds, N);
+    tracker_init(&tracker, &algorithm_script, &pair, ELEMENT);
+    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_int_equal(tracker.n_active, LIMIT_TRACKER_ROUNDS);
+
+    struct track *const store = track;
+    struct track *const send = TAILQ_NEXT(track, link);
+
+    assert_int_equal(tracker_limit(&tracker, send), 0);
+    assert_true(tracker_advance(&tracker, store, ELEMENT));
+    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_ptr_equal(track, store);
+    assert_int_equal(track->round, N - 1);
+    assert_int_equal(tracker_limit(&tracker, send), ELEMENT);
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_refill_nothing_new_gives_null(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_INPUT, 0, 4}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[1];
+    struct track *track;
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0}, 1);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_null(track);
+    assert_false(tracker_is_done(&tracker));
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_plan_of_empty_rounds_is_done_after_refill(void **state)
+{
+    const struct plan_shape shape = {.size = 100, .granule = 1};
+    struct tracker tracker = {0};
+    struct track *track;
+
+    (void)state;
+    tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
+    assert_false(tracker_is_done(&tracker));
+    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_null(track);
+    assert_true(tracker_is_done(&tracker));
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_window_bounds_the_rounds_under_way(void **state)
+{
+    const struct plan_shape shape = {.size = 100, .count = 1000, .granule = 1};
+    struct tracker tracker = {0};
+    struct track *track;
+
+    (void)state;
+    tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
+    assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+    assert_int_equal(tracker.round_next, LIMIT_TRACKER_ROUNDS);
+    assert_int_equal(tracker.n_active, 2 * LIMIT_TRACKER_ROUNDS);
+    tracker_deinit(&tracker);
+}
+
+/* Finished or given up: the second time uses the tracks of the first. */
+static void
+tracker_init_again_allocates_no_tracks(void **state)
+{
+    const struct plan_shape shape = {.size = 4, .count = 64, .granule = 1};
+    struct tracker tracker = {0};
+    struct track *track;
+    size_t n_spare = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
+        assert_int_equal(tracker.n_active, 0);
+        assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+        assert_int_equal(tracker.n_active, 12);
+        for (track = TAILQ_FIRST(&tracker.active); track;
+             track = TAILQ_NEXT(track, link))
+            assert_int_equal(track->done, 0);
+        tracker_advance(&tracker, TAILQ_FIRST(&tracker.active), ELEMENT);
+    }
+    tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
+    for (track = TAILQ_FIRST(&tracker.spare); track;
+         track = TAILQ_NEXT(track, link))
+        n_spare++;
+    assert_int_equal(n_spare, 12);
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_deinit_of_zeroed_memory_is_fine(void **state)
+{
+    struct tracker tracker = {0};
+
+    (void)state;
+    tracker_deinit(&tracker);
+    tracker_deinit(&tracker);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tracker_read_after_write_follows_byte_by_element),
+        cmocka_unit_test(tracker_write_after_read_waits_for_the_send),
+        cmocka_unit_test(tracker_write_after_write_keeps_order),
+        cmocka_unit_test(tracker_reads_do_not_wait_for_reads),
+        cmocka_unit_test(tracker_input_is_output_in_place_only),
+        cmocka_unit_test(tracker_chain_of_steps_stays_in_order),
+        cmocka_unit_test(tracker_edge_to_reused_memory_is_void),
+        cmocka_unit_test(tracker_refill_nothing_new_gives_null),
+        cmocka_unit_test(tracker_plan_of_empty_rounds_is_done_after_refill),
+        cmocka_unit_test(tracker_window_bounds_the_rounds_under_way),
+        cmocka_unit_test(tracker_init_again_allocates_no_tracks),
+        cmocka_unit_test(tracker_deinit_of_zeroed_memory_is_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
