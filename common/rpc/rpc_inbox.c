@@ -4,6 +4,8 @@
  * The waiting thread and the loop share a note, which the last of them frees:
  * a waiter whose loop is stuck may leave, and a client may be destroyed as
  * soon as the answer is on the note.
+ *
+ * No test of its own: rpc_client_test.c calls it from several threads.
  */
 
 #include "rpc/rpc_inbox.h"

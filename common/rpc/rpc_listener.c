@@ -8,6 +8,8 @@
  *
  * A context receives again only after its send has ended, since NNG 1.5.2
  * crashes otherwise; no NNG timeouts are used, since it scans all of them.
+ *
+ * No test of its own: rpc_server_test.c talks to it over raw sockets.
  */
 
 #include "rpc/rpc_listener.h"

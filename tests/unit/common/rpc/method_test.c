@@ -1,0 +1,68 @@
+/* tests/unit/common/rpc/method_test.c - rpc/method.c */
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "rpc/method.h"
+
+static void
+method_table_is_in_the_order_of_its_ids(void **state)
+{
+    (void)state;
+    assert_int_equal(method_count(), METHOD_STATUS_JOB + 1);
+    for (size_t i = 0; i < method_count(); i++) {
+        assert_int_equal(method_at(i)->id, i);
+        assert_ptr_equal(method_of((enum method_id)i), method_at(i));
+    }
+    assert_null(method_at(method_count()));
+}
+
+static void
+method_names_are_well_formed_and_unlike(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < method_count(); i++) {
+        const char *name = method_at(i)->name;
+
+        assert_true(strlen(name) < LIMIT_NAME);
+        assert_memory_equal(name, "hoop.v1.", 8);
+        assert_non_null(strchr(name, '/'));
+        assert_ptr_equal(method_find(name, strlen(name)), method_at(i));
+    }
+}
+
+static void
+method_that_polls_changes_nothing_for_good(void **state)
+{
+    (void)state;
+    /* A reply that is kept must not wait for somebody else. */
+    for (size_t i = 0; i < method_count(); i++) {
+        if (method_at(i)->answer == METHOD_LONG_POLL)
+            assert_int_not_equal(method_at(i)->effect, METHOD_CHANGES);
+    }
+}
+
+static void
+method_unknown_is_not_found(void **state)
+{
+    (void)state;
+    assert_null(method_find("", 0));
+    assert_null(method_find("hoop.v1.Store/Ge", 16));
+    assert_null(method_find("hoop.v1.Store/Get\0", 18));
+    assert_null(method_find("hoop.v1.Store/get", 17));
+    assert_non_null(method_find("hoop.v1.Store/Get and more", 17));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(method_table_is_in_the_order_of_its_ids),
+        cmocka_unit_test(method_names_are_well_formed_and_unlike),
+        cmocka_unit_test(method_that_polls_changes_nothing_for_good),
+        cmocka_unit_test(method_unknown_is_not_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* tests/unit/common/rpc/reply_cache_test.c - rpc/reply_cache.c */
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "rpc/reply_cache.h"
+
+static const struct reply_cache_bounds small = {
+    .n_clients_max = 3,
+    .n_replies_max = 2,
+    .n_bytes_max = 100,
+};
+
+static int owner;
+
+static struct reply_cache_key
+key_of(uint8_t client, uint64_t id)
+{
+    return (struct reply_cache_key){.client = {{client}}, .id = id};
+}
+
+static enum reply_cache_verdict
+begin(struct reply_cache *cache, uint8_t client, uint64_t id)
+{
+    const struct reply_cache_key key = key_of(client, id);
+    struct reply_cache_found found;
+
+    return reply_cache_begin(cache, &key, &owner, &found);
+}
+
+static void
+finish(struct reply_cache *cache, uint8_t client, uint64_t id, size_t n_bytes)
+{
+    const struct reply_cache_key key = key_of(client, id);
+    uint8_t *reply = calloc(1, n_bytes + 1);
+
+    assert_non_null(reply);
+    reply[0] = (uint8_t)id;
+    reply_cache_finish(cache, &key, (struct message_span){reply, n_bytes});
+    free(reply);
+}
+
+static int
+cache_open(void **state)
+{
+    struct reply_cache *cache;
+
+    assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
+    *state = cache;
+    return 0;
+}
+
+static int
+cache_close(void **state)
+{
+    reply_cache_destroy(*state);
+    return 0;
+}
+
+static void
+cache_knows_new_running_and_done(void **state)
+{
+    struct reply_cache *cache = *state;
+    const struct reply_cache_key key = key_of(1, 1);
+    struct reply_cache_found found = {0};
+    int other;
+
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
+                     REPLY_CACHE_RUNNING);
+    assert_ptr_equal(found.running, &owner);
+
+    finish(cache, 1, 1, 5);
+    assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
+                     REPLY_CACHE_DONE);
+    assert_int_equal(found.reply.n_bytes, 5);
+    assert_int_equal(found.reply.bytes[0], 1);
+
+    assert_int_equal(begin(cache, 1, 2), REPLY_CACHE_NEW);
+    assert_int_equal(begin(cache, 2, 1), REPLY_CACHE_NEW);
+}
+
+static void
+cache_reply_without_bytes_is_kept(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    finish(cache, 1, 1, 0);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
+}
+
+static void
+cache_forgotten_request_is_new_again(void **state)
+{
+    struct reply_cache *cache = *state;
+    const struct reply_cache_key key = key_of(1, 1);
+
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    reply_cache_forget(cache, &key);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+}
+
+static void
+cache_evicted_reply_is_lost_not_new(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    for (uint64_t id = 1; id <= 4; id++) {
+        assert_int_equal(begin(cache, 1, id), REPLY_CACHE_NEW);
+        finish(cache, 1, id, 1);
+    }
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
+    assert_int_equal(begin(cache, 1, 2), REPLY_CACHE_LOST);
+    assert_int_equal(begin(cache, 1, 3), REPLY_CACHE_DONE);
+    assert_int_equal(begin(cache, 1, 4), REPLY_CACHE_DONE);
+    assert_int_equal(begin(cache, 1, 5), REPLY_CACHE_NEW);
+}
+
+static void
+cache_running_one_is_never_evicted(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    for (uint64_t id = 2; id <= 5; id++) {
+        assert_int_equal(begin(cache, 1, id), REPLY_CACHE_NEW);
+        finish(cache, 1, id, 1);
+    }
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_RUNNING);
+    finish(cache, 1, 1, 1);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
+}
+
+static void
+cache_longest_silent_client_goes_first(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    for (uint8_t client = 1; client <= 3; client++) {
+        assert_int_equal(begin(cache, client, 1), REPLY_CACHE_NEW);
+        finish(cache, client, 1, 1);
+    }
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
+    assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_NEW);
+    assert_int_equal(reply_cache_clients(cache), 3);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
+    assert_int_equal(begin(cache, 3, 1), REPLY_CACHE_DONE);
+}
+
+static void
+cache_of_running_requests_alone_is_full(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    for (uint8_t client = 1; client <= 3; client++)
+        assert_int_equal(begin(cache, client, 1), REPLY_CACHE_NEW);
+    assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_FULL);
+    finish(cache, 2, 1, 1);
+    assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_NEW);
+}
+
+static void
+cache_bytes_are_bounded_over_all_clients(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    finish(cache, 1, 1, 60);
+    assert_int_equal(begin(cache, 2, 1), REPLY_CACHE_NEW);
+    finish(cache, 2, 1, 60);
+    assert_int_equal(reply_cache_bytes(cache), 60);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
+    assert_int_equal(begin(cache, 2, 1), REPLY_CACHE_DONE);
+
+    /* One that never fits is applied once all the same. */
+    assert_int_equal(begin(cache, 3, 1), REPLY_CACHE_NEW);
+    finish(cache, 3, 1, 101);
+    assert_int_equal(reply_cache_bytes(cache), 0);
+    assert_int_equal(begin(cache, 3, 1), REPLY_CACHE_LOST);
+}
+
+/* Whatever happens, no request is ever new twice. */
+static void
+cache_random_requests_are_applied_at_most_once(void **state)
+{
+    enum {
+        N_IDS = 50,
+        N_TURNS = 20000,
+    };
+    struct reply_cache *cache = *state;
+    static bool is_applied[3][N_IDS];
+    static bool is_running[3][N_IDS];
+    uint64_t newest[3] = {0};
+    unsigned seed = 12345;
+
+    for (int turn = 0; turn < N_TURNS; turn++) {
+        const unsigned client = (unsigned)rand_r(&seed) % 3;
+        /* Ids are first sent in order, and again in any. */
+        const bool is_next =
+            rand_r(&seed) % 8 == 0 && newest[client] + 1 < N_IDS;
+        const uint64_t id =
+            is_next ? newest[client] + 1
+                    : (uint64_t)rand_r(&seed) % (newest[client] + 1);
+
+        newest[client] += is_next;
+        if (is_running[client][id] && rand_r(&seed) % 2) {
+            finish(cache, (uint8_t)client, id, (size_t)rand_r(&seed) % 40);
+            is_running[client][id] = false;
+        } else if (begin(cache, (uint8_t)client, id) == REPLY_CACHE_NEW) {
+            assert_false(is_applied[client][id]);
+            is_applied[client][id] = true;
+            is_running[client][id] = true;
+        }
+        assert_true(reply_cache_bytes(cache) <= small.n_bytes_max);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(cache_knows_new_running_and_done,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_reply_without_bytes_is_kept,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_forgotten_request_is_new_again,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_evicted_reply_is_lost_not_new,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_running_one_is_never_evicted,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_longest_silent_client_goes_first,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(cache_of_running_requests_alone_is_full,
+                                        cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(
+            cache_bytes_are_bounded_over_all_clients, cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(
+            cache_random_requests_are_applied_at_most_once, cache_open,
+            cache_close),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,609 @@
+/*
+ * tests/unit/common/rpc/rpc_server_test.c - rpc/rpc_server.c and
+ * rpc_listener.c, with NNG's own client, raw sockets and strangers
+ */
+
+#include <endian.h>
+#include <errno.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+#include "net/address.h"
+#include "rpc/sp_stream.h"
+#include "rpc_bench.h"
+
+enum {
+    N_WAITERS = 500,
+};
+
+/* ---- A client that does as it is told, on a blocking socket. */
+
+static int
+raw_connect(const struct bench_server *server)
+{
+    const struct timeval limit = {.tv_sec = BENCH_TIMEOUT_MS / 1000};
+    struct address address;
+
+    assert_int_equal(address_parse(server->address, &address), HOOP_OK);
+    const int fd =
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+    assert_int_equal(
+        connect(fd, (struct sockaddr *)&address.storage, address.n_bytes), 0);
+    return fd;
+}
+
+static void
+raw_send(int fd, const void *bytes, size_t n_bytes)
+{
+    assert_int_equal(send(fd, bytes, n_bytes, MSG_NOSIGNAL), n_bytes);
+}
+
+static int
+raw_greet(const struct bench_server *server)
+{
+    uint8_t hello[SP_HELLO_BYTES];
+    const int fd = raw_connect(server);
+
+    raw_send(fd, sp_hello_request, SP_HELLO_BYTES);
+    assert_int_equal(recv(fd, hello, sizeof(hello), MSG_WAITALL),
+                     sizeof(hello));
+    assert_memory_equal(hello, sp_hello_reply, sizeof(hello));
+    return fd;
+}
+
+struct raw_request {
+    const char *method;
+    uint64_t id;
+    uint64_t deadline_ms;
+};
+
+static void
+raw_ask(int fd, const struct raw_request *ask)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    uint8_t header[SP_HEADER_BYTES];
+    struct envelope_request request = {
+        .client = {"a raw client of"},
+        .id = ask->id,
+        .deadline_ms = ask->deadline_ms,
+        .body = {(const uint8_t *)"body", 4},
+    };
+    size_t n_bytes = 0;
+
+    snprintf(request.method, sizeof(request.method), "%s", ask->method);
+    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
+                     HOOP_OK);
+    sp_header_encode((uint32_t)ask->id, n_bytes, header);
+    raw_send(fd, header, sizeof(header));
+    raw_send(fd, bytes, n_bytes);
+}
+
+struct raw_reply {
+    uint32_t sp_id;
+    uint64_t id;
+    enum hoop_status status;
+    char message[LIMIT_ERROR_TEXT];
+    char body[64];
+};
+
+static struct raw_reply
+raw_hear(int fd)
+{
+    uint8_t header[SP_HEADER_BYTES];
+    uint8_t bytes[4096];
+    struct envelope_reply reply;
+    struct raw_reply heard = {0};
+    uint64_t size;
+
+    assert_int_equal(recv(fd, header, sizeof(header), MSG_WAITALL),
+                     sizeof(header));
+    memcpy(&size, header, sizeof(size));
+    memcpy(&heard.sp_id, header + sizeof(size), sizeof(heard.sp_id));
+    heard.sp_id = be32toh(heard.sp_id) & SP_ID_MAX;
+    const size_t n_bytes = be64toh(size) - SP_ID_BYTES;
+    assert_true(n_bytes <= sizeof(bytes));
+    assert_int_equal(recv(fd, bytes, n_bytes, MSG_WAITALL), n_bytes);
+
+    assert_int_equal(
+        envelope_reply_decode((struct message_span){bytes, n_bytes}, &reply),
+        HOOP_OK);
+    heard.id = reply.id;
+    heard.status = reply.status;
+    memcpy(heard.message, reply.message, sizeof(heard.message));
+    snprintf(heard.body, sizeof(heard.body), "%.*s", (int)reply.body.n_bytes,
+             (const char *)reply.body.bytes);
+    return heard;
+}
+
+/* Nothing but the end comes. */
+static void
+assert_closed_by_server(int fd)
+{
+    char bytes[64];
+    ssize_t n;
+
+    do {
+        n = recv(fd, bytes, sizeof(bytes), 0);
+    } while (n > 0);
+    assert_true(n == 0 || errno == ECONNRESET);
+    close(fd);
+}
+
+/* Requests of one connection may overtake each other inside NNG: a test that
+ * needs an order waits for the first to have been counted. */
+static void
+wait_until_repeated(struct bench_server *server, uint64_t n)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
+
+    while (bench_server_counters(server).requests_repeated < n)
+        assert_false(clock_is_past(deadline_ns));
+}
+
+static void
+wait_until_expired(struct bench_server *server, uint64_t n)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
+
+    while (bench_server_counters(server).requests_expired < n)
+        assert_false(clock_is_past(deadline_ns));
+}
+
+static void
+assert_serves(const struct bench_server *server)
+{
+    const struct raw_request ask = {"hoop.v1.Store/Get", 99, 5000};
+    const int fd = raw_greet(server);
+
+    raw_ask(fd, &ask);
+    const struct raw_reply reply = raw_hear(fd);
+    assert_int_equal(reply.sp_id, 99);
+    assert_int_equal(reply.id, 99);
+    assert_int_equal(reply.status, HOOP_OK);
+    assert_string_equal(reply.body, "body");
+    close(fd);
+}
+
+/* ---- Conformance. */
+
+static void
+server_answers_nngs_own_client(void **state)
+{
+    struct bench_server server = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    const struct envelope_request request = {
+        .method = "hoop.v1.Store/Get",
+        .id = 5,
+        .deadline_ms = 5000,
+        .body = {(const uint8_t *)"body", 4},
+    };
+    struct envelope_reply reply;
+    size_t n_bytes = 0;
+    nng_socket socket;
+    void *answer;
+    size_t n_answer;
+    char url[80];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    snprintf(url, sizeof(url), "tcp://%s", server.address);
+    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
+                     HOOP_OK);
+    assert_int_equal(nng_req0_open(&socket), 0);
+    assert_int_equal(nng_dial(socket, url, NULL, 0), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(nng_send(socket, bytes, n_bytes, 0), 0);
+        assert_int_equal(nng_recv(socket, &answer, &n_answer, NNG_FLAG_ALLOC),
+                         0);
+        assert_int_equal(envelope_reply_decode(
+                             (struct message_span){answer, n_answer}, &reply),
+                         HOOP_OK);
+        assert_int_equal(reply.id, 5);
+        assert_int_equal(reply.body.n_bytes, 4);
+        nng_free(answer, n_answer);
+    }
+    nng_close(socket);
+    bench_server_stop(&server);
+}
+
+static void
+server_answers_requests_of_one_connection_out_of_order(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request wait = {"hoop.v1.Store/Wait", 1, 5000};
+    const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
+    const struct raw_request set = {"hoop.v1.Store/Set", 3, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    raw_ask(fd, &wait);
+    raw_ask(fd, &get);
+    assert_int_equal(raw_hear(fd).id, 2);
+    bench_wait_for(&server.n_parked, 1);
+    raw_ask(fd, &set);
+    assert_int_equal(raw_hear(fd).id, 1);
+    assert_int_equal(raw_hear(fd).id, 3);
+    close(fd);
+    bench_server_stop(&server);
+}
+
+/* ---- Strangers. */
+
+static void
+server_survives_strangers(void **state)
+{
+    static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char tls[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+    static const char oversize[] = "\0SP\0\0\x30\0\0"
+                                   "\0\0\1\0\0\0\0\0\x80\0\0\1";
+    static const struct {
+        const char *bytes;
+        size_t n_bytes;
+    } strangers[] = {
+        {http, sizeof(http) - 1},
+        {tls, sizeof(tls) - 1},
+        {oversize, sizeof(oversize) - 1},
+    };
+    struct bench_server server = {0};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
+        const int fd = raw_connect(&server);
+
+        raw_send(fd, strangers[i].bytes, strangers[i].n_bytes);
+        assert_closed_by_server(fd);
+    }
+    /* A port scan, and one that stays and says nothing. */
+    for (int i = 0; i < 50; i++)
+        close(raw_connect(&server));
+    const int silent = raw_connect(&server);
+    assert_serves(&server);
+    close(silent);
+    bench_server_stop(&server);
+}
+
+static void
+server_answers_garbage_with_invalid_argument(void **state)
+{
+    struct bench_server server = {0};
+    uint8_t header[SP_HEADER_BYTES];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    sp_header_encode(17, 4, header);
+    raw_send(fd, header, sizeof(header));
+    raw_send(fd, "\xc1\xc1\xc1\xc1", 4);
+    const struct raw_reply reply = raw_hear(fd);
+    assert_int_equal(reply.sp_id, 17);
+    assert_int_equal(reply.id, 0);
+    assert_int_equal(reply.status, HOOP_E_INVALID);
+    assert_int_equal(server.n_handled, 0);
+    assert_int_equal(bench_server_counters(&server).requests_malformed, 1);
+    close(fd);
+    assert_serves(&server);
+    bench_server_stop(&server);
+}
+
+static void
+server_answers_unknown_methods_by_name(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request ask = {"hoop.v2.Store/Get", 4, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    raw_ask(fd, &ask);
+    const struct raw_reply reply = raw_hear(fd);
+    assert_int_equal(reply.id, 4);
+    assert_int_equal(reply.status, HOOP_E_UNIMPLEMENTED);
+    assert_non_null(strstr(reply.message, "hoop.v2.Store/Get"));
+    close(fd);
+    bench_server_stop(&server);
+}
+
+/* ---- Once, and only once. */
+
+static void
+server_repeats_the_reply_to_a_request_sent_again(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
+    const struct raw_request next = {"hoop.v1.Store/Add", 2, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    int fd = raw_greet(&server);
+    raw_ask(fd, &add);
+    assert_string_equal(raw_hear(fd).body, "1");
+    raw_ask(fd, &add);
+    assert_string_equal(raw_hear(fd).body, "1");
+    close(fd);
+
+    fd = raw_greet(&server);
+    raw_ask(fd, &add);
+    assert_string_equal(raw_hear(fd).body, "1");
+    raw_ask(fd, &next);
+    assert_string_equal(raw_hear(fd).body, "2");
+    assert_int_equal(server.n_added, 2);
+    assert_int_equal(bench_server_counters(&server).requests_repeated, 2);
+    close(fd);
+    bench_server_stop(&server);
+}
+
+/* Store/Delete CHANGES something and is parked here until Store/Set. */
+static void
+server_attaches_a_request_sent_again_to_the_running_one(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
+    const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int first = raw_greet(&server);
+    raw_ask(first, &slow);
+    bench_wait_for(&server.n_parked, 1);
+    close(first);
+    bench_wait_for(&server.n_abandoned, 1);
+
+    const int second = raw_greet(&server);
+    raw_ask(second, &slow);
+    wait_until_repeated(&server, 1);
+    raw_ask(second, &set);
+    assert_int_equal(raw_hear(second).id, 1);
+    assert_int_equal(raw_hear(second).id, 2);
+    assert_int_equal(server.n_handled, 2);
+    close(second);
+    bench_server_stop(&server);
+}
+
+static void
+server_keeps_the_reply_that_nobody_waited_for(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
+    const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int first = raw_greet(&server);
+    raw_ask(first, &slow);
+    bench_wait_for(&server.n_parked, 1);
+    close(first);
+    bench_wait_for(&server.n_abandoned, 1);
+
+    const int second = raw_greet(&server);
+    raw_ask(second, &set);
+    assert_int_equal(raw_hear(second).id, 2);
+    raw_ask(second, &slow);
+    assert_int_equal(raw_hear(second).id, 1);
+    assert_int_equal(server.n_handled, 2);
+    close(second);
+    bench_server_stop(&server);
+}
+
+/* ---- Parked requests. */
+
+static void
+server_releases_many_parked_requests_at_once(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request set = {"hoop.v1.Store/Set", N_WAITERS + 1, 5000};
+    bool is_answered[N_WAITERS + 2] = {false};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (uint64_t i = 1; i <= N_WAITERS; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, N_WAITERS);
+    assert_serves(&server);
+    raw_ask(fd, &set);
+    for (int i = 0; i <= N_WAITERS; i++) {
+        const uint64_t id = raw_hear(fd).id;
+
+        assert_in_range(id, 1, N_WAITERS + 1);
+        assert_false(is_answered[id]);
+        is_answered[id] = true;
+    }
+    assert_int_equal(bench_server_counters(&server).requests_parked, 0);
+    close(fd);
+    bench_server_stop(&server);
+}
+
+static void
+server_gives_up_what_a_lost_connection_waited_for(void **state)
+{
+    struct bench_server server = {0};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (uint64_t i = 1; i <= 10; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, 10);
+    close(fd);
+    bench_wait_for(&server.n_abandoned, 10);
+    bench_wait_for(&server.n_gone, 1);
+    assert_int_equal(bench_server_counters(&server).requests_parked, 0);
+    assert_int_equal(bench_server_counters(&server).connections, 0);
+    bench_server_stop(&server);
+}
+
+static void
+server_full_of_parked_requests_says_so(void **state)
+{
+    struct bench_server server = {.n_requests_max = 3};
+    const struct raw_request more = {"hoop.v1.Store/Get", 9, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (uint64_t i = 1; i <= 3; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, 3);
+    raw_ask(fd, &more);
+    const struct raw_reply reply = raw_hear(fd);
+    assert_int_equal(reply.id, 9);
+    assert_int_equal(reply.status, HOOP_E_EXHAUSTED);
+    assert_non_null(strstr(reply.message, "holds 3 unanswered"));
+    close(fd);
+    bench_wait_for(&server.n_abandoned, 3);
+    assert_serves(&server);
+    bench_server_stop(&server);
+}
+
+static void
+server_drops_a_request_that_comes_too_late(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request late = {"hoop.v1.Store/Add", 1, 0};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    raw_ask(fd, &late);
+    raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Get", 2, 5000});
+    assert_int_equal(raw_hear(fd).id, 2);
+    wait_until_expired(&server, 1);
+    assert_int_equal(server.n_added, 0);
+    close(fd);
+    bench_server_stop(&server);
+}
+
+/* ---- The end. */
+
+static void
+server_drain_answers_who_waits_and_refuses_who_comes(void **state)
+{
+    struct bench_server server = {0};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (uint64_t i = 1; i <= 3; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, 3);
+    bench_server_drain(&server, 5000);
+    for (int i = 1; i <= 3; i++)
+        assert_int_equal(raw_hear(fd).status, HOOP_E_UNAVAILABLE);
+    raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Get", 4, 5000});
+    assert_int_equal(raw_hear(fd).status, HOOP_E_UNAVAILABLE);
+    assert_int_equal(server.n_handled, 3);
+    close(fd);
+    bench_server_stop(&server);
+}
+
+static void
+server_stops_while_requests_are_parked(void **state)
+{
+    struct bench_server server = {0};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (uint64_t i = 1; i <= 100; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, 100);
+    bench_server_stop(&server);
+    assert_closed_by_server(fd);
+}
+
+static void
+nothing_comes(void *owner, struct rpc_request *request)
+{
+    (void)owner;
+    (void)request;
+    fail();
+}
+
+static void
+server_any_address_serves_both_families(void **state)
+{
+    struct loop *loop;
+    struct rpc_server *server;
+
+    (void)state;
+    assert_int_equal(loop_create(&loop), HOOP_OK);
+    const struct rpc_server_options options = {
+        .loop = loop,
+        .address = "*:0",
+        .on_request = nothing_comes,
+        .on_abandon = nothing_comes,
+    };
+    assert_int_equal(rpc_server_create(&options, &server), HOOP_OK);
+
+    static const char *const hosts[] = {"127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < COUNT_OF(hosts); i++) {
+        struct bench_server at;
+
+        snprintf(at.address, sizeof(at.address), "%s:%u", hosts[i],
+                 (unsigned)rpc_server_port(server));
+        close(raw_greet(&at));
+    }
+    rpc_server_destroy(server);
+    loop_destroy(loop);
+}
+
+static void
+server_on_a_taken_port_is_unavailable(void **state)
+{
+    struct bench_server first = {0};
+    struct rpc_server *second = NULL;
+
+    (void)state;
+    bench_server_start(&first, 0);
+    struct rpc_server_options options = {
+        .address = first.address,
+        .on_request = nothing_comes,
+        .on_abandon = nothing_comes,
+    };
+    assert_int_equal(loop_create(&options.loop), HOOP_OK);
+    assert_int_equal(rpc_server_create(&options, &second), HOOP_E_UNAVAILABLE);
+    assert_null(second);
+    loop_destroy(options.loop);
+    bench_server_stop(&first);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(server_answers_nngs_own_client),
+        cmocka_unit_test(
+            server_answers_requests_of_one_connection_out_of_order),
+        cmocka_unit_test(server_survives_strangers),
+        cmocka_unit_test(server_answers_garbage_with_invalid_argument),
+        cmocka_unit_test(server_answers_unknown_methods_by_name),
+        cmocka_unit_test(server_repeats_the_reply_to_a_request_sent_again),
+        cmocka_unit_test(
+            server_attaches_a_request_sent_again_to_the_running_one),
+        cmocka_unit_test(server_keeps_the_reply_that_nobody_waited_for),
+        cmocka_unit_test(server_releases_many_parked_requests_at_once),
+        cmocka_unit_test(server_gives_up_what_a_lost_connection_waited_for),
+        cmocka_unit_test(server_full_of_parked_requests_says_so),
+        cmocka_unit_test(server_drops_a_request_that_comes_too_late),
+        cmocka_unit_test(server_drain_answers_who_waits_and_refuses_who_comes),
+        cmocka_unit_test(server_stops_while_requests_are_parked),
+        cmocka_unit_test(server_any_address_serves_both_families),
+        cmocka_unit_test(server_on_a_taken_port_is_unavailable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
