@@ -53,6 +53,8 @@ bench_on_request(void *owner, struct rpc_request *request)
     struct bench_server *bench = owner;
     const enum method_id id = rpc_request_method(request)->id;
 
+    /* Before the reply: whoever has that may look at the count. */
+    atomic_fetch_add(&bench->n_handled, 1);
     if (id == METHOD_STORE_ADD)
         request_add(bench, request);
     else if (id == METHOD_STORE_WAIT || id == METHOD_STORE_DELETE)
@@ -63,7 +65,6 @@ bench_on_request(void *owner, struct rpc_request *request)
     } else {
         request_echo(request);
     }
-    atomic_fetch_add(&bench->n_handled, 1);
 }
 
 static void
