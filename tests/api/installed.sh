@@ -30,7 +30,7 @@ cat >"$root/program.c" <<'C'
 int
 main(void)
 {
-    struct hoop_join_options options = {0};
+    static struct hoop_join_options options;
     hoop_session_t *session = NULL;
 
     options.coordinator = "not an address";

@@ -77,7 +77,8 @@ wait "$one"
 perf three allgather
 
 container=$(podman ps -q)
-curl -fsS "$http/metrics" | grep '^hoop'
+curl -fsS "$http/metrics" | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
+grep -qx 'hoop_worlds_formed_total 3' "$scratch/metrics"
 podman stop "$container"
 [ "$(podman inspect -f '{{.State.ExitCode}}' "$container")" = 0 ]
 podman-compose -p "$project" -f deploy/compose.yaml down
