@@ -9,15 +9,20 @@
 #include "hooprun/keeper.h"
 #include "hooprun/options.h"
 
-/* Two pipes for each worker soon pass the usual soft limit of 1024. */
+enum {
+    DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
+};
+
+/* Two pipes for each worker may pass the usual soft limit of 1024. */
 static void
-descriptors_raise(void)
+descriptors_raise(uint32_t n_workers)
 {
+    const rlim_t needed = 2 * (rlim_t)n_workers + DESCRIPTORS_OTHER;
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
-    limit.rlim_cur = limit.rlim_max;
+    limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
@@ -46,7 +51,7 @@ main(int argc, char **argv)
 
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
-    descriptors_raise();
+    descriptors_raise(options.n_workers);
     crew_block(&old_mask);
 
     struct worker_setup setup = {
