@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "net/descriptor.h"
 
 /* Longer delays are cut to this: 30 years, which libevent can still add. */
 static const uint64_t LOOP_DELAY_MS_MAX = 1000ULL * 60 * 60 * 24 * 365 * 30;
@@ -149,6 +150,7 @@ loop_open(struct loop *loop)
     if (loop->bell_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
                            strerror(errno));
+    descriptor_track(loop->bell_fd);
 
     loop->base = base_create();
     if (!loop->base)
@@ -191,8 +193,7 @@ loop_destroy(struct loop *loop)
         event_free(loop->on_bell);
     if (loop->base)
         event_base_free(loop->base);
-    if (loop->bell_fd >= 0)
-        close(loop->bell_fd);
+    descriptor_close(loop->bell_fd);
     pthread_mutex_destroy(&loop->lock);
     free(loop);
 }

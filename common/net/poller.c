@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "net/descriptor.h"
 
 enum {
     /* Taken from the kernel at once; the rest is still ready next time. */
@@ -65,6 +66,8 @@ poller_open(struct poller *poller)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
                            strerror(errno));
 
+    descriptor_track(poller->epoll_fd);
+    descriptor_track(poller->bell_fd);
     return poller_add(poller, poller->bell_fd,
                       (struct poller_interest){.reads = true}, poller);
 }
@@ -93,10 +96,8 @@ poller_destroy(struct poller *poller)
 {
     if (!poller)
         return;
-    if (poller->bell_fd >= 0)
-        close(poller->bell_fd);
-    if (poller->epoll_fd >= 0)
-        close(poller->epoll_fd);
+    descriptor_close(poller->bell_fd);
+    descriptor_close(poller->epoll_fd);
     free(poller);
 }
 

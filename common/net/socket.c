@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "net/descriptor.h"
 
 enum {
     /* A vanished host is noticed after about a minute of silence. Heartbeats
@@ -70,6 +70,7 @@ socket_open(const struct address *address, const char *verb, int *out_fd)
 
     if (fd < 0)
         return socket_raise(verb, address, errno);
+    descriptor_track(fd);
     *out_fd = fd;
     return HOOP_OK;
 }
@@ -90,7 +91,7 @@ socket_listen_at(const struct address *address, int backlog, int *out_fd)
         listen(fd, backlog) != 0) {
         const int error = errno;
 
-        close(fd);
+        socket_close(fd);
         return socket_raise("listen on", address, error);
     }
     *out_fd = fd;
@@ -144,6 +145,7 @@ socket_accept(int fd, int *out_fd, struct address *out_peer)
         return error_raise(HOOP_E_EXHAUSTED, "cannot accept a connection: %s",
                            strerror(errno));
 
+    descriptor_track(accepted);
     socket_tune(accepted);
     address_unmap(&peer);
     *out_fd = accepted;
@@ -165,7 +167,7 @@ socket_connect(const struct address *address, int *out_fd)
         errno != EINPROGRESS && errno != EINTR) {
         const int error = errno;
 
-        close(fd);
+        socket_close(fd);
         return socket_raise("connect to", address, error);
     }
     *out_fd = fd;
@@ -231,6 +233,5 @@ socket_peer_address(int fd, struct address *out_address)
 void
 socket_close(int fd)
 {
-    if (fd >= 0)
-        close(fd);
+    descriptor_close(fd);
 }

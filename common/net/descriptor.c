@@ -1,0 +1,98 @@
+/* net/descriptor.c - which descriptors are ours, so that a fork can drop them */
+
+#include "net/descriptor.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WORD_BITS = 64,
+};
+
+/* A bit for each descriptor; numbers are small, since the kernel gives out
+ * the lowest that is free. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t *words;
+static size_t n_words;
+
+static uint64_t
+bit_of(int fd)
+{
+    return (uint64_t)1 << ((size_t)fd % WORD_BITS);
+}
+
+static size_t
+word_of(int fd)
+{
+    return (size_t)fd / WORD_BITS;
+}
+
+/* Makes room for fd; under the lock. */
+static uint64_t *
+words_grow(int fd)
+{
+    const size_t n_wanted = word_of(fd) + 1;
+
+    if (n_wanted <= n_words)
+        return words;
+
+    uint64_t *grown = reallocarray(words, 2 * n_wanted, sizeof(*words));
+    if (!grown)
+        return NULL;
+    memset(grown + n_words, 0, (2 * n_wanted - n_words) * sizeof(*words));
+    n_words = 2 * n_wanted;
+    words = grown;
+    return words;
+}
+
+void
+descriptor_track(int fd)
+{
+    if (fd < 0)
+        return;
+    descriptor_lock();
+    if (words_grow(fd))
+        words[word_of(fd)] |= bit_of(fd);
+    descriptor_unlock();
+}
+
+void
+descriptor_close(int fd)
+{
+    if (fd < 0)
+        return;
+    /* At once: its number may be somebody else's the moment it is closed. */
+    descriptor_lock();
+    if (word_of(fd) < n_words)
+        words[word_of(fd)] &= ~bit_of(fd);
+    close(fd);
+    descriptor_unlock();
+}
+
+void
+descriptor_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void
+descriptor_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void
+descriptor_close_all(void)
+{
+    for (size_t i = 0; i < n_words; i++) {
+        for (int bit = 0; bit < WORD_BITS; bit++) {
+            if (words[i] >> bit & 1)
+                close((int)i * WORD_BITS + bit);
+        }
+        words[i] = 0;
+    }
+}
