@@ -364,7 +364,10 @@ enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns)
 {
     struct engine *engine = op->engine;
+    const enum hoop_status alive = engine_check(engine);
 
+    if (alive != HOOP_OK)
+        return error_pass(alive);
     while (!atomic_load(&op->is_done)) {
         if (await_turn(op, deadline_ns))
             drive_until(engine, op, deadline_ns);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
+#include "net/socket.h"
 
 /* About what a wake-up from epoll costs. */
 static const uint64_t SPIN_NS = 50000;
@@ -77,7 +78,7 @@ engine_destroy(struct engine *engine)
     while ((letter = TAILQ_FIRST(&engine->letters))) {
         TAILQ_REMOVE(&engine->letters, letter, link);
         if (letter->kind == LETTER_CONNECTED)
-            close(letter->fd);
+            socket_close(letter->fd);
         free(letter);
     }
     while ((op = TAILQ_FIRST(&engine->spares))) {
@@ -99,7 +100,7 @@ letter_send(struct engine *engine, const struct letter *content)
 
     if (!letter) {
         if (content->kind == LETTER_CONNECTED)
-            close(content->fd);
+            socket_close(content->fd);
         return;
     }
     *letter = *content;
@@ -243,6 +244,23 @@ void
 channel_set_timeout(struct channel *channel, uint32_t timeout_ms)
 {
     atomic_store(&channel->timeout_ms, timeout_ms);
+}
+
+enum hoop_status
+engine_check(const struct engine *engine)
+{
+    if (engine->is_orphan)
+        return error_raise(HOOP_E_CLOSED,
+                           "the session belongs to the process that forked "
+                           "this one (%d): join here, or do not call hoop",
+                           (int)getppid());
+    return HOOP_OK;
+}
+
+void
+engine_orphan(struct engine *engine)
+{
+    engine->is_orphan = true;
 }
 
 int

@@ -139,6 +139,11 @@ engine_turn_idle(struct engine *engine);
 int
 engine_fd(const struct engine *engine);
 
+/* In a forked child: the engine's descriptors are closed and its locks may be
+ * held by nobody; from now on starting and waiting is HOOP_E_CLOSED. */
+void
+engine_orphan(struct engine *engine);
+
 /* Say goodbye to all peers and wait, at most until the deadline, for theirs.
  * Operations that still run end with HOOP_E_CLOSED. */
 void

@@ -114,8 +114,11 @@ engine_start(struct channel *channel,
 {
     const struct call *call = &collective->call;
     const bool is_barrier = call->name == CALL_BARRIER;
-    struct op *op = op_take(channel);
+    const enum hoop_status alive = engine_check(channel->engine);
 
+    if (alive != HOOP_OK)
+        return error_pass(alive);
+    struct op *op = op_take(channel);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     op->is_message = false;
@@ -157,8 +160,11 @@ engine_start_send(struct channel *channel,
                   const struct engine_message *message,
                   struct op **out_op)
 {
-    struct op *op = message_take(channel, message);
+    const enum hoop_status alive = engine_check(channel->engine);
 
+    if (alive != HOOP_OK)
+        return error_pass(alive);
+    struct op *op = message_take(channel, message);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     const uint64_t n_bytes = message->call.count * op->element_size;
@@ -183,8 +189,11 @@ engine_start_receive(struct channel *channel,
                      struct op **out_op)
 {
     const bool is_any = message->peer == HOOP_ANY_SOURCE;
-    struct op *op = message_take(channel, message);
+    const enum hoop_status alive = engine_check(channel->engine);
 
+    if (alive != HOOP_OK)
+        return error_pass(alive);
+    struct op *op = message_take(channel, message);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
     op->received = message->received;

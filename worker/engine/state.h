@@ -69,6 +69,7 @@ struct engine {
     struct engine_options options;
     const struct roster *roster;
     struct transport *transport;
+    bool is_orphan;   /* in a forked child: nothing else may be touched */
     uint64_t spin_ns; /* 0: more ranks than processors, never spin */
 
     /* Under the gate. */
@@ -93,6 +94,12 @@ struct engine {
     uint32_t n_left;        /* of them, in good order */
     bool is_leaving;
 };
+
+/* engine.c */
+
+/* Handle: HOOP_E_CLOSED (a forked child). */
+enum hoop_status
+engine_check(const struct engine *engine);
 
 /* verdict.c, by the driver. */
 
