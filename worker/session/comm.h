@@ -7,6 +7,12 @@
 
 #include "engine/engine.h"
 
+/* On the wire, 0 stands for no communicator (a verdict on a rank): the ids
+ * that the coordinator gives out, of which 0 is the world's, begin here. */
+enum {
+    COMM_ID_FIRST = 1
+};
+
 struct hoop_comm {
     struct channel *channel;
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */

@@ -1,35 +1,491 @@
-/* session/session.c - join a job by address, leave it */
+/*
+ * session/session.c - join a job by address, leave it
+ *
+ * Until the world has formed, the caller runs the control loop itself; then
+ * everything that lives on the loop is made, and only then the background
+ * thread takes it over. Leaving is the same in reverse.
+ */
 
 #include "hoop/session.h"
 
-#include <stddef.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "engine/background.h"
+#include "engine/engine.h"
+#include "net/loop.h"
+#include "net/socket.h"
+#include "rpc/rpc_client.h"
+#include "session/advertise.h"
+#include "session/comm.h"
+#include "session/fork.h"
+#include "session/rendezvous.h"
+#include "session/standing.h"
+#include "session/terms.h"
+#include "transport/connector.h"
+
+enum {
+    LISTEN_BACKLOG = 1024,
+    /* What the ring neighbours may take at least, however late we are. */
+    CONNECT_MS = 10000,
+    GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
+};
+
+struct hoop_session {
+    struct terms terms;
+    struct fork_watch fork_watch;
+    bool is_orphan; /* this process was forked from the one that joined */
+    int listen_fd;
+    uint64_t join_deadline_ns;
+    struct loop *loop;
+    struct rpc_client *client;
+    struct roster *roster;
+    struct engine *engine;
+    struct connector *connector;
+    struct background *background;
+    struct standing *standing;
+    struct hoop_comm world;
+    bool has_thread;
+    pthread_t thread; /* runs the loop */
+};
+
+/* Callbacks; the sessions's parts know only each other's interfaces. */
+
+static void
+on_needed(void *owner, uint32_t rank)
+{
+    const struct hoop_session *session = owner;
+
+    connector_dial(session->connector, rank);
+}
+
+static void
+on_lost(void *owner, uint32_t rank, const char *why)
+{
+    const struct hoop_session *session = owner;
+
+    standing_report(session->standing, rank, why);
+}
+
+static void
+on_abandoned(void *owner)
+{
+    const struct hoop_session *session = owner;
+
+    background_wake(session->background);
+}
+
+static void
+on_connected(void *owner, uint32_t rank, int fd)
+{
+    const struct hoop_session *session = owner;
+
+    engine_connected(session->engine, rank, fd);
+}
+
+static void
+on_unreachable(void *owner, uint32_t rank, const char *why)
+{
+    const struct hoop_session *session = owner;
+
+    engine_unreachable(session->engine, rank, why);
+}
+
+static void
+on_condemned(void *owner, uint32_t rank, const char *why)
+{
+    const struct hoop_session *session = owner;
+
+    engine_condemn(session->engine, rank, why);
+}
+
+static void
+on_forked(void *owner)
+{
+    struct hoop_session *session = owner;
+
+    session->is_orphan = true;
+    if (session->engine)
+        engine_orphan(session->engine);
+}
+
+/* The log is the process's: the first session that asks for it has it. */
+static void
+log_begin(const struct terms *terms)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_configured;
+
+    pthread_mutex_lock(&lock);
+    if (terms->log_level != LOG_OFF && !is_configured) {
+        log_configure(terms->log_level, terms->log_format);
+        is_configured = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Before there is a roster. */
+
+/* Loopback is where nobody else needs to reach us: do not listen elsewhere. */
+static enum hoop_status
+listener_open(struct hoop_session *session, struct address *advertised)
+{
+    struct address local;
+
+    enum hoop_status status = address_parse("*:0", &local);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_is_loopback(advertised))
+        local = *advertised;
+    address_set_port(&local, session->terms.port);
+    status = socket_listen(&local, LISTEN_BACKLOG, &session->listen_fd);
+    if (status == HOOP_OK)
+        status = socket_local_address(session->listen_fd, &local);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_port(advertised) == 0)
+        address_set_port(advertised, address_port(&local));
+    return HOOP_OK;
+}
+
+static enum hoop_status
+client_open(struct hoop_session *session)
+{
+    const struct terms *terms = &session->terms;
+
+    enum hoop_status status = loop_create(&session->loop);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct rpc_client_options options = {
+        .loop = session->loop,
+        .address = terms->coordinator,
+        .job = terms->job,
+        .token = terms->token,
+    };
+    status = rpc_client_create(&options, &session->client);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static struct rendezvous
+rendezvous_of(const struct hoop_session *session)
+{
+    return (struct rendezvous){
+        .loop = session->loop,
+        .client = session->client,
+        .terms = &session->terms,
+    };
+}
+
+/* Wait for the world to form. */
+static enum hoop_status
+world_await(struct hoop_session *session, struct join_reply *out_reply)
+{
+    const struct terms *terms = &session->terms;
+    const struct advertise wanted = {
+        .advertise = terms->advertise,
+        .interface = terms->interface,
+        .coordinator = terms->coordinator,
+    };
+    const struct rendezvous rendezvous = rendezvous_of(session);
+    struct address address;
+    char text[LIMIT_ADDRESS];
+
+    enum hoop_status status = advertise_find(&wanted, &address);
+    if (status == HOOP_OK)
+        status = listener_open(session, &address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    address_format(&address, text);
+    status = rendezvous_join(&rendezvous, text, out_reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* With a roster. */
+
+static enum hoop_status
+engine_open(struct hoop_session *session)
+{
+    const struct engine_options options = {
+        .roster = session->roster,
+        .codec = session->terms.codec,
+        .on_needed = on_needed,
+        .on_lost = on_lost,
+        .on_abandoned = on_abandoned,
+        .owner = session,
+    };
+
+    enum hoop_status status = engine_create(&options, &session->engine);
+    if (status == HOOP_OK)
+        status = background_create(session->loop, session->engine,
+                                   &session->background);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+connector_open(struct hoop_session *session)
+{
+    const struct connector_options options = {
+        .loop = session->loop,
+        .roster = session->roster,
+        .token = session->terms.token,
+        .listen_fd = session->listen_fd,
+        .on_connected = on_connected,
+        .on_unreachable = on_unreachable,
+        .owner = session,
+    };
+    const enum hoop_status status =
+        connector_create(&options, &session->connector);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+standing_open(struct hoop_session *session, const struct join_reply *reply)
+{
+    const struct standing_options options = {
+        .loop = session->loop,
+        .client = session->client,
+        .roster = session->roster,
+        .lease_ms = reply->lease_ms,
+        .revision = reply->revision,
+        .on_lost = on_condemned,
+        .owner = session,
+    };
+    const enum hoop_status status =
+        standing_create(&options, &session->standing);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+world_open(struct hoop_session *session, const struct join_reply *reply)
+{
+    CLEANUP(free) uint32_t *ranks = calloc(reply->size, sizeof(*ranks));
+
+    if (!ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           reply->size);
+    for (uint32_t rank = 0; rank < reply->size; rank++)
+        ranks[rank] = rank;
+
+    const struct channel_options options = {
+        .id = reply->world + COMM_ID_FIRST,
+        .rank = reply->rank,
+        .size = reply->size,
+        .ranks = ranks,
+        .timeout_ms = session->terms.op_timeout_ms,
+    };
+    session->world.session_timeout_ms = session->terms.op_timeout_ms;
+    const enum hoop_status status =
+        channel_open(session->engine, &options, &session->world.channel);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+parts_open(struct hoop_session *session, const struct join_reply *reply)
+{
+    enum hoop_status status =
+        rendezvous_roster(&session->terms, reply, &session->roster);
+
+    if (status == HOOP_OK)
+        status = engine_open(session);
+    if (status == HOOP_OK)
+        status = connector_open(session);
+    if (status == HOOP_OK)
+        status = standing_open(session, reply);
+    if (status == HOOP_OK)
+        status = world_open(session, reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static void *
+thread_main(void *owner)
+{
+    const struct hoop_session *session = owner;
+
+    loop_run(session->loop);
+    return NULL;
+}
+
+/* The user's signal handlers never run on our thread. */
+static enum hoop_status
+thread_start(struct hoop_session *session)
+{
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error =
+        pthread_create(&session->thread, NULL, thread_main, session);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no background thread: %s",
+                           strerror(error));
+    session->has_thread = true;
+    pthread_setname_np(session->thread, "hoop");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+neighbours_connect(struct hoop_session *session)
+{
+    const uint32_t rank = session->roster->rank;
+    const uint32_t size = session->roster->size;
+    const uint32_t neighbours[] = {(rank + 1) % size, (rank + size - 1) % size};
+    const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
+    const uint64_t deadline_ns = session->join_deadline_ns > least_ns
+                                     ? session->join_deadline_ns
+                                     : least_ns;
+
+    for (size_t i = 0; i < COUNT_OF(neighbours) && size > 1; i++) {
+        const enum hoop_status status =
+            engine_connect(session->engine, neighbours[i], deadline_ns);
+
+        if (status != HOOP_OK)
+            return error_raise(status, "joined job '%s' as rank %u, but: %s",
+                               session->terms.job, rank, error_text());
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+session_open(struct hoop_session *session)
+{
+    CLEANUP(join_reply_deinit) struct join_reply reply = {0};
+    char name[LIMIT_NAME];
+
+    enum hoop_status status = client_open(session);
+    if (status == HOOP_OK)
+        status = world_await(session, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    snprintf(name, sizeof(name), "rank %u", reply.rank);
+    log_name(name);
+    log_debug("session", "joined job '%s': %u ranks, epoch %llu",
+              session->terms.job, reply.size, (unsigned long long)reply.epoch);
+    status = parts_open(session, &reply);
+    if (status == HOOP_OK)
+        status = thread_start(session);
+    if (status == HOOP_OK)
+        status = neighbours_connect(session);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The peers first: they need not hear it from the coordinator. */
+static void
+goodbye_say(struct hoop_session *session)
+{
+    if (session->has_thread)
+        engine_leave(session->engine, clock_deadline_ns(GOODBYE_MS));
+    if (session->has_thread) {
+        loop_stop(session->loop);
+        pthread_join(session->thread, NULL);
+        session->has_thread = false;
+    }
+    standing_destroy(STEAL(session->standing));
+    connector_destroy(STEAL(session->connector));
+    background_destroy(STEAL(session->background));
+    if (session->roster) {
+        const struct rendezvous rendezvous = rendezvous_of(session);
+
+        rendezvous_leave(&rendezvous, session->roster, GOODBYE_MS);
+    }
+}
+
+/* Also of one that is half open. */
+static void
+session_destroy(struct hoop_session *session)
+{
+    if (!session)
+        return;
+    goodbye_say(session);
+    rpc_client_destroy(session->client);
+    engine_destroy(session->engine);
+    roster_destroy(session->roster);
+    loop_destroy(session->loop);
+    socket_close(session->listen_fd);
+    fork_watch_stop(&session->fork_watch);
+    terms_deinit(&session->terms);
+    free(session);
+}
+
+static enum hoop_status
+session_create(const struct terms *terms, struct hoop_session **out_session)
+{
+    struct hoop_session *session = calloc(1, sizeof(*session));
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!session)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a session");
+    session->terms = *terms;
+    session->listen_fd = -1;
+    session->join_deadline_ns = clock_deadline_ns(terms->join_timeout_ms);
+    session->fork_watch.on_child = on_forked;
+    session->fork_watch.owner = session;
+    fork_watch_start(&session->fork_watch);
+
+    const enum hoop_status status = session_open(session);
+    if (status == HOOP_OK) {
+        *out_session = session;
+        return HOOP_OK;
+    }
+    /* Closing may fail in ways of its own, which nobody asked about. */
+    snprintf(text, sizeof(text), "%s", error_text());
+    session_destroy(session);
+    return error_raise(status, "%s", text);
+}
 
 enum hoop_status
 hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 {
-    (void)options;
-    (void)out_session;
-    return error_raise(HOOP_E_UNIMPLEMENTED, "joining is not built yet");
+    struct terms terms;
+
+    error_clear();
+    if (!out_session)
+        return error_raise(HOOP_E_INVALID, "out_session is NULL");
+    enum hoop_status status = terms_resolve(options, &terms);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    log_begin(&terms);
+    status = session_create(&terms, out_session);
+    terms_deinit(&terms);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 void
 hoop_leave(hoop_session_t *session)
 {
-    (void)session;
+    if (session && !session->is_orphan)
+        session_destroy(session);
 }
 
 hoop_comm_t *
 hoop_world(hoop_session_t *session)
 {
-    (void)session;
-    return NULL;
+    return &session->world;
 }
 
 void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
 {
-    (void)session;
-    *out_stats = (struct hoop_stats){0};
+    struct engine_stats stats;
+
+    engine_stats(session->engine, &stats);
+    *out_stats = (struct hoop_stats){
+        .operations = stats.operations,
+        .bytes_sent = stats.transport.bytes_sent,
+        .bytes_received = stats.transport.bytes_received,
+        .wire_sent = stats.transport.wire_sent,
+        .connections = stats.transport.connections,
+    };
 }

@@ -1,0 +1,99 @@
+/* session/advertise.c - the address that peers are told to connect to */
+
+#include "session/advertise.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+#include "net/socket.h"
+
+/* "host:port", with port 0 if text has none. */
+static void
+port_complete(const char *text, char out_text[LIMIT_ADDRESS])
+{
+    const char *colon = strchr(text, ':');
+    const bool is_bracketed = text[0] == '[';
+    const bool has_port = is_bracketed ? strstr(text, "]:") != NULL
+                                       : colon && !strchr(colon + 1, ':');
+
+    if (has_port)
+        snprintf(out_text, LIMIT_ADDRESS, "%s", text);
+    else if (is_bracketed || !colon)
+        snprintf(out_text, LIMIT_ADDRESS, "%s:0", text);
+    else
+        snprintf(out_text, LIMIT_ADDRESS, "[%s]:0", text);
+}
+
+static enum hoop_status
+told_find(const struct advertise *wanted, struct address *out_address)
+{
+    struct address address;
+    char text[LIMIT_ADDRESS];
+
+    port_complete(wanted->advertise, text);
+    const enum hoop_status status = address_resolve(text, &address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_is_any(&address))
+        return error_raise(HOOP_E_INVALID,
+                           "%s is nothing peers can connect to: advertise an "
+                           "address of this host (HOOP_ADVERTISE)",
+                           text);
+    *out_address = address;
+    return HOOP_OK;
+}
+
+/* Where packets to remote would leave from; none is sent. */
+static enum hoop_status
+route_find(const struct address *remote, struct address *out_address)
+{
+    const int fd =
+        socket(remote->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    char text[LIMIT_ADDRESS];
+    enum hoop_status status = HOOP_E_UNAVAILABLE;
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&remote->storage,
+                           remote->n_bytes) == 0)
+        status = socket_local_address(fd, out_address);
+    const int error = errno;
+    socket_close(fd);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    address_format(remote, text);
+    return error_raise(HOOP_E_UNAVAILABLE, "no route to %s: %s", text,
+                       strerror(error));
+}
+
+static enum hoop_status
+routed_find(const struct advertise *wanted, struct address *out_address)
+{
+    struct address remotes[LIMIT_RPC_ADDRESSES];
+    size_t n_remotes = 0;
+
+    enum hoop_status status = address_resolve_all(
+        wanted->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    status = HOOP_E_UNAVAILABLE;
+    for (size_t i = 0; i < n_remotes && status != HOOP_OK; i++)
+        status = route_find(&remotes[i], out_address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    address_unmap(out_address);
+    address_set_port(out_address, 0);
+    return HOOP_OK;
+}
+
+enum hoop_status
+advertise_find(const struct advertise *wanted, struct address *out_address)
+{
+    if (wanted->advertise[0])
+        return told_find(wanted, out_address);
+    if (wanted->interface[0])
+        return address_of_interface(wanted->interface, out_address);
+    return routed_find(wanted, out_address);
+}

@@ -1,0 +1,33 @@
+/*
+ * session/advertise.h - the address that peers are told to connect to
+ *
+ * In falling order: what the user says, the address of the interface the user
+ * names, the local address from which this host reaches the coordinator. The
+ * last is the kernel's own choice of route. It is a loopback address only if
+ * the coordinator is on one, and a container bridge's only if the coordinator
+ * is behind that bridge.
+ */
+
+#ifndef SESSION_ADVERTISE_H
+#define SESSION_ADVERTISE_H
+
+#include "hoop/status.h"
+
+#include "net/address.h"
+
+struct advertise {
+    const char *advertise;   /* "host" or "host:port"; "": not said */
+    const char *interface;   /* "": not said */
+    const char *coordinator; /* "host:port" */
+};
+
+/*
+ * Its port is 0 unless the user says one: the listener's. May block in name
+ * resolution.
+ * Handle: HOOP_E_INVALID, HOOP_E_NOT_FOUND (no such interface),
+ * HOOP_E_UNAVAILABLE (unknown name, no route to the coordinator).
+ */
+enum hoop_status
+advertise_find(const struct advertise *wanted, struct address *out_address);
+
+#endif

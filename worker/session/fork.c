@@ -1,0 +1,67 @@
+/* session/fork.c - what a forked child does with its parent's sessions */
+
+#include "session/fork.h"
+
+#include <pthread.h>
+
+#include "net/descriptor.h"
+
+LIST_HEAD(fork_watch_list, fork_watch);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fork_watch_list watches = LIST_HEAD_INITIALIZER(watches);
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
+
+static void
+on_prepare(void)
+{
+    pthread_mutex_lock(&lock);
+    descriptor_lock();
+}
+
+static void
+on_parent(void)
+{
+    descriptor_unlock();
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+on_child(void)
+{
+    struct fork_watch *watch;
+
+    if (!LIST_EMPTY(&watches))
+        descriptor_close_all();
+    LIST_FOREACH(watch, &watches, link)
+    {
+        watch->on_child(watch->owner);
+    }
+    LIST_INIT(&watches);
+    descriptor_unlock();
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+handlers_register(void)
+{
+    /* Fails only for lack of memory; then a child keeps what it inherits. */
+    (void)pthread_atfork(on_prepare, on_parent, on_child);
+}
+
+void
+fork_watch_start(struct fork_watch *watch)
+{
+    pthread_once(&registered, handlers_register);
+    pthread_mutex_lock(&lock);
+    LIST_INSERT_HEAD(&watches, watch, link);
+    pthread_mutex_unlock(&lock);
+}
+
+void
+fork_watch_stop(struct fork_watch *watch)
+{
+    pthread_mutex_lock(&lock);
+    LIST_REMOVE(watch, link);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,60 @@
+/* session/launcher.c - rank and size as the launcher of this process tells */
+
+#include "session/launcher.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+struct launcher_row {
+    const char *name;
+    const char *rank;
+    const char *size;
+};
+
+/* Innermost first. */
+static const struct launcher_row rows[] = {
+    {"torchrun", "RANK", "WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI", "PMI_RANK", "PMI_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+};
+
+static bool
+number_parse(const char *text, uint32_t max, uint32_t *out_number)
+{
+    char *end = NULL;
+
+    if (!text || !isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    const unsigned long number = strtoul(text, &end, 10);
+    if (errno != 0 || *end || number > max)
+        return false;
+    *out_number = (uint32_t)number;
+    return true;
+}
+
+bool
+launcher_find(launcher_lookup_fn *lookup,
+              void *owner,
+              struct launcher *out_launcher)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct launcher found = {.name = rows[i].name};
+
+        if (number_parse(lookup(owner, rows[i].rank), LIMIT_RANKS - 1,
+                         &found.rank) &&
+            number_parse(lookup(owner, rows[i].size), LIMIT_RANKS,
+                         &found.size) &&
+            found.rank < found.size) {
+            *out_launcher = found;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,225 @@
+/* session/rendezvous.c - joining and leaving, as the coordinator sees it */
+
+#include "session/rendezvous.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "rpc/method.h"
+#include "session/host.h"
+#include "wire/pack.h"
+
+DEFINE_CLEANUP(struct roster *, roster_destroy)
+
+/* What the coordinator may take to answer once the join deadline has come. */
+static const uint64_t JOIN_GRACE_MS = 2000;
+
+/* One call, for which the loop runs. */
+struct errand {
+    struct loop *loop;
+    enum hoop_status status;
+    char text[LIMIT_ERROR_TEXT];
+    struct join_reply *reply; /* NULL: none wanted */
+};
+
+static void
+errand_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct errand *errand = owner;
+
+    errand->status = answer->status;
+    snprintf(errand->text, sizeof(errand->text), "%s", answer->message);
+    if (answer->status == HOOP_OK && errand->reply) {
+        errand->status = join_reply_decode(answer->body, errand->reply);
+        if (errand->status != HOOP_OK)
+            snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+    }
+    loop_stop(errand->loop);
+}
+
+/* Send what is packed and run the loop until the answer is here. Returns its
+ * status; errand->text is why it is not OK. */
+static enum hoop_status
+errand_run(struct errand *errand,
+           const struct rendezvous *rendezvous,
+           struct rpc_call call,
+           struct pack *pack)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    call.on_answer = errand_on_answer;
+    call.owner = errand;
+    errand->loop = rendezvous->loop;
+    enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
+    if (status == HOOP_OK) {
+        call.body.bytes = bytes;
+        status = rpc_client_call(rendezvous->client, &call, NULL);
+    }
+    if (status != HOOP_OK) {
+        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+        return status;
+    }
+    loop_run(errand->loop);
+    return errand->status;
+}
+
+static enum hoop_status
+request_fill(const struct terms *terms,
+             const char *address,
+             struct join_request *request)
+{
+    *request = (struct join_request){
+        .protocol = RENDEZVOUS_PROTOCOL,
+        .rank = terms->rank,
+        .world_size = terms->world_size,
+        .deadline_ms = terms->join_timeout_ms,
+        .pid = (uint32_t)getpid(),
+    };
+    host_name(request->host);
+    host_id(terms->node, request->host_id);
+    snprintf(request->address, sizeof(request->address), "%s", address);
+    while (request->incarnation == 0) {
+        const enum hoop_status status =
+            random_fill(&request->incarnation, sizeof(request->incarnation));
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+reply_check(const struct join_reply *reply, uint64_t incarnation)
+{
+    if (reply->size == 0 || reply->size > LIMIT_RANKS ||
+        reply->n_members != reply->size || reply->rank >= reply->size ||
+        reply->lease_ms == 0 ||
+        reply->roster[reply->rank].incarnation != incarnation)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the coordinator's answer makes no sense: rank %u "
+                           "of %u, %zu members, lease %u ms",
+                           reply->rank, reply->size, reply->n_members,
+                           reply->lease_ms);
+    return HOOP_OK;
+}
+
+enum hoop_status
+rendezvous_join(const struct rendezvous *rendezvous,
+                const char *address,
+                struct join_reply *out_reply)
+{
+    const struct terms *terms = rendezvous->terms;
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
+        .timeout_ms = terms->join_timeout_ms + JOIN_GRACE_MS,
+    };
+    CLEANUP(join_reply_deinit) struct join_reply reply = {0};
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    struct errand errand = {.reply = &reply};
+    struct join_request request;
+
+    enum hoop_status status = request_fill(terms, address, &request);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(&request, &pack);
+    status = errand_run(&errand, rendezvous, call, &pack);
+    if (status != HOOP_OK)
+        return error_raise(status, "cannot join job '%s' at %s: %s", terms->job,
+                           terms->coordinator, errand.text);
+    status = reply_check(&reply, request.incarnation);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply = (struct join_reply){0};
+    return HOOP_OK;
+}
+
+static enum hoop_status
+member_fill(const struct roster_member *told, struct member *member)
+{
+    member->incarnation = told->incarnation;
+    member->rank = told->rank;
+    member->pid = told->pid;
+    snprintf(member->host, sizeof(member->host), "%s", told->host);
+    snprintf(member->host_id, sizeof(member->host_id), "%s", told->host_id);
+    const enum hoop_status status =
+        address_parse(told->address, &member->address);
+    if (status != HOOP_OK)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank %u (%s:%u) is said to be at '%s', which is no "
+                           "address",
+                           told->rank, told->host, told->pid, told->address);
+    return HOOP_OK;
+}
+
+/* Somebody whom nobody elsewhere can reach: say so before the dial fails. */
+static void
+member_check(const struct roster *roster, const struct member *member)
+{
+    const struct member *self = &roster->members[roster->rank];
+    char name[ROSTER_NAME_MAX];
+
+    if (address_is_loopback(&member->address) &&
+        strcmp(member->host_id, self->host_id) != 0)
+        log_warning("session",
+                    "%s is on another host and advertises a loopback address; "
+                    "set HOOP_ADVERTISE or HOOP_INTERFACE there",
+                    roster_name(roster, member->rank, name));
+}
+
+enum hoop_status
+rendezvous_roster(const struct terms *terms,
+                  const struct join_reply *reply,
+                  struct roster **out_roster)
+{
+    CLEANUP(roster_destroy) struct roster *roster = NULL;
+
+    enum hoop_status status = roster_create(reply->size, &roster);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    snprintf(roster->job, sizeof(roster->job), "%s", terms->job);
+    roster->epoch = reply->epoch;
+    roster->rank = reply->rank;
+    for (uint32_t rank = 0; rank < reply->size; rank++) {
+        if (reply->roster[rank].rank != rank)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "the coordinator's roster has rank %u in place "
+                               "of %u",
+                               reply->roster[rank].rank, rank);
+        status = member_fill(&reply->roster[rank], &roster->members[rank]);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    for (uint32_t rank = 0; rank < reply->size; rank++)
+        member_check(roster, &roster->members[rank]);
+    *out_roster = STEAL(roster);
+    return HOOP_OK;
+}
+
+void
+rendezvous_leave(const struct rendezvous *rendezvous,
+                 const struct roster *roster,
+                 uint64_t timeout_ms)
+{
+    const struct member_request request = {
+        .epoch = roster->epoch,
+        .incarnation = roster->members[roster->rank].incarnation,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_LEAVE)->name,
+        .timeout_ms = timeout_ms,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    struct errand errand = {0};
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    member_request_encode(&request, &pack);
+    if (errand_run(&errand, rendezvous, call, &pack) != HOOP_OK)
+        log_debug("session", "leaving without a word: %s", errand.text);
+}

@@ -1,0 +1,50 @@
+/*
+ * session/rendezvous.h - joining and leaving, as the coordinator sees it
+ *
+ * Both run the loop on the calling thread until the answer is here: there is
+ * no background thread yet, or no more.
+ */
+
+#ifndef SESSION_RENDEZVOUS_H
+#define SESSION_RENDEZVOUS_H
+
+#include "hoop/status.h"
+
+#include "net/loop.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/rpc_client.h"
+#include "session/terms.h"
+#include "transport/roster.h"
+
+struct rendezvous {
+    struct loop *loop;         /* nobody runs it */
+    struct rpc_client *client; /* on that loop */
+    const struct terms *terms;
+};
+
+/*
+ * Wait until the world has formed. address is "host:port" for the peers.
+ * The caller deinits *out_reply.
+ *
+ * Handle: HOOP_E_TIMEOUT and whatever the coordinator answers; the text says
+ * which job, where, and the coordinator's reason, who is missing for one.
+ * HOOP_E_DATA_LOSS: an answer that makes no sense.
+ */
+enum hoop_status
+rendezvous_join(const struct rendezvous *rendezvous,
+                const char *address,
+                struct join_reply *out_reply);
+
+/* The members as the transport knows them. Handle: HOOP_E_DATA_LOSS. */
+enum hoop_status
+rendezvous_roster(const struct terms *terms,
+                  const struct join_reply *reply,
+                  struct roster **out_roster);
+
+/* Tell the coordinator, for at most timeout_ms; failing is no harm. */
+void
+rendezvous_leave(const struct rendezvous *rendezvous,
+                 const struct roster *roster,
+                 uint64_t timeout_ms);
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * session/standing.c - a member's standing: its lease, and who else has lost it
+ *
+ *   GOOD -> OVER   the coordinator does not know this membership any more: the
+ *                  job goes on over its connections, and nothing is renewed
+ */
+
+#include "session/standing.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "rpc/messages/rendezvous_messages.h"
+#include "rpc/method.h"
+#include "wire/pack.h"
+
+enum {
+    RENEWALS_PER_LEASE = 3,
+    WATCH_MS = 30000, /* of one long poll */
+    BACKOFF_FIRST_MS = 100,
+    BACKOFF_MAX_MS = 5000,
+};
+
+/* Handed from the driver to the loop. */
+struct report {
+    STAILQ_ENTRY(report) link;
+    uint32_t rank;
+    char why[LIMIT_REASON];
+};
+
+STAILQ_HEAD(report_list, report);
+
+enum standing_state {
+    STANDING_GOOD,
+    STANDING_OVER,
+};
+
+struct standing {
+    struct standing_options options;
+    enum standing_state state;
+    struct member_request self;
+    struct loop_timer *renewal;
+    struct loop_timer *retry; /* of the watch */
+    uint64_t renewal_call;    /* 0: none */
+    uint64_t watch_call;
+    uint64_t revision;
+    uint64_t backoff_ms;
+    bool *is_known; /* [rank]: its end is known here */
+
+    pthread_mutex_t lock; /* of reports */
+    struct report_list reports;
+};
+
+static void
+watch_begin(void *owner);
+
+/* Whether trying again is pointless. */
+static bool
+is_final(enum hoop_status status)
+{
+    return status == HOOP_E_NOT_FOUND || status == HOOP_E_PRECONDITION ||
+           status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED ||
+           status == HOOP_E_UNIMPLEMENTED;
+}
+
+static void
+standing_end(struct standing *standing, const char *why)
+{
+    if (standing->state == STANDING_OVER)
+        return;
+    standing->state = STANDING_OVER;
+    loop_timer_stop(standing->renewal);
+    loop_timer_stop(standing->retry);
+    log_warning("session", "the coordinator has ended this membership: %s",
+                why);
+}
+
+static enum hoop_status
+call_send(struct standing *standing,
+          struct rpc_call call,
+          struct pack *pack,
+          uint64_t *out_id)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    call.owner = standing;
+    status = rpc_client_call(standing->options.client, &call, out_id);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The lease. */
+
+static void
+renewal_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct standing *standing = owner;
+
+    standing->renewal_call = 0;
+    if (answer->status == HOOP_OK)
+        return;
+    if (is_final(answer->status))
+        standing_end(standing, answer->message);
+    else
+        log_debug("session", "the lease was not renewed: %s", answer->message);
+}
+
+static void
+renewal_begin(void *owner)
+{
+    struct standing *standing = owner;
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .timeout_ms = standing->options.lease_ms,
+        .on_answer = renewal_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    const uint64_t period_ms = standing->options.lease_ms / RENEWALS_PER_LEASE;
+
+    loop_timer_start(standing->renewal, period_ms > 0 ? period_ms : 1);
+    /* One that waits for the connection to come back is as good as two. */
+    if (standing->renewal_call != 0)
+        return;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    member_request_encode(&standing->self, &pack);
+    if (call_send(standing, call, &pack, &standing->renewal_call) != HOOP_OK)
+        log_debug("session", "the lease was not renewed: %s", error_text());
+}
+
+/* Verdicts of the coordinator. */
+
+static void
+watch_take(struct standing *standing, const struct watch_event *event)
+{
+    const struct roster *roster = standing->options.roster;
+
+    if (event->kind != WATCH_LOST || event->rank >= roster->size ||
+        event->incarnation != roster->members[event->rank].incarnation)
+        return;
+    if (event->rank == roster->rank) {
+        standing_end(standing, event->reason);
+        return;
+    }
+    if (standing->is_known[event->rank])
+        return;
+    standing->is_known[event->rank] = true;
+    standing->options.on_lost(standing->options.owner, event->rank,
+                              event->reason);
+}
+
+static void
+watch_again(struct standing *standing, const char *why)
+{
+    log_debug("session", "watching again in %u ms: %s",
+              (unsigned)standing->backoff_ms, why);
+    loop_timer_start(standing->retry, standing->backoff_ms);
+    standing->backoff_ms *= 2;
+    if (standing->backoff_ms > BACKOFF_MAX_MS)
+        standing->backoff_ms = BACKOFF_MAX_MS;
+}
+
+static void
+watch_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    CLEANUP(watch_reply_deinit) struct watch_reply reply = {0};
+    struct standing *standing = owner;
+
+    standing->watch_call = 0;
+    if (is_final(answer->status)) {
+        standing_end(standing, answer->message);
+        return;
+    }
+    if (answer->status != HOOP_OK) {
+        watch_again(standing, answer->message);
+        return;
+    }
+    if (watch_reply_decode(answer->body, &reply) != HOOP_OK) {
+        watch_again(standing, error_text());
+        return;
+    }
+    standing->backoff_ms = BACKOFF_FIRST_MS;
+    standing->revision = reply.revision;
+    for (size_t i = 0; i < reply.n_events; i++)
+        watch_take(standing, &reply.events[i]);
+    if (standing->state == STANDING_GOOD)
+        watch_begin(standing);
+}
+
+static void
+watch_begin(void *owner)
+{
+    struct standing *standing = owner;
+    const struct watch_request request = {
+        .epoch = standing->self.epoch,
+        .since = standing->revision,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
+        .timeout_ms = WATCH_MS,
+        .on_answer = watch_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    watch_request_encode(&request, &pack);
+    if (call_send(standing, call, &pack, &standing->watch_call) != HOOP_OK)
+        watch_again(standing, error_text());
+}
+
+/* Verdicts of our own. */
+
+static void
+report_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    (void)owner;
+    if (answer->status != HOOP_OK)
+        log_debug("session", "a report was not heard: %s", answer->message);
+}
+
+static void
+report_send(struct standing *standing, const struct report *report)
+{
+    const struct roster *roster = standing->options.roster;
+    struct report_request request = {
+        .reporter = standing->self,
+        .rank = report->rank,
+        .incarnation = roster->members[report->rank].incarnation,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = standing->options.lease_ms,
+        .on_answer = report_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    if (standing->is_known[report->rank] || standing->state != STANDING_GOOD)
+        return;
+    standing->is_known[report->rank] = true;
+    snprintf(request.reason, sizeof(request.reason), "%s", report->why);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    if (call_send(standing, call, &pack, NULL) != HOOP_OK)
+        log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static struct report *
+report_take(struct standing *standing)
+{
+    pthread_mutex_lock(&standing->lock);
+    struct report *report = STAILQ_FIRST(&standing->reports);
+
+    if (report)
+        STAILQ_REMOVE_HEAD(&standing->reports, link);
+    pthread_mutex_unlock(&standing->lock);
+    return report;
+}
+
+static void
+reports_send(void *owner)
+{
+    struct standing *standing = owner;
+    struct report *report;
+
+    while ((report = report_take(standing))) {
+        report_send(standing, report);
+        free(report);
+    }
+}
+
+void
+standing_report(struct standing *standing, uint32_t rank, const char *why)
+{
+    struct report *report = calloc(1, sizeof(*report));
+
+    if (!report)
+        return;
+    report->rank = rank;
+    snprintf(report->why, sizeof(report->why), "%s", why);
+    pthread_mutex_lock(&standing->lock);
+    STAILQ_INSERT_TAIL(&standing->reports, report, link);
+    pthread_mutex_unlock(&standing->lock);
+    if (loop_post(standing->options.loop, reports_send, standing) != HOOP_OK)
+        log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static enum hoop_status
+standing_open(struct standing *standing)
+{
+    const struct standing_options *options = &standing->options;
+
+    standing->is_known =
+        calloc(options->roster->size, sizeof(*standing->is_known));
+    if (!standing->is_known)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u members",
+                           options->roster->size);
+    enum hoop_status status = loop_timer_create(options->loop, renewal_begin,
+                                                standing, &standing->renewal);
+    if (status == HOOP_OK)
+        status = loop_timer_create(options->loop, watch_begin, standing,
+                                   &standing->retry);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+standing_create(const struct standing_options *options,
+                struct standing **out_standing)
+{
+    struct standing *standing = calloc(1, sizeof(*standing));
+
+    if (!standing)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the membership");
+    standing->options = *options;
+    standing->self = (struct member_request){
+        .epoch = options->roster->epoch,
+        .incarnation =
+            options->roster->members[options->roster->rank].incarnation,
+    };
+    standing->revision = options->revision;
+    standing->backoff_ms = BACKOFF_FIRST_MS;
+    pthread_mutex_init(&standing->lock, NULL);
+    STAILQ_INIT(&standing->reports);
+
+    const enum hoop_status status = standing_open(standing);
+    if (status != HOOP_OK) {
+        standing_destroy(standing);
+        return error_pass(status);
+    }
+    loop_timer_start(standing->renewal, 0);
+    loop_timer_start(standing->retry, 0);
+    *out_standing = standing;
+    return HOOP_OK;
+}
+
+void
+standing_destroy(struct standing *standing)
+{
+    struct report *report;
+
+    if (!standing)
+        return;
+    rpc_client_cancel(standing->options.client, standing->renewal_call);
+    rpc_client_cancel(standing->options.client, standing->watch_call);
+    while ((report = report_take(standing)))
+        free(report);
+    loop_timer_destroy(standing->renewal);
+    loop_timer_destroy(standing->retry);
+    pthread_mutex_destroy(&standing->lock);
+    free(standing->is_known);
+    free(standing);
+}

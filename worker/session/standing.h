@@ -1,0 +1,48 @@
+/*
+ * session/standing.h - a member's standing: its lease, and who else has lost it
+ *
+ * Renews the lease three times in its length, whatever the user's threads do
+ * meanwhile, and watches for verdicts by a long poll. A coordinator that is
+ * away changes nothing: both are tried again for as long as the session lives.
+ *
+ * Thread: the loop's, or before it runs and after it has stopped, except
+ * standing_report().
+ */
+
+#ifndef SESSION_STANDING_H
+#define SESSION_STANDING_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "net/loop.h"
+#include "rpc/rpc_client.h"
+#include "transport/roster.h"
+
+struct standing;
+
+struct standing_options {
+    struct loop *loop; /* borrowed for life, as the two below */
+    struct rpc_client *client;
+    const struct roster *roster;
+    uint32_t lease_ms;
+    uint64_t revision; /* of the last change known */
+    /* The coordinator's verdict: rank is dead. Once per rank. */
+    void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    void *owner;
+};
+
+/* Begins to renew and to watch when the loop runs. */
+enum hoop_status
+standing_create(const struct standing_options *options,
+                struct standing **out_standing);
+/* Gives up what has not been answered. NULL is fine. */
+void
+standing_destroy(struct standing *standing);
+
+/* Tell the coordinator that rank was found dead here; at best. Thread: any. */
+void
+standing_report(struct standing *standing, uint32_t rank, const char *why);
+
+#endif

@@ -1,0 +1,215 @@
+/* session/terms.c - the terms on which a session joins, from all sources */
+
+#include "session/terms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/token_file.h"
+#include "session/launcher.h"
+
+static enum hoop_status
+option_set(struct settings *settings, enum setting_id id, const char *text)
+{
+    if (!text)
+        return HOOP_OK;
+    return settings_set(settings, id,
+                        &(struct setting_input){
+                            .origin = SETTING_FROM_CALLER,
+                            .where = setting_row(id)->name,
+                            .text = text,
+                        });
+}
+
+static enum hoop_status
+texts_set(struct settings *settings, const struct hoop_join_options *options)
+{
+    const struct {
+        enum setting_id id;
+        const char *text;
+    } rows[] = {
+        {SETTING_COORDINATOR, options->coordinator},
+        {SETTING_JOB, options->job},
+        {SETTING_TOKEN, options->token},
+        {SETTING_TOKEN_FILE, options->token_file},
+        {SETTING_ADVERTISE, options->advertise},
+        {SETTING_INTERFACE, options->interface},
+        {SETTING_CODEC, options->codec},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const enum hoop_status status =
+            option_set(settings, rows[i].id, rows[i].text);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+numbers_set(struct settings *settings, const struct hoop_join_options *options)
+{
+    const struct {
+        enum setting_id id;
+        uint32_t number; /* 0: not said */
+    } rows[] = {
+        {SETTING_WORLD_SIZE, options->world_size},
+        {SETTING_JOIN_TIMEOUT, options->join_timeout_ms},
+        {SETTING_TIMEOUT, options->op_timeout_ms},
+        {SETTING_PORT, options->port},
+    };
+    enum hoop_status status = HOOP_OK;
+
+    for (size_t i = 0; i < COUNT_OF(rows) && status == HOOP_OK; i++) {
+        if (rows[i].number > 0)
+            status = settings_set_number(settings, rows[i].id, rows[i].number);
+    }
+    if (status == HOOP_OK && options->rank)
+        status = settings_set_number(settings, SETTING_RANK, *options->rank);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static const char *
+environment_lookup(void *owner, const char *name)
+{
+    (void)owner;
+    return getenv(name);
+}
+
+/* The launcher's word, where it agrees with what has been said already. */
+static void
+launcher_apply(const struct settings *settings, struct terms *terms)
+{
+    const bool has_rank = settings_is_set(settings, SETTING_RANK);
+    const bool has_size = settings_is_set(settings, SETTING_WORLD_SIZE);
+    struct launcher launcher;
+
+    if (!launcher_find(environment_lookup, NULL, &launcher))
+        return;
+    if (has_rank && terms->rank >= launcher.size)
+        return;
+    if (has_size && terms->world_size != launcher.size)
+        return;
+    if (!has_rank)
+        terms->rank = launcher.rank;
+    if (!has_size)
+        terms->world_size = launcher.size;
+}
+
+static void
+text_take(const struct settings *settings,
+          enum setting_id id,
+          size_t n_bytes,
+          char *out_text)
+{
+    const char *text = settings_text(settings, id);
+
+    snprintf(out_text, n_bytes, "%s", text ? text : "");
+}
+
+static void
+texts_take(const struct settings *settings, struct terms *terms)
+{
+    text_take(settings, SETTING_COORDINATOR, sizeof(terms->coordinator),
+              terms->coordinator);
+    text_take(settings, SETTING_JOB, sizeof(terms->job), terms->job);
+    text_take(settings, SETTING_TOKEN, sizeof(terms->token), terms->token);
+    text_take(settings, SETTING_ADVERTISE, sizeof(terms->advertise),
+              terms->advertise);
+    text_take(settings, SETTING_INTERFACE, sizeof(terms->interface),
+              terms->interface);
+    text_take(settings, SETTING_NODE, sizeof(terms->node), terms->node);
+}
+
+static void
+numbers_take(const struct settings *settings, struct terms *terms)
+{
+    terms->rank = settings_is_set(settings, SETTING_RANK)
+                      ? (uint32_t)settings_number(settings, SETTING_RANK)
+                      : RENDEZVOUS_RANK_ANY;
+    terms->world_size = (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
+    terms->join_timeout_ms =
+        (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
+    terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
+    terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
+    terms->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
+    terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
+    terms->log_format =
+        (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);
+}
+
+/* A token given by itself is preferred to one in a file. */
+static enum hoop_status
+token_take(const struct settings *settings, struct terms *terms)
+{
+    const char *path = settings_text(settings, SETTING_TOKEN_FILE);
+
+    if (terms->token[0] || !path)
+        return HOOP_OK;
+    return token_file_read(path, sizeof(terms->token), terms->token);
+}
+
+static enum hoop_status
+terms_check(const struct terms *terms)
+{
+    if (!terms->coordinator[0])
+        return error_raise(
+            HOOP_E_INVALID,
+            "no coordinator to join: set "
+            "HOOP_COORDINATOR=host:port, or options.coordinator");
+    if (terms->world_size > 0 && terms->rank != RENDEZVOUS_RANK_ANY &&
+        terms->rank >= terms->world_size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is not below the world size, %u",
+                           terms->rank, terms->world_size);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+sources_read(struct settings *settings, const struct hoop_join_options *options)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (options)
+        status = texts_set(settings, options);
+    if (status == HOOP_OK && options)
+        status = numbers_set(settings, options);
+    if (status == HOOP_OK)
+        status = settings_read_environment(settings);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
+{
+    CLEANUP(settings_destroy) struct settings *settings = NULL;
+    struct terms terms;
+
+    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status == HOOP_OK)
+        status = sources_read(settings, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    texts_take(settings, &terms);
+    numbers_take(settings, &terms);
+    launcher_apply(settings, &terms);
+    status = token_take(settings, &terms);
+    if (status == HOOP_OK)
+        status = terms_check(&terms);
+    if (status == HOOP_OK)
+        *out_terms = terms;
+    terms_deinit(&terms);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+terms_deinit(struct terms *terms)
+{
+    explicit_bzero(terms->token, sizeof(terms->token));
+}

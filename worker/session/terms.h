@@ -1,0 +1,51 @@
+/*
+ * session/terms.h - the terms on which a session joins, from all sources
+ *
+ * For each setting: the options of the call, else the environment, else (rank
+ * and world size) a launcher's variables, else the default. A launcher is
+ * believed only where it contradicts nothing that was said: processes that
+ * somebody starts inside a Slurm shell all inherit SLURM_PROCID=0.
+ */
+
+#ifndef SESSION_TERMS_H
+#define SESSION_TERMS_H
+
+#include <stdint.h>
+
+#include "hoop/session.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "codec/codec.h"
+#include "rpc/messages/rendezvous_messages.h"
+
+struct terms {
+    char coordinator[LIMIT_ADDRESS];
+    char job[LIMIT_NAME];
+    char token[LIMIT_TOKEN];       /* "": none */
+    char advertise[LIMIT_ADDRESS]; /* "": not said */
+    char interface[LIMIT_NAME];    /* "": not said */
+    char node[LIMIT_NAME];         /* "": not said */
+    uint32_t rank;                 /* or RENDEZVOUS_RANK_ANY */
+    uint32_t world_size;           /* 0: the coordinator's */
+    uint32_t join_timeout_ms;
+    uint32_t op_timeout_ms;
+    uint16_t port;
+    enum codec_id codec;
+    enum log_level log_level;
+    enum log_format log_format;
+};
+
+/*
+ * options may be NULL. Reads the environment and the token file.
+ * Handle: HOOP_E_INVALID (the text names the setting), HOOP_E_NOT_FOUND (the
+ * token file). Thread: while nobody calls setenv().
+ */
+enum hoop_status
+terms_resolve(const struct hoop_join_options *options, struct terms *out_terms);
+
+/* Wipes the token. */
+void
+terms_deinit(struct terms *terms);
+
+#endif
