@@ -21,6 +21,9 @@ class Tree:
         self.texts = {}
         for folder in FOLDERS:
             self._add(folder)
+        for name in sorted(os.listdir(root)):
+            if name.endswith('.md'):
+                self._read(os.path.join(root, name))
 
     def _add(self, folder):
         for at, folders, names in os.walk(os.path.join(self.root, folder)):
