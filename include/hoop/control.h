@@ -1,0 +1,181 @@
+/* hoop/control.h - what operators ask a coordinator, and its store
+ *
+ * For tools and for programs that are no member of a job: nothing here joins.
+ * No thread is started; every call blocks until the coordinator has answered
+ * or the timeout has passed.
+ *
+ * Whatever a call hands out is borrowed from the control and lives until its
+ * next call.
+ *
+ * Handle (all calls): HOOP_E_UNAVAILABLE (nobody answers), HOOP_E_TIMEOUT,
+ * HOOP_E_UNAUTHENTICATED; hoop_error_text() says more. Out parameters are
+ * written only on HOOP_OK. Thread: one at a time for a control.
+ */
+
+#ifndef HOOP_CONTROL_H
+#define HOOP_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+typedef struct hoop_control hoop_control_t;
+
+/* Borrowed for the call. Zero or NULL means: from the environment, as for
+ * hoop_join(), then the default. */
+struct hoop_control_options {
+    const char *coordinator; /* HOOP_COORDINATOR, host:port */
+    const char *job;         /* HOOP_JOB, "default" */
+    const char *token;       /* HOOP_TOKEN */
+    const char *token_file;  /* HOOP_TOKEN_FILE, if there is no token */
+    uint32_t timeout_ms;     /* of each call, 5 s */
+};
+
+/*
+ * *out_control is the caller's, who gives it to hoop_control_destroy(). Does
+ * not connect yet. options may be NULL.
+ *
+ * Handle: HOOP_E_INVALID (no coordinator, not an address).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_create(const struct hoop_control_options *options,
+                    hoop_control_t **out_control);
+
+/* NULL is fine. */
+HOOP_API void
+hoop_control_destroy(hoop_control_t *control);
+
+/* "host:port" that is asked, and the job it is asked about. */
+HOOP_API const char *
+hoop_control_coordinator(const hoop_control_t *control);
+HOOP_API const char *
+hoop_control_job_name(const hoop_control_t *control);
+
+/* HOOP_OK: it serves. Handle: HOOP_E_UNAVAILABLE (also while it drains). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_health(hoop_control_t *control);
+
+struct hoop_control_job {
+    const char *name;
+    const char *state;  /* "forming", "running", "ended" */
+    uint64_t epoch;     /* of the world; 0: none has formed */
+    uint32_t size;      /* wanted while forming (0: nobody said), else had */
+    uint32_t n_members; /* joining or active */
+    uint32_t n_lost;
+    uint32_t n_left;
+    uint64_t age_ms; /* since its first join; ended: since its end */
+};
+
+struct hoop_control_overview {
+    const char *version; /* of the coordinator */
+    const char *serving; /* "serving", "draining" */
+    uint64_t uptime_ms;
+    size_t n_jobs;
+    const struct hoop_control_job *jobs; /* living ones, then ended ones */
+};
+
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_status(hoop_control_t *control,
+                    const struct hoop_control_overview **out_overview);
+
+/* As a rank: not given yet. */
+#define HOOP_CONTROL_RANK_ANY UINT32_MAX
+
+struct hoop_control_rank {
+    uint32_t rank;
+    uint32_t pid;
+    uint64_t incarnation;
+    const char *host;
+    const char *address;    /* where its peers connect */
+    const char *state;      /* "joining", "active", "left", "lost" */
+    uint64_t lease_left_ms; /* joining: until its join deadline */
+};
+
+struct hoop_control_roster {
+    struct hoop_control_job job;
+    uint64_t membership_epoch;
+    uint64_t revision;
+    uint64_t n_groups;
+    uint64_t n_keys;
+    uint64_t n_store_bytes;
+    uint64_t n_waiters; /* parked requests */
+    size_t n_ranks;
+    const struct hoop_control_rank *ranks; /* by rank; forming: by arrival */
+};
+
+/* One job and its members. Handle: HOOP_E_NOT_FOUND (no such job). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_ranks(hoop_control_t *control,
+                   const struct hoop_control_roster **out_roster);
+
+struct hoop_control_group {
+    const char *key;
+    uint64_t communicator;
+    size_t n_ranks;
+    const uint32_t *ranks; /* group rank -> world rank */
+};
+
+struct hoop_control_group_list {
+    uint32_t n_more; /* behind these: ask again after the last key */
+    size_t n_groups;
+    const struct hoop_control_group *groups; /* in order of creation */
+};
+
+/* after: begin behind this key; NULL: at the first.
+ * Handle: HOOP_E_NOT_FOUND (no such job). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_groups(hoop_control_t *control,
+                    const char *after,
+                    const struct hoop_control_group_list **out_groups);
+
+struct hoop_control_value {
+    const void *bytes;
+    size_t n_bytes;
+    uint64_t revision;
+};
+
+/* Handle: HOOP_E_NOT_FOUND (no such job, no such key). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_get(hoop_control_t *control,
+                 const char *key,
+                 struct hoop_control_value *out_value);
+
+/* value->revision is not looked at. Handle: HOOP_E_NOT_FOUND (no such job). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_set(hoop_control_t *control,
+                 const char *key,
+                 const struct hoop_control_value *value);
+
+/* Handle: HOOP_E_NOT_FOUND (no such job, no such key). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_delete(hoop_control_t *control, const char *key);
+
+struct hoop_control_key {
+    const char *key;
+    uint64_t revision; /* of its last change */
+};
+
+struct hoop_control_keys {
+    uint32_t n_more; /* behind these: ask again after the last key */
+    size_t n_keys;
+    const struct hoop_control_key *keys; /* in the order of bytes */
+};
+
+struct hoop_control_scan {
+    const char *prefix; /* NULL: every key */
+    const char *after;  /* begin behind this key; NULL: at the first */
+};
+
+/* Handle: HOOP_E_NOT_FOUND (no such job). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_list(hoop_control_t *control,
+                  const struct hoop_control_scan *scan,
+                  const struct hoop_control_keys **out_keys);
+
+HOOP_END
+
+#endif

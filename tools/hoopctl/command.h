@@ -1,0 +1,37 @@
+/*
+ * hoopctl/command.h - one subcommand: what it is called and what it does
+ *
+ * main.c has the table; each file cmd_*.c or so implements one row.
+ */
+
+#ifndef HOOPCTL_COMMAND_H
+#define HOOPCTL_COMMAND_H
+
+#include <hoop/control.h>
+
+enum command_format {
+    COMMAND_TABLE, /* for people */
+    COMMAND_JSON,  /* one object, for programs */
+};
+
+struct command_call {
+    hoop_control_t *control;
+    enum command_format format;
+    int n_arguments;
+    char **arguments; /* behind the name of the subcommand */
+};
+
+/* What main() turns into an exit code and, if not OK, a line of error. */
+typedef enum hoop_status
+command_fn(const struct command_call *call);
+
+command_fn status_run;
+command_fn ranks_run;
+command_fn groups_run;
+command_fn health_run;
+command_fn store_get_run;
+command_fn store_set_run;
+command_fn store_list_run;
+command_fn store_delete_run;
+
+#endif

@@ -1,0 +1,26 @@
+/* hoopctl/json.h - one object on standard output */
+
+#ifndef HOOPCTL_JSON_H
+#define HOOPCTL_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Print object and a newline. Takes it; NULL (no memory) ends the program. */
+void
+json_print(json_t *object);
+
+/* Numbers above 2^63 do not fit JSON's integers here: they become texts. */
+json_t *
+json_number(uint64_t number);
+
+/* The bytes as a text if they are UTF-8, else their base64 (*out_encoding says
+ * "utf-8" or "base64"; static). */
+struct json_bytes {
+    const void *bytes;
+    size_t n_bytes;
+};
+json_t *
+json_value(const struct json_bytes *value, const char **out_encoding);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * hoopctl/main.c - what operators ask a coordinator, from the shell
+ *
+ * A table of subcommands, one or two words each; whatever they do is in a
+ * file of its own.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoopctl/command.h"
+#include "hoopctl/options.h"
+
+struct command {
+    const char *first;
+    const char *second; /* NULL: one word */
+    int n_arguments_min;
+    int n_arguments_max;
+    const char *usage;
+    command_fn *run;
+};
+
+static const struct command commands[] = {
+    {"status", NULL, 0, 0, "status", status_run},
+    {"ranks", NULL, 0, 0, "ranks", ranks_run},
+    {"groups", NULL, 0, 0, "groups", groups_run},
+    {"health", NULL, 0, 0, "health", health_run},
+    {"store", "get", 1, 1, "store get KEY", store_get_run},
+    {"store", "set", 2, 2, "store set KEY VALUE", store_set_run},
+    {"store", "list", 0, 1, "store list [PREFIX]", store_list_run},
+    {"store", "delete", 1, 1, "store delete KEY", store_delete_run},
+};
+
+static const struct command *const commands_end =
+    commands + sizeof(commands) / sizeof(commands[0]);
+
+static int
+command_words(const struct command *command)
+{
+    return command->second ? 2 : 1;
+}
+
+static bool
+command_matches(const struct command *command, const struct options *options)
+{
+    if (options->n_words < command_words(command) ||
+        strcmp(options->words[0], command->first) != 0)
+        return false;
+    return !command->second || strcmp(options->words[1], command->second) == 0;
+}
+
+/* NULL after a line of error. */
+static const struct command *
+command_find(const struct options *options)
+{
+    const struct command *command = commands;
+
+    while (command < commands_end && !command_matches(command, options))
+        command++;
+    if (command == commands_end) {
+        fprintf(stderr, "hoopctl: there is no command '%s%s%s'; see --help\n",
+                options->words[0], options->n_words > 1 ? " " : "",
+                options->n_words > 1 ? options->words[1] : "");
+        return NULL;
+    }
+
+    const int n_arguments = options->n_words - command_words(command);
+    if (n_arguments < command->n_arguments_min ||
+        n_arguments > command->n_arguments_max) {
+        fprintf(stderr, "usage: hoopctl %s\n", command->usage);
+        return NULL;
+    }
+    return command;
+}
+
+static int
+failure_show(enum hoop_status status)
+{
+    fprintf(stderr, "hoopctl: %s: %s\n", hoop_status_name(status),
+            hoop_error_text());
+    return EXIT_FAILURE;
+}
+
+static int
+command_run(const struct command *command, const struct options *options)
+{
+    hoop_control_t *control = NULL;
+
+    enum hoop_status status = hoop_control_create(&options->control, &control);
+    if (status != HOOP_OK)
+        return failure_show(status);
+
+    status = command->run(&(struct command_call){
+        .control = control,
+        .format = options->format,
+        .n_arguments = options->n_words - command_words(command),
+        .arguments = options->words + command_words(command),
+    });
+    const int code = status == HOOP_OK ? EXIT_SUCCESS : failure_show(status);
+    hoop_control_destroy(control);
+    return code;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options options;
+
+    options_parse(argc, argv, &options);
+    const struct command *command = command_find(&options);
+    if (!command)
+        return OPTIONS_EXIT_USAGE;
+
+    const int code = command_run(command, &options);
+    return fflush(stdout) == 0 ? code : EXIT_FAILURE;
+}

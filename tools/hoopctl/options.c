@@ -1,0 +1,102 @@
+/* hoopctl/options.c - the command line of hoopctl */
+
+#include "hoopctl/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    KEY_TOKEN_FILE = 256,
+};
+
+const char *argp_program_version = "hoopctl 0.1.0";
+
+static const char description[] =
+    "Ask a hoop coordinator about its jobs, and read and write their stores.\v"
+    "Commands:\n"
+    "  status                  the coordinator and its jobs\n"
+    "  ranks                   the members of a job\n"
+    "  groups                  the groups of a job\n"
+    "  store get KEY           print a value\n"
+    "  store set KEY VALUE     write a value\n"
+    "  store list [PREFIX]     print keys\n"
+    "  store delete KEY        remove a key\n"
+    "  health                  exit code 0 if the coordinator serves\n"
+    "\n"
+    "Exit code 0, 1 if the answer is an error, 2 for a wrong command line.";
+
+static const struct argp_option table[] = {
+    {"coordinator", 'c', "HOST:PORT", 0,
+     "the coordinator (default: HOOP_COORDINATOR)", 0},
+    {"job", 'j', "NAME", 0, "the job (default: HOOP_JOB or default)", 0},
+    {"token-file", KEY_TOKEN_FILE, "PATH", 0,
+     "file with the job's token (default: HOOP_TOKEN or HOOP_TOKEN_FILE)", 0},
+    {"timeout", 't', "SECONDS", 0, "wait this long for an answer (default: 5)",
+     0},
+    {"json", 'J', NULL, 0, "print one JSON object", 0},
+    {0},
+};
+
+static uint32_t
+timeout_parse(struct argp_state *state, const char *text)
+{
+    char *end = NULL;
+
+    errno = 0;
+    const double seconds = strtod(text, &end);
+    if (errno != 0 || end == text || *end != '\0' || !(seconds >= 0.001) ||
+        seconds > 86400)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--timeout %s: between 0.001 and 86400 seconds", text);
+    return (uint32_t)(seconds * 1000);
+}
+
+static error_t
+option_take(int key, char *value, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case 'c':
+        options->control.coordinator = value;
+        return 0;
+    case 'j':
+        options->control.job = value;
+        return 0;
+    case 't':
+        options->control.timeout_ms = timeout_parse(state, value);
+        return 0;
+    case KEY_TOKEN_FILE:
+        options->control.token_file = value;
+        return 0;
+    case 'J':
+        options->format = COMMAND_JSON;
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->words = state->argv + state->next;
+        options->n_words = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "which command? For example: hoopctl status");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void
+options_parse(int argc, char **argv, struct options *out_options)
+{
+    static const struct argp parser = {
+        .options = table,
+        .parser = option_take,
+        .args_doc = "COMMAND [ARGUMENT...]",
+        .doc = description,
+    };
+
+    argp_err_exit_status = OPTIONS_EXIT_USAGE;
+    *out_options = (struct options){.format = COMMAND_TABLE};
+    argp_parse(&parser, argc, argv, 0, NULL, out_options);
+}

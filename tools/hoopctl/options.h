@@ -1,0 +1,26 @@
+/* hoopctl/options.h - the command line of hoopctl */
+
+#ifndef HOOPCTL_OPTIONS_H
+#define HOOPCTL_OPTIONS_H
+
+#include <hoop/control.h>
+
+#include "hoopctl/command.h"
+
+enum {
+    OPTIONS_EXIT_USAGE = 2,
+};
+
+struct options {
+    struct hoop_control_options control; /* NULL: from the environment */
+    enum command_format format;
+    int n_words;
+    char **words; /* subcommand and its arguments */
+};
+
+/* Ends the process for --help, --version and a wrong command line. The texts
+ * are borrowed from argv. */
+void
+options_parse(int argc, char **argv, struct options *out_options);
+
+#endif

@@ -1,0 +1,81 @@
+/* hoopctl/ranks.c - hoopctl ranks: the members of a job */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "hoopctl/command.h"
+#include "hoopctl/json.h"
+
+static json_t *
+rank_json(const struct hoop_control_rank *rank)
+{
+    char incarnation[24];
+
+    snprintf(incarnation, sizeof(incarnation), "%016" PRIx64,
+             rank->incarnation);
+    return json_pack(
+        "{so ss ss ss so so ss}", "rank",
+        rank->rank == HOOP_CONTROL_RANK_ANY ? json_null()
+                                            : json_number(rank->rank),
+        "state", rank->state, "host", rank->host, "address", rank->address,
+        "pid", json_number(rank->pid), "lease_left_ms",
+        json_number(rank->lease_left_ms), "incarnation", incarnation);
+}
+
+static void
+json_show(const struct hoop_control_roster *roster)
+{
+    json_t *ranks = json_array();
+
+    for (size_t i = 0; i < roster->n_ranks; i++)
+        json_array_append_new(ranks, rank_json(&roster->ranks[i]));
+    json_print(json_pack(
+        "{ss ss so so so so so so so so}", "job", roster->job.name, "state",
+        roster->job.state, "size", json_number(roster->job.size), "epoch",
+        json_number(roster->job.epoch), "membership_epoch",
+        json_number(roster->membership_epoch), "groups",
+        json_number(roster->n_groups), "keys", json_number(roster->n_keys),
+        "store_bytes", json_number(roster->n_store_bytes), "waiters",
+        json_number(roster->n_waiters), "ranks", ranks));
+}
+
+static void
+rank_show(const struct hoop_control_rank *rank)
+{
+    char number[16] = "-";
+
+    if (rank->rank != HOOP_CONTROL_RANK_ANY)
+        snprintf(number, sizeof(number), "%u", rank->rank);
+    printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number, rank->state,
+           rank->host, rank->pid, rank->address,
+           (double)rank->lease_left_ms / 1000);
+}
+
+static void
+table_show(const struct hoop_control_roster *roster)
+{
+    printf("job %s, %s, size %u, epoch %llu; %llu groups, %llu keys\n",
+           roster->job.name, roster->job.state, roster->job.size,
+           (unsigned long long)roster->job.epoch,
+           (unsigned long long)roster->n_groups,
+           (unsigned long long)roster->n_keys);
+    printf("%6s %-8s %-24s %8s %-28s %10s\n", "RANK", "STATE", "HOST", "PID",
+           "ADDRESS", "LEASE");
+    for (size_t i = 0; i < roster->n_ranks; i++)
+        rank_show(&roster->ranks[i]);
+}
+
+enum hoop_status
+ranks_run(const struct command_call *call)
+{
+    const struct hoop_control_roster *roster = NULL;
+
+    const enum hoop_status status = hoop_control_ranks(call->control, &roster);
+    if (status != HOOP_OK)
+        return status;
+    if (call->format == COMMAND_JSON)
+        json_show(roster);
+    else
+        table_show(roster);
+    return HOOP_OK;
+}

@@ -1,0 +1,104 @@
+/* hoopctl/store.c - hoopctl store get, set, list, delete */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hoopctl/command.h"
+#include "hoopctl/json.h"
+
+enum hoop_status
+store_get_run(const struct command_call *call)
+{
+    struct hoop_control_value value;
+    const char *encoding = NULL;
+
+    const enum hoop_status status =
+        hoop_control_get(call->control, call->arguments[0], &value);
+    if (status != HOOP_OK)
+        return status;
+
+    if (call->format == COMMAND_TABLE) {
+        /* As it is: a value may be anything, and may go into a file. */
+        fwrite(value.bytes, 1, value.n_bytes, stdout);
+        putchar('\n');
+        return HOOP_OK;
+    }
+    json_t *text =
+        json_value(&(struct json_bytes){value.bytes, value.n_bytes}, &encoding);
+    json_print(json_pack("{ss so ss so}", "key", call->arguments[0], "value",
+                         text, "encoding", encoding, "revision",
+                         json_number(value.revision)));
+    return HOOP_OK;
+}
+
+enum hoop_status
+store_set_run(const struct command_call *call)
+{
+    const enum hoop_status status =
+        hoop_control_set(call->control, call->arguments[0],
+                         &(struct hoop_control_value){
+                             .bytes = call->arguments[1],
+                             .n_bytes = strlen(call->arguments[1]),
+                         });
+    if (status != HOOP_OK)
+        return status;
+
+    if (call->format == COMMAND_JSON)
+        json_print(json_pack("{ss}", "set", call->arguments[0]));
+    return HOOP_OK;
+}
+
+enum hoop_status
+store_delete_run(const struct command_call *call)
+{
+    const enum hoop_status status =
+        hoop_control_delete(call->control, call->arguments[0]);
+    if (status != HOOP_OK)
+        return status;
+
+    if (call->format == COMMAND_JSON)
+        json_print(json_pack("{ss}", "deleted", call->arguments[0]));
+    return HOOP_OK;
+}
+
+static void
+page_show(const struct hoop_control_keys *page, json_t *all)
+{
+    for (size_t i = 0; i < page->n_keys; i++) {
+        const struct hoop_control_key *key = &page->keys[i];
+
+        if (all)
+            json_array_append_new(all, json_pack("{ss so}", "key", key->key,
+                                                 "revision",
+                                                 json_number(key->revision)));
+        else
+            printf("%s\n", key->key);
+    }
+}
+
+enum hoop_status
+store_list_run(const struct command_call *call)
+{
+    struct hoop_control_scan scan = {
+        .prefix = call->n_arguments > 0 ? call->arguments[0] : NULL,
+    };
+    const struct hoop_control_keys *page = NULL;
+    json_t *all = call->format == COMMAND_JSON ? json_array() : NULL;
+
+    do {
+        const enum hoop_status status =
+            hoop_control_list(call->control, &scan, &page);
+        if (status != HOOP_OK) {
+            json_decref(all);
+            return status;
+        }
+        page_show(page, all);
+        scan.after = page->n_keys ? page->keys[page->n_keys - 1].key : NULL;
+    } while (page->n_more > 0 && scan.after);
+
+    if (all)
+        json_print(json_pack("{ss so}", "job",
+                             hoop_control_job_name(call->control), "keys",
+                             all));
+    return HOOP_OK;
+}

@@ -1,0 +1,257 @@
+/*
+ * session/control.c - a client of the coordinator that is no member
+ *
+ * The loop is run by the caller's thread, for the length of a call.
+ */
+
+#include "session/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/settings.h"
+#include "base/token_file.h"
+#include "net/loop.h"
+#include "rpc/rpc_client.h"
+#include "wire/pack.h"
+
+enum {
+    CONTROL_TIMEOUT_MS = 5000,
+};
+
+/* One option of the caller, if it is there. */
+struct control_setting {
+    enum setting_id id;
+    const char *where;
+    const char *text;
+};
+
+static enum hoop_status
+setting_take(struct settings *settings, const struct control_setting *setting)
+{
+    if (!setting->text)
+        return HOOP_OK;
+    return settings_set(settings, setting->id,
+                        &(struct setting_input){
+                            .origin = SETTING_FROM_CALLER,
+                            .where = setting->where,
+                            .text = setting->text,
+                        });
+}
+
+static enum hoop_status
+options_read(const struct hoop_control_options *options,
+             struct settings *settings)
+{
+    const struct control_setting given[] = {
+        {SETTING_COORDINATOR, "options.coordinator", options->coordinator},
+        {SETTING_JOB, "options.job", options->job},
+        {SETTING_TOKEN, "options.token", options->token},
+        {SETTING_TOKEN_FILE, "options.token_file", options->token_file},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        const enum hoop_status status = setting_take(settings, &given[i]);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    const enum hoop_status status = settings_read_environment(settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!settings_text(settings, SETTING_COORDINATOR))
+        return error_raise(HOOP_E_INVALID,
+                           "which coordinator? Say host:port, or set "
+                           "HOOP_COORDINATOR");
+    return HOOP_OK;
+}
+
+/* A token that is given wins over a file, wherever either stands. */
+static enum hoop_status
+token_read(const struct settings *settings, char token[LIMIT_TOKEN])
+{
+    const char *text = settings_text(settings, SETTING_TOKEN);
+    const char *path = settings_text(settings, SETTING_TOKEN_FILE);
+
+    token[0] = '\0';
+    if (text) {
+        snprintf(token, LIMIT_TOKEN, "%s", text);
+        return HOOP_OK;
+    }
+    if (!path)
+        return HOOP_OK;
+    return token_file_read(path, LIMIT_TOKEN, token);
+}
+
+static enum hoop_status
+client_create(struct hoop_control *control, const struct settings *settings)
+{
+    char token[LIMIT_TOKEN];
+
+    enum hoop_status status = token_read(settings, token);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    snprintf(control->coordinator, sizeof(control->coordinator), "%s",
+             settings_text(settings, SETTING_COORDINATOR));
+    snprintf(control->job, sizeof(control->job), "%s",
+             settings_text(settings, SETTING_JOB));
+    status = loop_create(&control->loop);
+    if (status == HOOP_OK)
+        status = rpc_client_create(
+            &(struct rpc_client_options){
+                .loop = control->loop,
+                .address = control->coordinator,
+                .job = control->job,
+                .token = token,
+            },
+            &control->client);
+    explicit_bzero(token, sizeof(token));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+DEFINE_CLEANUP(struct hoop_control *, hoop_control_destroy)
+
+enum hoop_status
+hoop_control_create(const struct hoop_control_options *options,
+                    hoop_control_t **out_control)
+{
+    static const struct hoop_control_options none = {0};
+    CLEANUP(settings_destroy) struct settings *settings = NULL;
+    CLEANUP(hoop_control_destroy)
+    struct hoop_control *control = calloc(1, sizeof(*control));
+
+    error_clear();
+    if (!control)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
+    if (!options)
+        options = &none;
+    control->timeout_ms =
+        options->timeout_ms ? options->timeout_ms : CONTROL_TIMEOUT_MS;
+
+    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = options_read(options, settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = client_create(control, settings);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_control = STEAL(control);
+    return HOOP_OK;
+}
+
+static void
+answer_deinit(struct control_answer *answer)
+{
+    free(answer->items);
+    jobs_reply_deinit(&answer->jobs);
+    job_reply_deinit(&answer->job);
+    groups_reply_deinit(&answer->groups);
+    store_reply_deinit(&answer->store);
+    free(answer->body);
+    *answer = (struct control_answer){0};
+}
+
+void
+hoop_control_destroy(hoop_control_t *control)
+{
+    if (!control)
+        return;
+
+    rpc_client_destroy(control->client);
+    loop_destroy(control->loop);
+    answer_deinit(&control->answer);
+    free(control);
+}
+
+const char *
+hoop_control_coordinator(const hoop_control_t *control)
+{
+    return control->coordinator;
+}
+
+const char *
+hoop_control_job_name(const hoop_control_t *control)
+{
+    return control->job;
+}
+
+static enum hoop_status
+body_keep(struct hoop_control *control, const struct rpc_answer *answer)
+{
+    if (answer->status != HOOP_OK)
+        return error_raise(answer->status, "%s", answer->message);
+    if (answer->body.n_bytes == 0)
+        return HOOP_OK;
+
+    uint8_t *copy = malloc(answer->body.n_bytes);
+    if (!copy)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the answer");
+    memcpy(copy, answer->body.bytes, answer->body.n_bytes);
+    control->answer.body = copy;
+    control->answer.n_body = answer->body.n_bytes;
+    return HOOP_OK;
+}
+
+static void
+on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct hoop_control *control = owner;
+
+    control->status = body_keep(control, answer);
+    loop_stop(control->loop);
+}
+
+enum hoop_status
+control_call(struct hoop_control *control,
+             enum method_id method,
+             struct pack *pack)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    enum hoop_status status = HOOP_OK;
+
+    error_clear();
+    if (pack)
+        status = pack_take(pack, &bytes, &n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct rpc_call call = {
+        .method = method_of(method)->name,
+        .body = {bytes, n_bytes},
+        .timeout_ms = control->timeout_ms,
+        .on_answer = on_answer,
+        .owner = control,
+    };
+    status = rpc_client_call(control->client, &call, NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    /* Arguments may be borrowed from the last answer: they are sent now. */
+    answer_deinit(&control->answer);
+    loop_run(control->loop);
+    if (control->status != HOOP_OK)
+        return error_pass(control->status);
+    return HOOP_OK;
+}
+
+struct message_span
+control_body(const struct hoop_control *control)
+{
+    return (struct message_span){control->answer.body, control->answer.n_body};
+}
+
+void *
+control_items(struct hoop_control *control, size_t n_items, size_t n_bytes)
+{
+    control->answer.items = calloc(n_items > 0 ? n_items : 1, n_bytes);
+    if (!control->answer.items)
+        (void)error_raise(HOOP_E_EXHAUSTED, "no memory for the answer");
+    return control->answer.items;
+}

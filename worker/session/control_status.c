@@ -1,0 +1,172 @@
+/* session/control_status.c - what operators ask about jobs and their ranks */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "session/control.h"
+#include "wire/pack.h"
+
+enum hoop_status
+hoop_control_health(hoop_control_t *control)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct health_reply reply;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    health_request_encode(&(struct health_request){""}, &pack);
+    enum hoop_status status = control_call(control, METHOD_HEALTH_CHECK, &pack);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = health_reply_decode(control_body(control), &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (reply.serving != HEALTH_SERVING)
+        return error_raise(HOOP_E_UNAVAILABLE, "%s is draining",
+                           control->coordinator);
+    return HOOP_OK;
+}
+
+static struct hoop_control_job
+job_view(const struct job_line *line)
+{
+    return (struct hoop_control_job){
+        .name = line->name,
+        .state = line->state,
+        .epoch = line->epoch,
+        .size = line->size,
+        .n_members = line->n_members,
+        .n_lost = line->n_lost,
+        .n_left = line->n_left,
+        .age_ms = line->age_ms,
+    };
+}
+
+enum hoop_status
+hoop_control_status(hoop_control_t *control,
+                    const struct hoop_control_overview **out_overview)
+{
+    const struct jobs_reply *reply = &control->answer.jobs;
+
+    enum hoop_status status = control_call(control, METHOD_STATUS_JOBS, NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = jobs_reply_decode(control_body(control), &control->answer.jobs);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct hoop_control_job *jobs =
+        control_items(control, reply->n_jobs, sizeof(*jobs));
+    if (!jobs)
+        return error_pass(HOOP_E_EXHAUSTED);
+    for (size_t i = 0; i < reply->n_jobs; i++)
+        jobs[i] = job_view(&reply->jobs[i]);
+    control->answer.overview = (struct hoop_control_overview){
+        .version = reply->version,
+        .serving = reply->serving == HEALTH_SERVING ? "serving" : "draining",
+        .uptime_ms = reply->uptime_ms,
+        .n_jobs = reply->n_jobs,
+        .jobs = jobs,
+    };
+    *out_overview = &control->answer.overview;
+    return HOOP_OK;
+}
+
+static struct hoop_control_rank
+rank_view(const struct job_member *member)
+{
+    return (struct hoop_control_rank){
+        .rank = member->rank,
+        .pid = member->pid,
+        .incarnation = member->incarnation,
+        .host = member->host,
+        .address = member->address,
+        .state = member->state,
+        .lease_left_ms = member->lease_left_ms,
+    };
+}
+
+enum hoop_status
+hoop_control_ranks(hoop_control_t *control,
+                   const struct hoop_control_roster **out_roster)
+{
+    const struct job_reply *reply = &control->answer.job;
+
+    enum hoop_status status = control_call(control, METHOD_STATUS_JOB, NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = job_reply_decode(control_body(control), &control->answer.job);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct hoop_control_rank *ranks =
+        control_items(control, reply->n_members, sizeof(*ranks));
+    if (!ranks)
+        return error_pass(HOOP_E_EXHAUSTED);
+    for (size_t i = 0; i < reply->n_members; i++)
+        ranks[i] = rank_view(&reply->members[i]);
+    control->answer.roster = (struct hoop_control_roster){
+        .job = job_view(&reply->line),
+        .membership_epoch = reply->membership_epoch,
+        .revision = reply->revision,
+        .n_groups = reply->n_groups,
+        .n_keys = reply->n_keys,
+        .n_store_bytes = reply->n_store_bytes,
+        .n_waiters = reply->n_waiters,
+        .n_ranks = reply->n_members,
+        .ranks = ranks,
+    };
+    *out_roster = &control->answer.roster;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+groups_ask(struct hoop_control *control, const char *after)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct group_key_request request = {0};
+
+    if (after)
+        snprintf(request.key, sizeof(request.key), "%s", after);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_key_request_encode(&request, &pack);
+    enum hoop_status status = control_call(control, METHOD_GROUPS_LIST, &pack);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        groups_reply_decode(control_body(control), &control->answer.groups);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_control_groups(hoop_control_t *control,
+                    const char *after,
+                    const struct hoop_control_group_list **out_groups)
+{
+    const struct groups_reply *reply = &control->answer.groups;
+
+    const enum hoop_status status = groups_ask(control, after);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct hoop_control_group *groups =
+        control_items(control, reply->n_groups, sizeof(*groups));
+    if (!groups)
+        return error_pass(HOOP_E_EXHAUSTED);
+    for (size_t i = 0; i < reply->n_groups; i++)
+        groups[i] = (struct hoop_control_group){
+            .key = reply->groups[i].key,
+            .communicator = reply->groups[i].communicator,
+            .n_ranks = reply->groups[i].n_ranks,
+            .ranks = reply->groups[i].ranks,
+        };
+    control->answer.group_list = (struct hoop_control_group_list){
+        .n_more = reply->n_more,
+        .n_groups = reply->n_groups,
+        .groups = groups,
+    };
+    *out_groups = &control->answer.group_list;
+    return HOOP_OK;
+}
