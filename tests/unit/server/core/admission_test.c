@@ -1,0 +1,183 @@
+/* unit/server/core/admission_test.c - who may join, who is told why not */
+
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "fixture.h"
+
+static void
+join_wrong_version_names_both(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = fixture_join_event(1, 0, 2);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    event.join.protocol_version = CLUSTER_PROTOCOL_VERSION + 6;
+    const uint64_t ticket = fixture_step(&f, event);
+
+    fixture_refused(&f, ticket, HOOP_E_PRECONDITION, "version 7");
+    fixture_refused(&f, ticket, HOOP_E_PRECONDITION, "version 1");
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
+    fixture_deinit(&f);
+}
+
+static void
+join_taken_rank_names_the_holder(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 11, 1, 3);
+    const uint64_t ticket = fixture_join(&f, 12, 1, 3);
+
+    fixture_refused(&f, ticket, HOOP_E_EXISTS, "rank 1 is taken by h:11");
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_REFUSED)->text,
+                           "rank 1 is taken by h:11"));
+    fixture_deinit(&f);
+}
+
+static void
+join_rank_out_of_range_is_refused(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 2});
+    fixture_refused(&f, fixture_join(&f, 1, 4, 4), HOOP_E_INVALID,
+                    "rank 4 is out of range");
+    fixture_refused(&f, fixture_join(&f, 1, 2, 0), HOOP_E_INVALID, "0 to 1");
+    fixture_deinit(&f);
+}
+
+static void
+join_fifth_of_four_is_refused(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 4);
+    const uint64_t fifth = fixture_join(&f, 5, CLUSTER_RANK_ANY, 4);
+    char part[64];
+
+    snprintf(part, sizeof(part), "is full: 4 of 4 ranks have joined, epoch %u",
+             (unsigned int)epoch);
+    fixture_refused(&f, fifth, HOOP_E_PRECONDITION, part);
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    fixture_deinit(&f);
+}
+
+static void
+join_again_replaces_the_parked_one(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t first = fixture_join(&f, 1, 0, 2);
+    const uint64_t again = fixture_join(&f, 1, 0, 2);
+
+    fixture_refused(&f, first, HOOP_E_CANCELLED, "joined again");
+    assert_null(fixture_find(&f, again));
+    assert_int_equal(cluster_counters(f.cluster)->members, 1);
+    fixture_join(&f, 2, 1, 2);
+    const uint64_t epoch = fixture_reply(&f, again)->world.epoch;
+    const uint64_t late = fixture_join(&f, 1, 0, 2);
+
+    assert_int_equal(fixture_reply(&f, late)->world.epoch, epoch);
+    assert_int_equal(fixture_reply(&f, late)->world.rank, 0);
+    fixture_deinit(&f);
+}
+
+static void
+join_of_the_lost_is_aborted(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+    fixture_refused(&f, fixture_join(&f, 2, 1, 2), HOOP_E_ABORTED,
+                    "must join anew");
+    fixture_deinit(&f);
+}
+
+static void
+join_bad_fields_are_refused(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = fixture_join_event(1, 0, 2);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    event.join.host = "a\tb";
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "host");
+    event = fixture_join_event(1, 0, 2);
+    event.join.address = NULL;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "address");
+    event = fixture_join_event(0, 0, 2);
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "incarnation");
+    event = fixture_join_event(1, 0, 2);
+    event.join.size_min = 3;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "smallest");
+    event = fixture_join_event(1, 0, LIMIT_RANKS + 1);
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID, "limit");
+    assert_int_equal(cluster_counters(f.cluster)->joins_refused, 5);
+    fixture_deinit(&f);
+}
+
+static void
+join_past_its_deadline_is_refused_alone(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = fixture_join_event(2, 1, 3);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t first = fixture_join(&f, 1, 0, 3);
+
+    event.deadline_ns = f.now_ns;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_TIMEOUT, "passed");
+    assert_null(fixture_find(&f, first));
+    assert_int_equal(cluster_counters(f.cluster)->members, 1);
+    fixture_deinit(&f);
+}
+
+static void
+join_disconnect_withdraws_it(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 0, 2);
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 1});
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_WITHDRAWN));
+    assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
+    assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join_wrong_version_names_both),
+        cmocka_unit_test(join_taken_rank_names_the_holder),
+        cmocka_unit_test(join_rank_out_of_range_is_refused),
+        cmocka_unit_test(join_fifth_of_four_is_refused),
+        cmocka_unit_test(join_again_replaces_the_parked_one),
+        cmocka_unit_test(join_of_the_lost_is_aborted),
+        cmocka_unit_test(join_bad_fields_are_refused),
+        cmocka_unit_test(join_past_its_deadline_is_refused_alone),
+        cmocka_unit_test(join_disconnect_withdraws_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* unit/server/core/forming_test.c - worlds that form, in time, smaller, or not */
+
+#include "fixture.h"
+
+static void
+form_last_join_completes_the_world(void **state)
+{
+    struct fixture f;
+    uint64_t tickets[3];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 700});
+    for (uint32_t i = 0; i < 3; i++)
+        tickets[i] = fixture_join(&f, 10 + i, i == 0 ? 2 : CLUSTER_RANK_ANY, 3);
+
+    const struct cluster_world *first = &fixture_reply(&f, tickets[0])->world;
+
+    assert_int_equal(first->rank, 2);
+    assert_int_equal(first->size, 3);
+    assert_int_equal(first->lease_ms, 700);
+    assert_int_equal(first->revision, 1);
+    assert_int_equal(first->seed, 10 ^ 11 ^ 12);
+    for (uint32_t i = 1; i < 3; i++) {
+        const struct cluster_world *world =
+            &fixture_reply(&f, tickets[i])->world;
+
+        assert_int_equal(world->rank, i - 1);
+        assert_ptr_equal(world->roster, first->roster);
+        assert_int_equal(world->roster[i - 1].incarnation, 10 + i);
+    }
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_FORMED));
+    assert_true(cluster_next_deadline_ns(f.cluster) ==
+                f.now_ns + 700 * FIXTURE_S / 1000);
+    fixture_deinit(&f);
+}
+
+static void
+form_hosts_are_neighbours(void **state)
+{
+    static const char *const hosts[] = {"x", "y", "x", "y"};
+    static const uint32_t ranks[] = {0, 2, 1, 3};
+    struct fixture f;
+    uint64_t tickets[4];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 4; i++) {
+        struct cluster_event event =
+            fixture_join_event(1 + i, CLUSTER_RANK_ANY, 4);
+
+        event.join.host_id = hosts[i];
+        tickets[i] = fixture_step(&f, event);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(fixture_reply(&f, tickets[i])->world.rank, ranks[i]);
+    fixture_deinit(&f);
+}
+
+static void
+form_deadline_fails_the_attempt_for_all(void **state)
+{
+    struct fixture f;
+    uint64_t tickets[3];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 3; i++)
+        tickets[i] = fixture_join(&f, 1 + i, i, 4);
+    fixture_next(&f);
+    for (uint32_t i = 0; i < 3; i++) {
+        fixture_refused(&f, tickets[i], HOOP_E_TIMEOUT, "3 of 4 have joined");
+        fixture_refused(&f, tickets[i], HOOP_E_TIMEOUT, "missing: rank 3");
+    }
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_FORM_FAILED)->text,
+                           "missing: rank 3"));
+    assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
+    assert_int_equal(cluster_counters(f.cluster)->members, 0);
+    assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
+    fixture_deinit(&f);
+}
+
+static void
+form_late_fourth_is_told_of_the_failed_attempt(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 3; i++)
+        fixture_join(&f, 1 + i, i, 4);
+    fixture_next(&f);
+    f.now_ns += 2 * FIXTURE_S;
+    const uint64_t late = fixture_join(&f, 4, 3, 4);
+
+    fixture_next(&f);
+    fixture_refused(&f, late, HOOP_E_TIMEOUT, "missing: ranks 0-2");
+    fixture_refused(&f, late, HOOP_E_TIMEOUT,
+                    "an earlier attempt, with 3 of 4, gave up 2.0 s before");
+    fixture_deinit(&f);
+}
+
+static void
+form_range_waits_for_the_settle_time(void **state)
+{
+    struct fixture f;
+    const struct cluster_options options = {
+        .world_size = 4, .size_min = 2, .settle_ms = 500};
+
+    (void)state;
+    fixture_init(&f, &options);
+    const uint64_t first = fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
+
+    fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
+    f.now_ns += FIXTURE_S / 4;
+    fixture_join(&f, 3, CLUSTER_RANK_ANY, 0);
+    assert_true(cluster_next_deadline_ns(f.cluster) ==
+                f.now_ns + FIXTURE_S / 2);
+    fixture_next(&f);
+    assert_int_equal(fixture_reply(&f, first)->world.size, 3);
+    fixture_deinit(&f);
+}
+
+static void
+form_range_with_a_high_request_waits(void **state)
+{
+    struct fixture f;
+    const struct cluster_options options = {.world_size = 4, .size_min = 2};
+
+    (void)state;
+    fixture_init(&f, &options);
+    fixture_join(&f, 1, 3, 0);
+    const uint64_t ticket = fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
+
+    fixture_next(&f);
+    assert_null(fixture_find(&f, ticket));
+    fixture_next(&f);
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
+                    "2 more workers for the ranks 0-2");
+    fixture_deinit(&f);
+}
+
+static void
+form_name_is_used_again_with_a_later_epoch(void **state)
+{
+    struct fixture f;
+    uint64_t last = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t life = 0; life < 5; life++) {
+        const uint64_t epoch = fixture_world(&f, 2);
+
+        assert_true(epoch > last);
+        fixture_set(&f, "k", "v");
+        fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
+        assert_null(fixture_notice(&f, CLUSTER_NOTICE_ENDED));
+        fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+        assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_ENDED));
+        assert_int_equal(cluster_counters(f.cluster)->keys, 0);
+        last = epoch;
+    }
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(form_last_join_completes_the_world),
+        cmocka_unit_test(form_hosts_are_neighbours),
+        cmocka_unit_test(form_deadline_fails_the_attempt_for_all),
+        cmocka_unit_test(form_late_fourth_is_told_of_the_failed_attempt),
+        cmocka_unit_test(form_range_waits_for_the_settle_time),
+        cmocka_unit_test(form_range_with_a_high_request_waits),
+        cmocka_unit_test(form_name_is_used_again_with_a_later_epoch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

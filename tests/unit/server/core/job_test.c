@@ -1,0 +1,116 @@
+/* unit/server/core/job_test.c - many at once, one after another */
+
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "core/job.h"
+#include "fixture.h"
+
+static void
+job_names_are_checked(void **state)
+{
+    char name[LIMIT_NAME + 1] = {0};
+
+    (void)state;
+    assert_true(job_name_is_valid("default"));
+    assert_true(job_name_is_valid("a/B-3.x_y:z@q+1"));
+    assert_false(job_name_is_valid(NULL));
+    assert_false(job_name_is_valid(""));
+    assert_false(job_name_is_valid("a b"));
+    assert_false(job_name_is_valid("a\"b"));
+    assert_false(job_name_is_valid("\xc3\xa4"));
+    memset(name, 'n', LIMIT_NAME);
+    assert_false(job_name_is_valid(name));
+    name[LIMIT_NAME - 1] = 0;
+    assert_true(job_name_is_valid(name));
+}
+
+static void
+jobs_have_their_own_members_and_stores(void **state)
+{
+    struct fixture f;
+    struct cluster_event join = fixture_join_event(1, 0, 1);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 1);
+    fixture_set(&f, "k", "v");
+    join.job = "b";
+    const uint64_t ticket = fixture_step(&f, join);
+
+    assert_true(fixture_reply(&f, ticket)->world.epoch > 1);
+    const char *key = "k";
+    const uint64_t get = fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_STORE_GET,
+                                   .job = "b",
+                                   .keys = {.keys = &key, .n_keys = 1}});
+
+    assert_null(fixture_reply(&f, get)->store.entries[0].value);
+    fixture_deinit(&f);
+}
+
+static void
+jobs_over_the_limit_are_refused_until_one_ends(void **state)
+{
+    struct fixture f;
+    struct cluster_event join = fixture_join_event(1, 0, 2);
+    char name[16];
+    uint64_t ticket = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    join.job = name;
+    for (int i = 0; i <= LIMIT_JOBS; i++) {
+        snprintf(name, sizeof(name), "%d", i);
+        join.client = (uint64_t)i;
+        ticket = fixture_step(&f, join);
+    }
+    fixture_refused(&f, ticket, HOOP_E_EXHAUSTED, "jobs, the limit");
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 5});
+    assert_null(fixture_find(&f, fixture_step(&f, join)));
+    fixture_deinit(&f);
+}
+
+static void
+jobs_that_end_leave_little_behind(void **state)
+{
+    struct fixture f;
+    char name[32];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (int i = 0; i < 3 * LIMIT_JOBS; i++) {
+        struct cluster_event join = fixture_join_event(1, 0, 1);
+
+        snprintf(name, sizeof(name), "job-%d", i);
+        join.job = name;
+        const uint64_t epoch =
+            fixture_reply(&f, fixture_step(&f, join))->world.epoch;
+
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                                .job = name,
+                                                .member = {epoch, 1}});
+    }
+    const uint64_t ticket =
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOBS});
+
+    assert_int_equal(fixture_reply(&f, ticket)->jobs.n_items,
+                     LIMIT_JOB_ENDINGS);
+    assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
+    assert_string_equal(cluster_job_state_name(CLUSTER_JOB_ENDED), "ended");
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(job_names_are_checked),
+        cmocka_unit_test(jobs_have_their_own_members_and_stores),
+        cmocka_unit_test(jobs_over_the_limit_are_refused_until_one_ends),
+        cmocka_unit_test(jobs_that_end_leave_little_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

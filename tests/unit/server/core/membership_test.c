@@ -1,0 +1,162 @@
+/* unit/server/core/membership_test.c - leases, leaves, reports, verdicts */
+
+#include "fixture.h"
+
+static uint64_t
+report(struct fixture *f, struct cluster_report report)
+{
+    return fixture_step(
+        f, (struct cluster_event){.kind = CLUSTER_REPORT, .report = report});
+}
+
+static void
+lease_expired_is_a_verdict(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    f.now_ns += FIXTURE_S / 2;
+    fixture_member(&f, CLUSTER_RENEW, epoch, 1);
+    f.now_ns += FIXTURE_S / 2 - 1;
+    fixture_tick(&f);
+    assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
+    fixture_next(&f);
+
+    const struct cluster_notice *lost = fixture_notice(&f, CLUSTER_NOTICE_LOST);
+
+    assert_non_null(lost);
+    assert_int_equal(lost->rank, 1);
+    assert_non_null(strstr(lost->text, "rank 1 (h:2)"));
+    assert_non_null(strstr(lost->text, "lease expired 1.0 s"));
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
+                    HOOP_E_ABORTED, "declared lost: its lease");
+    fixture_refused(&f, fixture_member(&f, CLUSTER_LEAVE, epoch, 2),
+                    HOOP_E_ABORTED, "declared lost");
+    assert_int_equal(cluster_counters(f.cluster)->leases_expired, 1);
+    fixture_deinit(&f);
+}
+
+static void
+lease_renewed_lives_on(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
+    const uint64_t epoch = fixture_world(&f, 1);
+
+    for (int i = 0; i < 30; i++) {
+        f.now_ns += FIXTURE_S - 1;
+        const uint64_t ticket = fixture_member(&f, CLUSTER_RENEW, epoch, 1);
+
+        assert_int_equal(fixture_reply(&f, ticket)->lease.lease_ms, 1000);
+        assert_int_equal(fixture_reply(&f, ticket)->lease.revision, 1);
+    }
+    fixture_deinit(&f);
+}
+
+static void
+renew_by_strangers_is_refused(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch + 1, 1),
+                    HOOP_E_PRECONDITION, "epoch");
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 77),
+                    HOOP_E_PRECONDITION, "no member");
+    fixture_deinit(&f);
+}
+
+static void
+report_first_verdict_stays(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    const uint64_t ticket = report(
+        &f, (struct cluster_report){{epoch, 1}, 2, 3, "connection\nreset"});
+
+    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_true(fixture_reply(&f, ticket)->lease.membership_epoch > epoch);
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
+                           "reported by rank 0 (h:1): connection?reset"));
+
+    report(&f, (struct cluster_report){{epoch, 2}, 2, 3, "timeout"});
+    assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 3),
+                    HOOP_E_ABORTED, "connection?reset");
+    fixture_refused(&f,
+                    report(&f, (struct cluster_report){{epoch, 3}, 0, 1, "x"}),
+                    HOOP_E_ABORTED, "lost");
+    assert_int_equal(cluster_counters(f.cluster)->verdicts, 1);
+    fixture_deinit(&f);
+}
+
+static void
+report_of_nobody_is_refused(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const struct {
+        struct cluster_report report;
+        enum hoop_status status;
+    } cases[] = {
+        {{{epoch, 1}, 2, 2, "x"}, HOOP_E_INVALID},
+        {{{epoch, 1}, 1, 9, "x"}, HOOP_E_INVALID},
+        {{{epoch, 1}, 0, 1, "x"}, HOOP_E_INVALID},
+        {{{epoch + 1, 1}, 1, 2, "x"}, HOOP_E_PRECONDITION},
+        {{{epoch, 9}, 1, 2, "x"}, HOOP_E_PRECONDITION},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        fixture_refused(&f, report(&f, cases[i].report), cases[i].status, "");
+    assert_int_equal(cluster_counters(f.cluster)->members, 2);
+    fixture_deinit(&f);
+}
+
+static void
+leave_twice_is_fine(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    for (int i = 0; i < 2; i++) {
+        const uint64_t ticket = fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+
+        assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    }
+    assert_int_equal(cluster_counters(f.cluster)->leaves, 1);
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
+                    HOOP_E_PRECONDITION, "has left");
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lease_expired_is_a_verdict),
+        cmocka_unit_test(lease_renewed_lives_on),
+        cmocka_unit_test(renew_by_strangers_is_refused),
+        cmocka_unit_test(report_first_verdict_stays),
+        cmocka_unit_test(report_of_nobody_is_refused),
+        cmocka_unit_test(leave_twice_is_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* unit/server/core/waiter_test.c - parked requests are bounded and end once */
+
+#include "base/limits.h"
+#include "fixture.h"
+
+static void
+waiter_key_bytes_over_the_limit_are_refused(void **state)
+{
+    struct fixture f;
+    static char text[LIMIT_STORE_KEY];
+    const char *keys[LIMIT_STORE_KEYS_CALL];
+    uint64_t ticket = 0;
+    size_t n_parked = 0;
+
+    (void)state;
+    memset(text, 'k', sizeof(text) - 1);
+    for (size_t i = 0; i < LIMIT_STORE_KEYS_CALL; i++)
+        keys[i] = text;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 1);
+    do {
+        ticket = fixture_step(
+            &f, (struct cluster_event){
+                    .kind = CLUSTER_STORE_WAIT,
+                    .keys = {.keys = keys, .n_keys = LIMIT_STORE_KEYS_CALL}});
+        n_parked++;
+    } while (!fixture_find(&f, ticket) && n_parked < 100);
+    fixture_refused(&f, ticket, HOOP_E_EXHAUSTED, "the limit");
+    assert_int_equal(n_parked, 1 + LIMIT_WAITER_BYTES / (LIMIT_STORE_KEYS_CALL *
+                                                         LIMIT_STORE_KEY));
+
+    /* All end at the deadline, and the room is there again. */
+    fixture_next(&f);
+    assert_int_equal(f.actions.n_items, n_parked - 1);
+    assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
+    assert_null(fixture_find(&f, fixture_key(&f, CLUSTER_STORE_WAIT, "k")));
+    fixture_deinit(&f);
+}
+
+static void
+waiter_cancelled_is_never_answered(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 1);
+    const uint64_t ticket = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
+
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = ticket});
+    assert_int_equal(f.actions.n_items, 0);
+    fixture_set(&f, "k", "v");
+    assert_null(fixture_find(&f, ticket));
+    assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 1);
+    fixture_deinit(&f);
+}
+
+static void
+waiter_of_a_job_that_ends_is_told(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+    const uint64_t ticket = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
+
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
+    fixture_refused(&f, ticket, HOOP_E_NOT_FOUND, "has ended");
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiter_key_bytes_over_the_limit_are_refused),
+        cmocka_unit_test(waiter_cancelled_is_never_answered),
+        cmocka_unit_test(waiter_of_a_job_that_ends_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
