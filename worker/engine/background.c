@@ -31,8 +31,11 @@ struct background {
 static void
 take_turn(struct background *background)
 {
-    const bool is_here = engine_turn_idle(background->engine);
+    const enum engine_idle idle = engine_turn_idle(background->engine);
+    const bool is_here = idle != ENGINE_DRIVEN;
 
+    if (idle == ENGINE_BUSY)
+        background_wake(background);
     if (is_here != background->is_here)
         loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
     background->is_here = is_here;

@@ -382,19 +382,19 @@ engine_wait(struct op *op, uint64_t deadline_ns)
     return status;
 }
 
-bool
+enum engine_idle
 engine_turn_idle(struct engine *engine)
 {
+    bool has_moved = true;
+
     if (!engine_seize(engine))
-        return false;
-    for (unsigned i = 0; i < IDLE_TURNS_MAX; i++) {
-        if (!engine_turn(engine, 0))
-            break;
-    }
+        return ENGINE_DRIVEN;
+    for (unsigned i = 0; has_moved && i < IDLE_TURNS_MAX; i++)
+        has_moved = engine_turn(engine, 0);
 
     /* As engine_release(), but the background itself is the last resort. */
     pthread_mutex_lock(&engine->gate);
     elect(engine);
     pthread_mutex_unlock(&engine->gate);
-    return true;
+    return has_moved ? ENGINE_BUSY : ENGINE_QUIET;
 }

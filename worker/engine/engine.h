@@ -131,9 +131,14 @@ engine_start_receive(struct channel *channel,
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns);
 
-/* For whom the background is: one bounded turn, without waiting. False when
- * another thread drives. */
-bool
+enum engine_idle {
+    ENGINE_DRIVEN, /* another thread drives */
+    ENGINE_QUIET,  /* nothing more can be done now */
+    ENGINE_BUSY,   /* there is more to do */
+};
+
+/* For the background: bounded turns, without waiting. */
+enum engine_idle
 engine_turn_idle(struct engine *engine);
 /* Readable when a turn would find work. */
 int

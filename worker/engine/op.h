@@ -62,6 +62,7 @@ struct op {
     enum op_state state;
     bool is_dirty;
     bool is_message;
+    bool has_asked;      /* those it waits for what they called */
     atomic_bool is_done; /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */
@@ -116,5 +117,8 @@ void
 op_end(struct op *op, enum hoop_status status);
 void
 op_touch(struct op *op);
+/* When op must be looked at next, though nothing comes. */
+uint64_t
+op_due_ns(const struct op *op);
 
 #endif

@@ -36,6 +36,7 @@ op_take(struct channel *channel)
     op->engine = engine;
     op->channel = channel;
     op->state = OP_NEW;
+    op->has_asked = false;
     op->status = HOOP_OK;
     op->waiter = NULL;
     op->received = NULL;
@@ -276,8 +277,8 @@ op_begin(struct op *op)
         return;
     op->state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
-    if (op->deadline_ns < engine->deadline_ns)
-        engine->deadline_ns = op->deadline_ns;
+    if (op_due_ns(op) < engine->deadline_ns)
+        engine->deadline_ns = op_due_ns(op);
     if (op->is_message)
         begin_message(op);
     else

@@ -19,6 +19,9 @@
 /* A verdict on a rank; others are on an operation of a communicator. */
 static const uint64_t VERDICT_ON_RANK = 0;
 
+/* Long for a network, short for a person. */
+static const uint64_t ASK_AFTER_NS = 100000000;
+
 struct channel *
 engine_channel(struct engine *engine, uint64_t id)
 {
@@ -317,6 +320,35 @@ describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
              is_connected ? "" : ", not connected");
 }
 
+/*
+ * Nothing comes: perhaps the peer called something else and waits, too. A
+ * grant says what was called here, also where the bytes would need none.
+ */
+static void
+op_ask(struct op *op)
+{
+    struct step_flow *flow;
+
+    op->has_asked = true;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (!flow->is_receive || flow->in.arrived > 0)
+            continue;
+        flow->in.is_announced = true;
+        transport_receive_more(op->engine->transport, &flow->in);
+    }
+}
+
+uint64_t
+op_due_ns(const struct op *op)
+{
+    const uint64_t ask_ns = op->started_ns + ASK_AFTER_NS;
+
+    if (op->is_message || op->has_asked || ask_ns > op->deadline_ns)
+        return op->deadline_ns;
+    return ask_ns;
+}
+
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns)
 {
@@ -325,9 +357,11 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
 
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
+        if (op_due_ns(op) <= now_ns && op->deadline_ns > now_ns)
+            op_ask(op);
         if (op->deadline_ns > now_ns) {
-            if (op->deadline_ns < deadline_ns)
-                deadline_ns = op->deadline_ns;
+            if (op_due_ns(op) < deadline_ns)
+                deadline_ns = op_due_ns(op);
             continue;
         }
         char whom[LIMIT_ERROR_TEXT / 2];
@@ -430,7 +464,11 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     if (channel->history[slot].op != frame->op ||
         channel->history[slot].has_failed)
         return TRANSPORT_DROP;
-    return TRANSPORT_MISMATCH;
+    /* What went eagerly is granted too late; any payload is too much. */
+    return frame->kind == FRAME_GRANT &&
+                   frame->signature == channel->history[slot].signature
+               ? TRANSPORT_DROP
+               : TRANSPORT_MISMATCH;
 }
 
 static void
@@ -474,6 +512,25 @@ mismatch_message(struct engine *engine,
     op_fail(op, HOOP_E_MISMATCH, text);
 }
 
+/* What returned here was wrong elsewhere: the call under way learns it, or
+ * else the next. */
+static void
+tell_next(struct channel *channel, enum hoop_status status, const char *text)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &channel->engine->running, link)
+    {
+        if (op->channel == channel && !op->is_message) {
+            op_fail(op, status, text);
+            return;
+        }
+    }
+    channel->verdict_status = status;
+    snprintf(channel->verdict_text, sizeof(channel->verdict_text), "%s", text);
+    channel->is_told = true;
+}
+
 static void
 on_mismatch(void *owner,
             uint32_t peer,
@@ -506,8 +563,8 @@ on_mismatch(void *owner,
     describe_mismatch(engine, peer, frame, &channel->history[slot].call, text);
     channel->history[slot].has_failed = true;
     verdict_keep(channel, frame->op, HOOP_E_MISMATCH, text);
-    channel->is_told = true;
     tell_op(engine, channel, frame->op, HOOP_E_MISMATCH, text);
+    tell_next(channel, HOOP_E_MISMATCH, text);
 }
 
 static void
@@ -526,8 +583,7 @@ verdict_on_message(struct engine *engine,
             return;
         }
     }
-    verdict_keep(channel, UINT64_MAX, HOOP_E_MISMATCH, text);
-    channel->is_told = true;
+    tell_next(channel, HOOP_E_MISMATCH, text);
 }
 
 static enum hoop_status
@@ -560,9 +616,9 @@ verdict_on_op(struct engine *engine,
         }
     }
     verdict_keep(channel, frame->op, status, text);
-    if (frame->op < channel->op_next)
-        channel->is_told = status == HOOP_E_MISMATCH;
     tell_op(engine, channel, frame->op, status, text);
+    if (frame->op < channel->op_next && status == HOOP_E_MISMATCH)
+        tell_next(channel, status, text);
 }
 
 static void

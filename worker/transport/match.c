@@ -62,6 +62,7 @@ bind_message(struct peer *peer,
     flow->total = frame->total;
     flow->allowed = frame->total;
     transport->events->on_matched(transport->owner, flow);
+    peer_grant(peer, flow);
 }
 
 struct inflow *
@@ -237,16 +238,38 @@ part_decode(struct peer *peer, const struct stash *part)
     return NULL;
 }
 
+/* What was kept unseen must be of the same call. */
+static bool
+is_of_same_call(struct transport *transport, struct inflow *flow)
+{
+    const struct frame *first = &flow->arrival->first;
+    const struct frame frame = *first;
+
+    if (flow->key.kind == FLOW_MESSAGE ||
+        first->signature == flow->label->signature)
+        return true;
+    transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
+                                   flow);
+    return false;
+}
+
 void
 match_drain(struct transport *transport, struct inflow *flow)
 {
     struct peer *peer = &transport->peers[flow->key.peer];
 
+    if (flow->arrival && !is_of_same_call(transport, flow))
+        return;
     while (flow->is_open && flow->arrival) {
         struct stash *part = TAILQ_FIRST(&flow->arrival->parts);
 
         if (!part) {
             arrival_end(peer, flow);
+            return;
+        }
+        if (part->frame.total != flow->total ||
+            part->frame.offset != flow->arrived) {
+            peer_lose(peer, "it sent bytes out of order");
             return;
         }
         if (part->frame.offset + part->frame.raw > flow->allowed)

@@ -59,9 +59,12 @@ peer_grant(struct peer *peer, struct inflow *flow)
         .op = flow->key.op,
         .step = flow->key.step,
         .offset = flow->granted,
+        .signature = flow->label->signature,
         .total = flow->total,
+        .call = flow->label->call,
     };
-    if (peer->state == PEER_READY)
+    /* Before there is a connection, it waits for it. */
+    if (peer->state < PEER_LEFT)
         peer_control(peer, &grant, NULL);
 }
 
@@ -96,40 +99,64 @@ find_outflow(struct peer *peer, const struct frame *frame)
     return NULL;
 }
 
+/* A frame of a collective that has no flow here: may it be kept? */
+static bool
+is_kept(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const enum transport_fate fate = transport->events->on_unexpected(
+        transport->owner, peer->rank, &peer->frame);
+
+    if (fate == TRANSPORT_MISMATCH)
+        transport->events->on_mismatch(transport->owner, peer->rank,
+                                       &peer->frame, NULL);
+    return fate == TRANSPORT_KEEP;
+}
+
+/* Of a collective: does the peer mean what this rank called? */
+static bool
+is_same_call(struct peer *peer, const struct flow_label *label)
+{
+    struct transport *transport = peer->transport;
+
+    if (match_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
+        peer->frame.signature == label->signature)
+        return true;
+    transport->events->on_mismatch(transport->owner, peer->rank, &peer->frame,
+                                   NULL);
+    return false;
+}
+
 static void
 take_grant(struct peer *peer)
 {
-    struct transport *transport = peer->transport;
     struct outflow *flow = find_outflow(peer, &peer->frame);
 
-    if (flow) {
+    if (flow && is_same_call(peer, flow->label)) {
         if (peer->frame.offset > flow->granted)
             flow->granted = peer->frame.offset;
         peer_touch(peer);
-        return;
     }
     /* A message is sent before it is granted: this one was cancelled. */
-    if (peer->frame.flags & FRAME_POINT_TO_POINT)
+    if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;
-    if (transport->events->on_unexpected(transport->owner, peer->rank,
-                                         &peer->frame) == TRANSPORT_KEEP)
+    if (is_kept(peer))
         match_promise(peer, &peer->frame);
 }
 
 static void
 take_announcement(struct peer *peer)
 {
-    struct transport *transport = peer->transport;
     struct inflow *flow = match_find(peer, &peer->frame);
 
     if (flow) {
+        if (!is_same_call(peer, flow->label))
+            return;
         flow->is_announced = true;
         peer_grant(peer, flow);
         return;
     }
-    if (match_key(peer, &peer->frame).kind == FLOW_COLLECTIVE &&
-        transport->events->on_unexpected(transport->owner, peer->rank,
-                                         &peer->frame) != TRANSPORT_KEEP)
+    if (match_key(peer, &peer->frame).kind == FLOW_COLLECTIVE && !is_kept(peer))
         return;
     struct arrival *arrival = match_arrival_add(peer, &peer->frame);
     if (!arrival) {
@@ -287,16 +314,8 @@ begin_payload(struct peer *peer)
 
     peer->target = TARGET_BIN;
     transport->stats.bytes_received += frame->raw;
-    if (!flow && frame->kind == FRAME_COLLECTIVE) {
-        const enum transport_fate fate = transport->events->on_unexpected(
-            transport->owner, peer->rank, frame);
-
-        if (fate == TRANSPORT_MISMATCH)
-            transport->events->on_mismatch(transport->owner, peer->rank, frame,
-                                           NULL);
-        if (fate != TRANSPORT_KEEP)
-            return;
-    }
+    if (!flow && frame->kind == FRAME_COLLECTIVE && !is_kept(peer))
+        return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
         transport->events->on_mismatch(transport->owner, peer->rank, frame,

@@ -99,11 +99,10 @@ transport_create(const struct transport_options *options,
     return HOOP_OK;
 }
 
-/* Everything but the record of the peer. */
+/* The connection, but not what came over it. */
 static void
-peer_clear(struct peer *peer)
+peer_disconnect(struct peer *peer)
 {
-    peer_receive_clear(peer);
     peer_send_clear(peer);
     if (peer->fd >= 0) {
         poller_remove(peer->transport->poller, peer->fd);
@@ -124,8 +123,10 @@ transport_destroy(struct transport *transport)
     if (!transport)
         return;
     for (uint32_t i = 0; transport->peers && i < transport->roster->size; i++) {
-        if (transport->peers[i].transport)
-            peer_clear(&transport->peers[i]);
+        if (transport->peers[i].transport) {
+            peer_receive_clear(&transport->peers[i]);
+            peer_disconnect(&transport->peers[i]);
+        }
         free(transport->peers[i].piece);
         free(transport->peers[i].coded);
     }
@@ -186,7 +187,8 @@ peer_lose(struct peer *peer, const char *why)
         transport->stats.connections--;
     if (peer->state == PEER_READY || peer->state == PEER_LEFT)
         goodbye_done(peer);
-    peer_clear(peer);
+    peer_receive_clear(peer);
+    peer_disconnect(peer);
     peer_move(peer, PEER_LOST);
     transport->events->on_lost(transport->owner, peer->rank, why);
 }
@@ -197,7 +199,7 @@ peer_end(struct peer *peer)
     if (peer->state == PEER_READY)
         peer->transport->stats.connections--;
     goodbye_done(peer);
-    peer_clear(peer);
+    peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
         peer_move(peer, PEER_LEFT);
 }

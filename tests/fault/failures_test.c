@@ -1,0 +1,340 @@
+/*
+ * tests/fault/failures_test.c - ranks that die, differ, are late or leave
+ *
+ * Every survivor's call returns in time, and its text names the culprit.
+ */
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "ranks.h"
+
+enum {
+    LARGE = 16 << 20
+};
+
+/* "rank 2 (host:1234)", as every text names it. */
+static bool
+names(const struct rank *rank, uint32_t culprit)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "rank %u (host:%d)", culprit,
+             (int)rank->pids[culprit]);
+    return strstr(hoop_error_text(), name) != NULL;
+}
+
+static bool
+says(const char *phrase)
+{
+    return strstr(hoop_error_text(), phrase) != NULL;
+}
+
+/* All are here, without hoop: none of its operations is under way. */
+static void
+meet(struct rank *rank)
+{
+    __atomic_add_fetch(&rank->room[10], 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&rank->room[10], __ATOMIC_ACQUIRE) < rank->size)
+        usleep(1000);
+}
+
+/* The last rank kills itself while all are in the middle of an allreduce. */
+static int
+killed_body(struct rank *rank)
+{
+    const uint32_t culprit = rank->size - 1;
+    float *data = calloc(LARGE, sizeof(*data));
+    hoop_op_t *op;
+
+    /* Once, so that the next one is in full swing when it happens. */
+    RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, LARGE, HOOP_FLOAT32,
+                              HOOP_SUM, rank->comm) == HOOP_OK);
+    meet(rank);
+    if (rank->rank == culprit) {
+        RANK_CHECK(hoop_allreduce_start(HOOP_IN_PLACE, data, LARGE,
+                                        HOOP_FLOAT32, HOOP_SUM, rank->comm,
+                                        &op) == HOOP_OK);
+        RANK_CHECK(hoop_wait(op, 2) == HOOP_E_PENDING);
+        __atomic_store_n((volatile uint64_t *)(rank->room + 2), clock_now_ns(),
+                         __ATOMIC_RELEASE);
+        kill(getpid(), SIGKILL);
+    }
+    RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, LARGE, HOOP_FLOAT32,
+                              HOOP_SUM, rank->comm) == HOOP_E_PEER_LOST);
+    const uint64_t killed_ns = __atomic_load_n(
+        (volatile uint64_t *)(rank->room + 2), __ATOMIC_ACQUIRE);
+    RANK_CHECK(clock_now_ns() - killed_ns < CLOCK_NS_PER_S);
+    RANK_CHECK(names(rank, culprit));
+    RANK_CHECK(says("allreduce #2 (float32, 16777216 elements, sum)"));
+
+    /* So does every later call, at once. */
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, culprit));
+    free(data);
+    return 0;
+}
+
+static void
+killed_rank_is_named_by_all_within_a_second(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= 5; size++)
+        assert_int_equal(ranks_run_all(size, killed_body), 0);
+}
+
+/* Between two operations nobody waits: the background notices and tells. */
+static int
+killed_between_body(struct rank *rank)
+{
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    meet(rank);
+    if (rank->rank == 1)
+        kill(getpid(), SIGKILL);
+    if (rank->rank == 0) {
+        RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
+        RANK_CHECK(names(rank, 1));
+        __atomic_store_n(&rank->room[0], 1, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) == 0)
+        usleep(1000);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, 1));
+    return 0;
+}
+
+static void
+rank_killed_between_operations_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(4, killed_between_body), 0);
+}
+
+static int
+receiver_body(struct rank *rank)
+{
+    float x;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    meet(rank);
+    if (rank->rank == 1)
+        kill(getpid(), SIGKILL);
+    RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32,
+                         rank->rank == 0 ? 1 : HOOP_ANY_SOURCE, 1, rank->comm,
+                         NULL) == HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, 1));
+    return 0;
+}
+
+static void
+receive_fails_when_its_sender_dies(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(3, receiver_body), 0);
+}
+
+/* One call differs from the others: both are named on both sides. */
+enum difference {
+    DIFFERENT_NAME,
+    DIFFERENT_COUNT,
+    DIFFERENT_DTYPE,
+    DIFFERENT_OP,
+    DIFFERENT_ROOT,
+    DIFFERENCES,
+};
+
+static enum hoop_status
+call_differently(struct rank *rank, enum difference difference, float *data)
+{
+    const bool is_odd_one = rank->rank == rank->size - 1;
+
+    switch (is_odd_one ? difference : DIFFERENCES) {
+    case DIFFERENT_NAME:
+        return hoop_broadcast(HOOP_IN_PLACE, data, 100, HOOP_FLOAT32, 0,
+                              rank->comm);
+    case DIFFERENT_COUNT:
+        return hoop_allreduce(HOOP_IN_PLACE, data, 101, HOOP_FLOAT32, HOOP_SUM,
+                              rank->comm);
+    case DIFFERENT_DTYPE:
+        return hoop_allreduce(HOOP_IN_PLACE, data, 100, HOOP_INT32, HOOP_SUM,
+                              rank->comm);
+    case DIFFERENT_OP:
+        return hoop_allreduce(HOOP_IN_PLACE, data, 100, HOOP_FLOAT32, HOOP_MAX,
+                              rank->comm);
+    case DIFFERENT_ROOT:
+        return hoop_reduce(HOOP_IN_PLACE, data, 100, HOOP_FLOAT32, HOOP_SUM, 1,
+                           rank->comm);
+    case DIFFERENCES:
+        break;
+    }
+    if (difference == DIFFERENT_ROOT)
+        return hoop_reduce(HOOP_IN_PLACE, data, 100, HOOP_FLOAT32, HOOP_SUM, 0,
+                           rank->comm);
+    return hoop_allreduce(HOOP_IN_PLACE, data, 100, HOOP_FLOAT32, HOOP_SUM,
+                          rank->comm);
+}
+
+static const char *const phrases[] = {
+    [DIFFERENT_NAME] = "called broadcast", [DIFFERENT_COUNT] = "101 elements",
+    [DIFFERENT_DTYPE] = "int32",           [DIFFERENT_OP] = "max",
+    [DIFFERENT_ROOT] = "root 1",
+};
+
+static int
+mismatch_body(struct rank *rank)
+{
+    const enum difference difference = *(const enum difference *)rank->input;
+    float data[101];
+
+    for (size_t i = 0; i < 101; i++)
+        data[i] = 3;
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    enum hoop_status status = call_differently(rank, difference, data);
+    /* Who only sends may have returned: it learns it at the next call. */
+    if (status == HOOP_OK)
+        status = hoop_barrier(rank->comm);
+    RANK_CHECK(status == HOOP_E_MISMATCH);
+    RANK_CHECK(says(phrases[difference]));
+    RANK_CHECK(names(rank, rank->size - 1));
+    if (rank->size == 2) {
+        for (size_t i = 0; i < 101; i++)
+            RANK_CHECK(data[i] == 3);
+    }
+    return 0;
+}
+
+static void
+different_calls_are_named_on_all_ranks(void **state)
+{
+    (void)state;
+    for (int difference = 0; difference < DIFFERENCES; difference++) {
+        for (uint32_t size = 2; size <= 4; size++)
+            assert_int_equal(
+                ranks_run(&(struct ranks_options){
+                    .size = size, .body = mismatch_body, .input = &difference}),
+                0);
+    }
+}
+
+/* Rank 1 never calls: the others are told whom they wait for. */
+static int
+late_body(struct rank *rank)
+{
+    float data[8] = {0};
+
+    if (rank->rank != 1) {
+        RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, 8, HOOP_FLOAT32,
+                                  HOOP_SUM, rank->comm) == HOOP_E_TIMEOUT);
+        RANK_CHECK(says("timed out after 0."));
+        __atomic_add_fetch(&rank->room[0], 1, __ATOMIC_SEQ_CST);
+        return 0;
+    }
+    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) + 1 < rank->size)
+        usleep(1000);
+    /* Its own call, too late, fails as theirs did. */
+    RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, 8, HOOP_FLOAT32, HOOP_SUM,
+                              rank->comm) != HOOP_OK);
+    return 0;
+}
+
+static void
+late_rank_ends_the_wait_at_the_deadline(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(&(struct ranks_options){
+                         .size = 3, .body = late_body, .timeout_ms = 300}),
+                     0);
+}
+
+static int
+left_body(struct rank *rank)
+{
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1)
+        return 0;
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(says("has left the job"));
+    return 0;
+}
+
+static void
+rank_that_left_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, left_body), 0);
+    assert_int_equal(ranks_run_all(3, left_body), 0);
+}
+
+/* The parent may not have waited for it yet. */
+static bool
+is_zombie(pid_t pid)
+{
+    char path[64];
+    char line[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return true;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
+    fclose(file);
+    return strstr(line, ") Z ") != NULL;
+}
+
+/* Data sent before the leave arrive, however late the receiver is. */
+static int
+parting_body(struct rank *rank)
+{
+    float x = (float)rank->rank;
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 0) {
+        x = 42;
+        RANK_CHECK(hoop_send(&x, 1, HOOP_FLOAT32, 1, 1, rank->comm) == HOOP_OK);
+        RANK_CHECK(hoop_broadcast(&x, &x, 1, HOOP_FLOAT32, 0, rank->comm) ==
+                   HOOP_OK);
+        return 0;
+    }
+    /* Until it is really gone. */
+    while (kill(rank->pids[0], 0) == 0 && !is_zombie(rank->pids[0]))
+        usleep(1000);
+    RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32, 0, 1, rank->comm, NULL) ==
+               HOOP_OK);
+    RANK_CHECK(x == 42);
+    x = 0;
+    RANK_CHECK(hoop_broadcast(NULL, &x, 1, HOOP_FLOAT32, 0, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(x == 42);
+    return 0;
+}
+
+static void
+what_was_sent_before_leaving_arrives(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, parting_body), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_rank_is_named_by_all_within_a_second),
+        cmocka_unit_test(rank_killed_between_operations_is_named),
+        cmocka_unit_test(receive_fails_when_its_sender_dies),
+        cmocka_unit_test(different_calls_are_named_on_all_ranks),
+        cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
+        cmocka_unit_test(rank_that_left_is_named),
+        cmocka_unit_test(what_was_sent_before_leaving_arrives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
