@@ -1,8 +1,8 @@
 /*
  * tests/unit/worker/plan/tracker_test.c - plan/tracker.c
  *
- * A script is an algorithm whose rounds a test writes down: one step each,
- * unless two neighbours of the list share a round.
+ * A script is an algorithm that a test writes down: steps, and the round of
+ * each.
  */
 
 #include "base/limits.h"
@@ -215,6 +215,32 @@ tracker_chain_of_steps_stays_in_order(void **state)
     tracker_deinit(&tracker);
 }
 
+/* Two sends do not wait for each other, so neither stands for the other. */
+static void
+tracker_write_waits_for_every_read(void **state)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 4}},
+        {.kind = PLAN_SEND,
+         .peer = 1,
+         .message = 1,
+         .from = {PLAN_OUTPUT, 0, 4}},
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 4}},
+    };
+    struct tracker tracker = {0};
+    struct track *tracks[3];
+
+    (void)state;
+    script_set(steps, (const uint32_t[]){0, 1, 2}, 3);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(tracker_limit(&tracker, tracks[1]), 4 * ELEMENT);
+    tracker_advance(&tracker, tracks[1], 4 * ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[2]), 0);
+    tracker_advance(&tracker, tracks[0], ELEMENT);
+    assert_int_equal(tracker_limit(&tracker, tracks[2]), ELEMENT);
+    tracker_deinit(&tracker);
+}
+
 /* The memory of a finished step serves another one; edges to the first must
  * not mean the second. */
 static void
@@ -352,6 +378,7 @@ main(void)
         cmocka_unit_test(tracker_reads_do_not_wait_for_reads),
         cmocka_unit_test(tracker_input_is_output_in_place_only),
         cmocka_unit_test(tracker_chain_of_steps_stays_in_order),
+        cmocka_unit_test(tracker_write_waits_for_every_read),
         cmocka_unit_test(tracker_edge_to_reused_memory_is_void),
         cmocka_unit_test(tracker_refill_nothing_new_gives_null),
         cmocka_unit_test(tracker_plan_of_empty_rounds_is_done_after_refill),
