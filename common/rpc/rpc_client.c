@@ -14,36 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "net/loop.h"
+#include "rpc/client_call.h"
 #include "rpc/envelope.h"
 #include "rpc/rpc_inbox.h"
 #include "rpc/rpc_link.h"
-
-struct client_call {
-    TAILQ_ENTRY(client_call) link;
-    uint64_t id;
-    char method[LIMIT_NAME];
-    uint8_t *body; /* of the request */
-    size_t n_body;
-    uint64_t timeout_ms;
-    uint64_t deadline_ns;
-    unsigned n_sent; /* times */
-    rpc_answer_fn *on_answer;
-    void *owner;
-
-    enum hoop_status status; /* of the answer, when finished */
-    char *message;           /* NULL: empty */
-    uint8_t *answer;
-    size_t n_answer;
-};
-
-TAILQ_HEAD(client_calls, client_call);
 
 enum client_stage {
     CLIENT_OPEN,
@@ -73,55 +53,6 @@ struct rpc_client {
 
 DEFINE_CLEANUP(struct rpc_client *, rpc_client_destroy)
 
-static void
-call_destroy(struct client_call *call)
-{
-    if (!call)
-        return;
-    free(call->body);
-    free(call->message);
-    free(call->answer);
-    free(call);
-}
-
-DEFINE_CLEANUP(struct client_call *, call_destroy)
-
-/* *out_copy stays NULL for no bytes. */
-static enum hoop_status
-bytes_copy(struct message_span span, uint8_t **out_copy)
-{
-    if (span.n_bytes == 0)
-        return HOOP_OK;
-    *out_copy = malloc(span.n_bytes);
-    if (!*out_copy)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
-                           span.n_bytes);
-    memcpy(*out_copy, span.bytes, span.n_bytes);
-    return HOOP_OK;
-}
-
-static enum hoop_status
-call_create(const struct rpc_call *call, struct client_call **out_call)
-{
-    CLEANUP(call_destroy) struct client_call *made = calloc(1, sizeof(*made));
-
-    if (!made)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a call of %s",
-                           call->method);
-    const enum hoop_status status = bytes_copy(call->body, &made->body);
-    if (status != HOOP_OK)
-        return error_pass(status);
-
-    snprintf(made->method, sizeof(made->method), "%s", call->method);
-    made->n_body = call->body.n_bytes;
-    made->timeout_ms = call->timeout_ms;
-    made->deadline_ns = clock_deadline_ns(call->timeout_ms);
-    made->on_answer = call->on_answer;
-    made->owner = call->owner;
-    *out_call = STEAL(made);
-    return HOOP_OK;
-}
-
 /* Takes call out of its list (queued or sent); its answer is due. */
 static void
 call_finish(struct rpc_client *client,
@@ -132,27 +63,9 @@ call_finish(struct rpc_client *client,
     TAILQ_REMOVE(list, call, link);
     client->n_calls--;
 
-    call->status = answer->status;
-    call->message = answer->message[0] ? strdup(answer->message) : NULL;
-    if (bytes_copy(answer->body, &call->answer) != HOOP_OK)
-        call->status = HOOP_E_EXHAUSTED;
-    else
-        call->n_answer = answer->body.n_bytes;
-
+    client_call_complete(call, answer);
     TAILQ_INSERT_TAIL(&client->finished, call, link);
     loop_timer_start(client->deliver, 0);
-}
-
-static void
-call_answer(struct client_call *call)
-{
-    const struct rpc_answer answer = {
-        .status = call->status,
-        .message = call->message ? call->message : "",
-        .body = {call->answer, call->n_answer},
-    };
-
-    call->on_answer(call->owner, &answer);
 }
 
 static void
@@ -174,8 +87,8 @@ client_deliver(void *owner)
     while ((call = TAILQ_FIRST(&client->finished))) {
         TAILQ_REMOVE(&client->finished, call, link);
         client->stage = CLIENT_DELIVERING;
-        call_answer(call);
-        call_destroy(call);
+        client_call_answer(call);
+        client_call_destroy(call);
         if (client->stage == CLIENT_DESTROYED) {
             client_free(client);
             return;
@@ -213,8 +126,8 @@ rpc_client_destroy(struct rpc_client *client)
     calls_cancel(client, &client->queued);
     while ((call = TAILQ_FIRST(&client->finished))) {
         TAILQ_REMOVE(&client->finished, call, link);
-        call_answer(call);
-        call_destroy(call);
+        client_call_answer(call);
+        client_call_destroy(call);
     }
     if (stage == CLIENT_OPEN)
         client_free(client);
@@ -322,19 +235,6 @@ client_on_pull(void *owner, struct rpc_link_frame *out_frame)
     return HOOP_E_PENDING;
 }
 
-static struct client_call *
-calls_find(const struct client_calls *calls, uint32_t id)
-{
-    struct client_call *call;
-
-    TAILQ_FOREACH(call, calls, link)
-    {
-        if (((uint32_t)call->id & SP_ID_MAX) == id)
-            return call;
-    }
-    return NULL;
-}
-
 static enum hoop_status
 client_on_frame(void *owner, const struct sp_frame *frame)
 {
@@ -346,7 +246,7 @@ client_on_frame(void *owner, const struct sp_frame *frame)
         return error_pass(status);
 
     /* Expired or cancelled in the meantime. */
-    struct client_call *call = calls_find(&client->sent, frame->id);
+    struct client_call *call = client_calls_find(&client->sent, frame->id);
     if (!call)
         return HOOP_OK;
 
@@ -469,7 +369,7 @@ rpc_client_call(struct rpc_client *client,
                            "%s: a request of %zu bytes, allowed are %d",
                            call->method, call->body.n_bytes, LIMIT_RPC_BODY);
 
-    const enum hoop_status status = call_create(call, &made);
+    const enum hoop_status status = client_call_create(call, &made);
     if (status != HOOP_OK)
         return error_pass(status);
     made->id = ++client->last_id;
@@ -483,33 +383,18 @@ rpc_client_call(struct rpc_client *client,
     return HOOP_OK;
 }
 
-static struct client_call *
-calls_take(struct client_calls *calls, uint64_t id)
-{
-    struct client_call *call;
-
-    TAILQ_FOREACH(call, calls, link)
-    {
-        if (call->id == id) {
-            TAILQ_REMOVE(calls, call, link);
-            return call;
-        }
-    }
-    return NULL;
-}
-
 void
 rpc_client_cancel(struct rpc_client *client, uint64_t id)
 {
-    struct client_call *call = calls_take(&client->sent, id);
+    struct client_call *call = client_calls_take(&client->sent, id);
 
     if (!call)
-        call = calls_take(&client->queued, id);
+        call = client_calls_take(&client->queued, id);
     if (call)
         client->n_calls--;
     else
-        call = calls_take(&client->finished, id);
-    call_destroy(call);
+        call = client_calls_take(&client->finished, id);
+    client_call_destroy(call);
 }
 
 enum hoop_status

@@ -6,8 +6,6 @@
  * was moved keeps its name only. The pause between two attempts doubles up to
  * a second; a reply resets it. Its random half keeps a thousand workers from
  * coming back in the same instant.
- *
- * No test of its own: rpc_client_test.c meets it with good and false servers.
  */
 
 #include "rpc/rpc_link.h"

@@ -15,12 +15,8 @@
 #include "rpc/rpc_listener.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/rep.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -28,18 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/state.h"
-#include "net/address.h"
 #include "net/loop.h"
-#include "rpc/sp_stream.h"
+#include "rpc/nng_socket.h"
+#include "rpc/rpc_connections.h"
+#include "rpc/rpc_exchange.h"
 
 enum {
     /* More contexts are not opened, whatever clients do. */
@@ -49,50 +42,7 @@ enum {
     CLOSE_SECONDS_MAX = 5,
 };
 
-/*
- * IDLE -> RECEIVING -> HELD -> SENDING -> IDLE
- *             |         `-> IDLE (dropped)
- *             `-> IDLE (closed)
- */
-enum exchange_state {
-    EXCHANGE_IDLE,
-    EXCHANGE_RECEIVING,
-    EXCHANGE_HELD,
-    EXCHANGE_SENDING,
-};
-
-static const struct sm_state exchange_states[] = {
-    [EXCHANGE_IDLE] = {"idle", SM_TO(EXCHANGE_RECEIVING)},
-    [EXCHANGE_RECEIVING] = {"receiving",
-                            SM_TO(EXCHANGE_HELD) | SM_TO(EXCHANGE_IDLE)},
-    [EXCHANGE_HELD] = {"held", SM_TO(EXCHANGE_SENDING) | SM_TO(EXCHANGE_IDLE)},
-    [EXCHANGE_SENDING] = {"sending", SM_TO(EXCHANGE_IDLE)},
-};
-
-/* Made and marked by NNG's threads, freed by the loop's. */
-struct connection {
-    uint32_t id;
-    size_t n_exchanges; /* held; the loop's */
-    char peer[LIMIT_ADDRESS];
-    STAILQ_ENTRY(connection) link; /* in gone */
-    UT_hash_handle hh;
-};
-
-struct rpc_exchange {
-    struct rpc_listener *listener;
-    enum exchange_state state;
-    nng_ctx context;
-    nng_aio *aio;
-    nng_msg *message;
-    struct connection *connection; /* NULL: gone */
-    uint64_t arrived_ns;
-    STAILQ_ENTRY(rpc_exchange) ended; /* its receive or send */
-    LIST_ENTRY(rpc_exchange) link;    /* in all */
-    SLIST_ENTRY(rpc_exchange) idle;
-};
-
 STAILQ_HEAD(exchange_queue, rpc_exchange);
-STAILQ_HEAD(connection_queue, connection);
 
 struct rpc_listener {
     struct rpc_listener_events events;
@@ -100,6 +50,7 @@ struct rpc_listener {
     nng_socket socket;
     bool is_open;
     uint16_t port;
+    struct loop_watch *bell;
 
     LIST_HEAD(, rpc_exchange) all;
     SLIST_HEAD(, rpc_exchange) idle;
@@ -107,32 +58,15 @@ struct rpc_listener {
     size_t n_receiving;
     size_t n_sending;
 
-    pthread_mutex_t lock; /* of what follows, shared with NNG's threads */
-    struct exchange_queue ended;
-    struct connection *connections;
-    struct connection_queue gone;
+    /* What NNG's threads touch as well. */
+    struct rpc_connections *connections;
     int bell_fd;
-    struct loop_watch *bell;
+    pthread_mutex_t lock; /* of ended */
+    struct exchange_queue ended;
 };
 
 DEFINE_CLEANUP(struct rpc_listener *, rpc_listener_destroy)
 
-static enum hoop_status
-nng_raise(const char *what, const char *where, int error)
-{
-    return error_raise(error == NNG_ENOMEM ? HOOP_E_EXHAUSTED
-                                           : HOOP_E_UNAVAILABLE,
-                       "cannot %s %s: %s", what, where, nng_strerror(error));
-}
-
-static void
-exchange_move(struct rpc_exchange *exchange, enum exchange_state next)
-{
-    exchange->state =
-        state_move(exchange_states, "exchange", exchange->state, next);
-}
-
-/* With the lock held. */
 static void
 listener_ring(struct rpc_listener *listener)
 {
@@ -158,36 +92,16 @@ exchange_on_end(void *owner)
     pthread_mutex_unlock(&listener->lock);
 }
 
-static struct connection *
-connection_find(struct rpc_listener *listener, uint32_t id)
-{
-    struct connection *found;
-
-    HASH_FIND(hh, listener->connections, &id, sizeof(id), found);
-    return found;
-}
-
 /* Before the connection's first request can arrive. */
 static void
 connection_on_add(nng_pipe pipe, nng_pipe_ev event, void *owner)
 {
     struct rpc_listener *listener = owner;
-    struct connection *connection = calloc(1, sizeof(*connection));
 
     (void)event;
-    if (!connection) {
+    if (rpc_connections_add(listener->connections,
+                            (uint32_t)nng_pipe_id(pipe)) != HOOP_OK)
         nng_pipe_close(pipe);
-        return;
-    }
-    connection->id = (uint32_t)nng_pipe_id(pipe);
-    pthread_mutex_lock(&listener->lock);
-    HASH_ADD(hh, listener->connections, id, sizeof(connection->id), connection);
-    const bool is_in = connection->hh.tbl != NULL;
-    pthread_mutex_unlock(&listener->lock);
-    if (!is_in) {
-        free(connection);
-        nng_pipe_close(pipe);
-    }
 }
 
 /* Also comes for connections that never were one, e.g. a port scan. */
@@ -197,15 +111,8 @@ connection_on_remove(nng_pipe pipe, nng_pipe_ev event, void *owner)
     struct rpc_listener *listener = owner;
 
     (void)event;
-    pthread_mutex_lock(&listener->lock);
-    struct connection *connection =
-        connection_find(listener, (uint32_t)nng_pipe_id(pipe));
-    if (connection) {
-        HASH_DEL(listener->connections, connection);
-        STAILQ_INSERT_TAIL(&listener->gone, connection, link);
-        listener_ring(listener);
-    }
-    pthread_mutex_unlock(&listener->lock);
+    rpc_connections_remove(listener->connections, (uint32_t)nng_pipe_id(pipe));
+    listener_ring(listener);
 }
 
 /* ---- On the loop's thread. */
@@ -221,13 +128,13 @@ exchange_create(struct rpc_listener *listener)
     int error = nng_ctx_open(&exchange->context, listener->socket);
     if (error != 0) {
         free(exchange);
-        return nng_raise("open", "a context", error);
+        return nng_socket_raise("open", "a context", error);
     }
     error = nng_aio_alloc(&exchange->aio, exchange_on_end, exchange);
     if (error != 0) {
         nng_ctx_close(exchange->context);
         free(exchange);
-        return nng_raise("open", "a context", error);
+        return nng_socket_raise("open", "a context", error);
     }
     nng_aio_set_timeout(exchange->aio, NNG_DURATION_INFINITE);
     LIST_INSERT_HEAD(&listener->all, exchange, link);
@@ -251,7 +158,7 @@ listener_receive(struct rpc_listener *listener)
 
         struct rpc_exchange *exchange = SLIST_FIRST(&listener->idle);
         SLIST_REMOVE_HEAD(&listener->idle, idle);
-        exchange_move(exchange, EXCHANGE_RECEIVING);
+        rpc_exchange_move(exchange, EXCHANGE_RECEIVING);
         listener->n_receiving++;
         nng_ctx_recv(exchange->context, exchange->aio);
     }
@@ -267,38 +174,8 @@ exchange_rest(struct rpc_exchange *exchange)
         exchange->connection->n_exchanges--;
     exchange->connection = NULL;
     nng_msg_free(STEAL(exchange->message));
-    exchange_move(exchange, EXCHANGE_IDLE);
+    rpc_exchange_move(exchange, EXCHANGE_IDLE);
     SLIST_INSERT_HEAD(&listener->idle, exchange, idle);
-}
-
-static void
-connection_name(struct connection *connection, nng_pipe pipe)
-{
-    struct address address = {0};
-    nng_sockaddr peer;
-
-    snprintf(connection->peer, sizeof(connection->peer), "a closed connection");
-    if (nng_pipe_getopt_sockaddr(pipe, NNG_OPT_REMADDR, &peer) != 0)
-        return;
-    if (peer.s_family == NNG_AF_INET) {
-        struct sockaddr_in *ipv4 = (struct sockaddr_in *)&address.storage;
-
-        ipv4->sin_family = AF_INET;
-        ipv4->sin_port = peer.s_in.sa_port;
-        ipv4->sin_addr.s_addr = peer.s_in.sa_addr;
-        address.n_bytes = sizeof(*ipv4);
-    } else if (peer.s_family == NNG_AF_INET6) {
-        struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&address.storage;
-
-        ipv6->sin6_family = AF_INET6;
-        ipv6->sin6_port = peer.s_in6.sa_port;
-        memcpy(&ipv6->sin6_addr, peer.s_in6.sa_addr, sizeof(ipv6->sin6_addr));
-        address.n_bytes = sizeof(*ipv6);
-        address_unmap(&address);
-    } else {
-        return;
-    }
-    address_format(&address, connection->peer);
 }
 
 /* A request has come, or the socket is being closed. */
@@ -312,15 +189,13 @@ exchange_received(struct rpc_exchange *exchange)
         exchange_rest(exchange);
         return;
     }
-    exchange_move(exchange, EXCHANGE_HELD);
+    rpc_exchange_move(exchange, EXCHANGE_HELD);
     exchange->message = nng_aio_get_msg(exchange->aio);
     const nng_pipe pipe = nng_msg_get_pipe(exchange->message);
 
-    /* Gone connections stay in memory until the end of the turn. */
-    pthread_mutex_lock(&listener->lock);
-    struct connection *connection =
-        connection_find(listener, (uint32_t)nng_pipe_id(pipe));
-    pthread_mutex_unlock(&listener->lock);
+    /* What is found stays in memory until it is buried, by this thread. */
+    struct rpc_connection *connection = rpc_connections_find(
+        listener->connections, (uint32_t)nng_pipe_id(pipe));
     if (!connection) {
         exchange_rest(exchange);
         return;
@@ -329,7 +204,7 @@ exchange_received(struct rpc_exchange *exchange)
     if (connection->n_exchanges++ == SIBLINGS_MAX)
         nng_pipe_close(pipe);
     if (!connection->peer[0])
-        connection_name(connection, pipe);
+        nng_socket_peer(pipe, connection->peer);
     listener->events.on_exchange(listener->owner, exchange);
 }
 
@@ -361,13 +236,12 @@ exchanges_serve(struct exchange_queue *ended)
 }
 
 static void
-connections_bury(struct rpc_listener *listener, struct connection_queue *gone)
+connections_bury(struct rpc_listener *listener)
 {
-    struct connection *connection;
+    struct rpc_connection *connection;
     struct rpc_exchange *exchange;
 
-    while ((connection = STAILQ_FIRST(gone))) {
-        STAILQ_REMOVE_HEAD(gone, link);
+    while ((connection = rpc_connections_take_gone(listener->connections))) {
         listener->events.on_disconnect(listener->owner, connection->id);
 
         /* What is being sent, and what the owner has not given up. */
@@ -387,7 +261,6 @@ listener_on_bell(void *owner, enum loop_interest ready)
 {
     struct rpc_listener *listener = owner;
     struct exchange_queue ended = STAILQ_HEAD_INITIALIZER(ended);
-    struct connection_queue gone = STAILQ_HEAD_INITIALIZER(gone);
     uint64_t rings;
 
     (void)ready;
@@ -396,82 +269,29 @@ listener_on_bell(void *owner, enum loop_interest ready)
         return;
     pthread_mutex_lock(&listener->lock);
     STAILQ_CONCAT(&ended, &listener->ended);
-    STAILQ_CONCAT(&gone, &listener->gone);
     pthread_mutex_unlock(&listener->lock);
 
     exchanges_serve(&ended);
-    connections_bury(listener, &gone);
+    connections_bury(listener);
     if (listener_receive(listener) != HOOP_OK)
         log_debug("rpc", "fewer requests at once: %s", error_text());
 }
 
 static enum hoop_status
-listener_listen_at(struct rpc_listener *listener, const struct address *address)
-{
-    char text[LIMIT_ADDRESS];
-    char url[LIMIT_ADDRESS + 8];
-    nng_listener front;
-    int port = 0;
-
-    address_format(address, text);
-    snprintf(url, sizeof(url), "tcp://%s", text);
-    int error = nng_listener_create(&front, listener->socket, url);
-    if (error != 0)
-        return nng_raise("listen on", text, error);
-    nng_listener_setopt_bool(front, NNG_OPT_TCP_KEEPALIVE, true);
-    error = nng_listener_start(front, 0);
-    if (error == 0)
-        error = nng_listener_getopt_int(front, NNG_OPT_TCP_BOUND_PORT, &port);
-    if (error != 0) {
-        nng_listener_close(front);
-        return nng_raise("listen on", text, error);
-    }
-    listener->port = (uint16_t)port;
-    return HOOP_OK;
-}
-
-static enum hoop_status
-listener_listen(struct rpc_listener *listener, const char *text)
-{
-    struct address address;
-
-    enum hoop_status status = address_resolve(text, &address);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = listener_listen_at(listener, &address);
-    if (status == HOOP_OK || !address_is_any(&address) ||
-        address.storage.ss_family != AF_INET6)
-        return status;
-
-    /* "::" stands for both families; perhaps IPv6 is switched off here. */
-    struct address any4 = {
-        .storage.ss_family = AF_INET,
-        .n_bytes = sizeof(struct sockaddr_in),
-    };
-    address_set_port(&any4, address_port(&address));
-    return listener_listen_at(listener, &any4);
-}
-
-static enum hoop_status
 listener_open_socket(struct rpc_listener *listener)
 {
-    int error = nng_rep0_open(&listener->socket);
-    if (error != 0)
-        return nng_raise("open", "a socket", error);
+    enum hoop_status status = nng_socket_open_rep(&listener->socket);
+    if (status != HOOP_OK)
+        return error_pass(status);
     listener->is_open = true;
 
-    /* Without this a stranger could have us allocate what it announces. */
-    error = nng_socket_set_size(listener->socket, NNG_OPT_RECVMAXSZ,
-                                SP_ID_BYTES + LIMIT_RPC_MESSAGE);
-    if (error == 0)
-        error = nng_pipe_notify(listener->socket, NNG_PIPE_EV_ADD_PRE,
-                                connection_on_add, listener);
-    if (error == 0)
-        error = nng_pipe_notify(listener->socket, NNG_PIPE_EV_REM_POST,
-                                connection_on_remove, listener);
-    if (error != 0)
-        return nng_raise("set up", "a socket", error);
-    return HOOP_OK;
+    status = nng_socket_notify(listener->socket, NNG_PIPE_EV_ADD_PRE,
+                               connection_on_add, listener);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = nng_socket_notify(listener->socket, NNG_PIPE_EV_REM_POST,
+                               connection_on_remove, listener);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
@@ -483,8 +303,11 @@ listener_open(struct rpc_listener *listener,
     if (listener->bell_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
                            strerror(errno));
-    enum hoop_status status = loop_watch_create(
-        loop, listener->bell_fd, listener_on_bell, listener, &listener->bell);
+    enum hoop_status status = rpc_connections_create(&listener->connections);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = loop_watch_create(loop, listener->bell_fd, listener_on_bell,
+                               listener, &listener->bell);
     if (status != HOOP_OK)
         return error_pass(status);
     loop_watch_set(listener->bell, LOOP_READ);
@@ -495,7 +318,7 @@ listener_open(struct rpc_listener *listener,
     status = listener_receive(listener);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = listener_listen(listener, address);
+    status = nng_socket_listen(listener->socket, address, &listener->port);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -518,7 +341,6 @@ rpc_listener_create(struct loop *loop,
     LIST_INIT(&listener->all);
     SLIST_INIT(&listener->idle);
     STAILQ_INIT(&listener->ended);
-    STAILQ_INIT(&listener->gone);
 
     const enum hoop_status status = listener_open(listener, loop, address);
     if (status != HOOP_OK)
@@ -547,8 +369,6 @@ static void
 listener_free(struct rpc_listener *listener)
 {
     struct rpc_exchange *exchange;
-    struct connection *connection;
-    struct connection *next;
 
     while ((exchange = LIST_FIRST(&listener->all))) {
         LIST_REMOVE(exchange, link);
@@ -563,15 +383,7 @@ listener_free(struct rpc_listener *listener)
         nng_aio_free(exchange->aio);
         free(exchange);
     }
-    HASH_ITER(hh, listener->connections, connection, next)
-    {
-        HASH_DEL(listener->connections, connection);
-        free(connection);
-    }
-    while ((connection = STAILQ_FIRST(&listener->gone))) {
-        STAILQ_REMOVE_HEAD(&listener->gone, link);
-        free(connection);
-    }
+    rpc_connections_destroy(listener->connections);
     if (listener->bell_fd >= 0)
         close(listener->bell_fd);
     pthread_mutex_destroy(&listener->lock);
@@ -613,49 +425,13 @@ rpc_listener_port(const struct rpc_listener *listener)
 size_t
 rpc_listener_connections(struct rpc_listener *listener)
 {
-    pthread_mutex_lock(&listener->lock);
-    const size_t n = HASH_COUNT(listener->connections);
-    pthread_mutex_unlock(&listener->lock);
-    return n;
+    return rpc_connections_count(listener->connections);
 }
 
 size_t
 rpc_listener_sending(const struct rpc_listener *listener)
 {
     return listener->n_sending;
-}
-
-struct message_span
-rpc_exchange_message(const struct rpc_exchange *exchange)
-{
-    return (struct message_span){
-        nng_msg_body(exchange->message),
-        nng_msg_len(exchange->message),
-    };
-}
-
-uint32_t
-rpc_exchange_connection(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->id : 0;
-}
-
-uint64_t
-rpc_exchange_arrived_ns(const struct rpc_exchange *exchange)
-{
-    return exchange->arrived_ns;
-}
-
-const char *
-rpc_exchange_peer(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->peer : "";
-}
-
-size_t
-rpc_exchange_siblings(const struct rpc_exchange *exchange)
-{
-    return exchange->connection ? exchange->connection->n_exchanges : 0;
 }
 
 void
@@ -667,7 +443,7 @@ rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
         rpc_exchange_drop(exchange);
         return;
     }
-    exchange_move(exchange, EXCHANGE_SENDING);
+    rpc_exchange_move(exchange, EXCHANGE_SENDING);
     exchange->listener->n_sending++;
     nng_aio_set_msg(exchange->aio, STEAL(exchange->message));
     nng_ctx_send(exchange->context, exchange->aio);

@@ -2,9 +2,8 @@
  * rpc/rpc_listener.h - NNG's REP socket as a source of exchanges on a loop
  *
  * An exchange is one request, from its arrival until its reply has been
- * handed to the connection. Below the envelope: bytes in, bytes out. This is
- * the only file that includes NNG. Thread: the loop's, or before loop_run()
- * and after it has returned.
+ * handed to the connection. Below the envelope: bytes in, bytes out.
+ * Thread: the loop's, or before loop_run() and after it has returned.
  */
 
 #ifndef RPC_RPC_LISTENER_H

@@ -23,32 +23,12 @@
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
 #include "rpc/rpc_listener.h"
+#include "rpc/rpc_request.h"
 
 enum {
     /* NNG says a reply is sent when its queue has it; there is no way to ask
      * for more. So much later the kernel has it too. */
     DRAIN_LINGER_MS = 100,
-};
-
-LIST_HEAD(requests, rpc_request);
-
-enum request_kept {
-    REQUEST_ONCE,   /* its reply is not kept */
-    REQUEST_CACHED, /* running in the reply cache */
-};
-
-struct rpc_request {
-    LIST_ENTRY(rpc_request) link;
-    struct rpc_server *server;
-    struct rpc_exchange *exchange; /* NULL: abandoned, or answered by us */
-    uint32_t connection;
-    struct envelope_request envelope;
-    uint8_t *body;
-    const struct method *method;
-    enum request_kept kept;
-    uint64_t deadline_ns;
-    char peer[LIMIT_ADDRESS];
-    void *owner;
 };
 
 enum server_stage {
@@ -71,26 +51,6 @@ struct rpc_server {
 };
 
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_destroy)
-
-static struct reply_cache_key
-request_key(const struct rpc_request *request)
-{
-    return (struct reply_cache_key){
-        .client = request->envelope.client,
-        .id = request->envelope.id,
-    };
-}
-
-static void
-request_free(struct rpc_request *request)
-{
-    if (!request)
-        return;
-    free(request->body);
-    free(request);
-}
-
-DEFINE_CLEANUP(struct rpc_request *, request_free)
 
 static void
 exchange_answer(struct rpc_server *server,
@@ -163,63 +123,13 @@ server_check(const struct rpc_server *server,
     return HOOP_OK;
 }
 
-/* Sets all but the exchange; the body is copied. */
-static enum hoop_status
-request_create(struct rpc_server *server,
-               const struct envelope_request *envelope,
-               struct rpc_request **out_request)
-{
-    CLEANUP(request_free)
-    struct rpc_request *request = calloc(1, sizeof(*request));
-    const size_t n_body = envelope->body.n_bytes;
-
-    if (!request || (n_body && !(request->body = malloc(n_body))))
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "the coordinator has no memory for a request");
-    request->server = server;
-    request->envelope = *envelope;
-    if (n_body)
-        memcpy(request->body, envelope->body.bytes, n_body);
-    request->envelope.body = (struct message_span){request->body, n_body};
-    request->method = method_find(envelope->method, strlen(envelope->method));
-    *out_request = STEAL(request);
-    return HOOP_OK;
-}
-
-static uint64_t
-exchange_deadline_ns(const struct rpc_exchange *exchange, uint64_t left_ms)
-{
-    const uint64_t arrived_ns = rpc_exchange_arrived_ns(exchange);
-
-    if (left_ms > (CLOCK_NEVER - arrived_ns) / CLOCK_NS_PER_MS)
-        return CLOCK_NEVER;
-    return arrived_ns + left_ms * CLOCK_NS_PER_MS;
-}
-
-/* Takes exchange. The request may have had another, which nobody reads. */
-static void
-request_attach(struct rpc_request *request,
-               struct rpc_exchange *exchange,
-               uint64_t deadline_ns)
-{
-    if (request->exchange)
-        rpc_exchange_drop(request->exchange);
-    request->exchange = exchange;
-    request->connection = rpc_exchange_connection(exchange);
-    request->deadline_ns = deadline_ns;
-    snprintf(request->peer, sizeof(request->peer), "%s",
-             rpc_exchange_peer(exchange));
-}
-
 /* Takes request and exchange. */
 static void
 server_hand_over(struct rpc_server *server,
                  struct rpc_request *request,
                  struct rpc_exchange *exchange)
 {
-    request_attach(
-        request, exchange,
-        exchange_deadline_ns(exchange, request->envelope.deadline_ms));
+    rpc_request_attach(request, exchange, request->envelope.deadline_ms);
     LIST_INSERT_HEAD(&server->requests, request, link);
     server->counters.requests_parked++;
     server->options.on_request(server->options.owner, request);
@@ -231,7 +141,7 @@ server_apply_once(struct rpc_server *server,
                   struct rpc_request *request,
                   struct rpc_exchange *exchange)
 {
-    const struct reply_cache_key key = request_key(request);
+    const struct reply_cache_key key = rpc_request_key(request);
     struct reply_cache_found found = {0};
     struct envelope_reply refusal;
 
@@ -242,9 +152,8 @@ server_apply_once(struct rpc_server *server,
         return;
     case REPLY_CACHE_RUNNING:
         server->counters.requests_repeated++;
-        request_attach(
-            found.running, exchange,
-            exchange_deadline_ns(exchange, request->envelope.deadline_ms));
+        rpc_request_attach(found.running, exchange,
+                           request->envelope.deadline_ms);
         break;
     case REPLY_CACHE_DONE:
         server->counters.requests_repeated++;
@@ -263,7 +172,7 @@ server_apply_once(struct rpc_server *server,
         exchange_refuse(server, exchange, &refusal);
         break;
     }
-    request_free(request);
+    rpc_request_free(request);
 }
 
 /* Takes exchange, unless it fails. */
@@ -277,7 +186,7 @@ server_accept(struct rpc_server *server,
     enum hoop_status status = server_check(server, exchange, envelope);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = request_create(server, envelope, &request);
+    status = rpc_request_create(server, envelope, &request);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -322,7 +231,7 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
         server_refuse(server, exchange, envelope.id, status);
         return;
     }
-    if (clock_is_past(exchange_deadline_ns(exchange, envelope.deadline_ms))) {
+    if (clock_is_past(rpc_request_due_ns(exchange, envelope.deadline_ms))) {
         server->counters.requests_expired++;
         rpc_exchange_drop(exchange);
         return;
@@ -470,7 +379,7 @@ rpc_server_destroy(struct rpc_server *server)
     rpc_listener_destroy(server->listener);
     while ((request = LIST_FIRST(&server->requests))) {
         LIST_REMOVE(request, link);
-        request_free(request);
+        rpc_request_free(request);
     }
     loop_timer_destroy(server->drained);
     reply_cache_destroy(server->cache);
@@ -492,54 +401,12 @@ rpc_server_counters(const struct rpc_server *server)
     return counters;
 }
 
-const struct envelope_request *
-rpc_request_envelope(const struct rpc_request *request)
-{
-    return &request->envelope;
-}
-
-const struct method *
-rpc_request_method(const struct rpc_request *request)
-{
-    return request->method;
-}
-
-uint64_t
-rpc_request_deadline_ns(const struct rpc_request *request)
-{
-    return request->deadline_ns;
-}
-
-uint32_t
-rpc_request_connection(const struct rpc_request *request)
-{
-    return request->connection;
-}
-
-const char *
-rpc_request_peer(const struct rpc_request *request)
-{
-    return request->peer;
-}
-
-void
-rpc_request_set_owner(struct rpc_request *request, void *owner)
-{
-    request->owner = owner;
-}
-
-void *
-rpc_request_owner(const struct rpc_request *request)
-{
-    return request->owner;
-}
-
 static void
 request_end(struct rpc_request *request)
 {
     LIST_REMOVE(request, link);
     request->server->counters.requests_parked--;
-    request_free(request);
+    rpc_request_free(request);
 }
 
 /* In place of a reply that does not fit, one that says so. */
@@ -565,7 +432,7 @@ rpc_reply(struct rpc_request *request,
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
     struct rpc_server *server = request->server;
-    const struct reply_cache_key key = request_key(request);
+    const struct reply_cache_key key = rpc_request_key(request);
     struct envelope_reply reply =
         reply_of(key.id, status, message ? message : "");
 
@@ -587,7 +454,7 @@ void
 rpc_request_drop(struct rpc_request *request)
 {
     struct rpc_server *server = request->server;
-    const struct reply_cache_key key = request_key(request);
+    const struct reply_cache_key key = rpc_request_key(request);
 
     if (request->kept == REQUEST_CACHED)
         reply_cache_forget(server->cache, &key);

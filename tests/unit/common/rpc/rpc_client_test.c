@@ -1,17 +1,13 @@
-/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c, rpc_link.c and
- * rpc_inbox.c against the real server */
+/* tests/unit/common/rpc/rpc_client_test.c - rpc/rpc_client.c and rpc_inbox.c
+ * against the real server */
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
-#include "net/socket.h"
 #include "rpc_bench.h"
 
 static void
@@ -416,95 +412,6 @@ client_survives_a_server_that_dies_and_returns(void **state)
     bench_server_stop(&server);
 }
 
-/* Says the same to everybody who connects. */
-struct false_server {
-    const char *bytes;
-    size_t n_bytes;
-    int listener;
-    atomic_bool is_over;
-    pthread_t thread;
-};
-
-static void *
-false_server_run(void *owner)
-{
-    struct false_server *server = owner;
-    struct pollfd at = {.fd = server->listener, .events = POLLIN};
-    struct address peer;
-    int last = -1;
-
-    while (!atomic_load(&server->is_over)) {
-        int fd;
-
-        poll(&at, 1, 10);
-        if (socket_accept(server->listener, &fd, &peer) != HOOP_OK)
-            continue;
-        socket_close(last);
-        last = fd;
-        if (send(fd, server->bytes, server->n_bytes, MSG_NOSIGNAL) < 0)
-            break;
-    }
-    socket_close(last);
-    return NULL;
-}
-
-static void
-assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
-{
-    struct false_server server = {.bytes = bytes, .n_bytes = n_bytes};
-    struct address address;
-    struct tally tally;
-    char text[LIMIT_ADDRESS];
-
-    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
-    assert_int_equal(socket_listen(&address, 8, &server.listener), HOOP_OK);
-    assert_int_equal(socket_local_address(server.listener, &address), HOOP_OK);
-    assert_int_equal(
-        pthread_create(&server.thread, NULL, false_server_run, &server), 0);
-
-    address_format(&address, text);
-    tally_init(&tally, text, 1);
-    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Get", 200, NULL),
-                     HOOP_OK);
-    loop_run(tally.loop);
-    if (!strstr(tally.message, reason))
-        fail_msg("'%s' is not in: %s", reason, tally.message);
-    tally_deinit(&tally);
-    atomic_store(&server.is_over, true);
-    pthread_join(server.thread, NULL);
-    socket_close(server.listener);
-}
-
-static void
-client_false_server_is_named(void **state)
-{
-    static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    static const char other_protocol[] = "\0SP\0\0\x30\0\0";
-    static const char oversize[] = "\0SP\0\0\x31\0\0"
-                                   "\0\0\1\0\0\0\0\0\x80\0\0\1";
-    static const char no_id[] = "\0SP\0\0\x31\0\0"
-                                "\0\0\0\0\0\0\0\x05\0\0\0\1\xc0";
-    static const char no_envelope[] = "\0SP\0\0\x31\0\0"
-                                      "\0\0\0\0\0\0\0\x05\x80\0\0\1\xc1";
-
-    (void)state;
-    assert_server_is_refused(http, sizeof(http) - 1, "no hoop coordinator");
-    assert_server_is_refused(other_protocol, sizeof(other_protocol) - 1,
-                             "no hoop coordinator");
-    assert_server_is_refused(oversize, sizeof(oversize) - 1,
-                             "announces a reply of");
-    assert_server_is_refused(no_id, sizeof(no_id) - 1, "no request id");
-    assert_server_is_refused(no_envelope, sizeof(no_envelope) - 1,
-                             "no complete value");
-}
-
-static void
-client_silent_server_runs_into_the_deadline(void **state)
-{
-    (void)state;
-    assert_server_is_refused("", 0, "no answer to hoop.v1.Store/Get");
-}
-
 int
 main(void)
 {
@@ -521,8 +428,6 @@ main(void)
         cmocka_unit_test(client_calls_of_four_threads_are_all_answered),
         cmocka_unit_test(client_destroyed_wakes_who_waits),
         cmocka_unit_test(client_survives_a_server_that_dies_and_returns),
-        cmocka_unit_test(client_false_server_is_named),
-        cmocka_unit_test(client_silent_server_runs_into_the_deadline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

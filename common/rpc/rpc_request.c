@@ -1,0 +1,124 @@
+/*
+ * rpc/rpc_request.c - a request as the server keeps it while it is parked
+ *
+ * No test of its own: all of rpc_server_test.c goes through it.
+ */
+
+#include "rpc/rpc_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "rpc/rpc_listener.h"
+
+struct reply_cache_key
+rpc_request_key(const struct rpc_request *request)
+{
+    return (struct reply_cache_key){
+        .client = request->envelope.client,
+        .id = request->envelope.id,
+    };
+}
+
+void
+rpc_request_free(struct rpc_request *request)
+{
+    if (!request)
+        return;
+    free(request->body);
+    free(request);
+}
+
+DEFINE_CLEANUP(struct rpc_request *, rpc_request_free)
+
+enum hoop_status
+rpc_request_create(struct rpc_server *server,
+                   const struct envelope_request *envelope,
+                   struct rpc_request **out_request)
+{
+    CLEANUP(rpc_request_free)
+    struct rpc_request *request = calloc(1, sizeof(*request));
+    const size_t n_body = envelope->body.n_bytes;
+
+    if (!request || (n_body && !(request->body = malloc(n_body))))
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the coordinator has no memory for a request");
+    request->server = server;
+    request->envelope = *envelope;
+    if (n_body)
+        memcpy(request->body, envelope->body.bytes, n_body);
+    request->envelope.body = (struct message_span){request->body, n_body};
+    request->method = method_find(envelope->method, strlen(envelope->method));
+    *out_request = STEAL(request);
+    return HOOP_OK;
+}
+
+uint64_t
+rpc_request_due_ns(const struct rpc_exchange *exchange, uint64_t left_ms)
+{
+    const uint64_t arrived_ns = rpc_exchange_arrived_ns(exchange);
+
+    if (left_ms > (CLOCK_NEVER - arrived_ns) / CLOCK_NS_PER_MS)
+        return CLOCK_NEVER;
+    return arrived_ns + left_ms * CLOCK_NS_PER_MS;
+}
+
+void
+rpc_request_attach(struct rpc_request *request,
+                   struct rpc_exchange *exchange,
+                   uint64_t left_ms)
+{
+    if (request->exchange)
+        rpc_exchange_drop(request->exchange);
+    request->exchange = exchange;
+    request->connection = rpc_exchange_connection(exchange);
+    request->deadline_ns = rpc_request_due_ns(exchange, left_ms);
+    snprintf(request->peer, sizeof(request->peer), "%s",
+             rpc_exchange_peer(exchange));
+}
+
+const struct envelope_request *
+rpc_request_envelope(const struct rpc_request *request)
+{
+    return &request->envelope;
+}
+
+const struct method *
+rpc_request_method(const struct rpc_request *request)
+{
+    return request->method;
+}
+
+uint64_t
+rpc_request_deadline_ns(const struct rpc_request *request)
+{
+    return request->deadline_ns;
+}
+
+uint32_t
+rpc_request_connection(const struct rpc_request *request)
+{
+    return request->connection;
+}
+
+const char *
+rpc_request_peer(const struct rpc_request *request)
+{
+    return request->peer;
+}
+
+void
+rpc_request_set_owner(struct rpc_request *request, void *owner)
+{
+    request->owner = owner;
+}
+
+void *
+rpc_request_owner(const struct rpc_request *request)
+{
+    return request->owner;
+}

@@ -1,0 +1,63 @@
+/*
+ * rpc/rpc_request.h - a request as the server keeps it while it is parked
+ *
+ * A part of rpc_server.c. Handlers know rpc/rpc_server.h only, which declares
+ * what they may ask of a request.
+ */
+
+#ifndef RPC_RPC_REQUEST_H
+#define RPC_RPC_REQUEST_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "rpc/reply_cache.h"
+#include "rpc/rpc_server.h"
+
+struct rpc_exchange;
+
+LIST_HEAD(requests, rpc_request);
+
+enum request_kept {
+    REQUEST_ONCE,   /* its reply is not kept */
+    REQUEST_CACHED, /* running in the reply cache */
+};
+
+struct rpc_request {
+    LIST_ENTRY(rpc_request) link;
+    struct rpc_server *server;
+    struct rpc_exchange *exchange; /* NULL: abandoned, or answered by us */
+    uint32_t connection;
+    struct envelope_request envelope;
+    uint8_t *body;
+    const struct method *method;
+    enum request_kept kept;
+    uint64_t deadline_ns;
+    char peer[LIMIT_ADDRESS];
+    void *owner;
+};
+
+/* All but exchange and deadline; the body is copied. */
+enum hoop_status
+rpc_request_create(struct rpc_server *server,
+                   const struct envelope_request *envelope,
+                   struct rpc_request **out_request);
+/* NULL is fine. */
+void
+rpc_request_free(struct rpc_request *request);
+
+/* Takes exchange, over which the client asked, again or for the first time.
+ * The former one, which nobody reads any more, is dropped. */
+void
+rpc_request_attach(struct rpc_request *request,
+                   struct rpc_exchange *exchange,
+                   uint64_t left_ms);
+
+/* When a client that had so much time left stops waiting. */
+uint64_t
+rpc_request_due_ns(const struct rpc_exchange *exchange, uint64_t left_ms);
+
+struct reply_cache_key
+rpc_request_key(const struct rpc_request *request);
+
+#endif
