@@ -1,4 +1,4 @@
-/* sim/cluster_model.c - the members' half of the model */
+/* tests/sim/cluster_model.c - the members' half of the model */
 
 #include "cluster_model.h"
 
@@ -9,9 +9,9 @@
 const char *const model_job_names[MODEL_JOBS] = {"a", "b", "c"};
 
 void
-model_expect(const struct model *model, bool is_true, const char *what)
+model_expect(const struct model *model, int holds, const char *what)
 {
-    if (is_true)
+    if (holds)
         return;
     fprintf(stderr,
             "cluster_sim: %s: step %llu at %.9f s; replay with seed %llu\n",

@@ -1,5 +1,5 @@
 /*
- * sim/cluster_model.h - what a coordinator has to do, said once more, simply
+ * tests/sim/cluster_model.h - what a coordinator has to do, said once more, simply
  *
  * The model follows the actions of the real one, keeps its own small books
  * without timers or hashes, and stops the run at the first contradiction.
@@ -100,7 +100,7 @@ extern const char *const model_keys[MODEL_KEYS];
 
 /* Says the seed and ends the program. */
 void
-model_expect(const struct model *model, bool is_true, const char *what);
+model_expect(const struct model *model, int holds, const char *what);
 
 /* Somebody waits in it or is a member. */
 bool

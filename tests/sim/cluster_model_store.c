@@ -1,4 +1,4 @@
-/* sim/cluster_model_store.c - the store's half of the model */
+/* tests/sim/cluster_model_store.c - the store's half of the model */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,12 +256,30 @@ model_store_reply(struct model *model,
                      "another revision of the store");
 }
 
+static bool
+key_change_waits(const struct model_job *job, const struct cluster_scan *scan)
+{
+    for (uint64_t at = scan->since + 1; at <= job->revision; at++) {
+        const unsigned int key = job->key_changes[at % MODEL_CHANGES].key;
+
+        if (strncmp(model_keys[key], scan->prefix, strlen(scan->prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool
 model_wait_is_over(const struct model *model, const struct model_ticket *ticket)
 {
     const struct model_job *job = &model->jobs[ticket->job];
+    const struct cluster_event *event = &ticket->event;
 
-    return ticket->event.kind == CLUSTER_STORE_WAIT &&
+    if (event->kind == CLUSTER_WATCH)
+        return event->watch.epoch == job->epoch &&
+               event->watch.since < job->n_changes;
+    if (event->kind == CLUSTER_STORE_WATCH)
+        return key_change_waits(job, &event->scan);
+    return event->kind == CLUSTER_STORE_WAIT &&
            job->keys[ticket->keys[0]].exists &&
            job->keys[ticket->keys[1]].exists;
 }

@@ -1,4 +1,4 @@
-/* unit/server/core/admission_test.c - who may join, who is told why not */
+/* tests/unit/server/core/admission_test.c - who may join, who is told why not */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* unit/server/core/agenda_test.c - the soonest first, moved and removed */
+/* tests/unit/server/core/agenda_test.c - the soonest first, moved and removed */
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* unit/server/core/assign_test.c - ranks, for all small worlds */
+/* tests/unit/server/core/assign_test.c - ranks, for all small worlds */
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* unit/server/core/change_test.c - changes are seen once and in order */
+/* tests/unit/server/core/change_test.c - changes are seen once and in order */
 
 #include "fixture.h"
 

@@ -1,4 +1,4 @@
-/* unit/server/core/cluster_test.c - dispatch, tokens, names, drain, time */
+/* tests/unit/server/core/cluster_test.c - dispatch, tokens, names, drain, time */
 
 #include "base/limits.h"
 #include "fixture.h"

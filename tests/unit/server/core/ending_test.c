@@ -1,4 +1,4 @@
-/* unit/server/core/ending_test.c - the last endings are known, no more */
+/* tests/unit/server/core/ending_test.c - the last endings are known, no more */
 
 #include <stdio.h>
 

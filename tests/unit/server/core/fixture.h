@@ -1,5 +1,5 @@
 /*
- * unit/server/core/fixture.h - a cluster to be stepped through by hand
+ * tests/unit/server/core/fixture.h - a cluster to be stepped through by hand
  *
  * Every call returns its ticket; what the last step said is found by it.
  */

@@ -1,4 +1,4 @@
-/* unit/server/core/forming_test.c - worlds that form, in time, smaller, or not */
+/* tests/unit/server/core/forming_test.c - worlds that form, in time, smaller, or not */
 
 #include "fixture.h"
 

@@ -1,4 +1,4 @@
-/* unit/server/core/group_test.c - named communicators */
+/* tests/unit/server/core/group_test.c - named communicators */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* unit/server/core/history_test.c - revisions, and what is forgotten */
+/* tests/unit/server/core/history_test.c - revisions, and what is forgotten */
 
 #include <stdio.h>
 

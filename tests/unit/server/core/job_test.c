@@ -1,4 +1,4 @@
-/* unit/server/core/job_test.c - many at once, one after another */
+/* tests/unit/server/core/job_test.c - many at once, one after another */
 
 #include <stdio.h>
 

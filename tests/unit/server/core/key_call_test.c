@@ -1,4 +1,4 @@
-/* unit/server/core/key_call_test.c - set, add, swap, get, delete */
+/* tests/unit/server/core/key_call_test.c - set, add, swap, get, delete */
 
 #include <stdlib.h>
 

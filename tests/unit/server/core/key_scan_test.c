@@ -1,4 +1,4 @@
-/* unit/server/core/key_scan_test.c - pages in the order of bytes */
+/* tests/unit/server/core/key_scan_test.c - pages in the order of bytes */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* unit/server/core/key_wait_test.c - wait until all keys exist */
+/* tests/unit/server/core/key_wait_test.c - wait until all keys exist */
 
 #include "fixture.h"
 

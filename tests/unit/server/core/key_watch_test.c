@@ -1,4 +1,4 @@
-/* unit/server/core/key_watch_test.c - every change once and in order */
+/* tests/unit/server/core/key_watch_test.c - every change once and in order */
 
 #include <stdio.h>
 

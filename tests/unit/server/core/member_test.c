@@ -1,4 +1,4 @@
-/* unit/server/core/member_test.c - names, views and states of a member */
+/* tests/unit/server/core/member_test.c - names, views and states of a member */
 
 #include "check.h"
 #include "core/member.h"

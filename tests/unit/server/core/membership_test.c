@@ -1,4 +1,4 @@
-/* unit/server/core/membership_test.c - leases, leaves, reports, verdicts */
+/* tests/unit/server/core/membership_test.c - leases, leaves, reports, verdicts */
 
 #include "fixture.h"
 

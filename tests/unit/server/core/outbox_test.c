@@ -1,4 +1,4 @@
-/* unit/server/core/outbox_test.c - actions and their memory */
+/* tests/unit/server/core/outbox_test.c - actions and their memory */
 
 #include <string.h>
 

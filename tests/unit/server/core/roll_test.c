@@ -1,4 +1,4 @@
-/* unit/server/core/roll_test.c - who is missing, in words */
+/* tests/unit/server/core/roll_test.c - who is missing, in words */
 
 #include "fixture.h"
 

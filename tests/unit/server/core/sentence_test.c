@@ -1,4 +1,4 @@
-/* unit/server/core/sentence_test.c - parts are joined, too many are cut */
+/* tests/unit/server/core/sentence_test.c - parts are joined, too many are cut */
 
 #include <string.h>
 

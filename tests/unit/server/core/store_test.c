@@ -1,4 +1,4 @@
-/* unit/server/core/store_test.c - bounds, bytes and the life of a key */
+/* tests/unit/server/core/store_test.c - bounds, bytes and the life of a key */
 
 #include <stdio.h>
 #include <stdlib.h>

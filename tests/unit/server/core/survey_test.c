@@ -1,4 +1,4 @@
-/* unit/server/core/survey_test.c - what operators see */
+/* tests/unit/server/core/survey_test.c - what operators see */
 
 #include "fixture.h"
 

@@ -1,4 +1,4 @@
-/* unit/server/core/token_test.c - equal or not, of any length */
+/* tests/unit/server/core/token_test.c - equal or not, of any length */
 
 #include <string.h>
 

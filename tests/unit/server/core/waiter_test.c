@@ -1,4 +1,4 @@
-/* unit/server/core/waiter_test.c - parked requests are bounded and end once */
+/* tests/unit/server/core/waiter_test.c - parked requests are bounded and end once */
 
 #include "base/limits.h"
 #include "fixture.h"

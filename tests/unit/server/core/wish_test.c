@@ -1,4 +1,4 @@
-/* unit/server/core/wish_test.c - how large the world is to be */
+/* tests/unit/server/core/wish_test.c - how large the world is to be */
 
 #include "fixture.h"
 
