@@ -1,6 +1,6 @@
 /* tests/integration/crowd.c - many real clients of a coordinator */
 
-#include "crowd.h"
+#include "integration/crowd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

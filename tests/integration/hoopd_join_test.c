@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "crowd.h"
-#include "daemon.h"
+#include "integration/crowd.h"
+#include "integration/daemon.h"
 
 static int
 setup(void **state)

@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "check.h"
-#include "crowd.h"
-#include "daemon.h"
+#include "integration/crowd.h"
+#include "integration/daemon.h"
 
 static int
 address_connect(const char *text)

@@ -1,0 +1,203 @@
+/*
+ * tests/integration/hoopctl_test.c - hoopctl against a real hoopd
+ *
+ * Argument: the path of hoopctl.
+ */
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "integration/crowd.h"
+#include "integration/daemon.h"
+#include "integration/program.h"
+
+static const char *hoopctl;
+
+struct fixture {
+    struct daemon daemon;
+    struct crowd crowd;
+    struct joiner joiners[2];
+};
+
+static int
+setup(void **state)
+{
+    static struct fixture fixture;
+
+    daemon_start(&fixture.daemon, NULL);
+    crowd_open(&fixture.crowd,
+               &(struct crowd_options){.address = fixture.daemon.address,
+                                       .job = "train",
+                                       .token = "secret",
+                                       .n_clients = 2});
+    for (int i = 0; i < 2; i++)
+        joiner_init(&fixture.joiners[i], fixture.crowd.clients[i], 2);
+    joiners_run(fixture.joiners, 2);
+    assert_int_equal(setenv("HOOP_COORDINATOR", fixture.daemon.address, 1), 0);
+    assert_int_equal(setenv("HOOP_JOB", "train", 1), 0);
+    assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
+    *state = &fixture;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    joiner_deinit(&fixture->joiners[0]);
+    joiner_deinit(&fixture->joiners[1]);
+    crowd_close(&fixture->crowd);
+    daemon_stop(&fixture->daemon);
+    return 0;
+}
+
+/* Words are separated by blanks. The caller destroys the program. */
+static struct program *
+run(const char *words, int *out_code)
+{
+    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hoopctl};
+    char text[256];
+    char *rest = text;
+    char *word = NULL;
+    size_t n = 1;
+
+    snprintf(text, sizeof(text), "%s", words);
+    while ((word = strtok_r(rest, " ", &rest)))
+        arguments[n++] = word;
+    struct program *program = program_start(arguments, NULL);
+    *out_code = program_wait(program);
+    return program;
+}
+
+static json_t *
+run_json(const char *words)
+{
+    int code = 0;
+    struct program *program = run(words, &code);
+    json_t *object = json_loads(program->out.text, 0, NULL);
+
+    assert_int_equal(code, 0);
+    assert_non_null(object);
+    program_destroy(program);
+    return object;
+}
+
+static void
+assert_says(const char *words, int code_expected, const char *text)
+{
+    int code = 0;
+    struct program *program = run(words, &code);
+
+    if (code != code_expected ||
+        (!strstr(program->out.text, text) && !strstr(program->err.text, text)))
+        fail_msg("hoopctl %s: code %d, out '%s', err '%s'", words, code,
+                 program->out.text, program->err.text);
+    program_destroy(program);
+}
+
+static void
+status_shows_the_job_in_both_forms(void **state)
+{
+    json_t *object = run_json("--json status");
+    json_t *job = json_array_get(json_object_get(object, "jobs"), 0);
+
+    (void)state;
+    assert_string_equal(json_string_value(json_object_get(job, "name")),
+                        "train");
+    assert_string_equal(json_string_value(json_object_get(job, "state")),
+                        "running");
+    assert_int_equal(json_integer_value(json_object_get(job, "members")), 2);
+    json_decref(object);
+    assert_says("status", 0, "train");
+}
+
+static void
+ranks_show_every_member(void **state)
+{
+    json_t *object = run_json("ranks --json");
+    json_t *ranks = json_object_get(object, "ranks");
+
+    (void)state;
+    assert_int_equal(json_array_size(ranks), 2);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *rank = json_array_get(ranks, i);
+
+        assert_int_equal(json_integer_value(json_object_get(rank, "rank")), i);
+        assert_string_equal(json_string_value(json_object_get(rank, "state")),
+                            "active");
+        assert_int_equal(json_integer_value(json_object_get(rank, "pid")),
+                         4711);
+    }
+    json_decref(object);
+    assert_says("ranks", 0, "testhost");
+}
+
+static void
+store_values_go_in_and_out(void **state)
+{
+    (void)state;
+    assert_says("store set color blue", 0, "");
+    assert_says("store get color", 0, "blue\n");
+    assert_says("store set colors/2 red", 0, "");
+    json_t *object = run_json("--json store get color");
+    assert_string_equal(json_string_value(json_object_get(object, "value")),
+                        "blue");
+    json_decref(object);
+    object = run_json("--json store list color");
+    assert_int_equal(json_array_size(json_object_get(object, "keys")), 2);
+    json_decref(object);
+    assert_says("store list colors/", 0, "colors/2\n");
+    assert_says("store delete color", 0, "");
+    assert_says("store get color", 1, "no key 'color'");
+    assert_says("store delete color", 1, "no key 'color'");
+}
+
+static void
+groups_and_health_answer(void **state)
+{
+    json_t *object = run_json("--json groups");
+
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(object, "groups")), 0);
+    json_decref(object);
+    assert_says("health", 0, "serves");
+}
+
+static void
+errors_are_told_with_their_reason(void **state)
+{
+    (void)state;
+    assert_says("--job other ranks", 1, "other");
+    assert_says("--coordinator 127.0.0.1:1 --timeout 0.5 health", 1,
+                "127.0.0.1:1");
+    assert_says("--token-file /nowhere ranks", 0, "active");
+    assert_says("nonsense", 2, "nonsense");
+    assert_says("store get", 2, "store get KEY");
+    assert_says("--timeout never status", 2, "--timeout");
+    assert_int_equal(setenv("HOOP_TOKEN", "guessed", 1), 0);
+    assert_says("ranks", 1, "UNAUTHENTICATED");
+    assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
+    assert_int_equal(unsetenv("HOOP_COORDINATOR"), 0);
+    assert_says("status", 1, "which coordinator?");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_shows_the_job_in_both_forms),
+        cmocka_unit_test(ranks_show_every_member),
+        cmocka_unit_test(store_values_go_in_and_out),
+        cmocka_unit_test(groups_and_health_answer),
+        cmocka_unit_test(errors_are_told_with_their_reason),
+    };
+
+    if (argc != 2)
+        return 2;
+    hoopctl = argv[1];
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
