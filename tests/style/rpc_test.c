@@ -1,0 +1,193 @@
+/*
+ * tests/style/rpc_test.c - docs/rpc.md says what common/rpc does
+ *
+ * Its table of methods is compared with rpc/method.c, its table of status
+ * codes with base/status.c, and its golden frames are decoded and encoded
+ * again. The document is the argument.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/status.h"
+#include "check.h"
+#include "rpc/envelope.h"
+#include "rpc/method.h"
+#include "rpc/sp_stream.h"
+
+enum {
+    LINE_BYTES = 256,
+    FRAME_BYTES = 256,
+};
+
+static const char *document;
+
+static void
+file_close(FILE *file)
+{
+    if (file)
+        fclose(file);
+}
+DEFINE_CLEANUP(FILE *, file_close)
+
+static FILE *
+document_open(void)
+{
+    FILE *file = fopen(document, "r");
+
+    assert_non_null(file);
+    return file;
+}
+
+static const char *
+effect_name(enum method_effect effect)
+{
+    switch (effect) {
+    case METHOD_READS:
+        return "reads";
+    case METHOD_REPEATS:
+        return "repeats";
+    case METHOD_CHANGES:
+        return "changes";
+    }
+    return "";
+}
+
+static void
+methods_are_those_of_the_table_in_its_order(void **state)
+{
+    CLEANUP(file_close) FILE *file = document_open();
+    char line[LINE_BYTES];
+    char expected[LINE_BYTES];
+    size_t n_methods = 0;
+
+    (void)state;
+    while (fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "| `hoop.v1.", 11) != 0)
+            continue;
+        const struct method *method = method_at(n_methods++);
+        assert_non_null(method);
+        snprintf(expected, sizeof(expected), "| `%s` | %s | %s | %s |\n",
+                 method->name, effect_name(method->effect),
+                 method->answer == METHOD_LONG_POLL ? "long poll" : "at once",
+                 method->description);
+        assert_string_equal(line, expected);
+    }
+    assert_int_equal(n_methods, method_count());
+}
+
+static void
+status_codes_are_the_seventeen(void **state)
+{
+    CLEANUP(file_close) FILE *file = document_open();
+    char line[LINE_BYTES];
+    char expected[LINE_BYTES];
+    int code = 0;
+
+    (void)state;
+    while (fgets(line, sizeof(line), file) && strcmp(line, "## Status\n") != 0)
+        continue;
+    while (fgets(line, sizeof(line), file) && code <= 16) {
+        snprintf(expected, sizeof(expected), "| %d | %s |", code,
+                 status_name((enum hoop_status)code));
+        code += strncmp(line, expected, strlen(expected)) == 0;
+    }
+    assert_int_equal(code, 17);
+}
+
+/* The bytes of the block that begins with this line. */
+static size_t
+block_read(const char *first, uint8_t bytes[FRAME_BYTES])
+{
+    CLEANUP(file_close) FILE *file = document_open();
+    char line[LINE_BYTES];
+    size_t n_bytes = 0;
+
+    while (fgets(line, sizeof(line), file) && strcmp(line, first) != 0)
+        continue;
+    while (fgets(line, sizeof(line), file) && line[0] != '`') {
+        const char *at = line;
+        int n_read;
+        unsigned byte;
+
+        while (sscanf(at, "%2x%n", &byte, &n_read) == 1) {
+            assert_true(n_bytes < FRAME_BYTES);
+            bytes[n_bytes++] = (uint8_t)byte;
+            at += n_read;
+        }
+    }
+    assert_true(n_bytes > SP_HEADER_BYTES);
+    return n_bytes;
+}
+
+static void
+assert_frame_is(const uint8_t *frame, size_t n_frame, const uint8_t *message)
+{
+    const size_t n_message = n_frame - SP_HEADER_BYTES;
+    uint8_t header[SP_HEADER_BYTES];
+
+    sp_header_encode(7, n_message, header);
+    assert_memory_equal(frame, header, sizeof(header));
+    assert_memory_equal(frame + sizeof(header), message, n_message);
+}
+
+static void
+golden_request_is_what_a_client_sends(void **state)
+{
+    CLEANUP(free) uint8_t *again = NULL;
+    uint8_t frame[FRAME_BYTES];
+    struct envelope_request request;
+    size_t n_again = 0;
+
+    (void)state;
+    const size_t n_frame = block_read("```golden request\n", frame);
+    const struct message_span message = {frame + SP_HEADER_BYTES,
+                                         n_frame - SP_HEADER_BYTES};
+    assert_int_equal(envelope_request_decode(message, &request), HOOP_OK);
+    assert_string_equal(request.method, "hoop.v1.Store/Get");
+    assert_string_equal(request.job, "train");
+    assert_int_equal(request.id, 7);
+    assert_int_equal(request.deadline_ms, 5000);
+    assert_int_equal(envelope_request_encode(&request, &again, &n_again),
+                     HOOP_OK);
+    assert_int_equal(n_again, message.n_bytes);
+    assert_frame_is(frame, n_frame, again);
+}
+
+static void
+golden_reply_is_what_a_coordinator_sends(void **state)
+{
+    CLEANUP(free) uint8_t *again = NULL;
+    uint8_t frame[FRAME_BYTES];
+    struct envelope_reply reply;
+    size_t n_again = 0;
+
+    (void)state;
+    const size_t n_frame = block_read("```golden reply\n", frame);
+    const struct message_span message = {frame + SP_HEADER_BYTES,
+                                         n_frame - SP_HEADER_BYTES};
+    assert_int_equal(envelope_reply_decode(message, &reply), HOOP_OK);
+    assert_int_equal(reply.id, 7);
+    assert_int_equal(reply.status, HOOP_E_NOT_FOUND);
+    assert_int_equal(envelope_reply_encode(&reply, &again, &n_again), HOOP_OK);
+    assert_int_equal(n_again, message.n_bytes);
+    assert_frame_is(frame, n_frame, again);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_are_those_of_the_table_in_its_order),
+        cmocka_unit_test(status_codes_are_the_seventeen),
+        cmocka_unit_test(golden_request_is_what_a_client_sends),
+        cmocka_unit_test(golden_reply_is_what_a_coordinator_sends),
+    };
+
+    if (argc != 2)
+        return 2;
+    document = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
