@@ -38,13 +38,13 @@ case $sanitizer in
     build=$build-asan
     setup=(-Db_sanitize=address,undefined)
     setup_name=asan
-    [ ${#suites[@]} -gt 0 ] || suites=(unit sim integration fuzz)
+    [ ${#suites[@]} -gt 0 ] || suites=(unit sim integration fault fuzz)
     ;;
   thread)
     build=$build-tsan
     setup=(-Db_sanitize=thread)
     setup_name=tsan
-    [ ${#suites[@]} -gt 0 ] || suites=(unit integration)
+    [ ${#suites[@]} -gt 0 ] || suites=(unit integration fault)
     ;;
   *) usage ;;
 esac
