@@ -1,4 +1,8 @@
-/* main.c - hoopd, the coordinator as a program */
+/*
+ * main.c - hoopd, the coordinator as a program
+ *
+ * No test of its own: hoopd_life runs the program.
+ */
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,8 @@
-/* probe.c - ask a coordinator whether it serves: a container's health check */
+/*
+ * probe.c - ask a coordinator whether it serves: a container's health check
+ *
+ * No test of its own: those of the coordinator and hoopd_life ask with it.
+ */
 
 #include "probe.h"
 

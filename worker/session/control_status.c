@@ -1,4 +1,8 @@
-/* session/control_status.c - what operators ask about jobs and their ranks */
+/*
+ * session/control_status.c - what operators ask about jobs and their ranks
+ *
+ * No test of its own: hoopctl_test asks all it can.
+ */
 
 #include <stdio.h>
 

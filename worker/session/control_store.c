@@ -1,4 +1,8 @@
-/* session/control_store.c - the store of a job, for who is no member of it */
+/*
+ * session/control_store.c - the store of a job, for who is no member of it
+ *
+ * No test of its own: hoopctl_test asks all it can.
+ */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,146 @@
+/* tests/unit/server/coordinator_test.c - the embedded coordinator */
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hoop/coordinator.h"
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "probe.h"
+
+DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
+
+static const struct hoop_coordinator_options local = {
+    .listen = "127.0.0.1:0",
+    .http = "127.0.0.1:0",
+};
+
+static void
+bound_addresses_are_told(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    unsigned port = 0;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
+    assert_int_equal(
+        sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
+        1);
+    assert_true(port > 0);
+    assert_int_equal(sscanf(hoop_coordinator_http_address(coordinator),
+                            "127.0.0.1:%u", &port),
+                     1);
+    assert_true(port > 0);
+}
+
+static void
+coordinator_serves_until_it_is_stopped(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
+    assert_int_equal(probe_run(hoop_coordinator_address(coordinator)), HOOP_OK);
+    hoop_coordinator_stop(coordinator);
+    hoop_coordinator_stop(coordinator);
+}
+
+static void
+two_live_in_one_process(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *second = NULL;
+    struct hoop_coordinator_options options = {.listen = "127.0.0.1:0"};
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
+    assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_OK);
+    assert_string_not_equal(hoop_coordinator_address(first),
+                            hoop_coordinator_address(second));
+    assert_null(hoop_coordinator_http_address(first));
+    hoop_coordinator_destroy(STEAL(first));
+    assert_int_equal(probe_run(hoop_coordinator_address(second)), HOOP_OK);
+}
+
+static void
+address_in_use_is_unavailable(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
+    hoop_coordinator_t *second = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
+    const struct hoop_coordinator_options same = {
+        .listen = hoop_coordinator_address(first)};
+    assert_int_equal(hoop_coordinator_start(&same, &second),
+                     HOOP_E_UNAVAILABLE);
+    assert_null(second);
+    assert_non_null(strstr(hoop_coordinator_error_text(), same.listen));
+}
+
+static void
+http_address_in_use_is_unavailable(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
+    hoop_coordinator_t *second = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&local, &first), HOOP_OK);
+    const struct hoop_coordinator_options same = {
+        .listen = "127.0.0.1:0",
+        .http = hoop_coordinator_http_address(first),
+    };
+    assert_int_equal(hoop_coordinator_start(&same, &second),
+                     HOOP_E_UNAVAILABLE);
+    assert_null(second);
+}
+
+static void
+options_without_an_address_are_invalid(void **state)
+{
+    hoop_coordinator_t *coordinator = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(NULL, &coordinator),
+                     HOOP_E_INVALID);
+    assert_int_equal(
+        hoop_coordinator_start(
+            &(struct hoop_coordinator_options){.listen = "nonsense"},
+            &coordinator),
+        HOOP_E_INVALID);
+    assert_null(coordinator);
+    hoop_coordinator_destroy(NULL);
+}
+
+static void
+callers_signals_are_as_before(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    sigset_t before;
+    sigset_t after;
+
+    (void)state;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_int_equal(sigismember(&before, SIGTERM),
+                     sigismember(&after, SIGTERM));
+    assert_int_equal(sigismember(&after, SIGTERM), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_addresses_are_told),
+        cmocka_unit_test(coordinator_serves_until_it_is_stopped),
+        cmocka_unit_test(two_live_in_one_process),
+        cmocka_unit_test(address_in_use_is_unavailable),
+        cmocka_unit_test(http_address_in_use_is_unavailable),
+        cmocka_unit_test(options_without_an_address_are_invalid),
+        cmocka_unit_test(callers_signals_are_as_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* tests/unit/server/service/intake_test.c - service/intake.c */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+#include "service/intake.h"
+#include "wire/pack.h"
+
+enum {
+    NOW_NS = 1000,
+};
+
+/* A request with what pack holds, read at NOW_NS with a minute to go. */
+struct fixture {
+    struct pack pack;
+    struct envelope_request envelope;
+    struct intake intake;
+    struct cluster_event event;
+    uint8_t *body;
+};
+
+static void
+fixture_init(struct fixture *fixture)
+{
+    *fixture = (struct fixture){
+        .envelope = {.job = "train", .token = "secret"},
+        .event = {.now_ns = NOW_NS,
+                  .deadline_ns = NOW_NS + 60 * CLOCK_NS_PER_S},
+    };
+    pack_init(&fixture->pack, LIMIT_RPC_MESSAGE);
+}
+
+static void
+fixture_deinit_at(struct fixture *fixture)
+{
+    intake_deinit(&fixture->intake);
+    pack_deinit(&fixture->pack);
+    free(fixture->body);
+}
+
+static enum hoop_status
+fixture_read(struct fixture *fixture, enum method_id method)
+{
+    struct message_span *body = &fixture->envelope.body;
+
+    assert_int_equal(pack_take(&fixture->pack, &fixture->body, &body->n_bytes),
+                     HOOP_OK);
+    body->bytes = fixture->body;
+    return intake_read(&fixture->intake, method, &fixture->envelope,
+                       &fixture->event);
+}
+
+static void
+join_carries_who_and_brings_its_deadline_closer(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    join_request_encode(&(struct join_request){.incarnation = 9,
+                                               .protocol = 1,
+                                               .rank = 3,
+                                               .world_size = 4,
+                                               .size_min = 2,
+                                               .settle_ms = 7,
+                                               .deadline_ms = 500,
+                                               .pid = 77,
+                                               .host = "node",
+                                               .address = "10.0.0.1:1"},
+                        &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN), HOOP_OK);
+    assert_int_equal(fixture.event.kind, CLUSTER_JOIN);
+    assert_string_equal(fixture.event.job, "train");
+    assert_string_equal(fixture.event.token, "secret");
+    assert_true(fixture.event.deadline_ns == NOW_NS + 500 * CLOCK_NS_PER_MS);
+    assert_int_equal(fixture.event.join.incarnation, 9);
+    assert_int_equal(fixture.event.join.rank, 3);
+    assert_int_equal(fixture.event.join.world_size, 4);
+    assert_int_equal(fixture.event.join.size_min, 2);
+    assert_int_equal(fixture.event.join.settle_ms, 7);
+    assert_int_equal(fixture.event.join.pid, 77);
+    assert_string_equal(fixture.event.join.host, "node");
+    assert_null(fixture.event.join.host_id);
+    assert_string_equal(fixture.event.join.address, "10.0.0.1:1");
+}
+
+static void
+join_deadline_beyond_the_call_does_not_extend_it(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    join_request_encode(
+        &(struct join_request){.incarnation = 9, .deadline_ms = UINT32_MAX},
+        &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_JOIN), HOOP_OK);
+    assert_true(fixture.event.deadline_ns == NOW_NS + 60 * CLOCK_NS_PER_S);
+}
+
+static void
+swap_says_what_it_expects(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+    struct store_swap_request swap = {
+        .key = "k",
+        .expected = {(const uint8_t *)"old", 3},
+        .value = {(const uint8_t *)"new", 3},
+    };
+
+    (void)state;
+    fixture_init(&fixture);
+    store_swap_request_encode(&swap, &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_STORE_COMPARE_SET), HOOP_OK);
+    assert_int_equal(fixture.event.kind, CLUSTER_STORE_SWAP);
+    assert_int_equal(fixture.event.write.expect, CLUSTER_EXPECT_VALUE);
+    assert_int_equal(fixture.event.write.n_expected, 3);
+    assert_memory_equal(fixture.event.write.expected, "old", 3);
+    assert_memory_equal(fixture.event.write.value, "new", 3);
+}
+
+static void
+keys_are_texts(void **state)
+{
+    const char *keys[] = {"a", "b/c"};
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    store_keys_request_encode(
+        &(struct store_keys_request){.n_keys = 2, .keys = keys}, &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_STORE_WAIT), HOOP_OK);
+    assert_int_equal(fixture.event.kind, CLUSTER_STORE_WAIT);
+    assert_int_equal(fixture.event.keys.n_keys, 2);
+    assert_string_equal(fixture.event.keys.keys[1], "b/c");
+}
+
+static void
+group_carries_its_creator_and_ranks(void **state)
+{
+    uint32_t ranks[] = {2, 0};
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    group_create_request_encode(
+        &(struct group_create_request){{5, 9}, "row", 2, ranks}, &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_GROUPS_CREATE), HOOP_OK);
+    assert_int_equal(fixture.event.kind, CLUSTER_GROUP_CREATE);
+    assert_int_equal(fixture.event.group.creator.epoch, 5);
+    assert_int_equal(fixture.event.group.creator.incarnation, 9);
+    assert_int_equal(fixture.event.group.n_ranks, 2);
+    assert_int_equal(fixture.event.group.ranks[0], 2);
+}
+
+static void
+body_of_another_method_is_refused(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    group_key_request_encode(&(struct group_key_request){"row"}, &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_RENEW),
+                     HOOP_E_DATA_LOSS);
+}
+
+/* A method that is new in the table must have its reader. */
+static void
+every_method_but_health_has_a_reader(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < method_count(); i++) {
+        CLEANUP(fixture_deinit) struct fixture fixture;
+        const enum method_id id = method_at(i)->id;
+
+        fixture_init(&fixture);
+        const enum hoop_status status =
+            intake_read(&fixture.intake, id, &fixture.envelope, &fixture.event);
+        if (id == METHOD_HEALTH_CHECK)
+            assert_int_equal(status, HOOP_E_UNIMPLEMENTED);
+        else
+            assert_int_not_equal(status, HOOP_E_UNIMPLEMENTED);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join_carries_who_and_brings_its_deadline_closer),
+        cmocka_unit_test(join_deadline_beyond_the_call_does_not_extend_it),
+        cmocka_unit_test(swap_says_what_it_expects),
+        cmocka_unit_test(keys_are_texts),
+        cmocka_unit_test(group_carries_its_creator_and_ranks),
+        cmocka_unit_test(body_of_another_method_is_refused),
+        cmocka_unit_test(every_method_but_health_has_a_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
