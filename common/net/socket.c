@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "net/descriptor.h"
 
@@ -228,6 +229,19 @@ socket_peer_address(int fd, struct address *out_address)
     address_unmap(&address);
     *out_address = address;
     return HOOP_OK;
+}
+
+void
+socket_set_local(int fd)
+{
+    /* What an unprivileged process may choose differs from host to host. */
+    static const char *const names[] = {"cubic", "reno"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, names[i],
+                       (socklen_t)strlen(names[i])) == 0)
+            return;
+    }
 }
 
 void

@@ -32,6 +32,13 @@ socket_local_address(int fd, struct address *out_address);
 enum hoop_status
 socket_peer_address(int fd, struct address *out_address);
 
+/*
+ * The connection stays inside this host: pacing and probing for a bottleneck,
+ * as bbr does, only costs there (a third of the rate both ways). Best effort.
+ */
+void
+socket_set_local(int fd);
+
 /* -1 is fine. */
 void
 socket_close(int fd);

@@ -146,6 +146,8 @@ scratch_ensure(struct op *op)
         return error_raise(HOOP_E_EXHAUSTED,
                            "no memory for %zu bytes of scratch", n_bytes);
     op->scratch_capacity = n_bytes;
+    /* A barrier sends what lies here: not what lay here before. */
+    op->scratch[0] = 0;
     return HOOP_OK;
 }
 

@@ -196,6 +196,13 @@ greeting_expired(void *owner)
                               HANDSHAKE_BYTES));
 }
 
+static bool
+is_on_this_host(const struct roster *roster, uint32_t rank)
+{
+    return strcmp(roster->members[rank].host_id,
+                  roster->members[roster->rank].host_id) == 0;
+}
+
 /* Proven: the descriptor changes hands. */
 static void
 greeting_hand_over(struct greeting *greeting)
@@ -210,6 +217,8 @@ greeting_hand_over(struct greeting *greeting)
         greeting_destroy(link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
+    if (is_on_this_host(connector->options.roster, link->rank))
+        socket_set_local(fd);
     connector->options.on_connected(connector->options.owner, link->rank, fd);
 }
 
