@@ -57,9 +57,15 @@ if command -v c++ >/dev/null; then
   compile_and_run c++ "$root/program.cc"
 fi
 
+# A worker must not get NNG's threads (docs/ARCHITECTURE.md).
+if readelf -d "$LD_LIBRARY_PATH/libhoop.so.0" | grep 'NEEDED.*nng'; then
+  echo 'installed.sh: libhoop needs libnng'
+  exit 1
+fi
+
 # What else an installation must hold.
-for name in 'libhoop.so.0' 'libhoop-coordinator.so.0' 'hoopd' 'hoopd.8' \
-  'hoop-coordinator.pc' 'hooprun' 'hoop.h'; do
+for name in libhoop.so.0 libhoop-coordinator.so.0 hoop-coordinator.pc hoop.h \
+  hoopd hooprun hoop-perf hoopctl hoopd.8 hooprun.1 hoop-perf.1 hoop.7; do
   [ -n "$(find "$root" -name "$name" -o -name "$name.gz")" ] || {
     echo "installed.sh: $name is not installed"
     exit 1
