@@ -110,9 +110,12 @@ static void
 resolver_on_bell(void *owner, enum loop_interest ready)
 {
     struct resolver *resolver = owner;
+    uint64_t rings;
 
     (void)ready;
     loop_watch_set(resolver->bell, LOOP_NOTHING);
+    if (read(resolver->lookup->bell_fd, &rings, sizeof(rings)) < 0)
+        return;
 
     /* The callback may destroy the resolver: keep what it reads. */
     struct lookup *lookup = resolver->lookup;

@@ -412,6 +412,40 @@ client_survives_a_server_that_dies_and_returns(void **state)
     bench_server_stop(&server);
 }
 
+/* No address of the name answers at first: it is looked up again. */
+static void
+client_by_name_finds_a_server_that_comes_late(void **state)
+{
+    struct bench_server server = {0};
+    struct bench_client client;
+    struct add_thread waiter = {.client = &client};
+    char name[64];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const uint16_t port = bench_server_port(&server);
+    bench_server_stop(&server);
+
+    snprintf(name, sizeof(name), "localhost:%u", (unsigned)port);
+    bench_client_start(&client, name);
+    const struct rpc_call early = {
+        .method = "hoop.v1.Store/Get",
+        .timeout_ms = 200,
+    };
+    assert_int_equal(rpc_client_call_wait(client.client, &early, NULL, NULL),
+                     HOOP_E_UNAVAILABLE);
+    assert_int_equal(pthread_create(&waiter.thread, NULL, wait_run, &waiter),
+                     0);
+    bench_server_start(&server, port);
+    bench_wait_for(&server.n_parked, 1);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Set", "", NULL),
+                     HOOP_OK);
+    pthread_join(waiter.thread, NULL);
+    assert_int_equal(waiter.n_ok, HOOP_OK);
+    bench_client_stop(&client);
+    bench_server_stop(&server);
+}
+
 int
 main(void)
 {
@@ -428,6 +462,7 @@ main(void)
         cmocka_unit_test(client_calls_of_four_threads_are_all_answered),
         cmocka_unit_test(client_destroyed_wakes_who_waits),
         cmocka_unit_test(client_survives_a_server_that_dies_and_returns),
+        cmocka_unit_test(client_by_name_finds_a_server_that_comes_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
