@@ -54,6 +54,7 @@ struct cluster_member {
     uint32_t pid;
     uint64_t incarnation;
     const char *host;
+    const char *host_id; /* equal on one host */
     const char *address;
     enum cluster_member_state state;
     uint64_t lease_left_ns; /* active: until it is lost without a renewal;

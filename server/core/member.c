@@ -109,6 +109,7 @@ member_view(const struct member *member, uint64_t now_ns)
         .pid = member->pid,
         .incarnation = member->incarnation,
         .host = member->host,
+        .host_id = member->host_id,
         .address = member->address,
         .state = member->state,
         .lease_left_ns = end->place && end->deadline_ns > now_ns

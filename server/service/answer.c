@@ -55,6 +55,7 @@ world_encode(const struct cluster_world *world, struct pack *pack)
         to->pid = from->pid;
         to->incarnation = from->incarnation;
         text_copy(to->host, sizeof(to->host), from->host);
+        text_copy(to->host_id, sizeof(to->host_id), from->host_id);
         text_copy(to->address, sizeof(to->address), from->address);
     }
     join_reply_encode(&(struct join_reply){.epoch = world->epoch,

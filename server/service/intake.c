@@ -309,7 +309,7 @@ intake_read(struct intake *intake,
                            envelope->method);
 
     event->kind = intake_rows[method].kind;
-    event->job = envelope->job;
+    event->job = envelope->job[0] ? envelope->job : "default";
     event->token = envelope->token;
 
     const enum hoop_status status =

@@ -45,8 +45,18 @@ static void
 world_has_its_roster(void **state)
 {
     const struct cluster_member roster[] = {
-        {.rank = 0, .pid = 70, .incarnation = 1, .host = "a", .address = "x:1"},
-        {.rank = 1, .pid = 71, .incarnation = 2, .host = "b", .address = "y:2"},
+        {.rank = 0,
+         .pid = 70,
+         .incarnation = 1,
+         .host = "a",
+         .host_id = "m",
+         .address = "x:1"},
+        {.rank = 1,
+         .pid = 71,
+         .incarnation = 2,
+         .host = "b",
+         .host_id = "n",
+         .address = "y:2"},
     };
     const struct cluster_reply reply = {
         .kind = CLUSTER_REPLY_WORLD,
@@ -69,6 +79,7 @@ world_has_its_roster(void **state)
     assert_int_equal(decoded.seed, 99);
     assert_int_equal(decoded.n_members, 2);
     assert_string_equal(decoded.roster[1].host, "b");
+    assert_string_equal(decoded.roster[1].host_id, "n");
     assert_string_equal(decoded.roster[1].address, "y:2");
     assert_int_equal(decoded.roster[1].pid, 71);
 }

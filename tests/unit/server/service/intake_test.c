@@ -88,6 +88,18 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
 }
 
 static void
+request_without_a_job_is_for_the_default_one(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    fixture.envelope.job[0] = '\0';
+    assert_int_equal(fixture_read(&fixture, METHOD_STATUS_JOB), HOOP_OK);
+    assert_string_equal(fixture.event.job, "default");
+}
+
+static void
 join_deadline_beyond_the_call_does_not_extend_it(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
@@ -192,6 +204,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_carries_who_and_brings_its_deadline_closer),
+        cmocka_unit_test(request_without_a_job_is_for_the_default_one),
         cmocka_unit_test(join_deadline_beyond_the_call_does_not_extend_it),
         cmocka_unit_test(swap_says_what_it_expects),
         cmocka_unit_test(keys_are_texts),
