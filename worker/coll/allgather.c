@@ -1,10 +1,10 @@
 /*
  * coll/allgather.c - the public allgather, even and uneven
  *
- * Only what is its own; the rest is coll/start.c.
+ * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 enum hoop_status
 hoop_allgather(const void *send,
@@ -23,7 +23,7 @@ hoop_allgather(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -44,7 +44,7 @@ hoop_allgather_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }
 
 enum hoop_status
@@ -64,7 +64,7 @@ hoop_allgatherv(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -85,5 +85,5 @@ hoop_allgatherv_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }

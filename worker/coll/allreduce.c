@@ -1,10 +1,10 @@
 /*
  * coll/allreduce.c - the public allreduce
  *
- * Only what is its own; the rest is coll/start.c.
+ * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 enum hoop_status
 hoop_allreduce(const void *send,
@@ -25,7 +25,7 @@ hoop_allreduce(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -48,5 +48,5 @@ hoop_allreduce_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }

@@ -1,10 +1,10 @@
 /*
  * coll/barrier.c - the public barrier
  *
- * Only what is its own; the rest is coll/start.c.
+ * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 enum hoop_status
 hoop_barrier(hoop_comm_t *comm)
@@ -15,7 +15,7 @@ hoop_barrier(hoop_comm_t *comm)
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -27,5 +27,5 @@ hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }

@@ -1,10 +1,10 @@
 /*
  * coll/reduce.c - the public reduce
  *
- * Only what is its own; the rest is coll/start.c.
+ * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 enum hoop_status
 hoop_reduce(const void *send,
@@ -27,7 +27,7 @@ hoop_reduce(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -52,5 +52,5 @@ hoop_reduce_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }

@@ -1,10 +1,10 @@
 /*
  * coll/reduce_scatter.c - the public reduce-scatter, even and uneven
  *
- * Only what is its own; the rest is coll/start.c.
+ * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 enum hoop_status
 hoop_reduce_scatter(const void *send,
@@ -25,7 +25,7 @@ hoop_reduce_scatter(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -48,7 +48,7 @@ hoop_reduce_scatter_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }
 
 enum hoop_status
@@ -70,7 +70,7 @@ hoop_reduce_scatterv(const void *send,
         .comm = comm,
     };
 
-    return coll_run(&collective);
+    return collective_run(&collective);
 }
 
 enum hoop_status
@@ -93,5 +93,5 @@ hoop_reduce_scatterv_start(const void *send,
         .comm = comm,
     };
 
-    return coll_start(&collective, out_op);
+    return collective_start(&collective, out_op);
 }

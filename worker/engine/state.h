@@ -101,9 +101,14 @@ struct engine {
 enum hoop_status
 engine_check(const struct engine *engine);
 
-/* verdict.c, by the driver. */
+/* A verdict on a rank; others are on an operation of a communicator. */
+static const uint64_t VERDICT_ON_RANK = 0;
+
+/* events.c */
 
 extern const struct transport_events engine_events;
+
+/* verdict.c, by the driver. */
 
 /* rank is dead or gone: every operation that needs it ends. */
 void
@@ -114,6 +119,41 @@ const char *
 op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT]);
 void
 channel_remember(struct channel *channel, const struct op *op);
+/* Only the part about members that left. */
+const char *
+op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+/* Tell every peer of an operation's failure. */
+void
+verdict_tell(struct engine *engine,
+             const struct channel *channel,
+             uint64_t number,
+             enum hoop_status status,
+             const char *text);
+void
+verdict_keep(struct channel *channel,
+             uint64_t number,
+             enum hoop_status status,
+             const char *text);
+/* What returned here was wrong elsewhere: the call under way learns it, or
+ * else the next. */
+void
+verdict_tell_next(struct channel *channel,
+                  enum hoop_status status,
+                  const char *text);
+/* A peer's verdict on a message this rank sent, or on a collective. */
+void
+verdict_on_message(struct engine *engine,
+                   struct channel *channel,
+                   const struct frame *frame,
+                   const char *text);
+void
+verdict_on_op(struct engine *engine,
+              struct channel *channel,
+              const struct frame *frame,
+              const char *text);
+
+/* deadline.c, by the driver. */
+
 /* End what has taken too long; sets the next deadline. */
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns);

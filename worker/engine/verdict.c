@@ -16,12 +16,6 @@
 #include "base/log.h"
 #include "engine/state.h"
 
-/* A verdict on a rank; others are on an operation of a communicator. */
-static const uint64_t VERDICT_ON_RANK = 0;
-
-/* Long for a network, short for a person. */
-static const uint64_t ASK_AFTER_NS = 100000000;
-
 struct channel *
 engine_channel(struct engine *engine, uint64_t id)
 {
@@ -101,12 +95,12 @@ op_end(struct op *op, enum hoop_status status)
 }
 
 /* Tell every peer of an operation's failure. */
-static void
-tell_op(struct engine *engine,
-        const struct channel *channel,
-        uint64_t number,
-        enum hoop_status status,
-        const char *text)
+void
+verdict_tell(struct engine *engine,
+             const struct channel *channel,
+             uint64_t number,
+             enum hoop_status status,
+             const char *text)
 {
     const struct frame verdict = {
         .kind = FRAME_VERDICT,
@@ -119,7 +113,7 @@ tell_op(struct engine *engine,
     transport_tell_all(engine->transport, engine->roster->rank, &verdict, text);
 }
 
-static void
+void
 verdict_keep(struct channel *channel,
              uint64_t number,
              enum hoop_status status,
@@ -146,7 +140,7 @@ op_fail(struct op *op, enum hoop_status status, const char *why)
     if (channel->has_verdict && channel->verdict_op == op->number)
         return;
     verdict_keep(channel, op->number, status, why);
-    tell_op(op->engine, channel, op->number, status, why);
+    verdict_tell(op->engine, channel, op->number, status, why);
 }
 
 static bool
@@ -243,7 +237,7 @@ is_deserted(const struct op *op)
     return true;
 }
 
-static const char *
+const char *
 op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct engine *engine = op->engine;
@@ -289,233 +283,12 @@ op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT])
     return op_stranded(op, text);
 }
 
-/* Whom op is waiting for, as far as its flows tell. */
-static void
-describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
-{
-    const struct roster *roster = op->engine->roster;
-    const struct step_flow *flow =
-        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
-    char name[ROSTER_NAME_MAX];
-
-    if (!flow) {
-        snprintf(text, LIMIT_ERROR_TEXT, "nobody");
-        return;
-    }
-    const uint32_t peer =
-        flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
-    if (peer == FLOW_ANY_PEER) {
-        snprintf(text, LIMIT_ERROR_TEXT, "a message from any rank");
-        return;
-    }
-    const char *what = flow->is_receive ? "to send" : "to receive";
-    const bool is_connected =
-        transport_is_connected(op->engine->transport, peer);
-    const uint64_t done =
-        flow->is_receive ? flow->in.arrived : flow->out.handed;
-    const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
-    snprintf(text, LIMIT_ERROR_TEXT,
-             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s)",
-             roster_name(roster, peer, name), what, done, total,
-             is_connected ? "" : ", not connected");
-}
-
-/*
- * Nothing comes: perhaps the peer called something else and waits, too. A
- * grant says what was called here, also where the bytes would need none.
- */
-static void
-op_ask(struct op *op)
-{
-    struct step_flow *flow;
-
-    op->has_asked = true;
-    TAILQ_FOREACH(flow, &op->flows, link)
-    {
-        if (!flow->is_receive || flow->in.arrived > 0)
-            continue;
-        flow->in.is_announced = true;
-        transport_receive_more(op->engine->transport, &flow->in);
-    }
-}
-
-uint64_t
-op_due_ns(const struct op *op)
-{
-    const uint64_t ask_ns = op->started_ns + ASK_AFTER_NS;
-
-    if (op->is_message || op->has_asked || ask_ns > op->deadline_ns)
-        return op->deadline_ns;
-    return ask_ns;
-}
-
-void
-engine_check_deadlines(struct engine *engine, uint64_t now_ns)
-{
-    uint64_t deadline_ns = CLOCK_NEVER;
-    struct op *next;
-
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        next = TAILQ_NEXT(op, link);
-        if (op_due_ns(op) <= now_ns && op->deadline_ns > now_ns)
-            op_ask(op);
-        if (op->deadline_ns > now_ns) {
-            if (op_due_ns(op) < deadline_ns)
-                deadline_ns = op_due_ns(op);
-            continue;
-        }
-        char whom[LIMIT_ERROR_TEXT / 2];
-        char full[LIMIT_ERROR_TEXT];
-        char name[ROSTER_NAME_MAX];
-        char text[LIMIT_ERROR_TEXT];
-
-        describe_wait(op, full);
-        snprintf(whom, sizeof(whom), "%.500s", full);
-        snprintf(
-            text, sizeof(text), "%s timed out after %.1f s, waiting for %s",
-            roster_name(engine->roster, engine->roster->rank, name),
-            (double)(now_ns - op->started_ns) / (double)CLOCK_NS_PER_S, whom);
-        op_fail(op, HOOP_E_TIMEOUT, text);
-    }
-    engine->deadline_ns = deadline_ns;
-}
-
-/* Events of the transport. */
-
-static void
-on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
-{
-    struct step_flow *flow = out->owner;
-
-    (void)owner;
-    if (!flow->op->is_message)
-        executor_handed(flow, n_bytes);
-    else if (out->handed == out->total)
-        op_touch(flow->op);
-}
-
-static void
-message_arrived(struct op *op)
-{
-    const struct inflow *in = &op->message.in;
-
-    if (op->received) {
-        const struct channel *channel = op->channel;
-        uint32_t source = 0;
-
-        while (channel->ranks[source] != in->key.peer)
-            source++;
-        op->received->source = source;
-        op->received->count = in->total / op->element_size;
-    }
-    op_touch(op);
-}
-
-static void
-on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
-{
-    struct step_flow *flow = in->owner;
-
-    (void)owner;
-    if (!flow->op->is_message)
-        executor_arrived(flow, piece, n_bytes);
-    else if (in->arrived == in->total)
-        message_arrived(flow->op);
-}
-
-static void
-on_matched(void *owner, struct inflow *in)
-{
-    (void)owner;
-    (void)in;
-}
-
-static enum transport_fate
-on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
-{
-    struct engine *engine = owner;
-    struct channel *channel = engine_channel(engine, frame->comm);
-
-    (void)peer;
-    /* Its members may be ahead of us: the communicator is not here yet. */
-    if (!channel || frame->op >= channel->op_next)
-        return TRANSPORT_KEEP;
-
-    struct op *op;
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op)
-            return frame->signature == op->label.signature ? TRANSPORT_KEEP
-                                                           : TRANSPORT_MISMATCH;
-    }
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_FOREACH(op, &engine->mailbox, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op)
-            break;
-    }
-    pthread_mutex_unlock(&engine->gate);
-    if (op)
-        return TRANSPORT_KEEP;
-
-    const size_t slot = frame->op % COUNT_OF(channel->history);
-    if (channel->history[slot].op != frame->op ||
-        channel->history[slot].has_failed)
-        return TRANSPORT_DROP;
-    /* What went eagerly is granted too late; any payload is too much. */
-    return frame->kind == FRAME_GRANT &&
-                   frame->signature == channel->history[slot].signature
-               ? TRANSPORT_DROP
-               : TRANSPORT_MISMATCH;
-}
-
-static void
-describe_mismatch(const struct engine *engine,
-                  uint32_t peer,
-                  const struct frame *frame,
-                  const struct frame_call *own,
-                  char text[LIMIT_ERROR_TEXT])
-{
-    char call[CALL_TEXT_MAX];
-    char peer_call[CALL_TEXT_MAX];
-    char name[ROSTER_NAME_MAX];
-    char peer_name[ROSTER_NAME_MAX];
-
-    call_describe(own, frame->op, call);
-    call_describe(&frame->call, frame->op, peer_call);
-    snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s",
-             roster_name(engine->roster, engine->roster->rank, name), call,
-             roster_name(engine->roster, peer, peer_name), peer_call);
-}
-
-/* A message does not fit its receive: both sides' operations end. */
-static void
-mismatch_message(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 struct op *op)
-{
-    char text[LIMIT_ERROR_TEXT];
-    const struct frame verdict = {
-        .kind = FRAME_VERDICT,
-        .flags = FRAME_POINT_TO_POINT,
-        .epoch = engine->roster->epoch,
-        .comm = frame->comm,
-        .op = frame->op,
-        .tag = HOOP_E_MISMATCH,
-    };
-
-    describe_mismatch(engine, peer, frame, &op->call, text);
-    transport_tell(engine->transport, peer, &verdict, text);
-    op_fail(op, HOOP_E_MISMATCH, text);
-}
-
 /* What returned here was wrong elsewhere: the call under way learns it, or
  * else the next. */
-static void
-tell_next(struct channel *channel, enum hoop_status status, const char *text)
+void
+verdict_tell_next(struct channel *channel,
+                  enum hoop_status status,
+                  const char *text)
 {
     struct op *op;
 
@@ -531,43 +304,7 @@ tell_next(struct channel *channel, enum hoop_status status, const char *text)
     channel->is_told = true;
 }
 
-static void
-on_mismatch(void *owner,
-            uint32_t peer,
-            const struct frame *frame,
-            struct inflow *in)
-{
-    struct engine *engine = owner;
-    struct channel *channel = engine_channel(engine, frame->comm);
-    char text[LIMIT_ERROR_TEXT];
-
-    if (in && in->key.kind == FLOW_MESSAGE) {
-        const struct step_flow *flow = in->owner;
-        mismatch_message(engine, peer, frame, flow->op);
-        return;
-    }
-    struct op *op;
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op)
-            break;
-    }
-    if (op) {
-        describe_mismatch(engine, peer, frame, &op->call, text);
-        op_fail(op, HOOP_E_MISMATCH, text);
-        return;
-    }
-    /* It has returned here: the others end, this rank learns it next. */
-    const size_t slot = frame->op % COUNT_OF(channel->history);
-    describe_mismatch(engine, peer, frame, &channel->history[slot].call, text);
-    channel->history[slot].has_failed = true;
-    verdict_keep(channel, frame->op, HOOP_E_MISMATCH, text);
-    tell_op(engine, channel, frame->op, HOOP_E_MISMATCH, text);
-    tell_next(channel, HOOP_E_MISMATCH, text);
-}
-
-static void
+void
 verdict_on_message(struct engine *engine,
                    struct channel *channel,
                    const struct frame *frame,
@@ -583,7 +320,7 @@ verdict_on_message(struct engine *engine,
             return;
         }
     }
-    tell_next(channel, HOOP_E_MISMATCH, text);
+    verdict_tell_next(channel, HOOP_E_MISMATCH, text);
 }
 
 static enum hoop_status
@@ -596,7 +333,7 @@ status_of(const struct frame *frame)
                : HOOP_E_ABORTED;
 }
 
-static void
+void
 verdict_on_op(struct engine *engine,
               struct channel *channel,
               const struct frame *frame,
@@ -616,78 +353,7 @@ verdict_on_op(struct engine *engine,
         }
     }
     verdict_keep(channel, frame->op, status, text);
-    tell_op(engine, channel, frame->op, status, text);
+    verdict_tell(engine, channel, frame->op, status, text);
     if (frame->op < channel->op_next && status == HOOP_E_MISMATCH)
-        tell_next(channel, status, text);
+        verdict_tell_next(channel, status, text);
 }
-
-static void
-on_verdict(void *owner,
-           uint32_t peer,
-           const struct frame *frame,
-           const char *text)
-{
-    struct engine *engine = owner;
-
-    if (frame->comm == VERDICT_ON_RANK) {
-        if (frame->op >= engine->roster->size ||
-            frame->op == engine->roster->rank || frame->op == peer)
-            return;
-        engine_lose(engine, (uint32_t)frame->op, text);
-        return;
-    }
-
-    struct channel *channel = engine_channel(engine, frame->comm);
-    if (!channel)
-        return;
-    if (frame->flags & FRAME_POINT_TO_POINT)
-        verdict_on_message(engine, channel, frame, text);
-    else
-        verdict_on_op(engine, channel, frame, text);
-}
-
-static void
-on_lost(void *owner, uint32_t peer, const char *why)
-{
-    engine_lose(owner, peer, why);
-}
-
-/* Whoever leaves has ended its operations; those here that still need it, for
- * more than what it sent before, never will. */
-static void
-on_left(void *owner, uint32_t peer)
-{
-    struct engine *engine = owner;
-    char text[LIMIT_ERROR_TEXT];
-    struct op *next;
-
-    if (engine->is_leaving || engine->lost[peer].is_lost)
-        return;
-    engine->lost[peer].has_left = true;
-    engine->n_left++;
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        next = TAILQ_NEXT(op, link);
-        if (op_stranded(op, text))
-            op_fail(op, HOOP_E_PEER_LOST, text);
-    }
-}
-
-static void
-on_needed(void *owner, uint32_t peer)
-{
-    const struct engine *engine = owner;
-
-    engine->options.on_needed(engine->options.owner, peer);
-}
-
-const struct transport_events engine_events = {
-    .on_handed = on_handed,
-    .on_arrived = on_arrived,
-    .on_matched = on_matched,
-    .on_unexpected = on_unexpected,
-    .on_mismatch = on_mismatch,
-    .on_verdict = on_verdict,
-    .on_lost = on_lost,
-    .on_left = on_left,
-    .on_needed = on_needed,
-};

@@ -1,30 +1,22 @@
 /*
  * transport/connector.c - dials peers and accepts them, on the control loop
  *
- * A greeting is a connection whose handshake is under way: one fixed message
- * is read or written at a time.
- *
- *   dialer     DIALING -> SEND_HELLO -> AWAIT_CHALLENGE -> SEND_PROOF
- *                -> AWAIT_WELCOME -> handed over
- *   acceptor   AWAIT_HELLO -> SEND_CHALLENGE -> AWAIT_PROOF -> SEND_WELCOME
- *                -> handed over
+ * A link is what is wanted of one rank; a greeting (transport/greeting.h) is
+ * one try at it, by a dial of ours or by a stranger who came.
  */
 
 #include "transport/connector.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "net/socket.h"
-#include "transport/handshake.h"
+#include "transport/greeting.h"
 
 enum {
     RETRY_FIRST_MS = 20,
@@ -35,33 +27,6 @@ enum {
     /* Silence may be a busy network. */
     SILENT_FOR_MS = 10000,
     ACCEPTS_PER_EVENT = 32,
-};
-
-enum greeting_state {
-    DIALING,
-    SEND_HELLO,
-    AWAIT_CHALLENGE,
-    SEND_PROOF,
-    AWAIT_WELCOME,
-    AWAIT_HELLO,
-    SEND_CHALLENGE,
-    AWAIT_PROOF,
-    SEND_WELCOME,
-};
-
-struct greeting {
-    TAILQ_ENTRY(greeting) link;
-    struct connector *connector;
-    enum greeting_state state;
-    enum handshake_answer answer; /* acceptor: what it will say */
-    bool is_doomed;               /* close after what is being sent */
-    int fd;
-    struct loop_watch *watch;
-    struct loop_timer *timer;
-    struct address address; /* of the stranger, for the log */
-    struct handshake handshake;
-    size_t n_bytes; /* of message, read or written */
-    uint8_t message[HANDSHAKE_BYTES];
 };
 
 TAILQ_HEAD(greeting_list, greeting);
@@ -103,30 +68,6 @@ struct connector {
 static void
 link_try(void *owner);
 
-static bool
-is_dialer(const struct greeting *greeting)
-{
-    return greeting->state <= AWAIT_WELCOME;
-}
-
-static void
-greeting_destroy(struct greeting *greeting)
-{
-    struct connector *connector = greeting->connector;
-
-    struct link *link = &connector->links[greeting->handshake.peer];
-
-    TAILQ_REMOVE(&connector->greetings, greeting, link);
-    if (!is_dialer(greeting))
-        connector->n_accepted--;
-    if (link->dial == greeting)
-        link->dial = NULL;
-    loop_watch_destroy(greeting->watch);
-    loop_timer_destroy(greeting->timer);
-    socket_close(greeting->fd);
-    free(greeting);
-}
-
 static void
 link_fail(struct link *link, const char *why)
 {
@@ -159,89 +100,56 @@ link_retry(struct link *link, enum hoop_status status)
         link->retry_ms = RETRY_MAX_MS;
 }
 
-/* What went wrong is this thread's last error. */
 static void
-greeting_fail(struct greeting *greeting, enum hoop_status status)
+greeting_forget(struct connector *connector, struct greeting *greeting)
 {
+    struct link *link = &connector->links[greeting->handshake.peer];
+
+    TAILQ_REMOVE(&connector->greetings, greeting, link);
+    if (!greeting_is_dialer(greeting))
+        connector->n_accepted--;
+    if (link->dial == greeting)
+        link->dial = NULL;
+    greeting_destroy(greeting);
+}
+
+static void
+dial_failed(struct connector *connector,
+            struct greeting *greeting,
+            enum hoop_status status)
+{
+    struct link *link = &connector->links[greeting->handshake.peer];
+
+    log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
+    greeting_forget(connector, greeting);
+    /* Only the network deserves another try. */
+    if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
+        link_retry(link, status);
+    else
+        link_fail(link, error_text());
+}
+
+static void
+on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
+{
+    struct connector *connector = owner;
     char address[LIMIT_ADDRESS];
 
-    if (is_dialer(greeting)) {
-        struct link *link =
-            &greeting->connector->links[greeting->handshake.peer];
-
-        log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
-        greeting_destroy(greeting);
-        /* Only the network deserves another try. */
-        if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-            link_retry(link, status);
-        else
-            link_fail(link, error_text());
+    if (greeting_is_dialer(greeting)) {
+        dial_failed(connector, greeting, status);
         return;
     }
     address_format(&greeting->address, address);
     log_warning("peer", "refused a connection from %s: %s", address,
                 error_text());
-    greeting_destroy(greeting);
-}
-
-static void
-greeting_expired(void *owner)
-{
-    struct greeting *greeting = owner;
-
-    greeting_fail(greeting,
-                  error_raise(HOOP_E_TIMEOUT,
-                              "no handshake within %d s (%zu of %d bytes)",
-                              LIMIT_GREETING_MS / 1000, greeting->n_bytes,
-                              HANDSHAKE_BYTES));
-}
-
-static bool
-is_on_this_host(const struct roster *roster, uint32_t rank)
-{
-    return strcmp(roster->members[rank].host_id,
-                  roster->members[roster->rank].host_id) == 0;
-}
-
-/* Proven: the descriptor changes hands. */
-static void
-greeting_hand_over(struct greeting *greeting)
-{
-    struct connector *connector = greeting->connector;
-    struct link *link = &connector->links[greeting->handshake.peer];
-    const int fd = greeting->fd;
-
-    greeting->fd = -1;
-    greeting_destroy(greeting);
-    if (link->dial)
-        greeting_destroy(link->dial);
-    loop_timer_stop(link->retry);
-    link->state = LINK_CONNECTED;
-    if (is_on_this_host(connector->options.roster, link->rank))
-        socket_set_local(fd);
-    connector->options.on_connected(connector->options.owner, link->rank, fd);
-}
-
-static void
-greeting_send(struct greeting *greeting, enum greeting_state state)
-{
-    greeting->state = state;
-    greeting->n_bytes = 0;
-    loop_watch_set(greeting->watch, LOOP_WRITE);
-}
-
-static void
-greeting_await(struct greeting *greeting, enum greeting_state state)
-{
-    greeting->state = state;
-    greeting->n_bytes = 0;
-    loop_watch_set(greeting->watch, LOOP_READ);
+    greeting_forget(connector, greeting);
 }
 
 /* May the verified stranger be this rank's connection to it? */
 static enum handshake_answer
-judge(const struct connector *connector, uint32_t peer)
+on_verified(void *owner, uint32_t peer)
 {
+    const struct connector *connector = owner;
     const struct link *link = &connector->links[peer];
 
     if (link->state == LINK_UNREACHABLE)
@@ -253,219 +161,83 @@ judge(const struct connector *connector, uint32_t peer)
     return HANDSHAKE_WELCOME;
 }
 
-static void
-take_hello(struct greeting *greeting)
-{
-    uint8_t challenge[HANDSHAKE_BYTES];
-    const enum hoop_status status =
-        handshake_challenge(&greeting->handshake, greeting->message, challenge);
-
-    if (status == HOOP_E_PRECONDITION) {
-        /* It learns our version and epoch; the log has the reason. */
-        log_warning("peer", "refused a connection: %s", error_text());
-        greeting->is_doomed = true;
-    } else if (status != HOOP_OK) {
-        greeting_fail(greeting, status);
-        return;
-    }
-    memcpy(greeting->message, challenge, HANDSHAKE_BYTES);
-    greeting_send(greeting, SEND_CHALLENGE);
-}
-
-static void
-take_challenge(struct greeting *greeting)
-{
-    uint8_t proof[HANDSHAKE_BYTES];
-    const enum hoop_status status =
-        handshake_prove(&greeting->handshake, greeting->message, proof);
-
-    if (status != HOOP_OK) {
-        greeting_fail(greeting, status);
-        return;
-    }
-    memcpy(greeting->message, proof, HANDSHAKE_BYTES);
-    greeting_send(greeting, SEND_PROOF);
-}
-
-static void
-take_proof(struct greeting *greeting)
-{
-    enum hoop_status status =
-        handshake_verify(&greeting->handshake, greeting->message);
-
-    if (status == HOOP_OK) {
-        greeting->answer = judge(greeting->connector, greeting->handshake.peer);
-        greeting->is_doomed = greeting->answer != HANDSHAKE_WELCOME;
-        status = handshake_answer(&greeting->handshake, greeting->answer,
-                                  greeting->message);
-    }
-    if (status != HOOP_OK)
-        greeting_fail(greeting, status);
-    else
-        greeting_send(greeting, SEND_WELCOME);
-}
-
-static void
-take_welcome(struct greeting *greeting)
-{
-    struct link *link = &greeting->connector->links[greeting->handshake.peer];
-    enum handshake_answer answer = HANDSHAKE_REFUSED;
-    const enum hoop_status status =
-        handshake_finish(&greeting->handshake, greeting->message, &answer);
-
-    if (status != HOOP_OK) {
-        greeting_fail(greeting, status);
-        return;
-    }
-    switch (answer) {
-    case HANDSHAKE_WELCOME:
-        greeting_hand_over(greeting);
-        return;
-    case HANDSHAKE_DUPLICATE:
-        /* Its own dial is on the way; if that fails, we try again. */
-        greeting_destroy(greeting);
-        error_raise(HOOP_E_TIMEOUT, "its own connection did not come");
-        link_retry(link, HOOP_E_TIMEOUT);
-        return;
-    case HANDSHAKE_REFUSED:
-        greeting_fail(greeting, error_raise(HOOP_E_PRECONDITION,
-                                            "rank %u takes this rank for dead",
-                                            link->rank));
-        return;
-    }
-}
-
-static void
-message_complete(struct greeting *greeting)
-{
-    switch (greeting->state) {
-    case DIALING:
-        return;
-    case SEND_HELLO:
-        greeting_await(greeting, AWAIT_CHALLENGE);
-        return;
-    case AWAIT_CHALLENGE:
-        take_challenge(greeting);
-        return;
-    case SEND_PROOF:
-        greeting_await(greeting, AWAIT_WELCOME);
-        return;
-    case AWAIT_WELCOME:
-        take_welcome(greeting);
-        return;
-    case AWAIT_HELLO:
-        take_hello(greeting);
-        return;
-    case SEND_CHALLENGE:
-        if (greeting->is_doomed)
-            greeting_destroy(greeting);
-        else
-            greeting_await(greeting, AWAIT_PROOF);
-        return;
-    case AWAIT_PROOF:
-        take_proof(greeting);
-        return;
-    case SEND_WELCOME:
-        if (greeting->is_doomed)
-            greeting_destroy(greeting);
-        else
-            greeting_hand_over(greeting);
-        return;
-    }
-}
-
 static bool
-is_sending(enum greeting_state state)
+is_on_this_host(const struct roster *roster, uint32_t rank)
 {
-    return state == SEND_HELLO || state == SEND_PROOF ||
-           state == SEND_CHALLENGE || state == SEND_WELCOME;
+    return strcmp(roster->members[rank].host_id,
+                  roster->members[roster->rank].host_id) == 0;
+}
+
+/* Proven: the descriptor changes hands. */
+static void
+hand_over(struct connector *connector, struct greeting *greeting)
+{
+    struct link *link = &connector->links[greeting->handshake.peer];
+    const int fd = greeting_take_fd(greeting);
+
+    greeting_forget(connector, greeting);
+    if (link->dial)
+        greeting_forget(connector, link->dial);
+    loop_timer_stop(link->retry);
+    link->state = LINK_CONNECTED;
+    if (is_on_this_host(connector->options.roster, link->rank))
+        socket_set_local(fd);
+    connector->options.on_connected(connector->options.owner, link->rank, fd);
 }
 
 static void
-dial_connected(struct greeting *greeting)
+on_answered(void *owner, struct greeting *greeting)
 {
-    enum hoop_status status = socket_connected(greeting->fd);
+    struct connector *connector = owner;
+    struct link *link = &connector->links[greeting->handshake.peer];
+    const bool is_dialer = greeting_is_dialer(greeting);
 
-    if (status == HOOP_OK)
-        status = handshake_hello(&greeting->handshake, greeting->message);
-    if (status != HOOP_OK)
-        greeting_fail(greeting, status);
-    else
-        greeting_send(greeting, SEND_HELLO);
+    if (greeting->answer == HANDSHAKE_WELCOME) {
+        hand_over(connector, greeting);
+        return;
+    }
+    const enum handshake_answer answer = greeting->answer;
+    greeting_forget(connector, greeting);
+    if (!is_dialer)
+        return;
+    if (answer == HANDSHAKE_REFUSED) {
+        link_fail(link, "it takes this rank for dead");
+        return;
+    }
+    /* Its own dial is on the way; if that fails, we try again. */
+    link_retry(link,
+               error_raise(HOOP_E_TIMEOUT, "its own connection did not come"));
 }
 
-static void
-greeting_ready(void *owner, enum loop_interest ready)
-{
-    struct greeting *greeting = owner;
-    uint8_t *at = greeting->message + greeting->n_bytes;
-    const size_t n_left = HANDSHAKE_BYTES - greeting->n_bytes;
-
-    (void)ready;
-    if (greeting->state == DIALING) {
-        dial_connected(greeting);
-        return;
-    }
-    /* Never a byte more: what follows the handshake is the transport's. */
-    const ssize_t n =
-        is_sending(greeting->state)
-            ? send(greeting->fd, at, n_left, MSG_NOSIGNAL | MSG_DONTWAIT)
-            : recv(greeting->fd, at, n_left, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        const char *why = n == 0 ? "connection closed" : strerror(errno);
-
-        greeting_fail(greeting, error_raise(HOOP_E_UNAVAILABLE,
-                                            "%s during the handshake", why));
-        return;
-    }
-    greeting->n_bytes += (size_t)n;
-    /* The first letters tell a stranger; no need to wait for the rest. */
-    if (greeting->state == AWAIT_HELLO &&
-        memcmp(greeting->message, "HOOPHELO",
-               greeting->n_bytes < 8 ? greeting->n_bytes : 8) != 0) {
-        take_hello(greeting);
-        return;
-    }
-    if (greeting->n_bytes == HANDSHAKE_BYTES)
-        message_complete(greeting);
-}
-
-/* Takes fd, also on failure. */
+/* Takes fd. */
 static enum hoop_status
-greeting_create(struct connector *connector,
+connector_greet(struct connector *connector,
                 int fd,
-                enum greeting_state state,
+                const struct address *address,
                 struct greeting **out_greeting)
 {
-    struct greeting *greeting = calloc(1, sizeof(*greeting));
+    const struct greeting content = {
+        .loop = connector->options.loop,
+        .fd = fd,
+        .state = out_greeting ? DIALING : AWAIT_HELLO,
+        .address = *address,
+        .handshake = {.key = &connector->key,
+                      .roster = connector->options.roster},
+        .owner = connector,
+        .on_verified = on_verified,
+        .on_answered = on_answered,
+        .on_failed = on_failed,
+    };
+    struct greeting *greeting = NULL;
 
-    if (!greeting) {
-        socket_close(fd);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
-    }
-    greeting->connector = connector;
-    greeting->fd = fd;
-    greeting->state = state;
-    greeting->handshake.key = &connector->key;
-    greeting->handshake.roster = connector->options.roster;
-    TAILQ_INSERT_TAIL(&connector->greetings, greeting, link);
-    if (!is_dialer(greeting))
-        connector->n_accepted++;
-
-    enum hoop_status status =
-        loop_watch_create(connector->options.loop, fd, greeting_ready, greeting,
-                          &greeting->watch);
-    if (status == HOOP_OK)
-        status = loop_timer_create(connector->options.loop, greeting_expired,
-                                   greeting, &greeting->timer);
-    if (status != HOOP_OK) {
-        greeting_destroy(greeting);
+    const enum hoop_status status = greeting_create(&content, &greeting);
+    if (status != HOOP_OK)
         return error_pass(status);
-    }
-    loop_timer_start(greeting->timer, LIMIT_GREETING_MS);
-    *out_greeting = greeting;
+    TAILQ_INSERT_TAIL(&connector->greetings, greeting, link);
+    if (out_greeting)
+        *out_greeting = greeting;
+    else
+        connector->n_accepted++;
     return HOOP_OK;
 }
 
@@ -482,15 +254,13 @@ link_try(void *owner)
         return;
     enum hoop_status status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
-        status = greeting_create(connector, fd, DIALING, &link->dial);
+        status = connector_greet(connector, fd, &member->address, &link->dial);
     if (status != HOOP_OK) {
         link_retry(link, status);
         return;
     }
     link->state = LINK_DIALED;
-    link->dial->address = member->address;
     link->dial->handshake.peer = link->rank;
-    loop_watch_set(link->dial->watch, LOOP_WRITE);
 }
 
 static void
@@ -527,15 +297,14 @@ make_room(struct connector *connector)
         return;
     TAILQ_FOREACH(greeting, &connector->greetings, link)
     {
-        if (!is_dialer(greeting))
+        if (!greeting_is_dialer(greeting))
             break;
     }
     assert(greeting);
-    greeting_fail(greeting,
-                  error_raise(HOOP_E_EXHAUSTED,
-                              "more than %d connections wait for their "
-                              "handshake",
-                              LIMIT_GREETINGS));
+    on_failed(connector, greeting,
+              error_raise(HOOP_E_EXHAUSTED,
+                          "more than %d connections wait for their handshake",
+                          LIMIT_GREETINGS));
 }
 
 static void
@@ -545,7 +314,6 @@ accept_ready(void *owner, enum loop_interest ready)
 
     (void)ready;
     for (unsigned i = 0; i < ACCEPTS_PER_EVENT; i++) {
-        struct greeting *greeting = NULL;
         struct address address;
         int fd = -1;
 
@@ -555,14 +323,12 @@ accept_ready(void *owner, enum loop_interest ready)
             return;
         if (status == HOOP_OK) {
             make_room(connector);
-            status = greeting_create(connector, fd, AWAIT_HELLO, &greeting);
+            status = connector_greet(connector, fd, &address, NULL);
         }
         if (status != HOOP_OK) {
             log_warning("peer", "cannot accept: %s", error_text());
             return;
         }
-        greeting->address = address;
-        loop_watch_set(greeting->watch, LOOP_READ);
     }
 }
 
@@ -620,12 +386,10 @@ connector_create(const struct connector_options *options,
 void
 connector_destroy(struct connector *connector)
 {
-    struct greeting *greeting;
-
     if (!connector)
         return;
-    while ((greeting = TAILQ_FIRST(&connector->greetings)))
-        greeting_destroy(greeting);
+    while (!TAILQ_EMPTY(&connector->greetings))
+        greeting_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);
     for (uint32_t rank = 0;
          connector->links && rank < connector->options.roster->size; rank++)

@@ -171,8 +171,16 @@ struct transport {
     struct peer *peers; /* [rank] */
 };
 
-/* transport.c */
+/* peer.c */
 
+void
+peer_init(struct peer *peer, struct transport *transport, uint32_t rank);
+/* Every change of state. */
+void
+peer_move(struct peer *peer, enum peer_state next);
+/* The connection, but not what came over it. */
+void
+peer_disconnect(struct peer *peer);
 /* Queue for the next write. */
 void
 peer_touch(struct peer *peer);
@@ -202,16 +210,30 @@ peer_send_cancel(struct peer *peer, struct outflow *flow);
 void
 peer_send_clear(struct peer *peer);
 
+/* tcp_control.c */
+
+/* Bytes of an eager frame have found their place. */
+void
+peer_consumed(struct peer *peer, const struct frame *frame);
+/* Let the sender send what flow permits, if it waits for that. */
+void
+peer_grant(struct peer *peer, struct inflow *flow);
+/* peer->frame is no flow's: do what it says, choose its payload's target. */
+void
+peer_control_came(struct peer *peer);
+/* peer->frame is of a collective that has no flow here: may it be kept? What
+ * should not exist is reported. */
+bool
+peer_keeps(struct peer *peer);
+
 /* tcp_receive.c */
 
 /* Read until the socket is empty or the turn is over. */
 bool
 peer_read(struct peer *peer);
-/* Bytes of an eager frame have found their place. */
-void
-peer_consumed(struct peer *peer, const struct frame *frame);
-void
-peer_grant(struct peer *peer, struct inflow *flow);
+/* Room for peer->frame's payload; NULL: the peer is lost for lack of it. */
+struct stash *
+peer_stash(struct peer *peer);
 void
 peer_receive_clear(struct peer *peer);
 /* A frame's raw payload for flow, already where its target says or in raw. */

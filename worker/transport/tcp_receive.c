@@ -18,56 +18,6 @@
 #include "transport/match.h"
 #include "transport/peer.h"
 
-/* Grants of a flow that grows by little are collected. */
-static const uint64_t GRANT_MIN = LIMIT_FRAME_PAYLOAD;
-
-void
-peer_consumed(struct peer *peer, const struct frame *frame)
-{
-    if (!(frame->flags & FRAME_EAGER))
-        return;
-    peer->owed += LIMIT_FRAME_HEADER + frame->stored;
-    if (peer->owed < peer->transport->window / 4)
-        return;
-
-    const struct frame credit = {.kind = FRAME_CREDIT,
-                                 .epoch = peer->transport->roster->epoch,
-                                 .total = peer->owed};
-    if (peer->state != PEER_READY)
-        return;
-    peer->owed = 0;
-    peer_control(peer, &credit, NULL);
-}
-
-void
-peer_grant(struct peer *peer, struct inflow *flow)
-{
-    const bool is_asked =
-        flow->total > LIMIT_EAGER_MESSAGE || flow->is_announced;
-    const bool is_worth_it = flow->allowed == flow->total ||
-                             flow->allowed >= flow->granted + GRANT_MIN;
-
-    if (!is_asked || !is_worth_it || flow->allowed <= flow->granted)
-        return;
-    flow->granted = flow->allowed;
-
-    const struct frame grant = {
-        .kind = FRAME_GRANT,
-        .flags = flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0,
-        .epoch = peer->transport->roster->epoch,
-        .comm = flow->key.comm,
-        .op = flow->key.op,
-        .step = flow->key.step,
-        .offset = flow->granted,
-        .signature = flow->label->signature,
-        .total = flow->total,
-        .call = flow->label->call,
-    };
-    /* Before there is a connection, it waits for it. */
-    if (peer->state < PEER_LEFT)
-        peer_control(peer, &grant, NULL);
-}
-
 void
 peer_deliver(struct peer *peer,
              struct inflow *flow,
@@ -81,104 +31,6 @@ peer_deliver(struct peer *peer,
     flow->arrived += n_bytes;
     transport->events->on_arrived(transport->owner, flow,
                                   flow->place ? NULL : raw, n_bytes);
-}
-
-static struct outflow *
-find_outflow(struct peer *peer, const struct frame *frame)
-{
-    const struct flow_key key = match_key(peer, frame);
-    struct outflow *flow;
-
-    TAILQ_FOREACH(flow, &peer->outflows, link)
-    {
-        if (flow->key.op == key.op && flow->key.comm == key.comm &&
-            flow->key.kind == key.kind &&
-            (key.kind == FLOW_MESSAGE || flow->key.step == key.step))
-            return flow;
-    }
-    return NULL;
-}
-
-/* A frame of a collective that has no flow here: may it be kept? */
-static bool
-is_kept(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-    const enum transport_fate fate = transport->events->on_unexpected(
-        transport->owner, peer->rank, &peer->frame);
-
-    if (fate == TRANSPORT_MISMATCH)
-        transport->events->on_mismatch(transport->owner, peer->rank,
-                                       &peer->frame, NULL);
-    return fate == TRANSPORT_KEEP;
-}
-
-/* Of a collective: does the peer mean what this rank called? */
-static bool
-is_same_call(struct peer *peer, const struct flow_label *label)
-{
-    struct transport *transport = peer->transport;
-
-    if (match_key(peer, &peer->frame).kind == FLOW_MESSAGE ||
-        peer->frame.signature == label->signature)
-        return true;
-    transport->events->on_mismatch(transport->owner, peer->rank, &peer->frame,
-                                   NULL);
-    return false;
-}
-
-static void
-take_grant(struct peer *peer)
-{
-    struct outflow *flow = find_outflow(peer, &peer->frame);
-
-    if (flow && is_same_call(peer, flow->label)) {
-        if (peer->frame.offset > flow->granted)
-            flow->granted = peer->frame.offset;
-        peer_touch(peer);
-    }
-    /* A message is sent before it is granted: this one was cancelled. */
-    if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
-        return;
-    if (is_kept(peer))
-        match_promise(peer, &peer->frame);
-}
-
-static void
-take_announcement(struct peer *peer)
-{
-    struct inflow *flow = match_find(peer, &peer->frame);
-
-    if (flow) {
-        if (!is_same_call(peer, flow->label))
-            return;
-        flow->is_announced = true;
-        peer_grant(peer, flow);
-        return;
-    }
-    if (match_key(peer, &peer->frame).kind == FLOW_COLLECTIVE && !is_kept(peer))
-        return;
-    struct arrival *arrival = match_arrival_add(peer, &peer->frame);
-    if (!arrival) {
-        peer_lose(peer, "it announced more messages than the limit");
-        return;
-    }
-    arrival->is_announced = true;
-}
-
-static void
-take_goodbye(struct peer *peer)
-{
-    struct transport *transport = peer->transport;
-    const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                  .epoch = transport->roster->epoch};
-
-    if (peer->has_left)
-        return;
-    peer->has_left = true;
-    if (!transport->is_leaving)
-        peer_control(peer, &goodbye, NULL);
-    peer_leave(peer);
 }
 
 static void
@@ -195,8 +47,8 @@ take_verdict(struct peer *peer)
                                   text);
 }
 
-static struct stash *
-stash_begin(struct peer *peer)
+struct stash *
+peer_stash(struct peer *peer)
 {
     struct stash *stash = malloc(sizeof(*stash) + peer->frame.stored);
 
@@ -205,38 +57,6 @@ stash_begin(struct peer *peer)
     else
         peer_lose(peer, "no memory for what came early");
     return stash;
-}
-
-/* Frames that speak of other frames. */
-static void
-begin_control(struct peer *peer)
-{
-    peer->target = TARGET_BIN;
-    switch ((enum frame_kind)peer->frame.kind) {
-    case FRAME_ANNOUNCE:
-        take_announcement(peer);
-        return;
-    case FRAME_GRANT:
-        take_grant(peer);
-        return;
-    case FRAME_CREDIT:
-        peer->credit += peer->frame.total;
-        if (peer->credit > peer->transport->window)
-            peer_lose(peer, "it returned more of the window than it had");
-        peer_touch(peer);
-        return;
-    case FRAME_VERDICT:
-        peer->stash = stash_begin(peer);
-        peer->target = TARGET_STASH;
-        return;
-    case FRAME_GOODBYE:
-        take_goodbye(peer);
-        return;
-    case FRAME_HEARTBEAT:
-    case FRAME_COLLECTIVE:
-    case FRAME_MESSAGE:
-        return;
-    }
 }
 
 static void
@@ -256,7 +76,7 @@ begin_early(struct peer *peer, struct inflow *flow)
         flow->arrival = arrival;
         arrival->is_claimed = true;
     }
-    peer->stash = stash_begin(peer);
+    peer->stash = peer_stash(peer);
     if (!peer->stash)
         return;
     peer->arrival = arrival;
@@ -314,7 +134,7 @@ begin_payload(struct peer *peer)
 
     peer->target = TARGET_BIN;
     transport->stats.bytes_received += frame->raw;
-    if (!flow && frame->kind == FRAME_COLLECTIVE && !is_kept(peer))
+    if (!flow && frame->kind == FRAME_COLLECTIVE && !peer_keeps(peer))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
@@ -361,7 +181,7 @@ begin_frame(struct peer *peer)
              peer->frame.kind == FRAME_MESSAGE)
         begin_payload(peer);
     else
-        begin_control(peer);
+        peer_control_came(peer);
     return peer->fd >= 0;
 }
 

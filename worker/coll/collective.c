@@ -1,6 +1,6 @@
-/* coll/start.c - the part of every collective that is the same */
+/* coll/collective.c - the part of every collective that is the same */
 
-#include "coll/start.h"
+#include "coll/collective.h"
 
 #include <stdint.h>
 
@@ -183,7 +183,7 @@ start(const struct collective *collective,
 }
 
 enum hoop_status
-coll_start(const struct collective *collective, hoop_op_t **out_op)
+collective_start(const struct collective *collective, hoop_op_t **out_op)
 {
     struct op *op = NULL;
 
@@ -197,7 +197,7 @@ coll_start(const struct collective *collective, hoop_op_t **out_op)
 }
 
 enum hoop_status
-coll_run(const struct collective *collective)
+collective_run(const struct collective *collective)
 {
     struct op *op = NULL;
 

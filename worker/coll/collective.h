@@ -1,14 +1,14 @@
 /*
- * coll/start.h - the part of every collective that is the same
+ * coll/collective.h - the part of every collective that is the same
  *
- * A public call fills a struct collective, in MPI's terms; coll_start() checks
+ * A public call fills a struct collective, in MPI's terms; collective_start() checks
  * it, chooses the algorithm (coll/select.h) and hands it to the engine. No
  * step of an algorithm is taken here: from then on whoever drives the engine
  * owns the operation.
  */
 
-#ifndef COLL_START_H
-#define COLL_START_H
+#ifndef COLL_COLLECTIVE_H
+#define COLL_COLLECTIVE_H
 
 #include "hoop/coll.h"
 
@@ -42,10 +42,10 @@ struct collective {
 
 /* The _start form. Handle: HOOP_E_INVALID. */
 enum hoop_status
-coll_start(const struct collective *collective, hoop_op_t **out_op);
+collective_start(const struct collective *collective, hoop_op_t **out_op);
 
 /* The blocking form. */
 enum hoop_status
-coll_run(const struct collective *collective);
+collective_run(const struct collective *collective);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * engine/start.c - operations are made by any thread, begun by the driver
+ * engine/submit.c - operations are made by any thread, begun by the driver
  *
  * The number of an operation is drawn under the gate: that is the order in
  * which all ranks must have called. If nobody drives, the starter does, for

@@ -1,0 +1,243 @@
+/* engine/events.c - what the transport reports, brought to the operations */
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "engine/state.h"
+
+static void
+on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
+{
+    struct step_flow *flow = out->owner;
+
+    (void)owner;
+    if (!flow->op->is_message)
+        executor_handed(flow, n_bytes);
+    else if (out->handed == out->total)
+        op_touch(flow->op);
+}
+
+static void
+message_arrived(struct op *op)
+{
+    const struct inflow *in = &op->message.in;
+
+    if (op->received) {
+        const struct channel *channel = op->channel;
+        uint32_t source = 0;
+
+        while (channel->ranks[source] != in->key.peer)
+            source++;
+        op->received->source = source;
+        op->received->count = in->total / op->element_size;
+    }
+    op_touch(op);
+}
+
+static void
+on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
+{
+    struct step_flow *flow = in->owner;
+
+    (void)owner;
+    if (!flow->op->is_message)
+        executor_arrived(flow, piece, n_bytes);
+    else if (in->arrived == in->total)
+        message_arrived(flow->op);
+}
+
+static void
+on_matched(void *owner, struct inflow *in)
+{
+    (void)owner;
+    (void)in;
+}
+
+static enum transport_fate
+on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
+{
+    struct engine *engine = owner;
+    struct channel *channel = engine_channel(engine, frame->comm);
+
+    (void)peer;
+    /* Its members may be ahead of us: the communicator is not here yet. */
+    if (!channel || frame->op >= channel->op_next)
+        return TRANSPORT_KEEP;
+
+    struct op *op;
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->channel == channel && !op->is_message &&
+            op->number == frame->op)
+            return frame->signature == op->label.signature ? TRANSPORT_KEEP
+                                                           : TRANSPORT_MISMATCH;
+    }
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_FOREACH(op, &engine->mailbox, link)
+    {
+        if (op->channel == channel && !op->is_message &&
+            op->number == frame->op)
+            break;
+    }
+    pthread_mutex_unlock(&engine->gate);
+    if (op)
+        return TRANSPORT_KEEP;
+
+    const size_t slot = frame->op % COUNT_OF(channel->history);
+    if (channel->history[slot].op != frame->op ||
+        channel->history[slot].has_failed)
+        return TRANSPORT_DROP;
+    /* What went eagerly is granted too late; any payload is too much. */
+    return frame->kind == FRAME_GRANT &&
+                   frame->signature == channel->history[slot].signature
+               ? TRANSPORT_DROP
+               : TRANSPORT_MISMATCH;
+}
+
+static void
+describe_mismatch(const struct engine *engine,
+                  uint32_t peer,
+                  const struct frame *frame,
+                  const struct frame_call *own,
+                  char text[LIMIT_ERROR_TEXT])
+{
+    char call[CALL_TEXT_MAX];
+    char peer_call[CALL_TEXT_MAX];
+    char name[ROSTER_NAME_MAX];
+    char peer_name[ROSTER_NAME_MAX];
+
+    call_describe(own, frame->op, call);
+    call_describe(&frame->call, frame->op, peer_call);
+    snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s",
+             roster_name(engine->roster, engine->roster->rank, name), call,
+             roster_name(engine->roster, peer, peer_name), peer_call);
+}
+
+/* A message does not fit its receive: both sides' operations end. */
+static void
+mismatch_message(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 struct op *op)
+{
+    char text[LIMIT_ERROR_TEXT];
+    const struct frame verdict = {
+        .kind = FRAME_VERDICT,
+        .flags = FRAME_POINT_TO_POINT,
+        .epoch = engine->roster->epoch,
+        .comm = frame->comm,
+        .op = frame->op,
+        .tag = HOOP_E_MISMATCH,
+    };
+
+    describe_mismatch(engine, peer, frame, &op->call, text);
+    transport_tell(engine->transport, peer, &verdict, text);
+    op_fail(op, HOOP_E_MISMATCH, text);
+}
+
+static void
+on_mismatch(void *owner,
+            uint32_t peer,
+            const struct frame *frame,
+            struct inflow *in)
+{
+    struct engine *engine = owner;
+    struct channel *channel = engine_channel(engine, frame->comm);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (in && in->key.kind == FLOW_MESSAGE) {
+        const struct step_flow *flow = in->owner;
+        mismatch_message(engine, peer, frame, flow->op);
+        return;
+    }
+    struct op *op;
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->channel == channel && !op->is_message &&
+            op->number == frame->op)
+            break;
+    }
+    if (op) {
+        describe_mismatch(engine, peer, frame, &op->call, text);
+        op_fail(op, HOOP_E_MISMATCH, text);
+        return;
+    }
+    /* It has returned here: the others end, this rank learns it next. */
+    const size_t slot = frame->op % COUNT_OF(channel->history);
+    describe_mismatch(engine, peer, frame, &channel->history[slot].call, text);
+    channel->history[slot].has_failed = true;
+    verdict_keep(channel, frame->op, HOOP_E_MISMATCH, text);
+    verdict_tell(engine, channel, frame->op, HOOP_E_MISMATCH, text);
+    verdict_tell_next(channel, HOOP_E_MISMATCH, text);
+}
+
+static void
+on_verdict(void *owner,
+           uint32_t peer,
+           const struct frame *frame,
+           const char *text)
+{
+    struct engine *engine = owner;
+
+    if (frame->comm == VERDICT_ON_RANK) {
+        if (frame->op >= engine->roster->size ||
+            frame->op == engine->roster->rank || frame->op == peer)
+            return;
+        engine_lose(engine, (uint32_t)frame->op, text);
+        return;
+    }
+
+    struct channel *channel = engine_channel(engine, frame->comm);
+    if (!channel)
+        return;
+    if (frame->flags & FRAME_POINT_TO_POINT)
+        verdict_on_message(engine, channel, frame, text);
+    else
+        verdict_on_op(engine, channel, frame, text);
+}
+
+static void
+on_lost(void *owner, uint32_t peer, const char *why)
+{
+    engine_lose(owner, peer, why);
+}
+
+/* Whoever leaves has ended its operations; those here that still need it, for
+ * more than what it sent before, never will. */
+static void
+on_left(void *owner, uint32_t peer)
+{
+    struct engine *engine = owner;
+    char text[LIMIT_ERROR_TEXT];
+    struct op *next;
+
+    if (engine->is_leaving || engine->lost[peer].is_lost)
+        return;
+    engine->lost[peer].has_left = true;
+    engine->n_left++;
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_stranded(op, text))
+            op_fail(op, HOOP_E_PEER_LOST, text);
+    }
+}
+
+static void
+on_needed(void *owner, uint32_t peer)
+{
+    const struct engine *engine = owner;
+
+    engine->options.on_needed(engine->options.owner, peer);
+}
+
+const struct transport_events engine_events = {
+    .on_handed = on_handed,
+    .on_arrived = on_arrived,
+    .on_matched = on_matched,
+    .on_unexpected = on_unexpected,
+    .on_mismatch = on_mismatch,
+    .on_verdict = on_verdict,
+    .on_lost = on_lost,
+    .on_left = on_left,
+    .on_needed = on_needed,
+};

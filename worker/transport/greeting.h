@@ -1,0 +1,71 @@
+/*
+ * transport/greeting.h - a connection whose handshake is under way
+ *
+ * Thread: the loop's.
+ */
+
+#ifndef TRANSPORT_GREETING_H
+#define TRANSPORT_GREETING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/limits.h"
+#include "net/loop.h"
+#include "transport/handshake.h"
+
+enum greeting_state {
+    DIALING,
+    SEND_HELLO,
+    AWAIT_CHALLENGE,
+    SEND_PROOF,
+    AWAIT_WELCOME,
+    AWAIT_HELLO,
+    SEND_CHALLENGE,
+    AWAIT_PROOF,
+    SEND_WELCOME,
+};
+
+/* Its owner fills the first part, is called back and destroys it. */
+struct greeting {
+    TAILQ_ENTRY(greeting) link; /* the owner's */
+    struct loop *loop;
+    int fd;
+    enum greeting_state state; /* DIALING or AWAIT_HELLO at first */
+    struct address address;    /* of the other side */
+    struct handshake handshake;
+    void *owner;
+    /* Acceptor: the peer has proved itself. What shall it be told? */
+    enum handshake_answer (*on_verified)(void *owner, uint32_t peer);
+    /* The handshake is over; greeting->answer says how. */
+    void (*on_answered)(void *owner, struct greeting *greeting);
+    /* It failed; the text is this thread's last error. */
+    void (*on_failed)(void *owner,
+                      struct greeting *greeting,
+                      enum hoop_status status);
+
+    enum handshake_answer answer;
+    enum hoop_status verdict; /* acceptor: on the HELLO ... */
+    char why[LIMIT_NAME];     /* ... and its text */
+    struct loop_watch *watch;
+    struct loop_timer *timer;
+    size_t n_bytes; /* of message, read or written */
+    uint8_t message[HANDSHAKE_BYTES];
+};
+
+/* content->fd is taken, also on failure. */
+enum hoop_status
+greeting_create(const struct greeting *content, struct greeting **out_greeting);
+/* NULL is fine. */
+void
+greeting_destroy(struct greeting *greeting);
+
+bool
+greeting_is_dialer(const struct greeting *greeting);
+
+/* The proven descriptor, which is the caller's then. */
+int
+greeting_take_fd(struct greeting *greeting);
+
+#endif

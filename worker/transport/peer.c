@@ -1,0 +1,136 @@
+/* transport/peer.c - one peer's connection: its states, from new to lost */
+
+#include "transport/peer.h"
+
+#include <assert.h>
+
+#include "base/state.h"
+#include "net/socket.h"
+
+static const struct sm_state peer_states[] = {
+    [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
+                             SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
+    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_READY) | SM_TO(PEER_LEFT) |
+                                           SM_TO(PEER_LOST)},
+    [PEER_READY] = {"ready", SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
+    [PEER_LEFT] = {"left", SM_TO(PEER_LOST)},
+    [PEER_LOST] = {"lost", 0},
+};
+
+void
+peer_move(struct peer *peer, enum peer_state next)
+{
+    peer->state =
+        (enum peer_state)state_move(peer_states, "peer", peer->state, next);
+}
+
+void
+peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
+{
+    peer->transport = transport;
+    peer->rank = rank;
+    peer->fd = -1;
+    peer->credit = transport->window;
+    TAILQ_INIT(&peer->outflows);
+    TAILQ_INIT(&peer->controls);
+    TAILQ_INIT(&peer->promises);
+    TAILQ_INIT(&peer->inflows);
+    TAILQ_INIT(&peer->arrivals);
+}
+
+/* The connection, but not what came over it. */
+void
+peer_disconnect(struct peer *peer)
+{
+    peer_send_clear(peer);
+    if (peer->fd >= 0) {
+        poller_remove(peer->transport->poller, peer->fd);
+        socket_close(peer->fd);
+        peer->fd = -1;
+    }
+    if (peer->is_dirty)
+        TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
+    if (peer->is_expected)
+        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
+    peer->is_dirty = false;
+    peer->is_expected = false;
+}
+
+void
+peer_touch(struct peer *peer)
+{
+    if (peer->is_dirty || peer->is_blocked)
+        return;
+    if (peer->state != PEER_READY && peer->state != PEER_LEFT)
+        return;
+    peer->is_dirty = true;
+    TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
+}
+
+void
+peer_expect(struct peer *peer)
+{
+    const bool is_expected =
+        !TAILQ_EMPTY(&peer->inflows) && peer->state == PEER_READY;
+
+    if (is_expected == peer->is_expected)
+        return;
+    peer->is_expected = is_expected;
+    if (is_expected)
+        TAILQ_INSERT_TAIL(&peer->transport->expected, peer, expected_link);
+    else
+        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
+}
+
+/* An end that was agreed on: not waited for any more. */
+static void
+goodbye_done(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    if (peer->is_awaited) {
+        assert(transport->n_goodbyes > 0);
+        transport->n_goodbyes--;
+    }
+    peer->is_awaited = false;
+}
+
+void
+peer_lose(struct peer *peer, const char *why)
+{
+    struct transport *transport = peer->transport;
+
+    if (peer->state == PEER_LOST)
+        return;
+    if (peer->state == PEER_READY)
+        transport->stats.connections--;
+    if (peer->state == PEER_READY || peer->state == PEER_LEFT)
+        goodbye_done(peer);
+    peer_receive_clear(peer);
+    peer_disconnect(peer);
+    peer_move(peer, PEER_LOST);
+    transport->events->on_lost(transport->owner, peer->rank, why);
+}
+
+void
+peer_end(struct peer *peer)
+{
+    if (peer->state == PEER_READY)
+        peer->transport->stats.connections--;
+    goodbye_done(peer);
+    peer_disconnect(peer);
+    if (peer->state != PEER_LEFT)
+        peer_move(peer, PEER_LEFT);
+}
+
+void
+peer_leave(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    transport->stats.connections--;
+    peer_move(peer, PEER_LEFT);
+    peer_expect(peer);
+    peer_touch(peer);
+    transport->events->on_left(transport->owner, peer->rank);
+}
