@@ -1,0 +1,148 @@
+/* tests/unit/worker/engine/call_test.c - engine/call.c */
+
+#include <string.h>
+
+#include "check.h"
+#include "engine/call.h"
+
+static const struct call allreduce = {
+    .name = CALL_ALLREDUCE,
+    .dtype = HOOP_FLOAT32,
+    .reduce_op = HOOP_SUM,
+    .count = 1024,
+};
+
+static void
+assert_described(struct call call, const char *expected)
+{
+    const struct frame_call frame = call_frame(&call);
+    char text[CALL_TEXT_MAX];
+
+    call_describe(&frame, 3, text);
+    assert_string_equal(text, expected);
+}
+
+static void
+call_describe_names_what_each_call_has(void **state)
+{
+    (void)state;
+    assert_described(allreduce, "allreduce #3 (float32, 1024 elements, sum)");
+    assert_described((struct call){.name = CALL_REDUCE,
+                                   .dtype = HOOP_INT8,
+                                   .reduce_op = HOOP_MAX,
+                                   .root = 2,
+                                   .count = 1},
+                     "reduce #3 (int8, 1 elements, max, root 2)");
+    assert_described((struct call){.name = CALL_BROADCAST,
+                                   .dtype = HOOP_BOOL,
+                                   .root = 9,
+                                   .count = (size_t)1 << 40},
+                     "broadcast #3 (bool, 1099511627776 elements, root 9)");
+    assert_described((struct call){.name = CALL_ALLGATHERV},
+                     "allgatherv #3 (int8, 0 elements)");
+    assert_described(
+        (struct call){.name = CALL_REDUCE_SCATTER, .reduce_op = HOOP_AVG},
+        "reduce_scatter #3 (int8, 0 elements, avg)");
+    assert_described((struct call){.name = CALL_BARRIER}, "barrier #3");
+    assert_described((struct call){.name = CALL_RECV, .dtype = HOOP_FLOAT64},
+                     "recv #3 (float64, 0 elements)");
+}
+
+/* What a peer sends is not ours to trust. */
+static void
+call_describe_of_nonsense_stays_in_bounds(void **state)
+{
+    const struct frame_call nonsense = {.name = UINT32_MAX,
+                                        .dtype = UINT32_MAX,
+                                        .reduce_op = UINT32_MAX,
+                                        .root = UINT32_MAX,
+                                        .count = UINT64_MAX};
+    struct frame_call half = nonsense;
+    char text[CALL_TEXT_MAX];
+
+    (void)state;
+    call_describe(&nonsense, UINT64_MAX, text);
+    assert_string_equal(text, "nothing known #18446744073709551615");
+    half.name = CALL_REDUCE;
+    call_describe(&half, UINT64_MAX, text);
+    assert_string_equal(text, "reduce #18446744073709551615 (unknown, "
+                              "18446744073709551615 elements, unknown, "
+                              "root 4294967295)");
+    half.name = CALL_RECV + 1;
+    call_describe(&half, 1, text);
+    assert_string_equal(text, "nothing known #1");
+}
+
+static void
+call_frame_carries_every_field(void **state)
+{
+    const struct call call = {.name = CALL_REDUCE,
+                              .dtype = HOOP_INT64,
+                              .reduce_op = HOOP_BXOR,
+                              .root = 5,
+                              .count = 77};
+    const struct frame_call frame = call_frame(&call);
+
+    (void)state;
+    assert_int_equal(frame.name, CALL_REDUCE);
+    assert_int_equal(frame.dtype, HOOP_INT64);
+    assert_int_equal(frame.reduce_op, HOOP_BXOR);
+    assert_int_equal(frame.root, 5);
+    assert_int_equal(frame.count, 77);
+}
+
+static void
+call_signature_differs_in_each_field(void **state)
+{
+    const size_t counts[] = {1, 2, 3};
+    const size_t others[] = {1, 3, 2};
+    struct call calls[9];
+
+    (void)state;
+    for (size_t i = 0; i < 9; i++)
+        calls[i] = allreduce;
+    calls[1].name = CALL_REDUCE;
+    calls[2].dtype = HOOP_INT32;
+    calls[3].reduce_op = HOOP_MAX;
+    calls[4].root = 1;
+    calls[5].count = 1025;
+    calls[6].counts = counts;
+    calls[6].n_counts = 3;
+    calls[7].counts = others;
+    calls[7].n_counts = 3;
+    calls[8].counts = counts;
+    calls[8].n_counts = 2;
+    for (size_t i = 0; i < 9; i++) {
+        for (size_t k = 0; k < i; k++)
+            assert_true(call_signature(&calls[i]) != call_signature(&calls[k]));
+    }
+}
+
+static void
+call_signature_is_of_the_values_alone(void **state)
+{
+    const size_t counts[] = {4, 0, 9};
+    const size_t copies[] = {4, 0, 9};
+    struct call one = allreduce;
+    struct call other = allreduce;
+
+    (void)state;
+    one.counts = counts;
+    other.counts = copies;
+    one.n_counts = other.n_counts = 3;
+    assert_true(call_signature(&one) == call_signature(&other));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(call_describe_names_what_each_call_has),
+        cmocka_unit_test(call_describe_of_nonsense_stays_in_bounds),
+        cmocka_unit_test(call_frame_carries_every_field),
+        cmocka_unit_test(call_signature_differs_in_each_field),
+        cmocka_unit_test(call_signature_is_of_the_values_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
