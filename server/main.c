@@ -79,7 +79,7 @@ main(int argc, char **argv)
 
     if (options_init(argc, argv, &options) != HOOP_OK) {
         fprintf(stderr, "hoopd: %s\n", error_text());
-        return 2;
+        return OPTIONS_EXIT_USAGE;
     }
     log_name("hoopd");
     log_configure(options.log_level, options.log_format);

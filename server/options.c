@@ -19,7 +19,6 @@
 #include "version.h"
 
 enum {
-    EXIT_USAGE = 2,
     /* Keys of options: settings count from here, by their id. */
     KEY_SETTING = 1000,
     KEY_CHECK = 2000,
@@ -76,7 +75,7 @@ setting_take(struct argp_state *state, enum setting_id id, const char *text)
     snprintf(where, sizeof(where), "--%s", setting_row(id)->option);
     const struct setting_input input = {SETTING_FROM_CALLER, where, text};
     if (settings_set(options->settings, id, &input) != HOOP_OK)
-        argp_failure(state, EXIT_USAGE, 0, "%s", error_text());
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0, "%s", error_text());
 }
 
 static void
@@ -122,7 +121,7 @@ command_line_read(int argc, char **argv, struct options *options)
     option_table_fill(table);
     snprintf(version, sizeof(version), "hoopd %s", version_text);
     argp_program_version = version;
-    argp_err_exit_status = EXIT_USAGE;
+    argp_err_exit_status = OPTIONS_EXIT_USAGE;
     const struct argp parser = {
         .options = table->rows,
         .parser = option_take,

@@ -12,6 +12,10 @@
 
 struct settings;
 
+enum {
+    OPTIONS_EXIT_USAGE = 64,
+};
+
 enum options_task {
     OPTIONS_SERVE,
     OPTIONS_CHECK, /* ask the coordinator at check whether it serves */

@@ -2,7 +2,6 @@
 
 #include "service/answer.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -330,6 +329,6 @@ answer_encode(const struct cluster_reply *reply,
     case CLUSTER_REPLY_JOB:
         return job_encode(&reply->job, pack);
     }
-    assert(!"a reply of the core has a kind");
-    return HOOP_E_INTERNAL;
+    return error_raise(HOOP_E_INTERNAL, "the core's reply is of kind %d",
+                       (int)reply->kind);
 }

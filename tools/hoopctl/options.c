@@ -24,7 +24,7 @@ static const char description[] =
     "  store delete KEY        remove a key\n"
     "  health                  exit code 0 if the coordinator serves\n"
     "\n"
-    "Exit code 0, 1 if the answer is an error, 2 for a wrong command line.";
+    "Exit code 0, 1 if the answer is an error, 64 for a wrong command line.";
 
 static const struct argp_option table[] = {
     {"coordinator", 'c', "HOST:PORT", 0,

@@ -8,7 +8,7 @@
 #include "hoopctl/command.h"
 
 enum {
-    OPTIONS_EXIT_USAGE = 2,
+    OPTIONS_EXIT_USAGE = 64,
 };
 
 struct options {
