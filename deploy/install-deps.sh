@@ -30,6 +30,7 @@ if [ "${1-}" = ci ]; then
   clang
   libclang-rt-14-dev
   curl
+  iproute2
   podman
   podman-compose
   buildah

@@ -55,7 +55,7 @@ done
 
 # What the caller has set for his own jobs is not for the tests.
 for name in $(compgen -e HOOP_ || true); do
-  [ "$name" = HOOP_REQUIRE_CONTAINER ] || unset "$name"
+  [[ $name == HOOP_REQUIRE_* ]] || unset "$name"
 done
 
 log=$build/meson-logs/testlog${setup_name:+-$setup_name}.json

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# tests/integration/netns_check.sh - every worker in a network of its own
+#
+# netns_check.sh HOOPD HOOPCTL HOOP_PERF STEADY: hoopd in one network
+# namespace, four workers in four others, joined by address over veth pairs and
+# a bridge in one more. The loopback interfaces stay down, so whatever used a
+# loopback address would fail. Exits with 77 where namespaces cannot be made,
+# unless HOOP_REQUIRE_NETNS is set.
+set -euo pipefail
+hoopd=$1
+hoopctl=$2
+perf=$3
+steady=$4
+
+workers=4
+name=hoop$$
+net=10.77.0
+coordinator=$net.1:7077
+scratch=$(mktemp -d)
+pids=()
+
+refuse() {
+  echo "netns_check.sh: $1"
+  [ -n "${HOOP_REQUIRE_NETNS-}" ] && exit 1
+  exit 77
+}
+
+clean_up() {
+  status=$?
+  trap - EXIT
+  if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
+    tail -n 40 "$scratch"/*.log 2>/dev/null || true
+  fi
+  for pid in ${pids[@]+"${pids[@]}"}; do
+    kill -9 "$pid" 2>/dev/null || true
+  done
+  wait || true
+  for room in switch c 0 1 2 3; do
+    ip netns del "$name-$room" 2>/dev/null || true
+  done
+  rm -rf "$scratch"
+  exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+command -v ip >/dev/null || refuse 'iproute2 is not installed'
+ip netns add "$name-switch" 2>"$scratch/reason" ||
+  refuse "no network namespaces: $(tail -n 1 "$scratch/reason")"
+ip -n "$name-switch" link add hub type bridge 2>"$scratch/reason" ||
+  refuse "no bridges: $(tail -n 1 "$scratch/reason")"
+ip -n "$name-switch" link set hub up
+
+# room_add ROOM ADDRESS: a namespace with one interface, on the bridge.
+room_add() {
+  ip netns add "$name-$1"
+  ip -n "$name-switch" link add "to-$1" type veth \
+    peer name wire netns "$name-$1"
+  ip -n "$name-switch" link set "to-$1" master hub up
+  ip -n "$name-$1" address add "$2/24" dev wire
+  ip -n "$name-$1" link set wire up
+}
+
+# in_room ROOM COMMAND...: replaces the shell, so that its pid is the command's.
+in_room() {
+  local room=$1
+  shift
+  exec ip netns exec "$name-$room" "$@"
+}
+
+# await TEXT COMMAND...: again and again until it succeeds, at most 20 s.
+await() {
+  local what=$1 deadline=$((SECONDS + 20))
+  shift
+  until "$@"; do
+    if [ "$SECONDS" -ge "$deadline" ]; then
+      echo "netns_check.sh: $what: not within 20 s"
+      exit 1
+    fi
+    sleep 0.05
+  done
+}
+
+# job_start JOB COMMAND...: a worker in each room; worker_pids gets their pids.
+job_start() {
+  local job=$1 rank
+  shift
+  worker_pids=()
+  for rank in $(seq 0 $((workers - 1))); do
+    (
+      export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
+      export HOOP_WORLD_SIZE=$workers HOOP_TOKEN=secret HOOP_JOIN_TIMEOUT=30
+      export HOOP_TIMEOUT=60
+      in_room "$rank" "$@"
+    ) >"$scratch/$job.$rank.log" 2>&1 &
+    worker_pids+=($!)
+    pids+=($!)
+  done
+}
+
+job_wait() {
+  local pid
+  for pid in "${worker_pids[@]}"; do
+    wait "$pid"
+  done
+}
+
+room_add c "$net.1"
+for rank in $(seq 0 $((workers - 1))); do
+  room_add "$rank" "$net.$((rank + 11))"
+  ip -n "$name-$rank" link show dev lo | grep -q 'state DOWN'
+done
+
+echo '== hoopd, asked from another namespace'
+(in_room c "$hoopd" --listen "$coordinator" --http none) \
+  >"$scratch/hoopd.log" 2>&1 &
+hoopd_pid=$!
+pids+=("$hoopd_pid")
+serves() {
+  (in_room 0 "$hoopd" --check "$coordinator") >"$scratch/check.log" 2>&1
+}
+await 'hoopd serves' serves
+
+echo '== the members have the addresses of their interfaces'
+job_start look "$steady" "$scratch/stop"
+roster() {
+  (HOOP_TOKEN=secret in_room 3 "$hoopctl" -c "$coordinator" -j look ranks --json) \
+    >"$scratch/roster.json" 2>"$scratch/hoopctl.log"
+}
+addresses() {
+  roster && /usr/bin/env python3 - "$scratch/roster.json" "$net" <<'PYTHON'
+import json
+import sys
+
+ranks = json.load(open(sys.argv[1], encoding='utf-8'))['ranks']
+hosts = {row['rank']: row['address'].rsplit(':', 1)[0] for row in ranks}
+print(hosts)
+sys.exit(hosts != {rank: f'{sys.argv[2]}.{rank + 11}' for rank in range(4)})
+PYTHON
+}
+await 'four members with veth addresses' addresses
+touch "$scratch/stop"
+job_wait
+grep -h 'reduced' "$scratch"/look.*.log
+
+# perf_run JOB OPTION...: every operation, every element compared. Seven sizes
+# of six operations and a barrier; the last column of a row is what is wrong.
+perf_run() {
+  local job=$1
+  shift
+  job_start "$job" "$perf" --op all --min 4 --max 1M --factor 8 --iters 2 \
+    --check "$@"
+  job_wait
+  cat "$scratch/$job.0.log"
+  awk '!/^#/ { rows++; wrong += $NF } END { exit rows != 43 || wrong != 0 }' \
+    "$scratch/$job.0.log"
+}
+echo '== every operation'
+perf_run float32
+perf_run bfloat16 --dtype bf16
+perf_run int64 --dtype i64
+HOOP_CODEC=zstd perf_run coded
+
+kill -TERM "$hoopd_pid"
+wait "$hoopd_pid"
+echo 'netns_check.sh: ok'
