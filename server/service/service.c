@@ -121,7 +121,7 @@ reply_send(struct service *service, const struct cluster_reply *reply)
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
 
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_init(&pack, LIMIT_RPC_BODY);
     enum hoop_status status = answer_encode(reply, &context, &pack);
     if (status == HOOP_OK)
         status = pack_take(&pack, &bytes, &n_bytes);
@@ -182,6 +182,16 @@ actions_follow(struct service *service,
 }
 
 static void
+figures_publish(struct service *service)
+{
+    const struct rpc_server_counters counters =
+        rpc_server_counters(service->server);
+
+    metrics_publish(service->metrics, cluster_counters(service->cluster),
+                    &counters);
+}
+
+static void
 event_step(struct service *service, const struct cluster_event *event)
 {
     char peer[LIMIT_ADDRESS] = "";
@@ -194,11 +204,15 @@ event_step(struct service *service, const struct cluster_event *event)
         cluster_step(service->cluster, event);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
 
-    const struct rpc_server_counters counters =
-        rpc_server_counters(service->server);
-    metrics_publish(service->metrics, cluster_counters(service->cluster),
-                    &counters);
+    figures_publish(service);
     timer_arm(service);
+}
+
+static void
+on_disconnect(void *owner, uint32_t connection)
+{
+    (void)connection;
+    figures_publish(owner);
 }
 
 static void
@@ -286,10 +300,12 @@ on_request(void *owner, struct rpc_request *request)
 
     service->current = request;
     service->current_ns = clock_now_ns();
-    if (rpc_request_method(request)->id == METHOD_HEALTH_CHECK)
+    if (rpc_request_method(request)->id == METHOD_HEALTH_CHECK) {
         health_answer(service, request);
-    else
+        figures_publish(service);
+    } else {
         request_step(service, request);
+    }
     service->current = NULL;
 }
 
@@ -325,6 +341,7 @@ parts_create(struct service *service, const struct service_options *options)
             .address = options->address,
             .on_request = on_request,
             .on_abandon = on_abandon,
+            .on_disconnect = on_disconnect,
             .owner = service,
         },
         &service->server);

@@ -217,6 +217,27 @@ list_gives_pages_in_order(void **state)
     assert_int_equal(answer.reply.n_more, 0);
 }
 
+static void
+answer_too_large_is_refused_and_the_next_one_given(void **state)
+{
+    const char *keys[] = {"large/0", "large/1", "large/2",
+                          "large/3", "large/4", NULL};
+    const char *one[] = {"large/0", NULL};
+    CLEANUP(free) char *value = malloc(LIMIT_STORE_VALUE + 1);
+    CLEANUP(store_answer_deinit) struct store_answer answer = {0};
+
+    memset(value, 'v', LIMIT_STORE_VALUE);
+    value[LIMIT_STORE_VALUE] = '\0';
+    for (int i = 0; keys[i]; i++)
+        store_set(caller(state), &(struct store_text){keys[i], value});
+    assert_int_equal(
+        keys_ask(caller(state), METHOD_STORE_MULTI_GET, keys, &answer),
+        HOOP_E_EXHAUSTED);
+    assert_int_equal(keys_ask(caller(state), METHOD_STORE_GET, one, &answer),
+                     HOOP_OK);
+    assert_value(&answer.reply.entries[0], value);
+}
+
 /* A call that is parked, in a thread of its own. */
 struct parked {
     struct rpc_client *client;
@@ -337,6 +358,7 @@ main(void)
         cmocka_unit_test(compare_and_set_that_loses_tells_what_is_there),
         cmocka_unit_test(deleted_key_is_gone),
         cmocka_unit_test(list_gives_pages_in_order),
+        cmocka_unit_test(answer_too_large_is_refused_and_the_next_one_given),
         cmocka_unit_test(wait_is_answered_when_the_key_is_set),
         cmocka_unit_test(watch_tells_the_changes_since),
         cmocka_unit_test(group_is_the_same_for_all_who_create_it),
