@@ -194,16 +194,20 @@ perf_progress_is_shown_when_asked(void **state)
     assert_non_null(strstr(program->err.text, "\rallreduce ["));
 }
 
+/* With prefixes: both ranks say it at once, and lines must stay whole. */
 static void
 perf_impossible_pair_is_an_error(void **state)
 {
-    const char *const options[] = {"--dtype", "f32", "--reduce", "band", NULL};
-    struct program *program = perf_start("2", options);
+    const char *const arguments[] = {hooprun,    "-n",      "2",
+                                     hoop_perf,  "--dtype", "f32",
+                                     "--reduce", "band",    NULL};
+    struct program *program = program_start(arguments, NULL);
 
     *state = program;
     assert_int_equal(program_wait(program), 1);
-    assert_non_null(strstr(program->err.text, "hoop-perf: rank 0: "
+    assert_non_null(strstr(program->err.text, "[0] hoop-perf: rank 0: "
                                               "allreduce of 8 bytes f32: "));
+    assert_non_null(strstr(program->err.text, "[1] hoop-perf: rank 1: "));
 }
 
 static void
