@@ -213,8 +213,10 @@ server_refuse(struct rpc_server *server,
         server->counters.requests_malformed++;
     else
         server->counters.requests_refused++;
-    log_debug("rpc", "request of %s refused: %s", rpc_exchange_peer(exchange),
-              error_text());
+    /* Who speaks another version, or no hoop at all, is worth a line. */
+    log_at(is_malformed ? LOG_WARNING : LOG_DEBUG, "rpc",
+           "request of %s refused: %s", rpc_exchange_peer(exchange),
+           error_text());
     exchange_refuse(server, exchange, &reply);
 }
 
