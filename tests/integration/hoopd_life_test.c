@@ -212,6 +212,52 @@ member_that_left_is_told_to_the_others(void **state)
 }
 
 static void
+reported_member_is_lost_with_the_reporter_named(void **state)
+{
+    CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
+    CLEANUP(pack_deinit) struct pack pack;
+    struct crowd_answer answer;
+    struct daemon daemon;
+    struct joiner joiners[2];
+    struct crowd crowd;
+
+    (void)state;
+    daemon_start(&daemon, NULL);
+    job_open(&crowd, &daemon, 2);
+    joiner_init(&joiners[0], crowd.clients[0], 2);
+    joiner_init(&joiners[1], crowd.clients[1], 2);
+    joiners_run(joiners, 2);
+    struct report_request report = {
+        .reporter = {joiners[0].reply.epoch, joiners[0].request.incarnation},
+        .rank = joiners[1].reply.rank,
+        .incarnation = joiners[1].request.incarnation,
+        .reason = "connection reset",
+    };
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&report, &pack);
+    assert_int_equal(
+        crowd_call(crowd.clients[0], METHOD_RENDEZVOUS_REPORT, &pack, &answer),
+        HOOP_OK);
+    free(answer.body);
+    watch_next(crowd.clients[0],
+               &(struct watch_request){joiners[0].reply.epoch,
+                                       joiners[0].reply.revision},
+               &changes);
+    assert_int_equal(changes.n_events, 1);
+    assert_int_equal(changes.events[0].kind, WATCH_LOST);
+    assert_int_equal(changes.events[0].rank, report.rank);
+    assert_non_null(strstr(changes.events[0].reason, "connection reset"));
+    daemon_expect_log(&daemon, "connection reset");
+
+    /* Who is lost is told so when it comes back to life. */
+    assert_int_not_equal(member_renew(&joiners[1]), HOOP_OK);
+    joiner_deinit(&joiners[0]);
+    joiner_deinit(&joiners[1]);
+    crowd_close(&crowd);
+    daemon_stop(&daemon);
+}
+
+static void
 metrics_count_what_happened(void **state)
 {
     static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
@@ -251,6 +297,7 @@ main(void)
         cmocka_unit_test(sigterm_answers_who_waits_and_exits_with_0),
         cmocka_unit_test(silent_member_is_lost_and_the_watch_tells),
         cmocka_unit_test(member_that_left_is_told_to_the_others),
+        cmocka_unit_test(reported_member_is_lost_with_the_reporter_named),
         cmocka_unit_test(metrics_count_what_happened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

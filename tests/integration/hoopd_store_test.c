@@ -299,6 +299,33 @@ watch_tells_the_changes_since(void **state)
 }
 
 static void
+key_with_a_time_to_live_expires_and_the_watch_tells(void **state)
+{
+    CLEANUP(store_answer_deinit) struct store_answer set = {0};
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(store_watch_reply_deinit) struct store_watch_reply reply = {0};
+    struct store_set_request request = {.key = "brief", .ttl_ms = 50};
+    struct crowd_answer answer;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    store_set_request_encode(&request, &pack);
+    assert_int_equal(store_ask(caller(state), METHOD_STORE_SET, &pack, &set),
+                     HOOP_OK);
+    store_watch_request_encode(
+        &(struct store_watch_request){"brief", true, set.reply.revision},
+        &pack);
+    assert_int_equal(
+        crowd_call(caller(state), METHOD_STORE_WATCH, &pack, &answer), HOOP_OK);
+    assert_int_equal(
+        store_watch_reply_decode(
+            (struct message_span){answer.body, answer.n_body}, &reply),
+        HOOP_OK);
+    assert_int_equal(reply.n_events, 1);
+    assert_int_equal(reply.events[0].kind, STORE_EVENT_EXPIRED);
+    free(answer.body);
+}
+
+static void
 group_is_the_same_for_all_who_create_it(void **state)
 {
     const struct fixture *fixture = *state;
@@ -361,6 +388,7 @@ main(void)
         cmocka_unit_test(answer_too_large_is_refused_and_the_next_one_given),
         cmocka_unit_test(wait_is_answered_when_the_key_is_set),
         cmocka_unit_test(watch_tells_the_changes_since),
+        cmocka_unit_test(key_with_a_time_to_live_expires_and_the_watch_tells),
         cmocka_unit_test(group_is_the_same_for_all_who_create_it),
         cmocka_unit_test(body_that_is_none_is_an_invalid_argument),
     };
