@@ -1,0 +1,395 @@
+/* tests/unit/worker/transport/station.c - a transport in the test's thread */
+
+#include "station.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+
+const struct flow_label station_label = {
+    .epoch = STATION_EPOCH,
+    .signature = STATION_SIGNATURE,
+    .tag = 0,
+    .call = {.name = 1, .dtype = 1, .count = 9},
+};
+
+static void
+on_handed(void *owner, struct outflow *flow, uint64_t n_bytes)
+{
+    (void)owner;
+    assert_true(n_bytes > 0 || flow->total == 0);
+    assert_true(flow->handed <= flow->framed);
+    assert_true(flow->framed <= flow->total);
+}
+
+static void
+on_arrived(void *owner,
+           struct inflow *flow,
+           const uint8_t *piece,
+           size_t n_bytes)
+{
+    struct station *station = owner;
+    struct sink *sink = flow->owner;
+
+    assert_true(flow->arrived <= flow->allowed);
+    if (!flow->place && sink) {
+        assert_non_null(piece);
+        assert_int_equal(n_bytes % flow->element_size, 0);
+        assert_int_equal(flow->arrived, sink->n_bytes + n_bytes);
+        memcpy(sink->bytes + sink->n_bytes, piece, n_bytes);
+    }
+    if (sink) {
+        sink->n_bytes += n_bytes;
+        sink->n_pieces++;
+    }
+    if (station->arrived_hook)
+        station->arrived_hook(station, flow);
+}
+
+static void
+on_matched(void *owner, struct inflow *flow)
+{
+    struct station *station = owner;
+
+    assert_true(flow->is_matched);
+    station->n_matched++;
+}
+
+static enum transport_fate
+on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
+{
+    struct station *station = owner;
+
+    station->n_unexpected++;
+    station->peer = peer;
+    station->frame = *frame;
+    return station->fate;
+}
+
+static void
+on_mismatch(void *owner,
+            uint32_t peer,
+            const struct frame *frame,
+            struct inflow *flow)
+{
+    struct station *station = owner;
+
+    station->n_mismatches++;
+    station->peer = peer;
+    station->frame = *frame;
+    station->mismatched = flow;
+    /* As the engine does: what failed is over. */
+    if (flow)
+        transport_receive_cancel(station->transport, flow);
+}
+
+static void
+on_verdict(void *owner,
+           uint32_t peer,
+           const struct frame *frame,
+           const char *text)
+{
+    struct station *station = owner;
+
+    station->n_verdicts++;
+    station->peer = peer;
+    station->frame = *frame;
+    snprintf(station->text, sizeof(station->text), "%s", text);
+}
+
+static void
+on_lost(void *owner, uint32_t peer, const char *why)
+{
+    struct station *station = owner;
+
+    station->n_lost++;
+    station->peer = peer;
+    snprintf(station->text, sizeof(station->text), "%s", why);
+}
+
+static void
+on_left(void *owner, uint32_t peer)
+{
+    struct station *station = owner;
+
+    station->n_left++;
+    station->peer = peer;
+}
+
+static void
+on_needed(void *owner, uint32_t peer)
+{
+    struct station *station = owner;
+
+    station->n_needed++;
+    station->peer = peer;
+}
+
+static const struct transport_events events = {
+    .on_handed = on_handed,
+    .on_arrived = on_arrived,
+    .on_matched = on_matched,
+    .on_unexpected = on_unexpected,
+    .on_mismatch = on_mismatch,
+    .on_verdict = on_verdict,
+    .on_lost = on_lost,
+    .on_left = on_left,
+    .on_needed = on_needed,
+};
+
+void
+station_open(struct station *station, uint32_t rank, enum codec_id codec)
+{
+    *station = (struct station){.fate = TRANSPORT_KEEP, .raw = {-1, -1, -1}};
+    assert_int_equal(roster_create(STATION_RANKS, &station->roster), HOOP_OK);
+    station->roster->rank = rank;
+    station->roster->epoch = STATION_EPOCH;
+
+    const struct transport_options options = {
+        .roster = station->roster,
+        .events = &events,
+        .owner = station,
+        .codec = codec,
+    };
+    assert_int_equal(transport_create(&options, &station->transport), HOOP_OK);
+}
+
+void
+station_close(struct station *station)
+{
+    transport_destroy(station->transport);
+    roster_destroy(station->roster);
+    for (int i = 0; i < STATION_RANKS; i++) {
+        if (station->raw[i] >= 0)
+            close(station->raw[i]);
+    }
+}
+
+static void
+pair_open(int fds[2])
+{
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+                     0);
+}
+
+void
+station_attach(struct station *station, uint32_t rank)
+{
+    int fds[2];
+
+    pair_open(fds);
+    transport_connected(station->transport, rank, fds[0]);
+    station->raw[rank] = fds[1];
+}
+
+void
+station_join(struct station *one, struct station *other)
+{
+    int fds[2];
+
+    pair_open(fds);
+    transport_connected(one->transport, other->roster->rank, fds[0]);
+    transport_connected(other->transport, one->roster->rank, fds[1]);
+}
+
+void
+stations_settle(struct station *one, struct station *other)
+{
+    for (unsigned n_quiet = 0; n_quiet < 3; n_quiet++) {
+        if (transport_turn(one->transport, 0))
+            n_quiet = 0;
+        if (other && transport_turn(other->transport, 0))
+            n_quiet = 0;
+    }
+}
+
+void
+station_settle(struct station *station)
+{
+    stations_settle(station, NULL);
+}
+
+void
+station_feed_bytes(struct station *station,
+                   uint32_t rank,
+                   struct codec_span bytes,
+                   size_t n_each)
+{
+    size_t n_done = 0;
+
+    while (n_done < bytes.n_bytes && station->n_lost == 0) {
+        const size_t n_left = bytes.n_bytes - n_done;
+        const ssize_t n = send(station->raw[rank], bytes.bytes + n_done,
+                               n_left < n_each ? n_left : n_each, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EAGAIN)
+            break;
+        if (n > 0)
+            n_done += (size_t)n;
+        transport_turn(station->transport, 0);
+    }
+    station_settle(station);
+}
+
+void
+station_feed(struct station *station,
+             uint32_t rank,
+             const struct frame *frame,
+             const void *payload)
+{
+    const size_t n_padded = (frame->stored + LIMIT_FRAME_PAD - 1) /
+                            LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
+    const size_t n_bytes = LIMIT_FRAME_HEADER + n_padded;
+    uint8_t *bytes = calloc(1, n_bytes);
+
+    assert_non_null(bytes);
+    frame_encode(frame, bytes);
+    if (frame->stored)
+        memcpy(bytes + LIMIT_FRAME_HEADER, payload, frame->stored);
+    station_feed_bytes(station, rank, (struct codec_span){bytes, n_bytes},
+                       n_bytes);
+    free(bytes);
+}
+
+/* All n_bytes, while the station writes; false: it writes nothing. */
+static bool
+raw_read(struct station *station, uint32_t rank, uint8_t *bytes, size_t n_bytes)
+{
+    size_t n_done = 0;
+    unsigned n_quiet = 0;
+
+    while (n_done < n_bytes && n_quiet < 3) {
+        const ssize_t n =
+            recv(station->raw[rank], bytes + n_done, n_bytes - n_done, 0);
+
+        n_quiet++;
+        if (n > 0) {
+            n_done += (size_t)n;
+            n_quiet = 0;
+        } else if (transport_turn(station->transport, 0)) {
+            n_quiet = 0;
+        }
+    }
+    assert_true(n_done == 0 || n_done == n_bytes);
+    return n_done > 0;
+}
+
+bool
+station_next(struct station *station,
+             uint32_t rank,
+             struct frame *out_frame,
+             uint8_t *out_payload)
+{
+    uint8_t header[LIMIT_FRAME_HEADER];
+    uint8_t padding[LIMIT_FRAME_PAD];
+
+    if (!raw_read(station, rank, header, sizeof(header)))
+        return false;
+    assert_int_equal(frame_decode(header, out_frame), HOOP_OK);
+    assert_int_equal(out_frame->epoch, STATION_EPOCH);
+    if (out_frame->stored == 0)
+        return true;
+    const size_t n_padding =
+        (LIMIT_FRAME_PAD - out_frame->stored % LIMIT_FRAME_PAD) %
+        LIMIT_FRAME_PAD;
+    assert_true(raw_read(station, rank, out_payload, out_frame->stored));
+    if (n_padding)
+        assert_true(raw_read(station, rank, padding, n_padding));
+    return true;
+}
+
+void
+station_hang_up(struct station *station, uint32_t rank)
+{
+    close(station->raw[rank]);
+    station->raw[rank] = -1;
+    station_settle(station);
+}
+
+static uint8_t
+pattern_at(size_t i, unsigned seed)
+{
+    return (uint8_t)((i * 2654435761u + seed * 40503u) >> 13);
+}
+
+void
+pattern_fill(uint8_t *bytes, size_t n_bytes, unsigned seed)
+{
+    for (size_t i = 0; i < n_bytes; i++)
+        bytes[i] = pattern_at(i, seed);
+}
+
+void
+pattern_check(const uint8_t *bytes, size_t n_bytes, unsigned seed)
+{
+    for (size_t i = 0; i < n_bytes; i++) {
+        if (bytes[i] != pattern_at(i, seed))
+            fail_msg("byte %zu of %zu is wrong (seed %u)", i, n_bytes, seed);
+    }
+}
+
+struct frame
+frame_collective(uint64_t offset, uint32_t n_bytes, uint64_t total)
+{
+    return (struct frame){
+        .kind = FRAME_COLLECTIVE,
+        .epoch = STATION_EPOCH,
+        .comm = STATION_COMM,
+        .op = 1,
+        .step = 2,
+        .signature = STATION_SIGNATURE,
+        .offset = offset,
+        .total = total,
+        .raw = n_bytes,
+        .stored = n_bytes,
+        .call = station_label.call,
+    };
+}
+
+struct frame
+frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total)
+{
+    return (struct frame){
+        .kind = FRAME_MESSAGE,
+        .flags = FRAME_EAGER,
+        .epoch = STATION_EPOCH,
+        .comm = STATION_COMM,
+        .op = op,
+        .tag = tag,
+        .total = total,
+        .raw = n_bytes,
+        .stored = n_bytes,
+        .call = station_label.call,
+    };
+}
+
+struct outflow
+outflow_collective(uint32_t peer, const uint8_t *bytes, uint64_t total)
+{
+    return (struct outflow){
+        .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
+        .label = &station_label,
+        .bytes = bytes,
+        .total = total,
+        .ready = total,
+    };
+}
+
+struct inflow
+inflow_collective(uint32_t peer, uint8_t *place, uint64_t total)
+{
+    return (struct inflow){
+        .key = {.comm = STATION_COMM, .op = 1, .step = 2, .peer = peer},
+        .label = &station_label,
+        .place = place,
+        .element_size = 1,
+        .total = total,
+        .allowed = total,
+    };
+}

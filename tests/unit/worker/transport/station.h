@@ -1,0 +1,114 @@
+/*
+ * tests/unit/worker/transport/station.h - a transport in the test's own thread
+ *
+ * A station is a transport whose events are counted and kept. Its peers are
+ * other stations or raw descriptors that the test reads and writes by hand.
+ */
+
+#ifndef TESTS_STATION_H
+#define TESTS_STATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/codec.h"
+#include "transport/transport.h"
+#include "wire/frame.h"
+
+enum {
+    STATION_RANKS = 3,
+    STATION_EPOCH = 7,
+    STATION_COMM = 5,
+    STATION_SIGNATURE = 0x5151,
+};
+
+struct station {
+    struct transport *transport;
+    struct roster *roster;
+    int raw[STATION_RANKS]; /* the other end, -1: none or another station */
+    enum transport_fate fate;
+    /* Called within on_arrived(), if set. */
+    void (*arrived_hook)(struct station *station, struct inflow *flow);
+    unsigned n_matched;
+    unsigned n_unexpected;
+    unsigned n_mismatches;
+    unsigned n_verdicts;
+    unsigned n_lost;
+    unsigned n_left;
+    unsigned n_needed;
+    uint32_t peer;      /* of the last event */
+    struct frame frame; /* of the last unexpected, mismatch or verdict */
+    struct inflow *mismatched;
+    char text[2048]; /* of the last loss or verdict */
+};
+
+/* Where a flow's pieces are put together. The owner of such an inflow. */
+struct sink {
+    uint8_t *bytes;
+    size_t n_bytes;
+    unsigned n_pieces;
+};
+
+void
+station_open(struct station *station, uint32_t rank, enum codec_id codec);
+void
+station_close(struct station *station);
+/* A connection whose other end is station->raw[rank]. */
+void
+station_attach(struct station *station, uint32_t rank);
+/* Two stations become each other's peer. */
+void
+station_join(struct station *one, struct station *other);
+
+/* Turns until nothing moves any more. */
+void
+station_settle(struct station *station);
+void
+stations_settle(struct station *one, struct station *other);
+
+/* Into raw[rank]: header, payload, padding; the station takes turns. */
+void
+station_feed(struct station *station,
+             uint32_t rank,
+             const struct frame *frame,
+             const void *payload);
+/* Any bytes, n_each at a time. */
+void
+station_feed_bytes(struct station *station,
+                   uint32_t rank,
+                   struct codec_span bytes,
+                   size_t n_each);
+/* What the station wrote to raw[rank]: one frame with its payload. false: it
+ * writes nothing. */
+bool
+station_next(struct station *station,
+             uint32_t rank,
+             struct frame *out_frame,
+             uint8_t *out_payload);
+/* Close raw[rank]. */
+void
+station_hang_up(struct station *station, uint32_t rank);
+
+/* Bytes that tell where they stand. */
+void
+pattern_fill(uint8_t *bytes, size_t n_bytes, unsigned seed);
+void
+pattern_check(const uint8_t *bytes, size_t n_bytes, unsigned seed);
+
+/* A frame of operation 1, step 2 with STATION_SIGNATURE. */
+struct frame
+frame_collective(uint64_t offset, uint32_t n_bytes, uint64_t total);
+/* A frame of message op with tag. */
+struct frame
+frame_message(uint64_t op, uint64_t tag, uint32_t n_bytes, uint64_t total);
+
+extern const struct flow_label station_label;
+
+/* The flows that frame_collective() belongs to. */
+struct outflow
+outflow_collective(uint32_t peer, const uint8_t *bytes, uint64_t total);
+struct inflow
+inflow_collective(uint32_t peer, uint8_t *place, uint64_t total);
+
+#endif
