@@ -281,8 +281,10 @@ end_stash(struct peer *peer)
 static void
 end_frame(struct peer *peer)
 {
+    /* Wherever it would have gone: no byte of it will be reported. */
     const bool is_empty_message =
-        peer->frame.raw == 0 && peer->flow && peer->target == TARGET_PLACE;
+        peer->frame.raw == 0 && peer->flow &&
+        (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
 
     peer->in_payload = false;
     if (peer->target == TARGET_CODED)
