@@ -38,7 +38,7 @@ on_arrived(void *owner,
     struct sink *sink = flow->owner;
 
     assert_true(flow->arrived <= flow->allowed);
-    if (!flow->place && sink) {
+    if (!flow->place && sink && n_bytes > 0) {
         assert_non_null(piece);
         assert_int_equal(n_bytes % flow->element_size, 0);
         assert_int_equal(flow->arrived, sink->n_bytes + n_bytes);
@@ -237,21 +237,29 @@ station_feed_bytes(struct station *station,
     station_settle(station);
 }
 
+size_t
+frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out)
+{
+    const size_t n_padded = (frame->stored + LIMIT_FRAME_PAD - 1) /
+                            LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
+
+    memset(out, 0, LIMIT_FRAME_HEADER + n_padded);
+    frame_encode(frame, out);
+    if (frame->stored)
+        memcpy(out + LIMIT_FRAME_HEADER, payload, frame->stored);
+    return LIMIT_FRAME_HEADER + n_padded;
+}
+
 void
 station_feed(struct station *station,
              uint32_t rank,
              const struct frame *frame,
              const void *payload)
 {
-    const size_t n_padded = (frame->stored + LIMIT_FRAME_PAD - 1) /
-                            LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
-    const size_t n_bytes = LIMIT_FRAME_HEADER + n_padded;
-    uint8_t *bytes = calloc(1, n_bytes);
+    uint8_t *bytes = malloc(LIMIT_FRAME_HEADER + LIMIT_FRAME_PAYLOAD);
 
     assert_non_null(bytes);
-    frame_encode(frame, bytes);
-    if (frame->stored)
-        memcpy(bytes + LIMIT_FRAME_HEADER, payload, frame->stored);
+    const size_t n_bytes = frame_bytes(frame, payload, bytes);
     station_feed_bytes(station, rank, (struct codec_span){bytes, n_bytes},
                        n_bytes);
     free(bytes);

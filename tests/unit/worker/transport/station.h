@@ -67,6 +67,9 @@ station_settle(struct station *station);
 void
 stations_settle(struct station *one, struct station *other);
 
+/* A frame as it travels: header, payload, padding. Returns its size. */
+size_t
+frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out);
 /* Into raw[rank]: header, payload, padding; the station takes turns. */
 void
 station_feed(struct station *station,

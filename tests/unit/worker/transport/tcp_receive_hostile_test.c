@@ -1,0 +1,391 @@
+/* tests/unit/worker/transport/tcp_receive_hostile_test.c - a bad peer */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    BIG = 1 << 20,
+    SMALL = 1000,
+    GUARD = 0xA5,
+};
+
+/* Rank 0 is a station, rank 1 is the test itself. */
+struct desk {
+    struct station station;
+    uint8_t *sent;     /* BIG */
+    uint8_t *received; /* BIG */
+    struct frame frame;
+    uint8_t payload[LIMIT_FRAME_PAYLOAD];
+};
+
+static struct desk desk;
+
+static int
+desk_open(void **state)
+{
+    (void)state;
+    station_open(&desk.station, 0, CODEC_NONE);
+    station_attach(&desk.station, 1);
+    desk.sent = malloc(BIG);
+    desk.received = malloc(BIG);
+    pattern_fill(desk.sent, BIG, 3);
+    memset(desk.received, GUARD, BIG);
+    return 0;
+}
+
+static int
+desk_close(void **state)
+{
+    (void)state;
+    station_close(&desk.station);
+    free(desk.sent);
+    free(desk.received);
+    return 0;
+}
+
+static bool
+next(void)
+{
+    return station_next(&desk.station, 1, &desk.frame, desk.payload);
+}
+
+static struct frame
+eager(uint64_t offset, uint32_t n_bytes, uint64_t total)
+{
+    struct frame frame = frame_collective(offset, n_bytes, total);
+
+    frame.flags = FRAME_EAGER;
+    return frame;
+}
+
+static void
+feed(const struct frame *frame)
+{
+    station_feed(&desk.station, 1, frame, desk.sent + frame->offset);
+}
+
+static void
+assert_untouched(size_t from)
+{
+    for (size_t i = from; i < BIG; i++)
+        assert_int_equal(desk.received[i], GUARD);
+}
+
+static void
+assert_lost(const char *text)
+{
+    assert_int_equal(desk.station.n_lost, 1);
+    if (!strstr(desk.station.text, text))
+        fail_msg("lost because: %s", desk.station.text);
+}
+
+static void
+garbage_loses_the_peer_with_a_reason(void **state)
+{
+    uint8_t garbage[256];
+
+    (void)state;
+    memset(garbage, 'x', sizeof(garbage));
+    station_feed_bytes(&desk.station, 1,
+                       (struct codec_span){garbage, sizeof(garbage)}, 256);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_true(strlen(desk.station.text) > 10);
+    assert_false(transport_is_connected(desk.station.transport, 1));
+}
+
+static void
+frame_of_another_epoch_is_dropped_and_paid_for(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct frame old = eager(0, SMALL, SMALL);
+    const struct frame now = eager(0, SMALL, SMALL);
+
+    (void)state;
+    old.epoch = STATION_EPOCH - 1;
+    transport_receive(desk.station.transport, &flow);
+    feed(&old);
+    assert_int_equal(flow.arrived, 0);
+    assert_untouched(0);
+    /* Also those that would say something. */
+    old.kind = FRAME_GOODBYE;
+    old.flags = 0;
+    old.raw = old.stored = 0;
+    feed(&old);
+    assert_int_equal(desk.station.n_left, 0);
+    feed(&now);
+    assert_int_equal(flow.arrived, SMALL);
+    assert_int_equal(desk.station.n_lost + desk.station.n_unexpected, 0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+bytes_that_were_not_granted_lose_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, BIG);
+    const struct frame frame = frame_collective(0, SMALL, BIG);
+
+    (void)state;
+    flow.allowed = SMALL - 1;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    assert_lost("not granted");
+    assert_untouched(0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+bytes_out_of_order_lose_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    const struct frame frame = eager(10, 20, SMALL);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    assert_lost("out of order");
+    assert_untouched(0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+bytes_sent_twice_lose_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    const struct frame frame = eager(0, 20, SMALL);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    feed(&frame);
+    assert_lost("out of order");
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+message_of_another_size_loses_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    const struct frame frame = eager(0, 20, SMALL + 1);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    assert_lost("out of order");
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+half_elements_lose_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, NULL, SMALL);
+    const struct frame frame = eager(0, 20, SMALL);
+
+    (void)state;
+    flow.element_size = 8;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    assert_lost("out of order");
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct frame frame = eager(0, SMALL, SMALL);
+
+    (void)state;
+    frame.signature++;
+    transport_receive(desk.station.transport, &flow);
+    feed(&frame);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_ptr_equal(desk.station.mismatched, &flow);
+    assert_int_equal(desk.station.frame.signature, STATION_SIGNATURE + 1);
+    assert_int_equal(desk.station.n_lost, 0);
+    assert_untouched(0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+announcement_of_another_call_is_a_mismatch(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct frame announcement = frame_collective(0, 0, SMALL);
+
+    (void)state;
+    announcement.kind = FRAME_ANNOUNCE;
+    announcement.signature++;
+    transport_receive(desk.station.transport, &flow);
+    feed(&announcement);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_false(next());
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+credit_beyond_the_window_loses_the_peer(void **state)
+{
+    const struct frame frame = {
+        .kind = FRAME_CREDIT, .epoch = STATION_EPOCH, .total = 1};
+
+    (void)state;
+    feed(&frame);
+    assert_lost("returned more of the window");
+}
+
+static void
+end_of_stream_without_goodbye_is_a_loss(void **state)
+{
+    (void)state;
+    station_hang_up(&desk.station, 1);
+    assert_lost("connection closed");
+}
+
+static void
+death_within_a_frame_is_a_loss(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    const struct frame frame = eager(0, SMALL, SMALL);
+    static uint8_t bytes[4096];
+
+    (void)state;
+    frame_bytes(&frame, desk.sent, bytes);
+    transport_receive(desk.station.transport, &flow);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
+    assert_int_equal(desk.station.n_lost, 0);
+    station_hang_up(&desk.station, 1);
+    assert_lost("connection closed");
+    transport_receive_cancel(desk.station.transport, &flow);
+    assert_untouched(200 - LIMIT_FRAME_HEADER);
+}
+
+static void
+death_after_goodbye_within_a_frame_is_a_loss(void **state)
+{
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = STATION_EPOCH};
+    const struct frame frame = eager(0, SMALL, SMALL);
+    static uint8_t bytes[4096];
+
+    (void)state;
+    feed(&goodbye);
+    assert_true(next());
+    frame_bytes(&frame, desk.sent, bytes);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
+    station_hang_up(&desk.station, 1);
+    assert_lost("connection closed");
+}
+
+/* A coded payload as the peer's station would send it. */
+static struct frame
+coded_frame(void)
+{
+    struct codec *codec = NULL;
+    struct frame frame = eager(0, 4096, 4096);
+
+    memset(desk.sent, 7, 4096);
+    assert_int_equal(codec_create(&codec), HOOP_OK);
+    frame.codec = CODEC_ZSTD;
+    frame.stored = (uint32_t)codec_encode(codec, CODEC_ZSTD,
+                                          (struct codec_span){desk.sent, 4096},
+                                          desk.payload, 4096);
+    codec_destroy(codec);
+    assert_true(frame.stored > 0);
+    return frame;
+}
+
+static void
+damaged_code_loses_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    const struct frame frame = coded_frame();
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    desk.payload[0] ^= 0xff;
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_untouched(4096);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+damaged_code_that_came_early_loses_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    const struct frame frame = coded_frame();
+
+    (void)state;
+    desk.payload[0] ^= 0xff;
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_int_equal(desk.station.n_lost, 0);
+    transport_receive(desk.station.transport, &flow);
+    station_settle(&desk.station);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_int_equal(flow.arrived, 0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+coded_payload_is_decoded_into_place_or_pieces(void **state)
+{
+    struct sink sink = {.bytes = desk.received + 8192};
+    struct inflow placed = inflow_collective(1, desk.received, 4096);
+    struct inflow pieces = inflow_collective(1, NULL, 4096);
+    struct inflow late = inflow_collective(1, desk.received + 16384, 4096);
+    struct frame frame = coded_frame();
+
+    (void)state;
+    transport_receive(desk.station.transport, &placed);
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_memory_equal(desk.received, desk.sent, 4096);
+
+    pieces.owner = &sink;
+    pieces.key.op = frame.op = 2;
+    transport_receive(desk.station.transport, &pieces);
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_int_equal(sink.n_bytes, 4096);
+    assert_memory_equal(desk.received + 8192, desk.sent, 4096);
+
+    late.key.op = frame.op = 3;
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    transport_receive(desk.station.transport, &late);
+    station_settle(&desk.station);
+    assert_memory_equal(desk.received + 16384, desk.sent, 4096);
+    assert_int_equal(desk.station.n_lost, 0);
+    transport_receive_cancel(desk.station.transport, &placed);
+    transport_receive_cancel(desk.station.transport, &pieces);
+    transport_receive_cancel(desk.station.transport, &late);
+}
+
+#define DESK_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(garbage_loses_the_peer_with_a_reason),
+        DESK_TEST(frame_of_another_epoch_is_dropped_and_paid_for),
+        DESK_TEST(bytes_that_were_not_granted_lose_the_peer),
+        DESK_TEST(bytes_out_of_order_lose_the_peer),
+        DESK_TEST(bytes_sent_twice_lose_the_peer),
+        DESK_TEST(message_of_another_size_loses_the_peer),
+        DESK_TEST(half_elements_lose_the_peer),
+        DESK_TEST(call_of_another_signature_is_a_mismatch_and_touches_nothing),
+        DESK_TEST(announcement_of_another_call_is_a_mismatch),
+        DESK_TEST(credit_beyond_the_window_loses_the_peer),
+        DESK_TEST(end_of_stream_without_goodbye_is_a_loss),
+        DESK_TEST(death_within_a_frame_is_a_loss),
+        DESK_TEST(death_after_goodbye_within_a_frame_is_a_loss),
+        DESK_TEST(damaged_code_loses_the_peer),
+        DESK_TEST(damaged_code_that_came_early_loses_the_peer),
+        DESK_TEST(coded_payload_is_decoded_into_place_or_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
