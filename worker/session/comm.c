@@ -1,4 +1,8 @@
-/* session/comm.c - what a communicator tells about itself */
+/*
+ * session/comm.c - what a communicator tells about itself
+ *
+ * No test of its own: each function is one call of the engine.
+ */
 
 #include "session/comm.h"
 

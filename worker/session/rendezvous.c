@@ -1,4 +1,8 @@
-/* session/rendezvous.c - joining and leaving, as the coordinator sees it */
+/*
+ * session/rendezvous.c - joining and leaving, as the coordinator sees it
+ *
+ * No test of its own: tests/integration/worker_join_test.c joins for real.
+ */
 
 #include "session/rendezvous.h"
 

@@ -3,6 +3,8 @@
  *
  *   GOOD -> OVER   the coordinator does not know this membership any more: the
  *                  job goes on over its connections, and nothing is renewed
+ *
+ * No test of its own: tests/integration/worker_loss_test.c lets leases run.
  */
 
 #include "session/standing.h"
@@ -47,9 +49,10 @@ struct standing {
     enum standing_state state;
     struct member_request self;
     struct loop_timer *renewal;
-    struct loop_timer *retry; /* of the watch */
-    uint64_t renewal_call;    /* 0: none */
-    uint64_t watch_call;
+    struct loop_timer *retry;              /* of the watch */
+    uint64_t renewals[RENEWALS_PER_LEASE]; /* ids of the last calls */
+    unsigned n_renewals;                   /* ever */
+    uint64_t watch_call;                   /* 0: none */
     uint64_t revision;
     uint64_t backoff_ms;
     bool *is_known; /* [rank]: its end is known here */
@@ -106,7 +109,6 @@ renewal_on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct standing *standing = owner;
 
-    standing->renewal_call = 0;
     if (answer->status == HOOP_OK)
         return;
     if (is_final(answer->status))
@@ -128,12 +130,15 @@ renewal_begin(void *owner)
     const uint64_t period_ms = standing->options.lease_ms / RENEWALS_PER_LEASE;
 
     loop_timer_start(standing->renewal, period_ms > 0 ? period_ms : 1);
-    /* One that waits for the connection to come back is as good as two. */
-    if (standing->renewal_call != 0)
-        return;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     member_request_encode(&standing->self, &pack);
-    if (call_send(standing, call, &pack, &standing->renewal_call) != HOOP_OK)
+    /* Also when the last one is not answered yet: it may be the answer that
+     * is late. Whatever falls out of the ring has expired. */
+    uint64_t *id =
+        &standing
+             ->renewals[standing->n_renewals++ % COUNT_OF(standing->renewals)];
+    rpc_client_cancel(standing->options.client, *id);
+    if (call_send(standing, call, &pack, id) != HOOP_OK)
         log_debug("session", "the lease was not renewed: %s", error_text());
 }
 
@@ -348,7 +353,8 @@ standing_destroy(struct standing *standing)
 
     if (!standing)
         return;
-    rpc_client_cancel(standing->options.client, standing->renewal_call);
+    for (size_t i = 0; i < COUNT_OF(standing->renewals); i++)
+        rpc_client_cancel(standing->options.client, standing->renewals[i]);
     rpc_client_cancel(standing->options.client, standing->watch_call);
     while ((report = report_take(standing)))
         free(report);
