@@ -1,0 +1,300 @@
+/* tests/integration/worker_join_test.c - workers join a real hoopd and leave */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "daemon.h"
+#include "workers.h"
+
+enum {
+    ELEMENTS = 100003,
+};
+
+static struct daemon daemon_here;
+
+/* Join, reduce real data, meet, leave. */
+static int
+whole_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    struct hoop_stats stats;
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    WORKER_CHECK(hoop_comm_rank(world) == worker->index);
+    WORKER_CHECK(hoop_comm_size(world) == worker->n_workers);
+    if (worker_allreduce(world, ELEMENTS) != 0)
+        return 1;
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    hoop_session_stats(session, &stats);
+    WORKER_CHECK(stats.operations == 2);
+    WORKER_CHECK((stats.bytes_sent > 0) == (worker->n_workers > 1));
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+workers_join_reduce_and_leave(void **state)
+{
+    static const uint32_t sizes[] = {1, 2, 4};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        assert_int_equal(
+            workers_run(daemon_here.address, sizes[i], whole_body, NULL), 0);
+}
+
+/* Before anything is sent, the ring neighbours are connected. */
+static int
+neighbours_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    struct hoop_stats stats;
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_session_stats(session, &stats);
+    WORKER_CHECK(stats.connections >= 2);
+    WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+join_connects_the_ring_neighbours(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 4, neighbours_body, NULL),
+                     0);
+}
+
+static int
+twice_body(const struct worker *worker)
+{
+    for (int i = 0; i < 3; i++) {
+        if (whole_body(worker) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void
+process_joins_leaves_and_joins_again(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 2, twice_body, NULL), 0);
+}
+
+static int
+two_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    const uint32_t reversed = worker->n_workers - 1 - worker->index;
+    hoop_session_t *first = NULL;
+    hoop_session_t *second = NULL;
+
+    WORKER_CHECK(hoop_join(&options, &first) == HOOP_OK);
+    options.job = "other";
+    options.token = "another";
+    options.rank = &reversed;
+    WORKER_CHECK(hoop_join(&options, &second) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(hoop_world(first)) == worker->index);
+    WORKER_CHECK(hoop_comm_rank(hoop_world(second)) == reversed);
+    for (int i = 0; i < 3; i++) {
+        if (worker_allreduce(hoop_world(second), ELEMENTS) != 0 ||
+            worker_allreduce(hoop_world(first), ELEMENTS) != 0)
+            return 1;
+    }
+    hoop_leave(first);
+    if (worker_allreduce(hoop_world(second), ELEMENTS) != 0)
+        return 1;
+    hoop_leave(second);
+    return 0;
+}
+
+static void
+two_sessions_live_in_one_process(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 3, two_body, NULL), 0);
+}
+
+/* Everything from the environment, with a launcher's rank and size. */
+static int
+environment_body(const struct worker *worker)
+{
+    char number[16];
+    hoop_session_t *session = NULL;
+
+    snprintf(number, sizeof(number), "%u", worker->index);
+    setenv("HOOP_COORDINATOR", worker->coordinator, 1);
+    setenv("HOOP_JOB", "environment", 1);
+    setenv("SLURM_PROCID", number, 1);
+    snprintf(number, sizeof(number), "%u", worker->n_workers);
+    setenv("SLURM_NTASKS", number, 1);
+    WORKER_CHECK(hoop_join(NULL, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == worker->index);
+    WORKER_CHECK(hoop_comm_size(hoop_world(session)) == worker->n_workers);
+    if (worker_allreduce(hoop_world(session), 10) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+join_takes_the_environment_and_the_launcher(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        workers_run(daemon_here.address, 2, environment_body, NULL), 0);
+}
+
+/* The fourth never comes. */
+static int
+missing_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    options.job = "incomplete";
+    options.world_size = 4;
+    options.join_timeout_ms = 700;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_TIMEOUT);
+    WORKER_CHECK(!session);
+    WORKER_CHECK(strstr(hoop_error_text(), "cannot join job 'incomplete'"));
+    WORKER_CHECK(strstr(hoop_error_text(), worker->coordinator));
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 3"));
+    return 0;
+}
+
+static void
+join_at_its_deadline_names_the_missing_rank(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 3, missing_body, NULL),
+                     0);
+    daemon_expect_log(&daemon_here, "incomplete");
+}
+
+static int
+taken_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    const uint32_t rank = 0;
+    hoop_session_t *session = NULL;
+
+    options.job = "taken";
+    options.rank = &rank;
+    options.join_timeout_ms = 1500;
+    const enum hoop_status status = hoop_join(&options, &session);
+    /* One is refused, and the other waits for a rank that never comes. */
+    WORKER_CHECK(status == HOOP_E_EXISTS || status == HOOP_E_TIMEOUT);
+    if (status == HOOP_E_EXISTS)
+        room_set(worker, 0, 1);
+    return 0;
+}
+
+static void
+join_with_a_rank_that_is_taken_is_refused(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 2, taken_body, room), 0);
+    assert_int_equal(room[0], 1);
+}
+
+static int
+token_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    options.token = "guessed";
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_UNAUTHENTICATED);
+    WORKER_CHECK(!strstr(hoop_error_text(), "guessed"));
+    return 0;
+}
+
+static void
+join_with_a_wrong_token_is_refused(void **state)
+{
+    char path[] = "/tmp/hoop_token.XXXXXX";
+    char argument[64];
+    const char *arguments[] = {argument, NULL};
+    const int fd = mkstemp(path);
+    struct daemon strict;
+
+    (void)state;
+    assert_int_equal(write(fd, "secret\n", 7), 7);
+    close(fd);
+    snprintf(argument, sizeof(argument), "--token-file=%s", path);
+    daemon_start(&strict, arguments);
+    const uint32_t n_refused = workers_run(strict.address, 1, token_body, NULL);
+    const uint32_t n_bad = workers_run(strict.address, 2, whole_body, NULL);
+    daemon_stop(&strict);
+    unlink(path);
+    assert_int_equal(n_refused, 0);
+    assert_int_equal(n_bad, 0);
+}
+
+static int
+nobody_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    options.coordinator = "127.0.0.1:1";
+    options.join_timeout_ms = 300;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_UNAVAILABLE);
+    WORKER_CHECK(strstr(hoop_error_text(), "127.0.0.1:1"));
+    options.coordinator = "";
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_INVALID);
+    return 0;
+}
+
+static void
+join_without_a_coordinator_says_so(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 1, nobody_body, NULL), 0);
+}
+
+static int
+daemon_set_up(void **state)
+{
+    (void)state;
+    daemon_start(&daemon_here, NULL);
+    return 0;
+}
+
+static int
+daemon_tear_down(void **state)
+{
+    (void)state;
+    daemon_stop(&daemon_here);
+    return 0;
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(workers_join_reduce_and_leave),
+        cmocka_unit_test(join_connects_the_ring_neighbours),
+        cmocka_unit_test(process_joins_leaves_and_joins_again),
+        cmocka_unit_test(two_sessions_live_in_one_process),
+        cmocka_unit_test(join_takes_the_environment_and_the_launcher),
+        cmocka_unit_test(join_at_its_deadline_names_the_missing_rank),
+        cmocka_unit_test(join_with_a_rank_that_is_taken_is_refused),
+        cmocka_unit_test(join_with_a_wrong_token_is_refused),
+        cmocka_unit_test(join_without_a_coordinator_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+}
