@@ -29,7 +29,7 @@ build() {
   ninja -C build tools/hooprun/hooprun examples/train_digits
 }
 
-echo 'hoop quickstart: some two minutes the first time, then seconds'
+echo 'hoop quickstart: a few minutes the first time, then seconds'
 step '1/3 install what is missing' ./deploy/install-deps.sh
 step '2/3 build hoop' build
 echo '3/3 train on four workers: hooprun -n 4 train_digits'
