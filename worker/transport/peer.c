@@ -103,7 +103,7 @@ peer_lose(struct peer *peer, const char *why)
     if (peer->state == PEER_LOST)
         return;
     if (peer->state == PEER_READY)
-        transport->stats.connections--;
+        counter_add(&transport->counters.connections, UINT64_MAX);
     if (peer->state == PEER_READY || peer->state == PEER_LEFT)
         goodbye_done(peer);
     peer_receive_clear(peer);
@@ -116,7 +116,7 @@ void
 peer_end(struct peer *peer)
 {
     if (peer->state == PEER_READY)
-        peer->transport->stats.connections--;
+        counter_add(&peer->transport->counters.connections, UINT64_MAX);
     goodbye_done(peer);
     peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
@@ -128,7 +128,7 @@ peer_leave(struct peer *peer)
 {
     struct transport *transport = peer->transport;
 
-    transport->stats.connections--;
+    counter_add(&transport->counters.connections, UINT64_MAX);
     peer_move(peer, PEER_LEFT);
     peer_expect(peer);
     peer_touch(peer);

@@ -8,6 +8,7 @@
 #ifndef TRANSPORT_PEER_H
 #define TRANSPORT_PEER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -151,6 +152,23 @@ struct peer {
 
 TAILQ_HEAD(peer_list, peer);
 
+/* Written by the driver, read by anybody. */
+struct counters {
+    _Atomic uint64_t bytes_sent;
+    _Atomic uint64_t bytes_received;
+    _Atomic uint64_t wire_sent;
+    _Atomic uint64_t connections;
+};
+
+/* There is one writer: no locked instruction is needed. */
+static inline void
+counter_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    const uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+
+    atomic_store_explicit(counter, now + n, memory_order_relaxed);
+}
+
 struct transport {
     const struct roster *roster;
     const struct transport_events *events;
@@ -166,7 +184,7 @@ struct transport {
     struct peer_list expected;
     struct inflow_list posted; /* messages wanted, not matched yet */
     struct inflow_list drains; /* inflows with early arrivals to take */
-    struct transport_stats stats;
+    struct counters counters;
     uint8_t *bin;
     struct peer *peers; /* [rank] */
 };

@@ -133,7 +133,7 @@ begin_payload(struct peer *peer)
     struct inflow *flow = match_find(peer, frame);
 
     peer->target = TARGET_BIN;
-    transport->stats.bytes_received += frame->raw;
+    counter_add(&transport->counters.bytes_received, frame->raw);
     if (!flow && frame->kind == FRAME_COLLECTIVE && !peer_keeps(peer))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&

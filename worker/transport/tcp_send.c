@@ -202,8 +202,8 @@ cut_frame(struct peer *peer,
         TAILQ_REMOVE(&peer->outflows, flow, link);
         flow->is_queued = false;
     }
-    peer->transport->stats.bytes_sent += out->n_raw;
-    peer->transport->stats.wire_sent += out->n_stored;
+    counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
+    counter_add(&peer->transport->counters.wire_sent, out->n_stored);
 }
 
 /* The window does not permit it: ask. */

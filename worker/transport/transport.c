@@ -105,7 +105,7 @@ transport_connected(struct transport *transport, uint32_t rank, int fd)
     }
     peer->fd = fd;
     peer_move(peer, PEER_READY);
-    transport->stats.connections++;
+    counter_add(&transport->counters.connections, 1);
     peer_expect(peer);
     peer_touch(peer);
 }
@@ -409,5 +409,12 @@ void
 transport_stats(const struct transport *transport,
                 struct transport_stats *out_stats)
 {
-    *out_stats = transport->stats;
+    const struct counters *counters = &transport->counters;
+
+    *out_stats = (struct transport_stats){
+        .bytes_sent = atomic_load(&counters->bytes_sent),
+        .bytes_received = atomic_load(&counters->bytes_received),
+        .wire_sent = atomic_load(&counters->wire_sent),
+        .connections = atomic_load(&counters->connections),
+    };
 }

@@ -164,6 +164,7 @@ struct transport_stats {
     uint64_t connections;
 };
 
+/* Thread: any. */
 void
 transport_stats(const struct transport *transport,
                 struct transport_stats *out_stats);
