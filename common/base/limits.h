@@ -73,7 +73,9 @@ enum {
     /* ... of which one message may use this much. */
     LIMIT_EAGER_MESSAGE = 64 * 1024,
     /* Messages a peer may announce and we have not matched yet. */
-    LIMIT_ANNOUNCED = 65536,
+    LIMIT_ANNOUNCED = 300000,
+    /* ... and what a sender announces at a time; the rest waits for it. */
+    LIMIT_ASKED = 262144,
 
     /* Operations whose memory is kept for the next, and their scratch. */
     LIMIT_SPARE_OPS = 64,

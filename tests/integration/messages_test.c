@@ -225,6 +225,46 @@ unreceived_message_does_not_stop_collectives(void **state)
     assert_int_equal(ranks_run_all(2, unexpected_body), 0);
 }
 
+/* Far more than window and announcements hold, received in the end. */
+static int
+flood_body(struct rank *rank)
+{
+    enum {
+        N = 20000
+    };
+    static hoop_op_t *ops[N];
+    static int32_t values[N];
+
+    if (rank->rank == 0) {
+        for (int32_t k = 0; k < N; k++) {
+            values[k] = k;
+            RANK_CHECK(hoop_send_start(&values[k], 1, HOOP_INT32, 1, k % 3,
+                                       rank->comm, &ops[k]) == HOOP_OK);
+        }
+        RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+        RANK_CHECK(hoop_wait_all(ops, N, HOOP_FOREVER) == HOOP_OK);
+        return 0;
+    }
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    for (int32_t tag = 2; tag >= 0; tag--) {
+        for (int32_t k = tag; k < N; k += 3) {
+            int32_t value = -1;
+
+            RANK_CHECK(hoop_recv(&value, 1, HOOP_INT32, 0, tag, rank->comm,
+                                 NULL) == HOOP_OK);
+            RANK_CHECK(value == k);
+        }
+    }
+    return 0;
+}
+
+static void
+flood_of_messages_is_bounded_and_stays_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, flood_body), 0);
+}
+
 static int
 too_long_body(struct rank *rank)
 {
@@ -265,6 +305,7 @@ main(void)
         cmocka_unit_test(messages_match_by_tag_and_stay_in_order),
         cmocka_unit_test(any_source_takes_what_comes_first),
         cmocka_unit_test(unreceived_message_does_not_stop_collectives),
+        cmocka_unit_test(flood_of_messages_is_bounded_and_stays_in_order),
         cmocka_unit_test(message_longer_than_its_receive_fails_on_both_sides),
     };
 

@@ -30,6 +30,7 @@ struct flow_key {
     uint32_t step;
     uint32_t peer; /* world rank of the other side */
     enum flow_class kind;
+    uint32_t unused; /* 0: keys are hashed as bytes, padding would not do */
 };
 
 /* What every frame of an operation says of it. Borrowed by its flows. */
@@ -52,7 +53,9 @@ struct outflow {
     uint64_t handed;  /* the kernel has them, or a copy is made */
     bool is_queued;
     bool is_opened;    /* its first frame has been cut */
+    bool is_granted;   /* what it asked for, if only to send nothing */
     bool is_announced; /* asked for a grant */
+    bool is_asking;    /* and waits for it, out of the others' way */
     void *owner;
 };
 

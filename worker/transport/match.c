@@ -95,12 +95,8 @@ match_arrival(struct peer *peer, const struct frame *frame)
     const struct flow_key key = match_key(peer, frame);
     struct arrival *arrival;
 
-    TAILQ_FOREACH(arrival, &peer->arrivals, link)
-    {
-        if (key_equal(&arrival->key, &key))
-            return arrival;
-    }
-    return NULL;
+    HASH_FIND(hh, peer->arrival_index, &key, sizeof(key), arrival);
+    return arrival;
 }
 
 struct arrival *
@@ -110,7 +106,7 @@ match_arrival_add(struct peer *peer, const struct frame *frame)
 
     if (arrival)
         return arrival;
-    if (peer->n_arrivals >= LIMIT_ANNOUNCED)
+    if (HASH_COUNT(peer->arrival_index) >= LIMIT_ANNOUNCED)
         return NULL;
     arrival = calloc(1, sizeof(*arrival));
     if (!arrival)
@@ -120,7 +116,7 @@ match_arrival_add(struct peer *peer, const struct frame *frame)
     arrival->first = *frame;
     arrival->sequence = peer->transport->arrival_next++;
     TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
-    peer->n_arrivals++;
+    HASH_ADD(hh, peer->arrival_index, key, sizeof(arrival->key), arrival);
     return arrival;
 }
 
@@ -141,7 +137,7 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
         free(part);
     }
     TAILQ_REMOVE(&peer->arrivals, arrival, link);
-    peer->n_arrivals--;
+    HASH_DELETE(hh, peer->arrival_index, arrival);
     free(arrival);
 }
 
@@ -195,17 +191,15 @@ match_open(struct transport *transport, struct inflow *flow)
         return;
     }
 
-    struct peer *peer = &transport->peers[flow->key.peer];
+    const struct peer *peer = &transport->peers[flow->key.peer];
     struct arrival *arrival;
-    TAILQ_FOREACH(arrival, &peer->arrivals, link)
-    {
-        if (key_equal(&arrival->key, &flow->key)) {
-            flow->arrival = arrival;
-            flow->is_announced = arrival->is_announced;
-            arrival->is_claimed = true;
-            return;
-        }
-    }
+
+    HASH_FIND(hh, peer->arrival_index, &flow->key, sizeof(flow->key), arrival);
+    if (!arrival)
+        return;
+    flow->arrival = arrival;
+    flow->is_announced = arrival->is_announced;
+    arrival->is_claimed = true;
 }
 
 /* The last part has been taken and none is being read. */

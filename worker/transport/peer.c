@@ -32,6 +32,7 @@ peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
     peer->fd = -1;
     peer->credit = transport->window;
     TAILQ_INIT(&peer->outflows);
+    TAILQ_INIT(&peer->asking);
     TAILQ_INIT(&peer->controls);
     TAILQ_INIT(&peer->promises);
     TAILQ_INIT(&peer->inflows);

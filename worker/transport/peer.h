@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <uthash.h>
 
 #include "base/limits.h"
 #include "net/poller.h"
@@ -84,6 +85,7 @@ TAILQ_HEAD(stash_list, stash);
 
 struct arrival {
     TAILQ_ENTRY(arrival) link;
+    UT_hash_handle hh;
     struct stash_list parts;
     struct flow_key key;
     struct frame first; /* the first frame's header: label and total */
@@ -120,6 +122,7 @@ struct peer {
 
     /* Sending. */
     struct outflow_list outflows;
+    struct outflow_list asking; /* announced, not granted yet */
     struct control_list controls;
     struct promise_list promises;
     size_t n_promises;
@@ -128,12 +131,13 @@ struct peer {
     unsigned n_frames;
     size_t frame_offset; /* bytes of the first frame that are written */
     uint64_t credit;     /* eager window left */
+    size_t n_asking;
 
     /* Receiving. */
-    struct inflow_list inflows;   /* open and matched */
-    struct arrival_list arrivals; /* in order of arrival */
-    size_t n_arrivals;
-    uint64_t owed; /* consumed, not given back yet */
+    struct inflow_list inflows;    /* open and matched */
+    struct arrival_list arrivals;  /* in order of arrival */
+    struct arrival *arrival_index; /* the same, by key */
+    uint64_t owed;                 /* consumed, not given back yet */
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
@@ -222,6 +226,9 @@ bool
 peer_write(struct peer *peer);
 void
 peer_control(struct peer *peer, const struct frame *frame, const char *text);
+/* flow has been granted more. */
+void
+peer_send_granted(struct peer *peer, struct outflow *flow, uint64_t granted);
 /* Ask nothing more of flow's buffer. */
 void
 peer_send_cancel(struct peer *peer, struct outflow *flow);

@@ -39,9 +39,14 @@ peer_grant(struct peer *peer, struct inflow *flow)
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 
-    if (!is_asked || !is_worth_it || flow->allowed <= flow->granted)
+    /* The leave to send nothing is given once. */
+    const bool is_empty = flow->total == 0 && flow->is_announced;
+
+    if (!is_asked || !is_worth_it ||
+        (flow->allowed <= flow->granted && !is_empty))
         return;
     flow->granted = flow->allowed;
+    flow->is_announced = flow->is_announced && !is_empty;
 
     const struct frame grant = {
         .kind = FRAME_GRANT,
@@ -61,19 +66,26 @@ peer_grant(struct peer *peer, struct inflow *flow)
 }
 
 static struct outflow *
-find_outflow(struct peer *peer, const struct frame *frame)
+find_in(const struct outflow_list *flows, const struct flow_key *key)
 {
-    const struct flow_key key = match_key(peer, frame);
     struct outflow *flow;
 
-    TAILQ_FOREACH(flow, &peer->outflows, link)
+    TAILQ_FOREACH(flow, flows, link)
     {
-        if (flow->key.op == key.op && flow->key.comm == key.comm &&
-            flow->key.kind == key.kind &&
-            (key.kind == FLOW_MESSAGE || flow->key.step == key.step))
+        if (flow->key.op == key->op && flow->key.comm == key->comm &&
+            flow->key.kind == key->kind && flow->key.step == key->step)
             return flow;
     }
     return NULL;
+}
+
+static struct outflow *
+find_outflow(const struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = match_key(peer, frame);
+    struct outflow *flow = find_in(&peer->outflows, &key);
+
+    return flow ? flow : find_in(&peer->asking, &key);
 }
 
 /* A frame of a collective that has no flow here: may it be kept? */
@@ -109,11 +121,8 @@ take_grant(struct peer *peer)
 {
     struct outflow *flow = find_outflow(peer, &peer->frame);
 
-    if (flow && is_same_call(peer, flow->label)) {
-        if (peer->frame.offset > flow->granted)
-            flow->granted = peer->frame.offset;
-        peer_touch(peer);
-    }
+    if (flow && is_same_call(peer, flow->label))
+        peer_send_granted(peer, flow, peer->frame.offset);
     /* A message is sent before it is granted: this one was cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
         return;

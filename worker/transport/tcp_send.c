@@ -133,8 +133,11 @@ cut_size(const struct peer *peer, const struct outflow *flow)
     }
     if (cut.n_bytes > LIMIT_FRAME_PAYLOAD)
         cut.n_bytes = LIMIT_FRAME_PAYLOAD;
-    cut.is_wanted = cut.n_bytes > 0 || (flow->total == 0 && !flow->is_opened &&
-                                        peer->credit >= FRAME_COST);
+    cut.is_wanted = cut.n_bytes > 0;
+    if (flow->total == 0 && !flow->is_opened) {
+        cut.is_eager = !flow->is_granted;
+        cut.is_wanted = flow->is_granted || peer->credit >= FRAME_COST;
+    }
     return cut;
 }
 
@@ -178,6 +181,26 @@ cut_payload(struct peer *peer,
     frame->stored = (uint32_t)out->n_stored;
 }
 
+/* Before the others: it has waited longer. */
+static void
+end_asking(struct peer *peer, struct outflow *flow)
+{
+    if (!flow->is_asking)
+        return;
+    flow->is_asking = false;
+    peer->n_asking--;
+    TAILQ_REMOVE(&peer->asking, flow, link);
+    TAILQ_INSERT_HEAD(&peer->outflows, flow, link);
+}
+
+static void
+unqueue(struct peer *peer, struct outflow *flow)
+{
+    end_asking(peer, flow);
+    TAILQ_REMOVE(&peer->outflows, flow, link);
+    flow->is_queued = false;
+}
+
 static void
 cut_frame(struct peer *peer,
           struct outframe *out,
@@ -198,10 +221,8 @@ cut_frame(struct peer *peer,
 
     flow->framed += cut.n_bytes;
     flow->is_opened = true;
-    if (flow->framed == flow->total) {
-        TAILQ_REMOVE(&peer->outflows, flow, link);
-        flow->is_queued = false;
-    }
+    if (flow->framed == flow->total)
+        unqueue(peer, flow);
     counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
     counter_add(&peer->transport->counters.wire_sent, out->n_stored);
 }
@@ -216,7 +237,21 @@ announce(struct peer *peer, struct outflow *flow)
     frame.offset = 0;
     frame.flags = flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0;
     flow->is_announced = true;
+    flow->is_asking = true;
+    TAILQ_REMOVE(&peer->outflows, flow, link);
+    TAILQ_INSERT_TAIL(&peer->asking, flow, link);
+    peer->n_asking++;
     peer_control(peer, &frame, NULL);
+}
+
+void
+peer_send_granted(struct peer *peer, struct outflow *flow, uint64_t granted)
+{
+    end_asking(peer, flow);
+    flow->is_granted = true;
+    if (granted > flow->granted)
+        flow->granted = granted;
+    peer_touch(peer);
 }
 
 /* It has bytes that only a grant lets go, which nobody gives unasked. */
@@ -231,23 +266,33 @@ is_starved(const struct outflow *flow)
     return has_bytes && !flow->is_announced && !is_granted_unasked;
 }
 
+/*
+ * Messages of one tag must not overtake each other: one that may not even be
+ * announced holds back those behind it.
+ */
 static bool
 cut_flow(struct peer *peer, struct outframe *out)
 {
     struct outflow *flow;
+    bool is_held = false;
 
     TAILQ_FOREACH(flow, &peer->outflows, link)
     {
-        const struct cut cut = cut_size(peer, flow);
+        if (is_held && flow->key.kind == FLOW_MESSAGE && !flow->is_opened)
+            continue;
 
+        const struct cut cut = cut_size(peer, flow);
         if (cut.is_wanted) {
             cut_frame(peer, out, flow, cut);
             return true;
         }
-        if (is_starved(flow)) {
+        if (!is_starved(flow))
+            continue;
+        if (peer->n_asking < LIMIT_ASKED) {
             announce(peer, flow);
             return cut_control(peer, out);
         }
+        is_held = true;
     }
     return false;
 }
@@ -443,8 +488,7 @@ void
 peer_send_cancel(struct peer *peer, struct outflow *flow)
 {
     if (flow->is_queued)
-        TAILQ_REMOVE(&peer->outflows, flow, link);
-    flow->is_queued = false;
+        unqueue(peer, flow);
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
         struct outframe *out = frame_at(peer, i);
@@ -474,10 +518,10 @@ peer_send_clear(struct peer *peer)
         TAILQ_REMOVE(&peer->controls, control, link);
         free(control);
     }
-    while ((flow = TAILQ_FIRST(&peer->outflows))) {
-        TAILQ_REMOVE(&peer->outflows, flow, link);
-        flow->is_queued = false;
-    }
+    while ((flow = TAILQ_FIRST(&peer->asking)))
+        unqueue(peer, flow);
+    while ((flow = TAILQ_FIRST(&peer->outflows)))
+        unqueue(peer, flow);
     for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
         peer->frames[i].flow = NULL;
         free(peer->frames[i].owned);
