@@ -85,8 +85,8 @@ take_mail(struct engine *engine)
     return has_moved;
 }
 
-static bool
-advance_dirty(struct engine *engine)
+bool
+engine_advance(struct engine *engine)
 {
     struct op *op;
     bool has_moved = false;
@@ -122,7 +122,7 @@ engine_turn(struct engine *engine, int timeout_ms)
     }
     has_moved |= transport_turn(engine->transport, timeout_ms);
     atomic_store(&engine->is_sleeping, false);
-    has_moved |= advance_dirty(engine);
+    has_moved |= engine_advance(engine);
 
     if (engine->deadline_ns != CLOCK_NEVER) {
         const uint64_t now_ns = clock_now_ns();
@@ -139,7 +139,7 @@ engine_spin(struct engine *engine)
     bool has_moved = take_mail(engine);
 
     has_moved |= transport_spin(engine->transport);
-    return advance_dirty(engine) || has_moved;
+    return engine_advance(engine) || has_moved;
 }
 
 bool

@@ -165,6 +165,9 @@ engine_channel(struct engine *engine, uint64_t id);
 /* Take mail, move data, complete operations. Returns whether anything moved. */
 bool
 engine_turn(struct engine *engine, int timeout_ms);
+/* Complete what the data that have come permit. */
+bool
+engine_advance(struct engine *engine);
 /* Take the drive right; false: another thread has it. */
 bool
 engine_seize(struct engine *engine);

@@ -195,6 +195,8 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
         return;
     lost->is_lost = true;
     snprintf(lost->why, sizeof(lost->why), "%s", why);
+    /* What it sent before may be all that an operation was waiting for. */
+    engine_advance(engine);
     /* Before the operations end: their peers learn who, not only that. */
     transport_tell_all(engine->transport, rank, &verdict, why);
 
