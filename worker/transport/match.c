@@ -53,13 +53,14 @@ bind_message(struct peer *peer,
     flow->key = *key;
     flow->is_matched = true;
     peer_expect(peer);
-    if (frame->total > flow->total ||
-        frame->call.dtype != flow->label->call.dtype) {
+    const bool fits = frame->total <= flow->total;
+    /* Also when it does not fit: cancelling must know what is still to come. */
+    flow->total = frame->total;
+    if (!fits || frame->call.dtype != flow->label->call.dtype) {
         transport->events->on_mismatch(transport->owner, peer->rank, frame,
                                        flow);
         return;
     }
-    flow->total = frame->total;
     flow->allowed = frame->total;
     transport->events->on_matched(transport->owner, flow);
     peer_grant(peer, flow);
