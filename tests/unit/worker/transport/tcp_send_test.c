@@ -106,7 +106,6 @@ send_of_little_goes_eagerly_in_one_frame(void **state)
     assert_int_equal(desk.frame.comm, STATION_COMM);
     assert_int_equal(desk.frame.op, 1);
     assert_int_equal(desk.frame.step, 2);
-    assert_int_equal(desk.frame.signature, STATION_SIGNATURE);
     assert_int_equal(desk.frame.total, SMALL);
     assert_int_equal(desk.frame.call.count, 9);
     assert_int_equal(flow.handed, SMALL);
@@ -151,6 +150,7 @@ send_of_much_waits_for_grants_and_stays_within(void **state)
     /* A smaller grant takes nothing back. */
     grant(1, BIG);
     assert_false(next());
+    transport_send_cancel(desk.station.transport, &flow);
 }
 
 static void
@@ -264,7 +264,7 @@ grant_of_another_call_is_a_mismatch(void **state)
     assert_int_equal(desk.station.n_mismatches, 1);
     assert_null(desk.station.mismatched);
     assert_int_equal(flow.granted, 0);
-    assert_false(next());
+    transport_send_cancel(desk.station.transport, &flow);
 }
 
 /* Nobody reads: what fits the socket is out, one frame is half. */

@@ -1,0 +1,274 @@
+/* tests/unit/worker/transport/match_early_test.c - what comes before its flow */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    SMALL = 1000,
+    GUARD = 0xA5,
+};
+
+/* Rank 0 is a station, ranks 1 and 2 are the test itself. */
+struct desk {
+    struct station station;
+    struct frame frame;
+    uint8_t sent[4 * SMALL];
+    uint8_t received[4][SMALL];
+    uint8_t payload[LIMIT_FRAME_PAYLOAD];
+};
+
+static struct desk desk;
+
+static int
+desk_open(void **state)
+{
+    (void)state;
+    memset(&desk, GUARD, sizeof(desk));
+    station_open(&desk.station, 0, CODEC_NONE);
+    station_attach(&desk.station, 1);
+    station_attach(&desk.station, 2);
+    pattern_fill(desk.sent, sizeof(desk.sent), 5);
+    return 0;
+}
+
+static int
+desk_close(void **state)
+{
+    (void)state;
+    station_close(&desk.station);
+    return 0;
+}
+
+/* The message is known by where in desk.sent its bytes begin. */
+static void
+feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
+{
+    const struct frame frame = frame_message(op, tag, 100, 100);
+
+    station_feed(&desk.station, rank, &frame, desk.sent + from);
+}
+
+static const struct flow_label labels[] = {
+    {.epoch = STATION_EPOCH, .tag = 0, .call = {.dtype = 1}},
+    {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
+};
+
+static struct inflow
+posted(uint32_t peer, uint64_t tag, unsigned at)
+{
+    return (struct inflow){
+        .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
+        .label = &labels[tag],
+        .place = desk.received[at],
+        .element_size = 1,
+        .total = SMALL,
+    };
+}
+
+static void
+expect_message(const struct inflow *flow, uint32_t rank, size_t from)
+{
+    assert_true(flow->is_matched);
+    assert_int_equal(flow->key.peer, rank);
+    assert_int_equal(flow->total, 100);
+    assert_int_equal(flow->arrived, 100);
+    assert_memory_equal(flow->place, desk.sent + from, 100);
+    assert_int_equal(flow->place[100], GUARD);
+}
+
+static void
+receive(struct inflow *flow)
+{
+    transport_receive(desk.station.transport, flow);
+    station_settle(&desk.station);
+}
+
+static void
+cancel(struct inflow *flow)
+{
+    transport_receive_cancel(desk.station.transport, flow);
+}
+
+static void
+grant_before_its_flow_is_remembered(void **state)
+{
+    struct frame grant = frame_collective(300, 0, SMALL);
+    struct outflow flow = outflow_collective(1, desk.sent, SMALL);
+    struct outflow again = outflow_collective(1, desk.sent, SMALL);
+
+    (void)state;
+    grant.kind = FRAME_GRANT;
+    station_feed(&desk.station, 1, &grant, NULL);
+    grant.offset = 200;
+    station_feed(&desk.station, 1, &grant, NULL);
+    assert_int_equal(desk.station.n_unexpected, 2);
+    transport_send(desk.station.transport, &flow);
+    assert_int_equal(flow.granted, 300);
+    transport_send_cancel(desk.station.transport, &flow);
+    transport_send(desk.station.transport, &again);
+    assert_int_equal(again.granted, 0);
+    transport_send_cancel(desk.station.transport, &again);
+}
+
+static void
+forgotten_operation_leaves_nothing(void **state)
+{
+    struct frame grant = frame_collective(300, 0, SMALL);
+    struct frame frame = frame_collective(0, 100, 100);
+    struct outflow out = outflow_collective(1, desk.sent, SMALL);
+    struct inflow in = inflow_collective(1, desk.received[0], 100);
+
+    (void)state;
+    grant.kind = FRAME_GRANT;
+    frame.flags = FRAME_EAGER;
+    station_feed(&desk.station, 1, &grant, NULL);
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    feed_message(1, 1, 0, 0);
+    transport_forget(desk.station.transport, STATION_COMM, 2);
+    transport_forget(desk.station.transport, STATION_COMM + 1, 1);
+    transport_forget(desk.station.transport, STATION_COMM, 1);
+    transport_send(desk.station.transport, &out);
+    assert_int_equal(out.granted, 0);
+    transport_send_cancel(desk.station.transport, &out);
+    receive(&in);
+    assert_int_equal(in.arrived, 0);
+    cancel(&in);
+
+    /* A message is no operation: it is still there. */
+    struct inflow message = posted(1, 0, 1);
+    receive(&message);
+    expect_message(&message, 1, 0);
+    cancel(&message);
+}
+
+static void
+early_frames_of_another_call_are_a_mismatch(void **state)
+{
+    struct frame frame = frame_collective(0, 100, 100);
+    struct inflow in = inflow_collective(1, desk.received[0], 100);
+
+    (void)state;
+    frame.flags = FRAME_EAGER;
+    frame.signature++;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    receive(&in);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_ptr_equal(desk.station.mismatched, &in);
+    assert_int_equal(desk.station.frame.signature, STATION_SIGNATURE + 1);
+    assert_int_equal(desk.received[0][0], GUARD);
+    cancel(&in);
+}
+
+static void
+early_frames_out_of_order_lose_the_peer(void **state)
+{
+    struct frame frame = frame_collective(50, 50, 100);
+    struct inflow in = inflow_collective(1, desk.received[0], 100);
+
+    (void)state;
+    frame.flags = FRAME_EAGER;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    receive(&in);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_int_equal(desk.received[0][0], GUARD);
+    cancel(&in);
+}
+
+/* The first half was kept; the second is read while it is taken. */
+static void
+early_half_and_late_half_make_one_message(void **state)
+{
+    struct frame frame = frame_collective(0, 40, 100);
+    struct inflow in = inflow_collective(1, desk.received[0], 100);
+    uint8_t bytes[512];
+
+    (void)state;
+    frame.flags = FRAME_EAGER;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    frame.offset = 40;
+    frame.raw = frame.stored = 60;
+    const size_t n_bytes = frame_bytes(&frame, desk.sent + 40, bytes);
+    station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 150}, 150);
+    transport_receive(desk.station.transport, &in);
+    station_feed_bytes(&desk.station, 1,
+                       (struct codec_span){bytes + 150, n_bytes - 150}, 7);
+    assert_int_equal(in.arrived, 100);
+    assert_memory_equal(desk.received[0], desk.sent, 100);
+    assert_int_equal(desk.station.n_lost, 0);
+    cancel(&in);
+}
+
+static void
+early_bytes_wait_for_what_is_allowed(void **state)
+{
+    struct frame frame = frame_collective(0, 40, 100);
+    struct inflow in = inflow_collective(1, desk.received[0], 100);
+
+    (void)state;
+    frame.flags = FRAME_EAGER;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    in.allowed = 39;
+    receive(&in);
+    assert_int_equal(in.arrived, 0);
+    /* What comes behind it queues up behind it. */
+    in.allowed = 40;
+    frame.offset = 40;
+    frame.raw = frame.stored = 60;
+    station_feed(&desk.station, 1, &frame, desk.sent + 40);
+    transport_receive_more(desk.station.transport, &in);
+    station_settle(&desk.station);
+    assert_int_equal(in.arrived, 40);
+    in.allowed = 100;
+    transport_receive_more(desk.station.transport, &in);
+    station_settle(&desk.station);
+    assert_int_equal(in.arrived, 100);
+    assert_memory_equal(desk.received[0], desk.sent, 100);
+    assert_int_equal(desk.station.n_lost, 0);
+    cancel(&in);
+}
+
+static void
+promises_beyond_the_limit_lose_the_peer(void **state)
+{
+    struct frame grant = frame_collective(1, 0, SMALL);
+    static uint8_t bytes[64 * LIMIT_FRAME_HEADER];
+    unsigned n_sent = 0;
+
+    (void)state;
+    grant.kind = FRAME_GRANT;
+    for (unsigned i = 0; i < 64; i++) {
+        grant.op = 100 + i;
+        frame_bytes(&grant, NULL, bytes + i * LIMIT_FRAME_HEADER);
+    }
+    for (; n_sent < LIMIT_ANNOUNCED; n_sent += 64)
+        station_feed_bytes(&desk.station, 1,
+                           (struct codec_span){bytes, sizeof(bytes)},
+                           sizeof(bytes));
+    assert_int_equal(desk.station.n_lost, 0);
+    station_feed(&desk.station, 1, &grant, NULL);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_non_null(strstr(desk.station.text, "granted more"));
+}
+
+#define DESK_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(grant_before_its_flow_is_remembered),
+        DESK_TEST(forgotten_operation_leaves_nothing),
+        DESK_TEST(early_frames_of_another_call_are_a_mismatch),
+        DESK_TEST(early_frames_out_of_order_lose_the_peer),
+        DESK_TEST(early_half_and_late_half_make_one_message),
+        DESK_TEST(early_bytes_wait_for_what_is_allowed),
+        DESK_TEST(promises_beyond_the_limit_lose_the_peer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

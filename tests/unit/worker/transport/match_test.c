@@ -1,0 +1,369 @@
+/* tests/unit/worker/transport/match_test.c - transport/match.c */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    SMALL = 1000,
+    GUARD = 0xA5,
+};
+
+/* Rank 0 is a station, ranks 1 and 2 are the test itself. */
+struct desk {
+    struct station station;
+    struct frame frame;
+    uint8_t sent[4 * SMALL];
+    uint8_t received[4][SMALL];
+    uint8_t payload[LIMIT_FRAME_PAYLOAD];
+};
+
+static struct desk desk;
+
+static int
+desk_open(void **state)
+{
+    (void)state;
+    memset(&desk, GUARD, sizeof(desk));
+    station_open(&desk.station, 0, CODEC_NONE);
+    station_attach(&desk.station, 1);
+    station_attach(&desk.station, 2);
+    pattern_fill(desk.sent, sizeof(desk.sent), 5);
+    return 0;
+}
+
+static int
+desk_close(void **state)
+{
+    (void)state;
+    station_close(&desk.station);
+    return 0;
+}
+
+static bool
+next(uint32_t rank)
+{
+    return station_next(&desk.station, rank, &desk.frame, desk.payload);
+}
+
+/* The message is known by where in desk.sent its bytes begin. */
+static void
+feed_message(uint32_t rank, uint64_t op, uint64_t tag, size_t from)
+{
+    const struct frame frame = frame_message(op, tag, 100, 100);
+
+    station_feed(&desk.station, rank, &frame, desk.sent + from);
+}
+
+static const struct flow_label labels[] = {
+    {.epoch = STATION_EPOCH, .tag = 0, .call = {.dtype = 1}},
+    {.epoch = STATION_EPOCH, .tag = 1, .call = {.dtype = 1}},
+};
+
+static struct inflow
+posted(uint32_t peer, uint64_t tag, unsigned at)
+{
+    return (struct inflow){
+        .key = {.comm = STATION_COMM, .peer = peer, .kind = FLOW_MESSAGE},
+        .label = &labels[tag],
+        .place = desk.received[at],
+        .element_size = 1,
+        .total = SMALL,
+    };
+}
+
+static void
+expect_message(const struct inflow *flow, uint32_t rank, size_t from)
+{
+    assert_true(flow->is_matched);
+    assert_int_equal(flow->key.peer, rank);
+    assert_int_equal(flow->total, 100);
+    assert_int_equal(flow->arrived, 100);
+    assert_memory_equal(flow->place, desk.sent + from, 100);
+    assert_int_equal(flow->place[100], GUARD);
+}
+
+static void
+receive(struct inflow *flow)
+{
+    transport_receive(desk.station.transport, flow);
+    station_settle(&desk.station);
+}
+
+static void
+cancel(struct inflow *flow)
+{
+    transport_receive_cancel(desk.station.transport, flow);
+}
+
+static void
+messages_match_in_the_order_of_their_posting(void **state)
+{
+    struct inflow first = posted(1, 0, 0);
+    struct inflow second = posted(1, 0, 1);
+
+    (void)state;
+    receive(&first);
+    receive(&second);
+    feed_message(1, 1, 0, 0);
+    assert_int_equal(second.arrived, 0);
+    feed_message(1, 2, 0, 200);
+    expect_message(&first, 1, 0);
+    expect_message(&second, 1, 200);
+    assert_int_equal(desk.station.n_matched, 2);
+    cancel(&first);
+    cancel(&second);
+}
+
+static void
+early_messages_match_in_the_order_of_their_sending(void **state)
+{
+    struct inflow first = posted(1, 0, 0);
+    struct inflow second = posted(1, 0, 1);
+
+    (void)state;
+    feed_message(1, 1, 0, 0);
+    feed_message(1, 2, 0, 200);
+    receive(&first);
+    receive(&second);
+    expect_message(&first, 1, 0);
+    expect_message(&second, 1, 200);
+    cancel(&first);
+    cancel(&second);
+}
+
+static void
+tags_never_cross(void **state)
+{
+    struct inflow zero = posted(1, 0, 0);
+    struct inflow one = posted(1, 1, 1);
+
+    (void)state;
+    receive(&zero);
+    feed_message(1, 1, 1, 0);
+    assert_false(zero.is_matched);
+    receive(&one);
+    expect_message(&one, 1, 0);
+    feed_message(1, 2, 0, 300);
+    expect_message(&zero, 1, 300);
+    cancel(&zero);
+    cancel(&one);
+}
+
+static void
+sources_and_communicators_never_cross(void **state)
+{
+    struct inflow flow = posted(1, 0, 0);
+    struct frame frame = frame_message(1, 0, 100, 100);
+
+    (void)state;
+    receive(&flow);
+    feed_message(2, 1, 0, 0);
+    frame.comm++;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    assert_false(flow.is_matched);
+    feed_message(1, 2, 0, 300);
+    expect_message(&flow, 1, 300);
+    cancel(&flow);
+}
+
+static void
+any_source_takes_what_came_first(void **state)
+{
+    struct inflow flows[3];
+    static const uint32_t ranks[] = {2, 1, 2};
+
+    (void)state;
+    feed_message(2, 1, 0, 0);
+    feed_message(1, 1, 0, 100);
+    feed_message(2, 2, 0, 200);
+    for (unsigned i = 0; i < 3; i++) {
+        flows[i] = posted(FLOW_ANY_PEER, 0, i);
+        receive(&flows[i]);
+        expect_message(&flows[i], ranks[i], 100 * i);
+        cancel(&flows[i]);
+    }
+}
+
+static void
+any_source_that_waits_takes_the_next_to_come(void **state)
+{
+    struct inflow any = posted(FLOW_ANY_PEER, 0, 0);
+    struct inflow named = posted(2, 0, 1);
+
+    (void)state;
+    receive(&any);
+    receive(&named);
+    feed_message(2, 1, 0, 0);
+    feed_message(2, 2, 0, 100);
+    expect_message(&any, 2, 0);
+    expect_message(&named, 2, 100);
+    cancel(&any);
+    cancel(&named);
+}
+
+static void
+receive_cancelled_before_its_message_leaves_it_to_the_next(void **state)
+{
+    struct inflow gone = posted(1, 0, 0);
+    struct inflow there = posted(1, 0, 1);
+
+    (void)state;
+    receive(&gone);
+    cancel(&gone);
+    feed_message(1, 1, 0, 0);
+    receive(&there);
+    assert_int_equal(gone.arrived, 0);
+    expect_message(&there, 1, 0);
+    cancel(&there);
+}
+
+static void
+rest_of_a_cancelled_message_is_dropped_alone(void **state)
+{
+    struct inflow gone = posted(1, 0, 0);
+    struct inflow there = posted(1, 0, 1);
+    struct frame frame = frame_message(1, 0, 100, 300);
+
+    (void)state;
+    receive(&gone);
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    assert_int_equal(gone.arrived, 100);
+    cancel(&gone);
+    receive(&there);
+    for (frame.offset = 100; frame.offset < 300; frame.offset += 100)
+        station_feed(&desk.station, 1, &frame, desk.sent + frame.offset);
+    assert_false(there.is_matched);
+    assert_int_equal(desk.received[0][100], GUARD);
+    feed_message(1, 2, 0, 700);
+    expect_message(&there, 1, 700);
+    assert_int_equal(desk.station.n_lost, 0);
+    cancel(&there);
+}
+
+/* Part of it was kept when the receive came and went. */
+static void
+early_message_that_is_cancelled_does_not_match_again(void **state)
+{
+    struct inflow gone = posted(1, 0, 0);
+    struct inflow there = posted(1, 0, 1);
+    struct frame frame = frame_message(1, 0, 100, 200);
+
+    (void)state;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    transport_receive(desk.station.transport, &gone);
+    cancel(&gone);
+    receive(&there);
+    assert_false(there.is_matched);
+    frame.offset = 100;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    assert_false(there.is_matched);
+    cancel(&there);
+}
+
+static void
+message_that_does_not_fit_is_a_mismatch(void **state)
+{
+    struct inflow flow = posted(1, 0, 0);
+    struct inflow after = posted(1, 0, 1);
+
+    (void)state;
+    flow.total = 99;
+    receive(&flow);
+    feed_message(1, 1, 0, 0);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_ptr_equal(desk.station.mismatched, &flow);
+    assert_int_equal(desk.received[0][0], GUARD);
+    /* It is over: the next receive is for the next message. */
+    receive(&after);
+    assert_false(after.is_matched);
+    feed_message(1, 2, 0, 100);
+    expect_message(&after, 1, 100);
+    cancel(&after);
+}
+
+static void
+message_for_no_room_at_all_is_a_mismatch_once(void **state)
+{
+    struct inflow flow = posted(1, 0, 0);
+    struct inflow after = posted(1, 0, 1);
+
+    (void)state;
+    flow.total = 0;
+    receive(&flow);
+    feed_message(1, 1, 0, 0);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    receive(&after);
+    assert_false(after.is_matched);
+    cancel(&after);
+}
+
+static void
+message_of_another_dtype_is_a_mismatch(void **state)
+{
+    struct inflow flow = posted(1, 0, 0);
+    struct frame frame = frame_message(1, 0, 100, 100);
+
+    (void)state;
+    frame.call.dtype = 2;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    receive(&flow);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_int_equal(desk.received[0][0], GUARD);
+    assert_false(flow.is_open);
+}
+
+static void
+announced_message_is_granted_when_it_is_received(void **state)
+{
+    struct inflow flow = posted(FLOW_ANY_PEER, 1, 0);
+    struct frame frame = frame_message(9, 1, 0, 100);
+
+    (void)state;
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_POINT_TO_POINT;
+    station_feed(&desk.station, 2, &frame, NULL);
+    assert_false(next(2));
+    receive(&flow);
+    assert_true(flow.is_matched);
+    assert_false(transport_has_all(&flow));
+    assert_true(next(2));
+    assert_int_equal(desk.frame.kind, FRAME_GRANT);
+    assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);
+    assert_int_equal(desk.frame.op, 9);
+    assert_int_equal(desk.frame.offset, 100);
+
+    frame = frame_message(9, 1, 100, 100);
+    frame.flags = 0;
+    station_feed(&desk.station, 2, &frame, desk.sent);
+    expect_message(&flow, 2, 0);
+    cancel(&flow);
+}
+
+#define DESK_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(messages_match_in_the_order_of_their_posting),
+        DESK_TEST(early_messages_match_in_the_order_of_their_sending),
+        DESK_TEST(tags_never_cross),
+        DESK_TEST(sources_and_communicators_never_cross),
+        DESK_TEST(any_source_takes_what_came_first),
+        DESK_TEST(any_source_that_waits_takes_the_next_to_come),
+        DESK_TEST(receive_cancelled_before_its_message_leaves_it_to_the_next),
+        DESK_TEST(rest_of_a_cancelled_message_is_dropped_alone),
+        DESK_TEST(early_message_that_is_cancelled_does_not_match_again),
+        DESK_TEST(message_that_does_not_fit_is_a_mismatch),
+        DESK_TEST(message_for_no_room_at_all_is_a_mismatch_once),
+        DESK_TEST(message_of_another_dtype_is_a_mismatch),
+        DESK_TEST(announced_message_is_granted_when_it_is_received),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
