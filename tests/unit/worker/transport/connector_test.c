@@ -1,0 +1,335 @@
+/* tests/unit/worker/transport/connector_test.c - transport/connector.c */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "check.h"
+#include "hall.h"
+#include "net/socket.h"
+#include "transport/handshake.h"
+
+static struct hall hall;
+
+static int
+hall_set_up(void **state)
+{
+    (void)state;
+    hall_open(&hall);
+    hall_start(&hall);
+    return 0;
+}
+
+static int
+hall_tear_down(void **state)
+{
+    (void)state;
+    hall_close(&hall);
+    return 0;
+}
+
+/* What is logged while a test runs. */
+static int log_fd;
+static int stderr_fd;
+
+static int
+log_capture(void **state)
+{
+    (void)state;
+    log_fd = memfd_create("log", 0);
+    stderr_fd = dup(2);
+    assert_true(log_fd >= 0 && stderr_fd >= 0);
+    log_configure(LOG_WARNING, LOG_TEXT);
+    hall_open(&hall);
+    return dup2(log_fd, 2) == 2 ? 0 : -1;
+}
+
+static int
+log_release(void **state)
+{
+    char text[4096] = "";
+
+    (void)state;
+    hall_close(&hall);
+    log_configure(LOG_OFF, LOG_TEXT);
+    dup2(stderr_fd, 2);
+    if (pread(log_fd, text, sizeof(text) - 1, 0) > 0)
+        print_message("%s", text);
+    close(log_fd);
+    close(stderr_fd);
+    return 0;
+}
+
+static void
+assert_logged(const char *expected)
+{
+    char text[4096] = "";
+
+    assert_true(pread(log_fd, text, sizeof(text) - 1, 0) >= 0);
+    assert_non_null(strstr(text, expected));
+}
+
+static void
+dial_connects_both_sides_once(void **state)
+{
+    (void)state;
+    hall_connect(&hall, 0, 1);
+    hall_connect(&hall, 2, 0);
+    /* Asking again changes nothing. */
+    connector_dial(hall.booths[0].connector, 1);
+    connector_dial(hall.booths[1].connector, 0);
+    hall_connect(&hall, 2, 1);
+    assert_int_equal(hall.booths[0].n_connected[1], 1);
+    assert_int_equal(hall.booths[1].n_connected[0], 1);
+    assert_int_equal(hall.booths[0].n_unreachable[1], 0);
+}
+
+static void
+both_dial(void)
+{
+    connector_dial(hall.booths[0].connector, 1);
+    connector_dial(hall.booths[1].connector, 0);
+    connector_dial(hall.booths[2].connector, 1);
+    connector_dial(hall.booths[1].connector, 2);
+    hall_await(&hall, &hall.booths[0].n_connected[1], 1);
+    hall_await(&hall, &hall.booths[1].n_connected[0], 1);
+    hall_await(&hall, &hall.booths[1].n_connected[2], 1);
+    hall_await(&hall, &hall.booths[2].n_connected[1], 1);
+    hall_check_ends(&hall, 0, 1);
+    hall_check_ends(&hall, 1, 2);
+}
+
+static void
+two_that_dial_each_other_have_one_connection(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        hall_open(&hall);
+        hall_start(&hall);
+        both_dial();
+        hall_connect(&hall, 2, 0);
+        assert_int_equal(hall.booths[0].n_connected[1], 1);
+        assert_int_equal(hall.booths[1].n_connected[0], 1);
+        assert_int_equal(hall.booths[0].n_unreachable[1], 0);
+        assert_int_equal(hall.booths[1].n_unreachable[0], 0);
+        hall_close(&hall);
+    }
+}
+
+static void
+strangers_are_closed_without_an_answer(void **state)
+{
+    static const char http[] = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
+    static const uint8_t tls[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 9};
+    uint8_t random[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(random); i++)
+        random[i] = (uint8_t)(37 * i + 5);
+    stranger_await_end(stranger_open(&hall, 1, http, sizeof(http) - 1));
+    stranger_await_end(stranger_open(&hall, 1, tls, sizeof(tls)));
+    stranger_await_end(stranger_open(&hall, 1, random, sizeof(random)));
+    stranger_await_end(stranger_open(&hall, 1, "HOOPX", 5));
+    stranger_await_end(stranger_open(&hall, 1, "\0", 1));
+    hall_connect(&hall, 0, 1);
+}
+
+static void
+silence_and_half_a_hello_disturb_nobody(void **state)
+{
+    uint8_t hello[HANDSHAKE_BYTES] = "HOOPHELO";
+    int fds[6];
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        fds[i] = stranger_open(&hall, 1, hello, (size_t)i * 20);
+    hall_connect(&hall, 0, 1);
+    /* Their own time is not over yet. */
+    for (int i = 0; i < 6; i++) {
+        char byte;
+
+        assert_int_equal(recv(fds[i], &byte, 1, MSG_DONTWAIT), -1);
+        assert_int_equal(errno, EAGAIN);
+        close(fds[i]);
+    }
+    hall_connect(&hall, 2, 1);
+}
+
+/* The right letters and nothing behind them that belongs. */
+static void
+hello_of_nobody_learns_the_version_and_is_closed(void **state)
+{
+    const uint8_t hello[HANDSHAKE_BYTES] = "HOOPHELO";
+    uint8_t answer[HANDSHAKE_BYTES];
+    size_t n_bytes = 0;
+
+    (void)state;
+    const int fd = stranger_open(&hall, 1, hello, sizeof(hello));
+    while (n_bytes < sizeof(answer)) {
+        const ssize_t n =
+            recv(fd, answer + n_bytes, sizeof(answer) - n_bytes, 0);
+
+        if (n > 0)
+            n_bytes += (size_t)n;
+        else if (n == 0 || errno != EAGAIN)
+            break;
+    }
+    assert_int_equal(n_bytes, sizeof(answer));
+    assert_memory_equal(answer, "HOOPCHAL", 8);
+    stranger_await_end(fd);
+    hall_connect(&hall, 0, 1);
+}
+
+static void
+five_hundred_that_come_and_go_disturb_nobody(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        close(stranger_open(&hall, 1, "HOOP", (size_t)i % 5));
+    hall_connect(&hall, 0, 1);
+    hall_connect(&hall, 1, 2);
+}
+
+static void
+oldest_stranger_makes_room_for_the_next(void **state)
+{
+    enum {
+        N_MORE = 3,
+        N_STRANGERS = LIMIT_GREETINGS + N_MORE
+    };
+    struct rlimit files;
+    int fds[N_STRANGERS];
+    char byte;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    for (int i = 0; i < N_STRANGERS; i++)
+        fds[i] = stranger_open(&hall, 1, NULL, 0);
+    for (int i = 0; i < N_MORE; i++)
+        stranger_await_end(fds[i]);
+    for (int i = N_MORE; i < N_STRANGERS; i++) {
+        assert_int_equal(recv(fds[i], &byte, 1, MSG_DONTWAIT), -1);
+        assert_int_equal(errno, EAGAIN);
+    }
+    /* A peer comes last and stays. */
+    hall_connect(&hall, 0, 1);
+    stranger_await_end(fds[N_MORE]);
+    for (int i = N_MORE + 1; i < N_STRANGERS; i++)
+        close(fds[i]);
+}
+
+static void
+refused_dial_is_unreachable_with_a_reason(void **state)
+{
+    (void)state;
+    hall_open(&hall);
+    /* Nobody listens there any more. */
+    close(hall.booths[1].listen_fd);
+    hall.booths[1].listen_fd = -1;
+    hall_start(&hall);
+    connector_dial(hall.booths[0].connector, 1);
+    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
+    assert_non_null(strstr(hall.booths[0].why, "refused"));
+    assert_int_equal(hall.booths[0].n_connected[1], 0);
+    /* It keeps to what it said, as the engine does. */
+    connector_dial(hall.booths[1].connector, 0);
+    hall_await(&hall, &hall.booths[1].n_unreachable[0], 1);
+    assert_non_null(strstr(hall.booths[1].why, "takes this rank for dead"));
+    hall_connect(&hall, 1, 2);
+    hall_close(&hall);
+}
+
+static void
+wrong_token_is_refused_and_logged(void **state)
+{
+    (void)state;
+    hall.booths[0].token = "guessed";
+    hall_start(&hall);
+    connector_dial(hall.booths[0].connector, 1);
+    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
+    assert_int_equal(hall.booths[1].n_connected[0], 0);
+    assert_true(strlen(hall.booths[0].why) > 0);
+    assert_logged("refused a connection from 127.0.0.1:");
+    assert_logged("does not know the job's token");
+    hall_connect(&hall, 2, 1);
+}
+
+static void
+another_epoch_is_refused_on_both_sides(void **state)
+{
+    (void)state;
+    hall.booths[0].roster->epoch = 8;
+    hall_start(&hall);
+    connector_dial(hall.booths[0].connector, 1);
+    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
+    assert_non_null(strstr(hall.booths[0].why, "epoch 7"));
+    assert_logged("epoch 8");
+    assert_int_equal(hall.booths[1].n_connected[0], 0);
+    hall_connect(&hall, 1, 2);
+}
+
+static void
+http_request_is_named_in_the_log(void **state)
+{
+    (void)state;
+    hall_start(&hall);
+    stranger_await_end(stranger_open(&hall, 1, "GET / HTTP/1.0\r\n\r\n", 18));
+    hall_connect(&hall, 0, 1);
+    assert_logged("refused a connection from 127.0.0.1:");
+    assert_logged("no HOOPHELO of a hoop peer");
+}
+
+/* Leaks and descriptors are the sanitizer's to find. */
+static void
+destroy_closes_what_is_under_way(void **state)
+{
+    int fds[8];
+
+    (void)state;
+    hall_open(&hall);
+    hall_start(&hall);
+    for (int i = 0; i < 8; i++)
+        fds[i] = stranger_open(&hall, 1, "HOOPHELO", 8);
+    hall_connect(&hall, 0, 1);
+    connector_dial(hall.booths[0].connector, 2);
+    connector_dial(hall.booths[2].connector, 1);
+    hall_close(&hall);
+    for (int i = 0; i < 8; i++)
+        stranger_await_end(fds[i]);
+    connector_destroy(NULL);
+}
+
+#define HALL_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, hall_set_up, hall_tear_down)
+#define HALL_TEST_LOGGED(name)                                                 \
+    cmocka_unit_test_setup_teardown(name, log_capture, log_release)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HALL_TEST(dial_connects_both_sides_once),
+        cmocka_unit_test(two_that_dial_each_other_have_one_connection),
+        HALL_TEST(strangers_are_closed_without_an_answer),
+        HALL_TEST(silence_and_half_a_hello_disturb_nobody),
+        HALL_TEST(hello_of_nobody_learns_the_version_and_is_closed),
+        HALL_TEST(five_hundred_that_come_and_go_disturb_nobody),
+        HALL_TEST(oldest_stranger_makes_room_for_the_next),
+        cmocka_unit_test(refused_dial_is_unreachable_with_a_reason),
+        HALL_TEST_LOGGED(wrong_token_is_refused_and_logged),
+        HALL_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
+        HALL_TEST_LOGGED(http_request_is_named_in_the_log),
+        cmocka_unit_test(destroy_closes_what_is_under_way),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
