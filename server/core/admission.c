@@ -120,13 +120,15 @@ rank_check(const struct cluster *cluster,
     return HOOP_OK;
 }
 
+/* A job that is ending is worth another try, by workers that join again
+ * sooner than the slowest of them has left. */
 static enum hoop_status
 full_raise(const struct job *job)
 {
-    const char *when_free =
-        job->n_left || job->n_lost ? "; it ends when all have left" : "";
+    const bool is_ending = job->n_left || job->n_lost;
+    const char *when_free = is_ending ? "; it ends when all have left" : "";
 
-    return error_raise(HOOP_E_PRECONDITION,
+    return error_raise(is_ending ? HOOP_E_UNAVAILABLE : HOOP_E_PRECONDITION,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
                        "%llu (%u active, %u left, %u lost%s)",
                        job->name, job->size, job->size,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -20,8 +21,12 @@
 
 DEFINE_CLEANUP(struct roster *, roster_destroy)
 
-/* What the coordinator may take to answer once the join deadline has come. */
-static const uint64_t JOIN_GRACE_MS = 2000;
+enum {
+    /* What the coordinator may take to answer once the deadline has come. */
+    JOIN_GRACE_MS = 1000,
+    /* Between two tries, when it says that a later one may succeed. */
+    JOIN_PAUSE_MS = 50,
+};
 
 /* One call, for which the loop runs. */
 struct errand {
@@ -112,27 +117,79 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
     return HOOP_OK;
 }
 
+static enum hoop_status
+join_once(const struct rendezvous *rendezvous,
+          const struct join_request *request,
+          struct errand *errand)
+{
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
+        .timeout_ms = request->deadline_ms + JOIN_GRACE_MS,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(request, &pack);
+    return errand_run(errand, rendezvous, call, &pack);
+}
+
+static void
+pause_on_timer(void *owner)
+{
+    loop_stop(owner);
+}
+
+static enum hoop_status
+join_pause(struct loop *loop)
+{
+    struct loop_timer *timer = NULL;
+    const enum hoop_status status =
+        loop_timer_create(loop, pause_on_timer, loop, &timer);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_timer_start(timer, JOIN_PAUSE_MS);
+    loop_run(loop);
+    loop_timer_destroy(timer);
+    return HOOP_OK;
+}
+
+/* Until the answer is final: a job may have to end before it can form anew. */
+static enum hoop_status
+join_repeatedly(const struct rendezvous *rendezvous,
+                struct join_request *request,
+                struct errand *errand)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
+    enum hoop_status status = join_once(rendezvous, request, errand);
+
+    while (status == HOOP_E_UNAVAILABLE) {
+        const int left_ms = clock_left_ms(deadline_ns);
+
+        if (left_ms <= JOIN_PAUSE_MS)
+            break;
+        request->deadline_ms = (uint32_t)(left_ms - JOIN_PAUSE_MS);
+        if (join_pause(rendezvous->loop) != HOOP_OK)
+            break;
+        status = join_once(rendezvous, request, errand);
+    }
+    return status;
+}
+
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
                 const char *address,
                 struct join_reply *out_reply)
 {
     const struct terms *terms = rendezvous->terms;
-    const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
-        .timeout_ms = terms->join_timeout_ms + JOIN_GRACE_MS,
-    };
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
-    CLEANUP(pack_deinit) struct pack pack = {0};
     struct errand errand = {.reply = &reply};
     struct join_request request;
 
     enum hoop_status status = request_fill(terms, address, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
-    join_request_encode(&request, &pack);
-    status = errand_run(&errand, rendezvous, call, &pack);
+    status = join_repeatedly(rendezvous, &request, &errand);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s", terms->job,
                            terms->coordinator, errand.text);

@@ -71,6 +71,22 @@ join_fifth_of_four_is_refused(void **state)
 }
 
 static void
+join_of_a_job_that_ends_is_to_be_tried_again(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 1);
+    fixture_refused(&f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 2),
+                    HOOP_E_UNAVAILABLE, "it ends when all have left");
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+    assert_null(fixture_find(&f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 2)));
+    fixture_deinit(&f);
+}
+
+static void
 join_again_replaces_the_parked_one(void **state)
 {
     struct fixture f;
@@ -172,6 +188,7 @@ main(void)
         cmocka_unit_test(join_taken_rank_names_the_holder),
         cmocka_unit_test(join_rank_out_of_range_is_refused),
         cmocka_unit_test(join_fifth_of_four_is_refused),
+        cmocka_unit_test(join_of_a_job_that_ends_is_to_be_tried_again),
         cmocka_unit_test(join_again_replaces_the_parked_one),
         cmocka_unit_test(join_of_the_lost_is_aborted),
         cmocka_unit_test(join_bad_fields_are_refused),
