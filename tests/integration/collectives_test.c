@@ -393,7 +393,7 @@ invalid_body(struct rank *rank)
                               rank->comm) == HOOP_E_INVALID);
     RANK_CHECK(hoop_allreduce(&x, &x, 1, HOOP_FLOAT32, HOOP_SUM, NULL) ==
                HOOP_E_INVALID);
-    RANK_CHECK(hoop_send(&x, 1, HOOP_FLOAT32, rank->rank, 0, rank->comm) ==
+    RANK_CHECK(hoop_send(&x, 1, HOOP_FLOAT32, rank->size, 0, rank->comm) ==
                HOOP_E_INVALID);
     RANK_CHECK(hoop_send(&x, 1, HOOP_FLOAT32, 1 - rank->rank, -1, rank->comm) ==
                HOOP_E_INVALID);

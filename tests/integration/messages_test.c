@@ -265,6 +265,60 @@ flood_of_messages_is_bounded_and_stays_in_order(void **state)
     assert_int_equal(ranks_run_all(2, flood_body), 0);
 }
 
+/* To itself: in either order, small and large, by tag and from any source. */
+static int
+self_body(struct rank *rank)
+{
+    int32_t *mine = filled(LARGE, rank->rank, 4);
+    int32_t *theirs = calloc(LARGE, sizeof(*theirs));
+    hoop_op_t *ops[2];
+    struct hoop_received received;
+    int32_t small[2] = {7, 8};
+    int32_t came = 0;
+
+    RANK_CHECK(hoop_send(&small[0], 1, HOOP_INT32, rank->rank, 1, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(hoop_send(&small[1], 1, HOOP_INT32, rank->rank, 2, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(hoop_recv(&came, 1, HOOP_INT32, rank->rank, 2, rank->comm,
+                         NULL) == HOOP_OK);
+    RANK_CHECK(came == 8);
+    RANK_CHECK(hoop_recv(&came, 1, HOOP_INT32, HOOP_ANY_SOURCE, 1, rank->comm,
+                         &received) == HOOP_OK);
+    RANK_CHECK(came == 7 && received.source == rank->rank);
+    for (size_t first = 0; first < 2; first++) {
+        memset(theirs, 0, LARGE * sizeof(*theirs));
+        for (size_t i = 0; i < 2; i++) {
+            if (i == first)
+                RANK_CHECK(hoop_send_start(mine, LARGE, HOOP_INT32, rank->rank,
+                                           4, rank->comm, &ops[0]) == HOOP_OK);
+            else
+                RANK_CHECK(hoop_recv_start(theirs, LARGE, HOOP_INT32,
+                                           rank->rank, 4, rank->comm, NULL,
+                                           &ops[1]) == HOOP_OK);
+        }
+        RANK_CHECK(hoop_wait_all(ops, 2, HOOP_FOREVER) == HOOP_OK);
+        RANK_CHECK(is_right(theirs, LARGE, rank->rank, 4));
+    }
+    RANK_CHECK(hoop_send_start(mine, LARGE, HOOP_INT32, rank->rank, 5,
+                               rank->comm, &ops[0]) == HOOP_OK);
+    RANK_CHECK(hoop_recv(theirs, 1, HOOP_INT32, rank->rank, 5, rank->comm,
+                         NULL) == HOOP_E_MISMATCH);
+    RANK_CHECK(hoop_wait(ops[0], HOOP_FOREVER) == HOOP_E_MISMATCH);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    free(mine);
+    free(theirs);
+    return 0;
+}
+
+static void
+rank_sends_to_itself(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(1, self_body), 0);
+    assert_int_equal(ranks_run_all(2, self_body), 0);
+}
+
 static int
 too_long_body(struct rank *rank)
 {
@@ -305,6 +359,7 @@ main(void)
         cmocka_unit_test(messages_match_by_tag_and_stay_in_order),
         cmocka_unit_test(any_source_takes_what_comes_first),
         cmocka_unit_test(unreceived_message_does_not_stop_collectives),
+        cmocka_unit_test(rank_sends_to_itself),
         cmocka_unit_test(flood_of_messages_is_bounded_and_stays_in_order),
         cmocka_unit_test(message_longer_than_its_receive_fails_on_both_sides),
     };

@@ -32,11 +32,6 @@ check_peer(const struct request *request)
         return error_raise(HOOP_E_INVALID,
                            "rank %u is not below the communicator's size, %u",
                            request->peer, size);
-    if (request->peer == channel_rank(channel))
-        return error_raise(HOOP_E_INVALID,
-                           "rank %u cannot exchange messages with itself: "
-                           "copy the buffer",
-                           request->peer);
     return HOOP_OK;
 }
 

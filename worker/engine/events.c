@@ -131,6 +131,8 @@ mismatch_message(struct engine *engine,
     };
 
     describe_mismatch(engine, peer, frame, &op->call, text);
+    if (peer == engine->roster->rank)
+        verdict_on_message(engine, op->channel, frame, text);
     transport_tell(engine->transport, peer, &verdict, text);
     op_fail(op, HOOP_E_MISMATCH, text);
 }

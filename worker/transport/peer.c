@@ -135,3 +135,9 @@ peer_leave(struct peer *peer)
     peer_touch(peer);
     transport->events->on_left(transport->owner, peer->rank);
 }
+
+bool
+peer_is_self(const struct peer *peer)
+{
+    return peer->rank == peer->transport->roster->rank;
+}

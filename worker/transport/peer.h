@@ -220,6 +220,10 @@ peer_expect(struct peer *peer);
 
 /* tcp_send.c */
 
+/* The header of flow's next frame, without its payload's part. */
+struct frame
+outflow_frame(const struct outflow *flow);
+
 /* Write until the socket is full, nothing is left or the turn is over.
  * Returns whether bytes moved. */
 bool
@@ -234,6 +238,14 @@ void
 peer_send_cancel(struct peer *peer, struct outflow *flow);
 void
 peer_send_clear(struct peer *peer);
+
+/* self.c */
+
+/* Move what this rank sends to itself. */
+bool
+self_turn(struct transport *transport);
+bool
+peer_is_self(const struct peer *peer);
 
 /* tcp_control.c */
 

@@ -18,6 +18,10 @@ peer_consumed(struct peer *peer, const struct frame *frame)
 {
     if (!(frame->flags & FRAME_EAGER))
         return;
+    if (peer_is_self(peer)) {
+        peer->credit += LIMIT_FRAME_HEADER + frame->stored;
+        return;
+    }
     peer->owed += LIMIT_FRAME_HEADER + frame->stored;
     if (peer->owed < peer->transport->window / 4)
         return;
@@ -42,7 +46,7 @@ peer_grant(struct peer *peer, struct inflow *flow)
     /* The leave to send nothing is given once. */
     const bool is_empty = flow->total == 0 && flow->is_announced;
 
-    if (!is_asked || !is_worth_it ||
+    if (!is_asked || !is_worth_it || peer_is_self(peer) ||
         (flow->allowed <= flow->granted && !is_empty))
         return;
     flow->granted = flow->allowed;

@@ -141,8 +141,8 @@ cut_size(const struct peer *peer, const struct outflow *flow)
     return cut;
 }
 
-static struct frame
-frame_of(const struct outflow *flow)
+struct frame
+outflow_frame(const struct outflow *flow)
 {
     return (struct frame){
         .kind =
@@ -207,7 +207,7 @@ cut_frame(struct peer *peer,
           struct outflow *flow,
           struct cut cut)
 {
-    struct frame frame = frame_of(flow);
+    struct frame frame = outflow_frame(flow);
 
     out->n_raw = cut.n_bytes;
     out->flow = flow;
@@ -231,7 +231,7 @@ cut_frame(struct peer *peer,
 static void
 announce(struct peer *peer, struct outflow *flow)
 {
-    struct frame frame = frame_of(flow);
+    struct frame frame = outflow_frame(flow);
 
     frame.kind = FRAME_ANNOUNCE;
     frame.offset = 0;

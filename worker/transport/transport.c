@@ -126,7 +126,7 @@ transport_need(struct transport *transport, uint32_t rank)
 {
     struct peer *peer = &transport->peers[rank];
 
-    if (peer->state != PEER_NEW)
+    if (peer->state != PEER_NEW || peer_is_self(peer))
         return;
     peer_move(peer, PEER_CONNECTING);
     transport->events->on_needed(transport->owner, rank);
@@ -314,7 +314,7 @@ transport_has_left(const struct transport *transport)
 static bool
 drain_all(struct transport *transport)
 {
-    bool has_moved = false;
+    bool has_moved = self_turn(transport);
     struct inflow *flow;
 
     while ((flow = TAILQ_FIRST(&transport->drains))) {
