@@ -2,8 +2,6 @@
 
 #include "hoop-perf/operation.h"
 
-#include <string.h>
-
 static enum hoop_status
 allreduce_run(const struct call *call)
 {
@@ -47,12 +45,6 @@ sendrecv_run(const struct call *call)
     const uint32_t rank = hoop_comm_rank(call->comm);
     hoop_op_t *ops[2] = {NULL, NULL};
 
-    /* A rank has no messages for itself: hoop says to copy. */
-    if (n == 1) {
-        memcpy(call->receive, call->send,
-               call->count * hoop_dtype_size(call->dtype));
-        return HOOP_OK;
-    }
     enum hoop_status status =
         hoop_recv_start(call->receive, call->count, call->dtype,
                         (rank + n - 1) % n, 0, call->comm, NULL, &ops[0]);
