@@ -2,6 +2,8 @@
 
 #include "hoop-perf/operation.h"
 
+#include <string.h>
+
 static enum hoop_status
 allreduce_run(const struct call *call)
 {
