@@ -15,7 +15,7 @@
 enum {
     LARGE = 16 << 20, /* floats: 64 MiB */
     VICTIM = 2,
-    LEASE_MS = 500, /* a loaded machine stands still for 300 */
+    LEASE_MS = 1000, /* threads may wait 200 ms for a loaded processor */
 
     /* Of the room. */
     PLACE_KILLED = 0, /* when, in ns */
