@@ -235,16 +235,19 @@ static void
 promises_beyond_the_limit_lose_the_peer(void **state)
 {
     struct frame grant = frame_collective(1, 0, SMALL);
-    static uint8_t bytes[64 * LIMIT_FRAME_HEADER];
+    enum {
+        N_EACH = 250, /* divides the limit */
+    };
+    static uint8_t bytes[N_EACH * LIMIT_FRAME_HEADER];
     unsigned n_sent = 0;
 
     (void)state;
     grant.kind = FRAME_GRANT;
-    for (unsigned i = 0; i < 64; i++) {
+    for (unsigned i = 0; i < N_EACH; i++) {
         grant.op = 100 + i;
         frame_bytes(&grant, NULL, bytes + i * LIMIT_FRAME_HEADER);
     }
-    for (; n_sent < LIMIT_ANNOUNCED; n_sent += 64)
+    for (; n_sent < LIMIT_ANNOUNCED; n_sent += N_EACH)
         station_feed_bytes(&desk.station, 1,
                            (struct codec_span){bytes, sizeof(bytes)},
                            sizeof(bytes));

@@ -1,0 +1,471 @@
+/* tests/unit/worker/transport/transport_test.c - transport/transport.c */
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    BIG = 3 << 20,
+    SMALL = 1000,
+};
+
+static struct station here; /* rank 0 */
+static struct station there;
+
+static void
+open_with(enum codec_id codec)
+{
+    station_open(&here, 0, codec);
+    station_open(&there, 1, codec);
+    station_join(&here, &there);
+}
+
+static int
+stations_open(void **state)
+{
+    (void)state;
+    open_with(CODEC_NONE);
+    return 0;
+}
+
+static int
+stations_close(void **state)
+{
+    (void)state;
+    station_close(&here);
+    station_close(&there);
+    return 0;
+}
+
+static void
+large_messages_cross_in_both_directions_at_once(void **state)
+{
+    uint8_t *sent = calloc(1, BIG);
+    uint8_t *received[2] = {malloc(BIG), malloc(BIG)};
+    struct outflow out[2] = {outflow_collective(1, sent, BIG),
+                             outflow_collective(0, sent, BIG)};
+    struct inflow in[2] = {inflow_collective(1, received[0], BIG),
+                           inflow_collective(0, received[1], BIG)};
+    struct transport_stats stats;
+
+    (void)state;
+    pattern_fill(sent, BIG, 8);
+    transport_receive(here.transport, &in[0]);
+    transport_receive(there.transport, &in[1]);
+    transport_send(here.transport, &out[0]);
+    transport_send(there.transport, &out[1]);
+    stations_settle(&here, &there);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out[i].handed, BIG);
+        assert_int_equal(in[i].arrived, BIG);
+        pattern_check(received[i], BIG, 8);
+        free(received[i]);
+    }
+    transport_stats(here.transport, &stats);
+    assert_int_equal(stats.bytes_sent, BIG);
+    assert_int_equal(stats.bytes_received, BIG);
+    assert_int_equal(stats.connections, 1);
+    transport_receive_cancel(here.transport, &in[0]);
+    transport_receive_cancel(there.transport, &in[1]);
+    free(sent);
+}
+
+static void
+connection_is_asked_for_once_and_flows_wait_for_it(void **state)
+{
+    static const uint8_t bytes[SMALL];
+    struct outflow out = outflow_collective(2, bytes, SMALL);
+    struct inflow in = inflow_collective(2, NULL, SMALL);
+
+    (void)state;
+    transport_send(here.transport, &out);
+    transport_receive(here.transport, &in);
+    transport_need(here.transport, 2);
+    assert_int_equal(here.n_needed, 1);
+    assert_int_equal(here.peer, 2);
+    station_settle(&here);
+    assert_int_equal(out.handed, 0);
+    assert_false(transport_is_connected(here.transport, 2));
+    station_attach(&here, 2);
+    assert_true(transport_is_connected(here.transport, 2));
+    station_settle(&here);
+    assert_int_equal(out.handed, SMALL);
+    transport_need(here.transport, 2);
+    assert_int_equal(here.n_needed, 1);
+    transport_receive_cancel(here.transport, &in);
+}
+
+static void
+second_connection_is_closed(void **state)
+{
+    int fds[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+                     0);
+    transport_connected(here.transport, 1, fds[0]);
+    assert_int_equal(recv(fds[1], &byte, 1, 0), 0);
+    close(fds[1]);
+    assert_true(transport_is_connected(here.transport, 1));
+    assert_int_equal(here.n_lost, 0);
+}
+
+static void
+unreachable_peer_is_lost_once(void **state)
+{
+    (void)state;
+    transport_unreachable(here.transport, 2, "connection refused");
+    assert_int_equal(here.n_lost, 1);
+    assert_int_equal(here.peer, 2);
+    assert_string_equal(here.text, "connection refused");
+    transport_unreachable(here.transport, 2, "again");
+    transport_need(here.transport, 2);
+    assert_int_equal(here.n_lost, 1);
+    assert_int_equal(here.n_needed, 0);
+    /* Who is connected is not unreachable. */
+    transport_unreachable(here.transport, 1, "a rumour");
+    assert_true(transport_is_connected(here.transport, 1));
+    station_attach(&here, 2);
+    assert_false(transport_is_connected(here.transport, 2));
+}
+
+static void
+tell_all_reaches_all_but_one(void **state)
+{
+    const struct frame verdict = {
+        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 1, .op = 8};
+    struct frame frame;
+    uint8_t payload[256];
+
+    (void)state;
+    station_attach(&here, 2);
+    transport_tell_all(here.transport, 2, &verdict, "why");
+    stations_settle(&here, &there);
+    assert_int_equal(there.n_verdicts, 1);
+    assert_int_equal(there.frame.op, 8);
+    assert_string_equal(there.text, "why");
+    assert_false(station_next(&here, 2, &frame, payload));
+}
+
+static void
+goodbyes_end_both_sides_without_a_loss(void **state)
+{
+    static const uint8_t bytes[SMALL];
+    struct outflow out = outflow_collective(1, bytes, SMALL);
+    struct transport_stats stats;
+
+    (void)state;
+    /* What was sent before is delivered before. */
+    transport_send(here.transport, &out);
+    transport_turn(here.transport, 0);
+    assert_false(transport_has_left(here.transport));
+    transport_leave(here.transport);
+    assert_false(transport_has_left(here.transport));
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+    assert_int_equal(there.n_left, 1);
+    assert_int_equal(there.n_unexpected, 1);
+    transport_leave(there.transport);
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+    transport_stats(here.transport, &stats);
+    assert_int_equal(stats.connections, 0);
+    transport_stats(there.transport, &stats);
+    assert_int_equal(stats.connections, 0);
+}
+
+static void
+both_may_leave_at_once(void **state)
+{
+    (void)state;
+    transport_leave(here.transport);
+    transport_leave(there.transport);
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
+static void
+peer_that_dies_does_not_hold_up_leaving(void **state)
+{
+    (void)state;
+    station_attach(&here, 2);
+    transport_leave(here.transport);
+    stations_settle(&here, &there);
+    assert_false(transport_has_left(here.transport));
+    station_hang_up(&here, 2);
+    assert_true(transport_has_left(here.transport));
+}
+
+static void *
+wake_soon(void *owner)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+
+    nanosleep(&pause, NULL);
+    transport_wake(owner);
+    return NULL;
+}
+
+static void
+turn_that_waits_is_woken_by_another_thread(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    const uint64_t begin_ns = clock_now_ns();
+    assert_int_equal(pthread_create(&thread, NULL, wake_soon, here.transport),
+                     0);
+    assert_false(transport_turn(here.transport, 20000));
+    assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
+    pthread_join(thread, NULL);
+}
+
+static void
+fd_is_readable_when_something_has_come(void **state)
+{
+    static const uint8_t bytes[SMALL];
+    struct outflow out = outflow_collective(0, bytes, SMALL);
+    struct pollfd poll_fd = {.fd = transport_fd(here.transport),
+                             .events = POLLIN};
+
+    (void)state;
+    assert_int_equal(poll(&poll_fd, 1, 0), 0);
+    transport_send(there.transport, &out);
+    station_settle(&there);
+    assert_int_equal(poll(&poll_fd, 1, 5000), 1);
+    station_settle(&here);
+    assert_int_equal(poll(&poll_fd, 1, 0), 0);
+}
+
+static void
+spin_reads_who_is_waited_for(void **state)
+{
+    static const uint8_t bytes[SMALL];
+    uint8_t received[SMALL];
+    struct outflow out = outflow_collective(0, bytes, SMALL);
+    struct inflow in = inflow_collective(1, received, SMALL);
+
+    (void)state;
+    transport_send(there.transport, &out);
+    station_settle(&there);
+    assert_false(transport_spin(here.transport));
+    assert_int_equal(here.n_unexpected, 0);
+    transport_receive(here.transport, &in);
+    while (transport_spin(here.transport))
+        ;
+    assert_int_equal(in.arrived, SMALL);
+    transport_receive_cancel(here.transport, &in);
+}
+
+/* Random traffic, against the simplest model there is: what goes in at one
+ * end comes out at the other. */
+
+enum {
+    N_FLOWS = 48,
+    FLOW_BYTES_MAX = 300000,
+};
+
+struct traffic {
+    struct station *from;
+    struct station *to;
+    struct outflow out[N_FLOWS];
+    struct inflow in[N_FLOWS];
+    struct sink sinks[N_FLOWS];
+    uint8_t *sent[N_FLOWS];
+    uint8_t *received[N_FLOWS];
+    bool is_sent[N_FLOWS];
+    bool is_received[N_FLOWS];
+};
+
+static uint32_t random_state;
+
+static uint32_t
+random_below(uint32_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 17;
+    random_state ^= random_state << 5;
+    return random_state % n;
+}
+
+static uint64_t
+random_total(void)
+{
+    static const uint32_t bounds[] = {1, 64, 1000, 70000, FLOW_BYTES_MAX / 8};
+
+    return 8 * (uint64_t)random_below(bounds[random_below(5)]);
+}
+
+static void
+traffic_prepare(struct traffic *traffic, unsigned i)
+{
+    const uint64_t total = random_total();
+
+    traffic->sent[i] = malloc(total + 1);
+    traffic->received[i] = calloc(1, total + 1);
+    for (uint64_t k = 0; k < total; k++)
+        traffic->sent[i][k] = (uint8_t)random_below(1 + random_below(256));
+    traffic->sinks[i] = (struct sink){.bytes = traffic->received[i]};
+    traffic->out[i] =
+        outflow_collective(traffic->to->roster->rank, traffic->sent[i], total);
+    traffic->in[i] =
+        inflow_collective(traffic->from->roster->rank,
+                          random_below(2) ? traffic->received[i] : NULL, total);
+    traffic->in[i].element_size = 8;
+    traffic->in[i].owner = &traffic->sinks[i];
+    traffic->out[i].key.op = traffic->in[i].key.op = 10 + i;
+    traffic->out[i].ready = total ? 8 * random_below((uint32_t)total / 8) : 0;
+    traffic->in[i].allowed = total ? 8 * random_below((uint32_t)total / 8) : 0;
+}
+
+static void
+traffic_step(struct traffic *traffic)
+{
+    const unsigned i = random_below(N_FLOWS);
+    struct outflow *out = &traffic->out[i];
+    struct inflow *in = &traffic->in[i];
+
+    if (random_below(2)) {
+        if (!traffic->is_sent[i])
+            transport_send(traffic->from->transport, out);
+        else
+            out->ready = random_below(3) ? out->total : out->ready;
+        traffic->is_sent[i] = true;
+        transport_send_more(traffic->from->transport, out);
+    } else {
+        if (!traffic->is_received[i])
+            transport_receive(traffic->to->transport, in);
+        else
+            in->allowed = random_below(3) ? in->total : in->allowed;
+        traffic->is_received[i] = true;
+        transport_receive_more(traffic->to->transport, in);
+    }
+    if (random_below(3) == 0)
+        transport_turn(traffic->from->transport, 0);
+    if (random_below(3) == 0)
+        transport_turn(traffic->to->transport, 0);
+}
+
+static void
+traffic_finish(struct traffic *traffic, unsigned i)
+{
+    const uint64_t total = traffic->in[i].total;
+
+    assert_int_equal(traffic->in[i].arrived, total);
+    assert_int_equal(traffic->out[i].handed, total);
+    assert_memory_equal(traffic->received[i], traffic->sent[i], total);
+    transport_receive_cancel(traffic->to->transport, &traffic->in[i]);
+    free(traffic->sent[i]);
+    free(traffic->received[i]);
+}
+
+static void
+traffic_run(uint32_t seed, enum codec_id codec)
+{
+    static struct traffic ways[2];
+
+    open_with(codec);
+    random_state = seed;
+    memset(ways, 0, sizeof(ways));
+    ways[0].from = ways[1].to = &here;
+    ways[0].to = ways[1].from = &there;
+    for (unsigned i = 0; i < N_FLOWS; i++) {
+        traffic_prepare(&ways[0], i);
+        traffic_prepare(&ways[1], i);
+    }
+    for (unsigned i = 0; i < N_FLOWS * 40; i++)
+        traffic_step(&ways[random_below(2)]);
+    /* Whatever was left over. */
+    for (unsigned i = 0; i < N_FLOWS; i++) {
+        for (unsigned w = 0; w < 2; w++) {
+            struct traffic *way = &ways[w];
+
+            way->out[i].ready = way->out[i].total;
+            way->in[i].allowed = way->in[i].total;
+            if (!way->is_sent[i])
+                transport_send(way->from->transport, &way->out[i]);
+            if (!way->is_received[i])
+                transport_receive(way->to->transport, &way->in[i]);
+            transport_send_more(way->from->transport, &way->out[i]);
+            transport_receive_more(way->to->transport, &way->in[i]);
+        }
+    }
+    stations_settle(&here, &there);
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+    for (unsigned i = 0; i < N_FLOWS; i++) {
+        traffic_finish(&ways[0], i);
+        traffic_finish(&ways[1], i);
+    }
+    station_close(&here);
+    station_close(&there);
+}
+
+static void
+random_traffic_arrives_as_it_was_sent(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        print_message("seed %u\n", seed);
+        traffic_run(seed, seed % 3 == 0 ? CODEC_ZSTD : CODEC_NONE);
+    }
+}
+
+static void
+destroy_with_everything_under_way_is_fine(void **state)
+{
+    static const uint8_t bytes[BIG];
+    static uint8_t received[BIG];
+    struct outflow out = outflow_collective(1, bytes, BIG);
+    struct inflow in = inflow_collective(0, received, BIG);
+
+    (void)state;
+    open_with(CODEC_NONE);
+    transport_receive(there.transport, &in);
+    transport_send(here.transport, &out);
+    for (int i = 0; i < 3; i++) {
+        transport_turn(there.transport, 0);
+        transport_turn(here.transport, 0);
+    }
+    station_close(&here);
+    station_settle(&there);
+    assert_int_equal(there.n_lost, 1);
+    transport_receive_cancel(there.transport, &in);
+    station_close(&there);
+    transport_destroy(NULL);
+}
+
+#define STATIONS_TEST(name)                                                    \
+    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STATIONS_TEST(large_messages_cross_in_both_directions_at_once),
+        STATIONS_TEST(connection_is_asked_for_once_and_flows_wait_for_it),
+        STATIONS_TEST(second_connection_is_closed),
+        STATIONS_TEST(unreachable_peer_is_lost_once),
+        STATIONS_TEST(tell_all_reaches_all_but_one),
+        STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
+        STATIONS_TEST(both_may_leave_at_once),
+        STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
+        STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
+        STATIONS_TEST(fd_is_readable_when_something_has_come),
+        STATIONS_TEST(spin_reads_who_is_waited_for),
+        cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
+        cmocka_unit_test(destroy_with_everything_under_way_is_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
