@@ -1,0 +1,345 @@
+/*
+ * bench/peers/ideal.c - what plain sockets can do: an allreduce without a
+ * library
+ *
+ * ideal N ring|doubling spin|poll SCHEDULE: N forked ranks with one thread each
+ * and nonblocking TCP on loopback. ring: reduce-scatter and allgather as one
+ * stream of bytes, each forwarded as soon as it has been summed. doubling: the
+ * whole vector to one partner a step, N a power of two. No headers, no
+ * matching, no failures: nobody need be as fast, nobody can be much faster.
+ */
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plain.h"
+#include "schedule.h"
+
+enum {
+    RANKS_MAX = 16,
+    CHUNK = 256 << 10,
+};
+
+enum patience {
+    PATIENCE_SPIN,
+    PATIENCE_POLL,
+};
+
+static int size;
+static int rank;
+static enum patience patience;
+static char *scratch;
+static int sockets[RANKS_MAX][RANKS_MAX]; /* [own][peer] */
+
+/* One direction of the ring: where its stream of segments stands. */
+struct stream {
+    int fd;
+    int step;
+    size_t at; /* bytes of the step's segment that have been moved */
+};
+
+/* The segment of a step, in bytes. */
+struct segment {
+    size_t start;
+    size_t n_bytes;
+};
+
+static size_t
+smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void
+sum(float *restrict into, const float *restrict from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        into[i] += from[i];
+}
+
+/* Bytes moved by send() or recv(), 0 if it would have blocked. */
+static size_t
+moved(ssize_t n_bytes)
+{
+    if (n_bytes > 0)
+        return (size_t)n_bytes;
+    if (n_bytes == 0 || errno != EAGAIN)
+        plain_fail("socket");
+    return 0;
+}
+
+static void
+rest(const struct stream *out, const struct stream *in)
+{
+    struct pollfd fds[2] = {
+        {.fd = in ? in->fd : -1, .events = POLLIN},
+        {.fd = out ? out->fd : -1, .events = POLLOUT},
+    };
+
+    if (patience == PATIENCE_POLL)
+        poll(fds, 2, 1000);
+}
+
+static struct segment
+segment_of(size_t count, int step)
+{
+    const size_t index = (size_t)(((rank - step) % size + size) % size);
+    const size_t start = count * index / (size_t)size;
+    const size_t end = count * (index + 1) / (size_t)size;
+
+    return (struct segment){start * sizeof(float),
+                            (end - start) * sizeof(float)};
+}
+
+static void
+stream_advance(struct stream *stream, size_t n_moved, size_t n_bytes)
+{
+    stream->at += n_moved;
+    if (stream->at == n_bytes) {
+        stream->step++;
+        stream->at = 0;
+    }
+}
+
+/* Bytes of the outgoing segment that may leave: step s forwards what step
+ * s - 1 has received and, without the last split element, summed. */
+static size_t
+ring_n_ready(const struct stream *out, const struct stream *in, size_t n_bytes)
+{
+    if (out->step == 0 || in->step >= out->step)
+        return n_bytes;
+    return in->step == out->step - 1 ? in->at / sizeof(float) * sizeof(float)
+                                     : 0;
+}
+
+static int
+ring_send(struct stream *out,
+          const struct stream *in,
+          float *buffer,
+          size_t count)
+{
+    const struct segment segment = segment_of(count, out->step);
+    const size_t n_ready = ring_n_ready(out, in, segment.n_bytes);
+    size_t n_sent = 0;
+
+    if (n_ready > out->at)
+        n_sent = moved(send(out->fd, (char *)buffer + segment.start + out->at,
+                            smaller(n_ready - out->at, CHUNK), MSG_DONTWAIT));
+    const int step = out->step;
+    stream_advance(out, n_sent, segment.n_bytes);
+    return n_sent > 0 || out->step > step;
+}
+
+static int
+ring_receive(struct stream *in, float *buffer, size_t count)
+{
+    const struct segment segment = segment_of(count, in->step + 1);
+    const size_t n_split = in->at % sizeof(float);
+    char *place = (char *)buffer + segment.start + in->at;
+    size_t n_received = 0;
+
+    const int is_summed = in->step < size - 1;
+    if (in->at < segment.n_bytes)
+        n_received =
+            moved(recv(in->fd, is_summed ? scratch + n_split : place,
+                       smaller(segment.n_bytes - in->at, CHUNK), MSG_DONTWAIT));
+    if (n_received > 0 && is_summed) {
+        const size_t n_whole = (n_split + n_received) / sizeof(float);
+
+        sum((float *)(void *)(place - n_split), (float *)(void *)scratch,
+            n_whole);
+        memmove(scratch, scratch + n_whole * sizeof(float),
+                (n_split + n_received) % sizeof(float));
+    }
+    const int step = in->step;
+    stream_advance(in, n_received, segment.n_bytes);
+    return n_received > 0 || in->step > step;
+}
+
+static int
+ring_wants_to_send(const struct stream *out,
+                   const struct stream *in,
+                   size_t count)
+{
+    const size_t n_bytes = segment_of(count, out->step).n_bytes;
+
+    return ring_n_ready(out, in, n_bytes) > out->at;
+}
+
+/* What goes right are the segments rank, rank - 1, ...; what comes from the
+ * left is the same sequence, one behind. */
+static void
+ring(float *buffer, size_t count)
+{
+    const int n_steps = 2 * (size - 1);
+    struct stream out = {.fd = sockets[rank][(rank + 1) % size]};
+    struct stream in = {.fd = sockets[rank][(rank + size - 1) % size]};
+
+    while (out.step < n_steps || in.step < n_steps) {
+        int has_moved = 0;
+
+        if (out.step < n_steps)
+            has_moved |= ring_send(&out, &in, buffer, count);
+        if (in.step < n_steps)
+            has_moved |= ring_receive(&in, buffer, count);
+        if (!has_moved)
+            rest(out.step < n_steps && ring_wants_to_send(&out, &in, count)
+                     ? &out
+                     : NULL,
+                 in.step < n_steps ? &in : NULL);
+    }
+}
+
+static void
+exchange(int fd, const float *buffer, size_t n_bytes)
+{
+    struct stream out = {.fd = fd};
+    struct stream in = {.fd = fd};
+
+    while (out.at < n_bytes || in.at < n_bytes) {
+        const size_t before = out.at + in.at;
+
+        if (out.at < n_bytes)
+            out.at +=
+                moved(send(fd, (const char *)buffer + out.at,
+                           smaller(n_bytes - out.at, CHUNK), MSG_DONTWAIT));
+        if (in.at < n_bytes)
+            in.at += moved(recv(fd, scratch + in.at,
+                                smaller(n_bytes - in.at, CHUNK), MSG_DONTWAIT));
+        if (out.at + in.at == before)
+            rest(out.at < n_bytes ? &out : NULL, in.at < n_bytes ? &in : NULL);
+    }
+}
+
+static void
+doubling(float *buffer, size_t count)
+{
+    for (int distance = 1; distance < size; distance *= 2) {
+        exchange(sockets[rank][rank ^ distance], buffer, count * sizeof(float));
+        sum(buffer, (float *)(void *)scratch, count);
+    }
+}
+
+static void
+sockets_connect(int a, int b)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t n_address = sizeof(address);
+    const int yes = 1;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    const int dialer = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (struct sockaddr *)&address, n_address) != 0 ||
+        listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &n_address) != 0 ||
+        connect(dialer, (struct sockaddr *)&address, n_address) != 0)
+        plain_fail("connect");
+    sockets[a][b] = dialer;
+    sockets[b][a] = accept(listener, NULL, NULL);
+    setsockopt(sockets[a][b], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    setsockopt(sockets[b][a], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    close(listener);
+}
+
+/* All ranks but 0 are children, which have every socket that they need. */
+static void
+ranks_fork(void)
+{
+    for (int a = 0; a < size; a++)
+        for (int b = a + 1; b < size; b++)
+            sockets_connect(a, b);
+    for (int child = 1; child < size && rank == 0; child++) {
+        if (fork() == 0)
+            rank = child;
+    }
+}
+
+struct meeting {
+    struct plain_barrier barrier;
+    double batches_us[RANKS_MAX][SCHEDULE_BATCHES_MAX];
+};
+
+typedef void
+allreduce_fn(float *buffer, size_t count);
+
+static void
+check(allreduce_fn *allreduce, float *buffer, size_t count)
+{
+    const float ranks = (float)(size * (size + 1) / 2);
+
+    for (size_t i = 0; i < count; i++)
+        buffer[i] = (float)(rank + 1) + (float)(i % 7);
+    allreduce(buffer, count);
+    for (size_t i = 0; i < count; i++) {
+        if (buffer[i] != ranks + (float)size * (float)(i % 7))
+            plain_fail("wrong sum");
+    }
+    memset(buffer, 0, count * sizeof(float));
+}
+
+static void
+measure(allreduce_fn *allreduce,
+        const struct schedule_row *row,
+        struct meeting *meeting,
+        float *buffer)
+{
+    const size_t count = row->n_bytes / sizeof(float);
+
+    check(allreduce, buffer, count);
+    for (int batch = 0; batch < row->n_batches; batch++) {
+        plain_barrier_wait(&meeting->barrier, size);
+        const double start_us = plain_now_us();
+        for (int i = 0; i < row->n_inner; i++)
+            allreduce(buffer, count);
+        meeting->batches_us[rank][batch] =
+            (plain_now_us() - start_us) / row->n_inner;
+    }
+    plain_barrier_wait(&meeting->barrier, size);
+    for (int batch = 0; rank == 0 && batch < row->n_batches; batch++) {
+        for (int r = 1; r < size; r++) {
+            if (meeting->batches_us[r][batch] > meeting->batches_us[0][batch])
+                meeting->batches_us[0][batch] = meeting->batches_us[r][batch];
+        }
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    static struct schedule schedule;
+    char transport[32];
+
+    if (argc != 5 || atoi(argv[1]) < 2 || atoi(argv[1]) > RANKS_MAX)
+        return fprintf(stderr,
+                       "usage: ideal N ring|doubling spin|poll SCHEDULE\n"),
+               64;
+    size = atoi(argv[1]);
+    allreduce_fn *allreduce = strcmp(argv[2], "ring") == 0 ? ring : doubling;
+    patience = strcmp(argv[3], "poll") == 0 ? PATIENCE_POLL : PATIENCE_SPIN;
+    snprintf(transport, sizeof(transport), "%s-%s", argv[2], argv[3]);
+    schedule_read(argv[4], &schedule);
+    const struct schedule_subject subject = {"sockets", transport, "allreduce",
+                                             size};
+
+    struct meeting *meeting = plain_map(sizeof(*meeting), MAP_SHARED);
+    ranks_fork();
+    float *buffer = plain_map(schedule.n_bytes_max + 64, MAP_PRIVATE);
+    scratch = plain_map((allreduce == ring ? CHUNK : schedule.n_bytes_max) + 64,
+                        MAP_PRIVATE);
+    for (int i = 0; i < schedule.n_rows; i++) {
+        measure(allreduce, &schedule.rows[i], meeting, buffer);
+        if (rank == 0)
+            schedule_report(&subject, &schedule.rows[i],
+                            meeting->batches_us[0]);
+        plain_barrier_wait(&meeting->barrier, size);
+    }
+    while (rank == 0 && wait(NULL) > 0)
+        ;
+    return 0;
+}

@@ -1,0 +1,118 @@
+/*
+ * bench/peers/schedule.h - what to measure, and the line that reports it
+ *
+ * A schedule is BYTES:INNERxBATCHES,...: a batch times INNER operations back
+ * to back, and lasts as long as its slowest rank; median and minimum are over
+ * the batches. BYTES is nccl-tests' size: the larger of a rank's two buffers.
+ * Read by C and by C++.
+ */
+
+#ifndef BENCH_PEERS_SCHEDULE_H
+#define BENCH_PEERS_SCHEDULE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SCHEDULE_ROWS_MAX = 32,
+    SCHEDULE_BATCHES_MAX = 128,
+};
+
+struct schedule_row {
+    size_t n_bytes;
+    int n_inner;
+    int n_batches;
+};
+
+struct schedule {
+    int n_rows;
+    size_t n_bytes_max;
+    struct schedule_row rows[SCHEDULE_ROWS_MAX];
+};
+
+/* Who is measured: the first four columns. */
+struct schedule_subject {
+    const char *peer;
+    const char *transport;
+    const char *op;
+    int n_ranks;
+};
+
+/* The row at *text, which moves behind it. */
+static inline struct schedule_row
+schedule_row_read(const char **text)
+{
+    struct schedule_row row;
+    char *end;
+
+    double n_bytes = strtod(*text, &end);
+    if (*end == 'K')
+        n_bytes *= 1 << 10;
+    if (*end == 'M')
+        n_bytes *= 1 << 20;
+    end += strcspn(end, ":,");
+    row.n_bytes = (size_t)n_bytes;
+    row.n_inner = *end == ':' ? (int)strtol(end + 1, &end, 10) : 1;
+    row.n_batches = *end == 'x' ? (int)strtol(end + 1, &end, 10) : 1;
+    if (row.n_batches > SCHEDULE_BATCHES_MAX)
+        row.n_batches = SCHEDULE_BATCHES_MAX;
+    *text = *end == ',' ? end + 1 : end + strlen(end);
+    return row;
+}
+
+static inline void
+schedule_read(const char *text, struct schedule *out_schedule)
+{
+    out_schedule->n_rows = 0;
+    out_schedule->n_bytes_max = 0;
+    while (*text && out_schedule->n_rows < SCHEDULE_ROWS_MAX) {
+        const struct schedule_row row = schedule_row_read(&text);
+
+        out_schedule->rows[out_schedule->n_rows++] = row;
+        if (row.n_bytes > out_schedule->n_bytes_max)
+            out_schedule->n_bytes_max = row.n_bytes;
+    }
+}
+
+/* Bus bandwidth over algorithm bandwidth, as nccl-tests define it. */
+static inline double
+schedule_bus_factor(const struct schedule_subject *subject)
+{
+    const double n = subject->n_ranks;
+
+    if (strcmp(subject->op, "allreduce") == 0)
+        return 2 * (n - 1) / n;
+    return strcmp(subject->op, "broadcast") == 0 ? 1 : (n - 1) / n;
+}
+
+static inline int
+schedule_compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* batches_us holds the time of an operation in each batch; it is sorted. */
+static inline void
+schedule_report(const struct schedule_subject *subject,
+                const struct schedule_row *row,
+                double *batches_us)
+{
+    const int n = row->n_batches;
+
+    qsort(batches_us, (size_t)n, sizeof(*batches_us), schedule_compare);
+    const double median = n % 2
+                              ? batches_us[n / 2]
+                              : (batches_us[n / 2 - 1] + batches_us[n / 2]) / 2;
+    const double bandwidth = (double)row->n_bytes / median / 1e3;
+    printf("%s,%s,%s,%d,%zu,%.2f,%.2f,%.4f,%.4f\n", subject->peer,
+           subject->transport, subject->op, subject->n_ranks, row->n_bytes,
+           median, batches_us[0], bandwidth,
+           bandwidth * schedule_bus_factor(subject));
+    fflush(stdout);
+}
+
+#endif
