@@ -394,7 +394,8 @@ engine_turn_idle(struct engine *engine)
 
     /* As engine_release(), but the background itself is the last resort. */
     pthread_mutex_lock(&engine->gate);
-    elect(engine);
+    /* Who handed something in after the last turn counts on this thread. */
+    has_moved |= !elect(engine) && atomic_load(&engine->has_mail);
     pthread_mutex_unlock(&engine->gate);
     return has_moved ? ENGINE_BUSY : ENGINE_QUIET;
 }
