@@ -1,0 +1,267 @@
+/* tests/unit/worker/engine/couple.c - two engines in one process, connected */
+
+#include "couple.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "net/socket.h"
+#include "plan/algorithms.h"
+
+static void
+on_needed(void *owner, uint32_t rank)
+{
+    struct side *side = owner;
+
+    (void)rank;
+    atomic_fetch_add(&side->n_needed, 1);
+}
+
+static void
+on_lost(void *owner, uint32_t rank, const char *why)
+{
+    struct side *side = owner;
+
+    (void)rank;
+    snprintf(side->why, sizeof(side->why), "%s", why);
+    atomic_fetch_add(&side->n_lost, 1);
+}
+
+static void
+on_abandoned(void *owner)
+{
+    struct side *side = owner;
+
+    atomic_fetch_add(&side->n_abandoned, 1);
+    if (side->background)
+        background_wake(side->background);
+}
+
+static void
+side_open(struct side *side, uint32_t rank)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct engine_options options = {
+        .on_needed = on_needed,
+        .on_lost = on_lost,
+        .on_abandoned = on_abandoned,
+        .owner = side,
+    };
+    struct engine_options with_roster = options;
+
+    side->rank = rank;
+    assert_int_equal(roster_create(2, &side->roster), HOOP_OK);
+    side->roster->rank = rank;
+    side->roster->epoch = 7;
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(side->roster->members[i].host, LIMIT_NAME, "host");
+        side->roster->members[i].pid = 40 + i;
+    }
+    with_roster.roster = side->roster;
+    assert_int_equal(engine_create(&with_roster, &side->engine), HOOP_OK);
+    for (uint32_t i = 0; i < COUPLE_CHANNELS; i++) {
+        const struct channel_options channel = {.id = 1 + i,
+                                                .rank = rank,
+                                                .size = 2,
+                                                .ranks = ranks,
+                                                .timeout_ms = 30000};
+
+        assert_int_equal(
+            channel_open(side->engine, &channel, &side->comms[i].channel),
+            HOOP_OK);
+    }
+    const struct channel_options alone = {
+        .id = 9, .size = 1, .ranks = &ranks[rank], .timeout_ms = 30000};
+    assert_int_equal(channel_open(side->engine, &alone, &side->alone.channel),
+                     HOOP_OK);
+}
+
+void
+couple_open(struct couple *couple)
+{
+    memset(couple, 0, sizeof(*couple));
+    side_open(&couple->sides[0], 0);
+    side_open(&couple->sides[1], 1);
+    assert_int_equal(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, couple->fds), 0);
+}
+
+void
+couple_connect(struct couple *couple)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        engine_connected(couple->sides[i].engine, 1 - i, couple->fds[i]);
+        couple->fds[i] = -1;
+    }
+}
+
+static void *
+side_loop(void *owner)
+{
+    const struct side *side = owner;
+
+    loop_run(side->loop);
+    return NULL;
+}
+
+void
+couple_start_backgrounds(struct couple *couple)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct side *side = &couple->sides[i];
+
+        assert_int_equal(loop_create(&side->loop), HOOP_OK);
+        assert_int_equal(
+            background_create(side->loop, side->engine, &side->background),
+            HOOP_OK);
+        assert_int_equal(pthread_create(&side->thread, NULL, side_loop, side),
+                         0);
+    }
+}
+
+void
+couple_close(struct couple *couple)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct side *side = &couple->sides[i];
+
+        if (side->loop) {
+            loop_stop(side->loop);
+            pthread_join(side->thread, NULL);
+        }
+        background_destroy(side->background);
+        engine_destroy(side->engine);
+        loop_destroy(side->loop);
+        roster_destroy(side->roster);
+        socket_close(couple->fds[i]);
+    }
+}
+
+struct stage {
+    struct side *side;
+    side_fn *body;
+    pthread_t thread;
+    int line;
+    char text[512];
+};
+
+static void *
+stage_run(void *owner)
+{
+    struct stage *stage = owner;
+
+    stage->line = stage->body(stage->side);
+    snprintf(stage->text, sizeof(stage->text), "%s", error_text());
+    return NULL;
+}
+
+void
+couple_run(struct couple *couple, side_fn *body)
+{
+    struct stage stages[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        stages[i] = (struct stage){.side = &couple->sides[i], .body = body};
+        assert_int_equal(
+            pthread_create(&stages[i].thread, NULL, stage_run, &stages[i]), 0);
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        pthread_join(stages[i].thread, NULL);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (stages[i].line)
+            fail_msg("rank %u: line %d is not true: %s", i, stages[i].line,
+                     stages[i].text);
+    }
+}
+
+static struct engine_collective
+sum_of(const struct channel *channel, int32_t *values, size_t count)
+{
+    return (struct engine_collective){
+        .call = {.name = CALL_ALLREDUCE,
+                 .dtype = HOOP_INT32,
+                 .reduce_op = HOOP_SUM,
+                 .count = count},
+        .algorithm = &algorithm_allreduce_ring,
+        .shape = {.rank = channel_rank(channel),
+                  .size = channel_size(channel),
+                  .is_in_place = true,
+                  .count = count,
+                  .granule = 16},
+        .input = values,
+        .output = values,
+    };
+}
+
+enum hoop_status
+sum_start(struct channel *channel,
+          int32_t *values,
+          size_t count,
+          struct op **out_op)
+{
+    const struct engine_collective sum = sum_of(channel, values, count);
+
+    return engine_start(channel, &sum, out_op);
+}
+
+enum hoop_status
+sum_run(struct channel *channel, int32_t *values, size_t count)
+{
+    struct engine_collective sum = sum_of(channel, values, count);
+    struct op *op = NULL;
+
+    sum.mode = ENGINE_START_AND_WAIT;
+    const enum hoop_status status = engine_start(channel, &sum, &op);
+    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
+}
+
+static struct engine_message
+message_of(const struct channel *channel,
+           void *bytes,
+           size_t n_bytes,
+           uint64_t tag)
+{
+    return (struct engine_message){
+        .call = {.dtype = HOOP_UINT8, .count = n_bytes},
+        .tag = tag,
+        .peer = 1 - channel_rank(channel),
+        .bytes = bytes,
+    };
+}
+
+enum hoop_status
+send_start(struct channel *channel,
+           const void *bytes,
+           size_t n_bytes,
+           uint64_t tag,
+           struct op **out_op)
+{
+    struct engine_message message =
+        message_of(channel, (void *)(uintptr_t)bytes, n_bytes, tag);
+
+    message.call.name = CALL_SEND;
+    return engine_start_send(channel, &message, out_op);
+}
+
+enum hoop_status
+receive_start(struct channel *channel,
+              void *bytes,
+              size_t n_bytes,
+              uint64_t tag,
+              struct op **out_op)
+{
+    struct engine_message message = message_of(channel, bytes, n_bytes, tag);
+
+    message.call.name = CALL_RECV;
+    return engine_start_receive(channel, &message, out_op);
+}
+
+uint64_t
+patience(void)
+{
+    return clock_deadline_ns(30000);
+}

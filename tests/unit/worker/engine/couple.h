@@ -1,0 +1,95 @@
+/*
+ * tests/unit/worker/engine/couple.h - two engines in one process, connected
+ *
+ * Rank 0 and rank 1 of a job of two, over a socket pair. Nobody drives but the
+ * threads of the test, unless it starts the backgrounds.
+ */
+
+#ifndef TESTS_COUPLE_H
+#define TESTS_COUPLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "engine/background.h"
+#include "engine/engine.h"
+#include "session/comm.h"
+
+enum {
+    COUPLE_CHANNELS = 4,
+};
+
+struct side {
+    uint32_t rank;
+    struct roster *roster;
+    struct engine *engine;
+    struct hoop_comm comms[COUPLE_CHANNELS]; /* of both, ids 1 to 4 */
+    struct hoop_comm alone;                  /* of this rank only */
+    atomic_uint n_abandoned;
+    atomic_uint n_needed;
+    atomic_uint n_lost;
+    char why[256];
+    /* couple_start_backgrounds() */
+    struct loop *loop;
+    struct background *background;
+    pthread_t thread;
+};
+
+struct couple {
+    struct side sides[2];
+    int fds[2]; /* before they are connected */
+};
+
+void
+couple_open(struct couple *couple);
+void
+couple_connect(struct couple *couple);
+void
+couple_start_backgrounds(struct couple *couple);
+/* No operation may be left. */
+void
+couple_close(struct couple *couple);
+
+/* 0, or the line that is not true. */
+typedef int
+side_fn(struct side *side);
+
+/* body on both sides at once, each in a thread; fails the test if it does. */
+void
+couple_run(struct couple *couple, side_fn *body);
+
+#define SIDE_CHECK(condition)                                                  \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            return __LINE__;                                                   \
+    } while (0)
+
+/* Sum of count int32 in place. */
+enum hoop_status
+sum_start(struct channel *channel,
+          int32_t *values,
+          size_t count,
+          struct op **out_op);
+enum hoop_status
+sum_run(struct channel *channel, int32_t *values, size_t count);
+
+/* Messages of bytes. */
+enum hoop_status
+send_start(struct channel *channel,
+           const void *bytes,
+           size_t n_bytes,
+           uint64_t tag,
+           struct op **out_op);
+enum hoop_status
+receive_start(struct channel *channel,
+              void *bytes,
+              size_t n_bytes,
+              uint64_t tag,
+              struct op **out_op);
+
+/* Far enough for everything that ends well. */
+uint64_t
+patience(void);
+
+#endif
