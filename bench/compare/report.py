@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """bench/compare/report.py - docs/benchmarks.md out of bench/compare/run.sh's rows
 
-report.py RESULTS.csv: rows of round,state,peer,transport,op,n,bytes,median_us,
-min_us,algbw,busbw. Prints the document.
+report.py RESULTS.csv LOAD: rows of round,state,peer,transport,op,n,bytes,
+median_us,min_us,algbw,busbw; LOAD is the load average before the first run.
+Prints the document.
 """
 
 import collections
@@ -36,8 +37,8 @@ HEAD = '''\
 hoop beside Open MPI over TCP and Gloo, on one machine, over its loopback
 interface. Written by `bench/compare/run.sh`; do not edit.
 
-    ./bench/compare/run.sh           # about seven minutes
-    ./bench/compare/run.sh --long    # ten rounds
+    ./bench/compare/run.sh           # about five minutes
+    ./bench/compare/run.sh --long    # fifteen rounds
     ./bench/compare/run.sh --short   # only: does everything run?
 
 It needs root on Debian 12, for packages and network namespaces, and an
@@ -92,13 +93,14 @@ def version(package):
     return output('dpkg-query', '-W', '-f', '${Version}', package) or 'none'
 
 
-def machine(n_rounds):
+def machine(n_rounds, load):
     yield '## Machine\n'
     yield '| | |'
     yield '|---|---|'
     yield f'| date | {datetime.date.today().isoformat()}, {n_rounds} round{"s" * (n_rounds > 1)} |'
     yield (f'| processors | {os.cpu_count()} x {processor()}'
            f'{", virtual" if output("systemd-detect-virt") != "none" else ""} |')
+    yield f'| load before (1 and 5 minutes) | {load} |'
     yield f'| memory | {memory_gib()} GiB |'
     yield f'| kernel | {os.uname().release} |'
     yield f'| hoop | {output("git", "describe", "--always", "--dirty")} |'
@@ -178,9 +180,9 @@ def table_lines(results, table):
     yield ''
 
 
-def document(results):
+def document(results, load):
     yield HEAD
-    yield from machine(len(results.rounds))
+    yield from machine(len(results.rounds), load)
     for op in OPS:
         yield f'\n## {op}\n'
         for n in (2, 4):
@@ -190,7 +192,7 @@ def document(results):
 
 
 def main():
-    text = '\n'.join(document(Results(sys.argv[1])))
+    text = '\n'.join(document(Results(sys.argv[1]), sys.argv[2]))
     print(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n'))
 
 

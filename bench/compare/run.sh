@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bench/compare/run.sh - hoop beside Open MPI over TCP and Gloo on this machine
 #
-# run.sh           four rounds, about seven minutes; writes docs/benchmarks.md
-# run.sh --long    ten rounds
+# run.sh           six rounds, about five minutes; writes docs/benchmarks.md
+# run.sh --long    fifteen rounds
 # run.sh --short   a few repetitions, to see that all runs; prints the document
 #
 # As root on Debian 12, on an otherwise idle machine. Installs the other
@@ -16,8 +16,8 @@ cd "$(dirname "$0")/../.."
 
 repetitions=full
 case ${1-} in
-  '') rounds=4 ;;
-  --long) rounds=10 ;;
+  '') rounds=6 ;;
+  --long) rounds=15 ;;
   --short) rounds=1 repetitions=few ;;
   *)
     sed -n '4,6s/^# /usage: /p' "$0" >&2
@@ -146,14 +146,16 @@ round_run() {
 install_rivals
 build_all
 rm -f "$results" "$errors"
+sleep 15 # The building is not to count in the load.
+load=$(cut -d ' ' -f 1-2 /proc/loadavg)
 for round in $(seq "$rounds"); do
   echo "round $round of $rounds"
   round_run
 done
 if [ "$repetitions" = few ]; then
-  /usr/bin/env python3 -B bench/compare/report.py "$results"
+  /usr/bin/env python3 -B bench/compare/report.py "$results" "$load"
 else
-  /usr/bin/env python3 -B bench/compare/report.py "$results" >"$build/benchmarks.md"
+  /usr/bin/env python3 -B bench/compare/report.py "$results" "$load" >"$build/benchmarks.md"
   mv "$build/benchmarks.md" docs/benchmarks.md
   echo 'docs/benchmarks.md is written'
 fi
