@@ -61,6 +61,9 @@ main(void)
            number_of("/proc/self/status", "VmHWM"),
            number_of("/proc/self/smaps_rollup", "Private_Dirty"),
            number_of("/proc/self/status", "Threads"), stats.connections);
+    /* Nobody leaves before all have looked. */
+    if (hoop_barrier(hoop_world(session)) != HOOP_OK)
+        return fprintf(stderr, "arrival: %s\n", hoop_error_text()), 1;
     hoop_leave(session);
     return 0;
 }
