@@ -1,0 +1,245 @@
+/* tests/unit/worker/engine/engine_test.c - engine/engine.c */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static struct channel *
+channel_at(uint32_t rank, unsigned i)
+{
+    return couple.sides[rank].comms[i].channel;
+}
+
+static void
+connect_returns_when_the_connection_is_there(void **state)
+{
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
+                     HOOP_OK);
+    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 0);
+}
+
+static void
+connect_in_vain_is_a_timeout_that_names_the_rank(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        engine_connect(couple.sides[0].engine, 1, clock_deadline_ns(10)),
+        HOOP_E_TIMEOUT);
+    assert_int_equal(atomic_load(&couple.sides[0].n_needed), 1);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41)"));
+}
+
+static void
+connect_to_the_unreachable_says_why(void **state)
+{
+    (void)state;
+    engine_unreachable(couple.sides[0].engine, 1, "connection refused");
+    assert_int_equal(engine_connect(couple.sides[0].engine, 1, patience()),
+                     HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
+    assert_non_null(strstr(error_text(), "connection refused"));
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+    assert_string_equal(couple.sides[0].why, "connection refused");
+}
+
+static void
+condemned_rank_ends_what_needs_it_and_what_comes(void **state)
+{
+    struct engine *engine = couple.sides[0].engine;
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(sum_start(channel_at(0, 0), &value, 1, &op), HOOP_OK);
+    engine_condemn(engine, 1, "its lease has expired");
+    engine_condemn(engine, 1, "twice");
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "allreduce #1"));
+    assert_non_null(strstr(error_text(), "its lease has expired"));
+    assert_int_equal(sum_run(channel_at(0, 1), &value, 1), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+    /* Who is alone needs nobody. */
+    assert_int_equal(sum_run(couple.sides[0].alone.channel, &value, 1),
+                     HOOP_OK);
+    assert_int_equal(value, 1);
+}
+
+static void
+leave_ends_what_runs_and_what_comes(void **state)
+{
+    char bytes[4];
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(receive_start(channel_at(0, 0), bytes, 4, 1, &op),
+                     HOOP_OK);
+    engine_leave(couple.sides[0].engine, clock_deadline_ns(0));
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
+    assert_non_null(strstr(error_text(), "being left"));
+    assert_int_equal(sum_run(channel_at(0, 0), &value, 1), HOOP_E_CLOSED);
+}
+
+static int
+side_leave(struct side *side)
+{
+    const uint64_t begin_ns = clock_now_ns();
+
+    engine_leave(side->engine, patience());
+    /* Both goodbyes were answered; nobody waited for a deadline. */
+    SIDE_CHECK(clock_now_ns() - begin_ns < 20 * CLOCK_NS_PER_S);
+    SIDE_CHECK(atomic_load(&side->n_lost) == 0);
+    return 0;
+}
+
+static int
+side_sum_and_leave(struct side *side)
+{
+    int32_t value = 5;
+
+    SIDE_CHECK(sum_run(side->comms[0].channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(value == 10);
+    return side_leave(side);
+}
+
+static void
+both_leave_in_good_order(void **state)
+{
+    (void)state;
+    couple_connect(&couple);
+    couple_run(&couple, side_sum_and_leave);
+}
+
+static void
+channel_tells_what_it_was_opened_with(void **state)
+{
+    (void)state;
+    assert_int_equal(channel_rank(channel_at(1, 0)), 1);
+    assert_int_equal(channel_size(channel_at(1, 0)), 2);
+    assert_int_equal(channel_size(couple.sides[1].alone.channel), 1);
+}
+
+static void
+channel_with_nothing_running_may_close(void **state)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct channel_options options = {
+        .id = 77, .rank = 0, .size = 2, .ranks = ranks, .timeout_ms = 1000};
+    struct channel *channel = NULL;
+
+    (void)state;
+    assert_int_equal(channel_open(couple.sides[0].engine, &options, &channel),
+                     HOOP_OK);
+    channel_close(channel);
+}
+
+static void
+engine_destroyed_early_closes_what_it_was_given(void **state)
+{
+    char byte;
+
+    (void)state;
+    couple_open(&couple);
+    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    engine_condemn(couple.sides[0].engine, 1, "nobody reads this");
+    engine_destroy(couple.sides[0].engine);
+    couple.sides[0].engine = NULL;
+    assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
+    couple_close(&couple);
+    engine_destroy(NULL);
+}
+
+static void
+orphan_refuses_everything(void **state)
+{
+    char bytes[4];
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    engine_orphan(couple.sides[0].engine);
+    assert_int_equal(sum_start(channel_at(0, 0), &value, 1, &op),
+                     HOOP_E_CLOSED);
+    assert_non_null(strstr(error_text(), "forked"));
+    assert_int_equal(send_start(channel_at(0, 0), bytes, 4, 1, &op),
+                     HOOP_E_CLOSED);
+    assert_int_equal(receive_start(channel_at(0, 0), bytes, 4, 1, &op),
+                     HOOP_E_CLOSED);
+    assert_null(op);
+}
+
+static int
+side_count(struct side *side)
+{
+    int32_t values[100] = {0};
+    struct engine_stats stats;
+
+    for (int i = 0; i < 5; i++)
+        SIDE_CHECK(sum_run(side->comms[i % 2].channel, values, 100) == HOOP_OK);
+    engine_stats(side->engine, &stats);
+    SIDE_CHECK(stats.operations == 5);
+    SIDE_CHECK(stats.transport.bytes_sent >= 5 * 200);
+    SIDE_CHECK(stats.transport.connections == 1);
+    return 0;
+}
+
+static void
+stats_count_what_ended_well(void **state)
+{
+    (void)state;
+    couple_connect(&couple);
+    couple_run(&couple, side_count);
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(connect_returns_when_the_connection_is_there),
+        COUPLE_TEST(connect_in_vain_is_a_timeout_that_names_the_rank),
+        COUPLE_TEST(connect_to_the_unreachable_says_why),
+        COUPLE_TEST(condemned_rank_ends_what_needs_it_and_what_comes),
+        COUPLE_TEST(leave_ends_what_runs_and_what_comes),
+        COUPLE_TEST(both_leave_in_good_order),
+        COUPLE_TEST(channel_tells_what_it_was_opened_with),
+        COUPLE_TEST(channel_with_nothing_running_may_close),
+        cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
+        COUPLE_TEST(orphan_refuses_everything),
+        COUPLE_TEST(stats_count_what_ended_well),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* tests/unit/worker/engine/verdict_test.c - engine/verdict.c */
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    /* A verdict is on its way when the operation has ended: somebody must
+     * drive on. */
+    couple_start_backgrounds(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static int
+side_mismatch(struct side *side)
+{
+    int32_t values[20] = {0};
+    struct channel *channel = side->comms[0].channel;
+
+    SIDE_CHECK(sum_run(channel, values, 10 + side->rank) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(error_text(), "allreduce #1 (int32, 10 elements, sum)"));
+    SIDE_CHECK(strstr(error_text(), "allreduce #1 (int32, 11 elements, sum)"));
+    SIDE_CHECK(strstr(error_text(), "rank 0 (host:40)"));
+    SIDE_CHECK(strstr(error_text(), "rank 1 (host:41)"));
+    return 0;
+}
+
+static void
+mismatch_names_both_calls_on_both_sides(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_mismatch);
+}
+
+static int
+side_mismatch_then_match(struct side *side)
+{
+    int32_t values[20] = {0};
+    const int line = side_mismatch(side);
+
+    SIDE_CHECK(line == 0);
+    values[0] = 7;
+    SIDE_CHECK(sum_run(side->comms[1].channel, values, 20) == HOOP_OK);
+    SIDE_CHECK(values[0] == 14);
+    return 0;
+}
+
+static void
+mismatch_on_one_channel_spares_the_others(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_mismatch_then_match);
+}
+
+/* Rank 0 has a receive of 3 bytes, rank 1 sends 4. */
+static int
+side_long_message(struct side *side)
+{
+    char bytes[4] = "abc";
+    struct channel *channel = side->comms[0].channel;
+    struct op *op = NULL;
+
+    if (side->rank == 0) {
+        SIDE_CHECK(receive_start(channel, bytes, 3, 1, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_E_MISMATCH);
+        SIDE_CHECK(memcmp(bytes, "abc", 4) == 0);
+        SIDE_CHECK(strstr(error_text(), "recv"));
+        SIDE_CHECK(strstr(error_text(), "send"));
+        return 0;
+    }
+    SIDE_CHECK(send_start(channel, "long", 4, 1, &op) == HOOP_OK);
+    const enum hoop_status status = engine_wait(op, patience());
+    SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+    return 0;
+}
+
+static void
+message_that_does_not_fit_fails_its_receive(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_long_message);
+}
+
+static void
+connection_that_ends_fails_what_waits_for_it(void **state)
+{
+    char bytes[4];
+    struct op *message = NULL;
+    struct op *sum = NULL;
+    int32_t value = 1;
+
+    (void)state;
+    couple_open(&couple);
+    engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    assert_int_equal(
+        receive_start(couple.sides[0].comms[0].channel, bytes, 4, 1, &message),
+        HOOP_OK);
+    assert_int_equal(
+        sum_start(couple.sides[0].comms[1].channel, &value, 1, &sum), HOOP_OK);
+    close(couple.fds[1]);
+    couple.fds[1] = -1;
+    assert_int_equal(engine_wait(message, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
+    assert_int_equal(engine_wait(sum, patience()), HOOP_E_PEER_LOST);
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+    couple_close(&couple);
+}
+
+static void
+what_was_sent_before_the_end_is_still_received(void **state)
+{
+    char bytes[8] = "";
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(
+        send_start(couple.sides[1].comms[0].channel, "last", 4, 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    engine_leave(couple.sides[1].engine, 0);
+    assert_int_equal(
+        receive_start(couple.sides[0].comms[0].channel, bytes, 7, 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_string_equal(bytes, "last");
+
+    /* There will be no second. */
+    assert_int_equal(
+        receive_start(couple.sides[0].comms[0].channel, bytes, 7, 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) has left the job"));
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 0);
+}
+
+static void
+collective_with_one_that_left_fails_at_once(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(
+        sum_start(couple.sides[0].comms[0].channel, &value, 1, &op), HOOP_OK);
+    engine_leave(couple.sides[1].engine, 0);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "has left the job"));
+    assert_int_equal(sum_run(couple.sides[0].comms[1].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+    assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(mismatch_names_both_calls_on_both_sides),
+        COUPLE_TEST(mismatch_on_one_channel_spares_the_others),
+        COUPLE_TEST(message_that_does_not_fit_fails_its_receive),
+        cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
+        COUPLE_TEST(what_was_sent_before_the_end_is_still_received),
+        COUPLE_TEST(collective_with_one_that_left_fails_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
