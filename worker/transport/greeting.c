@@ -6,7 +6,8 @@
  *   acceptor   AWAIT_HELLO -> SEND_CHALLENGE -> AWAIT_PROOF -> SEND_WELCOME
  *                -> proven
  *
- * One fixed message is read or written at a time.
+ * One fixed message is read or written at a time. No test of its own:
+ * tests/unit/worker/transport/connector_test.c greets strangers and peers.
  */
 
 #include "transport/greeting.h"

@@ -1,4 +1,8 @@
-/* transport/peer.c - one peer's connection: its states, from new to lost */
+/*
+ * transport/peer.c - one peer's connection: its states, from new to lost
+ *
+ * No test of its own: tests/unit/worker/transport/transport_test.c sees each.
+ */
 
 #include "transport/peer.h"
 

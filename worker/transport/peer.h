@@ -218,7 +218,24 @@ peer_leave(struct peer *peer);
 void
 peer_expect(struct peer *peer);
 
+/* tcp_cut.c */
+
+/* Cut one more frame behind those that wait for the socket; false: there is
+ * nothing to cut, or no room. */
+bool
+peer_cut(struct peer *peer);
+/* flow has been cut to its end, or is cancelled. */
+void
+peer_unqueue(struct peer *peer, struct outflow *flow);
+/* Room of out's own for a payload of n_bytes; NULL: no memory. */
+uint8_t *
+outframe_room(struct outframe *out, size_t n_bytes);
+
 /* tcp_send.c */
+
+/* The i-th frame that is cut and not wholly written. */
+struct outframe *
+peer_frame(struct peer *peer, unsigned i);
 
 /* The header of flow's next frame, without its payload's part. */
 struct frame
