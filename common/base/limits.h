@@ -77,6 +77,9 @@ enum {
     /* ... and what a sender announces at a time; the rest waits for it. */
     LIMIT_ASKED = 262144,
 
+    /* Operations of a communicator known to fail before they are called. */
+    LIMIT_FORETOLD = 1024,
+
     /* Operations whose memory is kept for the next, and their scratch. */
     LIMIT_SPARE_OPS = 64,
     LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,

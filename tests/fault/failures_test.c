@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -330,6 +331,60 @@ what_was_sent_before_leaving_arrives(void **state)
     assert_int_equal(ranks_run_all(2, parting_body), 0);
 }
 
+/* Two ranks give up several operations that the third has not even called:
+ * it learns of each, and the telling ends. */
+static int
+abandoned_body(struct rank *rank)
+{
+    enum {
+        N_OPS = 24
+    };
+    hoop_op_t *ops[N_OPS];
+    struct timespec used = {0};
+    float x[N_OPS] = {0};
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    meet(rank);
+    for (unsigned i = 0; rank->rank < 2 && i < N_OPS; i++)
+        RANK_CHECK(hoop_allreduce_start(HOOP_IN_PLACE, &x[i], 1, HOOP_FLOAT32,
+                                        HOOP_SUM, rank->comm,
+                                        &ops[i]) == HOOP_OK);
+    for (unsigned i = 0; rank->rank < 2 && i < N_OPS; i++)
+        RANK_CHECK(hoop_wait(ops[i], -1) == HOOP_E_TIMEOUT);
+    if (rank->rank < 2)
+        __atomic_add_fetch(&rank->room[0], 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) < 2)
+        usleep(1000);
+    usleep(300000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    const uint64_t before_ns =
+        (uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec;
+    usleep(300000);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    RANK_CHECK((uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec -
+                   before_ns <
+               50 * CLOCK_NS_PER_MS);
+
+    const uint64_t start_ns = clock_now_ns();
+    for (unsigned i = 0; rank->rank == 2 && i < N_OPS; i++)
+        RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &x[i], 1, HOOP_FLOAT32,
+                                  HOOP_SUM, rank->comm) == HOOP_E_TIMEOUT);
+    RANK_CHECK(clock_now_ns() - start_ns < 500 * CLOCK_NS_PER_MS);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    return 0;
+}
+
+static void
+operations_that_fail_together_are_told_once(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(&(struct ranks_options){.size = 3,
+                                                       .body = abandoned_body,
+                                                       .timeout_ms = 1000,
+                                                       .deadline_s = 30}),
+                     0);
+}
+
 int
 main(void)
 {
@@ -338,6 +393,7 @@ main(void)
         cmocka_unit_test(rank_killed_between_operations_is_named),
         cmocka_unit_test(receive_fails_when_its_sender_dies),
         cmocka_unit_test(different_calls_are_named_on_all_ranks),
+        cmocka_unit_test(operations_that_fail_together_are_told_once),
         cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
         cmocka_unit_test(rank_that_left_is_named),
         cmocka_unit_test(what_was_sent_before_leaving_arrives),

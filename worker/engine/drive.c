@@ -108,6 +108,26 @@ engine_advance(struct engine *engine)
     return has_moved;
 }
 
+void
+engine_publish(struct engine *engine)
+{
+    struct op *op;
+
+    if (TAILQ_EMPTY(&engine->ended))
+        return;
+    pthread_mutex_lock(&engine->gate);
+    while ((op = TAILQ_FIRST(&engine->ended))) {
+        struct waiter *waiter = op->waiter;
+
+        TAILQ_REMOVE(&engine->ended, op, link);
+        /* From here on it may be gone; a waiter not before the gate opens. */
+        atomic_store(&op->is_done, true);
+        if (waiter)
+            pthread_cond_signal(&waiter->cond);
+    }
+    pthread_mutex_unlock(&engine->gate);
+}
+
 bool
 engine_turn(struct engine *engine, int timeout_ms)
 {
@@ -129,6 +149,7 @@ engine_turn(struct engine *engine, int timeout_ms)
         if (now_ns >= engine->deadline_ns)
             engine_check_deadlines(engine, now_ns);
     }
+    engine_publish(engine);
     return has_moved;
 }
 
@@ -139,7 +160,9 @@ engine_spin(struct engine *engine)
     bool has_moved = take_mail(engine);
 
     has_moved |= transport_spin(engine->transport);
-    return engine_advance(engine) || has_moved;
+    has_moved |= engine_advance(engine);
+    engine_publish(engine);
+    return has_moved;
 }
 
 bool

@@ -50,6 +50,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->channels);
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
+    TAILQ_INIT(&engine->ended);
     if (roster_local_ranks(options->roster) <=
         (uint32_t)sysconf(_SC_NPROCESSORS_ONLN))
         engine->spin_ns = SPIN_NS;
@@ -209,6 +210,8 @@ channel_open(struct engine *engine,
     /* Number 0 means none, so that history slots begin empty. */
     atomic_store(&channel->op_next, 1);
     channel->message_next = 1;
+    channel->begin_next = 1;
+    TAILQ_INIT(&channel->foretold);
     pthread_mutex_lock(&engine->gate);
     TAILQ_INSERT_TAIL(&engine->channels, channel, link);
     pthread_mutex_unlock(&engine->gate);
@@ -220,10 +223,15 @@ void
 channel_close(struct channel *channel)
 {
     struct engine *engine = channel->engine;
+    struct foretold *foretold;
 
     pthread_mutex_lock(&engine->gate);
     TAILQ_REMOVE(&engine->channels, channel, link);
     pthread_mutex_unlock(&engine->gate);
+    while ((foretold = TAILQ_FIRST(&channel->foretold))) {
+        TAILQ_REMOVE(&channel->foretold, foretold, link);
+        free(foretold);
+    }
     free(channel->ranks);
     free(channel);
 }
@@ -279,6 +287,7 @@ close_running(struct engine *engine)
     engine_turn(engine, 0);
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
+    engine_publish(engine);
 }
 
 void

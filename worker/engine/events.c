@@ -168,7 +168,6 @@ on_mismatch(void *owner,
     const size_t slot = frame->op % COUNT_OF(channel->history);
     describe_mismatch(engine, peer, frame, &channel->history[slot].call, text);
     channel->history[slot].has_failed = true;
-    verdict_keep(channel, frame->op, HOOP_E_MISMATCH, text);
     verdict_tell(engine, channel, frame->op, HOOP_E_MISMATCH, text);
     verdict_tell_next(channel, HOOP_E_MISMATCH, text);
 }

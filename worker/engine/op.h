@@ -50,7 +50,7 @@ struct waiter {
 };
 
 struct op {
-    TAILQ_ENTRY(op) link;       /* mailbox, running or spare */
+    TAILQ_ENTRY(op) link;       /* mailbox, running, ended or spare */
     TAILQ_ENTRY(op) dirty_link; /* progress was made */
     struct engine *engine;
     struct channel *channel;
@@ -113,6 +113,9 @@ executor_deinit(struct op *op);
 /* End op with a status and a text that begins with the call. */
 void
 op_fail(struct op *op, enum hoop_status status, const char *why);
+/* ... which the other ranks know already. */
+void
+op_fail_told(struct op *op, enum hoop_status status, const char *why);
 void
 op_end(struct op *op, enum hoop_status status);
 void

@@ -34,6 +34,16 @@ struct letter {
 
 TAILQ_HEAD(letter_list, letter);
 
+/* A verdict on an operation that has not begun here. */
+struct foretold {
+    TAILQ_ENTRY(foretold) link;
+    uint64_t op;
+    enum hoop_status status;
+    char text[];
+};
+
+TAILQ_HEAD(foretold_list, foretold);
+
 struct channel {
     TAILQ_ENTRY(channel) link;
     struct engine *engine;
@@ -44,11 +54,14 @@ struct channel {
     _Atomic uint32_t timeout_ms;
     _Atomic uint64_t op_next; /* number of the next collective */
     uint64_t message_next;    /* number of the next message sent */
-    /* The last verdict on an operation here, so that a flood of it ends. */
-    uint64_t verdict_op;
-    enum hoop_status verdict_status;
-    bool has_verdict;
+    /* The driver's, as is all below. */
+    uint64_t begin_next; /* number of the next collective to begin */
+    /* A verdict is passed on once: see verdict_on_op(). */
+    struct foretold_list foretold;
+    unsigned n_foretold;
+    uint64_t verdict_op; /* the newest of those the history has lost */
     bool is_told; /* a verdict on what had returned waits for the next call */
+    enum hoop_status verdict_status;
     char verdict_text[LIMIT_ERROR_TEXT];
     /* Signatures of the last operations: does a late frame belong to one? */
     struct {
@@ -89,6 +102,7 @@ struct engine {
     /* The driver's. */
     struct op_list running;
     struct op_list dirty;
+    struct op_list ended;   /* their waiters do not know yet */
     uint64_t deadline_ns;   /* not later than the earliest of the running */
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_left;        /* of them, in good order */
@@ -129,11 +143,10 @@ verdict_tell(struct engine *engine,
              uint64_t number,
              enum hoop_status status,
              const char *text);
-void
-verdict_keep(struct channel *channel,
-             uint64_t number,
-             enum hoop_status status,
-             const char *text);
+/* The verdict on operation number that came before it began, which is the
+ * caller's to free; NULL: none. */
+struct foretold *
+verdict_take(struct channel *channel, uint64_t number);
 /* What returned here was wrong elsewhere: the call under way learns it, or
  * else the next. */
 void
@@ -168,6 +181,10 @@ engine_turn(struct engine *engine, int timeout_ms);
 /* Complete what the data that have come permit. */
 bool
 engine_advance(struct engine *engine);
+/* Let the waiters of what has ended go, and free it: when nothing the driver
+ * does still speaks of it. */
+void
+engine_publish(struct engine *engine);
 /* Take the drive right; false: another thread has it. */
 bool
 engine_seize(struct engine *engine);

@@ -225,9 +225,14 @@ refuse(struct op *op)
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
         return true;
     }
-    const bool is_foretold = !op->is_message && channel->has_verdict &&
-                             channel->verdict_op == op->number;
-    if (is_foretold || channel->is_told) {
+    struct foretold *foretold =
+        op->is_message ? NULL : verdict_take(channel, op->number);
+    if (foretold) {
+        op_fail_told(op, foretold->status, foretold->text);
+        free(foretold);
+        return true;
+    }
+    if (channel->is_told) {
         channel->is_told = false;
         op_fail(op, channel->verdict_status, channel->verdict_text);
         return true;
@@ -273,6 +278,8 @@ op_begin(struct op *op)
     struct engine *engine = op->engine;
     char text[LIMIT_ERROR_TEXT];
 
+    if (!op->is_message)
+        op->channel->begin_next = op->number + 1;
     if (refuse(op))
         return;
     op->state = OP_RUNNING;

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -77,6 +78,9 @@ op_end(struct op *op, enum hoop_status status)
         op_close_flows(op);
         TAILQ_REMOVE(&engine->running, op, link);
     }
+    /* What came for it before it was refused. */
+    if (op->state == OP_NEW && !op->is_message)
+        transport_forget(engine->transport, op->channel->id, op->number);
     if (op->is_dirty)
         TAILQ_REMOVE(&engine->dirty, op, dirty_link);
     op->is_dirty = false;
@@ -85,13 +89,7 @@ op_end(struct op *op, enum hoop_status status)
         channel_remember(op->channel, op);
     if (status == HOOP_OK)
         atomic_fetch_add(&engine->n_ended, 1);
-
-    pthread_mutex_lock(&engine->gate);
-    struct waiter *waiter = op->waiter;
-    atomic_store(&op->is_done, true);
-    if (waiter)
-        pthread_cond_signal(&waiter->cond);
-    pthread_mutex_unlock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->ended, op, link);
 }
 
 /* Tell every peer of an operation's failure. */
@@ -113,34 +111,70 @@ verdict_tell(struct engine *engine,
     transport_tell_all(engine->transport, engine->roster->rank, &verdict, text);
 }
 
-void
+static struct foretold *
+foretold_find(const struct channel *channel, uint64_t number)
+{
+    struct foretold *foretold;
+
+    TAILQ_FOREACH(foretold, &channel->foretold, link)
+    {
+        if (foretold->op == number)
+            break;
+    }
+    return foretold;
+}
+
+struct foretold *
+verdict_take(struct channel *channel, uint64_t number)
+{
+    struct foretold *foretold = foretold_find(channel, number);
+
+    if (foretold) {
+        TAILQ_REMOVE(&channel->foretold, foretold, link);
+        channel->n_foretold--;
+    }
+    return foretold;
+}
+
+/* For an operation that has not begun. Returns whether it is new, and kept. */
+static bool
 verdict_keep(struct channel *channel,
              uint64_t number,
              enum hoop_status status,
              const char *text)
 {
-    channel->has_verdict = true;
-    channel->verdict_op = number;
-    channel->verdict_status = status;
-    snprintf(channel->verdict_text, sizeof(channel->verdict_text), "%s", text);
+    const size_t n_text = strlen(text) + 1;
+
+    if (channel->n_foretold == LIMIT_FORETOLD || foretold_find(channel, number))
+        return false;
+    struct foretold *foretold = malloc(sizeof(*foretold) + n_text);
+    if (!foretold)
+        return false;
+    foretold->op = number;
+    foretold->status = status;
+    memcpy(foretold->text, text, n_text);
+    TAILQ_INSERT_TAIL(&channel->foretold, foretold, link);
+    channel->n_foretold++;
+    return true;
 }
 
 void
-op_fail(struct op *op, enum hoop_status status, const char *why)
+op_fail_told(struct op *op, enum hoop_status status, const char *why)
 {
-    struct channel *channel = op->channel;
     char call[CALL_TEXT_MAX];
 
     call_describe(&op->call, op->number, call);
     snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
     log_debug("engine", "%s", op->text);
     op_end(op, status);
-    if (op->is_message || status == HOOP_E_CLOSED)
-        return;
-    if (channel->has_verdict && channel->verdict_op == op->number)
-        return;
-    verdict_keep(channel, op->number, status, why);
-    verdict_tell(op->engine, channel, op->number, status, why);
+}
+
+void
+op_fail(struct op *op, enum hoop_status status, const char *why)
+{
+    op_fail_told(op, status, why);
+    if (!op->is_message && status != HOOP_E_CLOSED)
+        verdict_tell(op->engine, op->channel, op->number, status, why);
 }
 
 static bool
@@ -335,6 +369,30 @@ status_of(const struct frame *frame)
                : HOOP_E_ABORTED;
 }
 
+/* Whether the end of operation number, which is past, is seen as a failure
+ * from now on for the first time. */
+static bool
+history_fail(struct channel *channel, uint64_t number)
+{
+    const size_t slot = number % COUNT_OF(channel->history);
+    bool is_new;
+
+    if (channel->history[slot].op == number) {
+        is_new = !channel->history[slot].has_failed;
+        channel->history[slot].has_failed = true;
+    } else {
+        is_new = number > channel->verdict_op;
+        if (is_new)
+            channel->verdict_op = number;
+    }
+    return is_new;
+}
+
+/*
+ * Many operations may fail at a time, and their verdicts come in any order
+ * from all sides: each is passed on when it is new here, or else they would
+ * travel for ever.
+ */
 void
 verdict_on_op(struct engine *engine,
               struct channel *channel,
@@ -344,8 +402,6 @@ verdict_on_op(struct engine *engine,
     const enum hoop_status status = status_of(frame);
     struct op *op;
 
-    if (channel->has_verdict && channel->verdict_op == frame->op)
-        return;
     TAILQ_FOREACH(op, &engine->running, link)
     {
         if (op->channel == channel && !op->is_message &&
@@ -354,8 +410,13 @@ verdict_on_op(struct engine *engine,
             return;
         }
     }
-    verdict_keep(channel, frame->op, status, text);
+    const bool has_begun = frame->op < channel->begin_next;
+    const bool is_new = has_begun
+                            ? history_fail(channel, frame->op)
+                            : verdict_keep(channel, frame->op, status, text);
+    if (!is_new)
+        return;
     verdict_tell(engine, channel, frame->op, status, text);
-    if (frame->op < channel->op_next && status == HOOP_E_MISMATCH)
+    if (has_begun && status == HOOP_E_MISMATCH)
         verdict_tell_next(channel, status, text);
 }
