@@ -1,0 +1,181 @@
+/* tests/unit/worker/engine/deadline_test.c - engine/deadline.c */
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static struct channel *
+short_channel(uint32_t rank)
+{
+    struct channel *channel = couple.sides[rank].comms[0].channel;
+
+    channel_set_timeout(channel, 60);
+    return channel;
+}
+
+static void
+operation_without_a_connection_times_out_by_itself(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    int32_t value = 1;
+
+    (void)state;
+    assert_int_equal(sum_run(short_channel(0), &value, 1), HOOP_E_TIMEOUT);
+    assert_true(clock_now_ns() - begin_ns >= 60 * CLOCK_NS_PER_MS);
+    assert_non_null(strstr(error_text(), "allreduce #1 (int32, 1 elements"));
+    assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out after"));
+    assert_non_null(strstr(error_text(), "waiting for rank 1 (host:41)"));
+    assert_non_null(strstr(error_text(), "not connected"));
+}
+
+static void
+receive_tells_whom_it_waited_for(void **state)
+{
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(receive_start(short_channel(0), bytes, 4, 1, &op),
+                     HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
+    assert_non_null(
+        strstr(error_text(), "waiting for rank 1 (host:41) to send (0 of 4"));
+}
+
+static void
+receive_from_any_tells_so(void **state)
+{
+    char bytes[4];
+    struct op *op = NULL;
+    const struct engine_message message = {
+        .call = {.name = CALL_RECV, .dtype = HOOP_UINT8, .count = 4},
+        .peer = HOOP_ANY_SOURCE,
+        .bytes = bytes,
+    };
+
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(engine_start_receive(short_channel(0), &message, &op),
+                     HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
+    assert_non_null(strstr(error_text(), "a message from any rank"));
+}
+
+static void
+deadline_of_the_wait_is_not_the_operations(void **state)
+{
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    assert_int_equal(receive_start(short_channel(0), bytes, 4, 1, &op),
+                     HOOP_OK);
+    assert_int_equal(engine_wait(op, clock_deadline_ns(1)), HOOP_E_PENDING);
+    assert_int_equal(engine_wait(op, CLOCK_NEVER), HOOP_E_TIMEOUT);
+}
+
+static void
+timeout_is_the_one_at_the_start(void **state)
+{
+    struct channel *channel = short_channel(0);
+    char bytes[4] = "";
+    struct op *op = NULL;
+    struct op *sent = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    channel_set_timeout(channel, 30000);
+    assert_int_equal(receive_start(channel, bytes, 4, 1, &op), HOOP_OK);
+    channel_set_timeout(channel, 1);
+    assert_int_equal(engine_wait(op, clock_deadline_ns(40)), HOOP_E_PENDING);
+    assert_int_equal(
+        send_start(couple.sides[1].comms[0].channel, "yes", 4, 1, &sent),
+        HOOP_OK);
+    assert_int_equal(engine_wait(sent, patience()), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_string_equal(bytes, "yes");
+}
+
+/* Rank 0 gives up on rank 1, who never called: it learns so when it does. */
+static void
+timeout_here_is_a_verdict_there(void **state)
+{
+    int32_t value = 1;
+
+    (void)state;
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    assert_int_equal(sum_run(short_channel(0), &value, 1), HOOP_E_TIMEOUT);
+    assert_int_equal(sum_run(couple.sides[1].comms[0].channel, &value, 1),
+                     HOOP_E_TIMEOUT);
+    assert_non_null(strstr(error_text(), "rank 0 (host:40) timed out"));
+    /* The channel is not lost by it. */
+    channel_set_timeout(couple.sides[0].comms[0].channel, 30000);
+}
+
+static int
+side_late(struct side *side)
+{
+    const struct timespec pause = {.tv_nsec = 250000000};
+    int32_t values[40000];
+
+    for (int32_t i = 0; i < 40000; i++)
+        values[i] = i;
+    /* Long enough for the other one to ask what is called here. */
+    if (side->rank == 1)
+        nanosleep(&pause, NULL);
+    SIDE_CHECK(sum_run(side->comms[0].channel, values, 40000) == HOOP_OK);
+    SIDE_CHECK(values[39999] == 2 * 39999);
+    return 0;
+}
+
+static void
+who_is_late_is_asked_and_waited_for(void **state)
+{
+    (void)state;
+    couple_connect(&couple);
+    couple_run(&couple, side_late);
+    couple_run(&couple, side_late);
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(operation_without_a_connection_times_out_by_itself),
+        COUPLE_TEST(receive_tells_whom_it_waited_for),
+        COUPLE_TEST(receive_from_any_tells_so),
+        COUPLE_TEST(deadline_of_the_wait_is_not_the_operations),
+        COUPLE_TEST(timeout_is_the_one_at_the_start),
+        COUPLE_TEST(timeout_here_is_a_verdict_there),
+        COUPLE_TEST(who_is_late_is_asked_and_waited_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
