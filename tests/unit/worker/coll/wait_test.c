@@ -1,0 +1,137 @@
+/* tests/unit/worker/coll/wait_test.c - coll/wait.c */
+
+#include <string.h>
+
+#include "hoop/hoop.h"
+
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static hoop_comm_t *
+comm_of(uint32_t rank)
+{
+    return &couple.sides[rank].comms[0];
+}
+
+static void
+send_from_1(int64_t tag)
+{
+    assert_int_equal(hoop_send("x", 1, HOOP_UINT8, 0, tag, comm_of(1)),
+                     HOOP_OK);
+}
+
+static hoop_op_t *
+receive_on_0(char *byte, int64_t tag)
+{
+    hoop_op_t *op = NULL;
+
+    assert_int_equal(
+        hoop_recv_start(byte, 1, HOOP_UINT8, 1, tag, comm_of(0), NULL, &op),
+        HOOP_OK);
+    return op;
+}
+
+static void
+null_is_invalid(void **state)
+{
+    (void)state;
+    assert_int_equal(hoop_wait(NULL, 0), HOOP_E_INVALID);
+    assert_string_equal(hoop_error_text(), "op is NULL");
+    assert_int_equal(hoop_test(NULL), HOOP_E_INVALID);
+    assert_int_equal(hoop_wait_all(NULL, 1, 0), HOOP_E_INVALID);
+    assert_string_equal(hoop_error_text(), "ops is NULL");
+    assert_int_equal(hoop_wait_all(NULL, 0, 0), HOOP_OK);
+}
+
+static void
+test_is_pending_until_it_has_come(void **state)
+{
+    char byte = 0;
+    hoop_op_t *op = receive_on_0(&byte, 1);
+
+    (void)state;
+    assert_int_equal(hoop_test(op), HOOP_E_PENDING);
+    assert_non_null(strstr(hoop_error_text(), "still under way"));
+    assert_int_equal(hoop_wait(op, 5), HOOP_E_PENDING);
+    send_from_1(1);
+    assert_int_equal(hoop_wait(op, HOOP_FOREVER), HOOP_OK);
+    assert_int_equal(byte, 'x');
+    assert_string_equal(hoop_error_text(), "");
+}
+
+static void
+wait_all_frees_what_has_ended_and_keeps_the_rest(void **state)
+{
+    char bytes[3] = {0};
+    hoop_op_t *ops[4] = {receive_on_0(&bytes[0], 1), NULL,
+                         receive_on_0(&bytes[1], 2),
+                         receive_on_0(&bytes[2], 3)};
+
+    (void)state;
+    send_from_1(1);
+    send_from_1(3);
+    /* As soon as they have come. */
+    for (int i = 0; i < 1000 && (ops[0] || ops[3]); i++)
+        assert_int_equal(hoop_wait_all(ops, 4, 5), HOOP_E_PENDING);
+    assert_null(ops[0]);
+    assert_null(ops[3]);
+    assert_non_null(ops[2]);
+    assert_non_null(strstr(hoop_error_text(), "still under way"));
+    send_from_1(2);
+    assert_int_equal(hoop_wait_all(ops, 4, 20000), HOOP_OK);
+    assert_null(ops[2]);
+    assert_memory_equal(bytes, "xxx", 3);
+}
+
+static void
+wait_all_tells_the_first_failure_before_what_is_pending(void **state)
+{
+    char bytes[2] = {0};
+    hoop_op_t *ops[2] = {receive_on_0(&bytes[0], 1), NULL};
+
+    (void)state;
+    hoop_comm_set_timeout(comm_of(0), 30);
+    ops[1] = receive_on_0(&bytes[1], 2);
+    /* The second times out while the first is waited for. */
+    assert_int_equal(hoop_wait_all(ops, 2, 200), HOOP_E_TIMEOUT);
+    assert_non_null(strstr(hoop_error_text(), "timed out"));
+    assert_null(ops[1]);
+    assert_non_null(ops[0]);
+    send_from_1(1);
+    assert_int_equal(hoop_wait_all(ops, 2, 20000), HOOP_OK);
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(null_is_invalid),
+        COUPLE_TEST(test_is_pending_until_it_has_come),
+        COUPLE_TEST(wait_all_frees_what_has_ended_and_keeps_the_rest),
+        COUPLE_TEST(wait_all_tells_the_first_failure_before_what_is_pending),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
