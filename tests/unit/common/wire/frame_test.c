@@ -296,6 +296,7 @@ frame_decode_of_contradictions_fails(void **state)
         {FRAME_MESSAGE, 0, 8, 1, 8, 7, HOOP_OK},
         {FRAME_VERDICT, 0, 0, 0, 20, 20, HOOP_OK},
         {FRAME_VERDICT, 0, 0, 0, 20, 21, HOOP_E_DATA_LOSS},
+        {FRAME_VERDICT, 0, 0, 1, 20, 8, HOOP_E_DATA_LOSS},
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 0, HOOP_OK},
         {FRAME_ANNOUNCE, 0, 1000, 0, 0, 1, HOOP_E_DATA_LOSS},
         {FRAME_GRANT, 1000, 0, 0, 0, 0, HOOP_OK},
