@@ -297,11 +297,15 @@ transport_leave(struct transport *transport)
     for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
         struct peer *peer = &transport->peers[rank];
 
-        if (peer->state == PEER_READY) {
-            transport->n_goodbyes++;
-            peer->is_awaited = true;
+        if (peer->state != PEER_READY && peer->fd < 0)
+            continue;
+        transport->n_goodbyes++;
+        peer->is_awaited = true;
+        /* Who left first has its answer queued: that must go, too. */
+        if (peer->state == PEER_READY)
             peer_control(peer, &goodbye, NULL);
-        }
+        else
+            peer_touch(peer);
     }
 }
 

@@ -195,6 +195,24 @@ both_may_leave_at_once(void **state)
     assert_int_equal(here.n_lost + there.n_lost, 0);
 }
 
+/* It heard the other's goodbye and leaves before its answer is out. */
+static void
+answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
+{
+    (void)state;
+    transport_leave(there.transport);
+    transport_turn(there.transport, 0);
+    transport_turn(here.transport, 0);
+    assert_int_equal(here.n_left, 1);
+    transport_leave(here.transport);
+    assert_false(transport_has_left(here.transport));
+    while (!transport_has_left(here.transport))
+        assert_true(transport_turn(here.transport, 5000));
+    station_settle(&there);
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
 static void
 peer_that_dies_does_not_hold_up_leaving(void **state)
 {
@@ -459,6 +477,7 @@ main(void)
         STATIONS_TEST(tell_all_reaches_all_but_one),
         STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
         STATIONS_TEST(both_may_leave_at_once),
+        STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
         STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
         STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
         STATIONS_TEST(fd_is_readable_when_something_has_come),
