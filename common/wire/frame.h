@@ -31,7 +31,8 @@ enum frame_kind {
 
 enum frame_flag {
     FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
-    FRAME_EAGER = 2, /* sent unasked: 128 + stored bytes of the window */
+    FRAME_EAGER = 2,     /* sent unasked: 128 + stored bytes of the window */
+    FRAME_WITHDRAWN = 4, /* ANNOUNCE of a message: it will not come */
 };
 
 /* What was called, so that a mismatch can name both calls. */

@@ -385,6 +385,50 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
+/* A send that was given up is not received instead of its successor. */
+static int
+withdrawn_body(struct rank *rank)
+{
+    enum {
+        N = 1 << 20
+    };
+    float *data = calloc(N, sizeof(*data));
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 0) {
+        hoop_comm_set_timeout(rank->comm, 200);
+        RANK_CHECK(hoop_send(data, N, HOOP_FLOAT32, 1, 7, rank->comm) ==
+                   HOOP_E_TIMEOUT);
+        hoop_comm_set_timeout(rank->comm, 3000);
+        data[0] = 42;
+        RANK_CHECK(hoop_send(data, 1, HOOP_FLOAT32, 1, 8, rank->comm) ==
+                   HOOP_OK);
+        RANK_CHECK(hoop_send(data, N, HOOP_FLOAT32, 1, 7, rank->comm) ==
+                   HOOP_OK);
+    } else {
+        /* Behind it, so that all that came of it is here. */
+        RANK_CHECK(hoop_recv(data, 1, HOOP_FLOAT32, 0, 8, rank->comm, NULL) ==
+                   HOOP_OK);
+        data[0] = 0;
+        RANK_CHECK(hoop_recv(data, N, HOOP_FLOAT32, 0, 7, rank->comm, NULL) ==
+                   HOOP_OK);
+        RANK_CHECK(data[0] == 42);
+    }
+    free(data);
+    return 0;
+}
+
+static void
+send_that_was_given_up_is_not_received(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(&(struct ranks_options){.size = 2,
+                                                       .body = withdrawn_body,
+                                                       .timeout_ms = 3000,
+                                                       .deadline_s = 20}),
+                     0);
+}
+
 int
 main(void)
 {
@@ -395,6 +439,7 @@ main(void)
         cmocka_unit_test(different_calls_are_named_on_all_ranks),
         cmocka_unit_test(operations_that_fail_together_are_told_once),
         cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
+        cmocka_unit_test(send_that_was_given_up_is_not_received),
         cmocka_unit_test(rank_that_left_is_named),
         cmocka_unit_test(what_was_sent_before_leaving_arrives),
     };

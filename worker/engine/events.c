@@ -53,6 +53,19 @@ on_matched(void *owner, struct inflow *in)
     (void)in;
 }
 
+static void
+on_withdrawn(void *owner, struct inflow *in)
+{
+    const struct engine *engine = owner;
+    const struct step_flow *flow = in->owner;
+    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s gave up its send",
+             roster_name(engine->roster, in->key.peer, name));
+    op_fail(flow->op, HOOP_E_TIMEOUT, text);
+}
+
 static enum transport_fate
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
@@ -235,6 +248,7 @@ const struct transport_events engine_events = {
     .on_handed = on_handed,
     .on_arrived = on_arrived,
     .on_matched = on_matched,
+    .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_verdict = on_verdict,

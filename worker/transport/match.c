@@ -67,7 +67,7 @@ bind_message(struct peer *peer,
 }
 
 struct inflow *
-match_find(struct peer *peer, const struct frame *frame)
+match_bound(struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
     struct inflow *flow;
@@ -76,8 +76,19 @@ match_find(struct peer *peer, const struct frame *frame)
     TAILQ_FOREACH(flow, &peer->inflows, link)
     {
         if (key_equal(&flow->key, &key))
-            return flow;
+            break;
     }
+    return flow;
+}
+
+struct inflow *
+match_find(struct peer *peer, const struct frame *frame)
+{
+    const struct flow_key key = match_key(peer, frame);
+    struct inflow *flow = match_bound(peer, frame);
+
+    if (flow)
+        return flow;
     if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
         return NULL;
     TAILQ_FOREACH(flow, &peer->transport->posted, link)

@@ -14,6 +14,9 @@
 struct flow_key
 match_key(const struct peer *peer, const struct frame *frame);
 
+/* The open inflow that frame belongs to, if it is known by now. */
+struct inflow *
+match_bound(struct peer *peer, const struct frame *frame);
 /* The open inflow that frame belongs to; binds a posted receive if the frame
  * is the first of its message and one waits for it. NULL: none. */
 struct inflow *

@@ -272,6 +272,9 @@ peer_consumed(struct peer *peer, const struct frame *frame);
 /* Let the sender send what flow permits, if it waits for that. */
 void
 peer_grant(struct peer *peer, struct inflow *flow);
+/* The receiver must not wait for the rest of flow, a message. */
+void
+peer_withdraw(struct peer *peer, const struct outflow *flow);
 /* peer->frame is no flow's: do what it says, choose its payload's target. */
 void
 peer_control_came(struct peer *peer);

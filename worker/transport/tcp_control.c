@@ -135,9 +135,44 @@ take_grant(struct peer *peer)
         match_promise(peer, &peer->frame);
 }
 
+void
+peer_withdraw(struct peer *peer, const struct outflow *flow)
+{
+    const struct frame withdrawal = {
+        .kind = FRAME_ANNOUNCE,
+        .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
+        .epoch = peer->transport->roster->epoch,
+        .comm = flow->key.comm,
+        .op = flow->key.op,
+    };
+
+    peer_control(peer, &withdrawal, NULL);
+}
+
+static void
+take_withdrawal(struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+    const struct frame frame = peer->frame;
+
+    if (!(frame.flags & FRAME_POINT_TO_POINT))
+        return;
+    struct inflow *flow = match_bound(peer, &frame);
+    if (flow)
+        transport->events->on_withdrawn(transport->owner, flow);
+    /* Also the mark that the rest is to be dropped: there is no rest. */
+    struct arrival *arrival = match_arrival(peer, &frame);
+    if (arrival)
+        match_arrival_destroy(peer, arrival);
+}
+
 static void
 take_announcement(struct peer *peer)
 {
+    if (peer->frame.flags & FRAME_WITHDRAWN) {
+        take_withdrawal(peer);
+        return;
+    }
     struct inflow *flow = match_find(peer, &peer->frame);
 
     if (flow) {

@@ -160,7 +160,14 @@ transport_send_more(struct transport *transport, struct outflow *flow)
 void
 transport_send_cancel(struct transport *transport, struct outflow *flow)
 {
-    peer_send_cancel(&transport->peers[flow->key.peer], flow);
+    struct peer *peer = &transport->peers[flow->key.peer];
+    const bool is_half_sent =
+        flow->is_queued && (flow->is_announced || flow->is_opened);
+
+    peer_send_cancel(peer, flow);
+    if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
+        peer->state == PEER_READY)
+        peer_withdraw(peer, flow);
 }
 
 void

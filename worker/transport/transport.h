@@ -43,6 +43,8 @@ struct transport_events {
                        size_t n_bytes);
     /* A FLOW_MESSAGE inflow has met its message: key, total are known. */
     void (*on_matched)(void *owner, struct inflow *flow);
+    /* Its sender has given it up: the flow is to be cancelled. */
+    void (*on_withdrawn)(void *owner, struct inflow *flow);
     enum transport_fate (*on_unexpected)(void *owner,
                                          uint32_t peer,
                                          const struct frame *frame);
@@ -98,7 +100,8 @@ transport_send(struct transport *transport, struct outflow *flow);
 void
 transport_send_more(struct transport *transport, struct outflow *flow);
 /* The buffer is not read any more when this returns; half a frame that the
- * kernel has not taken is copied. Also for flows that are done or not open. */
+ * kernel has not taken is copied. The receiver of a message that it knows of,
+ * but has not got whole, is told. Also for flows that are done or not open. */
 void
 transport_send_cancel(struct transport *transport, struct outflow *flow);
 
