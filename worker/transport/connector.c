@@ -27,6 +27,8 @@ enum {
     /* Silence may be a busy network. */
     SILENT_FOR_MS = 10000,
     ACCEPTS_PER_EVENT = 32,
+    /* Without a descriptor to accept with, until others are closed. */
+    BREATHER_MS = 100,
 };
 
 TAILQ_HEAD(greeting_list, greeting);
@@ -60,6 +62,7 @@ struct connector {
     struct connector_options options;
     struct handshake_key key;
     struct loop_watch *listener;
+    struct loop_timer *breather;
     struct greeting_list greetings; /* oldest first */
     unsigned n_accepted;            /* of them, strangers */
     struct link *links;             /* [rank] */
@@ -327,9 +330,36 @@ accept_ready(void *owner, enum loop_interest ready)
         }
         if (status != HOOP_OK) {
             log_warning("peer", "cannot accept: %s", error_text());
+            loop_watch_set(connector->listener, LOOP_NOTHING);
+            loop_timer_start(connector->breather, BREATHER_MS);
             return;
         }
     }
+}
+
+static void
+breather_over(void *owner)
+{
+    struct connector *connector = owner;
+
+    loop_watch_set(connector->listener, LOOP_READ);
+}
+
+static enum hoop_status
+listener_create(struct connector *connector)
+{
+    const struct connector_options *options = &connector->options;
+
+    enum hoop_status status = loop_timer_create(
+        options->loop, breather_over, connector, &connector->breather);
+    if (status == HOOP_OK)
+        status =
+            loop_watch_create(options->loop, options->listen_fd, accept_ready,
+                              connector, &connector->listener);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_watch_set(connector->listener, LOOP_READ);
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -368,13 +398,8 @@ connector_create(const struct connector_options *options,
         handshake_key_init(&connector->key, options->token, options->roster);
     if (status == HOOP_OK)
         status = links_create(connector);
-    if (status == HOOP_OK && options->listen_fd >= 0) {
-        status =
-            loop_watch_create(options->loop, options->listen_fd, accept_ready,
-                              connector, &connector->listener);
-        if (status == HOOP_OK)
-            loop_watch_set(connector->listener, LOOP_READ);
-    }
+    if (status == HOOP_OK && options->listen_fd >= 0)
+        status = listener_create(connector);
     if (status != HOOP_OK) {
         connector_destroy(connector);
         return error_pass(status);
@@ -391,6 +416,7 @@ connector_destroy(struct connector *connector)
     while (!TAILQ_EMPTY(&connector->greetings))
         greeting_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);
+    loop_timer_destroy(connector->breather);
     for (uint32_t rank = 0;
          connector->links && rank < connector->options.roster->size; rank++)
         loop_timer_destroy(connector->links[rank].retry);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -288,6 +289,53 @@ http_request_is_named_in_the_log(void **state)
     assert_logged("no HOOPHELO of a hoop peer");
 }
 
+static size_t
+log_size(void)
+{
+    return (size_t)lseek(log_fd, 0, SEEK_END);
+}
+
+/* Not one descriptor is left to accept with. */
+static void
+want_of_descriptors_is_survived_in_peace(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    struct rlimit files;
+    int fds[64];
+    int n_fds = 0;
+
+    (void)state;
+    hall_start(&hall);
+    const int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlim_t before = files.rlim_cur;
+    files.rlim_cur = (rlim_t)stranger + 20;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    while (n_fds < 64 && (fds[n_fds] = dup(stranger)) >= 0)
+        n_fds++;
+    assert_true(n_fds < 64);
+
+    const struct address *address = &hall.booths[0].roster->members[1].address;
+    assert_int_equal(connect(stranger,
+                             (const struct sockaddr *)&address->storage,
+                             address->n_bytes),
+                     0);
+    for (int i = 0; i < 2000 && log_size() == 0; i++)
+        nanosleep(&moment, NULL);
+    /* Long enough for a flood, and for the next try. */
+    for (int i = 0; i < 30; i++)
+        nanosleep(&moment, NULL);
+    assert_logged("cannot accept");
+    assert_true(log_size() < 2000);
+
+    while (n_fds > 0)
+        close(fds[--n_fds]);
+    close(stranger);
+    files.rlim_cur = before;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    hall_connect(&hall, 0, 1);
+}
+
 /* Leaks and descriptors are the sanitizer's to find. */
 static void
 destroy_closes_what_is_under_way(void **state)
@@ -328,6 +376,7 @@ main(void)
         HALL_TEST_LOGGED(wrong_token_is_refused_and_logged),
         HALL_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
         HALL_TEST_LOGGED(http_request_is_named_in_the_log),
+        HALL_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
         cmocka_unit_test(destroy_closes_what_is_under_way),
     };
 
