@@ -343,6 +343,31 @@ announced_message_is_granted_when_it_is_received(void **state)
     cancel(&flow);
 }
 
+/* It is matched, but its bytes are still to come. */
+static void
+announced_message_is_taken_by_one_receive_only(void **state)
+{
+    struct inflow first = posted(1, 0, 0);
+    struct inflow second = posted(1, 0, 1);
+    struct frame frame = frame_message(1, 0, 0, 100);
+
+    (void)state;
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_POINT_TO_POINT;
+    station_feed(&desk.station, 1, &frame, NULL);
+    transport_receive(desk.station.transport, &first);
+    transport_receive(desk.station.transport, &second);
+    assert_true(first.is_matched);
+    assert_false(second.is_matched);
+    station_settle(&desk.station);
+    feed_message(1, 1, 0, 300);
+    feed_message(1, 2, 0, 500);
+    expect_message(&first, 1, 300);
+    expect_message(&second, 1, 500);
+    cancel(&first);
+    cancel(&second);
+}
+
 #define DESK_TEST(name)                                                        \
     cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
@@ -362,6 +387,7 @@ main(void)
         DESK_TEST(message_that_does_not_fit_is_a_mismatch),
         DESK_TEST(message_for_no_room_at_all_is_a_mismatch_once),
         DESK_TEST(message_of_another_dtype_is_a_mismatch),
+        DESK_TEST(announced_message_is_taken_by_one_receive_only),
         DESK_TEST(announced_message_is_granted_when_it_is_received),
     };
 
