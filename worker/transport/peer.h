@@ -117,6 +117,7 @@ struct peer {
     bool is_watched;  /* epoll tells when it is writable */
     bool is_expected; /* an inflow waits for it */
     bool is_awaited;  /* counted in transport.n_goodbyes */
+    bool has_parted;  /* we said goodbye: nothing may follow */
     bool has_left;    /* it said goodbye */
     bool has_ended;   /* its stream has ended */
 

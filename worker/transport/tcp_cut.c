@@ -28,6 +28,9 @@ void
 peer_control(struct peer *peer, const struct frame *frame, const char *text)
 {
     const size_t n_text = text ? strlen(text) : 0;
+
+    if (peer->has_parted)
+        return;
     struct control *control = malloc(sizeof(*control) + n_text);
 
     if (!control) {
@@ -43,6 +46,7 @@ peer_control(struct peer *peer, const struct frame *frame, const char *text)
     if (n_text)
         memcpy(control->text, text, n_text);
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
+    peer->has_parted = frame->kind == FRAME_GOODBYE;
     peer_touch(peer);
 }
 

@@ -88,6 +88,17 @@ transport_destroy(struct transport *transport)
     free(transport);
 }
 
+static void
+say_goodbye(struct peer *peer)
+{
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = peer->transport->roster->epoch};
+
+    peer->transport->n_goodbyes++;
+    peer->is_awaited = true;
+    peer_control(peer, &goodbye, NULL);
+}
+
 void
 transport_connected(struct transport *transport, uint32_t rank, int fd)
 {
@@ -108,6 +119,9 @@ transport_connected(struct transport *transport, uint32_t rank, int fd)
     counter_add(&transport->counters.connections, 1);
     peer_expect(peer);
     peer_touch(peer);
+    /* It came too late, but must not take this rank for dead. */
+    if (transport->is_leaving)
+        say_goodbye(peer);
 }
 
 void
@@ -297,22 +311,20 @@ transport_tell_all(struct transport *transport,
 void
 transport_leave(struct transport *transport)
 {
-    const struct frame goodbye = {.kind = FRAME_GOODBYE,
-                                  .epoch = transport->roster->epoch};
-
     transport->is_leaving = true;
     for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
         struct peer *peer = &transport->peers[rank];
 
         if (peer->state != PEER_READY && peer->fd < 0)
             continue;
+        if (peer->state == PEER_READY) {
+            say_goodbye(peer);
+            continue;
+        }
+        /* Who left first has its answer queued: that must go, too. */
         transport->n_goodbyes++;
         peer->is_awaited = true;
-        /* Who left first has its answer queued: that must go, too. */
-        if (peer->state == PEER_READY)
-            peer_control(peer, &goodbye, NULL);
-        else
-            peer_touch(peer);
+        peer_touch(peer);
     }
 }
 

@@ -61,6 +61,14 @@ on_matched(void *owner, struct inflow *flow)
     station->n_matched++;
 }
 
+static void
+on_withdrawn(void *owner, struct inflow *flow)
+{
+    const struct station *station = owner;
+
+    transport_receive_cancel(station->transport, flow);
+}
+
 static enum transport_fate
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
@@ -135,6 +143,7 @@ static const struct transport_events events = {
     .on_handed = on_handed,
     .on_arrived = on_arrived,
     .on_matched = on_matched,
+    .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_verdict = on_verdict,

@@ -156,75 +156,6 @@ tell_all_reaches_all_but_one(void **state)
     assert_false(station_next(&here, 2, &frame, payload));
 }
 
-static void
-goodbyes_end_both_sides_without_a_loss(void **state)
-{
-    static const uint8_t bytes[SMALL];
-    struct outflow out = outflow_collective(1, bytes, SMALL);
-    struct transport_stats stats;
-
-    (void)state;
-    /* What was sent before is delivered before. */
-    transport_send(here.transport, &out);
-    transport_turn(here.transport, 0);
-    assert_false(transport_has_left(here.transport));
-    transport_leave(here.transport);
-    assert_false(transport_has_left(here.transport));
-    stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
-    assert_int_equal(there.n_left, 1);
-    assert_int_equal(there.n_unexpected, 1);
-    transport_leave(there.transport);
-    assert_true(transport_has_left(there.transport));
-    assert_int_equal(here.n_lost + there.n_lost, 0);
-    transport_stats(here.transport, &stats);
-    assert_int_equal(stats.connections, 0);
-    transport_stats(there.transport, &stats);
-    assert_int_equal(stats.connections, 0);
-}
-
-static void
-both_may_leave_at_once(void **state)
-{
-    (void)state;
-    transport_leave(here.transport);
-    transport_leave(there.transport);
-    stations_settle(&here, &there);
-    assert_true(transport_has_left(here.transport));
-    assert_true(transport_has_left(there.transport));
-    assert_int_equal(here.n_lost + there.n_lost, 0);
-}
-
-/* It heard the other's goodbye and leaves before its answer is out. */
-static void
-answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
-{
-    (void)state;
-    transport_leave(there.transport);
-    transport_turn(there.transport, 0);
-    transport_turn(here.transport, 0);
-    assert_int_equal(here.n_left, 1);
-    transport_leave(here.transport);
-    assert_false(transport_has_left(here.transport));
-    while (!transport_has_left(here.transport))
-        assert_true(transport_turn(here.transport, 5000));
-    station_settle(&there);
-    assert_true(transport_has_left(there.transport));
-    assert_int_equal(here.n_lost + there.n_lost, 0);
-}
-
-static void
-peer_that_dies_does_not_hold_up_leaving(void **state)
-{
-    (void)state;
-    station_attach(&here, 2);
-    transport_leave(here.transport);
-    stations_settle(&here, &there);
-    assert_false(transport_has_left(here.transport));
-    station_hang_up(&here, 2);
-    assert_true(transport_has_left(here.transport));
-}
-
 static void *
 wake_soon(void *owner)
 {
@@ -475,10 +406,6 @@ main(void)
         STATIONS_TEST(second_connection_is_closed),
         STATIONS_TEST(unreachable_peer_is_lost_once),
         STATIONS_TEST(tell_all_reaches_all_but_one),
-        STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
-        STATIONS_TEST(both_may_leave_at_once),
-        STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
-        STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
         STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
         STATIONS_TEST(fd_is_readable_when_something_has_come),
         STATIONS_TEST(spin_reads_who_is_waited_for),

@@ -1,0 +1,152 @@
+/* tests/unit/worker/transport/transport_leave_test.c - goodbyes */
+
+#include "check.h"
+#include "station.h"
+
+enum {
+    SMALL = 1000,
+};
+
+static struct station here; /* rank 0 */
+static struct station there;
+
+static int
+stations_open(void **state)
+{
+    (void)state;
+    station_open(&here, 0, CODEC_NONE);
+    station_open(&there, 1, CODEC_NONE);
+    station_join(&here, &there);
+    return 0;
+}
+
+static int
+stations_close(void **state)
+{
+    (void)state;
+    station_close(&here);
+    station_close(&there);
+    return 0;
+}
+
+static void
+goodbyes_end_both_sides_without_a_loss(void **state)
+{
+    static const uint8_t bytes[SMALL];
+    struct outflow out = outflow_collective(1, bytes, SMALL);
+    struct transport_stats stats;
+
+    (void)state;
+    /* What was sent before is delivered before. */
+    transport_send(here.transport, &out);
+    transport_turn(here.transport, 0);
+    assert_false(transport_has_left(here.transport));
+    transport_leave(here.transport);
+    assert_false(transport_has_left(here.transport));
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+    assert_int_equal(there.n_left, 1);
+    assert_int_equal(there.n_unexpected, 1);
+    transport_leave(there.transport);
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+    transport_stats(here.transport, &stats);
+    assert_int_equal(stats.connections, 0);
+    transport_stats(there.transport, &stats);
+    assert_int_equal(stats.connections, 0);
+}
+
+/* Where the stream has ended, another frame could only fail. */
+static void
+nothing_is_told_after_the_goodbye(void **state)
+{
+    static const struct frame verdict = {
+        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 7, .op = 8};
+
+    (void)state;
+    transport_leave(here.transport);
+    transport_turn(here.transport, 0);
+    transport_tell(here.transport, 1, &verdict, "too late");
+    transport_turn(here.transport, 0);
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+    assert_int_equal(there.n_verdicts, 0);
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
+static void
+peer_that_connects_to_a_leaving_rank_hears_its_goodbye(void **state)
+{
+    struct frame frame;
+    uint8_t payload[SMALL];
+
+    (void)state;
+    transport_leave(here.transport);
+    station_attach(&here, 2);
+    assert_true(station_next(&here, 2, &frame, payload));
+    assert_int_equal(frame.kind, FRAME_GOODBYE);
+    stations_settle(&here, &there);
+    assert_false(transport_has_left(here.transport));
+    station_hang_up(&here, 2);
+    assert_true(transport_has_left(here.transport));
+}
+
+static void
+both_may_leave_at_once(void **state)
+{
+    (void)state;
+    transport_leave(here.transport);
+    transport_leave(there.transport);
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
+/* It heard the other's goodbye and leaves before its answer is out. */
+static void
+answer_to_a_goodbye_goes_before_its_rank_leaves(void **state)
+{
+    (void)state;
+    transport_leave(there.transport);
+    transport_turn(there.transport, 0);
+    transport_turn(here.transport, 0);
+    assert_int_equal(here.n_left, 1);
+    transport_leave(here.transport);
+    assert_false(transport_has_left(here.transport));
+    while (!transport_has_left(here.transport))
+        assert_true(transport_turn(here.transport, 5000));
+    station_settle(&there);
+    assert_true(transport_has_left(there.transport));
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
+static void
+peer_that_dies_does_not_hold_up_leaving(void **state)
+{
+    (void)state;
+    station_attach(&here, 2);
+    transport_leave(here.transport);
+    stations_settle(&here, &there);
+    assert_false(transport_has_left(here.transport));
+    station_hang_up(&here, 2);
+    assert_true(transport_has_left(here.transport));
+}
+
+#define STATIONS_TEST(name)                                                    \
+    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STATIONS_TEST(goodbyes_end_both_sides_without_a_loss),
+        STATIONS_TEST(nothing_is_told_after_the_goodbye),
+        STATIONS_TEST(peer_that_connects_to_a_leaving_rank_hears_its_goodbye),
+        STATIONS_TEST(both_may_leave_at_once),
+        STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
+        STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
