@@ -73,6 +73,33 @@ join_connects_the_ring_neighbours(void **state)
                      0);
 }
 
+/* Nobody waits for anybody here: some are through while others still join. */
+static int
+brief_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int32_t value = (int32_t)worker->index;
+
+    for (int i = 0; i < 5; i++) {
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        hoop_leave(session);
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        WORKER_CHECK(hoop_broadcast(HOOP_IN_PLACE, &value, 1, HOOP_INT32, 1,
+                                    hoop_world(session)) == HOOP_OK);
+        WORKER_CHECK(value == 1);
+        hoop_leave(session);
+    }
+    return 0;
+}
+
+static void
+join_succeeds_though_others_have_left_again(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 4, brief_body, NULL), 0);
+}
+
 static int
 twice_body(const struct worker *worker)
 {
@@ -287,6 +314,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_join_reduce_and_leave),
         cmocka_unit_test(join_connects_the_ring_neighbours),
+        cmocka_unit_test(join_succeeds_though_others_have_left_again),
         cmocka_unit_test(process_joins_leaves_and_joins_again),
         cmocka_unit_test(two_sessions_live_in_one_process),
         cmocka_unit_test(join_takes_the_environment_and_the_launcher),

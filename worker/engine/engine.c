@@ -147,21 +147,21 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
     letter_send(engine, &letter);
 }
 
-/* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. */
+/* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. A rank
+ * that has left was connected before: it may be through with all it had to do
+ * while this one is still joining, and that is no failure. */
 static enum hoop_status
 connect_outcome(const struct engine *engine, uint32_t rank)
 {
     const struct lost_rank *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
 
-    if (transport_is_connected(engine->transport, rank))
+    if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
-    if (!lost->is_lost && !lost->has_left)
+    if (!lost->is_lost)
         return HOOP_E_PENDING;
-    return error_raise(HOOP_E_PEER_LOST, "%s %s%s",
-                       roster_name(engine->roster, rank, name),
-                       lost->is_lost ? "is lost: " : "has left the job",
-                       lost->is_lost ? lost->why : "");
+    return error_raise(HOOP_E_PEER_LOST, "%s is lost: %s",
+                       roster_name(engine->roster, rank, name), lost->why);
 }
 
 enum hoop_status

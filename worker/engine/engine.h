@@ -56,7 +56,8 @@ engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
 /* Somebody else found out that rank is dead. */
 void
 engine_condemn(struct engine *engine, uint32_t rank, const char *why);
-/* Connect to rank now, and wait until it is done.
+/* Connect to rank now, and wait until it is done, or was: whoever has left in
+ * good order had been connected.
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST. */
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);

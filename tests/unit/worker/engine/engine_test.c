@@ -139,6 +139,30 @@ both_leave_in_good_order(void **state)
     couple_run(&couple, side_sum_and_leave);
 }
 
+/* The other's goodbye may come before this one has looked at the connection. */
+static int
+side_connect_late(struct side *side)
+{
+    char bytes[4];
+    struct op *op = NULL;
+
+    if (side->rank == 1)
+        return side_leave(side);
+    SIDE_CHECK(receive_start(side->comms[0].channel, bytes, 4, 1, &op) ==
+               HOOP_OK);
+    SIDE_CHECK(engine_wait(op, patience()) == HOOP_E_PEER_LOST);
+    SIDE_CHECK(engine_connect(side->engine, 1, patience()) == HOOP_OK);
+    return side_leave(side);
+}
+
+static void
+connect_to_one_that_has_left_is_no_failure(void **state)
+{
+    (void)state;
+    couple_connect(&couple);
+    couple_run(&couple, side_connect_late);
+}
+
 static void
 channel_tells_what_it_was_opened_with(void **state)
 {
@@ -234,6 +258,7 @@ main(void)
         COUPLE_TEST(condemned_rank_ends_what_needs_it_and_what_comes),
         COUPLE_TEST(leave_ends_what_runs_and_what_comes),
         COUPLE_TEST(both_leave_in_good_order),
+        COUPLE_TEST(connect_to_one_that_has_left_is_no_failure),
         COUPLE_TEST(channel_tells_what_it_was_opened_with),
         COUPLE_TEST(channel_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
