@@ -257,6 +257,53 @@ promises_beyond_the_limit_lose_the_peer(void **state)
     assert_non_null(strstr(desk.station.text, "granted more"));
 }
 
+static void
+feed_withdrawal(uint64_t op)
+{
+    struct frame frame = frame_message(op, 0, 0, 0);
+
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN;
+    station_feed(&desk.station, 1, &frame, NULL);
+}
+
+static void
+message_withdrawn_before_its_receive_is_forgotten(void **state)
+{
+    const struct frame half = frame_message(1, 0, 100, 200);
+    struct inflow flow = posted(1, 0, 0);
+
+    (void)state;
+    station_feed(&desk.station, 1, &half, desk.sent);
+    feed_withdrawal(1);
+    feed_withdrawal(77);
+    receive(&flow);
+    assert_false(flow.is_matched);
+    feed_message(1, 2, 0, 300);
+    expect_message(&flow, 1, 300);
+    assert_int_equal(desk.station.n_withdrawn, 0);
+    cancel(&flow);
+}
+
+static void
+message_withdrawn_from_its_receive_is_told(void **state)
+{
+    const struct frame half = frame_message(1, 0, 100, 200);
+    struct inflow flow = posted(1, 0, 0);
+    struct inflow next = posted(1, 0, 1);
+
+    (void)state;
+    receive(&flow);
+    receive(&next);
+    station_feed(&desk.station, 1, &half, desk.sent);
+    feed_withdrawal(1);
+    assert_int_equal(desk.station.n_withdrawn, 1);
+    assert_false(flow.is_open);
+    feed_message(1, 2, 0, 300);
+    expect_message(&next, 1, 300);
+    cancel(&next);
+}
+
 #define DESK_TEST(name)                                                        \
     cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
@@ -270,6 +317,8 @@ main(void)
         DESK_TEST(early_frames_out_of_order_lose_the_peer),
         DESK_TEST(early_half_and_late_half_make_one_message),
         DESK_TEST(early_bytes_wait_for_what_is_allowed),
+        DESK_TEST(message_withdrawn_before_its_receive_is_forgotten),
+        DESK_TEST(message_withdrawn_from_its_receive_is_told),
         DESK_TEST(promises_beyond_the_limit_lose_the_peer),
     };
 

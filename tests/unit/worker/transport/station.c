@@ -64,8 +64,9 @@ on_matched(void *owner, struct inflow *flow)
 static void
 on_withdrawn(void *owner, struct inflow *flow)
 {
-    const struct station *station = owner;
+    struct station *station = owner;
 
+    station->n_withdrawn++;
     transport_receive_cancel(station->transport, flow);
 }
 

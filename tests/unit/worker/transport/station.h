@@ -31,6 +31,7 @@ struct station {
     /* Called within on_arrived(), if set. */
     void (*arrived_hook)(struct station *station, struct inflow *flow);
     unsigned n_matched;
+    unsigned n_withdrawn;
     unsigned n_unexpected;
     unsigned n_mismatches;
     unsigned n_verdicts;

@@ -1,0 +1,155 @@
+/* tests/unit/worker/transport/withdraw_test.c - sends that are given up */
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    LARGE = 4 * LIMIT_EAGER_MESSAGE,
+    GUARD = 0xA5,
+};
+
+static struct station here; /* rank 0 sends */
+static struct station there;
+static uint8_t sent[LARGE];
+static uint8_t received[LARGE];
+
+static int
+stations_open(void **state)
+{
+    (void)state;
+    station_open(&here, 0, CODEC_NONE);
+    station_open(&there, 1, CODEC_NONE);
+    station_join(&here, &there);
+    pattern_fill(sent, LARGE, 4);
+    memset(received, GUARD, LARGE);
+    return 0;
+}
+
+static int
+stations_close(void **state)
+{
+    (void)state;
+    station_close(&here);
+    station_close(&there);
+    return 0;
+}
+
+static struct outflow
+message_out(uint64_t op)
+{
+    struct outflow flow = outflow_collective(1, sent, LARGE);
+
+    flow.key.kind = FLOW_MESSAGE;
+    flow.key.op = op;
+    flow.key.step = 0;
+    return flow;
+}
+
+static struct inflow
+message_in(void)
+{
+    struct inflow flow = inflow_collective(0, received, LARGE);
+
+    flow.key.kind = FLOW_MESSAGE;
+    flow.key.op = 0;
+    flow.key.step = 0;
+    flow.allowed = 0;
+    return flow;
+}
+
+static void
+send_given_up_half_way_leaves_its_receive_to_the_next(void **state)
+{
+    struct outflow first = message_out(1);
+    struct outflow second = message_out(2);
+    struct inflow in = message_in();
+
+    (void)state;
+    transport_send(here.transport, &first);
+    stations_settle(&here, &there);
+    assert_int_equal(first.handed, LIMIT_EAGER_MESSAGE);
+    transport_send_cancel(here.transport, &first);
+    stations_settle(&here, &there);
+
+    transport_receive(there.transport, &in);
+    stations_settle(&here, &there);
+    assert_false(in.is_matched);
+    transport_send(here.transport, &second);
+    stations_settle(&here, &there);
+    assert_int_equal(in.arrived, LARGE);
+    pattern_check(received, LARGE, 4);
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+    transport_receive_cancel(there.transport, &in);
+}
+
+static void
+send_given_up_while_it_is_received_is_told(void **state)
+{
+    struct outflow out = message_out(1);
+    struct inflow in = message_in();
+
+    (void)state;
+    transport_receive(there.transport, &in);
+    out.ready = 100;
+    transport_send(here.transport, &out);
+    stations_settle(&here, &there);
+    assert_int_equal(in.arrived, 100);
+    transport_send_cancel(here.transport, &out);
+    stations_settle(&here, &there);
+    assert_int_equal(there.n_withdrawn, 1);
+    assert_false(in.is_open);
+    assert_int_equal(received[100], GUARD);
+}
+
+static void
+send_that_nobody_knows_of_is_given_up_in_silence(void **state)
+{
+    struct outflow out = message_out(1);
+    struct inflow in = message_in();
+
+    (void)state;
+    transport_receive(there.transport, &in);
+    transport_send(here.transport, &out);
+    transport_send_cancel(here.transport, &out);
+    stations_settle(&here, &there);
+    assert_int_equal(there.n_withdrawn, 0);
+    assert_true(in.is_open);
+    transport_receive_cancel(there.transport, &in);
+}
+
+/* Given up again and again: neither window nor memory is used up. */
+static void
+sends_given_up_give_their_window_back(void **state)
+{
+    (void)state;
+    for (uint64_t op = 1; op <= 100; op++) {
+        struct outflow out = message_out(op);
+
+        transport_send(here.transport, &out);
+        stations_settle(&here, &there);
+        /* Eagerly, not only announced: the window was there. */
+        assert_int_equal(out.handed, LIMIT_EAGER_MESSAGE);
+        transport_send_cancel(here.transport, &out);
+        stations_settle(&here, &there);
+    }
+    assert_int_equal(here.n_lost + there.n_lost, 0);
+}
+
+#define STATIONS_TEST(name)                                                    \
+    cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STATIONS_TEST(send_given_up_half_way_leaves_its_receive_to_the_next),
+        STATIONS_TEST(send_given_up_while_it_is_received_is_told),
+        STATIONS_TEST(send_that_nobody_knows_of_is_given_up_in_silence),
+        STATIONS_TEST(sends_given_up_give_their_window_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
