@@ -429,6 +429,45 @@ send_that_was_given_up_is_not_received(void **state)
                      0);
 }
 
+/* The same of a rank's messages to itself; and two that do not fit. */
+static int
+withdrawn_self_body(struct rank *rank)
+{
+    enum {
+        N = 1 << 20
+    };
+    const uint32_t self = rank->rank;
+    float *data = calloc(N, sizeof(*data));
+    float x = 0;
+    hoop_op_t *op;
+
+    hoop_comm_set_timeout(rank->comm, 200);
+    RANK_CHECK(hoop_send(data, N, HOOP_FLOAT32, self, 7, rank->comm) ==
+               HOOP_E_TIMEOUT);
+    hoop_comm_set_timeout(rank->comm, 3000);
+    data[0] = 42;
+    RANK_CHECK(hoop_send(data, 1, HOOP_FLOAT32, self, 7, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32, self, 7, rank->comm, NULL) ==
+               HOOP_OK);
+    RANK_CHECK(x == 42);
+
+    RANK_CHECK(hoop_recv_start(&x, 1, HOOP_FLOAT32, self, 8, rank->comm, NULL,
+                               &op) == HOOP_OK);
+    RANK_CHECK(hoop_send(data, N, HOOP_FLOAT32, self, 8, rank->comm) ==
+               HOOP_E_MISMATCH);
+    RANK_CHECK(hoop_wait(op, -1) == HOOP_E_MISMATCH);
+    free(data);
+    return 0;
+}
+
+static void
+send_to_itself_that_fails_leaves_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(1, withdrawn_self_body), 0);
+}
+
 int
 main(void)
 {
@@ -440,6 +479,7 @@ main(void)
         cmocka_unit_test(operations_that_fail_together_are_told_once),
         cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
         cmocka_unit_test(send_that_was_given_up_is_not_received),
+        cmocka_unit_test(send_to_itself_that_fails_leaves_nothing),
         cmocka_unit_test(rank_that_left_is_named),
         cmocka_unit_test(what_was_sent_before_leaving_arrives),
     };

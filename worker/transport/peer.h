@@ -262,6 +262,9 @@ peer_send_clear(struct peer *peer);
 /* Move what this rank sends to itself. */
 bool
 self_turn(struct transport *transport);
+/* What was announced of flow, which is not queued any more, is forgotten. */
+void
+self_cancel(struct transport *transport, const struct outflow *flow);
 bool
 peer_is_self(const struct peer *peer);
 

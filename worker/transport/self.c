@@ -59,6 +59,9 @@ try_send(struct peer *peer, struct outflow *flow)
     struct frame frame = outflow_frame(flow);
     struct inflow *target = match_find(peer, &frame);
 
+    /* They do not fit each other: both have been cancelled. */
+    if (!flow->is_queued)
+        return true;
     if (target && !target->arrival) {
         if (flow->total > 0)
             memcpy(target->place, flow->bytes, flow->total);
@@ -76,6 +79,17 @@ try_send(struct peer *peer, struct outflow *flow)
     }
     match_arrival_add(peer, &frame);
     return false;
+}
+
+void
+self_cancel(struct transport *transport, const struct outflow *flow)
+{
+    struct peer *peer = &transport->peers[transport->roster->rank];
+    const struct frame frame = outflow_frame(flow);
+    struct arrival *arrival = match_arrival(peer, &frame);
+
+    if (arrival && !match_bound(peer, &frame))
+        match_arrival_destroy(peer, arrival);
 }
 
 bool

@@ -178,7 +178,11 @@ transport_send_cancel(struct transport *transport, struct outflow *flow)
     const bool is_half_sent =
         flow->is_queued && (flow->is_announced || flow->is_opened);
 
+    const bool is_own = flow->is_queued && peer_is_self(peer);
+
     peer_send_cancel(peer, flow);
+    if (is_own)
+        self_cancel(transport, flow);
     if (is_half_sent && flow->key.kind == FLOW_MESSAGE &&
         peer->state == PEER_READY)
         peer_withdraw(peer, flow);
