@@ -76,7 +76,7 @@ enum hoop_status
 channel_open(struct engine *engine,
              const struct channel_options *options,
              struct channel **out_channel);
-/* Operations that still run end with HOOP_E_CLOSED. */
+/* When no operation runs on it any more: engine_leave() ends them. */
 void
 channel_close(struct channel *channel);
 uint32_t
