@@ -361,7 +361,8 @@ stream_ended(struct peer *peer, ssize_t n_read)
 {
     if (peer->has_left && !peer->in_payload) {
         peer->has_ended = true;
-        if (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls))
+        const bool is_broken = peer->is_blocked && !peer->is_watched;
+        if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls)))
             peer_end(peer);
         else
             peer_touch(peer);

@@ -161,6 +161,8 @@ write_failed(struct peer *peer)
     /* What it sent before it went away is still to be read: reading tells. */
     if (errno == EPIPE || errno == ECONNRESET) {
         peer->is_blocked = true;
+        if (peer->has_ended)
+            peer_end(peer);
         return;
     }
     peer_lose(peer, strerror(errno));

@@ -1,5 +1,8 @@
 /* tests/unit/worker/transport/transport_leave_test.c - goodbyes */
 
+#include <string.h>
+#include <sys/socket.h>
+
 #include "check.h"
 #include "station.h"
 
@@ -133,6 +136,31 @@ peer_that_dies_does_not_hold_up_leaving(void **state)
     assert_true(transport_has_left(here.transport));
 }
 
+/* It left, and went away before it had read all that was for it. */
+static void
+peer_that_left_and_went_away_does_not_hold_up_leaving(void **state)
+{
+    static const struct frame verdict = {
+        .kind = FRAME_VERDICT, .epoch = STATION_EPOCH, .comm = 7, .op = 8};
+    static const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                         .epoch = STATION_EPOCH};
+    static char text[1000];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    station_attach(&here, 2);
+    for (unsigned i = 0; i < 20000; i++)
+        transport_tell(here.transport, 2, &verdict, text);
+    station_feed(&here, 2, &goodbye, NULL);
+    assert_int_equal(here.n_left, 1);
+    shutdown(here.raw[2], SHUT_WR);
+    station_settle(&here);
+    transport_leave(here.transport);
+    station_hang_up(&here, 2);
+    stations_settle(&here, &there);
+    assert_true(transport_has_left(here.transport));
+}
+
 #define STATIONS_TEST(name)                                                    \
     cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
 
@@ -146,6 +174,7 @@ main(void)
         STATIONS_TEST(both_may_leave_at_once),
         STATIONS_TEST(answer_to_a_goodbye_goes_before_its_rank_leaves),
         STATIONS_TEST(peer_that_dies_does_not_hold_up_leaving),
+        STATIONS_TEST(peer_that_left_and_went_away_does_not_hold_up_leaving),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
