@@ -56,7 +56,7 @@ hoop_allgatherv(const void *send,
 {
     const struct collective collective = {
         .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL,
+        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
         .counts = counts,
@@ -77,7 +77,7 @@ hoop_allgatherv_start(const void *send,
 {
     const struct collective collective = {
         .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL,
+        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
         .counts = counts,

@@ -21,8 +21,14 @@ check_dtype(const struct collective *collective)
     if (dtype_size(collective->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
                            (int)collective->dtype);
-    if ((collective->parts & COLL_REDUCES) &&
-        !reduction_find(collective->dtype, collective->op))
+    if (!(collective->parts & COLL_REDUCES))
+        return HOOP_OK;
+    /* Integers take every operator there is. */
+    if (!reduction_find(HOOP_INT32, collective->op))
+        return error_raise(HOOP_E_INVALID,
+                           "reduce operator %d is not known to hoop",
+                           (int)collective->op);
+    if (!reduction_find(collective->dtype, collective->op))
         return error_raise(HOOP_E_INVALID, "%s of %s has no meaning",
                            reduce_op_name(collective->op),
                            dtype_name(collective->dtype));
@@ -38,6 +44,8 @@ check_counts(const struct collective *collective, size_t *out_total)
     size_t total = 0;
     size_t n_bytes;
 
+    if ((collective->parts & COLL_HAS_COUNTS) && !collective->counts)
+        return error_raise(HOOP_E_INVALID, "counts is NULL");
     if (collective->counts) {
         for (uint32_t rank = 0; rank < size; rank++) {
             if (__builtin_add_overflow(total, collective->counts[rank], &total))

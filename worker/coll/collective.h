@@ -25,6 +25,7 @@ enum coll_part {
     /* Elements of a buffer, per count: */
     COLL_SEND_ALL = 32, /* send holds every rank's block */
     COLL_RECV_ALL = 64,
+    COLL_HAS_COUNTS = 128, /* v-form */
 };
 
 struct collective {
@@ -33,7 +34,7 @@ struct collective {
     const void *send;
     void *recv;
     size_t count;
-    const size_t *counts; /* v-form */
+    const size_t *counts; /* COLL_HAS_COUNTS; otherwise NULL */
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;

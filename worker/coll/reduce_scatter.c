@@ -61,7 +61,7 @@ hoop_reduce_scatterv(const void *send,
 {
     const struct collective collective = {
         .name = CALL_REDUCE_SCATTERV,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
         .counts = counts,
@@ -84,7 +84,7 @@ hoop_reduce_scatterv_start(const void *send,
 {
     const struct collective collective = {
         .name = CALL_REDUCE_SCATTERV,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
         .counts = counts,

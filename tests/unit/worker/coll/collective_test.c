@@ -95,7 +95,7 @@ reduction_without_a_meaning_is_invalid(void **state)
                    "avg of bool");
     assert_invalid(hoop_allreduce(here, there, 1, HOOP_INT32,
                                   (enum hoop_reduce_op)5, both()),
-                   "unknown of int32");
+                   "reduce operator 5 is not known to hoop");
 }
 
 static void
@@ -131,6 +131,26 @@ counts_that_overflow_are_invalid(void **state)
                    "add up to more");
     assert_invalid(hoop_allgatherv(here, there, large, HOOP_INT32, both()),
                    "too many");
+}
+
+static void
+missing_counts_are_invalid(void **state)
+{
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_invalid(hoop_allgatherv(here, there, NULL, HOOP_INT32, both()),
+                   "counts is NULL");
+    assert_invalid(
+        hoop_allgatherv_start(here, there, NULL, HOOP_INT32, both(), &op),
+        "counts is NULL");
+    assert_invalid(
+        hoop_reduce_scatterv(here, there, NULL, HOOP_INT32, HOOP_SUM, both()),
+        "counts is NULL");
+    assert_invalid(hoop_reduce_scatterv_start(here, there, NULL, HOOP_INT32,
+                                              HOOP_SUM, both(), &op),
+                   "counts is NULL");
+    assert_null(op);
 }
 
 static void
@@ -204,6 +224,7 @@ main(void)
         COUPLE_TEST(reduction_without_a_meaning_is_invalid),
         COUPLE_TEST(root_outside_is_invalid),
         COUPLE_TEST(counts_that_overflow_are_invalid),
+        COUPLE_TEST(missing_counts_are_invalid),
         COUPLE_TEST(null_buffers_are_invalid_unless_they_are_empty),
         COUPLE_TEST(in_place_twice_is_invalid),
         COUPLE_TEST(refused_call_has_no_consequence),
