@@ -85,7 +85,7 @@ take_hello(struct greeting *greeting)
         greeting_fail(greeting, greeting->verdict);
         return;
     }
-    /* A peer of another version or epoch learns ours, and then no more. */
+    /* A peer that is not what it must be learns what we are, and no more. */
     snprintf(greeting->why, sizeof(greeting->why), "%s", error_text());
     memcpy(greeting->message, challenge, HANDSHAKE_BYTES);
     greeting_send(greeting, SEND_CHALLENGE);

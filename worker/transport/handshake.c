@@ -138,11 +138,16 @@ check_identity(const struct roster *roster, const uint8_t in[HANDSHAKE_BYTES])
                            "the peer is of epoch %" PRIu64
                            ", this rank of epoch %" PRIu64,
                            epoch, roster->epoch);
-    if (from >= roster->size || from == roster->rank)
+    if (from >= roster->size)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer says it is rank %" PRIu64
                            ", which cannot be in a world of %u",
                            from, roster->size);
+    if (from == roster->rank)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer says it is rank %" PRIu64
+                           ", which is this rank itself",
+                           from);
     if (get(in + AT_INCARNATION, 8) != roster->members[from].incarnation)
         return error_raise(HOOP_E_PRECONDITION,
                            "the peer is another incarnation of rank %" PRIu64,

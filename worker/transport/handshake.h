@@ -62,7 +62,7 @@ struct handshake {
 enum hoop_status
 handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES]);
 /* Handle: HOOP_E_DATA_LOSS (no peer of hoop), HOOP_E_PRECONDITION (another
- * version or epoch; the text names both). */
+ * version, epoch, rank or incarnation; the text names it). */
 enum hoop_status
 handshake_prove(struct handshake *handshake,
                 const uint8_t in[HANDSHAKE_BYTES],
@@ -73,8 +73,8 @@ handshake_finish(const struct handshake *handshake,
                  const uint8_t in[HANDSHAKE_BYTES],
                  enum handshake_answer *out_answer);
 
-/* The acceptor's side. Handle: as above. When the version or epoch is wrong,
- * out is an answer worth sending all the same. */
+/* The acceptor's side. Handle: as above. With HOOP_E_PRECONDITION (version,
+ * epoch, ranks or incarnation) out is an answer worth sending all the same. */
 enum hoop_status
 handshake_challenge(struct handshake *handshake,
                     const uint8_t in[HANDSHAKE_BYTES],

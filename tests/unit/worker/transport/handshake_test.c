@@ -215,7 +215,7 @@ hello_that_does_not_belong_is_refused_with_the_reason(void **state)
         {AT_EPOCH, 6, "epoch 6, this rank of epoch 7"},
         {AT_EPOCH + 7, 0x80, "epoch"},
         {AT_FROM, 3, "rank 3, which cannot be in a world of 3"},
-        {AT_FROM, 2, "rank 2, which cannot be"}, /* this very rank */
+        {AT_FROM, 2, "rank 2, which is this rank itself"},
         {AT_FROM + 3, 0xff, "cannot be in a world"},
         {AT_FROM, 0, "another incarnation of rank 0"},
         {AT_INCARNATION, 0, "another incarnation of rank 1"},
@@ -243,7 +243,7 @@ challenge_that_does_not_belong_is_refused_with_the_reason(void **state)
     } cases[] = {
         {AT_VERSION, 0, "version 0"},
         {AT_EPOCH, 9, "epoch 9, this rank of epoch 7"},
-        {AT_FROM, 1, "rank 1, which cannot be"},
+        {AT_FROM, 1, "rank 1, which is this rank itself"},
         {AT_INCARNATION + 7, 1, "another incarnation of rank 2"},
     };
     struct scene *scene = *state;
