@@ -24,7 +24,7 @@ enum {
     KEY_INJECT,
 };
 
-const char *argp_program_version = "hoop-perf 0.1.0";
+const char *argp_program_version = "hoop-perf " VERSION_TEXT;
 
 static const char description[] =
     "Measure hoop's collectives the way nccl-tests does. Run it on every rank: "

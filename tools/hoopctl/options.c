@@ -10,7 +10,7 @@ enum {
     KEY_TOKEN_FILE = 256,
 };
 
-const char *argp_program_version = "hoopctl 0.1.0";
+const char *argp_program_version = "hoopctl " VERSION_TEXT;
 
 static const char description[] =
     "Ask a hoop coordinator about its jobs, and read and write their stores.\v"

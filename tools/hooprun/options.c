@@ -12,7 +12,7 @@ enum {
     KEY_GRACE,
 };
 
-const char *argp_program_version = "hooprun 0.1.0";
+const char *argp_program_version = "hooprun " VERSION_TEXT;
 
 static const char description[] =
     "Run N copies of a program on this machine as one hoop job.\v"
