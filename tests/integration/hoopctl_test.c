@@ -177,6 +177,8 @@ errors_are_told_with_their_reason(void **state)
     assert_says("--token-file /nowhere ranks", 0, "active");
     assert_says("nonsense", 64, "nonsense");
     assert_says("store get", 64, "store get KEY");
+    assert_says("store", 64, "hoopctl store list [PREFIX]");
+    assert_says("store got KEY", 64, "hoopctl store get KEY");
     assert_says("--timeout never status", 64, "--timeout");
     assert_int_equal(setenv("HOOP_TOKEN", "guessed", 1), 0);
     assert_says("ranks", 1, "UNAUTHENTICATED");

@@ -51,6 +51,22 @@ command_matches(const struct command *command, const struct options *options)
     return !command->second || strcmp(options->words[1], command->second) == 0;
 }
 
+/* None of the commands: say what there is that begins with the same word. */
+static void
+mistake_show(const struct options *options)
+{
+    unsigned n_alike = 0;
+
+    for (const struct command *it = commands; it < commands_end; it++) {
+        if (strcmp(options->words[0], it->first) == 0)
+            fprintf(stderr, "%s hoopctl %s\n",
+                    n_alike++ == 0 ? "usage:" : "      ", it->usage);
+    }
+    if (n_alike == 0)
+        fprintf(stderr, "hoopctl: there is no command '%s'; see --help\n",
+                options->words[0]);
+}
+
 /* NULL after a line of error. */
 static const struct command *
 command_find(const struct options *options)
@@ -60,9 +76,7 @@ command_find(const struct options *options)
     while (command < commands_end && !command_matches(command, options))
         command++;
     if (command == commands_end) {
-        fprintf(stderr, "hoopctl: there is no command '%s%s%s'; see --help\n",
-                options->words[0], options->n_words > 1 ? " " : "",
-                options->n_words > 1 ? options->words[1] : "");
+        mistake_show(options);
         return NULL;
     }
 
