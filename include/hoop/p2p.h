@@ -5,8 +5,9 @@
  * outstanding, and send and receive may be called in either order. A send is
  * complete when its buffer may be used again, which says nothing about the
  * receiver. A rank may send to itself, too: up to 64 KiB at once, more when
- * the receive has been started. Thread and buffer rules as in hoop/coll.h, with one relaxation:
- * several threads may send and receive on one communicator at once.
+ * the receive has been started. Thread and buffer rules as in hoop/coll.h, with
+ * one relaxation: several threads may send and receive on one communicator at
+ * once.
  */
 
 #ifndef HOOP_P2P_H

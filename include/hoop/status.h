@@ -36,7 +36,7 @@ enum hoop_status {
     HOOP_E_CLOSED = 35,    /* the session or communicator has been left */
 };
 
-/* "OK", "INVALID", ...; never NULL. Thread: any. */
+/* gRPC's: "OK", "INVALID_ARGUMENT", ...; never NULL. Thread: any. */
 HOOP_API const char *
 hoop_status_name(enum hoop_status status);
 

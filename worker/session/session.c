@@ -474,7 +474,7 @@ hoop_leave(hoop_session_t *session)
 hoop_comm_t *
 hoop_world(hoop_session_t *session)
 {
-    return &session->world;
+    return session ? &session->world : NULL;
 }
 
 void
