@@ -198,8 +198,12 @@ elect(struct engine *engine)
 void
 engine_release(struct engine *engine)
 {
+    /* Verdicts and credits of what has just ended must not lie here. */
+    const bool is_flushed = transport_flush(engine->transport);
+    engine_advance(engine);
+    engine_publish(engine);
     /* The driver's own: nobody changes it between here and the gate. */
-    const bool has_running = !TAILQ_EMPTY(&engine->running);
+    const bool has_running = !TAILQ_EMPTY(&engine->running) || !is_flushed;
 
     pthread_mutex_lock(&engine->gate);
     const bool is_abandoned =

@@ -219,21 +219,37 @@ on_lost(void *owner, uint32_t peer, const char *why)
 /* Whoever leaves has ended its operations; those here that still need it, for
  * more than what it sent before, never will. */
 static void
-on_left(void *owner, uint32_t peer)
+fail_stranded(struct engine *engine)
 {
-    struct engine *engine = owner;
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
-    if (engine->is_leaving || engine->lost[peer].is_lost)
-        return;
-    engine->lost[peer].has_left = true;
-    engine->n_left++;
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
         if (op_stranded(op, text))
             op_fail(op, HOOP_E_PEER_LOST, text);
     }
+}
+
+static void
+on_left(void *owner, uint32_t peer)
+{
+    struct engine *engine = owner;
+
+    if (engine->is_leaving || engine->lost[peer].is_lost)
+        return;
+    engine->lost[peer].has_left = true;
+    engine->n_left++;
+    fail_stranded(engine);
+}
+
+static void
+on_gone(void *owner, uint32_t peer)
+{
+    struct engine *engine = owner;
+
+    if (!engine->is_leaving && engine->lost[peer].has_left)
+        fail_stranded(engine);
 }
 
 static void
@@ -254,5 +270,6 @@ const struct transport_events engine_events = {
     .on_verdict = on_verdict,
     .on_lost = on_lost,
     .on_left = on_left,
+    .on_gone = on_gone,
     .on_needed = on_needed,
 };

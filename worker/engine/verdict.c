@@ -61,6 +61,8 @@ op_close_flows(struct op *op)
         executor_abort(op);
         if (op->status != HOOP_OK)
             transport_forget(transport, op->channel->id, op->number);
+        else
+            transport_forget_grants(transport, op->channel->id, op->number);
     } else if (op->message.is_receive) {
         transport_receive_cancel(transport, &op->message.in);
     } else {
@@ -255,7 +257,9 @@ is_stranded(const struct engine *engine, const struct step_flow *flow)
         return false;
     return flow->is_receive
                ? !transport_has_all(&flow->in)
-               : flow->out.framed < flow->out.total || !flow->out.is_opened;
+               : flow->out.framed < flow->out.total || !flow->out.is_opened ||
+                     (flow->out.handed < flow->out.total &&
+                      transport_is_gone(engine->transport, peer));
 }
 
 static bool

@@ -143,8 +143,11 @@ on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
         return;
     }
     address_format(&greeting->address, address);
-    log_warning("peer", "refused a connection from %s: %s", address,
-                error_text());
+    /* A peer whose dial came second ends it here: nothing to worry about. */
+    const bool is_peers_choice =
+        status == HOOP_E_UNAVAILABLE && greeting->state != AWAIT_HELLO;
+    log_at(is_peers_choice ? LOG_DEBUG : LOG_WARNING, "peer",
+           "refused a connection from %s: %s", address, error_text());
     greeting_forget(connector, greeting);
 }
 

@@ -127,8 +127,12 @@ match_arrival_add(struct peer *peer, const struct frame *frame)
     arrival->key = match_key(peer, frame);
     arrival->first = *frame;
     arrival->sequence = peer->transport->arrival_next++;
-    TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
     HASH_ADD(hh, peer->arrival_index, key, sizeof(arrival->key), arrival);
+    if (!arrival->hh.tbl) {
+        free(arrival);
+        return NULL;
+    }
+    TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
     return arrival;
 }
 
@@ -322,6 +326,7 @@ match_promise(struct peer *peer, const struct frame *frame)
     promise->granted = frame->offset;
     TAILQ_INSERT_TAIL(&peer->promises, promise, link);
     peer->n_promises++;
+    peer->transport->n_promises++;
 }
 
 void
@@ -329,6 +334,7 @@ match_promise_destroy(struct peer *peer, struct promise *promise)
 {
     TAILQ_REMOVE(&peer->promises, promise, link);
     peer->n_promises--;
+    peer->transport->n_promises--;
     free(promise);
 }
 

@@ -126,6 +126,8 @@ peer_end(struct peer *peer)
     peer_disconnect(peer);
     if (peer->state != PEER_LEFT)
         peer_move(peer, PEER_LEFT);
+    /* What was not written by now never will be. */
+    peer->transport->events->on_gone(peer->transport->owner, peer->rank);
 }
 
 void

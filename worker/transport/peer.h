@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+
+/* A hash that cannot grow says so instead of ending the user's process. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "base/limits.h"
@@ -184,6 +187,7 @@ struct transport {
     uint64_t window;
     uint64_t arrival_next;
     bool is_leaving;
+    size_t n_promises;   /* of all peers */
     uint32_t n_goodbyes; /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
@@ -251,6 +255,8 @@ peer_control(struct peer *peer, const struct frame *frame, const char *text);
 /* flow has been granted more. */
 void
 peer_send_granted(struct peer *peer, struct outflow *flow, uint64_t granted);
+void
+peer_await_writable(struct peer *peer);
 /* Ask nothing more of flow's buffer. */
 void
 peer_send_cancel(struct peer *peer, struct outflow *flow);

@@ -70,8 +70,6 @@ begin_early(struct peer *peer, struct inflow *flow)
         peer_lose(peer, "it sent more early messages than the limit");
         return;
     }
-    if (arrival->is_dropped)
-        return;
     if (flow && !flow->arrival) {
         flow->arrival = arrival;
         arrival->is_claimed = true;
@@ -124,6 +122,21 @@ is_in_order(const struct inflow *flow, const struct frame *frame)
            frame->raw % flow->element_size == 0;
 }
 
+/* Of a message that nobody will take; with its last byte it is forgotten. */
+static bool
+is_unwanted(struct peer *peer)
+{
+    const struct frame *frame = &peer->frame;
+    struct arrival *arrival =
+        frame->kind == FRAME_MESSAGE ? match_arrival(peer, frame) : NULL;
+
+    if (!arrival || !arrival->is_dropped)
+        return false;
+    if (frame->offset + frame->raw == frame->total)
+        match_arrival_destroy(peer, arrival);
+    return true;
+}
+
 /* A frame of a flow: decide where its payload goes. */
 static void
 begin_payload(struct peer *peer)
@@ -135,6 +148,8 @@ begin_payload(struct peer *peer)
     peer->target = TARGET_BIN;
     counter_add(&transport->counters.bytes_received, frame->raw);
     if (!flow && frame->kind == FRAME_COLLECTIVE && !peer_keeps(peer))
+        return;
+    if (!flow && is_unwanted(peer))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {
@@ -365,7 +380,7 @@ stream_ended(struct peer *peer, ssize_t n_read)
         if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls)))
             peer_end(peer);
         else
-            peer_touch(peer);
+            peer_await_writable(peer);
         return;
     }
     peer_lose(peer, n_read == 0 ? "connection closed" : strerror(errno));

@@ -126,6 +126,19 @@ written(struct peer *peer, size_t n_bytes)
     }
 }
 
+/* The end of the stream has been read: only what is left to write matters. */
+void
+peer_await_writable(struct peer *peer)
+{
+    const struct poller_interest interest = {.writes = peer->is_watched};
+
+    if (poller_change(peer->transport->poller, peer->fd, interest, peer) ==
+        HOOP_OK)
+        peer_touch(peer);
+    else
+        peer_lose(peer, error_text());
+}
+
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {

@@ -147,6 +147,14 @@ transport_need(struct transport *transport, uint32_t rank)
 }
 
 bool
+transport_is_gone(const struct transport *transport, uint32_t rank)
+{
+    const struct peer *peer = &transport->peers[rank];
+
+    return peer->state == PEER_LEFT && peer->fd < 0;
+}
+
+bool
 transport_is_connected(const struct transport *transport, uint32_t rank)
 {
     return transport->peers[rank].state == PEER_READY;
@@ -282,6 +290,13 @@ peer_forget(struct peer *peer, uint64_t comm, uint64_t op)
 }
 
 void
+transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
+{
+    if (transport->n_promises > 0)
+        transport_forget(transport, comm, op);
+}
+
+void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
 {
     for (uint32_t rank = 0; rank < transport->roster->size; rank++)
@@ -389,6 +404,14 @@ poll_all(struct transport *transport, int timeout_ms)
             has_moved |= peer_read(peer);
     }
     return has_moved;
+}
+
+bool
+transport_flush(struct transport *transport)
+{
+    if (!TAILQ_EMPTY(&transport->dirty))
+        write_all(transport);
+    return TAILQ_EMPTY(&transport->dirty);
 }
 
 bool

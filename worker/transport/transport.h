@@ -62,6 +62,8 @@ struct transport_events {
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
     /* The peer took its leave in good order. */
     void (*on_left)(void *owner, uint32_t peer);
+    /* ... and its connection is closed: nothing more is written to it. */
+    void (*on_gone)(void *owner, uint32_t peer);
     /* A connection is needed: transport_connected() or _unreachable() later. */
     void (*on_needed)(void *owner, uint32_t peer);
 };
@@ -90,6 +92,9 @@ transport_unreachable(struct transport *transport,
 /* Ask for the connection now, before a flow does. */
 void
 transport_need(struct transport *transport, uint32_t peer);
+/* The peer has left, and its connection is closed. */
+bool
+transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
 
@@ -124,6 +129,12 @@ transport_has_all(const struct inflow *flow);
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op);
 
+/* Only the grants that came early for it; costs nothing when there are none. */
+void
+transport_forget_grants(struct transport *transport,
+                        uint64_t comm,
+                        uint64_t op);
+
 /* Tell one peer, or all connected ones but `except`, of a failure. */
 void
 transport_tell(struct transport *transport,
@@ -152,6 +163,10 @@ transport_turn(struct transport *transport, int timeout_ms);
 /* Only read the sockets that open inflows wait for, without epoll. */
 bool
 transport_spin(struct transport *transport);
+
+/* Write what is queued, as a turn does. False: there is more. */
+bool
+transport_flush(struct transport *transport);
 
 /* Makes a waiting transport_turn() return. Thread: any. */
 void

@@ -123,6 +123,13 @@ on_lost(void *owner, uint32_t peer, const char *why)
 }
 
 static void
+on_gone(void *owner, uint32_t peer)
+{
+    (void)owner;
+    (void)peer;
+}
+
+static void
 on_left(void *owner, uint32_t peer)
 {
     struct station *station = owner;
@@ -150,6 +157,7 @@ static const struct transport_events events = {
     .on_verdict = on_verdict,
     .on_lost = on_lost,
     .on_left = on_left,
+    .on_gone = on_gone,
     .on_needed = on_needed,
 };
 
