@@ -39,11 +39,14 @@ call_describe(const struct frame_call *call,
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
     const unsigned parts = calls[name].parts;
+    char place[24] = "";
     char op[32] = "";
     char root[32] = "";
 
+    if (number > 0)
+        snprintf(place, sizeof(place), " #%" PRIu64, number);
     if (parts & CALL_HAS_NONE) {
-        snprintf(text, CALL_TEXT_MAX, "%s #%" PRIu64, calls[name].text, number);
+        snprintf(text, CALL_TEXT_MAX, "%s%s", calls[name].text, place);
         return;
     }
     if (parts & CALL_HAS_OP)
@@ -51,10 +54,9 @@ call_describe(const struct frame_call *call,
                  reduce_op_name((enum hoop_reduce_op)call->reduce_op));
     if (parts & CALL_HAS_ROOT)
         snprintf(root, sizeof(root), ", root %" PRIu32, call->root);
-    snprintf(text, CALL_TEXT_MAX,
-             "%s #%" PRIu64 " (%s, %" PRIu64 " elements%s%s)", calls[name].text,
-             number, dtype_name((enum hoop_dtype)call->dtype), call->count, op,
-             root);
+    snprintf(text, CALL_TEXT_MAX, "%s%s (%s, %" PRIu64 " elements%s%s)",
+             calls[name].text, place, dtype_name((enum hoop_dtype)call->dtype),
+             call->count, op, root);
 }
 
 struct frame_call

@@ -42,7 +42,7 @@ enum {
     CALL_TEXT_MAX = 192
 };
 
-/* "allreduce #3 (float32, 1024 elements, sum)"; name and number from frame. */
+/* "allreduce #3 (float32, 1024 elements, sum)"; number 0: none. */
 void
 call_describe(const struct frame_call *call,
               uint64_t number,

@@ -48,6 +48,22 @@ call_describe_names_what_each_call_has(void **state)
                      "recv #3 (float64, 0 elements)");
 }
 
+/* Only sends are counted among the messages. */
+static void
+call_describe_without_a_number_leaves_it_out(void **state)
+{
+    const struct frame_call receive = {.name = CALL_RECV,
+                                       .dtype = HOOP_FLOAT64};
+    const struct frame_call barrier = {.name = CALL_BARRIER};
+    char text[CALL_TEXT_MAX];
+
+    (void)state;
+    call_describe(&receive, 0, text);
+    assert_string_equal(text, "recv (float64, 0 elements)");
+    call_describe(&barrier, 0, text);
+    assert_string_equal(text, "barrier");
+}
+
 /* What a peer sends is not ours to trust. */
 static void
 call_describe_of_nonsense_stays_in_bounds(void **state)
@@ -138,6 +154,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call_describe_names_what_each_call_has),
+        cmocka_unit_test(call_describe_without_a_number_leaves_it_out),
         cmocka_unit_test(call_describe_of_nonsense_stays_in_bounds),
         cmocka_unit_test(call_frame_carries_every_field),
         cmocka_unit_test(call_signature_differs_in_each_field),
