@@ -116,10 +116,10 @@ roll_add_earlier(struct sentence *sentence,
 
     if (!earlier || earlier->epoch)
         return;
-    sentence_add(sentence,
-                 "; an earlier attempt, with %u of %u, gave up %.1f s before "
-                 "the first of these came",
-                 earlier->n_joined, earlier->size,
+    sentence_add(sentence, "; an earlier attempt, with %u", earlier->n_joined);
+    if (earlier->size > 0)
+        sentence_add(sentence, " of %u", earlier->size);
+    sentence_add(sentence, ", gave up %.1f s before the first of these came",
                  (double)(job->born_ns - earlier->when_ns) /
                      (double)CLOCK_NS_PER_S);
 }

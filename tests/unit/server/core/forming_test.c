@@ -100,6 +100,24 @@ form_late_fourth_is_told_of_the_failed_attempt(void **state)
 }
 
 static void
+form_failed_attempt_without_a_size_is_told_without_one(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 0, 0);
+    fixture_next(&f);
+    f.now_ns += 2 * FIXTURE_S;
+    const uint64_t late = fixture_join(&f, 2, 0, 2);
+
+    fixture_next(&f);
+    fixture_refused(&f, late, HOOP_E_TIMEOUT,
+                    "an earlier attempt, with 1, gave up 2.0 s before");
+    fixture_deinit(&f);
+}
+
+static void
 form_range_waits_for_the_settle_time(void **state)
 {
     struct fixture f;
@@ -170,6 +188,8 @@ main(void)
         cmocka_unit_test(form_hosts_are_neighbours),
         cmocka_unit_test(form_deadline_fails_the_attempt_for_all),
         cmocka_unit_test(form_late_fourth_is_told_of_the_failed_attempt),
+        cmocka_unit_test(
+            form_failed_attempt_without_a_size_is_told_without_one),
         cmocka_unit_test(form_range_waits_for_the_settle_time),
         cmocka_unit_test(form_range_with_a_high_request_waits),
         cmocka_unit_test(form_name_is_used_again_with_a_later_epoch),
