@@ -110,15 +110,3 @@ rpc_request_peer(const struct rpc_request *request)
 {
     return request->peer;
 }
-
-void
-rpc_request_set_owner(struct rpc_request *request, void *owner)
-{
-    request->owner = owner;
-}
-
-void *
-rpc_request_owner(const struct rpc_request *request)
-{
-    return request->owner;
-}

@@ -34,7 +34,6 @@ struct rpc_request {
     enum request_kept kept;
     uint64_t deadline_ns;
     char peer[LIMIT_ADDRESS];
-    void *owner;
 };
 
 /* All but exchange and deadline; the body is copied. */

@@ -114,12 +114,6 @@ rpc_request_connection(const struct rpc_request *request);
 const char *
 rpc_request_peer(const struct rpc_request *request);
 
-/* For the owner; NULL at first. */
-void
-rpc_request_set_owner(struct rpc_request *request, void *owner);
-void *
-rpc_request_owner(const struct rpc_request *request);
-
 /* Takes request. message NULL: empty. body may be {0}. */
 void
 rpc_reply(struct rpc_request *request,
