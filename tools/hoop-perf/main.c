@@ -139,9 +139,12 @@ main(int argc, char **argv)
 
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
-    if (hoop_join(NULL, &session) != HOOP_OK)
+    const enum hoop_status status = hoop_join(NULL, &session);
+    if (status == HOOP_E_INVALID)
         errx(EXIT_FAILURE, "%s (to start 4 ranks here: hooprun -n 4 %s)",
              hoop_error_text(), argv[0]);
+    if (status != HOOP_OK)
+        errx(EXIT_FAILURE, "%s", hoop_error_text());
 
     const int code = run_all(&options, hoop_world(session));
     hoop_leave(session);
