@@ -39,8 +39,8 @@ HOOP_BEGIN
 #define HOOP_IN_PLACE ((void *)-1)
 
 /*
- * recv[i] = send_0[i] (op) ... (op) send_n-1[i] on every rank. Both buffers hold
- * count elements.
+ * recv[i] = send_0[i] (op) ... (op) send_n-1[i] on every rank. Both buffers
+ * hold count elements.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_allreduce(const void *send,

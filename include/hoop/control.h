@@ -78,6 +78,7 @@ struct hoop_control_overview {
     const struct hoop_control_job *jobs; /* living ones, then ended ones */
 };
 
+/* The coordinator and all its jobs; the job that was chosen plays no part. */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_status(hoop_control_t *control,
                     const struct hoop_control_overview **out_overview);

@@ -58,7 +58,8 @@ hoop_join(const struct hoop_join_options *options,
 HOOP_API void
 hoop_leave(hoop_session_t *session);
 
-/* All members of the job. Borrowed: lives as long as the session. NULL: NULL. */
+/* All members of the job. Borrowed: lives as long as the session, of which NULL
+ * has none. */
 HOOP_API hoop_comm_t *
 hoop_world(hoop_session_t *session);
 

@@ -1,9 +1,9 @@
 /*
  * coll/collective.h - the part of every collective that is the same
  *
- * A public call fills a struct collective, in MPI's terms; collective_start() checks
- * it, chooses the algorithm (coll/select.h) and hands it to the engine. No
- * step of an algorithm is taken here: from then on whoever drives the engine
+ * A public call fills a struct collective, in MPI's terms; collective_start()
+ * checks it, chooses the algorithm (coll/select.h) and hands it to the engine.
+ * No step of an algorithm is taken here: from then on whoever drives the engine
  * owns the operation.
  */
 
