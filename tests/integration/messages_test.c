@@ -230,7 +230,7 @@ static int
 flood_body(struct rank *rank)
 {
     enum {
-        N = 20000
+        N = 10000
     };
     static hoop_op_t *ops[N];
     static int32_t values[N];

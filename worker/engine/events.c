@@ -216,6 +216,19 @@ on_lost(void *owner, uint32_t peer, const char *why)
     engine_lose(owner, peer, why);
 }
 
+static void
+on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
+{
+    struct channel *channel = engine_channel(owner, frame->comm);
+
+    if (!channel)
+        return;
+    if (frame->flags & FRAME_ASKS)
+        engine_asked(channel, peer, frame->op);
+    else
+        engine_answered(channel, peer, frame->op);
+}
+
 /* Whoever leaves has ended its operations; those here that still need it, for
  * more than what it sent before, never will. */
 static void
@@ -268,6 +281,7 @@ const struct transport_events engine_events = {
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_verdict = on_verdict,
+    .on_heartbeat = on_heartbeat,
     .on_lost = on_lost,
     .on_left = on_left,
     .on_gone = on_gone,

@@ -26,6 +26,7 @@ struct step_flow {
     struct op *op;
     struct track *track;
     bool is_receive;
+    bool is_answered; /* at the deadline: the peer has called it, too */
     struct outflow out;
     struct inflow in;
 };
@@ -63,6 +64,7 @@ struct op {
     bool is_dirty;
     bool is_message;
     bool has_asked;      /* those it waits for what they called */
+    unsigned n_graces;   /* times its deadline was put off for an answer */
     atomic_bool is_done; /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */

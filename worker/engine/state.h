@@ -167,6 +167,11 @@ verdict_on_op(struct engine *engine,
 
 /* deadline.c, by the driver. */
 
+/* peer asks after operation number of channel, or has called it, too. */
+void
+engine_asked(struct channel *channel, uint32_t peer, uint64_t number);
+void
+engine_answered(struct channel *channel, uint32_t peer, uint64_t number);
 /* End what has taken too long; sets the next deadline. */
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns);

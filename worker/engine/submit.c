@@ -37,6 +37,7 @@ op_take(struct channel *channel)
     op->channel = channel;
     op->state = OP_NEW;
     op->has_asked = false;
+    op->n_graces = 0;
     op->status = HOOP_OK;
     op->waiter = NULL;
     op->received = NULL;

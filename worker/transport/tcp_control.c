@@ -234,6 +234,9 @@ peer_control_came(struct peer *peer)
         take_goodbye(peer);
         return;
     case FRAME_HEARTBEAT:
+        peer->transport->events->on_heartbeat(peer->transport->owner,
+                                              peer->rank, &peer->frame);
+        return;
     case FRAME_COLLECTIVE:
     case FRAME_MESSAGE:
         return;

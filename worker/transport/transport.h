@@ -58,6 +58,8 @@ struct transport_events {
                        uint32_t peer,
                        const struct frame *frame,
                        const char *text);
+    /* The peer asks, or says, that an operation has been called. */
+    void (*on_heartbeat)(void *owner, uint32_t peer, const struct frame *frame);
     /* The connection is gone. why is a phrase: "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
     /* The peer took its leave in good order. */

@@ -123,6 +123,14 @@ on_lost(void *owner, uint32_t peer, const char *why)
 }
 
 static void
+on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
+{
+    (void)owner;
+    (void)peer;
+    (void)frame;
+}
+
+static void
 on_gone(void *owner, uint32_t peer)
 {
     (void)owner;
@@ -158,6 +166,7 @@ static const struct transport_events events = {
     .on_lost = on_lost,
     .on_left = on_left,
     .on_gone = on_gone,
+    .on_heartbeat = on_heartbeat,
     .on_needed = on_needed,
 };
 
