@@ -32,7 +32,7 @@ enum frame_kind {
 enum frame_flag {
     FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
     FRAME_EAGER = 2,     /* sent unasked: 128 + stored bytes of the window */
-    FRAME_ASKS = 8, /* HEARTBEAT: have you called this operation? */
+    FRAME_ASKS = 8,      /* HEARTBEAT: have you called this operation? */
     FRAME_WITHDRAWN = 4, /* ANNOUNCE of a message: it will not come */
 };
 
