@@ -59,7 +59,7 @@ rows_check(const char *csv, const char *wrong)
     return n_rows;
 }
 
-/* Six operations at 5 sizes from 8 to 32K, and the barrier. */
+/* Eight operations at 5 sizes from 8 to 32K, and the barrier. */
 static void
 all_check(const char *n_ranks, const char *dtype, const char *extra)
 {
@@ -73,7 +73,7 @@ all_check(const char *n_ranks, const char *dtype, const char *extra)
     if (code != 0)
         fail_msg("-n %s %s: exit %d: %s", n_ranks, dtype, code,
                  program->err.text);
-    assert_int_equal(rows_check(program->out.text, "0"), 6 * 5 + 1);
+    assert_int_equal(rows_check(program->out.text, "0"), 8 * 5 + 1);
     program_destroy(program);
 }
 

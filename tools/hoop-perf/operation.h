@@ -48,7 +48,7 @@ struct extent {
 };
 
 enum {
-    OPERATION_COUNT = 7,
+    OPERATION_COUNT = 9,
 };
 
 extern const struct operation operations[OPERATION_COUNT];

@@ -35,8 +35,8 @@ static const char description[] =
 
 static const struct argp_option table[] = {
     {"op", 'o', "NAME[,NAME...]", 0,
-     "allreduce (default), allgather, reduce_scatter, broadcast, reduce, "
-     "sendrecv, barrier, or all",
+     "allreduce (default), allgather, allgatherv, reduce_scatter, "
+     "reduce_scatterv, broadcast, reduce, sendrecv, barrier, or all",
      0},
     {"min", KEY_MIN, "SIZE", 0, "smallest buffer (default: 8)", 0},
     {"max", KEY_MAX, "SIZE", 0, "largest buffer (default: 16M)", 0},

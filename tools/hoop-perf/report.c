@@ -34,10 +34,10 @@ table_begin(const struct report *report)
            report->n_ranks, options->n_iterations, options->n_warmups,
            options->placement == PLACEMENT_IN_PLACE ? "in place"
                                                     : "out of place");
-    printf("# %-14s %12s %12s %5s %7s %11s %11s %11s %8s %8s %7s\n", "op",
+    printf("# %-15s %12s %12s %5s %7s %11s %11s %11s %8s %8s %7s\n", "op",
            "size", "count", "type", "redop", "time", "p50", "p99", "algbw",
            "busbw", "#wrong");
-    printf("# %-14s %12s %12s %5s %7s %11s %11s %11s %8s %8s\n", "", "(B)",
+    printf("# %-15s %12s %12s %5s %7s %11s %11s %11s %8s %8s\n", "", "(B)",
            "(elements)", "", "", "(us)", "(us)", "(us)", "(GB/s)", "(GB/s)");
 }
 
@@ -114,7 +114,7 @@ row_make(const struct report *report,
 static void
 row_table(const struct row *row)
 {
-    printf("  %-14s %12zu %12zu %5s %7s %11.2f %11.2f %11.2f %8.3f %8.3f "
+    printf("  %-15s %12zu %12zu %5s %7s %11.2f %11.2f %11.2f %8.3f %8.3f "
            "%7s\n",
            row->op, row->n_bytes, row->count, row->dtype, row->reduce_op,
            row->timing.mean_us, row->timing.p50_us, row->timing.p99_us,

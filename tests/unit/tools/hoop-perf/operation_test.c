@@ -7,8 +7,9 @@ static void
 operation_names_are_found(void **state)
 {
     static const char *const names[OPERATION_COUNT] = {
-        "allreduce", "allgather", "reduce_scatter", "broadcast",
-        "reduce",    "sendrecv",  "barrier"};
+        "allreduce",      "allgather",       "allgatherv",
+        "reduce_scatter", "reduce_scatterv", "broadcast",
+        "reduce",         "sendrecv",        "barrier"};
 
     (void)state;
     for (size_t i = 0; i < OPERATION_COUNT; i++)
