@@ -42,6 +42,7 @@ struct loop {
     atomic_bool is_stopping;
     pthread_mutex_t lock; /* of posts */
     struct loop_posts posts;
+    struct loop_posts running; /* taken, not called yet; the loop's own */
 };
 
 struct loop_timer {
@@ -72,31 +73,26 @@ loop_ring(struct loop *loop)
         return;
 }
 
+/* Only the loop's thread takes, so what it runs needs no lock. */
 static void
-posts_take(struct loop *loop, struct loop_posts *out_posts)
-{
-    STAILQ_INIT(out_posts);
-    pthread_mutex_lock(&loop->lock);
-    STAILQ_CONCAT(out_posts, &loop->posts);
-    pthread_mutex_unlock(&loop->lock);
-}
-
-static void
-posts_run(struct loop_posts *posts)
+posts_run(struct loop *loop)
 {
     struct loop_post *post;
 
-    while ((post = STAILQ_FIRST(posts))) {
+    pthread_mutex_lock(&loop->lock);
+    STAILQ_CONCAT(&loop->running, &loop->posts);
+    pthread_mutex_unlock(&loop->lock);
+    while ((post = STAILQ_FIRST(&loop->running))) {
         const struct loop_post call = *post;
 
-        STAILQ_REMOVE_HEAD(posts, link);
+        STAILQ_REMOVE_HEAD(&loop->running, link);
         free(post);
         call.fn(call.owner);
     }
 }
 
 static void
-posts_drop(struct loop_posts *posts)
+posts_free(struct loop_posts *posts)
 {
     struct loop_post *post;
 
@@ -107,10 +103,25 @@ posts_drop(struct loop_posts *posts)
 }
 
 static void
+posts_drop(struct loop_posts *posts, const void *owner)
+{
+    struct loop_posts kept = STAILQ_HEAD_INITIALIZER(kept);
+    struct loop_post *post;
+
+    while ((post = STAILQ_FIRST(posts))) {
+        STAILQ_REMOVE_HEAD(posts, link);
+        if (post->owner == owner)
+            free(post);
+        else
+            STAILQ_INSERT_TAIL(&kept, post, link);
+    }
+    STAILQ_CONCAT(posts, &kept);
+}
+
+static void
 loop_on_bell(evutil_socket_t fd, short what, void *owner)
 {
     struct loop *loop = owner;
-    struct loop_posts posts;
     uint64_t rings;
 
     (void)what;
@@ -118,8 +129,7 @@ loop_on_bell(evutil_socket_t fd, short what, void *owner)
     if (read(fd, &rings, sizeof(rings)) < 0 && errno != EAGAIN)
         return;
 
-    posts_take(loop, &posts);
-    posts_run(&posts);
+    posts_run(loop);
     if (atomic_load(&loop->is_stopping))
         event_base_loopbreak(loop->base);
 }
@@ -174,6 +184,7 @@ loop_create(struct loop **out_loop)
     loop->bell_fd = -1;
     pthread_mutex_init(&loop->lock, NULL);
     STAILQ_INIT(&loop->posts);
+    STAILQ_INIT(&loop->running);
 
     const enum hoop_status status = loop_open(loop);
     if (status != HOOP_OK)
@@ -188,7 +199,8 @@ loop_destroy(struct loop *loop)
 {
     if (!loop)
         return;
-    posts_drop(&loop->posts);
+    STAILQ_CONCAT(&loop->running, &loop->posts);
+    posts_free(&loop->running);
     if (loop->on_bell)
         event_free(loop->on_bell);
     if (loop->base)
@@ -231,6 +243,15 @@ loop_post(struct loop *loop, loop_fn *fn, void *owner)
         loop_ring(loop);
     pthread_mutex_unlock(&loop->lock);
     return HOOP_OK;
+}
+
+void
+loop_forget(struct loop *loop, const void *owner)
+{
+    pthread_mutex_lock(&loop->lock);
+    posts_drop(&loop->posts, owner);
+    pthread_mutex_unlock(&loop->lock);
+    posts_drop(&loop->running, owner);
 }
 
 static void

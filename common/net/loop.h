@@ -51,6 +51,11 @@ loop_stop(struct loop *loop);
 enum hoop_status
 loop_post(struct loop *loop, loop_fn *fn, void *owner);
 
+/* Drops what was posted for owner and has not been called: whoever posts for
+ * an owner forgets it before freeing it. */
+void
+loop_forget(struct loop *loop, const void *owner);
+
 /* One-shot timers; start replaces an earlier start. destroy may be called
  * from the timer's own callback. NULL is fine. */
 enum hoop_status

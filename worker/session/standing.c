@@ -356,6 +356,7 @@ standing_destroy(struct standing *standing)
     for (size_t i = 0; i < COUNT_OF(standing->renewals); i++)
         rpc_client_cancel(standing->options.client, standing->renewals[i]);
     rpc_client_cancel(standing->options.client, standing->watch_call);
+    loop_forget(standing->options.loop, standing);
     while ((report = report_take(standing)))
         free(report);
     loop_timer_destroy(standing->renewal);

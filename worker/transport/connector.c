@@ -421,8 +421,10 @@ connector_destroy(struct connector *connector)
     loop_watch_destroy(connector->listener);
     loop_timer_destroy(connector->breather);
     for (uint32_t rank = 0;
-         connector->links && rank < connector->options.roster->size; rank++)
+         connector->links && rank < connector->options.roster->size; rank++) {
+        loop_forget(connector->options.loop, &connector->links[rank]);
         loop_timer_destroy(connector->links[rank].retry);
+    }
     free(connector->links);
     memset(&connector->key, 0, sizeof(connector->key));
     free(connector);

@@ -138,6 +138,33 @@ loop_post_left_behind_is_dropped(void **state)
     assert_int_equal(bench->n_calls, 0);
 }
 
+static void
+bench_forget(void *owner)
+{
+    struct bench *bench = owner;
+
+    bench->n_calls += 100;
+    loop_forget(bench->loop, bench);
+}
+
+/* Both what the loop has taken up and what it has not yet. */
+static void
+loop_forgets_the_posts_of_one_owner(void **state)
+{
+    struct bench *bench = *state;
+    struct bench other = {.loop = bench->loop};
+
+    assert_int_equal(loop_post(bench->loop, bench_stop, bench), HOOP_OK);
+    assert_int_equal(loop_post(bench->loop, bench_count, &other), HOOP_OK);
+    loop_forget(bench->loop, bench);
+    assert_int_equal(loop_post(bench->loop, bench_forget, bench), HOOP_OK);
+    assert_int_equal(loop_post(bench->loop, bench_count, bench), HOOP_OK);
+    assert_int_equal(loop_post(bench->loop, bench_stop, &other), HOOP_OK);
+    loop_run(bench->loop);
+    assert_int_equal(bench->n_calls, 100);
+    assert_int_equal(other.n_calls, 2);
+}
+
 static struct post_number numbers[N_THREADS][N_POSTS];
 
 static void
@@ -381,6 +408,8 @@ main(void)
         cmocka_unit_test_setup_teardown(loop_stop_before_run_is_remembered_once,
                                         bench_open, bench_close),
         cmocka_unit_test_setup_teardown(loop_post_is_not_run_within_the_call,
+                                        bench_open, bench_close),
+        cmocka_unit_test_setup_teardown(loop_forgets_the_posts_of_one_owner,
                                         bench_open, bench_close),
         cmocka_unit_test_setup_teardown(loop_post_left_behind_is_dropped,
                                         bench_open, bench_close),
