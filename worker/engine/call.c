@@ -30,6 +30,19 @@ static const struct {
     [CALL_BARRIER] = {"barrier", CALL_HAS_NONE},
     [CALL_SEND] = {"send", 0},
     [CALL_RECV] = {"recv", 0},
+    [CALL_GATHER] = {"gather", CALL_HAS_ROOT},
+    [CALL_GATHERV] = {"gatherv", CALL_HAS_ROOT},
+    [CALL_SCATTER] = {"scatter", CALL_HAS_ROOT},
+    [CALL_SCATTERV] = {"scatterv", CALL_HAS_ROOT},
+    [CALL_ALLTOALL] = {"alltoall", 0},
+    [CALL_ALLTOALLV] = {"alltoallv", 0},
+    [CALL_SCAN] = {"scan", CALL_HAS_OP},
+    [CALL_EXSCAN] = {"exscan", CALL_HAS_OP},
+    [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ROOT},
+    [CALL_GATHER_OBJECT] = {"gather_object", CALL_HAS_ROOT},
+    [CALL_ALLGATHER_OBJECT] = {"allgather_object", 0},
+    [CALL_ALLREDUCE_COALESCED] = {"allreduce_coalesced", CALL_HAS_OP},
+    [CALL_AGREE] = {"agreement on a communicator", CALL_HAS_NONE},
 };
 
 void

@@ -26,6 +26,19 @@ enum call_name {
     CALL_BARRIER = 8,
     CALL_SEND = 9,
     CALL_RECV = 10,
+    CALL_GATHER = 11,
+    CALL_GATHERV = 12,
+    CALL_SCATTER = 13,
+    CALL_SCATTERV = 14,
+    CALL_ALLTOALL = 15,
+    CALL_ALLTOALLV = 16, /* counts differ by rank: agreed on pair by pair */
+    CALL_SCAN = 17,
+    CALL_EXSCAN = 18,
+    CALL_BROADCAST_OBJECT = 19,
+    CALL_GATHER_OBJECT = 20,
+    CALL_ALLGATHER_OBJECT = 21,
+    CALL_ALLREDUCE_COALESCED = 22,
+    CALL_AGREE = 23, /* the library's own: a communicator's table */
 };
 
 struct call {

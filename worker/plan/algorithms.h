@@ -14,20 +14,55 @@
 
 /* count elements in, count elements out. */
 extern const struct algorithm algorithm_allreduce_ring;
+extern const struct algorithm algorithm_allreduce_recursive_doubling;
+extern const struct algorithm algorithm_allreduce_rabenseifner;
+extern const struct algorithm algorithm_allreduce_hierarchical;
 
 /* In: all given blocks. Out: this rank's, from element 0. In place, output
  * holds all blocks, and its first elements become the result. */
 extern const struct algorithm algorithm_reduce_scatter_ring;
+extern const struct algorithm algorithm_reduce_scatter_halving;
+extern const struct algorithm algorithm_reduce_scatter_pairwise;
 
 /* In: this rank's given block. Out: all. In place, the rank's own block
  * already stands at its place in output. */
 extern const struct algorithm algorithm_allgather_ring;
+extern const struct algorithm algorithm_allgather_bruck;
+extern const struct algorithm algorithm_allgather_hierarchical;
 
 /* count elements, in at the root (in place: output), out everywhere. */
 extern const struct algorithm algorithm_broadcast_chain;
+extern const struct algorithm algorithm_broadcast_binomial;
+extern const struct algorithm algorithm_broadcast_hierarchical;
 
 /* count elements in; out at the root only. */
 extern const struct algorithm algorithm_reduce_chain;
+extern const struct algorithm algorithm_reduce_binomial;
+extern const struct algorithm algorithm_reduce_hierarchical;
+
+/* In: this rank's given block. Out, at the root only: all. In place, the
+ * root's own block already stands at its place in output; elsewhere output is
+ * the block, from element 0, and stays as it was. */
+extern const struct algorithm algorithm_gather_linear;
+extern const struct algorithm algorithm_gather_binomial;
+
+/* In, at the root only: all given blocks. Out: this rank's, from element 0. In
+ * place, the root's output holds all blocks and stays as it was. */
+extern const struct algorithm algorithm_scatter_linear;
+extern const struct algorithm algorithm_scatter_binomial;
+
+/* In: one given block for each rank. Out: one from each, by recv_counts where
+ * there are counts. In place: output holds the blocks to send, then those that
+ * came; whatever stood beyond them is unspecified. */
+extern const struct algorithm algorithm_alltoall_pairwise;
+extern const struct algorithm algorithm_alltoall_bruck; /* even blocks only */
+
+/* count elements in; out: the reduction of ranks 0 to this one (scan), or to
+ * the one before it (exscan: rank 0's output stays as it was). */
+extern const struct algorithm algorithm_scan_chain;
+extern const struct algorithm algorithm_scan_doubling;
+extern const struct algorithm algorithm_exscan_chain;
+extern const struct algorithm algorithm_exscan_doubling;
 
 /*
  * No user buffers. Needs an element size and a reduction, any: a byte and

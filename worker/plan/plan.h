@@ -57,7 +57,10 @@ struct plan_step {
     bool is_final; /* the last combination of its block: AVG divides here */
 };
 
-/* What an algorithm may know. All ranks' shapes differ in rank alone. */
+struct plan_nodes; /* plan/nodes.h */
+
+/* What an algorithm may know. All ranks' shapes differ in rank alone, and in
+ * the counts of alltoallv. */
 struct plan_shape {
     uint32_t rank;
     uint32_t size;
@@ -65,7 +68,10 @@ struct plan_shape {
     bool is_in_place;
     size_t count;         /* elements; of one block for the even v-less forms */
     const size_t *counts; /* v-forms: one per rank, borrowed; else NULL */
-    size_t granule;       /* cut blocks on multiples of this many elements */
+    const size_t *recv_counts; /* alltoallv: what comes from each rank; counts
+                                  is what goes to each. Else NULL */
+    size_t granule; /* cut blocks on multiples of this many elements */
+    const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
 };
 
 /* Steps of one round. The first failure (memory) is latched. */

@@ -1,0 +1,118 @@
+/* plan/nodes.c - which ranks of a communicator share a node */
+
+#include "plan/nodes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
+
+struct named_rank {
+    uint32_t name;
+    uint32_t rank;
+};
+
+static int
+by_name_and_rank(const void *left, const void *right)
+{
+    const struct named_rank *one = left;
+    const struct named_rank *other = right;
+
+    if (one->name != other->name)
+        return one->name < other->name ? -1 : 1;
+    return one->rank < other->rank ? -1 : one->rank > other->rank;
+}
+
+/* Leaves in node_of the lowest rank of each rank's node. */
+static void
+leaders_find(struct plan_nodes *nodes, const struct named_rank *sorted)
+{
+    uint32_t leader = 0;
+
+    for (uint32_t i = 0; i < nodes->n_ranks; i++) {
+        if (i == 0 || sorted[i].name != sorted[i - 1].name)
+            leader = sorted[i].rank;
+        nodes->node_of[sorted[i].rank] = leader;
+    }
+}
+
+/* Ranks in ascending order: a leader comes before its members. */
+static void
+nodes_number(struct plan_nodes *nodes)
+{
+    for (uint32_t rank = 0; rank < nodes->n_ranks; rank++) {
+        const uint32_t leader = nodes->node_of[rank];
+
+        nodes->node_of[rank] =
+            leader == rank ? nodes->n_nodes++ : nodes->node_of[leader];
+        /* Sizes at first, one place late. */
+        nodes->local_of[rank] = nodes->begin[nodes->node_of[rank] + 1]++;
+    }
+    for (uint32_t node = 0; node < nodes->n_nodes; node++)
+        nodes->begin[node + 1] += nodes->begin[node];
+    for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
+        nodes->members[nodes->begin[nodes->node_of[rank]] +
+                       nodes->local_of[rank]] = rank;
+}
+
+enum hoop_status
+plan_nodes_create(const uint32_t *names,
+                  uint32_t n_ranks,
+                  struct plan_nodes **out_nodes)
+{
+    CLEANUP(plan_nodes_destroy)
+    struct plan_nodes *nodes = calloc(1, sizeof(*nodes));
+    CLEANUP(free)
+    struct named_rank *sorted = calloc(n_ranks, sizeof(*sorted));
+
+    assert(n_ranks > 0);
+    if (nodes) {
+        nodes->n_ranks = n_ranks;
+        nodes->node_of = calloc(n_ranks, sizeof(*nodes->node_of));
+        nodes->local_of = calloc(n_ranks, sizeof(*nodes->local_of));
+        nodes->members = calloc(n_ranks, sizeof(*nodes->members));
+        nodes->begin = calloc((size_t)n_ranks + 1, sizeof(*nodes->begin));
+    }
+    if (!nodes || !sorted || !nodes->node_of || !nodes->local_of ||
+        !nodes->members || !nodes->begin)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the nodes of %u "
+                           "ranks",
+                           n_ranks);
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        sorted[rank] = (struct named_rank){names[rank], rank};
+    qsort(sorted, n_ranks, sizeof(*sorted), by_name_and_rank);
+    leaders_find(nodes, sorted);
+    nodes_number(nodes);
+    *out_nodes = STEAL(nodes);
+    return HOOP_OK;
+}
+
+void
+plan_nodes_destroy(struct plan_nodes *nodes)
+{
+    if (!nodes)
+        return;
+    free(nodes->node_of);
+    free(nodes->local_of);
+    free(nodes->members);
+    free(nodes->begin);
+    free(nodes);
+}
+
+uint32_t
+plan_nodes_size(const struct plan_nodes *nodes, uint32_t node)
+{
+    assert(node < nodes->n_nodes);
+    return nodes->begin[node + 1] - nodes->begin[node];
+}
+
+uint32_t
+plan_nodes_rank(const struct plan_nodes *nodes, uint32_t node, uint32_t member)
+{
+    assert(member < plan_nodes_size(nodes, node));
+    return nodes->members[nodes->begin[node] + member];
+}
