@@ -1,6 +1,8 @@
 /*
  * plan/algorithms.h - all algorithms there are; each file tells its own idea
  *
+ * Each has its row in plan/catalog.c, by which it is found.
+ *
  * In place and not (plan.h): what PLAN_INPUT and PLAN_OUTPUT hold is said for
  * each; elements of PLAN_OUTPUT that are not named stay as they were, and
  * PLAN_INPUT is never written. One rank alone copies or has no steps, and

@@ -1,0 +1,154 @@
+/* tests/unit/worker/plan/catalog_test.c - what the list of algorithms holds */
+
+#include <string.h>
+
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan/catalog.h"
+#include "plan/nodes.h"
+
+static void
+entries_of_one_collective_stand_side_by_side(void **state)
+{
+    size_t n_all = 0;
+    size_t n_found = 0;
+    const struct catalog_entry *all = catalog_entries(&n_all);
+
+    (void)state;
+    for (int i = 0; i < CATALOG_COLLECTIVES; i++) {
+        const enum catalog_collective collective = (enum catalog_collective)i;
+        size_t n = 0;
+        const struct catalog_entry *some = catalog_of(collective, &n);
+
+        for (size_t j = 0; j < n; j++) {
+            assert_int_equal(some[j].collective, collective);
+            assert_ptr_equal(catalog_find(collective, some[j].algorithm->name),
+                             &some[j]);
+        }
+        n_found += n;
+    }
+    assert_int_equal(n_found, n_all);
+    for (size_t i = 1; i < n_all; i++)
+        assert_true(all[i].collective >= all[i - 1].collective);
+}
+
+/* Whoever finds no other way takes the first. */
+static void
+first_of_each_collective_suits_everything(void **state)
+{
+    const size_t counts[] = {1, 2};
+    const struct plan_shape shape = {
+        .size = 2, .granule = 1, .counts = counts, .recv_counts = counts};
+
+    (void)state;
+    for (int i = 0; i < CATALOG_COLLECTIVES; i++) {
+        size_t n = 0;
+        const struct catalog_entry *first =
+            catalog_of((enum catalog_collective)i, &n);
+
+        assert_true(n == 0 || catalog_entry_suits(first, &shape));
+    }
+}
+
+static void
+entry_for_even_blocks_does_not_suit_counts(void **state)
+{
+    const size_t counts[] = {1, 2};
+    const struct catalog_entry entry = {
+        .collective = CATALOG_ALLTOALL,
+        .algorithm = &algorithm_allgather_ring,
+        .is_even_only = true,
+    };
+    struct plan_shape shape = {.size = 2, .granule = 1, .count = 1};
+
+    (void)state;
+    assert_true(catalog_entry_suits(&entry, &shape));
+    shape.counts = counts;
+    assert_false(catalog_entry_suits(&entry, &shape));
+    shape = (struct plan_shape){.size = 2, .granule = 1, .recv_counts = counts};
+    assert_false(catalog_entry_suits(&entry, &shape));
+}
+
+static bool
+nodes_suit(const uint32_t *names, uint32_t n_ranks)
+{
+    const struct catalog_entry entry = {
+        .algorithm = &algorithm_allreduce_ring,
+        .needs_nodes = true,
+    };
+    struct plan_nodes *nodes = NULL;
+
+    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    const struct plan_shape shape = {
+        .size = n_ranks, .granule = 1, .nodes = nodes};
+    const bool suits = catalog_entry_suits(&entry, &shape);
+    plan_nodes_destroy(nodes);
+    return suits;
+}
+
+static void
+entry_for_nodes_needs_several_and_one_of_several_ranks(void **state)
+{
+    const struct catalog_entry entry = {
+        .algorithm = &algorithm_allreduce_ring,
+        .needs_nodes = true,
+    };
+    const struct plan_shape unknown = {.size = 3, .granule = 1};
+
+    (void)state;
+    assert_false(catalog_entry_suits(&entry, &unknown));
+    assert_false(nodes_suit((const uint32_t[]){4, 4, 4}, 3));
+    assert_false(nodes_suit((const uint32_t[]){4, 5, 6}, 3));
+    assert_true(nodes_suit((const uint32_t[]){4, 5, 4}, 3));
+}
+
+static void
+names_are_read_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CATALOG_COLLECTIVES; i++) {
+        enum catalog_collective read = CATALOG_BARRIER;
+
+        assert_true(
+            catalog_parse(catalog_name((enum catalog_collective)i), &read));
+        assert_int_equal(read, i);
+    }
+}
+
+static void
+name_that_is_none_is_refused(void **state)
+{
+    enum catalog_collective collective = CATALOG_SCAN;
+
+    (void)state;
+    assert_false(catalog_parse("allgatherv", &collective));
+    assert_int_equal(collective, CATALOG_SCAN);
+    assert_null(catalog_find(CATALOG_ALLREDUCE, "dissemination"));
+}
+
+static void
+blockwise_are_those_whose_count_is_a_block(void **state)
+{
+    (void)state;
+    assert_true(catalog_is_blockwise(CATALOG_ALLTOALL));
+    assert_true(catalog_is_blockwise(CATALOG_GATHER));
+    assert_false(catalog_is_blockwise(CATALOG_ALLREDUCE));
+    assert_false(catalog_is_blockwise(CATALOG_BARRIER));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_of_one_collective_stand_side_by_side),
+        cmocka_unit_test(first_of_each_collective_suits_everything),
+        cmocka_unit_test(entry_for_even_blocks_does_not_suit_counts),
+        cmocka_unit_test(
+            entry_for_nodes_needs_several_and_one_of_several_ranks),
+        cmocka_unit_test(names_are_read_back),
+        cmocka_unit_test(name_that_is_none_is_refused),
+        cmocka_unit_test(blockwise_are_those_whose_count_is_a_block),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
