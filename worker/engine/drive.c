@@ -99,7 +99,7 @@ engine_advance(struct engine *engine)
         op->is_dirty = false;
         has_moved = true;
         if (!op->is_message)
-            status = executor_advance(op, &is_complete);
+            status = stages_advance(op, &is_complete);
         if (status != HOOP_OK)
             op_fail(op, status, error_text());
         else if (is_complete)
@@ -373,6 +373,7 @@ op_free(struct op *op)
     struct engine *engine = op->engine;
     bool is_kept;
 
+    stages_deinit(&op->stages);
     pthread_mutex_lock(&engine->gate);
     is_kept = engine->n_spares < LIMIT_SPARE_OPS &&
               op->scratch_capacity <= LIMIT_SPARE_SCRATCH;
@@ -402,9 +403,7 @@ engine_wait(struct op *op, uint64_t deadline_ns)
             return HOOP_E_PENDING;
     }
 
-    const enum hoop_status status =
-        op->status == HOOP_OK ? HOOP_OK
-                              : error_raise(op->status, "%s", op->text);
+    const enum hoop_status status = stages_finish(op);
     op_free(op);
     return status;
 }

@@ -19,6 +19,7 @@
 
 #include "codec/codec.h"
 #include "engine/call.h"
+#include "engine/stages.h"
 #include "plan/plan.h"
 #include "transport/roster.h"
 #include "transport/transport.h"
@@ -96,10 +97,11 @@ enum engine_mode {
 struct engine_collective {
     struct call call;
     const struct algorithm *algorithm;
-    struct plan_shape shape; /* counts is borrowed for the call */
+    struct plan_shape shape; /* its counts are borrowed for the call */
     const void *input;       /* in place: the output */
     void *output;
     enum engine_mode mode;
+    struct stages stages; /* what follows: engine/stages.h */
 };
 
 struct engine_message {

@@ -66,6 +66,31 @@ on_withdrawn(void *owner, struct inflow *in)
     op_fail(flow->op, HOOP_E_TIMEOUT, text);
 }
 
+/* Of an operation, or a stage of one, that has ended. */
+static enum transport_fate
+fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
+{
+    const uint32_t stage = frame->step >> STAGE_SHIFT;
+
+    /* What went eagerly is granted too late; any payload is too much. */
+    return frame->kind == FRAME_GRANT && stage < STAGES_MAX &&
+                   frame->signature == signatures[stage]
+               ? TRANSPORT_DROP
+               : TRANSPORT_MISMATCH;
+}
+
+static enum transport_fate
+fate_of_running(const struct frame *frame, const struct op *op)
+{
+    const uint32_t stage = frame->step >> STAGE_SHIFT;
+
+    if (stage < op->stage)
+        return fate_of_late(frame, op->signatures);
+    return stage > op->stage || frame->signature == op->label.signature
+               ? TRANSPORT_KEEP
+               : TRANSPORT_MISMATCH;
+}
+
 static enum transport_fate
 on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
 {
@@ -82,8 +107,7 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     {
         if (op->channel == channel && !op->is_message &&
             op->number == frame->op)
-            return frame->signature == op->label.signature ? TRANSPORT_KEEP
-                                                           : TRANSPORT_MISMATCH;
+            return fate_of_running(frame, op);
     }
     pthread_mutex_lock(&engine->gate);
     TAILQ_FOREACH(op, &engine->mailbox, link)
@@ -100,11 +124,7 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     if (channel->history[slot].op != frame->op ||
         channel->history[slot].has_failed)
         return TRANSPORT_DROP;
-    /* What went eagerly is granted too late; any payload is too much. */
-    return frame->kind == FRAME_GRANT &&
-                   frame->signature == channel->history[slot].signature
-               ? TRANSPORT_DROP
-               : TRANSPORT_MISMATCH;
+    return fate_of_late(frame, channel->history[slot].signatures);
 }
 
 static void

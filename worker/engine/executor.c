@@ -61,7 +61,7 @@ step_key(const struct op *op, const struct plan_step *step)
     return (struct flow_key){
         .comm = op->channel->id,
         .op = op->number,
-        .step = step->message,
+        .step = op->stage << STAGE_SHIFT | step->message,
         .peer = op->channel->ranks[step->peer],
         .kind = FLOW_COLLECTIVE,
     };

@@ -74,8 +74,11 @@ struct op {
     struct tracker tracker;
     struct plan_shape shape;
     const struct algorithm *algorithm;
-    size_t *counts; /* a copy */
-    uint32_t counts_capacity;
+    struct stages stages;
+    uint32_t stage;                  /* the one under way */
+    uint64_t signatures[STAGES_MAX]; /* up to it */
+    size_t *counts;                  /* copies of the shape's */
+    size_t counts_capacity;
     size_t element_size;
     const uint8_t *input;
     uint8_t *output;
@@ -109,6 +112,23 @@ executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
 /* Frees what a spare op keeps. */
 void
 executor_deinit(struct op *op);
+
+/* submit.c */
+
+/* Make it op's next collective: a copy of all but buffers and nodes. */
+enum hoop_status
+op_set_collective(struct op *op, const struct engine_collective *collective);
+
+/* stages.c */
+
+/* executor_advance(), and on into the next stage; complete after the last. */
+enum hoop_status
+stages_advance(struct op *op, bool *out_is_complete);
+/* How op has ended, once its results are handed out. By its waiter. */
+enum hoop_status
+stages_finish(struct op *op);
+void
+stages_deinit(struct stages *stages);
 
 /* verdict.c: failures. */
 

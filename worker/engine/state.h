@@ -66,7 +66,7 @@ struct channel {
     /* Signatures of the last operations: does a late frame belong to one? */
     struct {
         uint64_t op;
-        uint64_t signature;
+        uint64_t signatures[STAGES_MAX];
         struct frame_call call;
         bool has_failed;
     } history[16];

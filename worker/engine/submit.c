@@ -41,6 +41,11 @@ op_take(struct channel *channel)
     op->status = HOOP_OK;
     op->waiter = NULL;
     op->received = NULL;
+    op->stage = 0;
+    memset(op->signatures, 0, sizeof(op->signatures));
+    op->started_ns = clock_now_ns();
+    op->deadline_ns =
+        op->started_ns + atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
     atomic_store(&op->is_done, false);
     return op;
 }
@@ -48,8 +53,6 @@ op_take(struct channel *channel)
 static void
 op_label(struct op *op, const struct call *call, uint64_t tag)
 {
-    const uint32_t timeout_ms = atomic_load(&op->channel->timeout_ms);
-
     op->call = call_frame(call);
     op->element_size = call->name == CALL_BARRIER ? 1 : dtype_size(call->dtype);
     op->label = (struct flow_label){
@@ -58,8 +61,6 @@ op_label(struct op *op, const struct call *call, uint64_t tag)
         .tag = tag,
         .call = op->call,
     };
-    op->started_ns = clock_now_ns();
-    op->deadline_ns = op->started_ns + timeout_ms * CLOCK_NS_PER_MS;
 }
 
 /* Give op its number and hand it in. */
@@ -92,38 +93,36 @@ op_submit(struct op *op, enum engine_mode mode)
 static enum hoop_status
 counts_copy(struct op *op, const struct plan_shape *shape)
 {
+    const size_t n_counts = 2 * (size_t)shape->size;
+
     op->shape = *shape;
     if (!shape->counts)
         return HOOP_OK;
-    if (op->counts_capacity < shape->size) {
-        size_t *counts = reallocarray(op->counts, shape->size, sizeof(*counts));
+    if (op->counts_capacity < n_counts) {
+        size_t *counts = reallocarray(op->counts, n_counts, sizeof(*counts));
 
         if (!counts)
-            return error_raise(HOOP_E_EXHAUSTED, "no memory for %u counts",
-                               shape->size);
+            return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu counts",
+                               n_counts);
         op->counts = counts;
-        op->counts_capacity = shape->size;
+        op->counts_capacity = n_counts;
     }
     memcpy(op->counts, shape->counts, shape->size * sizeof(*op->counts));
     op->shape.counts = op->counts;
+    if (!shape->recv_counts)
+        return HOOP_OK;
+    memcpy(op->counts + shape->size, shape->recv_counts,
+           shape->size * sizeof(*op->counts));
+    op->shape.recv_counts = op->counts + shape->size;
     return HOOP_OK;
 }
 
 enum hoop_status
-engine_start(struct channel *channel,
-             const struct engine_collective *collective,
-             struct op **out_op)
+op_set_collective(struct op *op, const struct engine_collective *collective)
 {
     const struct call *call = &collective->call;
     const bool is_barrier = call->name == CALL_BARRIER;
-    const enum hoop_status alive = engine_check(channel->engine);
 
-    if (alive != HOOP_OK)
-        return error_pass(alive);
-    struct op *op = op_take(channel);
-    if (!op)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
-    op->is_message = false;
     op->algorithm = collective->algorithm;
     op->input = collective->input;
     op->output = collective->output;
@@ -132,14 +131,48 @@ engine_start(struct channel *channel,
     op->divide =
         call->reduce_op == HOOP_AVG ? division_find(call->dtype) : NULL;
     op_label(op, call, 0);
-    const enum hoop_status status = counts_copy(op, &collective->shape);
+    op->signatures[op->stage] = op->label.signature;
+    return counts_copy(op, &collective->shape);
+}
+
+static enum hoop_status
+collective_start(struct channel *channel,
+                 const struct engine_collective *collective,
+                 struct op **out_op)
+{
+    enum hoop_status status = engine_check(channel->engine);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct op *op = op_take(channel);
+    if (!op)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    op->is_message = false;
+    status = op_set_collective(op, collective);
     if (status != HOOP_OK) {
         executor_deinit(op);
         free(op);
         return error_pass(status);
     }
+    op->stages = collective->stages;
     op_submit(op, collective->mode);
     *out_op = op;
+    return HOOP_OK;
+}
+
+enum hoop_status
+engine_start(struct channel *channel,
+             const struct engine_collective *collective,
+             struct op **out_op)
+{
+    const enum hoop_status status =
+        collective_start(channel, collective, out_op);
+    struct stages stages = collective->stages;
+
+    if (status != HOOP_OK) {
+        stages_deinit(&stages);
+        return error_pass(status);
+    }
     return HOOP_OK;
 }
 
@@ -266,7 +299,7 @@ begin_collective(struct op *op)
     enum hoop_status status = executor_begin(op);
 
     if (status == HOOP_OK)
-        status = executor_advance(op, &is_complete);
+        status = stages_advance(op, &is_complete);
     if (status != HOOP_OK)
         op_fail(op, status, error_text());
     else if (is_complete)

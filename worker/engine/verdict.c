@@ -47,7 +47,8 @@ channel_remember(struct channel *channel, const struct op *op)
     const size_t slot = op->number % COUNT_OF(channel->history);
 
     channel->history[slot].op = op->number;
-    channel->history[slot].signature = op->label.signature;
+    memcpy(channel->history[slot].signatures, op->signatures,
+           sizeof(op->signatures));
     channel->history[slot].call = op->call;
     channel->history[slot].has_failed = op->status != HOOP_OK;
 }

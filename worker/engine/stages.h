@@ -1,0 +1,44 @@
+/*
+ * engine/stages.h - one operation that is several collectives in a row
+ *
+ * What one has brought decides about the next: first the lengths of objects,
+ * then their bytes. All of them have the operation's number, deadline and
+ * waiter, so that nothing the ranks call in between can mix in, and a failure
+ * of one ends the operation. On the wire the stage is part of the step.
+ */
+
+#ifndef ENGINE_STAGES_H
+#define ENGINE_STAGES_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+struct engine_collective;
+
+enum {
+    STAGES_MAX = 4,
+    /* Of the wire's step; those below are the plan's. */
+    STAGE_SHIFT = 28,
+};
+
+/* What follows an operation's first collective. Zeroed: nothing. */
+struct stages {
+    /*
+     * Stage number stage, from 1: fill *out_next, whose mode and stages are not
+     * looked at; its buffers must live until destroy. An algorithm that stays
+     * NULL means that there was no more to do, which all ranks must find alike.
+     * Thread: the driver's. It may allocate; it must not wait.
+     */
+    enum hoop_status (*next)(void *owner,
+                             uint32_t stage,
+                             struct engine_collective *out_next);
+    /* All has ended well: unpack, hand out. Thread: the waiter's, before
+     * engine_wait() returns the status. */
+    enum hoop_status (*finish)(void *owner);
+    /* However it ended. Thread: the waiter's. */
+    void (*destroy)(void *owner);
+    void *owner; /* taken by engine_start(), also when that fails */
+};
+
+#endif
