@@ -182,6 +182,30 @@ static const struct setting rows[SETTING_COUNT] = {
             .max = LIMIT_NAME - 1,
             .users = WORKER,
         },
+    [SETTING_ALGORITHM] =
+        {
+            .name = "algorithm",
+            .environment = "HOOP_ALGORITHM",
+            .option = "algorithm",
+            .placeholder = "LIST",
+            .help = "algorithms to force: allreduce:ring,broadcast:chain; "
+                    "rank 0's list counts",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
+            .users = WORKER,
+        },
+    [SETTING_LINK] =
+        {
+            .name = "link",
+            .environment = "HOOP_LINK",
+            .option = "link",
+            .placeholder = "LIST",
+            .help = "what messages cost, instead of measuring it: "
+                    "latency=20us,bandwidth=1.2GB/s; rank 0's list counts",
+            .type = SETTING_TYPE_TEXT,
+            .max = 2 * LIMIT_NAME - 1,
+            .users = WORKER,
+        },
     [SETTING_LOG] =
         {
             .name = "log",

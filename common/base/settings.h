@@ -35,6 +35,8 @@ enum setting_id {
     SETTING_PORT,
     SETTING_CODEC,
     SETTING_NODE,
+    SETTING_ALGORITHM,
+    SETTING_LINK,
     SETTING_LOG,
     SETTING_LOG_FORMAT, /* hoopd, too */
 

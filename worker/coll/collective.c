@@ -9,6 +9,7 @@
 #include "coll/select.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
+#include "tune/tuning.h"
 
 enum {
     /* Blocks that the library cuts begin on cache lines. */
@@ -143,6 +144,7 @@ shape_of(const struct collective *collective, bool is_in_place)
         .count = collective->count,
         .counts = collective->counts,
         .granule = granule > 0 ? granule : 1,
+        .nodes = tuning_nodes(collective->comm->tuning),
     };
 }
 
@@ -181,7 +183,8 @@ start(const struct collective *collective,
                 .counts = collective->counts,
                 .n_counts = collective->counts ? channel_size(channel) : 0,
             },
-        .algorithm = select_algorithm(collective->name),
+        .algorithm = select_algorithm(collective->comm, collective->name,
+                                      total * dtype_size(collective->dtype)),
         .shape = shape_of(collective, buffers.is_in_place),
         .input = buffers.input,
         .output = buffers.output,

@@ -3,11 +3,17 @@
 #ifndef COLL_SELECT_H
 #define COLL_SELECT_H
 
+#include <stddef.h>
+
 #include "engine/call.h"
 #include "plan/plan.h"
+#include "session/comm.h"
 
-/* Never NULL for a collective. The same on all ranks. */
+/* Never NULL for a collective. The same on all ranks. n_bytes: see
+ * tune/tuning.h. */
 const struct algorithm *
-select_algorithm(enum call_name name);
+select_algorithm(const struct hoop_comm *comm,
+                 enum call_name name,
+                 size_t n_bytes);
 
 #endif

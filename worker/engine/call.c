@@ -72,6 +72,12 @@ call_describe(const struct frame_call *call,
              call->count, op, root);
 }
 
+const char *
+call_text(enum call_name name)
+{
+    return calls[name < COUNT_OF(calls) ? name : CALL_UNKNOWN].text;
+}
+
 struct frame_call
 call_frame(const struct call *call)
 {

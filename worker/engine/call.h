@@ -61,6 +61,10 @@ call_describe(const struct frame_call *call,
               uint64_t number,
               char text[CALL_TEXT_MAX]);
 
+/* "allreduce". Static. */
+const char *
+call_text(enum call_name name);
+
 struct frame_call
 call_frame(const struct call *call);
 

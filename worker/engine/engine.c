@@ -248,10 +248,23 @@ channel_size(const struct channel *channel)
     return channel->size;
 }
 
+uint32_t
+channel_world_rank(const struct channel *channel, uint32_t rank)
+{
+    assert(rank < channel->size);
+    return channel->ranks[rank];
+}
+
 void
 channel_set_timeout(struct channel *channel, uint32_t timeout_ms)
 {
     atomic_store(&channel->timeout_ms, timeout_ms);
+}
+
+uint32_t
+channel_timeout(const struct channel *channel)
+{
+    return atomic_load(&channel->timeout_ms);
 }
 
 enum hoop_status

@@ -84,8 +84,13 @@ uint32_t
 channel_rank(const struct channel *channel);
 uint32_t
 channel_size(const struct channel *channel);
+/* The rank of the job that is rank of the channel. */
+uint32_t
+channel_world_rank(const struct channel *channel, uint32_t rank);
 void
 channel_set_timeout(struct channel *channel, uint32_t timeout_ms);
+uint32_t
+channel_timeout(const struct channel *channel);
 
 /* Whether the caller waits at once: then it is the one who begins to drive. */
 enum engine_mode {

@@ -32,7 +32,9 @@
 #include "session/rendezvous.h"
 #include "session/standing.h"
 #include "session/terms.h"
+#include "session/world.h"
 #include "transport/connector.h"
+#include "tune/tuner.h"
 
 enum {
     LISTEN_BACKLOG = 1024,
@@ -54,6 +56,8 @@ struct hoop_session {
     struct connector *connector;
     struct background *background;
     struct standing *standing;
+    struct tuner *tuner;
+    uint64_t world_id;
     struct hoop_comm world;
     bool has_thread;
     pthread_t thread; /* runs the loop */
@@ -267,27 +271,28 @@ standing_open(struct hoop_session *session, const struct join_reply *reply)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static enum hoop_status
-world_open(struct hoop_session *session, const struct join_reply *reply)
+static struct world_options
+world_options_of(const struct hoop_session *session)
 {
-    CLEANUP(free) uint32_t *ranks = calloc(reply->size, sizeof(*ranks));
-
-    if (!ranks)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
-                           reply->size);
-    for (uint32_t rank = 0; rank < reply->size; rank++)
-        ranks[rank] = rank;
-
-    const struct channel_options options = {
-        .id = reply->world + COMM_ID_FIRST,
-        .rank = reply->rank,
-        .size = reply->size,
-        .ranks = ranks,
-        .timeout_ms = session->terms.op_timeout_ms,
+    return (struct world_options){
+        .terms = &session->terms,
+        .roster = session->roster,
+        .engine = session->engine,
+        .tuner = session->tuner,
+        .id = session->world_id,
     };
-    session->world.session_timeout_ms = session->terms.op_timeout_ms;
-    const enum hoop_status status =
-        channel_open(session->engine, &options, &session->world.channel);
+}
+
+static enum hoop_status
+tuner_open(struct hoop_session *session)
+{
+    const struct tuner_options options = {
+        .roster = session->roster,
+        .algorithms = session->terms.algorithms,
+        .link = session->terms.link,
+    };
+    const enum hoop_status status = tuner_create(&options, &session->tuner);
+
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -304,7 +309,13 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     if (status == HOOP_OK)
         status = standing_open(session, reply);
     if (status == HOOP_OK)
-        status = world_open(session, reply);
+        status = tuner_open(session);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    session->world_id = reply->world;
+    const struct world_options options = world_options_of(session);
+    status = world_open(&options, &session->world);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -338,25 +349,17 @@ thread_start(struct hoop_session *session)
 }
 
 static enum hoop_status
-neighbours_connect(struct hoop_session *session)
+world_join(struct hoop_session *session)
 {
-    const uint32_t rank = session->roster->rank;
-    const uint32_t size = session->roster->size;
-    const uint32_t neighbours[] = {(rank + 1) % size, (rank + size - 1) % size};
+    const struct world_options options = world_options_of(session);
     const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
     const uint64_t deadline_ns = session->join_deadline_ns > least_ns
                                      ? session->join_deadline_ns
                                      : least_ns;
+    const enum hoop_status status =
+        world_connect(&options, &session->world, deadline_ns);
 
-    for (size_t i = 0; i < COUNT_OF(neighbours) && size > 1; i++) {
-        const enum hoop_status status =
-            engine_connect(session->engine, neighbours[i], deadline_ns);
-
-        if (status != HOOP_OK)
-            return error_raise(status, "joined job '%s' as rank %u, but: %s",
-                               session->terms.job, rank, error_text());
-    }
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
@@ -379,7 +382,7 @@ session_open(struct hoop_session *session)
     if (status == HOOP_OK)
         status = thread_start(session);
     if (status == HOOP_OK)
-        status = neighbours_connect(session);
+        status = world_join(session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -412,6 +415,8 @@ session_destroy(struct hoop_session *session)
         return;
     goodbye_say(session);
     rpc_client_destroy(session->client);
+    world_close(&session->world);
+    tuner_destroy(session->tuner);
     engine_destroy(session->engine);
     roster_destroy(session->roster);
     loop_destroy(session->loop);

@@ -124,6 +124,9 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_INTERFACE, sizeof(terms->interface),
               terms->interface);
     text_take(settings, SETTING_NODE, sizeof(terms->node), terms->node);
+    text_take(settings, SETTING_ALGORITHM, sizeof(terms->algorithms),
+              terms->algorithms);
+    text_take(settings, SETTING_LINK, sizeof(terms->link), terms->link);
 }
 
 static void

@@ -22,12 +22,14 @@
 struct terms {
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    char token[LIMIT_TOKEN];       /* "": none */
-    char advertise[LIMIT_ADDRESS]; /* "": not said */
-    char interface[LIMIT_NAME];    /* "": not said */
-    char node[LIMIT_NAME];         /* "": not said */
-    uint32_t rank;                 /* or RENDEZVOUS_RANK_ANY */
-    uint32_t world_size;           /* 0: the coordinator's */
+    char token[LIMIT_TOKEN];        /* "": none */
+    char advertise[LIMIT_ADDRESS];  /* "": not said */
+    char interface[LIMIT_NAME];     /* "": not said */
+    char node[LIMIT_NAME];          /* "": not said */
+    char algorithms[LIMIT_SETTING]; /* "": not said */
+    char link[LIMIT_NAME * 2];      /* "": to be measured */
+    uint32_t rank;                  /* or RENDEZVOUS_RANK_ANY */
+    uint32_t world_size;            /* 0: the coordinator's */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint16_t port;

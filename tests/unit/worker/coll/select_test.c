@@ -5,37 +5,36 @@
 #include "plan/algorithms.h"
 
 static void
-every_collective_has_its_algorithm(void **state)
+without_a_table_the_first_of_each_is_taken(void **state)
 {
+    const struct hoop_comm comm = {0};
+
     (void)state;
-    assert_ptr_equal(select_algorithm(CALL_ALLREDUCE),
+    assert_ptr_equal(select_algorithm(&comm, CALL_ALLREDUCE, 8),
                      &algorithm_allreduce_ring);
-    assert_ptr_equal(select_algorithm(CALL_REDUCE), &algorithm_reduce_chain);
-    assert_ptr_equal(select_algorithm(CALL_BROADCAST),
-                     &algorithm_broadcast_chain);
-    assert_ptr_equal(select_algorithm(CALL_BARRIER),
+    assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE, 8),
+                     &algorithm_reduce_chain);
+    assert_ptr_equal(select_algorithm(&comm, CALL_BARRIER, 0),
                      &algorithm_barrier_dissemination);
 }
 
 static void
 even_and_uneven_forms_share_their_algorithm(void **state)
 {
+    const struct hoop_comm comm = {0};
+
     (void)state;
-    assert_ptr_equal(select_algorithm(CALL_ALLGATHER),
-                     &algorithm_allgather_ring);
-    assert_ptr_equal(select_algorithm(CALL_ALLGATHERV),
-                     &algorithm_allgather_ring);
-    assert_ptr_equal(select_algorithm(CALL_REDUCE_SCATTER),
-                     &algorithm_reduce_scatter_ring);
-    assert_ptr_equal(select_algorithm(CALL_REDUCE_SCATTERV),
-                     &algorithm_reduce_scatter_ring);
+    assert_ptr_equal(select_algorithm(&comm, CALL_ALLGATHER, 8),
+                     select_algorithm(&comm, CALL_ALLGATHERV, 8));
+    assert_ptr_equal(select_algorithm(&comm, CALL_REDUCE_SCATTER, 8),
+                     select_algorithm(&comm, CALL_REDUCE_SCATTERV, 8));
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_collective_has_its_algorithm),
+        cmocka_unit_test(without_a_table_the_first_of_each_is_taken),
         cmocka_unit_test(even_and_uneven_forms_share_their_algorithm),
     };
 

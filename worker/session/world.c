@@ -1,0 +1,78 @@
+/*
+ * session/world.c - the communicator of all members
+ *
+ * No test of its own: tests/integration/worker_join_test.c joins for real.
+ */
+
+#include "session/world.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "tune/tuning.h"
+
+enum hoop_status
+world_open(const struct world_options *options, struct hoop_comm *world)
+{
+    const struct roster *roster = options->roster;
+    CLEANUP(free) uint32_t *ranks = calloc(roster->size, sizeof(*ranks));
+
+    if (!ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           roster->size);
+    for (uint32_t rank = 0; rank < roster->size; rank++)
+        ranks[rank] = rank;
+
+    const struct channel_options channel = {
+        .id = options->id + COMM_ID_FIRST,
+        .rank = roster->rank,
+        .size = roster->size,
+        .ranks = ranks,
+        .timeout_ms = options->terms->op_timeout_ms,
+    };
+    world->session_timeout_ms = options->terms->op_timeout_ms;
+    const enum hoop_status status =
+        channel_open(options->engine, &channel, &world->channel);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+neighbours_connect(const struct world_options *options, uint64_t deadline_ns)
+{
+    const uint32_t rank = options->roster->rank;
+    const uint32_t size = options->roster->size;
+    const uint32_t neighbours[] = {(rank + 1) % size, (rank + size - 1) % size};
+
+    for (size_t i = 0; i < COUNT_OF(neighbours) && size > 1; i++) {
+        const enum hoop_status status =
+            engine_connect(options->engine, neighbours[i], deadline_ns);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+world_connect(const struct world_options *options,
+              struct hoop_comm *world,
+              uint64_t deadline_ns)
+{
+    enum hoop_status status = neighbours_connect(options, deadline_ns);
+
+    if (status == HOOP_OK)
+        status = tuning_agree(options->tuner, world->channel, deadline_ns,
+                              &world->tuning);
+    if (status != HOOP_OK)
+        return error_raise(status, "joined job '%s' as rank %u, but: %s",
+                           options->terms->job, options->roster->rank,
+                           error_text());
+    return HOOP_OK;
+}
+
+void
+world_close(struct hoop_comm *world)
+{
+    tuning_destroy(STEAL(world->tuning));
+}

@@ -1,0 +1,84 @@
+/* tune/family.c - of which collective of the catalogue a call is a form */
+
+#include "tune/family.h"
+
+#include <assert.h>
+
+enum catalog_collective
+family_of(enum call_name name)
+{
+    switch (name) {
+    case CALL_ALLREDUCE:
+    case CALL_ALLREDUCE_COALESCED:
+        return CATALOG_ALLREDUCE;
+    case CALL_REDUCE:
+        return CATALOG_REDUCE;
+    case CALL_BROADCAST:
+    case CALL_BROADCAST_OBJECT:
+    case CALL_AGREE:
+        return CATALOG_BROADCAST;
+    case CALL_ALLGATHER:
+    case CALL_ALLGATHERV:
+    case CALL_ALLGATHER_OBJECT:
+        return CATALOG_ALLGATHER;
+    case CALL_REDUCE_SCATTER:
+    case CALL_REDUCE_SCATTERV:
+        return CATALOG_REDUCE_SCATTER;
+    case CALL_GATHER:
+    case CALL_GATHERV:
+    case CALL_GATHER_OBJECT:
+        return CATALOG_GATHER;
+    case CALL_SCATTER:
+    case CALL_SCATTERV:
+        return CATALOG_SCATTER;
+    case CALL_ALLTOALL:
+    case CALL_ALLTOALLV:
+        return CATALOG_ALLTOALL;
+    case CALL_SCAN:
+        return CATALOG_SCAN;
+    case CALL_EXSCAN:
+        return CATALOG_EXSCAN;
+    case CALL_BARRIER:
+        return CATALOG_BARRIER;
+    case CALL_UNKNOWN:
+    case CALL_SEND:
+    case CALL_RECV:
+        break;
+    }
+    assert(!"not a collective");
+    return CATALOG_BARRIER;
+}
+
+bool
+family_is_uneven(enum call_name name)
+{
+    switch (name) {
+    case CALL_ALLGATHERV:
+    case CALL_ALLGATHER_OBJECT:
+    case CALL_REDUCE_SCATTERV:
+    case CALL_GATHERV:
+    case CALL_GATHER_OBJECT:
+    case CALL_SCATTERV:
+    case CALL_ALLTOALLV:
+        return true;
+    case CALL_UNKNOWN:
+    case CALL_ALLREDUCE:
+    case CALL_ALLREDUCE_COALESCED:
+    case CALL_REDUCE:
+    case CALL_BROADCAST:
+    case CALL_BROADCAST_OBJECT:
+    case CALL_AGREE:
+    case CALL_ALLGATHER:
+    case CALL_REDUCE_SCATTER:
+    case CALL_BARRIER:
+    case CALL_SEND:
+    case CALL_RECV:
+    case CALL_GATHER:
+    case CALL_SCATTER:
+    case CALL_ALLTOALL:
+    case CALL_SCAN:
+    case CALL_EXSCAN:
+        break;
+    }
+    return false;
+}

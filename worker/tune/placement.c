@@ -1,0 +1,53 @@
+/* tune/placement.c - which ranks of a channel share a host, by the roster */
+
+#include "tune/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct placed_rank {
+    const char *host_id;
+    uint32_t rank;
+};
+
+static int
+by_host(const void *left, const void *right)
+{
+    const struct placed_rank *one = left;
+    const struct placed_rank *other = right;
+
+    return strcmp(one->host_id, other->host_id);
+}
+
+enum hoop_status
+placement_find(const struct channel *channel,
+               const struct roster *roster,
+               struct plan_nodes **out_nodes)
+{
+    const uint32_t size = channel_size(channel);
+    CLEANUP(free)
+    struct placed_rank *placed = calloc(size, sizeof(*placed));
+    CLEANUP(free)
+    uint32_t *names = calloc(size, sizeof(*names));
+    uint32_t n_hosts = 0;
+
+    if (!placed || !names)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the nodes of %u ranks", size);
+    for (uint32_t rank = 0; rank < size; rank++)
+        placed[rank] = (struct placed_rank){
+            .host_id =
+                roster->members[channel_world_rank(channel, rank)].host_id,
+            .rank = rank,
+        };
+    qsort(placed, size, sizeof(*placed), by_host);
+    for (uint32_t i = 0; i < size; i++) {
+        if (i > 0 && by_host(&placed[i - 1], &placed[i]) != 0)
+            n_hosts++;
+        names[placed[i].rank] = n_hosts;
+    }
+    return plan_nodes_create(names, size, out_nodes);
+}

@@ -1,0 +1,60 @@
+/*
+ * tune/tuning.h - which algorithm does a collective: decided once, for all
+ *
+ * When a communicator forms, its rank 0 decides up to which size each
+ * algorithm does each collective, and gives the table to the others. A call
+ * looks up: it does not communicate, allocate or measure, and finds the same
+ * on all ranks.
+ */
+
+#ifndef TUNE_TUNING_H
+#define TUNE_TUNING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
+#include "engine/call.h"
+#include "engine/engine.h"
+#include "plan/nodes.h"
+#include "plan/plan.h"
+#include "tune/tuner.h"
+
+struct tuning;
+
+/*
+ * Agree on the table of a channel that has just been opened, before anything
+ * else is done on it. All its members call it, and wait for rank 0's; one rank
+ * alone does not communicate. *out_tuning is the caller's; it borrows tuner.
+ *
+ * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST.
+ * Thread: any, for different channels at once.
+ */
+enum hoop_status
+tuning_agree(struct tuner *tuner,
+             struct channel *channel,
+             uint64_t deadline_ns,
+             struct tuning **out_tuning);
+
+/* NULL is fine. */
+void
+tuning_destroy(struct tuning *tuning);
+DEFINE_CLEANUP(struct tuning *, tuning_destroy)
+
+/*
+ * What does name, a collective: never NULL. n_bytes are those of the larger
+ * buffer: of a block-wise collective, all ranks' blocks; of alltoallv, whose
+ * ranks see different sizes, they are not looked at. NULL as tuning gives the
+ * algorithm that may always be taken.
+ */
+const struct algorithm *
+tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
+
+/* Who shares a node, by rank of the channel; for a plan's shape. NULL as
+ * tuning gives NULL. Borrowed for the tuning's life. */
+const struct plan_nodes *
+tuning_nodes(const struct tuning *tuning);
+
+#endif
