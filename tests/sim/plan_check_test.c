@@ -119,6 +119,19 @@ allreduce_ring_all_shapes_sums(void **state)
 }
 
 static void
+allreduce_recursive_doubling_all_shapes_sums(void **state)
+{
+    struct checker_case proof =
+        case_of(&algorithm_allreduce_recursive_doubling, CHECKER_ALLREDUCE);
+
+    (void)state;
+    for (uint32_t size = 1; size <= SIZE_MAX_PROVED; size++) {
+        proof.shape.size = size;
+        prove_counts(proof);
+    }
+}
+
+static void
 reduce_scatter_ring_all_shapes_scatters(void **state)
 {
     struct checker_case proof =
@@ -191,6 +204,7 @@ main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_ring_all_shapes_sums),
+        cmocka_unit_test(allreduce_recursive_doubling_all_shapes_sums),
         cmocka_unit_test(reduce_scatter_ring_all_shapes_scatters),
         cmocka_unit_test(allgather_ring_all_shapes_gathers),
         cmocka_unit_test(broadcast_chain_all_shapes_copies),

@@ -50,7 +50,8 @@ faulty_redirect(const struct plan_shape *shape, struct plan_step *step)
 {
     uint32_t peer = step->peer;
 
-    if (step->kind == PLAN_COPY || shape->size < 3)
+    if (step->kind == PLAN_COPY || step->kind == PLAN_COMBINE ||
+        shape->size < 3)
         return;
     do
         peer = (peer + 1) % shape->size;
@@ -181,6 +182,14 @@ faults_in_allreduce_ring_are_found(void **state)
 {
     (void)state;
     faults_of_algorithm(&algorithm_allreduce_ring, CHECKER_ALLREDUCE);
+}
+
+static void
+faults_in_allreduce_recursive_doubling_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_allreduce_recursive_doubling,
+                        CHECKER_ALLREDUCE);
 }
 
 static void
@@ -374,6 +383,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_in_allreduce_ring_are_found),
+        cmocka_unit_test(faults_in_allreduce_recursive_doubling_are_found),
         cmocka_unit_test(faults_in_reduce_scatter_ring_are_found),
         cmocka_unit_test(faults_in_allgather_ring_are_found),
         cmocka_unit_test(faults_in_broadcast_chain_are_found),

@@ -1,4 +1,4 @@
-/* plan/topology.c - who stands where in a ring, and how a buffer is cut */
+/* plan/topology.c - who stands where, and how a buffer is cut */
 
 #include "plan/topology.h"
 
@@ -29,6 +29,49 @@ enum plan_side
 ring_side(const struct plan_shape *shape)
 {
     return shape->rank == 0 ? PLAN_OWN_LEFT : PLAN_ARRIVED_LEFT;
+}
+
+uint32_t
+fold_levels(const struct plan_shape *shape)
+{
+    uint32_t levels = 0;
+
+    while (shape->size >> levels > 1)
+        levels++;
+    return levels;
+}
+
+/* Ranks in pairs: each pair makes one of too many rest. */
+static uint32_t
+fold_paired(const struct plan_shape *shape)
+{
+    return 2 * (shape->size - ((uint32_t)1 << fold_levels(shape)));
+}
+
+bool
+fold_is_active(const struct plan_shape *shape)
+{
+    return shape->rank >= fold_paired(shape) || shape->rank % 2 == 0;
+}
+
+uint32_t
+fold_partner(const struct plan_shape *shape)
+{
+    return shape->rank < fold_paired(shape) ? shape->rank ^ 1 : shape->rank;
+}
+
+uint32_t
+fold_peer(const struct plan_shape *shape, uint32_t level)
+{
+    assert(fold_is_active(shape));
+    assert(level < fold_levels(shape));
+
+    const uint32_t paired = fold_paired(shape);
+    const uint32_t place =
+        shape->rank < paired ? shape->rank / 2 : shape->rank - paired / 2;
+    const uint32_t peer = place ^ ((uint32_t)1 << level);
+
+    return peer < paired / 2 ? 2 * peer : peer + paired / 2;
 }
 
 struct plan_span

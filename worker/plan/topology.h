@@ -1,5 +1,5 @@
 /*
- * plan/topology.h - who stands where in a ring, and how a buffer is cut
+ * plan/topology.h - who stands where, and how a buffer is cut
  *
  * Pure arithmetic. Ranks and blocks count modulo the size of the group.
  */
@@ -7,6 +7,7 @@
 #ifndef PLAN_TOPOLOGY_H
 #define PLAN_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,26 @@ ring_back(const struct plan_shape *shape, uint32_t n_steps);
  */
 enum plan_side
 ring_side(const struct plan_shape *shape);
+
+/*
+ * Folding to a power of two. Of size ranks, 2^levels are active, as many as can
+ * be. The others rest, each beside the active one that stands for it: rank 2i+1
+ * beside 2i, from rank 0 on. So the active ranks stand for neighbours, in the
+ * order of the ranks:
+ *
+ *     size 6:  (0 1) (2 3) 4 5      active: 0 2 4 5
+ */
+uint32_t
+fold_levels(const struct plan_shape *shape);
+bool
+fold_is_active(const struct plan_shape *shape);
+/* The other one of the pair; the rank itself when it is in none. */
+uint32_t
+fold_partner(const struct plan_shape *shape);
+/* For an active rank: the active one whose place among them differs in the bit
+ * of level (< fold_levels) only. */
+uint32_t
+fold_peer(const struct plan_shape *shape, uint32_t level);
 
 /* All shape->count elements. */
 struct plan_span

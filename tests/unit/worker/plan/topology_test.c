@@ -43,6 +43,67 @@ ring_side_own_is_left_at_rank_zero_only(void **state)
         assert_int_equal(ring_side(&shape), PLAN_ARRIVED_LEFT);
 }
 
+static void
+fold_six_ranks_pair_the_first_four(void **state)
+{
+    static const bool is_active[] = {true, false, true, false, true, true};
+    static const uint32_t partners[] = {1, 0, 3, 2, 4, 5};
+    struct plan_shape shape = {.size = 6};
+
+    (void)state;
+    assert_int_equal(fold_levels(&shape), 2);
+    for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
+        assert_int_equal(fold_is_active(&shape), is_active[shape.rank]);
+        assert_int_equal(fold_partner(&shape), partners[shape.rank]);
+    }
+    shape.rank = 2;
+    assert_int_equal(fold_peer(&shape, 0), 0);
+    assert_int_equal(fold_peer(&shape, 1), 5);
+}
+
+static void
+fold_power_of_two_has_no_pairs(void **state)
+{
+    struct plan_shape shape = {.rank = 5, .size = 8};
+
+    (void)state;
+    assert_int_equal(fold_levels(&shape), 3);
+    assert_true(fold_is_active(&shape));
+    assert_int_equal(fold_partner(&shape), 5);
+    assert_int_equal(fold_peer(&shape, 0), 4);
+    assert_int_equal(fold_peer(&shape, 2), 1);
+    shape = (struct plan_shape){.size = 1};
+    assert_int_equal(fold_levels(&shape), 0);
+    assert_true(fold_is_active(&shape));
+}
+
+/* 2^levels are active, and each is its peer's peer. */
+static void
+fold_any_size_pairs_the_active_ranks(void **state)
+{
+    struct plan_shape shape = {0};
+
+    (void)state;
+    for (shape.size = 1; shape.size <= 70; shape.size++) {
+        const uint32_t levels = fold_levels(&shape);
+        uint32_t n_active = 0;
+
+        for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
+            n_active += fold_is_active(&shape) ? 1 : 0;
+            for (uint32_t i = 0; i < levels && fold_is_active(&shape); i++) {
+                struct plan_shape peer = shape;
+
+                peer.rank = fold_peer(&shape, i);
+                assert_true(peer.rank < shape.size);
+                assert_true(fold_is_active(&peer));
+                assert_int_equal(fold_peer(&peer, i), shape.rank);
+            }
+        }
+        assert_int_equal(n_active, 1 << levels);
+        assert_true(2 * n_active > shape.size);
+    }
+}
+
 /* Blocks follow one another, end at count, begin on granules, and differ by
  * one granule at most. */
 static void
@@ -139,6 +200,9 @@ main(void)
         cmocka_unit_test(ring_neighbours_wrap_around),
         cmocka_unit_test(ring_back_any_distance_counts_modulo_size),
         cmocka_unit_test(ring_side_own_is_left_at_rank_zero_only),
+        cmocka_unit_test(fold_six_ranks_pair_the_first_four),
+        cmocka_unit_test(fold_power_of_two_has_no_pairs),
+        cmocka_unit_test(fold_any_size_pairs_the_active_ranks),
         cmocka_unit_test(block_cut_all_small_shapes_tile_the_buffer),
         cmocka_unit_test(block_cut_largest_count_does_not_wrap),
         cmocka_unit_test(block_given_even_is_count_for_each),
