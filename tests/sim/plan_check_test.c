@@ -160,6 +160,20 @@ allgather_ring_all_shapes_gathers(void **state)
 }
 
 static void
+allgather_bruck_all_shapes_gathers(void **state)
+{
+    struct checker_case proof =
+        case_of(&algorithm_allgather_bruck, CHECKER_ALLGATHER);
+
+    (void)state;
+    for (uint32_t size = 1; size <= SIZE_MAX_PROVED; size++) {
+        proof.shape.size = size;
+        prove_counts(proof);
+        prove_uneven(proof);
+    }
+}
+
+static void
 broadcast_chain_all_shapes_copies(void **state)
 {
     struct checker_case proof =
@@ -207,6 +221,7 @@ main(int argc, char **argv)
         cmocka_unit_test(allreduce_recursive_doubling_all_shapes_sums),
         cmocka_unit_test(reduce_scatter_ring_all_shapes_scatters),
         cmocka_unit_test(allgather_ring_all_shapes_gathers),
+        cmocka_unit_test(allgather_bruck_all_shapes_gathers),
         cmocka_unit_test(broadcast_chain_all_shapes_copies),
         cmocka_unit_test(reduce_chain_all_shapes_sums),
         cmocka_unit_test(barrier_dissemination_all_sizes_hears_all),

@@ -207,6 +207,13 @@ faults_in_allgather_ring_are_found(void **state)
 }
 
 static void
+faults_in_allgather_bruck_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_allgather_bruck, CHECKER_ALLGATHER);
+}
+
+static void
 faults_in_broadcast_chain_are_found(void **state)
 {
     (void)state;
@@ -386,6 +393,7 @@ main(void)
         cmocka_unit_test(faults_in_allreduce_recursive_doubling_are_found),
         cmocka_unit_test(faults_in_reduce_scatter_ring_are_found),
         cmocka_unit_test(faults_in_allgather_ring_are_found),
+        cmocka_unit_test(faults_in_allgather_bruck_are_found),
         cmocka_unit_test(faults_in_broadcast_chain_are_found),
         cmocka_unit_test(faults_in_reduce_chain_are_found),
         cmocka_unit_test(faults_in_barrier_dissemination_are_found),

@@ -16,6 +16,7 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_chain},
     {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_chain},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_ring},
+    {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_bruck},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_ring},
     {.collective = CATALOG_BARRIER,

@@ -135,6 +135,27 @@ block_given(const struct plan_shape *shape,
     return span;
 }
 
+struct plan_span
+block_given_run(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t first,
+                uint32_t n_blocks)
+{
+    assert(first < shape->size);
+    assert(n_blocks <= shape->size - first);
+
+    if (n_blocks == 0)
+        return (struct plan_span){.buffer = buffer};
+
+    struct plan_span span = block_given(shape, buffer, first);
+
+    if (!shape->counts)
+        span.count = n_blocks * shape->count;
+    for (uint32_t i = 1; shape->counts && i < n_blocks; i++)
+        span.count += shape->counts[first + i];
+    return span;
+}
+
 size_t
 block_given_max(const struct plan_shape *shape)
 {

@@ -68,6 +68,13 @@ block_given(const struct plan_shape *shape,
             enum plan_buffer buffer,
             uint32_t block);
 
+/* n_blocks of them, from block first on. */
+struct plan_span
+block_given_run(const struct plan_shape *shape,
+                enum plan_buffer buffer,
+                uint32_t first,
+                uint32_t n_blocks);
+
 /* Elements of the largest given block. */
 size_t
 block_given_max(const struct plan_shape *shape);

@@ -182,6 +182,33 @@ block_given_uneven_follows_the_counts(void **state)
 }
 
 static void
+block_given_run_joins_neighbours(void **state)
+{
+    static const size_t counts[] = {3, 0, 9, 2};
+    struct plan_shape shape = {.size = 4, .count = 77, .counts = counts};
+
+    (void)state;
+    for (uint32_t first = 0; first < 4; first++) {
+        size_t count = 0;
+
+        for (uint32_t n = 0; n <= 4 - first; n++) {
+            const struct plan_span run =
+                block_given_run(&shape, PLAN_SCRATCH, first, n);
+
+            assert_int_equal(run.buffer, PLAN_SCRATCH);
+            assert_int_equal(run.count, count);
+            if (n > 0)
+                assert_int_equal(
+                    run.first, block_given(&shape, PLAN_SCRATCH, first).first);
+            count += first + n < 4 ? counts[first + n] : 0;
+        }
+    }
+    shape.counts = NULL;
+    assert_int_equal(block_given_run(&shape, PLAN_OUTPUT, 1, 3).count, 231);
+    assert_int_equal(block_given_run(&shape, PLAN_OUTPUT, 1, 3).first, 77);
+}
+
+static void
 block_whole_is_all_elements(void **state)
 {
     const struct plan_shape shape = {.size = 4, .count = 77};
@@ -207,6 +234,7 @@ main(void)
         cmocka_unit_test(block_cut_largest_count_does_not_wrap),
         cmocka_unit_test(block_given_even_is_count_for_each),
         cmocka_unit_test(block_given_uneven_follows_the_counts),
+        cmocka_unit_test(block_given_run_joins_neighbours),
         cmocka_unit_test(block_whole_is_all_elements),
     };
 

@@ -1,0 +1,105 @@
+/*
+ * plan/allgather_bruck.c - all-gather in ceil(log2 n) rounds
+ *
+ * Before round k a rank holds 2^k blocks: its own and those of the ranks after
+ * it. It sends them to the rank 2^k before it and takes as many from the rank
+ * 2^k after it; in the last round, only as many as are still missing. Blocks
+ * held, n = 5:
+ *
+ *     rank 0    0   0 1   0 1 2 3   0 1 2 3 4
+ *     rank 4    4   4 0   4 0 1 2   4 0 1 2 3
+ *
+ * Blocks go from and to their final places, so nothing has to be turned round
+ * at the end. What lies across the end of the output (4 0 1 2) goes in two
+ * messages; sender and receiver see that alike.
+ *
+ * Out of place, the own block goes from the input and is copied to its place
+ * meanwhile.
+ *
+ * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * beta, bytes being the whole
+ * output. As many bytes as the ring moves, in fewer messages, but it goes to
+ * far ranks with most of them.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+
+    uint32_t rounds = 0;
+
+    while ((shape->size - 1) >> rounds > 0)
+        rounds++;
+    return rounds;
+}
+
+/* The n_blocks from block first on, up to the end of the output (part 0), and
+ * what remains, from its start on (part 1). */
+static struct plan_span
+part_span(const struct plan_shape *shape,
+          uint32_t first,
+          uint32_t n_blocks,
+          uint32_t part)
+{
+    const uint32_t until_end = shape->size - first;
+    const uint32_t n_before = n_blocks < until_end ? n_blocks : until_end;
+
+    if (part == 0)
+        return block_given_run(shape, PLAN_OUTPUT, first, n_before);
+    return block_given_run(shape, PLAN_OUTPUT, 0, n_blocks - n_before);
+}
+
+static void
+plan_own(struct plan *plan, const struct plan_shape *shape, uint32_t to)
+{
+    const struct plan_span place = block_given(shape, PLAN_OUTPUT, shape->rank);
+    const struct plan_span input = {PLAN_INPUT, 0, place.count};
+
+    if (shape->is_in_place) {
+        plan_send(plan, to, 0, place);
+        return;
+    }
+    plan_copy(plan, input, place);
+    plan_send(plan, to, 0, input);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    if (shape->size == 1) {
+        plan_copy(plan, block_given(shape, PLAN_INPUT, 0),
+                  block_given(shape, PLAN_OUTPUT, 0));
+        return;
+    }
+
+    const uint32_t reach = (uint32_t)1 << round;
+    const uint32_t n_missing = shape->size - reach;
+    const uint32_t n_blocks = reach < n_missing ? reach : n_missing;
+    const uint32_t to = ring_back(shape, reach);
+    const uint32_t from = ring_back(shape, n_missing);
+
+    if (round == 0)
+        plan_own(plan, shape, to);
+    for (uint32_t part = 0; part < 2; part++) {
+        const uint32_t message = 2 * round + part;
+
+        if (round > 0)
+            plan_send(plan, to, message,
+                      part_span(shape, shape->rank, n_blocks, part));
+        plan_store(plan, from, message, part_span(shape, from, n_blocks, part));
+    }
+}
+
+const struct algorithm algorithm_allgather_bruck = {
+    .name = "bruck",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};
