@@ -1,0 +1,50 @@
+/*
+ * tests/sim/plan_check_rooted_test.c - collectives with a root are proved
+ *
+ * For every root. The collective is named by the argument, so that they are
+ * proved side by side.
+ */
+
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan_proof.h"
+
+static void
+prove_whole(const struct algorithm *algorithm, enum checker_goal goal)
+{
+    struct checker_case proof = proof_case(algorithm, goal);
+
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        proof.shape.size = size;
+        proof_roots(proof, proof_even);
+    }
+}
+
+static void
+broadcast_chain_all_shapes_copies(void **state)
+{
+    (void)state;
+    prove_whole(&algorithm_broadcast_chain, CHECKER_BROADCAST);
+}
+
+static void
+reduce_chain_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_whole(&algorithm_reduce_chain, CHECKER_REDUCE);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broadcast_chain_all_shapes_copies),
+        cmocka_unit_test(reduce_chain_all_shapes_sums),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    proof_report();
+    return n_failed;
+}
