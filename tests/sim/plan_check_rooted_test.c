@@ -28,10 +28,24 @@ broadcast_chain_all_shapes_copies(void **state)
 }
 
 static void
+broadcast_binomial_all_shapes_copies(void **state)
+{
+    (void)state;
+    prove_whole(&algorithm_broadcast_binomial, CHECKER_BROADCAST);
+}
+
+static void
 reduce_chain_all_shapes_sums(void **state)
 {
     (void)state;
     prove_whole(&algorithm_reduce_chain, CHECKER_REDUCE);
+}
+
+static void
+reduce_binomial_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_whole(&algorithm_reduce_binomial, CHECKER_REDUCE);
 }
 
 int
@@ -39,7 +53,9 @@ main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(broadcast_chain_all_shapes_copies),
+        cmocka_unit_test(broadcast_binomial_all_shapes_copies),
         cmocka_unit_test(reduce_chain_all_shapes_sums),
+        cmocka_unit_test(reduce_binomial_all_shapes_sums),
     };
 
     if (argc > 1)

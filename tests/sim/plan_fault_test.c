@@ -221,10 +221,24 @@ faults_in_broadcast_chain_are_found(void **state)
 }
 
 static void
+faults_in_broadcast_binomial_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_broadcast_binomial, CHECKER_BROADCAST);
+}
+
+static void
 faults_in_reduce_chain_are_found(void **state)
 {
     (void)state;
     faults_of_algorithm(&algorithm_reduce_chain, CHECKER_REDUCE);
+}
+
+static void
+faults_in_reduce_binomial_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_reduce_binomial, CHECKER_REDUCE);
 }
 
 static void
@@ -395,7 +409,9 @@ main(void)
         cmocka_unit_test(faults_in_allgather_ring_are_found),
         cmocka_unit_test(faults_in_allgather_bruck_are_found),
         cmocka_unit_test(faults_in_broadcast_chain_are_found),
+        cmocka_unit_test(faults_in_broadcast_binomial_are_found),
         cmocka_unit_test(faults_in_reduce_chain_are_found),
+        cmocka_unit_test(faults_in_reduce_binomial_are_found),
         cmocka_unit_test(faults_in_barrier_dissemination_are_found),
         cmocka_unit_test(receive_behind_the_send_of_its_peer_is_a_deadlock),
         cmocka_unit_test(right_messages_of_wrong_blocks_are_found),

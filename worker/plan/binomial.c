@@ -1,0 +1,86 @@
+/* plan/binomial.c - a tree of ceil(log2 n) levels, any size, any root */
+
+#include "plan/binomial.h"
+
+#include <assert.h>
+
+uint32_t
+binomial_depth(const struct plan_shape *shape)
+{
+    uint32_t depth = 0;
+
+    for (uint64_t width = 1; width < shape->size; width *= 2)
+        depth++;
+    return depth;
+}
+
+static bool
+range_holds(struct rank_range range, uint32_t rank)
+{
+    return range.first <= rank && rank < range.end;
+}
+
+/* The two halves of the rank's block; the upper one empty if nobody is left
+ * for it. */
+static void
+block_halves(const struct plan_shape *shape,
+             uint32_t level,
+             struct rank_range *out_lower,
+             struct rank_range *out_upper)
+{
+    const uint64_t width = UINT64_C(1) << level;
+    const uint64_t first = shape->rank - shape->rank % (2 * width);
+    const uint64_t size = shape->size;
+    const uint64_t middle = first + width < size ? first + width : size;
+    const uint64_t end = middle + width < size ? middle + width : size;
+
+    *out_lower = (struct rank_range){(uint32_t)first, (uint32_t)middle};
+    *out_upper = (struct rank_range){(uint32_t)middle, (uint32_t)end};
+}
+
+static uint32_t
+range_speaker(const struct plan_shape *shape, struct rank_range range)
+{
+    return range_holds(range, shape->root) ? shape->root : range.first;
+}
+
+struct binomial_edge
+binomial_edge_at(const struct plan_shape *shape, uint32_t level)
+{
+    assert(shape->root < shape->size);
+
+    struct rank_range near;
+    struct rank_range far;
+
+    block_halves(shape, level, &near, &far);
+    if (far.first == far.end)
+        return (struct binomial_edge){.end = BINOMIAL_NONE};
+    if (range_holds(far, shape->root)) {
+        const struct rank_range lower = near;
+
+        near = far;
+        far = lower;
+    }
+
+    const uint32_t near_speaker = range_speaker(shape, near);
+
+    if (shape->rank == near_speaker)
+        return (struct binomial_edge){BINOMIAL_NEAR, far.first, far};
+    if (shape->rank == far.first)
+        return (struct binomial_edge){BINOMIAL_FAR, near_speaker, far};
+    return (struct binomial_edge){.end = BINOMIAL_NONE};
+}
+
+struct rank_range
+binomial_subtree(const struct plan_shape *shape)
+{
+    const uint32_t depth = binomial_depth(shape);
+
+    for (uint32_t level = 0; level < depth; level++) {
+        const struct binomial_edge edge = binomial_edge_at(shape, level);
+
+        if (edge.end == BINOMIAL_FAR)
+            return edge.beyond;
+    }
+    return (struct rank_range){0, shape->size};
+}

@@ -1,0 +1,57 @@
+/*
+ * plan/broadcast_binomial.c - broadcast down a binomial tree
+ *
+ * From the highest level to the lowest, who has the buffer sends it across the
+ * edge (plan/binomial.h) to who has not: after each round twice as many have
+ * it. Size 6, root 3:
+ *
+ *     round 0    3 -> 4
+ *     round 1    3 -> 0
+ *     round 2    3 -> 2    0 -> 1    4 -> 5
+ *
+ * The engine moves bytes on as they come, so that of a large buffer all levels
+ * are under way at once, and what remains is that the root sends it all once
+ * for each level.
+ *
+ * Cost: ceil(log2 n) * (alpha + bytes * beta). The fastest for small buffers.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+/* One rank alone has to copy, too. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size == 1 ? 1 : binomial_depth(shape);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const struct plan_span output = block_whole(shape, PLAN_OUTPUT);
+    const bool is_from_input =
+        shape->rank == shape->root && !shape->is_in_place;
+    const struct plan_span from =
+        is_from_input ? block_whole(shape, PLAN_INPUT) : output;
+    const struct binomial_edge edge =
+        binomial_edge_at(shape, n_rounds(shape) - 1 - round);
+
+    if (is_from_input && round == 0)
+        plan_copy(plan, from, output);
+    if (edge.end == BINOMIAL_NEAR)
+        plan_send(plan, edge.peer, 0, from);
+    if (edge.end == BINOMIAL_FAR)
+        plan_store(plan, edge.peer, 0, output);
+}
+
+const struct algorithm algorithm_broadcast_binomial = {
+    .name = "binomial",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};

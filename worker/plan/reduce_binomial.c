@@ -1,0 +1,105 @@
+/*
+ * plan/reduce_binomial.c - reduce up a binomial tree
+ *
+ * From the lowest level to the highest, partial results cross the edges of the
+ * tree (plan/binomial.h) towards the root: in each round half of those that
+ * hold one give it away. Size 6, root 3:
+ *
+ *     round 0    1 -> 0    2 -> 3    5 -> 4
+ *     round 1    0 -> 3
+ *     round 2    4 -> 3
+ *
+ * Both operands are ranks side by side, and the lower ones stand left. What is
+ * combined with what depends on the size alone: ((0 1) (2 3)) (4 5) here. So
+ * the result has the same bits whatever rank is the root.
+ *
+ * Nobody's input changes: who only passes on combines into scratch, in place
+ * too, and at the root alone the output is written. The engine moves bytes on
+ * as they come, so that all levels work at once on a large buffer.
+ *
+ * Cost: ceil(log2 n) * (alpha + bytes * (beta + gamma)).
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+/* One rank alone has to copy, too. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size == 1 ? 1 : binomial_depth(shape);
+}
+
+static bool
+is_root(const struct plan_shape *shape)
+{
+    return shape->rank == shape->root;
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct rank_range subtree = binomial_subtree(shape);
+    const bool is_leaf = subtree.end - subtree.first == 1;
+
+    return is_root(shape) || is_leaf ? 0 : shape->count;
+}
+
+/* This rank's partial result before a level: its own elements, until something
+ * has been combined with them. */
+static struct plan_span
+partial_before(const struct plan_shape *shape, uint32_t level)
+{
+    for (uint32_t i = 0; i < level; i++) {
+        if (binomial_edge_at(shape, i).end == BINOMIAL_NEAR)
+            return block_whole(shape,
+                               is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH);
+    }
+    return block_whole(shape, shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT);
+}
+
+static void
+plan_arrival(struct plan *plan,
+             const struct plan_shape *shape,
+             uint32_t level,
+             uint32_t peer)
+{
+    const enum plan_buffer to = is_root(shape) ? PLAN_OUTPUT : PLAN_SCRATCH;
+
+    plan_add(plan,
+             &(struct plan_step){
+                 .kind = PLAN_REDUCE,
+                 .peer = peer,
+                 .from = partial_before(shape, level),
+                 .to = block_whole(shape, to),
+                 .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
+                 /* The root has an edge at the highest level. */
+                 .is_final = level + 1 == binomial_depth(shape),
+             });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const struct binomial_edge edge = binomial_edge_at(shape, round);
+
+    if (shape->size == 1 && !shape->is_in_place)
+        plan_copy(plan, block_whole(shape, PLAN_INPUT),
+                  block_whole(shape, PLAN_OUTPUT));
+    if (edge.end == BINOMIAL_NEAR)
+        plan_arrival(plan, shape, round, edge.peer);
+    if (edge.end == BINOMIAL_FAR)
+        plan_send(plan, edge.peer, 0, partial_before(shape, round));
+}
+
+const struct algorithm algorithm_reduce_binomial = {
+    .name = "binomial",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
