@@ -21,6 +21,18 @@ prove_whole(const struct algorithm *algorithm, enum checker_goal goal)
 }
 
 static void
+prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
+{
+    struct checker_case proof = proof_case(algorithm, goal);
+
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        proof.shape.size = size;
+        proof_roots(proof, proof_even);
+        proof_roots(proof, proof_uneven);
+    }
+}
+
+static void
 broadcast_chain_all_shapes_copies(void **state)
 {
     (void)state;
@@ -48,6 +60,20 @@ reduce_binomial_all_shapes_sums(void **state)
     prove_whole(&algorithm_reduce_binomial, CHECKER_REDUCE);
 }
 
+static void
+gather_linear_all_shapes_gathers(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_gather_linear, CHECKER_GATHER);
+}
+
+static void
+scatter_linear_all_shapes_scatters(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_scatter_linear, CHECKER_SCATTER);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -56,6 +82,8 @@ main(int argc, char **argv)
         cmocka_unit_test(broadcast_binomial_all_shapes_copies),
         cmocka_unit_test(reduce_chain_all_shapes_sums),
         cmocka_unit_test(reduce_binomial_all_shapes_sums),
+        cmocka_unit_test(gather_linear_all_shapes_gathers),
+        cmocka_unit_test(scatter_linear_all_shapes_scatters),
     };
 
     if (argc > 1)

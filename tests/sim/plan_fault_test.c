@@ -242,6 +242,20 @@ faults_in_reduce_binomial_are_found(void **state)
 }
 
 static void
+faults_in_gather_linear_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_gather_linear, CHECKER_GATHER);
+}
+
+static void
+faults_in_scatter_linear_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_scatter_linear, CHECKER_SCATTER);
+}
+
+static void
 faults_in_barrier_dissemination_are_found(void **state)
 {
     (void)state;
@@ -412,6 +426,8 @@ main(void)
         cmocka_unit_test(faults_in_broadcast_binomial_are_found),
         cmocka_unit_test(faults_in_reduce_chain_are_found),
         cmocka_unit_test(faults_in_reduce_binomial_are_found),
+        cmocka_unit_test(faults_in_gather_linear_are_found),
+        cmocka_unit_test(faults_in_scatter_linear_are_found),
         cmocka_unit_test(faults_in_barrier_dissemination_are_found),
         cmocka_unit_test(receive_behind_the_send_of_its_peer_is_a_deadlock),
         cmocka_unit_test(right_messages_of_wrong_blocks_are_found),

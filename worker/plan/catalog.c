@@ -22,6 +22,8 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_bruck},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_ring},
+    {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
+    {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
     {.collective = CATALOG_BARRIER,
      .algorithm = &algorithm_barrier_dissemination},
 };

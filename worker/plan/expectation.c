@@ -71,6 +71,12 @@ given_total(const struct plan_shape *shape)
     return last.first + last.count;
 }
 
+static bool
+is_root(const struct plan_shape *shape)
+{
+    return shape->rank == shape->root;
+}
+
 static size_t
 input_count(const struct checker_case *proof, const struct plan_shape *shape)
 {
@@ -83,9 +89,12 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
     case CHECKER_REDUCE_SCATTER:
         return given_total(shape);
     case CHECKER_ALLGATHER:
+    case CHECKER_GATHER:
         return block_given(shape, PLAN_INPUT, shape->rank).count;
     case CHECKER_BROADCAST:
-        return shape->rank == shape->root ? shape->count : 0;
+        return is_root(shape) ? shape->count : 0;
+    case CHECKER_SCATTER:
+        return is_root(shape) ? given_total(shape) : 0;
     case CHECKER_BARRIER:
         return 0;
     }
@@ -95,19 +104,29 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
 static size_t
 output_count(const struct checker_case *proof, const struct plan_shape *shape)
 {
+    const struct plan_span own_block =
+        block_given(shape, PLAN_OUTPUT, shape->rank);
+
     switch (proof->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_BROADCAST:
         return shape->count;
     case CHECKER_REDUCE:
-        return shape->rank == shape->root || shape->is_in_place ? shape->count
-                                                                : 0;
+        return is_root(shape) || shape->is_in_place ? shape->count : 0;
     case CHECKER_REDUCE_SCATTER:
         if (!shape->is_in_place)
-            return block_given(shape, PLAN_OUTPUT, shape->rank).count;
+            return own_block.count;
         return given_total(shape);
     case CHECKER_ALLGATHER:
         return given_total(shape);
+    case CHECKER_GATHER:
+        if (is_root(shape))
+            return given_total(shape);
+        return shape->is_in_place ? own_block.count : 0;
+    case CHECKER_SCATTER:
+        if (is_root(shape) && shape->is_in_place)
+            return given_total(shape);
+        return own_block.count;
     case CHECKER_BARRIER:
         return 0;
     }
@@ -143,9 +162,10 @@ output_at_start(const struct checker_case *proof,
     const struct plan_span block = block_given(shape, PLAN_OUTPUT, shape->rank);
     bool is_own = true;
 
-    if (proof->goal == CHECKER_BROADCAST)
-        is_own = shape->rank == shape->root;
-    if (proof->goal == CHECKER_ALLGATHER) {
+    if (proof->goal == CHECKER_BROADCAST || proof->goal == CHECKER_SCATTER)
+        is_own = is_root(shape);
+    if (proof->goal == CHECKER_ALLGATHER ||
+        (proof->goal == CHECKER_GATHER && is_root(shape))) {
         is_own =
             byte / ES >= block.first && byte / ES < block.first + block.count;
         byte -= is_own ? block.first * ES : 0;
@@ -216,7 +236,13 @@ output_at_end(const struct checker_case *proof,
     case CHECKER_BROADCAST:
         return own(shape->root, byte);
     case CHECKER_REDUCE:
-        return shape->rank == shape->root ? sum_of_all(proof, byte) : before;
+        return is_root(shape) ? sum_of_all(proof, byte) : before;
+    case CHECKER_GATHER:
+        return is_root(shape) ? gathered(shape, byte) : before;
+    case CHECKER_SCATTER:
+        if (is_root(shape) && shape->is_in_place)
+            return before;
+        return own(shape->root, block.first * ES + byte);
     case CHECKER_BARRIER:
         return before;
     }

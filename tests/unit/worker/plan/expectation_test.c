@@ -51,6 +51,58 @@ expectation_check_gathered_blocks_are_right(void **state)
 }
 
 static void
+expectation_gather_only_the_root_receives(void **state)
+{
+    struct checker_case proof = gather;
+    uint64_t own[4];
+    uint64_t output[12];
+
+    (void)state;
+    proof.goal = CHECKER_GATHER;
+    proof.shape.root = 1;
+    assert_int_equal(expectation_size(&proof, 0, PLAN_OUTPUT), 0);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 12);
+    proof.shape.is_in_place = true;
+    assert_int_equal(expectation_size(&proof, 0, PLAN_OUTPUT), 4);
+    expectation_fill(&proof, 1, PLAN_OUTPUT, output);
+    for (uint32_t rank = 0; rank < 3; rank += 2) {
+        expectation_fill(&proof, rank, PLAN_OUTPUT, own);
+        assert_int_equal(expectation_check(&proof, rank, PLAN_OUTPUT, own),
+                         HOOP_OK);
+        for (size_t i = 0; i < 4; i++)
+            output[rank * 4 + i] = own[i];
+    }
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, output),
+                     HOOP_OK);
+    output[4]++;
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, output),
+                     HOOP_E_INTERNAL);
+}
+
+static void
+expectation_scatter_root_keeps_all_in_place(void **state)
+{
+    struct checker_case proof = gather;
+    uint64_t all[12];
+
+    (void)state;
+    proof.goal = CHECKER_SCATTER;
+    proof.shape.root = 1;
+    assert_int_equal(expectation_size(&proof, 0, PLAN_INPUT), 0);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_INPUT), 12);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 4);
+    expectation_fill(&proof, 1, PLAN_INPUT, all);
+    assert_int_equal(expectation_check(&proof, 2, PLAN_OUTPUT, all + 8),
+                     HOOP_OK);
+    assert_int_equal(expectation_check(&proof, 2, PLAN_OUTPUT, all + 4),
+                     HOOP_E_INTERNAL);
+    proof.shape.is_in_place = true;
+    expectation_fill(&proof, 1, PLAN_OUTPUT, all);
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, all), HOOP_OK);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, all), HOOP_OK);
+}
+
+static void
 expectation_check_sum_holds_each_rank_once(void **state)
 {
     struct checker_case proof = gather;
@@ -94,6 +146,8 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(expectation_size_is_what_each_rank_has),
         cmocka_unit_test(expectation_check_gathered_blocks_are_right),
+        cmocka_unit_test(expectation_gather_only_the_root_receives),
+        cmocka_unit_test(expectation_scatter_root_keeps_all_in_place),
         cmocka_unit_test(expectation_check_sum_holds_each_rank_once),
         cmocka_unit_test(expectation_check_input_must_survive),
     };

@@ -1,0 +1,57 @@
+/*
+ * plan/scatter_linear.c - scatter by one message from the root to each rank
+ *
+ * The root sends one block in every round, to the rank after it first. As many
+ * rounds as the engine looks ahead are under way at once, so that one slow rank
+ * does not hold up the others.
+ *
+ * Cost: (n-1) * alpha + bytes * beta at the root, bytes being its whole input.
+ * Every byte travels once: the best for large blocks.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static bool
+is_root(const struct plan_shape *shape)
+{
+    return shape->rank == shape->root;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return is_root(shape) && shape->size > 1 ? shape->size - 1 : 1;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer from = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+    struct plan_span result = block_given(shape, PLAN_OUTPUT, shape->rank);
+
+    result.first = 0;
+    if (!is_root(shape)) {
+        plan_store(plan, shape->root, 0, result);
+        return;
+    }
+    if (round == 0 && !shape->is_in_place)
+        plan_copy(plan, block_given(shape, from, shape->rank), result);
+    if (shape->size == 1)
+        return;
+
+    const uint32_t peer = ring_back(shape, shape->size - 1 - round);
+
+    plan_send(plan, peer, 0, block_given(shape, from, peer));
+}
+
+const struct algorithm algorithm_scatter_linear = {
+    .name = "linear",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};
