@@ -53,8 +53,9 @@ enum {
     LIMIT_JOBS = 1024,
     LIMIT_JOB_ENDINGS = 64,        /* of which it remembers that they were */
     LIMIT_MEMBERS = 2 * 65536,     /* over all jobs */
-    LIMIT_GROUPS = 4096,           /* per job ... */
+    LIMIT_GROUPS = 65536,          /* per job, one for each rank ... */
     LIMIT_GROUP_RANKS = 1 << 20,   /* ... with this many ranks in all */
+    LIMIT_GROUP_NUMBERS = 4096,    /* left with one call */
     LIMIT_STORE_KEYS = 131072,     /* per job: two for each rank */
     LIMIT_STORE_BYTES = 64 << 20,  /* keys and values, per job ... */
     LIMIT_STORE_TOTAL = 512 << 20, /* ... and over all jobs */

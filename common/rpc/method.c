@@ -46,6 +46,10 @@ static const struct method methods[] = {
      "the ranks of a group"},
     {METHOD_GROUPS_LIST, "hoop.v1.Groups/List", METHOD_READS, METHOD_AT_ONCE,
      "the groups of the job"},
+    {METHOD_GROUPS_JOIN, "hoop.v1.Groups/Join", METHOD_REPEATS,
+     METHOD_LONG_POLL, "form a communicator; answered when all have joined"},
+    {METHOD_GROUPS_LEAVE, "hoop.v1.Groups/Leave", METHOD_REPEATS,
+     METHOD_AT_ONCE, "leave communicators that were joined"},
 
     {METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS, METHOD_AT_ONCE,
      "SERVING or NOT_SERVING"},

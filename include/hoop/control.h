@@ -118,6 +118,7 @@ struct hoop_control_group {
     uint64_t communicator;
     size_t n_ranks;
     const uint32_t *ranks; /* group rank -> world rank */
+    uint32_t n_joined; /* of them; less: the others are awaited, or have left */
 };
 
 struct hoop_control_group_list {

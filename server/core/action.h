@@ -24,6 +24,7 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_LEASE,
     CLUSTER_REPLY_CHANGES,
     CLUSTER_REPLY_GROUPS,
+    CLUSTER_REPLY_SEAT,
     CLUSTER_REPLY_STORE,
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
@@ -114,6 +115,12 @@ struct cluster_group {
     uint64_t communicator; /* unique within the world; the world's own is 0 */
     const uint32_t *ranks;
     uint32_t n_ranks;
+    uint32_t n_joined; /* of them; less: the others are awaited, or have left */
+};
+
+/* A join of a group that has formed. */
+struct cluster_seat {
+    uint64_t communicator;
 };
 
 struct cluster_groups {
@@ -204,6 +211,7 @@ struct cluster_reply {
         struct cluster_lease lease;
         struct cluster_changes changes;
         struct cluster_groups groups;
+        struct cluster_seat seat;
         struct cluster_store_reply store;
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;

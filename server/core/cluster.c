@@ -28,6 +28,7 @@
 #include "core/key_watch.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/seat.h"
 #include "core/state.h"
 #include "core/survey.h"
 
@@ -60,6 +61,8 @@ static const struct verb {
     [CLUSTER_GROUP_CREATE] = {group_create, VERB_JOB},
     [CLUSTER_GROUP_GET] = {group_get, VERB_JOB},
     [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
+    [CLUSTER_GROUP_JOIN] = {seat_join, VERB_JOB},
+    [CLUSTER_GROUP_LEAVE] = {seat_leave, VERB_JOB},
     [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
     [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
     [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},
@@ -109,6 +112,7 @@ cluster_create(const struct cluster_options *options,
     cluster->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
     STAILQ_INIT(&cluster->touched);
     STAILQ_INIT(&cluster->retired);
+    STAILQ_INIT(&cluster->retired_groups);
     *out_cluster = cluster;
     return HOOP_OK;
 }
@@ -156,6 +160,9 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
         return;
     case WAITER_KEY_WATCH:
         key_watch_expire(cluster, waiter);
+        return;
+    case WAITER_SEAT:
+        seat_expire(cluster, waiter);
         return;
     }
 }
@@ -359,6 +366,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     cluster->now_ns = event->now_ns;
     outbox_clear(&cluster->outbox);
     jobs_forget(cluster);
+    groups_forget(cluster);
 
     lateness_check(cluster);
     due_run(cluster);

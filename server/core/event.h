@@ -38,6 +38,9 @@ enum cluster_event_kind {
     CLUSTER_GROUP_CREATE, /* group -> CLUSTER_REPLY_GROUPS, one */
     CLUSTER_GROUP_GET,    /* group.key -> CLUSTER_REPLY_GROUPS, one */
     CLUSTER_GROUP_LIST,   /* group.key: after it -> CLUSTER_REPLY_GROUPS */
+    CLUSTER_GROUP_JOIN,   /* seat -> CLUSTER_REPLY_SEAT; may be parked until
+                             all have joined or deadline_ns */
+    CLUSTER_GROUP_LEAVE,  /* seat.numbers -> CLUSTER_REPLY_NONE */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
@@ -105,6 +108,19 @@ struct cluster_group_call {
     uint32_t n_ranks;
 };
 
+/*
+ * A member numbers its joins: the same number again is a retry. Leaving what
+ * it has left, or never joined, does no harm.
+ */
+struct cluster_seat_call {
+    struct cluster_member_id member;
+    uint64_t number;       /* JOIN */
+    const uint32_t *ranks; /* JOIN: in the order of the group */
+    uint32_t n_ranks;
+    const uint64_t *numbers; /* LEAVE: of its joins */
+    size_t n_numbers;
+};
+
 enum cluster_expect {
     CLUSTER_EXPECT_ABSENT, /* the key must not exist */
     CLUSTER_EXPECT_VALUE,  /* it must hold exactly expected */
@@ -154,6 +170,7 @@ struct cluster_event {
         struct cluster_report report;
         struct cluster_watch watch;
         struct cluster_group_call group;
+        struct cluster_seat_call seat;
         struct cluster_write write;
         struct cluster_keys keys;
         struct cluster_scan scan;

@@ -1,11 +1,12 @@
-/* core/group.c - named communicators of a world */
+/* core/group.c - communicators of a world: named ones, and what was joined */
 
 #include "core/group.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -14,11 +15,15 @@
 #include "core/memory.h"
 #include "core/state.h"
 
-struct group {
-    struct cluster_group shown; /* points to what follows */
-    UT_hash_handle hh;
-    uint32_t ranks[];
-};
+/* Before the keys that the coordinator makes itself. */
+static const char GATHERED = '@';
+
+static void
+group_free(struct group *group)
+{
+    free(group->seats);
+    free(group);
+}
 
 void
 groups_deinit(struct groups *groups)
@@ -29,8 +34,30 @@ groups_deinit(struct groups *groups)
     while (group) {
         struct group *next = group->hh.next;
 
-        free(group);
+        group_free(group);
         group = next;
+    }
+}
+
+void
+group_retire(struct cluster *cluster, struct group *group)
+{
+    struct groups *groups = &group->job->groups;
+
+    HASH_DEL(groups->by_key, group);
+    groups->n_groups--;
+    groups->n_ranks -= group->shown.n_ranks;
+    STAILQ_INSERT_TAIL(&cluster->retired_groups, group, retired_link);
+}
+
+void
+groups_forget(struct cluster *cluster)
+{
+    while (!STAILQ_EMPTY(&cluster->retired_groups)) {
+        struct group *group = STAILQ_FIRST(&cluster->retired_groups);
+
+        STAILQ_REMOVE_HEAD(&cluster->retired_groups, retired_link);
+        group_free(group);
     }
 }
 
@@ -62,11 +89,16 @@ rank_check(const struct job *job, uint32_t rank, bool *is_named)
                            job->name, job->size);
     if (is_named[rank])
         return error_raise(HOOP_E_INVALID, "a group has rank %u twice", rank);
-    if (job->ranks[rank]->state != CLUSTER_MEMBER_ACTIVE)
-        return error_raise(HOOP_E_PRECONDITION,
-                           "a group cannot have %s, who is %s",
-                           member_label(job->ranks[rank]).text,
-                           cluster_member_state_name(job->ranks[rank]->state));
+
+    const struct member *member = job->ranks[rank];
+    const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
+
+    if (member->state != CLUSTER_MEMBER_ACTIVE)
+        return error_raise(is_lost ? HOOP_E_ABORTED : HOOP_E_PRECONDITION,
+                           "a group cannot have %s, who %s%s",
+                           member_label(member).text,
+                           is_lost ? "is lost: " : "has left the job",
+                           is_lost ? member->reason : "");
     is_named[rank] = true;
     return HOOP_OK;
 }
@@ -115,6 +147,7 @@ group_add(struct job *job, const struct cluster_group_call *call)
 
     memcpy(group->ranks, call->ranks, n_bytes);
     memcpy(key, call->key, n_key);
+    group->job = job;
     group->shown = (struct cluster_group){
         .key = key,
         .communicator = ++job->groups.communicator,
@@ -127,18 +160,52 @@ group_add(struct job *job, const struct cluster_group_call *call)
     return group;
 }
 
+enum hoop_status
+group_gather(struct job *job,
+             const struct cluster_seat_call *call,
+             struct group **out_group)
+{
+    char key[LIMIT_NAME];
+    const struct cluster_group_call named = {
+        .key = key,
+        .ranks = call->ranks,
+        .n_ranks = call->n_ranks,
+    };
+    enum hoop_status status = ranks_check(job, &named);
+
+    if (status == HOOP_OK)
+        status = room_check(job, call->n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED,
+             job->groups.communicator + 1);
+    *out_group = group_add(job, &named);
+    (*out_group)->seats =
+        memory_create(call->n_ranks, sizeof(*(*out_group)->seats));
+    return HOOP_OK;
+}
+
+static struct cluster_group
+group_view(const struct group *group)
+{
+    struct cluster_group view = group->shown;
+
+    view.n_joined = group->seats ? group->n_taken : view.n_ranks;
+    return view;
+}
+
 static void
 group_reply(struct cluster *cluster,
             const struct group *group,
             const struct cluster_event *event)
 {
+    struct cluster_group *item =
+        outbox_memory(&cluster->outbox, 1, sizeof(*item));
     struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
 
+    *item = group_view(group);
     reply->kind = CLUSTER_REPLY_GROUPS;
-    reply->groups = (struct cluster_groups){
-        .items = &group->shown,
-        .n_items = 1,
-    };
+    reply->groups = (struct cluster_groups){.items = item, .n_items = 1};
 }
 
 static enum hoop_status
@@ -171,6 +238,11 @@ group_create(struct cluster *cluster,
         status = key_check(call->key);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (*call->key == GATHERED)
+        return error_raise(HOOP_E_INVALID,
+                           "the keys of the coordinator's own groups begin "
+                           "with '%c': \"%s\" cannot be created",
+                           GATHERED, call->key);
 
     struct group *group = group_find(job, call->key);
 
@@ -208,6 +280,17 @@ group_get(struct cluster *cluster,
     return HOOP_OK;
 }
 
+/* A group may go between two pages; ids ascend in the order of creation. */
+static const struct group *
+group_behind(const struct job *job, uint64_t communicator)
+{
+    const struct group *group = job->groups.by_key;
+
+    while (group && group->shown.communicator <= communicator)
+        group = group->hh.next;
+    return group;
+}
+
 /* Behind the key, or the first. Handle: HOOP_E_NOT_FOUND. */
 static enum hoop_status
 page_begin(const struct job *job,
@@ -226,10 +309,14 @@ page_begin(const struct job *job,
 
     const struct group *group = group_find(job, after);
 
-    if (!group)
+    if (group)
+        group = group->hh.next;
+    else if (*after == GATHERED)
+        group = group_behind(job, strtoull(after + 1, NULL, 10));
+    else
         return error_raise(HOOP_E_NOT_FOUND, "job \"%s\" has no group \"%s\"",
                            job->name, after);
-    *out_first = group->hh.next;
+    *out_first = group;
     return HOOP_OK;
 }
 
@@ -255,7 +342,7 @@ group_list(struct cluster *cluster,
             (groups.n_items && n_ranks > LIMIT_RANKS) || groups.n_more)
             groups.n_more++;
         else
-            items[groups.n_items++] = group->shown;
+            items[groups.n_items++] = group_view(group);
     }
 
     struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);

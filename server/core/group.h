@@ -1,23 +1,42 @@
 /*
- * core/group.h - named communicators of a world
+ * core/group.h - communicators of a world: named ones, and what members joined
  *
  * The first who asks for a key creates the group and its communicator id, the
- * others are given the same. Bounded in number and in ranks.
+ * others are given the same; a named group stays as long as the world. Others
+ * come and go with their members, see core/seat.h. Bounded in number and in
+ * ranks.
  */
 
 #ifndef CORE_GROUP_H
 #define CORE_GROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
+#include <uthash.h>
 
 #include "hoop/status.h"
 
+#include "core/action.h"
 #include "core/event.h"
+#include "core/seat.h"
 
 struct cluster;
-struct group;
 struct job;
+
+struct group {
+    struct cluster_group shown; /* points to what follows */
+    struct job *job;
+    struct seat *seats; /* [n_ranks], in its order; NULL: a named group */
+    uint32_t n_taken;   /* of the seats */
+    bool is_formed;     /* all seats have been taken */
+    STAILQ_ENTRY(group) retired_link; /* of the cluster */
+    UT_hash_handle hh;                /* by key */
+    uint32_t ranks[];
+};
+
+STAILQ_HEAD(group_list, group);
 
 /* Zeroed: none. */
 struct groups {
@@ -29,6 +48,24 @@ struct groups {
 
 void
 groups_deinit(struct groups *groups);
+
+/*
+ * A group of these ranks with a key of its own, "@" and its communicator's
+ * id, whose seats are free and not set yet.
+ * Handle: HOOP_E_INVALID, HOOP_E_PRECONDITION (a rank has left), HOOP_E_ABORTED
+ * (a rank is lost), HOOP_E_EXHAUSTED.
+ */
+enum hoop_status
+group_gather(struct job *job,
+             const struct cluster_seat_call *call,
+             struct group **out_group);
+
+/* Actions of this step may still point to it. */
+void
+group_retire(struct cluster *cluster, struct group *group);
+/* Free what the actions of the last step may have pointed to. */
+void
+groups_forget(struct cluster *cluster);
 
 /* Answer CLUSTER_GROUP_CREATE, _GET, _LIST. */
 enum hoop_status

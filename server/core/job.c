@@ -193,6 +193,7 @@ jobs_destroy(struct cluster *cluster)
     struct job *job = cluster->jobs;
 
     jobs_forget(cluster);
+    groups_forget(cluster);
     HASH_CLEAR(hh, cluster->jobs);
     while (job) {
         struct job *next = job->hh.next;

@@ -63,6 +63,8 @@ member_create(struct job *job, const struct cluster_join *join)
     member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;
     member->wishes[MEMBER_WISH_SETTLE] = join->settle_ms;
     member->lease.kind = AGENDA_LEASE;
+    TAILQ_INIT(&member->awaited);
+    TAILQ_INIT(&member->seats);
     member->host = text_place(&at, join->host);
     member->host_id = text_place(&at, host_id);
     member->address = text_place(&at, join->address);

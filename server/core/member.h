@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "core/agenda.h"
 #include "core/cluster.h"
+#include "core/seat.h"
 
 struct job;
 struct waiter;
@@ -35,7 +36,9 @@ struct member {
     const char *host;
     const char *host_id;
     const char *address;
-    char *reason; /* lost: why; owned */
+    char *reason;             /* lost: why; owned */
+    struct seat_list awaited; /* of groups that have not formed, by age */
+    struct seat_list seats;   /* of those that have */
     TAILQ_ENTRY(member) arrival;
     UT_hash_handle hh;      /* by incarnation */
     UT_hash_handle hh_rank; /* joining with a request: by rank */

@@ -10,6 +10,7 @@
 #include "core/change.h"
 #include "core/job.h"
 #include "core/memory.h"
+#include "core/seat.h"
 #include "core/sentence.h"
 #include "core/state.h"
 
@@ -113,6 +114,7 @@ member_end(struct cluster *cluster,
         job->n_lost++;
     else
         job->n_left++;
+    seats_vacate(cluster, member);
     change_add_end(cluster, member);
 }
 

@@ -10,6 +10,7 @@
 #include "core/agenda.h"
 #include "core/cluster.h"
 #include "core/ending.h"
+#include "core/group.h"
 #include "core/outbox.h"
 #include "core/token.h"
 
@@ -34,6 +35,7 @@ struct cluster {
     struct agenda agenda;
     struct job_list touched; /* to be settled at the end of the step */
     struct job_list retired; /* actions point into them until the next step */
+    struct group_list retired_groups; /* ... as into these */
     struct endings endings;
     struct outbox outbox;
     struct cluster_counters counters;

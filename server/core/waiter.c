@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "core/job.h"
 #include "core/memory.h"
+#include "core/seat.h"
 #include "core/state.h"
 
 /* What a request waits for: no keys, many, or one prefix. */
@@ -31,6 +32,8 @@ kind_of(enum cluster_event_kind kind)
         return WAITER_WATCH;
     if (kind == CLUSTER_STORE_WAIT)
         return WAITER_KEYS;
+    if (kind == CLUSTER_GROUP_JOIN)
+        return WAITER_SEAT;
     assert(kind == CLUSTER_STORE_WATCH);
     return WAITER_KEY_WATCH;
 }
@@ -127,6 +130,8 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
 
     if (waiter->member)
         waiter->member->waiter = NULL;
+    if (waiter->seat)
+        waiter->seat->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     agenda_remove(&cluster->agenda, &waiter->timer);

@@ -18,12 +18,14 @@
 
 struct job;
 struct member;
+struct seat;
 
 enum waiter_kind {
     WAITER_JOIN,      /* until the world forms */
     WAITER_WATCH,     /* until the membership changes */
     WAITER_KEYS,      /* until all keys exist */
     WAITER_KEY_WATCH, /* until a key changes */
+    WAITER_SEAT,      /* until all have joined a group */
 };
 
 struct waiter {
@@ -33,6 +35,7 @@ struct waiter {
     struct job *job;
     struct agenda_entry timer;
     struct member *member;    /* JOIN */
+    struct seat *seat;        /* SEAT */
     uint64_t since;           /* WATCH, KEY_WATCH: all until here was seen */
     enum cluster_match match; /* KEY_WATCH */
     size_t missing;           /* KEYS: index of one that does not exist */

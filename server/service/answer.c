@@ -145,11 +145,20 @@ groups_encode(const struct cluster_groups *from, struct pack *pack)
         groups[i].communicator = from->items[i].communicator;
         groups[i].n_ranks = from->items[i].n_ranks;
         groups[i].ranks = (uint32_t *)from->items[i].ranks; /* only read */
+        groups[i].n_joined = from->items[i].n_joined;
     }
     groups_reply_encode(&(struct groups_reply){.n_more = from->n_more,
                                                .n_groups = from->n_items,
                                                .groups = groups},
                         pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+seat_encode(const struct cluster_seat *seat, struct pack *pack)
+{
+    group_join_reply_encode(
+        &(struct group_join_reply){.communicator = seat->communicator}, pack);
     return HOOP_OK;
 }
 
@@ -320,6 +329,8 @@ answer_encode(const struct cluster_reply *reply,
         return changes_encode(&reply->changes, context->now_ns, pack);
     case CLUSTER_REPLY_GROUPS:
         return groups_encode(&reply->groups, pack);
+    case CLUSTER_REPLY_SEAT:
+        return seat_encode(&reply->seat, pack);
     case CLUSTER_REPLY_STORE:
         return store_encode(reply, pack);
     case CLUSTER_REPLY_KEY_CHANGES:

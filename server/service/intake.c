@@ -241,6 +241,43 @@ group_create_read(struct intake *intake,
 }
 
 static enum hoop_status
+group_join_read(struct intake *intake,
+                struct message_span body,
+                struct cluster_event *event)
+{
+    const enum hoop_status status =
+        group_join_request_decode(body, &intake->group_join);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->seat = (struct cluster_seat_call){
+        .member = member_id(&intake->group_join.member),
+        .ranks = intake->group_join.ranks,
+        .n_ranks = (uint32_t)intake->group_join.n_ranks,
+        .number = intake->group_join.number,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+group_leave_read(struct intake *intake,
+                 struct message_span body,
+                 struct cluster_event *event)
+{
+    const enum hoop_status status =
+        group_leave_request_decode(body, &intake->group_leave);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->seat = (struct cluster_seat_call){
+        .member = member_id(&intake->group_leave.member),
+        .numbers = intake->group_leave.numbers,
+        .n_numbers = intake->group_leave.n_numbers,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
 group_key_read(struct intake *intake,
                struct message_span body,
                struct cluster_event *event)
@@ -292,6 +329,8 @@ static const struct intake_row intake_rows[] = {
     [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_read},
     [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_read},
     [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read},
+    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_read},
+    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read},
     [METHOD_HEALTH_CHECK] = {0},
     [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read},
     [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read},
@@ -324,4 +363,6 @@ intake_deinit(struct intake *intake)
 {
     store_keys_request_deinit(&intake->keys);
     group_create_request_deinit(&intake->group);
+    group_join_request_deinit(&intake->group_join);
+    group_leave_request_deinit(&intake->group_leave);
 }

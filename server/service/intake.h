@@ -35,6 +35,8 @@ struct intake {
     };
     struct store_keys_request keys;
     struct group_create_request group;
+    struct group_join_request group_join;
+    struct group_leave_request group_leave;
 };
 
 /*

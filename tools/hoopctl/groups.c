@@ -12,15 +12,19 @@ group_json(const struct hoop_control_group *group)
 
     for (size_t i = 0; i < group->n_ranks; i++)
         json_array_append_new(ranks, json_number(group->ranks[i]));
-    return json_pack("{ss so so}", "key", group->key, "communicator",
-                     json_number(group->communicator), "ranks", ranks);
+    return json_pack("{ss so so so}", "key", group->key, "communicator",
+                     json_number(group->communicator), "joined",
+                     json_number(group->n_joined), "ranks", ranks);
 }
 
 static void
 group_show(const struct hoop_control_group *group)
 {
-    printf("%-32s %12llu ", group->key,
-           (unsigned long long)group->communicator);
+    char joined[32];
+
+    snprintf(joined, sizeof(joined), "%u/%zu", group->n_joined, group->n_ranks);
+    printf("%-32s %12llu %12s ", group->key,
+           (unsigned long long)group->communicator, joined);
     for (size_t i = 0; i < group->n_ranks; i++)
         printf("%s%u", i > 0 ? "," : "", group->ranks[i]);
     putchar('\n');
@@ -52,7 +56,8 @@ groups_run(const struct command_call *call)
             return status;
         }
         if (!all && !after)
-            printf("%-32s %12s %s\n", "GROUP", "COMMUNICATOR", "RANKS");
+            printf("%-32s %12s %12s %s\n", "GROUP", "COMMUNICATOR", "JOINED",
+                   "RANKS");
         page_show(page, all);
         after = page->n_groups ? page->groups[page->n_groups - 1].key : NULL;
     } while (page->n_more > 0 && after);

@@ -165,6 +165,7 @@ hoop_control_groups(hoop_control_t *control,
             .communicator = reply->groups[i].communicator,
             .n_ranks = reply->groups[i].n_ranks,
             .ranks = reply->groups[i].ranks,
+            .n_joined = reply->groups[i].n_joined,
         };
     control->answer.group_list = (struct hoop_control_group_list){
         .n_more = reply->n_more,

@@ -11,8 +11,11 @@
 
 enum {
     GROUP_CREATE_REQUEST_FIELDS = 4,
+    GROUP_JOIN_REQUEST_FIELDS = 4,
+    GROUP_JOIN_REPLY_FIELDS = 1,
+    GROUP_LEAVE_REQUEST_FIELDS = 3,
     GROUP_KEY_REQUEST_FIELDS = 1,
-    GROUP_ENTRY_FIELDS = 3,
+    GROUP_ENTRY_FIELDS = 4,
     GROUPS_REPLY_FIELDS = 2,
 };
 
@@ -85,6 +88,123 @@ group_create_request_deinit(struct group_create_request *request)
 }
 
 void
+group_join_request_encode(const struct group_join_request *request,
+                          struct pack *pack)
+{
+    pack_array(pack, GROUP_JOIN_REQUEST_FIELDS);
+    pack_uint(pack, request->member.epoch);
+    pack_uint(pack, request->member.incarnation);
+    pack_uint(pack, request->number);
+    ranks_encode(request->ranks, request->n_ranks, pack);
+}
+
+enum hoop_status
+group_join_request_decode(struct message_span in,
+                          struct group_join_request *out_request)
+{
+    CLEANUP(group_join_request_deinit) struct group_join_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_JOIN_REQUEST_FIELDS);
+    request.member.epoch = message_u64(&unpack);
+    request.member.incarnation = message_u64(&unpack);
+    request.number = message_u64(&unpack);
+
+    enum hoop_status status =
+        ranks_read(&unpack, &request.ranks, &request.n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    request.ranks = NULL;
+    return HOOP_OK;
+}
+
+void
+group_join_request_deinit(struct group_join_request *request)
+{
+    free(request->ranks);
+    *request = (struct group_join_request){0};
+}
+
+void
+group_join_reply_encode(const struct group_join_reply *reply, struct pack *pack)
+{
+    pack_array(pack, GROUP_JOIN_REPLY_FIELDS);
+    pack_uint(pack, reply->communicator);
+}
+
+enum hoop_status
+group_join_reply_decode(struct message_span in,
+                        struct group_join_reply *out_reply)
+{
+    struct group_join_reply reply = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown = message_open(&unpack, in, GROUP_JOIN_REPLY_FIELDS);
+    reply.communicator = message_u64(&unpack);
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    return HOOP_OK;
+}
+
+void
+group_leave_request_encode(const struct group_leave_request *request,
+                           struct pack *pack)
+{
+    pack_array(pack, GROUP_LEAVE_REQUEST_FIELDS);
+    pack_uint(pack, request->member.epoch);
+    pack_uint(pack, request->member.incarnation);
+    pack_array(pack, request->n_numbers);
+    for (size_t i = 0; i < request->n_numbers; i++)
+        pack_uint(pack, request->numbers[i]);
+}
+
+enum hoop_status
+group_leave_request_decode(struct message_span in,
+                           struct group_leave_request *out_request)
+{
+    CLEANUP(group_leave_request_deinit)
+    struct group_leave_request request = {0};
+    struct message_items items;
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_LEAVE_REQUEST_FIELDS);
+    request.member.epoch = message_u64(&unpack);
+    request.member.incarnation = message_u64(&unpack);
+
+    enum hoop_status status = message_list_open(
+        &unpack,
+        &(struct message_list){LIMIT_GROUP_NUMBERS, sizeof(*request.numbers)},
+        &items);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    request.numbers = items.first;
+    request.n_numbers = items.n_items;
+    for (size_t i = 0; i < items.n_items; i++)
+        request.numbers[i] = message_u64(&unpack);
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    request.numbers = NULL;
+    return HOOP_OK;
+}
+
+void
+group_leave_request_deinit(struct group_leave_request *request)
+{
+    free(request->numbers);
+    *request = (struct group_leave_request){0};
+}
+
+void
 group_key_request_encode(const struct group_key_request *request,
                          struct pack *pack)
 {
@@ -121,6 +241,7 @@ group_entry_read(struct unpack *unpack, struct group_entry *group)
         ranks_read(unpack, &group->ranks, &group->n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
+    group->n_joined = message_u32(unpack);
     unpack_skip(unpack, n_unknown);
     return HOOP_OK;
 }
@@ -138,6 +259,7 @@ groups_reply_encode(const struct groups_reply *reply, struct pack *pack)
         pack_str(pack, group->key);
         pack_uint(pack, group->communicator);
         ranks_encode(group->ranks, group->n_ranks, pack);
+        pack_uint(pack, group->n_joined);
     }
 }
 

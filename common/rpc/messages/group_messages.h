@@ -27,6 +27,25 @@ struct group_create_request {
     uint32_t *ranks; /* group rank -> world rank */
 };
 
+/* Join: answered when all of ranks have joined. */
+struct group_join_request {
+    struct member_request member;
+    uint64_t number; /* the member's own; the same when it is repeated */
+    size_t n_ranks;
+    uint32_t *ranks; /* group rank -> world rank */
+};
+
+struct group_join_reply {
+    uint64_t communicator;
+};
+
+/* Leave: what was joined with these numbers. */
+struct group_leave_request {
+    struct member_request member;
+    size_t n_numbers;
+    uint64_t *numbers;
+};
+
 /* Get: of this key. List: those behind this key; "": from the first. */
 struct group_key_request {
     char key[LIMIT_NAME];
@@ -37,9 +56,10 @@ struct group_entry {
     uint64_t communicator;
     size_t n_ranks;
     uint32_t *ranks;
+    uint32_t n_joined; /* of them; less: awaited, or some have left */
 };
 
-/* Answers all: one group for Create and Get, a page for List. */
+/* Answers Create, Get and List: one group for Create and Get, a page for List. */
 struct groups_reply {
     uint32_t n_more; /* behind this page */
     size_t n_groups;
@@ -59,6 +79,43 @@ static inline void
 group_create_request_deinit_at(struct group_create_request *at)
 {
     group_create_request_deinit(at);
+}
+
+void
+group_join_request_encode(const struct group_join_request *request,
+                          struct pack *pack);
+enum hoop_status
+group_join_request_decode(struct message_span in,
+                          struct group_join_request *out_request);
+void
+group_join_request_deinit(struct group_join_request *request);
+
+static inline void
+group_join_request_deinit_at(struct group_join_request *at)
+{
+    group_join_request_deinit(at);
+}
+
+void
+group_join_reply_encode(const struct group_join_reply *reply,
+                        struct pack *pack);
+enum hoop_status
+group_join_reply_decode(struct message_span in,
+                        struct group_join_reply *out_reply);
+
+void
+group_leave_request_encode(const struct group_leave_request *request,
+                           struct pack *pack);
+enum hoop_status
+group_leave_request_decode(struct message_span in,
+                           struct group_leave_request *out_request);
+void
+group_leave_request_deinit(struct group_leave_request *request);
+
+static inline void
+group_leave_request_deinit_at(struct group_leave_request *at)
+{
+    group_leave_request_deinit(at);
 }
 
 void

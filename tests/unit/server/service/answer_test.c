@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
+#include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/messages/store_messages.h"
@@ -180,10 +181,49 @@ jobs_come_with_what_the_core_cannot_know(void **state)
     assert_int_equal(decoded.jobs[0].age_ms, 1000);
 }
 
+static void
+seat_has_its_communicator(void **state)
+{
+    const struct cluster_reply reply = {
+        .kind = CLUSTER_REPLY_SEAT,
+        .seat = {.communicator = 70000},
+    };
+    CLEANUP(body_deinit) struct body body = {0};
+    struct group_join_reply decoded;
+
+    (void)state;
+    assert_int_equal(
+        group_join_reply_decode(body_encode(&reply, &body), &decoded), HOOP_OK);
+    assert_int_equal(decoded.communicator, 70000);
+}
+
+static void
+groups_have_their_ranks_and_who_joined(void **state)
+{
+    const uint32_t ranks[] = {3, 1};
+    const struct cluster_group group = {"@4", 4, ranks, 2, 1};
+    const struct cluster_reply reply = {
+        .kind = CLUSTER_REPLY_GROUPS,
+        .groups = {.items = &group, .n_items = 1, .n_more = 2},
+    };
+    CLEANUP(body_deinit) struct body body = {0};
+    CLEANUP(groups_reply_deinit) struct groups_reply decoded = {0};
+
+    (void)state;
+    assert_int_equal(groups_reply_decode(body_encode(&reply, &body), &decoded),
+                     HOOP_OK);
+    assert_int_equal(decoded.n_more, 2);
+    assert_string_equal(decoded.groups[0].key, "@4");
+    assert_int_equal(decoded.groups[0].ranks[0], 3);
+    assert_int_equal(decoded.groups[0].n_joined, 1);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seat_has_its_communicator),
+        cmocka_unit_test(groups_have_their_ranks_and_who_joined),
         cmocka_unit_test(world_has_its_roster),
         cmocka_unit_test(verdict_has_its_age),
         cmocka_unit_test(lost_compare_and_set_is_an_answer),

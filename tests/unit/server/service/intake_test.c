@@ -169,6 +169,36 @@ group_carries_its_creator_and_ranks(void **state)
 }
 
 static void
+seat_carries_its_member_and_numbers(void **state)
+{
+    uint32_t ranks[] = {2, 0};
+    uint64_t numbers[] = {4, 7};
+    CLEANUP(fixture_deinit) struct fixture joins;
+    CLEANUP(fixture_deinit) struct fixture leaves;
+
+    (void)state;
+    fixture_init(&joins);
+    group_join_request_encode(&(struct group_join_request){{5, 9}, 3, 2, ranks},
+                              &joins.pack);
+    assert_int_equal(fixture_read(&joins, METHOD_GROUPS_JOIN), HOOP_OK);
+    assert_int_equal(joins.event.kind, CLUSTER_GROUP_JOIN);
+    assert_int_equal(joins.event.seat.member.epoch, 5);
+    assert_int_equal(joins.event.seat.member.incarnation, 9);
+    assert_int_equal(joins.event.seat.number, 3);
+    assert_int_equal(joins.event.seat.n_ranks, 2);
+    assert_int_equal(joins.event.seat.ranks[0], 2);
+
+    fixture_init(&leaves);
+    group_leave_request_encode(
+        &(struct group_leave_request){{5, 9}, 2, numbers}, &leaves.pack);
+    assert_int_equal(fixture_read(&leaves, METHOD_GROUPS_LEAVE), HOOP_OK);
+    assert_int_equal(leaves.event.kind, CLUSTER_GROUP_LEAVE);
+    assert_int_equal(leaves.event.seat.member.incarnation, 9);
+    assert_int_equal(leaves.event.seat.n_numbers, 2);
+    assert_int_equal(leaves.event.seat.numbers[1], 7);
+}
+
+static void
 body_of_another_method_is_refused(void **state)
 {
     CLEANUP(fixture_deinit) struct fixture fixture;
@@ -209,6 +239,7 @@ main(void)
         cmocka_unit_test(swap_says_what_it_expects),
         cmocka_unit_test(keys_are_texts),
         cmocka_unit_test(group_carries_its_creator_and_ranks),
+        cmocka_unit_test(seat_carries_its_member_and_numbers),
         cmocka_unit_test(body_of_another_method_is_refused),
         cmocka_unit_test(every_method_but_health_has_a_reader),
     };

@@ -252,6 +252,39 @@ job_reply_again(struct message_span in, struct pack *pack)
     return status;
 }
 
+static enum hoop_status
+group_join_request_again(struct message_span in, struct pack *pack)
+{
+    CLEANUP(group_join_request_deinit) struct group_join_request body = {0};
+
+    const enum hoop_status status = group_join_request_decode(in, &body);
+    if (status == HOOP_OK)
+        group_join_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+group_join_reply_again(struct message_span in, struct pack *pack)
+{
+    struct group_join_reply body;
+
+    const enum hoop_status status = group_join_reply_decode(in, &body);
+    if (status == HOOP_OK)
+        group_join_reply_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+group_leave_request_again(struct message_span in, struct pack *pack)
+{
+    CLEANUP(group_leave_request_deinit) struct group_leave_request body = {0};
+
+    const enum hoop_status status = group_leave_request_decode(in, &body);
+    if (status == HOOP_OK)
+        group_leave_request_encode(&body, pack);
+    return status;
+}
+
 const struct body bodies[] = {
     {"join_request", join_request_again},
     {"member_request", member_request_again},
@@ -275,6 +308,9 @@ const struct body bodies[] = {
     {"groups_reply", groups_reply_again},
     {"jobs_reply", jobs_reply_again},
     {"job_reply", job_reply_again},
+    {"group_join_request", group_join_request_again},
+    {"group_join_reply", group_join_reply_again},
+    {"group_leave_request", group_leave_request_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

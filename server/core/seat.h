@@ -1,0 +1,63 @@
+/*
+ * core/seat.h - a member's place in a communicator that its members join
+ *
+ * The first who joins with a list of ranks sets up the group, the others take
+ * their seats in the oldest group of the same list that waits for them. Its
+ * id is told to all when the last has come, and no id is given twice: a frame
+ * of a group that was can never be taken for one of its successor. When the
+ * last has left, nothing remains.
+ */
+
+#ifndef CORE_SEAT_H
+#define CORE_SEAT_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "hoop/status.h"
+
+#include "core/event.h"
+
+struct cluster;
+struct group;
+struct job;
+struct member;
+struct waiter;
+
+enum seat_state {
+    SEAT_FREE,
+    SEAT_TAKEN,
+    SEAT_LEFT,
+};
+
+struct seat {
+    enum seat_state state; /* changed by seat_move() only */
+    struct group *group;
+    struct member *member;
+    uint64_t number;        /* TAKEN: what the member calls it */
+    struct waiter *waiter;  /* its join, while others are missing; or NULL */
+    TAILQ_ENTRY(seat) link; /* of the member; LEFT: of nobody */
+};
+
+TAILQ_HEAD(seat_list, seat);
+
+/* Answer (or park) CLUSTER_GROUP_JOIN, answer CLUSTER_GROUP_LEAVE. */
+enum hoop_status
+seat_join(struct cluster *cluster,
+          struct job *job,
+          const struct cluster_event *event);
+enum hoop_status
+seat_leave(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event);
+
+/* A join was parked until now: others are missing still. */
+void
+seat_expire(struct cluster *cluster, struct waiter *waiter);
+
+/* member has ended: its seats are as good as left, and what still waits for
+ * it will never form. */
+void
+seats_vacate(struct cluster *cluster, struct member *member);
+
+#endif
