@@ -81,6 +81,67 @@ hoop_recv_start(void *buffer,
                 struct hoop_received *out_received,
                 hoop_op_t **out_op);
 
+enum hoop_message_kind {
+    HOOP_SEND = 0,
+    HOOP_RECV = 1,
+};
+
+/* A send or a receive as hoop_send() and hoop_recv() describe it. */
+struct hoop_message {
+    enum hoop_message_kind kind;
+    void *buffer; /* of a send: only read */
+    size_t count;
+    enum hoop_dtype dtype;
+    uint32_t peer; /* dest, or source or HOOP_ANY_SOURCE */
+    int64_t tag;
+    struct hoop_received *received; /* of a receive: may be NULL */
+};
+
+/*
+ * A send and a receive at once, so that ranks which shift values around cannot
+ * wait for each other; peers, tags, dtypes and counts may differ. The buffers
+ * must not overlap. What came is written to *out_received (or, when that is
+ * NULL, to recv->received, if any). It is one operation: when one half fails,
+ * the other is given up. The descriptions are borrowed for the call only, also
+ * by the _start form. MPI's MPI_Sendrecv.
+ *
+ * Handle: as hoop_send() and hoop_recv().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_sendrecv(const struct hoop_message *send,
+              const struct hoop_message *recv,
+              hoop_comm_t *comm,
+              struct hoop_received *out_received);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_sendrecv_start(const struct hoop_message *send,
+                    const struct hoop_message *recv,
+                    hoop_comm_t *comm,
+                    struct hoop_received *out_received,
+                    hoop_op_t **out_op);
+
+/*
+ * Start n_messages sends and receives together, in the order of the list as
+ * far as peer and tag are the same, and wait for all. All are checked before
+ * any is started: HOOP_E_INVALID means that nothing was sent. The list is
+ * borrowed for the call only; none at all is fine. The status is the first
+ * failure in the order of the list; the others run to their own end. torch's
+ * batch_isend_irecv, NCCL's group of sends and receives.
+ *
+ * The _start form fills out_ops[0] to out_ops[n_messages - 1], each of which is
+ * waited for alone or by hoop_wait_all().
+ *
+ * Handle: as hoop_send() and hoop_recv().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_batch(const struct hoop_message *messages,
+           size_t n_messages,
+           hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_batch_start(const struct hoop_message *messages,
+                 size_t n_messages,
+                 hoop_comm_t *comm,
+                 hoop_op_t **out_ops);
+
 HOOP_END
 
 #endif

@@ -100,7 +100,9 @@ engine_advance(struct engine *engine)
         has_moved = true;
         if (!op->is_message)
             status = stages_advance(op, &is_complete);
-        if (status != HOOP_OK)
+        if (op_is_widowed(op))
+            op_follow(op);
+        else if (status != HOOP_OK)
             op_fail(op, status, error_text());
         else if (is_complete)
             op_end(op, HOOP_OK);
@@ -388,22 +390,46 @@ op_free(struct op *op)
     }
 }
 
+/* True when op is done, false when the deadline has passed before. */
+static bool
+op_await(struct op *op, uint64_t deadline_ns)
+{
+    while (!atomic_load(&op->is_done)) {
+        if (await_turn(op, deadline_ns))
+            drive_until(op->engine, op, deadline_ns);
+        if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
+            return false;
+    }
+    return true;
+}
+
+static struct op nothing;
+
+struct op *
+engine_start_nothing(void)
+{
+    return &nothing;
+}
+
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns)
 {
-    struct engine *engine = op->engine;
-    const enum hoop_status alive = engine_check(engine);
+    if (op == &nothing)
+        return HOOP_OK;
 
-    if (alive != HOOP_OK)
-        return error_pass(alive);
-    while (!atomic_load(&op->is_done)) {
-        if (await_turn(op, deadline_ns))
-            drive_until(engine, op, deadline_ns);
-        if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
-            return HOOP_E_PENDING;
-    }
+    struct op *partner = op->partner;
+    enum hoop_status status = engine_check(op->engine);
 
-    const enum hoop_status status = stages_finish(op);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!op_await(op, deadline_ns) ||
+        (partner && !op_await(partner, deadline_ns)))
+        return HOOP_E_PENDING;
+    status = stages_finish(op);
+    if (status == HOOP_OK && partner)
+        status = stages_finish(partner);
+    if (partner)
+        op_free(partner);
     op_free(op);
     return status;
 }

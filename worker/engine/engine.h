@@ -110,7 +110,7 @@ struct engine_collective {
 };
 
 struct engine_message {
-    struct call call;
+    struct call call; /* CALL_SEND or CALL_RECV */
     uint64_t tag;
     uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
@@ -123,14 +123,20 @@ enum hoop_status
 engine_start(struct channel *channel,
              const struct engine_collective *collective,
              struct op **out_op);
+/* n_messages operations, or none: the mode is the first one's. */
 enum hoop_status
-engine_start_send(struct channel *channel,
-                  const struct engine_message *message,
+engine_start_messages(struct channel *channel,
+                      const struct engine_message *messages,
+                      size_t n_messages,
+                      struct op **out_ops);
+/* Two messages that are one operation: a failure of one ends both. */
+enum hoop_status
+engine_start_pair(struct channel *channel,
+                  const struct engine_message pair[2],
                   struct op **out_op);
-enum hoop_status
-engine_start_receive(struct channel *channel,
-                     const struct engine_message *message,
-                     struct op **out_op);
+/* An operation that had nothing to do and has ended. */
+struct op *
+engine_start_nothing(void);
 
 /*
  * Drive or sleep until op has ended, then free it and return how it ended.

@@ -68,6 +68,7 @@ struct op {
     atomic_bool is_done; /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */
+    struct op *partner;    /* waited for and freed together; NULL: none */
     char text[LIMIT_ERROR_TEXT];
 
     /* A collective. */
@@ -140,6 +141,11 @@ void
 op_fail_told(struct op *op, enum hoop_status status, const char *why);
 void
 op_end(struct op *op, enum hoop_status status);
+/* Its partner has failed: it ends in the same way. */
+bool
+op_is_widowed(const struct op *op);
+void
+op_follow(struct op *op);
 void
 op_touch(struct op *op);
 /* When op must be looked at next, though nothing comes. */

@@ -40,6 +40,7 @@ op_take(struct channel *channel)
     op->n_graces = 0;
     op->status = HOOP_OK;
     op->waiter = NULL;
+    op->partner = NULL;
     op->received = NULL;
     op->stage = 0;
     memset(op->signatures, 0, sizeof(op->signatures));
@@ -63,19 +64,23 @@ op_label(struct op *op, const struct call *call, uint64_t tag)
     };
 }
 
-/* Give op its number and hand it in. */
+/* Give ops their numbers and hand them in. */
 static void
-op_submit(struct op *op, enum engine_mode mode)
+ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
 {
-    struct engine *engine = op->engine;
-    struct channel *channel = op->channel;
+    struct engine *engine = ops[0]->engine;
+    struct channel *channel = ops[0]->channel;
 
     pthread_mutex_lock(&engine->gate);
-    if (!op->is_message)
-        op->number = atomic_fetch_add(&channel->op_next, 1);
-    else if (!op->message.is_receive)
-        op->number = channel->message_next++;
-    TAILQ_INSERT_TAIL(&engine->mailbox, op, link);
+    for (size_t i = 0; i < n_ops; i++) {
+        struct op *op = ops[i];
+
+        if (!op->is_message)
+            op->number = atomic_fetch_add(&channel->op_next, 1);
+        else if (!op->message.is_receive)
+            op->number = channel->message_next++;
+        TAILQ_INSERT_TAIL(&engine->mailbox, op, link);
+    }
     atomic_store(&engine->has_mail, true);
     const bool drives = mode == ENGINE_START && !engine->is_driven;
     const bool is_driven = engine->is_driven;
@@ -88,6 +93,13 @@ op_submit(struct op *op, enum engine_mode mode)
     } else if (is_driven) {
         engine_post(engine);
     }
+}
+
+static void
+op_destroy(struct op *op)
+{
+    executor_deinit(op);
+    free(op);
 }
 
 static enum hoop_status
@@ -150,12 +162,11 @@ collective_start(struct channel *channel,
     op->is_message = false;
     status = op_set_collective(op, collective);
     if (status != HOOP_OK) {
-        executor_deinit(op);
-        free(op);
+        op_destroy(op);
         return error_pass(status);
     }
     op->stages = collective->stages;
-    op_submit(op, collective->mode);
+    ops_submit(&op, 1, collective->mode);
     *out_op = op;
     return HOOP_OK;
 }
@@ -176,6 +187,44 @@ engine_start(struct channel *channel,
     return HOOP_OK;
 }
 
+static void
+message_set_send(struct op *op, const struct engine_message *message)
+{
+    const uint64_t n_bytes = message->call.count * op->element_size;
+
+    op->message.out = (struct outflow){
+        .key = {.comm = op->channel->id,
+                .peer = op->channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = &op->label,
+        .bytes = message->bytes,
+        .total = n_bytes,
+        .ready = n_bytes,
+        .owner = &op->message,
+    };
+}
+
+static void
+message_set_receive(struct op *op, const struct engine_message *message)
+{
+    const bool is_any = message->peer == HOOP_ANY_SOURCE;
+
+    op->received = message->received;
+    op->number = 0;
+    op->message.is_receive = true;
+    op->message.in = (struct inflow){
+        .key = {.comm = op->channel->id,
+                .peer =
+                    is_any ? FLOW_ANY_PEER : op->channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = &op->label,
+        .place = message->bytes,
+        .element_size = op->element_size,
+        .total = message->call.count * op->element_size,
+        .owner = &op->message,
+    };
+}
+
 static struct op *
 message_take(struct channel *channel, const struct engine_message *message)
 {
@@ -187,65 +236,65 @@ message_take(struct channel *channel, const struct engine_message *message)
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;
+    if (message->call.name == CALL_RECV)
+        message_set_receive(op, message);
+    else
+        message_set_send(op, message);
     return op;
 }
 
-enum hoop_status
-engine_start_send(struct channel *channel,
-                  const struct engine_message *message,
-                  struct op **out_op)
+/* All or none. */
+static enum hoop_status
+messages_take(struct channel *channel,
+              const struct engine_message *messages,
+              size_t n_messages,
+              struct op **out_ops)
 {
     const enum hoop_status alive = engine_check(channel->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);
-    struct op *op = message_take(channel, message);
-    if (!op)
+    for (size_t i = 0; i < n_messages; i++) {
+        out_ops[i] = message_take(channel, &messages[i]);
+        if (out_ops[i])
+            continue;
+        while (i > 0)
+            op_destroy(out_ops[--i]);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
-    const uint64_t n_bytes = message->call.count * op->element_size;
-    op->message.out = (struct outflow){
-        .key = {.comm = channel->id,
-                .peer = channel->ranks[message->peer],
-                .kind = FLOW_MESSAGE},
-        .label = &op->label,
-        .bytes = message->bytes,
-        .total = n_bytes,
-        .ready = n_bytes,
-        .owner = &op->message,
-    };
-    op_submit(op, message->mode);
-    *out_op = op;
+    }
     return HOOP_OK;
 }
 
 enum hoop_status
-engine_start_receive(struct channel *channel,
-                     const struct engine_message *message,
-                     struct op **out_op)
+engine_start_messages(struct channel *channel,
+                      const struct engine_message *messages,
+                      size_t n_messages,
+                      struct op **out_ops)
 {
-    const bool is_any = message->peer == HOOP_ANY_SOURCE;
-    const enum hoop_status alive = engine_check(channel->engine);
+    const enum hoop_status status =
+        messages_take(channel, messages, n_messages, out_ops);
 
-    if (alive != HOOP_OK)
-        return error_pass(alive);
-    struct op *op = message_take(channel, message);
-    if (!op)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a message");
-    op->received = message->received;
-    op->number = 0;
-    op->message.is_receive = true;
-    op->message.in = (struct inflow){
-        .key = {.comm = channel->id,
-                .peer = is_any ? FLOW_ANY_PEER : channel->ranks[message->peer],
-                .kind = FLOW_MESSAGE},
-        .label = &op->label,
-        .place = message->bytes,
-        .element_size = op->element_size,
-        .total = message->call.count * op->element_size,
-        .owner = &op->message,
-    };
-    op_submit(op, message->mode);
-    *out_op = op;
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_messages > 0)
+        ops_submit(out_ops, n_messages, messages[0].mode);
+    return HOOP_OK;
+}
+
+enum hoop_status
+engine_start_pair(struct channel *channel,
+                  const struct engine_message pair[2],
+                  struct op **out_op)
+{
+    struct op *ops[2];
+    const enum hoop_status status = messages_take(channel, pair, 2, ops);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    ops[0]->partner = ops[1];
+    ops[1]->partner = ops[0];
+    ops_submit(ops, 2, pair[0].mode);
+    *out_op = ops[0];
     return HOOP_OK;
 }
 
@@ -257,6 +306,10 @@ refuse(struct op *op)
 
     if (op->engine->is_leaving) {
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
+        return true;
+    }
+    if (op_is_widowed(op)) {
+        op_follow(op);
         return true;
     }
     struct foretold *foretold =

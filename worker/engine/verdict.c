@@ -93,6 +93,24 @@ op_end(struct op *op, enum hoop_status status)
     if (status == HOOP_OK)
         atomic_fetch_add(&engine->n_ended, 1);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
+    /* Not at once: the caller may walk the list that it stands in. */
+    if (status != HOOP_OK && op->partner)
+        op_touch(op->partner);
+}
+
+bool
+op_is_widowed(const struct op *op)
+{
+    const struct op *partner = op->partner;
+
+    return partner && partner->state == OP_ENDED && partner->status != HOOP_OK;
+}
+
+void
+op_follow(struct op *op)
+{
+    memcpy(op->text, op->partner->text, sizeof(op->text));
+    op_end(op, op->partner->status);
 }
 
 /* Tell every peer of an operation's failure. */

@@ -244,7 +244,7 @@ send_start(struct channel *channel,
         message_of(channel, (void *)(uintptr_t)bytes, n_bytes, tag);
 
     message.call.name = CALL_SEND;
-    return engine_start_send(channel, &message, out_op);
+    return engine_start_messages(channel, &message, 1, out_op);
 }
 
 enum hoop_status
@@ -257,7 +257,7 @@ receive_start(struct channel *channel,
     struct engine_message message = message_of(channel, bytes, n_bytes, tag);
 
     message.call.name = CALL_RECV;
-    return engine_start_receive(channel, &message, out_op);
+    return engine_start_messages(channel, &message, 1, out_op);
 }
 
 uint64_t

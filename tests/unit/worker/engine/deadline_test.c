@@ -77,7 +77,7 @@ receive_from_any_tells_so(void **state)
 
     (void)state;
     couple_connect(&couple);
-    assert_int_equal(engine_start_receive(short_channel(0), &message, &op),
+    assert_int_equal(engine_start_messages(short_channel(0), &message, 1, &op),
                      HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "a message from any rank"));

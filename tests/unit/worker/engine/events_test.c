@@ -49,11 +49,11 @@ receive_from_any_tells_source_and_count(void **state)
 
     (void)state;
     assert_int_equal(
-        engine_start_send(couple.sides[1].comms[0].channel, &out, &op),
+        engine_start_messages(couple.sides[1].comms[0].channel, &out, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(
-        engine_start_receive(couple.sides[0].comms[0].channel, &in, &op),
+        engine_start_messages(couple.sides[0].comms[0].channel, &in, 1, &op),
         HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_OK);
     assert_int_equal(received.source, 1);

@@ -1,0 +1,70 @@
+/*
+ * tests/unit/worker/coll/couple_case.h - what tests on a couple begin with
+ *
+ * Each test gets two connected engines of its own, see engine/couple.h.
+ */
+
+#ifndef TESTS_COUPLE_CASE_H
+#define TESTS_COUPLE_CASE_H
+
+#include <string.h>
+
+#include "hoop/hoop.h"
+
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+/* Rank 0's communicator of both. */
+static inline hoop_comm_t *
+both(void)
+{
+    return &couple.sides[0].comms[0];
+}
+
+/* Of rank 0 only. */
+static inline hoop_comm_t *
+alone(void)
+{
+    return &couple.sides[0].alone;
+}
+
+/* One that the process is no member of. */
+static inline hoop_comm_t *
+foreign(void)
+{
+    static hoop_comm_t comm;
+
+    return &comm;
+}
+
+static inline void
+assert_invalid(enum hoop_status status, const char *text)
+{
+    assert_int_equal(status, HOOP_E_INVALID);
+    if (!strstr(hoop_error_text(), text))
+        fail_msg("the text is: %s", hoop_error_text());
+}
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * coll/message.c - the part of every message that is the same
+ *
+ * No test of its own: p2p_test.c, batch_test.c and sendrecv_test.c hold it.
+ */
+
+#include "coll/message.h"
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "session/comm.h"
+
+static enum hoop_status
+check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
+{
+    const uint32_t size = channel_size(comm->channel);
+
+    switch (message->kind) {
+    case HOOP_SEND:
+        break;
+    case HOOP_RECV:
+        if (message->peer == HOOP_ANY_SOURCE)
+            return HOOP_OK;
+        break;
+    }
+    if (message->peer >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is not below the communicator's size, %u",
+                           message->peer, size);
+    return HOOP_OK;
+}
+
+enum hoop_status
+message_check(const struct hoop_message *message, const hoop_comm_t *comm)
+{
+    size_t n_bytes;
+
+    if (message->kind != HOOP_SEND && message->kind != HOOP_RECV)
+        return error_raise(HOOP_E_INVALID,
+                           "kind %d is neither HOOP_SEND nor HOOP_RECV",
+                           (int)message->kind);
+    const enum hoop_status status = check_peer(message, comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (dtype_size(message->dtype) == 0)
+        return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
+                           (int)message->dtype);
+    if (message->tag < 0 || message->tag > (int64_t)1 << 62)
+        return error_raise(HOOP_E_INVALID, "tag %lld is not between 0 and 2^62",
+                           (long long)message->tag);
+    if (__builtin_mul_overflow(message->count, dtype_size(message->dtype),
+                               &n_bytes) ||
+        n_bytes > INT64_MAX)
+        return error_raise(HOOP_E_INVALID, "%zu elements of %s are too many",
+                           message->count, dtype_name(message->dtype));
+    if (!message->buffer && message->count > 0)
+        return error_raise(HOOP_E_INVALID, "buffer is NULL");
+    return HOOP_OK;
+}
+
+struct engine_message
+message_request(const struct hoop_message *message, enum engine_mode mode)
+{
+    return (struct engine_message){
+        .call =
+            {
+                .name = message->kind == HOOP_SEND ? CALL_SEND : CALL_RECV,
+                .dtype = message->dtype,
+                .root = message->peer,
+                .count = message->count,
+            },
+        .tag = (uint64_t)message->tag,
+        .peer = message->peer,
+        .bytes = message->buffer,
+        .received = message->received,
+        .mode = mode,
+    };
+}
