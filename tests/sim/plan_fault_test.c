@@ -14,6 +14,7 @@
 #include "check.h"
 #include "plan/algorithms.h"
 #include "plan/checker.h"
+#include "plan/expectation.h"
 
 enum fault_kind {
     FAULT_DROP,
@@ -145,9 +146,7 @@ static void
 faults_of_case(const struct checker_case *proof)
 {
     for (fault.rank = 0; fault.rank < proof->shape.size; fault.rank++) {
-        struct plan_shape shape = proof->shape;
-
-        shape.rank = fault.rank;
+        const struct plan_shape shape = expectation_shape(proof, fault.rank);
         const uint32_t n_rounds = proof->algorithm->n_rounds(&shape);
         for (fault.round = 0; fault.round < n_rounds; fault.round++)
             faults_of_round(proof);
@@ -260,6 +259,47 @@ faults_in_barrier_dissemination_are_found(void **state)
 {
     (void)state;
     faults_of_algorithm(&algorithm_barrier_dissemination, CHECKER_BARRIER);
+}
+
+static void
+faults_in_alltoall_pairwise_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_alltoall_pairwise, CHECKER_ALLTOALL);
+}
+
+static void
+faults_in_alltoallv_pairwise_are_found(void **state)
+{
+    static const size_t to_each[] = {2, 3, 1, 0, 1, 4, 5, 2, 1};
+    static const size_t from_each[] = {2, 0, 5, 3, 1, 2, 1, 4, 1};
+    struct checker_case proof = {
+        .algorithm = &algorithm_alltoall_pairwise,
+        .goal = CHECKER_ALLTOALL,
+        .shape = {.size = 3, .granule = 1},
+        .to_each = to_each,
+        .from_each = from_each,
+    };
+
+    (void)state;
+    fault.algorithm = proof.algorithm;
+    faults_of_case(&proof);
+    proof.shape.is_in_place = true;
+    faults_of_case(&proof);
+}
+
+static void
+faults_in_scan_chain_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_scan_chain, CHECKER_SCAN);
+}
+
+static void
+faults_in_exscan_chain_are_found(void **state)
+{
+    (void)state;
+    faults_of_algorithm(&algorithm_exscan_chain, CHECKER_EXSCAN);
 }
 
 /*
@@ -429,6 +469,10 @@ main(void)
         cmocka_unit_test(faults_in_gather_linear_are_found),
         cmocka_unit_test(faults_in_scatter_linear_are_found),
         cmocka_unit_test(faults_in_barrier_dissemination_are_found),
+        cmocka_unit_test(faults_in_alltoall_pairwise_are_found),
+        cmocka_unit_test(faults_in_alltoallv_pairwise_are_found),
+        cmocka_unit_test(faults_in_scan_chain_are_found),
+        cmocka_unit_test(faults_in_exscan_chain_are_found),
         cmocka_unit_test(receive_behind_the_send_of_its_peer_is_a_deadlock),
         cmocka_unit_test(right_messages_of_wrong_blocks_are_found),
         cmocka_unit_test(final_mark_on_the_wrong_steps_is_found),

@@ -24,6 +24,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_reduce_scatter_ring},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
     {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
+    {.collective = CATALOG_ALLTOALL, .algorithm = &algorithm_alltoall_pairwise},
+    {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_chain},
+    {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_chain},
     {.collective = CATALOG_BARRIER,
      .algorithm = &algorithm_barrier_dissemination},
 };

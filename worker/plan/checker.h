@@ -40,6 +40,9 @@ enum checker_goal {
     CHECKER_GATHER,
     CHECKER_SCATTER,
     CHECKER_BARRIER,
+    CHECKER_ALLTOALL,
+    CHECKER_SCAN,
+    CHECKER_EXSCAN,
 };
 
 struct checker_case {
@@ -48,6 +51,10 @@ struct checker_case {
     struct plan_shape shape; /* rank is not used */
     uint32_t n_schedules;    /* the three socket buffers in turn */
     uint64_t seed;
+    /* Alltoallv: [rank * size + peer], what goes to each and what comes from
+     * each. The one turned around is the other. Else NULL. */
+    const size_t *to_each;
+    const size_t *from_each;
 };
 
 /*

@@ -37,12 +37,20 @@ junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
 }
 
 static uint64_t
-sum_of_all(const struct checker_case *proof, size_t byte)
+sum_of_first(uint32_t n_ranks, size_t byte)
 {
     uint64_t sum = 0;
 
-    for (uint32_t rank = 0; rank < proof->shape.size; rank++)
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
         sum += own(rank, byte);
+    return sum;
+}
+
+static uint64_t
+sum_of_all(const struct checker_case *proof, size_t byte)
+{
+    const uint64_t sum = sum_of_first(proof->shape.size, byte);
+
     return proof->shape.size == 1 ? sum : expectation_final(sum);
 }
 
@@ -58,6 +66,10 @@ expectation_shape(const struct checker_case *proof, uint32_t rank)
     struct plan_shape shape = proof->shape;
 
     shape.rank = rank;
+    if (proof->to_each) {
+        shape.counts = &proof->to_each[(size_t)rank * shape.size];
+        shape.recv_counts = &proof->from_each[(size_t)rank * shape.size];
+    }
     return shape;
 }
 
@@ -77,6 +89,22 @@ is_root(const struct plan_shape *shape)
     return shape->rank == shape->root;
 }
 
+/* What an all-to-all brings. */
+static size_t
+received_total(const struct plan_shape *shape)
+{
+    const struct plan_span last =
+        block_received(shape, PLAN_OUTPUT, shape->size - 1);
+
+    return last.first + last.count;
+}
+
+static size_t
+larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static size_t
 input_count(const struct checker_case *proof, const struct plan_shape *shape)
 {
@@ -85,8 +113,11 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
     switch (proof->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_REDUCE:
+    case CHECKER_SCAN:
+    case CHECKER_EXSCAN:
         return shape->count;
     case CHECKER_REDUCE_SCATTER:
+    case CHECKER_ALLTOALL:
         return given_total(shape);
     case CHECKER_ALLGATHER:
     case CHECKER_GATHER:
@@ -110,6 +141,8 @@ output_count(const struct checker_case *proof, const struct plan_shape *shape)
     switch (proof->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_BROADCAST:
+    case CHECKER_SCAN:
+    case CHECKER_EXSCAN:
         return shape->count;
     case CHECKER_REDUCE:
         return is_root(shape) || shape->is_in_place ? shape->count : 0;
@@ -127,6 +160,9 @@ output_count(const struct checker_case *proof, const struct plan_shape *shape)
         if (is_root(shape) && shape->is_in_place)
             return given_total(shape);
         return own_block.count;
+    case CHECKER_ALLTOALL:
+        return larger(received_total(shape),
+                      shape->is_in_place ? given_total(shape) : 0);
     case CHECKER_BARRIER:
         return 0;
     }
@@ -170,6 +206,8 @@ output_at_start(const struct checker_case *proof,
             byte / ES >= block.first && byte / ES < block.first + block.count;
         byte -= is_own ? block.first * ES : 0;
     }
+    if (proof->goal == CHECKER_ALLTOALL)
+        is_own = byte / ES < given_total(shape);
     return is_own ? own(shape->rank, byte)
                   : junk(shape->rank, PLAN_OUTPUT, byte);
 }
@@ -216,6 +254,39 @@ gathered(const struct plan_shape *shape, size_t byte)
     return 0;
 }
 
+/* What another rank had for this one, packed by where it comes from. */
+static uint64_t
+exchanged(const struct checker_case *proof,
+          const struct plan_shape *shape,
+          size_t byte)
+{
+    for (uint32_t rank = 0; rank < shape->size; rank++) {
+        const size_t n_bytes =
+            ES * (shape->recv_counts ? shape->recv_counts[rank] : shape->count);
+
+        if (byte < n_bytes) {
+            const struct plan_shape source = expectation_shape(proof, rank);
+
+            return own(
+                rank,
+                byte +
+                    ES * block_given(&source, PLAN_INPUT, shape->rank).first);
+        }
+        byte -= n_bytes;
+    }
+    return 0;
+}
+
+/* What an all-to-all in place leaves behind what came. */
+static bool
+output_is_free(const struct checker_case *proof,
+               const struct plan_shape *shape,
+               size_t byte)
+{
+    return proof->goal == CHECKER_ALLTOALL &&
+           byte / ES >= received_total(shape);
+}
+
 static uint64_t
 output_at_end(const struct checker_case *proof,
               const struct plan_shape *shape,
@@ -243,6 +314,12 @@ output_at_end(const struct checker_case *proof,
         if (is_root(shape) && shape->is_in_place)
             return before;
         return own(shape->root, block.first * ES + byte);
+    case CHECKER_ALLTOALL:
+        return exchanged(proof, shape, byte);
+    case CHECKER_SCAN:
+        return sum_of_first(shape->rank + 1, byte);
+    case CHECKER_EXSCAN:
+        return shape->rank == 0 ? before : sum_of_first(shape->rank, byte);
     case CHECKER_BARRIER:
         return before;
     }
@@ -315,6 +392,9 @@ expectation_check(const struct checker_case *proof,
     if (buffer == PLAN_SCRATCH)
         return scratch_check(proof, &shape, bytes);
     for (size_t i = 0; i < n_bytes; i++) {
+        if (buffer == PLAN_OUTPUT && output_is_free(proof, &shape, i))
+            break;
+
         const uint64_t should = buffer == PLAN_OUTPUT
                                     ? output_at_end(proof, &shape, i)
                                     : byte_at_start(proof, &shape, buffer, i);

@@ -112,6 +112,25 @@ block_cut(const struct plan_shape *shape,
     };
 }
 
+/* A planner keeps no state, so the prefix is summed anew: at a thousand ranks,
+ * a tenth of a microsecond per step. */
+static struct plan_span
+laid_out(const size_t *counts, enum plan_buffer buffer, uint32_t block)
+{
+    struct plan_span span = {.buffer = buffer, .count = counts[block]};
+
+    for (uint32_t i = 0; i < block; i++)
+        span.first += counts[i];
+    return span;
+}
+
+static struct plan_span
+laid_out_evenly(size_t count, enum plan_buffer buffer, uint32_t block)
+{
+    return (struct plan_span){
+        .buffer = buffer, .first = block * count, .count = count};
+}
+
 struct plan_span
 block_given(const struct plan_shape *shape,
             enum plan_buffer buffer,
@@ -119,20 +138,21 @@ block_given(const struct plan_shape *shape,
 {
     assert(block < shape->size);
 
-    if (!shape->counts)
-        return (struct plan_span){
-            .buffer = buffer,
-            .first = block * shape->count,
-            .count = shape->count,
-        };
+    if (shape->counts)
+        return laid_out(shape->counts, buffer, block);
+    return laid_out_evenly(shape->count, buffer, block);
+}
 
-    struct plan_span span = {.buffer = buffer, .count = shape->counts[block]};
+struct plan_span
+block_received(const struct plan_shape *shape,
+               enum plan_buffer buffer,
+               uint32_t block)
+{
+    assert(block < shape->size);
 
-    /* A planner keeps no state, so the prefix is summed anew: at a thousand
-     * ranks, a tenth of a microsecond per step. */
-    for (uint32_t i = 0; i < block; i++)
-        span.first += shape->counts[i];
-    return span;
+    if (shape->recv_counts)
+        return laid_out(shape->recv_counts, buffer, block);
+    return laid_out_evenly(shape->count, buffer, block);
 }
 
 struct plan_span

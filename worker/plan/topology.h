@@ -75,6 +75,12 @@ block_given_run(const struct plan_shape *shape,
                 uint32_t first,
                 uint32_t n_blocks);
 
+/* The same of what an alltoallv takes: by shape->recv_counts. */
+struct plan_span
+block_received(const struct plan_shape *shape,
+               enum plan_buffer buffer,
+               uint32_t block);
+
 /* Elements of the largest given block. */
 size_t
 block_given_max(const struct plan_shape *shape);

@@ -140,6 +140,65 @@ expectation_check_input_must_survive(void **state)
                      HOOP_E_INTERNAL);
 }
 
+/* Rank 1 of two takes one element from rank 0, its second, and has one for
+ * itself, its third. */
+static void
+expectation_check_exchanged_blocks_are_packed(void **state)
+{
+    static const size_t to_each[] = {1, 1, 2, 1};
+    static const size_t from_each[] = {1, 2, 1, 1};
+    const struct checker_case proof = {
+        .algorithm = &algorithm_alltoall_pairwise,
+        .goal = CHECKER_ALLTOALL,
+        .shape = {.size = 2, .granule = 1, .is_in_place = true},
+        .to_each = to_each,
+        .from_each = from_each,
+    };
+    uint64_t sent[6];
+    uint64_t output[6];
+
+    (void)state;
+    assert_int_equal(expectation_size(&proof, 0, PLAN_OUTPUT), 6);
+    assert_int_equal(expectation_size(&proof, 1, PLAN_OUTPUT), 6);
+    expectation_fill(&proof, 0, PLAN_OUTPUT, sent);
+    expectation_fill(&proof, 1, PLAN_OUTPUT, output);
+    output[0] = sent[2];
+    output[1] = sent[3];
+    output[2] = output[4];
+    output[3] = output[5];
+    output[4] = 0; /* behind what came: anything */
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, output),
+                     HOOP_OK);
+    output[2] = sent[4];
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, output),
+                     HOOP_E_INTERNAL);
+}
+
+static void
+expectation_check_scan_holds_the_ranks_before(void **state)
+{
+    struct checker_case proof = gather;
+    uint64_t sum[4] = {0};
+    uint64_t input[4];
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        expectation_fill(&gather, rank, PLAN_INPUT, input);
+        for (size_t i = 0; i < 4; i++)
+            sum[i] += input[i];
+    }
+    proof.goal = CHECKER_SCAN;
+    assert_int_equal(expectation_check(&proof, 1, PLAN_OUTPUT, sum), HOOP_OK);
+    assert_int_equal(expectation_check(&proof, 2, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    proof.goal = CHECKER_EXSCAN;
+    assert_int_equal(expectation_check(&proof, 2, PLAN_OUTPUT, sum), HOOP_OK);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, sum),
+                     HOOP_E_INTERNAL);
+    expectation_fill(&proof, 0, PLAN_OUTPUT, sum);
+    assert_int_equal(expectation_check(&proof, 0, PLAN_OUTPUT, sum), HOOP_OK);
+}
+
 int
 main(void)
 {
@@ -150,6 +209,8 @@ main(void)
         cmocka_unit_test(expectation_scatter_root_keeps_all_in_place),
         cmocka_unit_test(expectation_check_sum_holds_each_rank_once),
         cmocka_unit_test(expectation_check_input_must_survive),
+        cmocka_unit_test(expectation_check_exchanged_blocks_are_packed),
+        cmocka_unit_test(expectation_check_scan_holds_the_ranks_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

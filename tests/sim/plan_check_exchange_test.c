@@ -1,0 +1,136 @@
+/*
+ * tests/sim/plan_check_exchange_test.c - all-to-all and scans are proved
+ *
+ * The collective is named by the argument, so that they are proved side by
+ * side.
+ */
+
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan_proof.h"
+
+/* At large sizes, where a case costs most, each size is met with some counts
+ * and each count with some sizes. */
+enum {
+    SIZE_MAX_ALL_COUNTS = 12,
+    COUNT_STRIDE = 5,
+};
+
+static struct proof_counts
+counts_of(uint32_t size)
+{
+    if (size <= SIZE_MAX_ALL_COUNTS)
+        return proof_all_counts;
+    return (struct proof_counts){size % COUNT_STRIDE, COUNT_STRIDE};
+}
+
+static void
+prove_alltoall(const struct algorithm *algorithm)
+{
+    struct checker_case proof = proof_case(algorithm, CHECKER_ALLTOALL);
+
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        proof.shape.size = size;
+        proof_even(proof, counts_of(size));
+    }
+}
+
+static void
+prove_scan(const struct algorithm *algorithm, enum checker_goal goal)
+{
+    struct checker_case proof = proof_case(algorithm, goal);
+
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        proof.shape.size = size;
+        proof_even(proof, proof_all_counts);
+    }
+}
+
+/* What rank a has for rank b: often nothing, sometimes much; every third
+ * pattern is the same both ways, and so is what a rank has for itself. */
+static size_t
+uneven_count(size_t pattern, size_t a, size_t b)
+{
+    if (pattern % 3 == 0 && a > b)
+        return uneven_count(pattern, b, a);
+
+    const size_t draw = (pattern * 7 + a * 5 + b * 3 + a * b * pattern) % 13;
+
+    if (draw == 12)
+        return pattern;
+    return draw < 4 ? 0 : draw - 3;
+}
+
+static void
+prove_pattern(struct checker_case proof, size_t pattern)
+{
+    static size_t to_each[PROOF_SIZE_MAX * PROOF_SIZE_MAX];
+    static size_t from_each[PROOF_SIZE_MAX * PROOF_SIZE_MAX];
+    const size_t size = proof.shape.size;
+
+    for (size_t a = 0; a < size; a++) {
+        for (size_t b = 0; b < size; b++) {
+            to_each[a * size + b] = uneven_count(pattern, a, b);
+            from_each[b * size + a] = to_each[a * size + b];
+        }
+    }
+    proof.shape.count = pattern; /* says which one has failed */
+    proof.to_each = to_each;
+    proof.from_each = from_each;
+    proof_both_places(proof);
+}
+
+static void
+alltoall_pairwise_all_shapes_exchanges(void **state)
+{
+    (void)state;
+    prove_alltoall(&algorithm_alltoall_pairwise);
+}
+
+static void
+alltoallv_pairwise_uneven_blocks_exchanges(void **state)
+{
+    struct checker_case proof =
+        proof_case(&algorithm_alltoall_pairwise, CHECKER_ALLTOALL);
+
+    (void)state;
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        const struct proof_counts patterns = counts_of(size);
+
+        proof.shape.size = size;
+        for (size_t i = patterns.first; i <= PROOF_COUNT_MAX;
+             i += patterns.stride)
+            prove_pattern(proof, i);
+    }
+}
+
+static void
+scan_chain_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_scan(&algorithm_scan_chain, CHECKER_SCAN);
+}
+
+static void
+exscan_chain_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_scan(&algorithm_exscan_chain, CHECKER_EXSCAN);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alltoall_pairwise_all_shapes_exchanges),
+        cmocka_unit_test(alltoallv_pairwise_uneven_blocks_exchanges),
+        cmocka_unit_test(scan_chain_all_shapes_sums),
+        cmocka_unit_test(exscan_chain_all_shapes_sums),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    proof_report();
+    return n_failed;
+}

@@ -1,0 +1,205 @@
+/*
+ * plan/alltoall_pairwise.c - all-to-all in n rounds, two by two
+ *
+ * In every round the ranks stand in pairs, and the two of a pair exchange
+ * their blocks. For a power of two, the partner of rank r in round i is r xor
+ * i; else it is i - r modulo n. Either way each rank meets each one once, and
+ * itself once, when it copies its own block. Partners, n = 3:
+ *
+ *     round     0  1  2
+ *     rank 0    0  1  2
+ *     rank 1    2  0  1
+ *     rank 2    1  2  0
+ *
+ * Shifted partners (to r+i, from r-i) would need a round less for odd n, but
+ * rounds do not bind when it runs, and in place pairs are worth more: what
+ * comes from a partner belongs where the block for it has stood. So two slots
+ * of the largest block will do: what arrives waits in one until the block that
+ * stood there has been sent, and is copied in the next round. A slot is free
+ * again when both messages of a round are through, which depends on rounds
+ * before it only; nobody waits for each other in a circle.
+ *
+ * In place with uneven blocks, what comes may be larger than what goes, and
+ * stand across several blocks that are still to be sent. So the part of the
+ * output that will be written over is copied to scratch first, and sent from
+ * there. This is each rank's own matter: the messages are the same.
+ *
+ * Cost: (n-1) * (alpha + block * beta).
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+enum way {
+    WAY_APART, /* input to output */
+    WAY_SWAP,  /* in place, equal blocks each way: through a slot */
+    WAY_SAVE,  /* in place, else: copied to scratch first */
+};
+
+static enum way
+way_of(const struct plan_shape *shape)
+{
+    assert(!shape->counts == !shape->recv_counts);
+
+    if (!shape->is_in_place)
+        return WAY_APART;
+    for (uint32_t i = 0; shape->counts && i < shape->size; i++) {
+        if (shape->counts[i] != shape->recv_counts[i])
+            return WAY_SAVE;
+    }
+    return WAY_SWAP;
+}
+
+static uint32_t
+partner(const struct plan_shape *shape, uint32_t round)
+{
+    const bool is_power_of_two = (shape->size & (shape->size - 1)) == 0;
+
+    if (is_power_of_two)
+        return shape->rank ^ round;
+    return round >= shape->rank ? round - shape->rank
+                                : round + (shape->size - shape->rank);
+}
+
+/* Where the blocks that come will have ended. */
+static size_t
+received_end(const struct plan_shape *shape)
+{
+    const struct plan_span last =
+        block_received(shape, PLAN_OUTPUT, shape->size - 1);
+
+    return last.first + last.count;
+}
+
+/* Whole blocks, those that begin where something will be written. */
+static size_t
+saved_count(const struct plan_shape *shape)
+{
+    const size_t end = received_end(shape);
+    size_t n_saved = 0;
+
+    for (uint32_t i = 0; i < shape->size && n_saved < end; i++)
+        n_saved += shape->counts[i];
+    return n_saved;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size + (shape->is_in_place ? 1 : 0);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const size_t n_slots = shape->size > 2 ? 2 : shape->size - 1;
+
+    switch (way_of(shape)) {
+    case WAY_APART:
+        break;
+    case WAY_SWAP:
+        return n_slots * block_given_max(shape);
+    case WAY_SAVE:
+        return saved_count(shape);
+    }
+    return 0;
+}
+
+/* Two rounds after one another have two slots; the own block needs none. */
+static struct plan_span
+slot_span(const struct plan_shape *shape, uint32_t round)
+{
+    const bool is_second = shape->size > 2 && round % 2 != 0;
+
+    return (struct plan_span){
+        .buffer = PLAN_SCRATCH,
+        .first = is_second ? block_given_max(shape) : 0,
+        .count = block_given(shape, PLAN_OUTPUT, partner(shape, round)).count,
+    };
+}
+
+static struct plan_span
+departure_span(const struct plan_shape *shape, enum way way, uint32_t peer)
+{
+    struct plan_span span = block_given(shape, PLAN_OUTPUT, peer);
+
+    if (way == WAY_APART)
+        span.buffer = PLAN_INPUT;
+    if (way == WAY_SAVE && span.first < saved_count(shape))
+        span.buffer = PLAN_SCRATCH;
+    return span;
+}
+
+static void
+plan_exchange(struct plan *plan,
+              const struct plan_shape *shape,
+              enum way way,
+              uint32_t round)
+{
+    const uint32_t peer = partner(shape, round);
+    const struct plan_span from = departure_span(shape, way, peer);
+    const struct plan_span place = block_received(shape, PLAN_OUTPUT, peer);
+
+    if (peer != shape->rank) {
+        plan_send(plan, peer, 0, from);
+        plan_store(plan, peer, 0,
+                   way == WAY_SWAP ? slot_span(shape, round) : place);
+    } else if (way == WAY_APART || from.first != place.first) {
+        plan_copy(plan, from, place);
+    }
+}
+
+/* What came in a round takes its place. */
+static void
+plan_settle(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const uint32_t peer = partner(shape, round);
+
+    if (peer != shape->rank)
+        plan_copy(plan, slot_span(shape, round),
+                  block_given(shape, PLAN_OUTPUT, peer));
+}
+
+static void
+plan_save(struct plan *plan, const struct plan_shape *shape)
+{
+    const size_t n_saved = saved_count(shape);
+
+    plan_copy(plan, (struct plan_span){PLAN_OUTPUT, 0, n_saved},
+              (struct plan_span){PLAN_SCRATCH, 0, n_saved});
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const enum way way = way_of(shape);
+
+    switch (way) {
+    case WAY_APART:
+        plan_exchange(plan, shape, way, round);
+        break;
+    case WAY_SWAP:
+        if (round > 0)
+            plan_settle(plan, shape, round - 1);
+        if (round < shape->size)
+            plan_exchange(plan, shape, way, round);
+        break;
+    case WAY_SAVE:
+        if (round == 0)
+            plan_save(plan, shape);
+        else
+            plan_exchange(plan, shape, way, round - 1);
+        break;
+    }
+}
+
+const struct algorithm algorithm_alltoall_pairwise = {
+    .name = "pairwise",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

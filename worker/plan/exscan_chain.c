@@ -1,0 +1,73 @@
+/*
+ * plan/exscan_chain.c - exclusive scan along the ranks
+ *
+ * As scan_chain.c, but what arrives is the result, and what is sent on, the
+ * result combined with the own contribution, is nobody's output: it is made in
+ * scratch, where the own contribution is laid beforehand, so that in place it
+ * is out of the way of the result. Rank 0 only sends, the last rank only takes.
+ *
+ * Cost: (n-1) * alpha + bytes * (beta + gamma), plus the filling of the chain.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    (void)shape;
+    return 4;
+}
+
+static bool
+is_last(const struct plan_shape *shape)
+{
+    return shape->rank + 1 == shape->size;
+}
+
+static bool
+is_between(const struct plan_shape *shape)
+{
+    return shape->rank > 0 && !is_last(shape);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return is_between(shape) ? shape->count : 0;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer own_buffer =
+        shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+    const struct plan_span own = block_whole(shape, own_buffer);
+    const struct plan_span result = block_whole(shape, PLAN_OUTPUT);
+    const struct plan_span sum = block_whole(shape, PLAN_SCRATCH);
+
+    if (round == 0 && is_between(shape))
+        plan_copy(plan, own, sum);
+    if (round == 1 && shape->rank > 0)
+        plan_store(plan, shape->rank - 1, 0, result);
+    if (round == 2 && is_between(shape))
+        plan_add(plan, &(struct plan_step){
+                           .kind = PLAN_COMBINE,
+                           .from = result,
+                           .to = sum,
+                           .side = PLAN_ARRIVED_LEFT,
+                       });
+    if (round == 3 && !is_last(shape))
+        plan_send(plan, shape->rank + 1, 0, shape->rank == 0 ? own : sum);
+}
+
+const struct algorithm algorithm_exscan_chain = {
+    .name = "chain",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
