@@ -9,7 +9,9 @@
  * Buffers are borrowed until completion. They may be unaligned, and they must
  * not overlap, unless they are the same: HOOP_IN_PLACE for either, or equal
  * pointers, work in place. After a failure the content of a receive buffer is
- * unspecified. Results of a reduction are bit-identical on all ranks.
+ * unspecified. Results of a reduction are bit-identical on all ranks. On a
+ * communicator that this process is no member of, every call succeeds at once
+ * and touches nothing.
  *
  * Every _start form returns at once and hands out an operation for
  * hoop_wait() (hoop/op.h); *out_op is written only on HOOP_OK. The other form
@@ -177,6 +179,173 @@ hoop_reduce_scatterv_start(const void *send,
                            enum hoop_reduce_op op,
                            hoop_comm_t *comm,
                            hoop_op_t **out_op);
+
+/*
+ * recv[s * count + i] = send_s[i] on root, count elements from each. Elsewhere
+ * recv is not touched and may be NULL. In place: root's own block already lies
+ * at recv + root * count; elsewhere the buffer is the block. Bagua's gather,
+ * MPI_Gather.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_gather(const void *send,
+            void *recv,
+            size_t count,
+            enum hoop_dtype dtype,
+            uint32_t root,
+            hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_gather_start(const void *send,
+                  void *recv,
+                  size_t count,
+                  enum hoop_dtype dtype,
+                  uint32_t root,
+                  hoop_comm_t *comm,
+                  hoop_op_t **out_op);
+
+/*
+ * hoop_gather() with counts[s] elements from rank s, packed in rank order.
+ * counts as in hoop_allgatherv(): the same on all ranks, not only on root.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_gatherv(const void *send,
+             void *recv,
+             const size_t *counts,
+             enum hoop_dtype dtype,
+             uint32_t root,
+             hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_gatherv_start(const void *send,
+                   void *recv,
+                   const size_t *counts,
+                   enum hoop_dtype dtype,
+                   uint32_t root,
+                   hoop_comm_t *comm,
+                   hoop_op_t **out_op);
+
+/*
+ * recv_r[i] = root's send[r * count + i]. send holds n * count elements, matters
+ * on root only and may be NULL elsewhere. In place: elsewhere the block lands
+ * at the beginning of the buffer; root's holds n * count and stays as it was,
+ * its own block at root * count. Bagua's scatter, MPI_Scatter.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scatter(const void *send,
+             void *recv,
+             size_t count,
+             enum hoop_dtype dtype,
+             uint32_t root,
+             hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scatter_start(const void *send,
+                   void *recv,
+                   size_t count,
+                   enum hoop_dtype dtype,
+                   uint32_t root,
+                   hoop_comm_t *comm,
+                   hoop_op_t **out_op);
+
+/*
+ * hoop_scatter() of counts[r] elements to rank r. counts as in
+ * hoop_allgatherv().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scatterv(const void *send,
+              void *recv,
+              const size_t *counts,
+              enum hoop_dtype dtype,
+              uint32_t root,
+              hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scatterv_start(const void *send,
+                    void *recv,
+                    const size_t *counts,
+                    enum hoop_dtype dtype,
+                    uint32_t root,
+                    hoop_comm_t *comm,
+                    hoop_op_t **out_op);
+
+/*
+ * recv_r[s * count + i] = send_s[r * count + i]: block r goes to rank r, and
+ * what came from rank s is block s. Both buffers hold n * count elements. In
+ * place too. Bagua's alltoall, MPI_Alltoall.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_alltoall(const void *send,
+              void *recv,
+              size_t count,
+              enum hoop_dtype dtype,
+              hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_alltoall_start(const void *send,
+                    void *recv,
+                    size_t count,
+                    enum hoop_dtype dtype,
+                    hoop_comm_t *comm,
+                    hoop_op_t **out_op);
+
+/*
+ * hoop_alltoall() of send_counts[r] elements to rank r and recv_counts[s] from
+ * rank s, both packed in rank order. Each array has one entry per rank, is
+ * borrowed for the call only, and differs from rank to rank: what s sends to r
+ * must be what r receives from s, else both get HOOP_E_MISMATCH. In place the
+ * buffer holds what is sent, then what came; whatever stands beyond that is
+ * unspecified.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_alltoallv(const void *send,
+               const size_t *send_counts,
+               void *recv,
+               const size_t *recv_counts,
+               enum hoop_dtype dtype,
+               hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_alltoallv_start(const void *send,
+                     const size_t *send_counts,
+                     void *recv,
+                     const size_t *recv_counts,
+                     enum hoop_dtype dtype,
+                     hoop_comm_t *comm,
+                     hoop_op_t **out_op);
+
+/*
+ * recv_r[i] = send_0[i] (op) ... (op) send_r[i]: the reduction of this rank and
+ * all before it. HOOP_AVG is refused. MPI_Scan.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scan(const void *send,
+          void *recv,
+          size_t count,
+          enum hoop_dtype dtype,
+          enum hoop_reduce_op op,
+          hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_scan_start(const void *send,
+                void *recv,
+                size_t count,
+                enum hoop_dtype dtype,
+                enum hoop_reduce_op op,
+                hoop_comm_t *comm,
+                hoop_op_t **out_op);
+
+/*
+ * As hoop_scan(), without this rank's own: recv_r is the reduction of ranks 0
+ * to r - 1. On rank 0 recv stays as it was. MPI_Exscan.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_exscan(const void *send,
+            void *recv,
+            size_t count,
+            enum hoop_dtype dtype,
+            enum hoop_reduce_op op,
+            hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_exscan_start(const void *send,
+                  void *recv,
+                  size_t count,
+                  enum hoop_dtype dtype,
+                  enum hoop_reduce_op op,
+                  hoop_comm_t *comm,
+                  hoop_op_t **out_op);
 
 /* Nobody returns before everybody has called. */
 HOOP_API HOOP_NODISCARD enum hoop_status

@@ -6,6 +6,19 @@
 
 #include "coll/collective.h"
 
+static struct collective
+describe(const void *send, void *recv, size_t count, enum hoop_dtype dtype)
+{
+    return (struct collective){
+        .name = CALL_ALLGATHER,
+        .parts = COLL_RECV_ALL,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+    };
+}
+
 enum hoop_status
 hoop_allgather(const void *send,
                void *recv,
@@ -13,17 +26,9 @@ hoop_allgather(const void *send,
                enum hoop_dtype dtype,
                hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_ALLGATHER,
-        .parts = COLL_RECV_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .comm = comm,
-    };
+    const struct collective allgather = describe(send, recv, count, dtype);
 
-    return collective_run(&collective);
+    return collective_run(&allgather, comm);
 }
 
 enum hoop_status
@@ -34,17 +39,25 @@ hoop_allgather_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_ALLGATHER,
-        .parts = COLL_RECV_ALL,
+    const struct collective allgather = describe(send, recv, count, dtype);
+
+    return collective_start(&allgather, comm, out_op);
+}
+
+static struct collective
+describe_uneven(const void *send,
+                void *recv,
+                const size_t *counts,
+                enum hoop_dtype dtype)
+{
+    return (struct collective){
+        .name = CALL_ALLGATHERV,
+        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
-        .count = count,
+        .counts = counts,
         .dtype = dtype,
-        .comm = comm,
     };
-
-    return collective_start(&collective, out_op);
 }
 
 enum hoop_status
@@ -54,17 +67,10 @@ hoop_allgatherv(const void *send,
                 enum hoop_dtype dtype,
                 hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .comm = comm,
-    };
+    const struct collective allgatherv =
+        describe_uneven(send, recv, counts, dtype);
 
-    return collective_run(&collective);
+    return collective_run(&allgatherv, comm);
 }
 
 enum hoop_status
@@ -75,15 +81,8 @@ hoop_allgatherv_start(const void *send,
                       hoop_comm_t *comm,
                       hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_ALLGATHERV,
-        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .comm = comm,
-    };
+    const struct collective allgatherv =
+        describe_uneven(send, recv, counts, dtype);
 
-    return collective_start(&collective, out_op);
+    return collective_start(&allgatherv, comm, out_op);
 }

@@ -6,6 +6,24 @@
 
 #include "coll/collective.h"
 
+static struct collective
+describe(const void *send,
+         void *recv,
+         size_t count,
+         enum hoop_dtype dtype,
+         enum hoop_reduce_op op)
+{
+    return (struct collective){
+        .name = CALL_ALLREDUCE,
+        .parts = COLL_REDUCES,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .op = op,
+    };
+}
+
 enum hoop_status
 hoop_allreduce(const void *send,
                void *recv,
@@ -14,18 +32,9 @@ hoop_allreduce(const void *send,
                enum hoop_reduce_op op,
                hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_ALLREDUCE,
-        .parts = COLL_REDUCES,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-        .comm = comm,
-    };
+    const struct collective allreduce = describe(send, recv, count, dtype, op);
 
-    return collective_run(&collective);
+    return collective_run(&allreduce, comm);
 }
 
 enum hoop_status
@@ -37,16 +46,7 @@ hoop_allreduce_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_ALLREDUCE,
-        .parts = COLL_REDUCES,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-        .comm = comm,
-    };
+    const struct collective allreduce = describe(send, recv, count, dtype, op);
 
-    return collective_start(&collective, out_op);
+    return collective_start(&allreduce, comm, out_op);
 }

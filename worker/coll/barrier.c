@@ -6,26 +6,19 @@
 
 #include "coll/collective.h"
 
+static const struct collective barrier = {
+    .name = CALL_BARRIER,
+    .parts = COLL_NO_BUFFERS,
+};
+
 enum hoop_status
 hoop_barrier(hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_BARRIER,
-        .parts = COLL_NO_BUFFERS,
-        .comm = comm,
-    };
-
-    return collective_run(&collective);
+    return collective_run(&barrier, comm);
 }
 
 enum hoop_status
 hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_BARRIER,
-        .parts = COLL_NO_BUFFERS,
-        .comm = comm,
-    };
-
-    return collective_start(&collective, out_op);
+    return collective_start(&barrier, comm, out_op);
 }

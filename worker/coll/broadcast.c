@@ -6,6 +6,24 @@
 
 #include "coll/collective.h"
 
+static struct collective
+describe(const void *send,
+         void *recv,
+         size_t count,
+         enum hoop_dtype dtype,
+         uint32_t root)
+{
+    return (struct collective){
+        .name = CALL_BROADCAST,
+        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .root = root,
+    };
+}
+
 enum hoop_status
 hoop_broadcast(const void *send,
                void *recv,
@@ -14,18 +32,10 @@ hoop_broadcast(const void *send,
                uint32_t root,
                hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_BROADCAST,
-        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .root = root,
-        .comm = comm,
-    };
+    const struct collective broadcast =
+        describe(send, recv, count, dtype, root);
 
-    return collective_run(&collective);
+    return collective_run(&broadcast, comm);
 }
 
 enum hoop_status
@@ -37,16 +47,8 @@ hoop_broadcast_start(const void *send,
                      hoop_comm_t *comm,
                      hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_BROADCAST,
-        .parts = COLL_HAS_ROOT | COLL_SEND_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .root = root,
-        .comm = comm,
-    };
+    const struct collective broadcast =
+        describe(send, recv, count, dtype, root);
 
-    return collective_start(&collective, out_op);
+    return collective_start(&broadcast, comm, out_op);
 }

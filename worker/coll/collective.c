@@ -6,9 +6,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "coll/buffers.h"
+#include "coll/presence.h"
 #include "coll/select.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
+#include "session/comm.h"
 #include "tune/tuning.h"
 
 enum {
@@ -33,23 +36,26 @@ check_dtype(const struct collective *collective)
         return error_raise(HOOP_E_INVALID, "%s of %s has no meaning",
                            reduce_op_name(collective->op),
                            dtype_name(collective->dtype));
+    if ((collective->parts & COLL_IS_PREFIX) && collective->op == HOOP_AVG)
+        return error_raise(HOOP_E_INVALID,
+                           "a scan has no avg: use HOOP_SUM and divide by the "
+                           "number of ranks that went in");
     return HOOP_OK;
 }
 
 /* The sum of all counts, in bytes, must fit a size_t. */
 static enum hoop_status
-check_counts(const struct collective *collective, size_t *out_total)
+check_counts_of(const struct collective *collective,
+                const size_t *counts,
+                uint32_t size)
 {
-    const uint32_t size = channel_size(collective->comm->channel);
     const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
     size_t total = 0;
     size_t n_bytes;
 
-    if ((collective->parts & COLL_HAS_COUNTS) && !collective->counts)
-        return error_raise(HOOP_E_INVALID, "counts is NULL");
-    if (collective->counts) {
+    if (counts) {
         for (uint32_t rank = 0; rank < size; rank++) {
-            if (__builtin_add_overflow(total, collective->counts[rank], &total))
+            if (__builtin_add_overflow(total, counts[rank], &total))
                 return error_raise(HOOP_E_INVALID,
                                    "the counts add up to more than 2^64");
         }
@@ -64,62 +70,37 @@ check_counts(const struct collective *collective, size_t *out_total)
         n_bytes > INT64_MAX)
         return error_raise(HOOP_E_INVALID, "%zu elements of %s are too many",
                            total, dtype_name(collective->dtype));
-    *out_total = total;
     return HOOP_OK;
 }
 
-struct buffers {
-    const void *input;
-    void *output;
-    bool is_in_place;
-};
-
-/* What the plan reads and writes on this rank. */
-static struct buffers
-buffers_of(const struct collective *collective)
-{
-    const uint32_t rank = channel_rank(collective->comm->channel);
-    const bool is_root = rank == collective->root;
-    struct buffers buffers = {collective->send, collective->recv, false};
-
-    if (collective->send == HOOP_IN_PLACE)
-        buffers.input = collective->recv;
-    if (collective->recv == HOOP_IN_PLACE)
-        buffers.output = (void *)(uintptr_t)collective->send;
-    buffers.is_in_place = buffers.input == buffers.output;
-    /* Only one of them exists here: the plan must not look at the other. */
-    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root)
-        buffers.input = buffers.output;
-    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root)
-        buffers.output = (void *)(uintptr_t)buffers.input;
-    return buffers;
-}
-
 static enum hoop_status
-check_buffers(const struct collective *collective,
-              const struct buffers *buffers,
-              size_t total)
+check_counts(const struct collective *collective, const hoop_comm_t *comm)
 {
-    if (collective->parts & COLL_NO_BUFFERS)
-        return HOOP_OK;
-    if (collective->send == HOOP_IN_PLACE && collective->recv == HOOP_IN_PLACE)
+    const uint32_t size = channel_size(comm->channel);
+    const uint32_t rank = channel_rank(comm->channel);
+    const size_t *recv_counts = collective->recv_counts;
+
+    if ((collective->parts & COLL_HAS_COUNTS) && !collective->counts)
+        return error_raise(HOOP_E_INVALID, "counts is NULL");
+    enum hoop_status status =
+        check_counts_of(collective, collective->counts, size);
+    if (status != HOOP_OK || !(collective->parts & COLL_HAS_RECV_COUNTS))
+        return status;
+    if (!recv_counts)
+        return error_raise(HOOP_E_INVALID, "recv_counts is NULL");
+    if (collective->counts[rank] != recv_counts[rank])
         return error_raise(HOOP_E_INVALID,
-                           "send and recv cannot both be HOOP_IN_PLACE");
-    if (total == 0)
-        return HOOP_OK;
-    if (!buffers->input)
-        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u",
-                           channel_rank(collective->comm->channel));
-    if (!buffers->output)
-        return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u",
-                           channel_rank(collective->comm->channel));
-    return HOOP_OK;
+                           "rank %u sends %zu elements to itself, but receives "
+                           "%zu from itself",
+                           rank, collective->counts[rank], recv_counts[rank]);
+    status = check_counts_of(collective, recv_counts, size);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
-check_root(const struct collective *collective)
+check_root(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const uint32_t size = channel_size(collective->comm->channel);
+    const uint32_t size = channel_size(comm->channel);
 
     if ((collective->parts & COLL_HAS_ROOT) && collective->root >= size)
         return error_raise(HOOP_E_INVALID,
@@ -128,79 +109,123 @@ check_root(const struct collective *collective)
     return HOOP_OK;
 }
 
-static struct plan_shape
-shape_of(const struct collective *collective, bool is_in_place)
+static enum hoop_status
+check(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const struct channel *channel = collective->comm->channel;
+    enum hoop_status status = check_root(collective, comm);
+
+    if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS))
+        status = check_dtype(collective);
+    if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS))
+        status = check_counts(collective, comm);
+    if (status == HOOP_OK)
+        status = buffers_check(collective, comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static struct call
+call_of(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const bool has_counts = collective->counts != NULL;
+
+    return (struct call){
+        .name = collective->name,
+        .dtype = collective->dtype,
+        .reduce_op = collective->op,
+        .root = collective->root,
+        .count =
+            has_counts ? buffers_total(collective, comm) : collective->count,
+        .counts = collective->counts,
+        .n_counts = has_counts ? channel_size(comm->channel) : 0,
+    };
+}
+
+static struct plan_shape
+shape_of(const struct collective *collective, const hoop_comm_t *comm)
+{
     const bool is_barrier = collective->parts & COLL_NO_BUFFERS;
     const size_t element_size = is_barrier ? 1 : dtype_size(collective->dtype);
     const size_t granule = GRANULE_BYTES / element_size;
 
     return (struct plan_shape){
-        .rank = channel_rank(channel),
-        .size = channel_size(channel),
+        .rank = channel_rank(comm->channel),
+        .size = channel_size(comm->channel),
         .root = collective->root,
-        .is_in_place = is_in_place,
         .count = collective->count,
         .counts = collective->counts,
+        .recv_counts = collective->recv_counts,
         .granule = granule > 0 ? granule : 1,
-        .nodes = tuning_nodes(collective->comm->tuning),
+        .nodes = tuning_nodes(comm->tuning),
     };
+}
+
+struct engine_collective
+collective_request(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const struct buffers buffers = buffers_of(collective, comm);
+    const enum call_name like =
+        collective->like == CALL_UNKNOWN ? collective->name : collective->like;
+    const size_t n_bytes =
+        buffers_total(collective, comm) * dtype_size(collective->dtype);
+    struct engine_collective request = {
+        .call = call_of(collective, comm),
+        .algorithm = select_algorithm(comm, like, n_bytes),
+        .shape = shape_of(collective, comm),
+        .input = buffers.input,
+        .output = buffers.output,
+        .stages = collective->stages,
+    };
+
+    request.shape.is_in_place = buffers.is_in_place;
+    return request;
+}
+
+static enum hoop_status
+start_checked(const struct collective *collective,
+              hoop_comm_t *comm,
+              enum engine_mode mode,
+              struct op **out_op)
+{
+    struct engine_collective request = collective_request(collective, comm);
+
+    request.mode = mode;
+    return engine_start(comm->channel, &request, out_op);
 }
 
 static enum hoop_status
 start(const struct collective *collective,
+      hoop_comm_t *comm,
       enum engine_mode mode,
       struct op **out_op)
 {
-    size_t total = 0;
+    struct stages stages = collective->stages;
+    bool is_member;
+    enum hoop_status status = presence_check(comm, &is_member);
 
-    error_clear();
-    if (!collective->comm)
-        return error_raise(HOOP_E_INVALID, "comm is NULL");
-    enum hoop_status status = check_root(collective);
-    if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS)) {
-        status = check_dtype(collective);
-        if (status == HOOP_OK)
-            status = check_counts(collective, &total);
-    }
+    if (status == HOOP_OK && is_member)
+        status = check(collective, comm);
+    if (status == HOOP_OK && is_member)
+        return start_checked(collective, comm, mode, out_op);
+    stages_deinit(&stages);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct buffers buffers = buffers_of(collective);
-    status = check_buffers(collective, &buffers, total);
-    if (status != HOOP_OK)
-        return error_pass(status);
-
-    struct channel *channel = collective->comm->channel;
-    const struct engine_collective request = {
-        .call =
-            {
-                .name = collective->name,
-                .dtype = collective->dtype,
-                .reduce_op = collective->op,
-                .root = collective->root,
-                .count = collective->counts ? total : collective->count,
-                .counts = collective->counts,
-                .n_counts = collective->counts ? channel_size(channel) : 0,
-            },
-        .algorithm = select_algorithm(collective->comm, collective->name,
-                                      total * dtype_size(collective->dtype)),
-        .shape = shape_of(collective, buffers.is_in_place),
-        .input = buffers.input,
-        .output = buffers.output,
-        .mode = mode,
-    };
-    return engine_start(channel, &request, out_op);
+    *out_op = engine_start_nothing();
+    return HOOP_OK;
 }
 
 enum hoop_status
-collective_start(const struct collective *collective, hoop_op_t **out_op)
+collective_start(const struct collective *collective,
+                 hoop_comm_t *comm,
+                 hoop_op_t **out_op)
 {
+    struct stages stages = collective->stages;
     struct op *op = NULL;
 
-    if (!out_op)
+    if (!out_op) {
+        stages_deinit(&stages);
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = start(collective, ENGINE_START, &op);
+    }
+    const enum hoop_status status = start(collective, comm, ENGINE_START, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;
@@ -208,12 +233,12 @@ collective_start(const struct collective *collective, hoop_op_t **out_op)
 }
 
 enum hoop_status
-collective_run(const struct collective *collective)
+collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
     struct op *op = NULL;
 
     const enum hoop_status status =
-        start(collective, ENGINE_START_AND_WAIT, &op);
+        start(collective, comm, ENGINE_START_AND_WAIT, &op);
     if (status != HOOP_OK)
         return error_pass(status);
     return engine_wait(op, CLOCK_NEVER);

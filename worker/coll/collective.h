@@ -1,10 +1,10 @@
 /*
  * coll/collective.h - the part of every collective that is the same
  *
- * A public call fills a struct collective, in MPI's terms; collective_start()
- * checks it, chooses the algorithm (coll/select.h) and hands it to the engine.
- * No step of an algorithm is taken here: from then on whoever drives the engine
- * owns the operation.
+ * A public call describes itself in MPI's terms, once for both of its forms;
+ * collective_start() checks that, chooses the algorithm (coll/select.h) and
+ * hands it to the engine. No step of an algorithm is taken here: from then on
+ * whoever drives the engine owns the operation.
  */
 
 #ifndef COLL_COLLECTIVE_H
@@ -13,7 +13,6 @@
 #include "hoop/coll.h"
 
 #include "engine/engine.h"
-#include "session/comm.h"
 
 /* Which of its parts a collective has; the others are not looked at. */
 enum coll_part {
@@ -26,6 +25,8 @@ enum coll_part {
     COLL_SEND_ALL = 32, /* send holds every rank's block */
     COLL_RECV_ALL = 64,
     COLL_HAS_COUNTS = 128, /* v-form */
+    COLL_HAS_RECV_COUNTS = 256,
+    COLL_IS_PREFIX = 512, /* of each rank another result: no AVG */
 };
 
 struct collective {
@@ -34,19 +35,28 @@ struct collective {
     const void *send;
     void *recv;
     size_t count;
-    const size_t *counts; /* COLL_HAS_COUNTS; otherwise NULL */
+    const size_t *counts;      /* COLL_HAS_COUNTS; otherwise NULL */
+    const size_t *recv_counts; /* COLL_HAS_RECV_COUNTS; otherwise NULL */
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;
-    hoop_comm_t *comm;
+    enum call_name like;  /* takes its algorithm; CALL_UNKNOWN: name's */
+    struct stages stages; /* taken, also when the start fails */
 };
 
 /* The _start form. Handle: HOOP_E_INVALID. */
 enum hoop_status
-collective_start(const struct collective *collective, hoop_op_t **out_op);
+collective_start(const struct collective *collective,
+                 hoop_comm_t *comm,
+                 hoop_op_t **out_op);
 
 /* The blocking form. */
 enum hoop_status
-collective_run(const struct collective *collective);
+collective_run(const struct collective *collective, hoop_comm_t *comm);
+
+/* As the engine wants it, unchecked: for the later stages of an operation. */
+struct engine_collective
+collective_request(const struct collective *collective,
+                   const hoop_comm_t *comm);
 
 #endif

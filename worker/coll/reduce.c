@@ -6,6 +6,24 @@
 
 #include "coll/collective.h"
 
+static struct collective
+describe(const void *send,
+         void *recv,
+         size_t count,
+         enum hoop_dtype dtype,
+         enum hoop_reduce_op op)
+{
+    return (struct collective){
+        .name = CALL_REDUCE,
+        .parts = COLL_REDUCES | COLL_HAS_ROOT | COLL_RECV_AT_ROOT,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .op = op,
+    };
+}
+
 enum hoop_status
 hoop_reduce(const void *send,
             void *recv,
@@ -15,19 +33,10 @@ hoop_reduce(const void *send,
             uint32_t root,
             hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE,
-        .parts = COLL_REDUCES | COLL_HAS_ROOT | COLL_RECV_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-        .root = root,
-        .comm = comm,
-    };
+    struct collective reduce = describe(send, recv, count, dtype, op);
 
-    return collective_run(&collective);
+    reduce.root = root;
+    return collective_run(&reduce, comm);
 }
 
 enum hoop_status
@@ -40,17 +49,8 @@ hoop_reduce_start(const void *send,
                   hoop_comm_t *comm,
                   hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE,
-        .parts = COLL_REDUCES | COLL_HAS_ROOT | COLL_RECV_AT_ROOT,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-        .root = root,
-        .comm = comm,
-    };
+    struct collective reduce = describe(send, recv, count, dtype, op);
 
-    return collective_start(&collective, out_op);
+    reduce.root = root;
+    return collective_start(&reduce, comm, out_op);
 }

@@ -6,6 +6,24 @@
 
 #include "coll/collective.h"
 
+static struct collective
+describe(const void *send,
+         void *recv,
+         size_t count,
+         enum hoop_dtype dtype,
+         enum hoop_reduce_op op)
+{
+    return (struct collective){
+        .name = CALL_REDUCE_SCATTER,
+        .parts = COLL_REDUCES | COLL_SEND_ALL,
+        .send = send,
+        .recv = recv,
+        .count = count,
+        .dtype = dtype,
+        .op = op,
+    };
+}
+
 enum hoop_status
 hoop_reduce_scatter(const void *send,
                     void *recv,
@@ -14,18 +32,10 @@ hoop_reduce_scatter(const void *send,
                     enum hoop_reduce_op op,
                     hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE_SCATTER,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
-        .send = send,
-        .recv = recv,
-        .count = count,
-        .dtype = dtype,
-        .op = op,
-        .comm = comm,
-    };
+    const struct collective reduce_scatter =
+        describe(send, recv, count, dtype, op);
 
-    return collective_run(&collective);
+    return collective_run(&reduce_scatter, comm);
 }
 
 enum hoop_status
@@ -37,18 +47,28 @@ hoop_reduce_scatter_start(const void *send,
                           hoop_comm_t *comm,
                           hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE_SCATTER,
-        .parts = COLL_REDUCES | COLL_SEND_ALL,
+    const struct collective reduce_scatter =
+        describe(send, recv, count, dtype, op);
+
+    return collective_start(&reduce_scatter, comm, out_op);
+}
+
+static struct collective
+describe_uneven(const void *send,
+                void *recv,
+                const size_t *counts,
+                enum hoop_dtype dtype,
+                enum hoop_reduce_op op)
+{
+    return (struct collective){
+        .name = CALL_REDUCE_SCATTERV,
+        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
         .send = send,
         .recv = recv,
-        .count = count,
+        .counts = counts,
         .dtype = dtype,
         .op = op,
-        .comm = comm,
     };
-
-    return collective_start(&collective, out_op);
 }
 
 enum hoop_status
@@ -59,18 +79,10 @@ hoop_reduce_scatterv(const void *send,
                      enum hoop_reduce_op op,
                      hoop_comm_t *comm)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE_SCATTERV,
-        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .op = op,
-        .comm = comm,
-    };
+    const struct collective reduce_scatterv =
+        describe_uneven(send, recv, counts, dtype, op);
 
-    return collective_run(&collective);
+    return collective_run(&reduce_scatterv, comm);
 }
 
 enum hoop_status
@@ -82,16 +94,8 @@ hoop_reduce_scatterv_start(const void *send,
                            hoop_comm_t *comm,
                            hoop_op_t **out_op)
 {
-    const struct collective collective = {
-        .name = CALL_REDUCE_SCATTERV,
-        .parts = COLL_REDUCES | COLL_SEND_ALL | COLL_HAS_COUNTS,
-        .send = send,
-        .recv = recv,
-        .counts = counts,
-        .dtype = dtype,
-        .op = op,
-        .comm = comm,
-    };
+    const struct collective reduce_scatterv =
+        describe_uneven(send, recv, counts, dtype, op);
 
-    return collective_start(&collective, out_op);
+    return collective_start(&reduce_scatterv, comm, out_op);
 }

@@ -128,8 +128,6 @@ stages_advance(struct op *op, bool *out_is_complete);
 /* How op has ended, once its results are handed out. By its waiter. */
 enum hoop_status
 stages_finish(struct op *op);
-void
-stages_deinit(struct stages *stages);
 
 /* verdict.c: failures. */
 

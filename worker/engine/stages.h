@@ -41,4 +41,8 @@ struct stages {
     void *owner; /* taken by engine_start(), also when that fails */
 };
 
+/* Ends them without a start: destroys the owner. */
+void
+stages_deinit(struct stages *stages);
+
 #endif

@@ -61,6 +61,25 @@ null_communicator_is_invalid(void **state)
 }
 
 static void
+no_member_has_nothing_to_call(void **state)
+{
+    struct hoop_comm foreign = {.channel = NULL};
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    there[0] = 5;
+    assert_int_equal(
+        hoop_allreduce(here, there, 1, HOOP_INT32, HOOP_SUM, &foreign),
+        HOOP_OK);
+    assert_int_equal(
+        hoop_broadcast_start(NULL, there, 1, HOOP_INT32, 7, &foreign, &op),
+        HOOP_OK);
+    assert_int_equal(hoop_test(op), HOOP_OK);
+    assert_int_equal(hoop_barrier(&foreign), HOOP_OK);
+    assert_int_equal(there[0], 5);
+}
+
+static void
 null_operation_is_invalid(void **state)
 {
     (void)state;
@@ -219,6 +238,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(null_communicator_is_invalid),
+        COUPLE_TEST(no_member_has_nothing_to_call),
         COUPLE_TEST(null_operation_is_invalid),
         COUPLE_TEST(unknown_dtype_is_invalid),
         COUPLE_TEST(reduction_without_a_meaning_is_invalid),

@@ -7,6 +7,7 @@
 #ifndef TESTS_COUPLE_CASE_H
 #define TESTS_COUPLE_CASE_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "hoop/hoop.h"
@@ -57,6 +58,19 @@ foreign(void)
     static hoop_comm_t comm;
 
     return &comm;
+}
+
+/* The _start form, and that it may be waited for. */
+static inline enum hoop_status
+finish(enum hoop_status status, hoop_op_t *const *op)
+{
+    return status == HOOP_OK ? hoop_wait(*op, 20000) : status;
+}
+
+static inline bool
+values_are(const int32_t *values, const int32_t *expected, size_t n)
+{
+    return memcmp(values, expected, n * sizeof(*values)) == 0;
 }
 
 static inline void

@@ -1,0 +1,106 @@
+/* coll/buffers.c - what a collective reads and writes on this rank */
+
+#include "coll/buffers.h"
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "session/comm.h"
+
+static size_t
+sum_of(const size_t *counts, uint32_t n_counts)
+{
+    size_t sum = 0;
+
+    for (uint32_t rank = 0; rank < n_counts; rank++)
+        sum += counts[rank];
+    return sum;
+}
+
+size_t
+buffers_total(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const uint32_t size = channel_size(comm->channel);
+    const unsigned all = COLL_SEND_ALL | COLL_RECV_ALL;
+
+    if (collective->counts)
+        return sum_of(collective->counts, size);
+    return collective->parts & all ? collective->count * size
+                                   : collective->count;
+}
+
+static void
+count_elements(const struct collective *collective,
+               const hoop_comm_t *comm,
+               struct buffers *buffers)
+{
+    const uint32_t rank = channel_rank(comm->channel);
+    const uint32_t size = channel_size(comm->channel);
+    const size_t total = buffers_total(collective, comm);
+    const size_t own =
+        collective->counts ? collective->counts[rank] : collective->count;
+
+    buffers->n_input = collective->parts & COLL_SEND_ALL ? total : own;
+    buffers->n_output = collective->parts & COLL_RECV_ALL ? total : own;
+    if (collective->recv_counts)
+        buffers->n_output = sum_of(collective->recv_counts, size);
+}
+
+struct buffers
+buffers_of(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const bool is_root = channel_rank(comm->channel) == collective->root;
+    struct buffers buffers = {collective->send, collective->recv, false, 0, 0};
+
+    count_elements(collective, comm, &buffers);
+    if (collective->send == HOOP_IN_PLACE)
+        buffers.input = collective->recv;
+    if (collective->recv == HOOP_IN_PLACE)
+        buffers.output = (void *)(uintptr_t)collective->send;
+    buffers.is_in_place = buffers.input == buffers.output;
+    /* Only one of them exists here: the plan must not look at the other. */
+    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
+        buffers.input = buffers.output;
+        buffers.n_input = 0;
+    }
+    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root) {
+        buffers.output = (void *)(uintptr_t)buffers.input;
+        buffers.n_output = 0;
+    }
+    return buffers;
+}
+
+static bool
+overlap(const struct buffers *buffers, size_t element_size)
+{
+    const uintptr_t input = (uintptr_t)buffers->input;
+    const uintptr_t output = (uintptr_t)buffers->output;
+
+    return input != output && buffers->n_input > 0 && buffers->n_output > 0 &&
+           input < output + buffers->n_output * element_size &&
+           output < input + buffers->n_input * element_size;
+}
+
+enum hoop_status
+buffers_check(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const struct buffers buffers = buffers_of(collective, comm);
+    const uint32_t rank = channel_rank(comm->channel);
+
+    if (collective->parts & COLL_NO_BUFFERS)
+        return HOOP_OK;
+    if (collective->send == HOOP_IN_PLACE && collective->recv == HOOP_IN_PLACE)
+        return error_raise(HOOP_E_INVALID,
+                           "send and recv cannot both be HOOP_IN_PLACE");
+    if (!buffers.input && buffers.n_input > 0)
+        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
+    if (!buffers.output && buffers.n_output > 0)
+        return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u", rank);
+    if (overlap(&buffers, dtype_size(collective->dtype)))
+        return error_raise(HOOP_E_INVALID,
+                           "send and recv overlap on rank %u and are not the "
+                           "same: use HOOP_IN_PLACE or two buffers",
+                           rank);
+    return HOOP_OK;
+}
