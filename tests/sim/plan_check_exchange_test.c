@@ -12,8 +12,8 @@
 /* At large sizes, where a case costs most, each size is met with some counts
  * and each count with some sizes. */
 enum {
-    SIZE_MAX_ALL_COUNTS = 12,
-    COUNT_STRIDE = 5,
+    SIZE_MAX_ALL_COUNTS = 9,
+    COUNT_STRIDE = 7,
 };
 
 static struct proof_counts
@@ -105,6 +105,13 @@ alltoallv_pairwise_uneven_blocks_exchanges(void **state)
 }
 
 static void
+alltoall_bruck_all_shapes_exchanges(void **state)
+{
+    (void)state;
+    prove_alltoall(&algorithm_alltoall_bruck);
+}
+
+static void
 scan_chain_all_shapes_sums(void **state)
 {
     (void)state;
@@ -118,14 +125,31 @@ exscan_chain_all_shapes_sums(void **state)
     prove_scan(&algorithm_exscan_chain, CHECKER_EXSCAN);
 }
 
+static void
+scan_doubling_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_scan(&algorithm_scan_doubling, CHECKER_SCAN);
+}
+
+static void
+exscan_doubling_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_scan(&algorithm_exscan_doubling, CHECKER_EXSCAN);
+}
+
 int
 main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(alltoall_pairwise_all_shapes_exchanges),
+        cmocka_unit_test(alltoall_bruck_all_shapes_exchanges),
         cmocka_unit_test(alltoallv_pairwise_uneven_blocks_exchanges),
         cmocka_unit_test(scan_chain_all_shapes_sums),
+        cmocka_unit_test(scan_doubling_all_shapes_sums),
         cmocka_unit_test(exscan_chain_all_shapes_sums),
+        cmocka_unit_test(exscan_doubling_all_shapes_sums),
     };
 
     if (argc > 1)

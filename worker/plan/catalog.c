@@ -25,8 +25,13 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
     {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
     {.collective = CATALOG_ALLTOALL, .algorithm = &algorithm_alltoall_pairwise},
+    {.collective = CATALOG_ALLTOALL,
+     .algorithm = &algorithm_alltoall_bruck,
+     .is_even_only = true},
     {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_chain},
+    {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_doubling},
     {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_chain},
+    {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_doubling},
     {.collective = CATALOG_BARRIER,
      .algorithm = &algorithm_barrier_dissemination},
 };

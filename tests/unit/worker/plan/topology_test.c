@@ -33,6 +33,19 @@ ring_back_any_distance_counts_modulo_size(void **state)
 }
 
 static void
+doubling_levels_is_the_logarithm_rounded_up(void **state)
+{
+    const uint32_t levels[] = {0, 1, 2, 2, 3, 3, 3, 3, 4};
+
+    (void)state;
+    for (uint32_t size = 1; size <= 9; size++) {
+        const struct plan_shape shape = {.size = size};
+
+        assert_int_equal(doubling_levels(&shape), levels[size - 1]);
+    }
+}
+
+static void
 ring_side_own_is_left_at_rank_zero_only(void **state)
 {
     struct plan_shape shape = {.size = 4};
@@ -182,6 +195,23 @@ block_given_uneven_follows_the_counts(void **state)
 }
 
 static void
+block_received_follows_the_other_counts(void **state)
+{
+    const size_t counts[] = {1, 1, 1};
+    const size_t recv_counts[] = {4, 0, 3};
+    struct plan_shape shape = {.size = 3, .count = 2};
+
+    (void)state;
+    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).first, 4);
+    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).count, 2);
+    shape.counts = counts;
+    shape.recv_counts = recv_counts;
+    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 1).count, 0);
+    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).first, 4);
+    assert_int_equal(block_received(&shape, PLAN_OUTPUT, 2).count, 3);
+}
+
+static void
 block_given_run_joins_neighbours(void **state)
 {
     static const size_t counts[] = {3, 0, 9, 2};
@@ -226,6 +256,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_neighbours_wrap_around),
         cmocka_unit_test(ring_back_any_distance_counts_modulo_size),
+        cmocka_unit_test(doubling_levels_is_the_logarithm_rounded_up),
         cmocka_unit_test(ring_side_own_is_left_at_rank_zero_only),
         cmocka_unit_test(fold_six_ranks_pair_the_first_four),
         cmocka_unit_test(fold_power_of_two_has_no_pairs),
@@ -234,6 +265,7 @@ main(void)
         cmocka_unit_test(block_cut_largest_count_does_not_wrap),
         cmocka_unit_test(block_given_even_is_count_for_each),
         cmocka_unit_test(block_given_uneven_follows_the_counts),
+        cmocka_unit_test(block_received_follows_the_other_counts),
         cmocka_unit_test(block_given_run_joins_neighbours),
         cmocka_unit_test(block_whole_is_all_elements),
     };

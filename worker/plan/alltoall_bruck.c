@@ -1,0 +1,205 @@
+/*
+ * plan/alltoall_bruck.c - all-to-all of even blocks in ceil(log2 n) exchanges
+ *
+ * Call the block that rank r has for rank r+j its block j: it has to go j ranks
+ * forward. For each bit k of the block numbers there is one exchange, in which
+ * all blocks that have this bit go 2^k ranks forward together, in one message.
+ * After all bits, every block is where it belongs; its block j came from the
+ * rank j before. Moved by exchange, n = 6:
+ *
+ *     1 3 5    2 3    4 5
+ *
+ * Block j stands at place r-j of the output, where the block from rank r-j
+ * belongs, so nothing has to be turned round at the end; at the beginning each
+ * block is copied from place r+j of the input (in place: of a copy of it). All
+ * places count modulo n. Blocks that go together are packed in scratch; they
+ * stand in runs of 2^k, and where a run meets the end of the output it is two.
+ *
+ * Cost: ceil(log2 n) * alpha + log2 n * n/2 * block * beta, and as much copying
+ * again and again. For blocks so small that alpha is all that counts.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+/* The scratch, in blocks: what is packed, what came, a copy of the input. It is
+ * packed from the output, and what came is unpacked from the scratch. */
+static uint32_t
+packed_begin(const struct plan_shape *shape, enum plan_buffer from)
+{
+    return from == PLAN_OUTPUT ? 0 : shape->size / 2;
+}
+
+static uint32_t
+saved_begin(const struct plan_shape *shape)
+{
+    return shape->size / 2 * 2;
+}
+
+/* With two ranks, every block stands where it belongs. */
+static bool
+input_is_saved(const struct plan_shape *shape)
+{
+    return shape->is_in_place && shape->size > 2;
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const uint32_t n_saved = input_is_saved(shape) ? shape->size : 0;
+
+    return (saved_begin(shape) + n_saved) * shape->count;
+}
+
+/* Copy, turn; then for each bit: pack, exchange, unpack. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return 2 + 3 * doubling_levels(shape);
+}
+
+/* n_blocks of any buffer, from block first on. */
+static struct plan_span
+blocks_span(const struct plan_shape *shape,
+            enum plan_buffer buffer,
+            uint32_t first,
+            uint32_t n_blocks)
+{
+    return (struct plan_span){
+        .buffer = buffer,
+        .first = first * shape->count,
+        .count = n_blocks * shape->count,
+    };
+}
+
+static void
+plan_save(struct plan *plan, const struct plan_shape *shape)
+{
+    if (input_is_saved(shape))
+        plan_copy(
+            plan, blocks_span(shape, PLAN_OUTPUT, 0, shape->size),
+            blocks_span(shape, PLAN_SCRATCH, saved_begin(shape), shape->size));
+}
+
+static void
+plan_turn(struct plan *plan, const struct plan_shape *shape)
+{
+    const struct plan_span input =
+        shape->is_in_place
+            ? blocks_span(shape, PLAN_SCRATCH, saved_begin(shape), shape->size)
+            : blocks_span(shape, PLAN_INPUT, 0, shape->size);
+
+    for (uint32_t j = 0; j < shape->size; j++) {
+        const uint32_t target = ring_back(shape, shape->size - j);
+        const uint32_t place = ring_back(shape, j);
+
+        struct plan_span from = input;
+
+        from.first += target * shape->count;
+        from.count = shape->count;
+        if (!shape->is_in_place || place != target)
+            plan_copy(plan, from, blocks_span(shape, PLAN_OUTPUT, place, 1));
+    }
+}
+
+/* Of the blocks 0 to end, those that have the bit. */
+static uint32_t
+blocks_with(uint32_t bit, uint32_t end)
+{
+    const uint32_t rest = end % (2 * bit);
+
+    return end / (2 * bit) * bit + (rest > bit ? rest - bit : 0);
+}
+
+/* A piece of what goes together, and where it stands in the output. */
+struct run {
+    uint32_t packed;
+    uint32_t place;
+    uint32_t n_blocks;
+};
+
+static void
+plan_run(struct plan *plan,
+         const struct plan_shape *shape,
+         enum plan_buffer from,
+         struct run run)
+{
+    const bool is_packing = from == PLAN_OUTPUT;
+    const uint32_t packed = packed_begin(shape, from) + run.packed;
+    const struct plan_span placed_span =
+        blocks_span(shape, PLAN_OUTPUT, run.place, run.n_blocks);
+    const struct plan_span packed_span =
+        blocks_span(shape, PLAN_SCRATCH, packed, run.n_blocks);
+
+    plan_copy(plan, is_packing ? placed_span : packed_span,
+              is_packing ? packed_span : placed_span);
+}
+
+/* Pack from the output, or unpack from the scratch. The blocks of a run stand
+ * with the last one first, and perhaps across the end of the output. */
+static void
+plan_runs(struct plan *plan,
+          const struct plan_shape *shape,
+          enum plan_buffer from,
+          uint32_t bit)
+{
+    for (uint32_t begin = bit; begin < shape->size; begin += 2 * bit) {
+        const uint32_t rest = shape->size - begin;
+        const uint32_t n_blocks = rest < bit ? rest : bit;
+        const uint32_t packed = blocks_with(bit, begin);
+        const uint32_t place = ring_back(shape, begin + n_blocks - 1);
+        const uint32_t until_end = shape->size - place;
+        const uint32_t n_high = n_blocks < until_end ? n_blocks : until_end;
+
+        plan_run(plan, shape, from, (struct run){packed, place, n_high});
+        plan_run(plan, shape, from,
+                 (struct run){packed + n_high, 0, n_blocks - n_high});
+    }
+}
+
+static void
+plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t bit)
+{
+    const uint32_t n_blocks = blocks_with(bit, shape->size);
+
+    plan_send(plan, ring_back(shape, shape->size - bit), bit,
+              blocks_span(shape, PLAN_SCRATCH, packed_begin(shape, PLAN_OUTPUT),
+                          n_blocks));
+    plan_store(plan, ring_back(shape, bit), bit,
+               blocks_span(shape, PLAN_SCRATCH,
+                           packed_begin(shape, PLAN_SCRATCH), n_blocks));
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+    assert(!shape->counts && !shape->recv_counts);
+
+    if (round == 0) {
+        plan_save(plan, shape);
+        return;
+    }
+    if (round == 1) {
+        plan_turn(plan, shape);
+        return;
+    }
+
+    const uint32_t bit = (uint32_t)1 << (round - 2) / 3;
+
+    if (round % 3 == 2)
+        plan_runs(plan, shape, PLAN_OUTPUT, bit);
+    if (round % 3 == 0)
+        plan_exchange(plan, shape, bit);
+    if (round % 3 == 1)
+        plan_runs(plan, shape, PLAN_SCRATCH, bit);
+}
+
+const struct algorithm algorithm_alltoall_bruck = {
+    .name = "bruck",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

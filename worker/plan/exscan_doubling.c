@@ -1,0 +1,122 @@
+/*
+ * plan/exscan_doubling.c - exclusive scan in ceil(log2 n) rounds
+ *
+ * As scan_doubling.c, but the sum that grows and is sent stands in scratch,
+ * where it begins with the own elements, and beside it, in the output, grows
+ * the same sum without them: what comes first is laid there, what comes later
+ * is combined with both. Held by rank 5 of six, scratch and output:
+ *
+ *     5        4 5      2 3 4 5        (not needed)
+ *     -        4        2 3 4          0 1 2 3 4
+ *
+ * The sum in scratch is needed only for as long as there is somebody to send it
+ * to.
+ *
+ * Cost: ceil(log2 n) * (alpha + bytes * (beta + 2 gamma)). For little data.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+/* The own elements first; then two rounds for each exchange. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return 1 + 2 * doubling_levels(shape);
+}
+
+/* Is there somebody to send to at this level? */
+static bool
+sends_at(const struct plan_shape *shape, uint32_t level)
+{
+    return (shape->size - 1 - shape->rank) >> level > 0;
+}
+
+static bool
+takes_at(const struct plan_shape *shape, uint32_t level)
+{
+    return shape->rank >> level > 0;
+}
+
+/* The sum, then what came. */
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return 2 * shape->count;
+}
+
+static struct plan_span
+sum_span(const struct plan_shape *shape)
+{
+    return block_whole(shape, PLAN_SCRATCH);
+}
+
+/* Where what comes at a level is laid. */
+static struct plan_span
+arrival_span(const struct plan_shape *shape, uint32_t level)
+{
+    if (level == 0)
+        return block_whole(shape, PLAN_OUTPUT);
+    return (struct plan_span){PLAN_SCRATCH, shape->count, shape->count};
+}
+
+static void
+plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const uint32_t reach = (uint32_t)1 << level;
+
+    if (sends_at(shape, level))
+        plan_send(plan, shape->rank + reach, level, sum_span(shape));
+    if (takes_at(shape, level))
+        plan_store(plan, shape->rank - reach, level,
+                   arrival_span(shape, level));
+}
+
+static void
+plan_combine(struct plan *plan, struct plan_span arrived, struct plan_span to)
+{
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_COMBINE,
+                       .from = arrived,
+                       .to = to,
+                       .side = PLAN_ARRIVED_LEFT,
+                   });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    if (round == 0) {
+        const enum plan_buffer own =
+            shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+
+        if (sends_at(shape, 0))
+            plan_copy(plan, block_whole(shape, own), sum_span(shape));
+        return;
+    }
+
+    const uint32_t level = (round - 1) / 2;
+    const struct plan_span arrived = arrival_span(shape, level);
+
+    if (round % 2 == 1) {
+        plan_exchange(plan, shape, level);
+        return;
+    }
+    if (!takes_at(shape, level))
+        return;
+    if (sends_at(shape, level + 1))
+        plan_combine(plan, arrived, sum_span(shape));
+    if (level > 0)
+        plan_combine(plan, arrived, block_whole(shape, PLAN_OUTPUT));
+}
+
+const struct algorithm algorithm_exscan_doubling = {
+    .name = "doubling",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
