@@ -29,6 +29,10 @@ enum {
      * run ahead of the slowest step; bounds the memory of an operation. */
     LIMIT_TRACKER_ROUNDS = 16,
 
+    /* A table of switch points: some twenty rows of a few names. */
+    LIMIT_TUNE_TABLE = 4096,
+    LIMIT_TUNE_TABLES = 32, /* of one session, kept for the next group */
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

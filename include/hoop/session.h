@@ -65,7 +65,7 @@ hoop_world(hoop_session_t *session);
 
 /* What this rank has moved so far. Payload bytes, without headers. */
 struct hoop_stats {
-    uint64_t operations; /* completed, of all kinds */
+    uint64_t operations; /* completed, of all kinds that a program calls */
     uint64_t bytes_sent; /* payload as the user sees it */
     uint64_t bytes_received;
     uint64_t wire_sent;   /* payload as stored on the wire (codec) */

@@ -90,7 +90,7 @@ op_end(struct op *op, enum hoop_status status)
     op->state = OP_ENDED;
     if (!op->is_message)
         channel_remember(op->channel, op);
-    if (status == HOOP_OK)
+    if (status == HOOP_OK && op->call.name != CALL_AGREE)
         atomic_fetch_add(&engine->n_ended, 1);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
     /* Not at once: the caller may walk the list that it stands in. */

@@ -11,6 +11,7 @@
 #include "base/settings.h"
 #include "base/token_file.h"
 #include "session/launcher.h"
+#include "tune/tuner.h"
 
 static enum hoop_status
 option_set(struct settings *settings, enum setting_id id, const char *text)
@@ -170,7 +171,8 @@ terms_check(const struct terms *terms)
         return error_raise(HOOP_E_INVALID,
                            "rank %u is not below the world size, %u",
                            terms->rank, terms->world_size);
-    return HOOP_OK;
+    const enum hoop_status status = tuner_check(terms->algorithms, terms->link);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

@@ -1,34 +1,92 @@
-/*
- * tune/tuner.c - what a session knows for its tables of switch points
- *
- * No test of its own: so far it only keeps the roster.
- */
+/* tune/tuner.c - what a session knows for its tables of switch points */
 
 #include "tune/tuner.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "base/error.h"
+#include "base/limits.h"
+#include "tune/builder.h"
+#include "tune/link.h"
+
+static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
+static const char FROM_LINK[] = "HOOP_LINK";
+
+/* A table that was built, without what is forced. */
+struct kept {
+    TAILQ_ENTRY(kept) link;
+    uint64_t layout;
+    struct table table;
+};
+
+TAILQ_HEAD(kept_list, kept);
 
 struct tuner {
     const struct roster *roster;
+    pthread_mutex_t lock; /* for all below */
+    struct forced forced;
+    struct simulation_machine machine;
+    bool has_machine;
+    bool has_agreed;
+    struct kept_list kept; /* the last used first */
+    unsigned n_kept;
 };
+
+enum hoop_status
+tuner_check(const char *algorithms, const char *link)
+{
+    struct simulation_machine machine = link_usual();
+    struct forced forced;
+
+    enum hoop_status status = forced_parse(FROM_ALGORITHM, algorithms, &forced);
+    if (status == HOOP_OK)
+        status = link_parse(FROM_LINK, link, &machine);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
 
 enum hoop_status
 tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
 {
-    struct tuner *tuner = calloc(1, sizeof(*tuner));
+    CLEANUP(tuner_destroy) struct tuner *tuner = calloc(1, sizeof(*tuner));
 
     if (!tuner)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuner");
+    pthread_mutex_init(&tuner->lock, NULL);
+    TAILQ_INIT(&tuner->kept);
     tuner->roster = options->roster;
-    *out_tuner = tuner;
+    tuner->machine = link_usual();
+    tuner->has_machine = options->link[0] != '\0';
+    enum hoop_status status =
+        forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
+    if (status == HOOP_OK)
+        status = link_parse(FROM_LINK, options->link, &tuner->machine);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_tuner = STEAL(tuner);
     return HOOP_OK;
+}
+
+static void
+kept_clear(struct tuner *tuner)
+{
+    struct kept *kept;
+
+    while ((kept = TAILQ_FIRST(&tuner->kept))) {
+        TAILQ_REMOVE(&tuner->kept, kept, link);
+        free(kept);
+    }
+    tuner->n_kept = 0;
 }
 
 void
 tuner_destroy(struct tuner *tuner)
 {
+    if (!tuner)
+        return;
+    kept_clear(tuner);
+    pthread_mutex_destroy(&tuner->lock);
     free(tuner);
 }
 
@@ -36,4 +94,121 @@ const struct roster *
 tuner_roster(const struct tuner *tuner)
 {
     return tuner->roster;
+}
+
+bool
+tuner_needs_machine(struct tuner *tuner)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const bool needs = !tuner->has_machine;
+    pthread_mutex_unlock(&tuner->lock);
+    return needs;
+}
+
+void
+tuner_set_machine(struct tuner *tuner, const struct simulation_machine *machine)
+{
+    pthread_mutex_lock(&tuner->lock);
+    tuner->machine = *machine;
+    tuner->has_machine = true;
+    kept_clear(tuner);
+    pthread_mutex_unlock(&tuner->lock);
+}
+
+void
+tuner_adopt(struct tuner *tuner, const struct table *agreed)
+{
+    pthread_mutex_lock(&tuner->lock);
+    if (!tuner->has_agreed) {
+        tuner->machine = agreed->machine;
+        tuner->forced = agreed->forced;
+        tuner->has_machine = true;
+        tuner->has_agreed = true;
+        kept_clear(tuner);
+    }
+    pthread_mutex_unlock(&tuner->lock);
+}
+
+/* FNV-1a: equal layouts are equal tables. */
+static uint64_t
+layout_of(const struct plan_nodes *nodes)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks;
+
+    for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
+        hash = (hash ^ nodes->node_of[rank]) * 0x100000001b3u;
+    return hash;
+}
+
+/* To the front. NULL: not there. The caller holds the lock. */
+static struct kept *
+kept_find(struct tuner *tuner, uint64_t layout)
+{
+    struct kept *kept;
+
+    TAILQ_FOREACH(kept, &tuner->kept, link)
+    {
+        if (kept->layout != layout)
+            continue;
+        TAILQ_REMOVE(&tuner->kept, kept, link);
+        TAILQ_INSERT_HEAD(&tuner->kept, kept, link);
+        return kept;
+    }
+    return NULL;
+}
+
+/* In place of the one that was not used for longest. */
+static struct kept *
+kept_add(struct tuner *tuner, uint64_t layout)
+{
+    struct kept *kept;
+
+    if (tuner->n_kept < LIMIT_TUNE_TABLES) {
+        kept = malloc(sizeof(*kept));
+        if (!kept)
+            return NULL;
+        tuner->n_kept++;
+    } else {
+        kept = TAILQ_LAST(&tuner->kept, kept_list);
+        TAILQ_REMOVE(&tuner->kept, kept, link);
+    }
+    kept->layout = layout;
+    TAILQ_INSERT_HEAD(&tuner->kept, kept, link);
+    return kept;
+}
+
+/* The caller holds the lock. */
+static enum hoop_status
+table_make(struct tuner *tuner,
+           const struct plan_nodes *nodes,
+           struct table *out_table)
+{
+    const uint64_t layout = layout_of(nodes);
+    struct kept *kept = kept_find(tuner, layout);
+
+    if (!kept) {
+        const enum hoop_status status =
+            builder_run(nodes, &tuner->machine, out_table);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        kept = kept_add(tuner, layout);
+        if (kept)
+            kept->table = *out_table;
+    } else {
+        *out_table = kept->table;
+    }
+    table_force(out_table, &tuner->forced);
+    return HOOP_OK;
+}
+
+enum hoop_status
+tuner_table(struct tuner *tuner,
+            const struct plan_nodes *nodes,
+            struct table *out_table)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const enum hoop_status status = table_make(tuner, nodes, out_table);
+    pthread_mutex_unlock(&tuner->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -1,16 +1,23 @@
 /*
  * tune/tuner.h - what a session knows for its tables of switch points
  *
- * One for each session, borrowed by the tunings of all its communicators.
+ * One for each session, borrowed by the tunings of all its communicators. It
+ * begins with what was said here; once the world has agreed, with what its
+ * rank 0 was told or measured. Tables that were built are kept, since groups of
+ * one form have the same.
  */
 
 #ifndef TUNE_TUNER_H
 #define TUNE_TUNER_H
 
+#include <stdbool.h>
+
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
+#include "plan/nodes.h"
 #include "transport/roster.h"
+#include "tune/table.h"
 
 struct tuner;
 
@@ -20,9 +27,14 @@ struct tuner_options {
     const char *link;            /* HOOP_LINK; "": to be measured */
 };
 
+/* What is wrong with these texts, before anything is done with them.
+ * Handle: HOOP_E_INVALID (error_text() says what there is). */
+enum hoop_status
+tuner_check(const char *algorithms, const char *link);
+
 /*
  * *out_tuner is the caller's.
- * Handle: HOOP_E_INVALID (one of the texts; error_text() says what there is).
+ * Handle: HOOP_E_INVALID (as tuner_check()).
  */
 enum hoop_status
 tuner_create(const struct tuner_options *options, struct tuner **out_tuner);
@@ -35,5 +47,24 @@ DEFINE_CLEANUP(struct tuner *, tuner_destroy)
 /* The roster's. */
 const struct roster *
 tuner_roster(const struct tuner *tuner);
+
+/* Neither told nor measured nor agreed on. Thread: any, for all below. */
+bool
+tuner_needs_machine(struct tuner *tuner);
+void
+tuner_set_machine(struct tuner *tuner,
+                  const struct simulation_machine *machine);
+
+/* Build a table for ranks on these nodes, or find it. Takes tens of
+ * milliseconds at most. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+tuner_table(struct tuner *tuner,
+            const struct plan_nodes *nodes,
+            struct table *out_table);
+
+/* From now on, what was agreed on counts, not what was said here; only the
+ * first agreement, the world's, says anything new. */
+void
+tuner_adopt(struct tuner *tuner, const struct table *agreed);
 
 #endif

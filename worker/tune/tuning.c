@@ -1,10 +1,4 @@
-/*
- * tune/tuning.c - which algorithm does a collective: decided once, for all
- *
- * One each so far.
- *
- * No test of its own: there is nothing to decide yet.
- */
+/* tune/tuning.c - which algorithm does a collective: decided once, for all */
 
 #include "tune/tuning.h"
 
@@ -12,13 +6,39 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "plan/catalog.h"
+#include "tune/agreement.h"
 #include "tune/family.h"
 #include "tune/placement.h"
+#include "tune/table.h"
 
 struct tuning {
+    struct tuner *tuner;
+    struct channel *channel;
     struct plan_nodes *nodes;
+    struct table table;
 };
+
+/* Rank 0's part: it alone decides. */
+static enum hoop_status
+table_decide(struct tuning *tuning)
+{
+    const enum hoop_status status =
+        tuner_table(tuning->tuner, tuning->nodes, &tuning->table);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+table_agree(struct tuning *tuning, uint64_t deadline_ns)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (channel_rank(tuning->channel) == 0)
+        status = table_decide(tuning);
+    if (status == HOOP_OK)
+        status = agreement_reach(tuning->channel, deadline_ns, &tuning->table);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
 
 enum hoop_status
 tuning_agree(struct tuner *tuner,
@@ -28,13 +48,17 @@ tuning_agree(struct tuner *tuner,
 {
     CLEANUP(tuning_destroy) struct tuning *tuning = calloc(1, sizeof(*tuning));
 
-    (void)deadline_ns;
     if (!tuning)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a tuning");
-    const enum hoop_status status =
+    tuning->tuner = tuner;
+    tuning->channel = channel;
+    enum hoop_status status =
         placement_find(channel, tuner_roster(tuner), &tuning->nodes);
+    if (status == HOOP_OK)
+        status = table_agree(tuning, deadline_ns);
     if (status != HOOP_OK)
         return error_pass(status);
+    tuner_adopt(tuner, &tuning->table);
     *out_tuning = STEAL(tuning);
     return HOOP_OK;
 }
@@ -48,17 +72,28 @@ tuning_destroy(struct tuning *tuning)
     free(tuning);
 }
 
+/* Ranks of an alltoallv know only their own part of the bytes. */
+static uint64_t
+bytes_to_look_up(enum call_name name, size_t n_bytes)
+{
+    return name == CALL_ALLTOALLV ? UINT64_MAX : n_bytes;
+}
+
 const struct algorithm *
 tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes)
 {
     const enum catalog_collective collective = family_of(name);
+    const enum table_form form =
+        family_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
     size_t n_entries;
-    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+    const struct catalog_entry *entry = catalog_of(collective, &n_entries);
 
-    (void)tuning;
-    (void)n_bytes;
     assert(n_entries > 0);
-    return entries[0].algorithm;
+    if (tuning)
+        entry = table_find(&tuning->table, collective, form,
+                           bytes_to_look_up(name, n_bytes));
+    assert(entry);
+    return entry->algorithm;
 }
 
 const struct plan_nodes *

@@ -1,0 +1,47 @@
+/* tests/fuzz/table_fuzz.c - whatever decodes can be looked up, and comes back */
+
+#include <string.h>
+
+#include "fuzz/fuzz.h"
+#include "tune/table.h"
+
+static void
+require_rules(const struct table *table)
+{
+    static const uint64_t sizes[] = {0, 1, 4096, UINT64_MAX};
+
+    fuzz_require(table->machine.n_processors > 0);
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+        size_t n_entries;
+
+        catalog_of(i, &n_entries);
+        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+            const struct catalog_entry *even =
+                table_find(table, i, TABLE_EVEN, sizes[j]);
+            const struct catalog_entry *uneven =
+                table_find(table, i, TABLE_UNEVEN, sizes[j]);
+
+            fuzz_require(n_entries == 0 || (even && uneven));
+            fuzz_require(!even || (unsigned)even->collective == i);
+            fuzz_require(!uneven || !uneven->is_even_only);
+        }
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    uint8_t whole[LIMIT_TUNE_TABLE] = {0};
+    uint8_t again[LIMIT_TUNE_TABLE];
+    struct table table;
+
+    memcpy(whole, bytes, n_bytes < sizeof(whole) ? n_bytes : sizeof(whole));
+    if (table_decode(whole, &table) != HOOP_OK)
+        return 0;
+    require_rules(&table);
+    fuzz_require(table_encode(&table, whole) == HOOP_OK);
+    fuzz_require(table_decode(whole, &table) == HOOP_OK);
+    fuzz_require(table_encode(&table, again) == HOOP_OK);
+    fuzz_require(memcmp(whole, again, sizeof(whole)) == 0);
+    return 0;
+}

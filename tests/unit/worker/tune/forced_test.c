@@ -1,0 +1,113 @@
+/* tests/unit/worker/tune/forced_test.c - tune/forced.c */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "check.h"
+#include "tune/forced.h"
+
+static void
+empty_list_forces_nothing(void **state)
+{
+    struct forced forced;
+
+    (void)state;
+    assert_int_equal(forced_parse("here", "", &forced), HOOP_OK);
+    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++)
+        assert_null(forced.entries[i]);
+}
+
+static void
+list_names_one_algorithm_each(void **state)
+{
+    struct forced forced;
+
+    (void)state;
+    assert_int_equal(
+        forced_parse("here", "broadcast:chain,allreduce:ring", &forced),
+        HOOP_OK);
+    assert_string_equal(forced.entries[CATALOG_ALLREDUCE]->algorithm->name,
+                        "ring");
+    assert_string_equal(forced.entries[CATALOG_BROADCAST]->algorithm->name,
+                        "chain");
+    assert_null(forced.entries[CATALOG_REDUCE]);
+}
+
+static void
+every_algorithm_of_the_catalogue_can_be_forced(void **state)
+{
+    size_t n_entries;
+    const struct catalog_entry *entries = catalog_entries(&n_entries);
+    struct forced forced;
+    char text[LIMIT_NAME];
+
+    (void)state;
+    for (size_t i = 0; i < n_entries; i++) {
+        snprintf(text, sizeof(text), "%s:%s",
+                 catalog_name(entries[i].collective),
+                 entries[i].algorithm->name);
+        assert_int_equal(forced_parse("here", text, &forced), HOOP_OK);
+        assert_ptr_equal(forced.entries[entries[i].collective], &entries[i]);
+    }
+}
+
+static void
+bad_lists_are_refused_with_what_there_is(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *said;
+    } rows[] = {
+        {"ring", "here: 'ring' is not of the form collective:algorithm"},
+        {"allreduce:ring,", "here: '' is not of the form"},
+        {",allreduce:ring", "here: '' is not of the form"},
+        {"gossip:ring", "no collective 'gossip' to choose an algorithm for; "
+                        "there are: allreduce, reduce, broadcast"},
+        {"allgatherv:ring", "no collective 'allgatherv'"},
+        {":ring", "no collective ''"},
+        {" allreduce:ring", "no collective ' allreduce'"},
+        {"allreduce:rung", "no algorithm 'rung' for allreduce; there are: "
+                           "ring"},
+        {"allreduce:", "no algorithm '' for allreduce"},
+        {"allreduce:ring:ring", "no algorithm 'ring:ring' for allreduce"},
+        {"allreduce:ring,allreduce:ring", "here: two algorithms for allreduce"},
+    };
+    struct forced forced = {{NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(forced_parse("here", rows[i].text, &forced),
+                         HOOP_E_INVALID);
+        assert_non_null(strstr(error_text(), rows[i].said));
+        assert_null(forced.entries[CATALOG_ALLREDUCE]);
+    }
+}
+
+static void
+endless_list_is_refused(void **state)
+{
+    char text[2 * LIMIT_SETTING];
+    struct forced forced;
+
+    (void)state;
+    memset(text, 'a', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    assert_int_equal(forced_parse("here", text, &forced), HOOP_E_INVALID);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty_list_forces_nothing),
+        cmocka_unit_test(list_names_one_algorithm_each),
+        cmocka_unit_test(every_algorithm_of_the_catalogue_can_be_forced),
+        cmocka_unit_test(bad_lists_are_refused_with_what_there_is),
+        cmocka_unit_test(endless_list_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

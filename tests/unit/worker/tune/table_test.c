@@ -1,0 +1,111 @@
+/* tests/unit/worker/tune/table_test.c - tune/table.c */
+
+#include "check.h"
+#include "tune/table.h"
+
+static const struct catalog_entry *
+first_of(enum catalog_collective collective)
+{
+    size_t n_entries;
+    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+
+    return n_entries > 0 ? entries : NULL;
+}
+
+static void
+new_table_takes_the_first_of_each(void **state)
+{
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+        assert_ptr_equal(table_find(&table, i, TABLE_EVEN, 0), first_of(i));
+        assert_ptr_equal(table_find(&table, i, TABLE_EVEN, UINT64_MAX),
+                         first_of(i));
+        assert_ptr_equal(table_find(&table, i, TABLE_UNEVEN, 4096),
+                         first_of(i));
+    }
+}
+
+static void
+size_on_the_point_belongs_below_it(void **state)
+{
+    const struct catalog_entry small = {.collective = CATALOG_ALLREDUCE};
+    const struct catalog_entry large = {.collective = CATALOG_ALLREDUCE};
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    table.rows[CATALOG_ALLREDUCE][TABLE_EVEN] = (struct table_row){
+        .n_points = 2,
+        .points = {{1024, &small}, {UINT64_MAX, &large}},
+    };
+    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 0),
+                     &small);
+    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 1024),
+                     &small);
+    assert_ptr_equal(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 1025),
+                     &large);
+    assert_ptr_equal(
+        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, UINT64_MAX), &large);
+}
+
+static void
+forced_algorithm_does_all_sizes(void **state)
+{
+    const struct catalog_entry wanted = {.collective = CATALOG_REDUCE};
+    const struct forced forced = {.entries = {[CATALOG_REDUCE] = &wanted}};
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    table_force(&table, &forced);
+    assert_ptr_equal(table_find(&table, CATALOG_REDUCE, TABLE_EVEN, 8),
+                     &wanted);
+    assert_ptr_equal(table_find(&table, CATALOG_REDUCE, TABLE_UNEVEN, 1 << 30),
+                     &wanted);
+    assert_ptr_equal(table.forced.entries[CATALOG_REDUCE], &wanted);
+    assert_ptr_equal(table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8),
+                     first_of(CATALOG_BROADCAST));
+}
+
+static void
+forced_algorithm_for_even_blocks_leaves_uneven_ones(void **state)
+{
+    const struct catalog_entry wanted = {.collective = CATALOG_ALLGATHER,
+                                         .is_even_only = true};
+    const struct forced forced = {.entries = {[CATALOG_ALLGATHER] = &wanted}};
+    struct table table;
+
+    (void)state;
+    table_init(&table);
+    table_force(&table, &forced);
+    assert_ptr_equal(table_find(&table, CATALOG_ALLGATHER, TABLE_EVEN, 8),
+                     &wanted);
+    assert_ptr_equal(table_find(&table, CATALOG_ALLGATHER, TABLE_UNEVEN, 8),
+                     first_of(CATALOG_ALLGATHER));
+}
+
+static void
+collective_without_points_is_not_found(void **state)
+{
+    const struct table table = {.machine = {.n_processors = 1}};
+
+    (void)state;
+    assert_null(table_find(&table, CATALOG_SCAN, TABLE_EVEN, 8));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_table_takes_the_first_of_each),
+        cmocka_unit_test(size_on_the_point_belongs_below_it),
+        cmocka_unit_test(forced_algorithm_does_all_sizes),
+        cmocka_unit_test(forced_algorithm_for_even_blocks_leaves_uneven_ones),
+        cmocka_unit_test(collective_without_points_is_not_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* tests/unit/worker/tune/tuner_test.c - tune/tuner.c */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "check.h"
+#include "tune/link.h"
+#include "tune/tuner.h"
+
+static struct tuner *
+tuner_of(const char *algorithms, const char *link)
+{
+    const struct tuner_options options = {.algorithms = algorithms,
+                                          .link = link};
+    struct tuner *tuner = NULL;
+
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    return tuner;
+}
+
+static struct plan_nodes *
+nodes_of(const uint32_t *names, uint32_t n_ranks)
+{
+    struct plan_nodes *nodes = NULL;
+
+    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    return nodes;
+}
+
+static void
+bad_texts_are_refused_by_the_name_of_the_setting(void **state)
+{
+    struct tuner *tuner = NULL;
+
+    (void)state;
+    assert_int_equal(tuner_check("", ""), HOOP_OK);
+    assert_int_equal(tuner_check("allreduce:ring", "latency=1us"), HOOP_OK);
+    assert_int_equal(tuner_check("allreduce", ""), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_ALGORITHM: 'allreduce'"));
+    assert_int_equal(tuner_check("", "latency"), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_LINK: 'latency'"));
+
+    const struct tuner_options options = {.algorithms = "x", .link = ""};
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_E_INVALID);
+    assert_null(tuner);
+}
+
+static void
+what_is_said_of_the_link_is_not_measured(void **state)
+{
+    struct tuner *said = tuner_of("", "latency=1ms");
+    struct tuner *silent = tuner_of("", "");
+    const struct simulation_machine machine = link_usual();
+
+    (void)state;
+    assert_false(tuner_needs_machine(said));
+    assert_true(tuner_needs_machine(silent));
+    tuner_set_machine(silent, &machine);
+    assert_false(tuner_needs_machine(silent));
+    tuner_destroy(said);
+    tuner_destroy(silent);
+    tuner_destroy(NULL);
+}
+
+static void
+table_holds_what_was_said(void **state)
+{
+    struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
+    struct tuner *tuner = tuner_of("allreduce:ring", "latency=1ms");
+    struct table table;
+
+    (void)state;
+    assert_int_equal(tuner_table(tuner, nodes, &table), HOOP_OK);
+    assert_string_equal(
+        table.forced.entries[CATALOG_ALLREDUCE]->algorithm->name, "ring");
+    assert_true(table.machine.latency_inside_ns == 1e6);
+    assert_string_equal(
+        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
+        "ring");
+    plan_nodes_destroy(nodes);
+    tuner_destroy(tuner);
+}
+
+static void
+first_agreement_replaces_what_was_said(void **state)
+{
+    struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0}, 2);
+    struct tuner *mine = tuner_of("allreduce:ring", "latency=1ms");
+    struct tuner *theirs = tuner_of("broadcast:chain", "latency=2ms");
+    struct tuner *others = tuner_of("", "latency=3ms");
+    struct table table;
+
+    (void)state;
+    assert_int_equal(tuner_table(theirs, nodes, &table), HOOP_OK);
+    tuner_adopt(mine, &table);
+    assert_int_equal(tuner_table(others, nodes, &table), HOOP_OK);
+    tuner_adopt(mine, &table);
+    assert_int_equal(tuner_table(mine, nodes, &table), HOOP_OK);
+    assert_true(table.machine.latency_inside_ns == 2e6);
+    assert_null(table.forced.entries[CATALOG_ALLREDUCE]);
+    assert_non_null(table.forced.entries[CATALOG_BROADCAST]);
+    plan_nodes_destroy(nodes);
+    tuner_destroy(mine);
+    tuner_destroy(theirs);
+    tuner_destroy(others);
+}
+
+/* More forms than are kept: the oldest make room, and are built again. */
+static void
+tables_of_many_forms_are_kept_within_bounds(void **state)
+{
+    static const uint32_t names[2 * LIMIT_TUNE_TABLES] = {0};
+    struct tuner *tuner = tuner_of("", "latency=1ms");
+    struct table table;
+
+    (void)state;
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
+            struct plan_nodes *nodes = nodes_of(names, n);
+
+            assert_int_equal(tuner_table(tuner, nodes, &table), HOOP_OK);
+            assert_non_null(
+                table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8));
+            plan_nodes_destroy(nodes);
+        }
+    }
+    tuner_destroy(tuner);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_texts_are_refused_by_the_name_of_the_setting),
+        cmocka_unit_test(what_is_said_of_the_link_is_not_measured),
+        cmocka_unit_test(table_holds_what_was_said),
+        cmocka_unit_test(first_agreement_replaces_what_was_said),
+        cmocka_unit_test(tables_of_many_forms_are_kept_within_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

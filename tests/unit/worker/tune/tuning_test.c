@@ -1,0 +1,199 @@
+/* tests/unit/worker/tune/tuning_test.c - tune/tuning.c */
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+#include "tune/tuning.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static struct tuner *
+tuner_of(const struct side *side, const char *algorithms)
+{
+    const struct tuner_options options = {
+        .roster = side->roster,
+        .algorithms = algorithms,
+        .link = "latency=20us",
+    };
+    struct tuner *tuner = NULL;
+
+    return tuner_create(&options, &tuner) == HOOP_OK ? tuner : NULL;
+}
+
+static const char *
+name_found(const struct tuning *tuning, enum call_name name, size_t n_bytes)
+{
+    return tuning_find(tuning, name, n_bytes)->name;
+}
+
+static int
+side_mixed(struct side *side)
+{
+    struct tuner *tuner = tuner_of(
+        side, side->rank == 0 ? "broadcast:chain" : "broadcast:binomial");
+    struct channel *channel = side->comms[0].channel;
+    struct tuning *tuning = NULL;
+
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(tuning_agree(tuner, channel, patience(), &tuning) == HOOP_OK);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 8), "chain") == 0);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 1 << 30), "chain") ==
+               0);
+    SIDE_CHECK(tuning_nodes(tuning)->n_ranks == 2);
+    SIDE_CHECK(channel_timeout(channel) == 30000);
+    tuning_destroy(tuning);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+settings_of_rank_0_count_for_all(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_mixed);
+}
+
+static int
+side_alone(struct side *side)
+{
+    struct tuner *tuner = tuner_of(side, "allreduce:ring");
+    struct tuning *tuning = NULL;
+    struct engine_stats stats;
+
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(tuning_agree(tuner, side->alone.channel, patience(), &tuning) ==
+               HOOP_OK);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 8), "ring") == 0);
+    SIDE_CHECK(tuning_nodes(tuning)->n_nodes == 1);
+    engine_stats(side->engine, &stats);
+    SIDE_CHECK(stats.operations == 0);
+    SIDE_CHECK(stats.transport.wire_sent == 0);
+    tuning_destroy(tuning);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+one_rank_alone_does_not_communicate(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_alone);
+}
+
+/* Rank 1 does not come. */
+static int
+side_waiting(struct side *side)
+{
+    struct tuner *tuner = tuner_of(side, "");
+    struct tuning *tuning = NULL;
+
+    SIDE_CHECK(tuner);
+    if (side->rank == 1) {
+        SIDE_CHECK(tuning_agree(tuner, side->comms[1].channel,
+                                clock_deadline_ns(50),
+                                &tuning) == HOOP_E_TIMEOUT);
+        SIDE_CHECK(strstr(error_text(), "agreement on a communicator"));
+        SIDE_CHECK(!tuning);
+    }
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+missing_rank_0_is_a_timeout(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_waiting);
+}
+
+/* Rank 0 says something that is not a table. */
+static int
+side_nonsense(struct side *side)
+{
+    struct channel *channel = side->comms[2].channel;
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0xff};
+    const struct engine_collective request = {
+        .call = {.name = CALL_AGREE,
+                 .dtype = HOOP_UINT8,
+                 .count = sizeof(bytes)},
+        .algorithm = tuning_find(NULL, CALL_BROADCAST, 0),
+        .shape = {.rank = 0,
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = sizeof(bytes),
+                  .granule = 1},
+        .input = bytes,
+        .output = bytes,
+    };
+    struct tuning *tuning = NULL;
+    struct op *op = NULL;
+
+    if (side->rank == 0) {
+        SIDE_CHECK(engine_start(channel, &request, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+        return 0;
+    }
+    struct tuner *tuner = tuner_of(side, "");
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(tuning_agree(tuner, channel, patience(), &tuning) ==
+               HOOP_E_DATA_LOSS);
+    SIDE_CHECK(!tuning);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+nonsense_from_rank_0_is_refused(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_nonsense);
+}
+
+static void
+without_a_tuning_the_first_of_each_is_found(void **state)
+{
+    size_t n_entries;
+
+    (void)state;
+    assert_ptr_equal(tuning_find(NULL, CALL_ALLGATHERV, 1 << 20),
+                     catalog_of(CATALOG_ALLGATHER, &n_entries)->algorithm);
+    assert_null(tuning_nodes(NULL));
+    tuning_destroy(NULL);
+}
+
+#define COUPLE_TEST(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(settings_of_rank_0_count_for_all),
+        COUPLE_TEST(one_rank_alone_does_not_communicate),
+        COUPLE_TEST(missing_rank_0_is_a_timeout),
+        COUPLE_TEST(nonsense_from_rank_0_is_refused),
+        cmocka_unit_test(without_a_tuning_the_first_of_each_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/*
+ * tune/agreement.c - the table of a channel's rank 0 becomes everybody's
+ *
+ * No test of its own: tuning_test.c agrees, and on nonsense.
+ */
+
+#include "tune/agreement.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "plan/algorithms.h"
+
+static enum hoop_status
+bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
+{
+    const struct engine_collective request = {
+        .call =
+            {
+                .name = CALL_AGREE,
+                .dtype = HOOP_UINT8,
+                .count = LIMIT_TUNE_TABLE,
+            },
+        .algorithm = &algorithm_broadcast_chain,
+        .shape =
+            {
+                .rank = channel_rank(channel),
+                .size = channel_size(channel),
+                .is_in_place = true,
+                .count = LIMIT_TUNE_TABLE,
+                .granule = 1,
+            },
+        .input = bytes,
+        .output = bytes,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+
+    enum hoop_status status = engine_start(channel, &request, &op);
+    if (status == HOOP_OK)
+        status = engine_wait(op, CLOCK_NEVER);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+agreement_reach(struct channel *channel,
+                uint64_t deadline_ns,
+                struct table *table)
+{
+    const uint32_t timeout_ms = channel_timeout(channel);
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
+    enum hoop_status status = HOOP_OK;
+
+    if (channel_size(channel) == 1)
+        return HOOP_OK;
+    if (channel_rank(channel) == 0)
+        status = table_encode(table, bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (deadline_ns != CLOCK_NEVER)
+        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+    status = bytes_broadcast(channel, bytes);
+    channel_set_timeout(channel, timeout_ms);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* Rank 0, too: costs have been rounded on their way. */
+    return table_decode(bytes, table);
+}

@@ -1,0 +1,26 @@
+/*
+ * tune/agreement.h - the table of a channel's rank 0 becomes everybody's
+ *
+ * A broadcast by a fixed algorithm: the table cannot yet say one.
+ */
+
+#ifndef TUNE_AGREEMENT_H
+#define TUNE_AGREEMENT_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "engine/engine.h"
+#include "tune/table.h"
+
+/*
+ * Rank 0 gives table, the others take it; one rank alone keeps its own.
+ * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS.
+ */
+enum hoop_status
+agreement_reach(struct channel *channel,
+                uint64_t deadline_ns,
+                struct table *table);
+
+#endif

@@ -1,0 +1,24 @@
+/* tune/forced.h - algorithms that somebody insists on: HOOP_ALGORITHM */
+
+#ifndef TUNE_FORCED_H
+#define TUNE_FORCED_H
+
+#include "hoop/status.h"
+
+#include "plan/catalog.h"
+
+/* NULL: not forced. */
+struct forced {
+    const struct catalog_entry *entries[CATALOG_COLLECTIVES];
+};
+
+/*
+ * "allreduce:ring,broadcast:binomial"; "" forces none. Where the text comes
+ * from, for the error's: "HOOP_ALGORITHM".
+ *
+ * Handle: HOOP_E_INVALID (the text lists what there is).
+ */
+enum hoop_status
+forced_parse(const char *where, const char *text, struct forced *out_forced);
+
+#endif

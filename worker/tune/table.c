@@ -1,0 +1,67 @@
+/* tune/table.c - up to which size each algorithm does each collective */
+
+#include "tune/table.h"
+
+#include <assert.h>
+
+static bool
+entry_does(const struct catalog_entry *entry, enum table_form form)
+{
+    return form == TABLE_EVEN || !entry->is_even_only;
+}
+
+void
+table_row_set(struct table_row *row, const struct catalog_entry *entry)
+{
+    *row = (struct table_row){
+        .n_points = 1,
+        .points = {{.up_to_bytes = UINT64_MAX, .entry = entry}},
+    };
+}
+
+void
+table_init(struct table *table)
+{
+    *table = (struct table){.machine = {.n_processors = 1}};
+    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++) {
+        size_t n_entries;
+        const struct catalog_entry *first =
+            catalog_of((enum catalog_collective)i, &n_entries);
+
+        if (n_entries == 0)
+            continue;
+        assert(!first->is_even_only);
+        table_row_set(&table->rows[i][TABLE_EVEN], first);
+        table_row_set(&table->rows[i][TABLE_UNEVEN], first);
+    }
+}
+
+void
+table_force(struct table *table, const struct forced *forced)
+{
+    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++) {
+        const struct catalog_entry *entry = forced->entries[i];
+
+        if (!entry)
+            continue;
+        table->forced.entries[i] = entry;
+        table_row_set(&table->rows[i][TABLE_EVEN], entry);
+        if (entry_does(entry, TABLE_UNEVEN))
+            table_row_set(&table->rows[i][TABLE_UNEVEN], entry);
+    }
+}
+
+const struct catalog_entry *
+table_find(const struct table *table,
+           enum catalog_collective collective,
+           enum table_form form,
+           uint64_t n_bytes)
+{
+    const struct table_row *row = &table->rows[collective][form];
+
+    for (uint32_t i = 0; i < row->n_points; i++) {
+        if (n_bytes <= row->points[i].up_to_bytes)
+            return row->points[i].entry;
+    }
+    return NULL;
+}

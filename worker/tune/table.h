@@ -1,0 +1,86 @@
+/*
+ * tune/table.h - up to which size each algorithm does each collective
+ *
+ * A row for each collective of the catalogue, and one for its forms with
+ * uneven blocks, which not every algorithm does. The table travels from a
+ * communicator's rank 0 to the others with what it was made from: the costs of
+ * the machine and the algorithms that somebody forced.
+ */
+
+#ifndef TUNE_TABLE_H
+#define TUNE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+#include "plan/catalog.h"
+#include "plan/simulation.h"
+#include "tune/forced.h"
+
+enum {
+    TABLE_POINTS = 6
+};
+
+enum table_form {
+    TABLE_EVEN,
+    TABLE_UNEVEN
+};
+
+enum {
+    TABLE_FORMS = TABLE_UNEVEN + 1
+};
+
+struct table_point {
+    uint64_t up_to_bytes; /* UINT64_MAX in the last one */
+    const struct catalog_entry *entry;
+};
+
+/* No points: the catalogue has no algorithm for this collective. */
+struct table_row {
+    uint32_t n_points;
+    struct table_point points[TABLE_POINTS];
+};
+
+struct table {
+    struct simulation_machine machine;
+    struct forced forced;
+    struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
+};
+
+/* Everything by the algorithm that may always be taken, on no machine. */
+void
+table_init(struct table *table);
+
+/* One algorithm for all sizes. */
+void
+table_row_set(struct table_row *row, const struct catalog_entry *entry);
+
+/* Where algorithms are forced, they replace what the rows say; an algorithm
+ * for even blocks only leaves the row of uneven ones as it is. */
+void
+table_force(struct table *table, const struct forced *forced);
+
+/* NULL: the catalogue has none. */
+const struct catalog_entry *
+table_find(const struct table *table,
+           enum catalog_collective collective,
+           enum table_form form,
+           uint64_t n_bytes);
+
+/* docs/wire-format.md; what is left of bytes is zero.
+ * Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE]);
+
+/*
+ * From a peer: nothing is believed.
+ * Handle: HOOP_E_DATA_LOSS (not a table, or one that names algorithms which
+ * this build has not got).
+ */
+enum hoop_status
+table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table);
+
+#endif

@@ -1,0 +1,307 @@
+/*
+ * tune/table_wire.c - a table of switch points as bytes, and back
+ *
+ *     [version, machine, [row, ...]]
+ *     machine: [processors, cost, ...], a cost in millionths of a nanosecond
+ *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
+ *
+ * Names rather than numbers: two builds may list different algorithms. A row
+ * of uneven blocks is left out where it equals that of even ones.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "tune/table.h"
+#include "wire/pack.h"
+#include "wire/unpack.h"
+
+enum {
+    VERSION = 1,
+    NAME_MAX_BYTES = 32,
+    ROW_FIELDS = 4,
+    N_COSTS = 10,
+};
+
+/* No cost of a message or a byte is above a second. */
+static const double COST_MAX_NS = 1e9;
+static const double COST_UNIT_NS = 1e-6;
+
+static void
+costs_of(struct simulation_machine *machine, double *out_costs[N_COSTS])
+{
+    double *const costs[N_COSTS] = {
+        &machine->send_ns,           &machine->receive_ns,
+        &machine->latency_inside_ns, &machine->latency_between_ns,
+        &machine->link_inside_ns,    &machine->link_between_ns,
+        &machine->send_byte_ns,      &machine->receive_byte_ns,
+        &machine->copy_byte_ns,      &machine->reduce_byte_ns,
+    };
+
+    memcpy(out_costs, costs, sizeof(costs));
+}
+
+static void
+machine_pack(struct pack *pack, struct simulation_machine machine)
+{
+    double *costs[N_COSTS];
+
+    costs_of(&machine, costs);
+    pack_array(pack, 1 + N_COSTS);
+    pack_uint(pack, machine.n_processors);
+    for (size_t i = 0; i < N_COSTS; i++) {
+        const double cost = *costs[i] < COST_MAX_NS ? *costs[i] : COST_MAX_NS;
+
+        assert(cost >= 0);
+        pack_uint(pack, (uint64_t)(cost / COST_UNIT_NS + 0.5));
+    }
+}
+
+static void
+row_pack(struct pack *pack,
+         const struct table *table,
+         enum catalog_collective collective,
+         enum table_form form)
+{
+    const struct table_row *row = &table->rows[collective][form];
+    const struct catalog_entry *forced = table->forced.entries[collective];
+
+    pack_array(pack, ROW_FIELDS);
+    pack_str(pack, catalog_name(collective));
+    pack_uint(pack, form);
+    if (forced)
+        pack_str(pack, forced->algorithm->name);
+    else
+        pack_nil(pack);
+    pack_array(pack, 2 * (size_t)row->n_points);
+    for (uint32_t i = 0; i < row->n_points; i++) {
+        pack_uint(pack, row->points[i].up_to_bytes);
+        pack_str(pack, row->points[i].entry->algorithm->name);
+    }
+}
+
+static bool
+rows_are_equal(const struct table_row *one, const struct table_row *other)
+{
+    if (one->n_points != other->n_points)
+        return false;
+    for (uint32_t i = 0; i < one->n_points; i++) {
+        if (one->points[i].up_to_bytes != other->points[i].up_to_bytes ||
+            one->points[i].entry != other->points[i].entry)
+            return false;
+    }
+    return true;
+}
+
+static bool
+row_is_packed(const struct table *table,
+              enum catalog_collective collective,
+              enum table_form form)
+{
+    const struct table_row *rows = table->rows[collective];
+
+    if (rows[form].n_points == 0)
+        return false;
+    return form == TABLE_EVEN ||
+           !rows_are_equal(&rows[TABLE_EVEN], &rows[TABLE_UNEVEN]);
+}
+
+static void
+rows_pack(struct pack *pack, const struct table *table)
+{
+    size_t n_rows = 0;
+
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++)
+        n_rows += row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS);
+    pack_array(pack, n_rows);
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
+        if (row_is_packed(table, i / TABLE_FORMS, i % TABLE_FORMS))
+            row_pack(pack, table, i / TABLE_FORMS, i % TABLE_FORMS);
+    }
+}
+
+enum hoop_status
+table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *packed = NULL;
+    size_t n_packed = 0;
+
+    pack_init(&pack, LIMIT_TUNE_TABLE);
+    pack_array(&pack, 3);
+    pack_uint(&pack, VERSION);
+    machine_pack(&pack, table->machine);
+    rows_pack(&pack, table);
+    const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    memset(bytes, 0, LIMIT_TUNE_TABLE);
+    memcpy(bytes, packed, n_packed);
+    return HOOP_OK;
+}
+
+static void
+machine_unpack(struct unpack *unpack, struct simulation_machine *machine)
+{
+    const size_t n = unpack_array(unpack, 1 + N_COSTS);
+    const uint64_t cost_max = (uint64_t)(COST_MAX_NS / COST_UNIT_NS);
+    double *costs[N_COSTS];
+
+    costs_of(machine, costs);
+    machine->n_processors = (uint32_t)unpack_uint(unpack, UINT32_MAX);
+    for (size_t i = 0; i < N_COSTS; i++)
+        *costs[i] = (double)unpack_uint(unpack, cost_max) * COST_UNIT_NS;
+    unpack_skip(unpack, n > N_COSTS ? n - 1 - N_COSTS : 0);
+}
+
+static enum hoop_status
+entry_unpack(struct unpack *unpack,
+             enum catalog_collective collective,
+             const struct catalog_entry **out_entry)
+{
+    char name[NAME_MAX_BYTES] = "";
+
+    unpack_text(unpack, name, sizeof(name));
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    *out_entry = catalog_find(collective, name);
+    if (!*out_entry)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0 does %s by '%s', an algorithm that is not "
+                           "known here: run one version of hoop on all ranks",
+                           catalog_name(collective), name);
+    return HOOP_OK;
+}
+
+/* The sizes ascend to the largest there is. */
+static enum hoop_status
+points_unpack(struct unpack *unpack,
+              enum catalog_collective collective,
+              struct table_row *row)
+{
+    const size_t n = unpack_array(unpack, 2);
+    uint64_t before = 0;
+
+    if (n % 2 != 0 || n > (size_t)2 * TABLE_POINTS)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a row of %zu values in rank 0's table", n);
+    for (row->n_points = 0; row->n_points < n / 2; row->n_points++) {
+        struct table_point *point = &row->points[row->n_points];
+
+        point->up_to_bytes = unpack_uint(unpack, UINT64_MAX);
+        const enum hoop_status status =
+            entry_unpack(unpack, collective, &point->entry);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        if (row->n_points > 0 && point->up_to_bytes <= before)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "sizes in rank 0's table do not ascend");
+        before = point->up_to_bytes;
+    }
+    if (unpack_status(unpack) == HOOP_OK && before != UINT64_MAX)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table ends at %llu bytes",
+                           (unsigned long long)before);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+row_unpack(struct unpack *unpack, struct table *table)
+{
+    const size_t n = unpack_array(unpack, ROW_FIELDS);
+    enum catalog_collective collective = CATALOG_ALLREDUCE;
+    enum hoop_status status = HOOP_OK;
+    char name[NAME_MAX_BYTES] = "";
+
+    unpack_text(unpack, name, sizeof(name));
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    if (!catalog_parse(name, &collective))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table has a collective '%s', which is not "
+                           "known here: run one version of hoop on all ranks",
+                           name);
+    const uint64_t form = unpack_uint(unpack, TABLE_UNEVEN);
+    if (!unpack_nil(unpack))
+        status = entry_unpack(unpack, collective,
+                              &table->forced.entries[collective]);
+    if (status == HOOP_OK)
+        status =
+            points_unpack(unpack, collective, &table->rows[collective][form]);
+    unpack_skip(unpack, n > ROW_FIELDS ? n - ROW_FIELDS : 0);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* What was left out is as with even blocks; nothing else is missing. */
+static enum hoop_status
+rows_complete(struct table *table, enum catalog_collective collective)
+{
+    struct table_row *rows = table->rows[collective];
+    size_t n_entries;
+
+    catalog_of(collective, &n_entries);
+    if (rows[TABLE_UNEVEN].n_points == 0)
+        rows[TABLE_UNEVEN] = rows[TABLE_EVEN];
+    if (n_entries > 0 && rows[TABLE_EVEN].n_points == 0)
+        return error_raise(HOOP_E_DATA_LOSS, "rank 0's table does not say %s",
+                           catalog_name(collective));
+    for (uint32_t i = 0; i < rows[TABLE_UNEVEN].n_points; i++) {
+        const struct catalog_entry *entry = rows[TABLE_UNEVEN].points[i].entry;
+
+        if (entry->is_even_only)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "rank 0's table has %s for uneven blocks",
+                               entry->algorithm->name);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+rows_unpack(struct unpack *unpack, struct table *table)
+{
+    const size_t n_rows = unpack_array(unpack, 0);
+
+    for (size_t i = 0; i < n_rows && unpack_status(unpack) == HOOP_OK; i++) {
+        const enum hoop_status status = row_unpack(unpack, table);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (unpack_status(unpack) != HOOP_OK)
+        return error_pass(unpack_status(unpack));
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+        const enum hoop_status status = rows_complete(table, i);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
+{
+    struct unpack unpack;
+    struct table table = {.machine = {.n_processors = 1}};
+
+    unpack_init(&unpack, bytes, LIMIT_TUNE_TABLE, LIMIT_TUNE_TABLE);
+    unpack_array(&unpack, 3);
+    const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
+    if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table is of version %llu, not %d: run one "
+                           "version of hoop on all ranks",
+                           (unsigned long long)version, VERSION);
+    machine_unpack(&unpack, &table.machine);
+    if (unpack_status(&unpack) == HOOP_OK && table.machine.n_processors == 0)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "rank 0's table is for no processors");
+    const enum hoop_status status = rows_unpack(&unpack, &table);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_table = table;
+    return HOOP_OK;
+}
