@@ -10,17 +10,13 @@
 #include "plan_proof.h"
 
 static void
-allreduce_ring_all_shapes_sums(void **state)
+prove_cut(const struct algorithm *algorithm, size_t granule)
 {
-    struct checker_case proof =
-        proof_case(&algorithm_allreduce_ring, CHECKER_ALLREDUCE);
+    struct checker_case proof = proof_case(algorithm, CHECKER_ALLREDUCE);
 
-    (void)state;
+    proof.shape.granule = granule;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         proof.shape.size = size;
-        proof.shape.granule = 1;
-        proof_even(proof, proof_all_counts);
-        proof.shape.granule = 4;
         proof_even(proof, proof_all_counts);
     }
 }
@@ -38,16 +34,26 @@ prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
 }
 
 static void
+allreduce_ring_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_cut(&algorithm_allreduce_ring, 1);
+    prove_cut(&algorithm_allreduce_ring, 4);
+}
+
+static void
 allreduce_recursive_doubling_all_shapes_sums(void **state)
 {
-    struct checker_case proof =
-        proof_case(&algorithm_allreduce_recursive_doubling, CHECKER_ALLREDUCE);
-
     (void)state;
-    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
-        proof.shape.size = size;
-        proof_even(proof, proof_all_counts);
-    }
+    prove_cut(&algorithm_allreduce_recursive_doubling, 1);
+}
+
+static void
+allreduce_rabenseifner_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_cut(&algorithm_allreduce_rabenseifner, 1);
+    prove_cut(&algorithm_allreduce_rabenseifner, 4);
 }
 
 static void
@@ -91,6 +97,7 @@ main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_ring_all_shapes_sums),
         cmocka_unit_test(allreduce_recursive_doubling_all_shapes_sums),
+        cmocka_unit_test(allreduce_rabenseifner_all_shapes_sums),
         cmocka_unit_test(reduce_scatter_ring_all_shapes_scatters),
         cmocka_unit_test(allgather_ring_all_shapes_gathers),
         cmocka_unit_test(allgather_bruck_all_shapes_gathers),

@@ -31,12 +31,7 @@ n_rounds(const struct plan_shape *shape)
 {
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
-
-    uint32_t rounds = 0;
-
-    while ((shape->size - 1) >> rounds > 0)
-        rounds++;
-    return rounds;
+    return doubling_count(shape);
 }
 
 /* The n_blocks from block first on, up to the end of the output (part 0), and

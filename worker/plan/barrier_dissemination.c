@@ -18,26 +18,16 @@
 #include "plan/algorithms.h"
 #include "plan/topology.h"
 
-static uint32_t
-n_rounds(const struct plan_shape *shape)
-{
-    uint32_t rounds = 0;
-
-    for (uint64_t reach = 1; reach < shape->size; reach *= 2)
-        rounds++;
-    return rounds;
-}
-
 static size_t
 n_scratch(const struct plan_shape *shape)
 {
-    return shape->size == 1 ? 0 : (size_t)n_rounds(shape) + 1;
+    return shape->size == 1 ? 0 : (size_t)doubling_count(shape) + 1;
 }
 
 static void
 plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
-    assert(round < n_rounds(shape));
+    assert(round < doubling_count(shape));
 
     const uint32_t reach = (uint32_t)1 << round;
     const struct plan_span heard = {PLAN_SCRATCH, round, 1};
@@ -54,7 +44,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 
 const struct algorithm algorithm_barrier_dissemination = {
     .name = "dissemination",
-    .n_rounds = n_rounds,
+    .n_rounds = doubling_count,
     .plan_round = plan_round,
     .n_scratch = n_scratch,
 };

@@ -13,6 +13,8 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLREDUCE, .algorithm = &algorithm_allreduce_ring},
     {.collective = CATALOG_ALLREDUCE,
      .algorithm = &algorithm_allreduce_recursive_doubling},
+    {.collective = CATALOG_ALLREDUCE,
+     .algorithm = &algorithm_allreduce_rabenseifner},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_chain},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_binomial},
     {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_chain},

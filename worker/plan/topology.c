@@ -42,6 +42,16 @@ ring_side(const struct plan_shape *shape)
 }
 
 uint32_t
+doubling_count(const struct plan_shape *shape)
+{
+    uint32_t count = 0;
+
+    while (UINT64_C(1) << count < shape->size)
+        count++;
+    return count;
+}
+
+uint32_t
 fold_levels(const struct plan_shape *shape)
 {
     uint32_t levels = 0;
@@ -110,15 +120,26 @@ block_cut(const struct plan_shape *shape,
           enum plan_buffer buffer,
           uint32_t block)
 {
-    assert(shape->granule > 0);
     assert(block < shape->size);
+    return block_cut_run(shape, buffer, block, 1);
+}
 
-    const size_t first = cut_first(shape, block);
+struct plan_span
+block_cut_run(const struct plan_shape *shape,
+              enum plan_buffer buffer,
+              uint32_t first,
+              uint32_t n_blocks)
+{
+    assert(shape->granule > 0);
+    assert(first <= shape->size);
+    assert(n_blocks <= shape->size - first);
+
+    const size_t begin = cut_first(shape, first);
 
     return (struct plan_span){
         .buffer = buffer,
-        .first = first,
-        .count = cut_first(shape, block + 1) - first,
+        .first = begin,
+        .count = cut_first(shape, first + n_blocks) - begin,
     };
 }
 

@@ -34,6 +34,10 @@ doubling_levels(const struct plan_shape *shape);
 enum plan_side
 ring_side(const struct plan_shape *shape);
 
+/* How often one must be doubled to reach size: log2, rounded up. */
+uint32_t
+doubling_count(const struct plan_shape *shape);
+
 /*
  * Folding to a power of two. Of size ranks, 2^levels are active, as many as can
  * be. The others rest, each beside the active one that stands for it: rank 2i+1
@@ -64,6 +68,13 @@ struct plan_span
 block_cut(const struct plan_shape *shape,
           enum plan_buffer buffer,
           uint32_t block);
+
+/* n_blocks of them, from block first on. */
+struct plan_span
+block_cut_run(const struct plan_shape *shape,
+              enum plan_buffer buffer,
+              uint32_t first,
+              uint32_t n_blocks);
 
 /* One of the blocks that the caller laid out: shape->counts one after another,
  * or, when that is NULL, size blocks of shape->count. */

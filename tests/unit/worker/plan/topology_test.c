@@ -57,6 +57,22 @@ ring_side_own_is_left_at_rank_zero_only(void **state)
 }
 
 static void
+doubling_count_is_log2_rounded_up(void **state)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 9, 1024, 1025, 65536};
+    static const uint32_t counts[] = {0, 1, 2, 2, 3, 3, 4, 10, 11, 16};
+    struct plan_shape shape = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        shape.size = sizes[i];
+        assert_int_equal(doubling_count(&shape), counts[i]);
+    }
+    shape.size = UINT32_MAX;
+    assert_int_equal(doubling_count(&shape), 32);
+}
+
+static void
 fold_six_ranks_pair_the_first_four(void **state)
 {
     static const bool is_active[] = {true, false, true, false, true, true};
@@ -165,6 +181,30 @@ block_cut_largest_count_does_not_wrap(void **state)
 }
 
 static void
+block_cut_run_joins_neighbours(void **state)
+{
+    struct plan_shape shape = {.size = 5, .granule = 4};
+
+    (void)state;
+    for (shape.count = 0; shape.count <= 50; shape.count++) {
+        for (uint32_t first = 0; first < 5; first++) {
+            size_t count = 0;
+
+            for (uint32_t n = 0; n <= 5 - first; n++) {
+                const struct plan_span run =
+                    block_cut_run(&shape, PLAN_OUTPUT, first, n);
+
+                assert_int_equal(run.count, count);
+                assert_int_equal(run.first,
+                                 block_cut(&shape, PLAN_OUTPUT, first).first);
+                if (first + n < 5)
+                    count += block_cut(&shape, PLAN_OUTPUT, first + n).count;
+            }
+        }
+    }
+}
+
+static void
 block_given_even_is_count_for_each(void **state)
 {
     const struct plan_shape shape = {.size = 3, .count = 5};
@@ -258,11 +298,13 @@ main(void)
         cmocka_unit_test(ring_back_any_distance_counts_modulo_size),
         cmocka_unit_test(doubling_levels_is_the_logarithm_rounded_up),
         cmocka_unit_test(ring_side_own_is_left_at_rank_zero_only),
+        cmocka_unit_test(doubling_count_is_log2_rounded_up),
         cmocka_unit_test(fold_six_ranks_pair_the_first_four),
         cmocka_unit_test(fold_power_of_two_has_no_pairs),
         cmocka_unit_test(fold_any_size_pairs_the_active_ranks),
         cmocka_unit_test(block_cut_all_small_shapes_tile_the_buffer),
         cmocka_unit_test(block_cut_largest_count_does_not_wrap),
+        cmocka_unit_test(block_cut_run_joins_neighbours),
         cmocka_unit_test(block_given_even_is_count_for_each),
         cmocka_unit_test(block_given_uneven_follows_the_counts),
         cmocka_unit_test(block_received_follows_the_other_counts),

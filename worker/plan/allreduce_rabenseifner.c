@@ -1,0 +1,221 @@
+/*
+ * plan/allreduce_rabenseifner.c - all-reduce by halving, then doubling
+ *
+ * A group of ranks shares a run of blocks, each of them with a partial sum of
+ * all of it. On every level the even places of the group keep the first part
+ * of the run and the odd ones the rest, as many blocks as they are ranks:
+ * neighbours send each other the part that they do not keep and combine what
+ * they do. Now even and odd places are two groups of half the size. When a
+ * group is one rank, its block is finished, and the levels are gone back: the
+ * same partners send each other what they have finished. n = 4, blocks kept:
+ *
+ *     rank 0    0 1 2 3   0 1   0   0 1   0 1 2 3
+ *     rank 1    0 1 2 3   2 3   2   2 3   0 1 2 3
+ *     rank 2    0 1 2 3   0 1   1   0 1   0 1 2 3
+ *     rank 3    0 1 2 3   2 3   3   2 3   0 1 2 3
+ *
+ * In a group of odd size the last place has no partner. It sends the odd part
+ * to the place before it, which hence combines twice and answers twice; its own
+ * part is complete without it, for nobody else has summed these ranks. So any
+ * number of ranks does with ceil(log2 n) levels and no rank rests; folding to a
+ * power of two would cost two more messages of all bytes.
+ *
+ * Partial sums always hold neighbouring ranks, in order. At a power of two the
+ * bits are those of recursive doubling. Each block is finished by one rank.
+ *
+ * What a rank no longer keeps it has sent and does not write before it is
+ * finished elsewhere and comes back: no scratch. Near ranks exchange the most.
+ *
+ * Cost: 2 ceil(log2 n) * alpha + 2 (n-1)/n * bytes * beta for each rank, and
+ * for one in a group of odd size up to half as much again.
+ */
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+/* Where a rank stands on a level, and what its group shares. */
+struct stand {
+    uint32_t place;
+    uint32_t size;  /* of the group; as many blocks */
+    uint32_t first; /* of them */
+    /* Nothing has arrived yet: the partial sum is the rank's own input. */
+    bool is_untouched;
+};
+
+static bool
+is_last_of_odd(const struct stand *stand)
+{
+    return stand->size % 2 == 1 && stand->place + 1 == stand->size;
+}
+
+static bool
+is_before_last_of_odd(const struct stand *stand)
+{
+    return stand->size % 2 == 1 && stand->place + 2 == stand->size;
+}
+
+/* The run of blocks that one half of the group keeps. */
+static struct plan_span
+part_span(const struct plan_shape *shape,
+          const struct stand *stand,
+          uint32_t parity)
+{
+    const uint32_t n_odd = stand->size / 2;
+    const uint32_t n_even = stand->size - n_odd;
+
+    if (parity == 0)
+        return block_cut_run(shape, PLAN_OUTPUT, stand->first, n_even);
+    return block_cut_run(shape, PLAN_OUTPUT, stand->first + n_even, n_odd);
+}
+
+static struct stand
+stand_next(const struct stand *stand)
+{
+    const uint32_t n_odd = stand->size / 2;
+    const uint32_t n_even = stand->size - n_odd;
+    const bool is_even = stand->place % 2 == 0;
+
+    return (struct stand){
+        .place = stand->place / 2,
+        .size = is_even ? n_even : n_odd,
+        .first = is_even ? stand->first : stand->first + n_even,
+        .is_untouched = stand->is_untouched && is_last_of_odd(stand),
+    };
+}
+
+static struct stand
+stand_at(const struct plan_shape *shape, uint32_t level)
+{
+    struct stand stand = {
+        .place = shape->rank,
+        .size = shape->size,
+        .is_untouched = true,
+    };
+
+    for (uint32_t i = 0; i < level; i++)
+        stand = stand_next(&stand);
+    return stand;
+}
+
+/* Down: two rounds to a level, the second for who combines twice. Up: one. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return 3 * doubling_count(shape);
+}
+
+static struct plan_step
+arrival_step(const struct plan_shape *shape,
+             const struct stand *stand,
+             uint32_t peer,
+             struct plan_span from)
+{
+    struct plan_span to = from;
+
+    to.buffer = PLAN_OUTPUT;
+    return (struct plan_step){
+        .kind = PLAN_REDUCE,
+        .peer = peer,
+        .from = from,
+        .to = to,
+        .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
+        .is_final = stand_next(stand).size == 1,
+    };
+}
+
+static void
+plan_halving(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct stand stand = stand_at(shape, level);
+    const uint32_t distance = (uint32_t)1 << level;
+    const uint32_t parity = stand.place % 2;
+    struct plan_span given = part_span(shape, &stand, 1 - parity);
+    struct plan_span kept = part_span(shape, &stand, parity);
+
+    if (stand.is_untouched && !shape->is_in_place)
+        given.buffer = kept.buffer = PLAN_INPUT;
+    if (is_last_of_odd(&stand)) {
+        plan_send(plan, shape->rank - distance, level, given);
+        return;
+    }
+
+    const uint32_t peer = shape->rank ^ distance;
+    struct plan_step step = arrival_step(shape, &stand, peer, kept);
+
+    step.message = level;
+    step.is_final = step.is_final && !is_before_last_of_odd(&stand);
+    plan_send(plan, peer, level, given);
+    plan_add(plan, &step);
+}
+
+/* What the last place sends to the one before it. */
+static void
+plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct stand stand = stand_at(shape, level);
+    const uint32_t peer = shape->rank + ((uint32_t)1 << level);
+
+    if (!is_before_last_of_odd(&stand))
+        return;
+
+    struct plan_step step =
+        arrival_step(shape, &stand, peer, part_span(shape, &stand, 1));
+
+    step.message = level;
+    plan_add(plan, &step);
+}
+
+static void
+plan_doubling(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct stand stand = stand_at(shape, level);
+    const uint32_t message = doubling_count(shape) + level;
+    const uint32_t distance = (uint32_t)1 << level;
+    const uint32_t parity = stand.place % 2;
+    const struct plan_span given = part_span(shape, &stand, 1 - parity);
+    const struct plan_span kept = part_span(shape, &stand, parity);
+
+    if (is_last_of_odd(&stand)) {
+        plan_store(plan, shape->rank - distance, message, given);
+        return;
+    }
+    plan_send(plan, shape->rank ^ distance, message, kept);
+    plan_store(plan, shape->rank ^ distance, message, given);
+    if (is_before_last_of_odd(&stand))
+        plan_send(plan, shape->rank + distance, message, kept);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const uint32_t levels = doubling_count(shape);
+    const uint32_t level =
+        round < 2 * levels ? round / 2 : 3 * levels - 1 - round;
+
+    if (shape->size == 1) {
+        plan_copy(plan, block_whole(shape, PLAN_INPUT),
+                  block_whole(shape, PLAN_OUTPUT));
+        return;
+    }
+    if (stand_at(shape, level).size == 1)
+        return;
+    if (round >= 2 * levels)
+        plan_doubling(plan, shape, level);
+    else if (round % 2 == 0)
+        plan_halving(plan, shape, level);
+    else
+        plan_second(plan, shape, level);
+}
+
+const struct algorithm algorithm_allreduce_rabenseifner = {
+    .name = "rabenseifner",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};
