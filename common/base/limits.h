@@ -3,6 +3,8 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+#include <stdint.h>
+
 enum {
     /* Errors: a record per thread, never allocated. */
     LIMIT_ERROR_TEXT = 1024,
@@ -98,5 +100,8 @@ enum {
     LIMIT_GREETINGS = 256,
     LIMIT_GREETING_MS = 5000,
 };
+
+/* Bytes of an object, or of all that are gathered: more is a mistake. */
+static const int64_t LIMIT_OBJECT = (int64_t)1 << 40;
 
 #endif

@@ -7,6 +7,7 @@
 #include "hoop/coll.h"
 #include "hoop/comm.h"
 #include "hoop/dtype.h"
+#include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"
 #include "hoop/session.h"

@@ -13,6 +13,7 @@ enum call_part {
     CALL_HAS_OP = 1,
     CALL_HAS_ROOT = 2,
     CALL_HAS_NONE = 4, /* not even a dtype and a count */
+    CALL_HAS_ONLY_ROOT = 8,
 };
 
 static const struct {
@@ -38,9 +39,9 @@ static const struct {
     [CALL_ALLTOALLV] = {"alltoallv", 0},
     [CALL_SCAN] = {"scan", CALL_HAS_OP},
     [CALL_EXSCAN] = {"exscan", CALL_HAS_OP},
-    [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ROOT},
-    [CALL_GATHER_OBJECT] = {"gather_object", CALL_HAS_ROOT},
-    [CALL_ALLGATHER_OBJECT] = {"allgather_object", 0},
+    [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ONLY_ROOT},
+    [CALL_GATHER_OBJECT] = {"gather_object", CALL_HAS_ONLY_ROOT},
+    [CALL_ALLGATHER_OBJECT] = {"allgather_object", CALL_HAS_NONE},
     [CALL_ALLREDUCE_COALESCED] = {"allreduce_coalesced", CALL_HAS_OP},
     [CALL_AGREE] = {"agreement on a communicator", CALL_HAS_NONE},
 };
@@ -60,6 +61,11 @@ call_describe(const struct frame_call *call,
         snprintf(place, sizeof(place), " #%" PRIu64, number);
     if (parts & CALL_HAS_NONE) {
         snprintf(text, CALL_TEXT_MAX, "%s%s", calls[name].text, place);
+        return;
+    }
+    if (parts & CALL_HAS_ONLY_ROOT) {
+        snprintf(text, CALL_TEXT_MAX, "%s%s (root %" PRIu32 ")",
+                 calls[name].text, place, call->root);
         return;
     }
     if (parts & CALL_HAS_OP)

@@ -1,0 +1,285 @@
+/*
+ * coll/gather_object.c - bytes of all ranks, each of its own length
+ *
+ * Two stages: every rank learns all lengths, then the bytes are gathered, to
+ * all or to the root. What comes is one block of memory, the table of objects
+ * and behind it their bytes.
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "hoop/object.h"
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "coll/collective.h"
+#include "coll/presence.h"
+#include "session/comm.h"
+
+struct gather_object {
+    enum call_name name;
+    const void *send;
+    size_t n_send;
+    struct hoop_objects *out_objects;
+    uint32_t root; /* of CALL_GATHER_OBJECT, else 0 */
+    const hoop_comm_t *comm;
+    /* The stages' own. */
+    size_t *counts;              /* [rank] */
+    struct hoop_object *objects; /* the block, where objects come */
+    int64_t lengths[];           /* [rank] */
+};
+
+static bool
+is_receiver(const struct gather_object *gather)
+{
+    return gather->name == CALL_ALLGATHER_OBJECT ||
+           channel_rank(gather->comm->channel) == gather->root;
+}
+
+/* Checks what the others say. */
+static enum hoop_status
+lengths_take(struct gather_object *gather, size_t *out_total)
+{
+    const uint32_t size = channel_size(gather->comm->channel);
+    int64_t total = 0;
+
+    for (uint32_t rank = 0; rank < size; rank++) {
+        const int64_t length = gather->lengths[rank];
+
+        if (length < 0 || length > LIMIT_OBJECT - total)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "with the %lld bytes of rank %u the objects "
+                               "are too large",
+                               (long long)length, rank);
+        total += length;
+        gather->counts[rank] = (size_t)length;
+    }
+    *out_total = (size_t)total;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
+{
+    struct gather_object *gather = owner;
+    const uint32_t size = channel_size(gather->comm->channel);
+    size_t total = 0;
+
+    if (stage > 1)
+        return HOOP_OK;
+    const enum hoop_status status = lengths_take(gather, &total);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_receiver(gather)) {
+        gather->objects = malloc(size * sizeof(*gather->objects) + total);
+        if (!gather->objects)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory for objects of %zu bytes", total);
+    }
+    const struct collective collective = {
+        .name = gather->name,
+        .parts = COLL_RECV_ALL | COLL_HAS_COUNTS |
+                 (gather->name == CALL_GATHER_OBJECT
+                      ? COLL_HAS_ROOT | COLL_RECV_AT_ROOT
+                      : 0),
+        .send = gather->send,
+        .recv = gather->objects ? gather->objects + size : NULL,
+        .counts = gather->counts,
+        .dtype = HOOP_UINT8,
+        .root = gather->root,
+    };
+    *out_next = collective_request(&collective, gather->comm);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+bytes_finish(void *owner)
+{
+    struct gather_object *gather = owner;
+    const uint32_t size = channel_size(gather->comm->channel);
+
+    if (!is_receiver(gather))
+        return HOOP_OK;
+    const uint8_t *bytes = (const uint8_t *)(gather->objects + size);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        gather->objects[rank] = (struct hoop_object){
+            .bytes = bytes,
+            .n_bytes = gather->counts[rank],
+        };
+        bytes += gather->counts[rank];
+    }
+    *gather->out_objects = (struct hoop_objects){
+        .n_objects = size,
+        .objects = gather->objects,
+    };
+    gather->objects = NULL;
+    return HOOP_OK;
+}
+
+static void
+gather_destroy(void *owner)
+{
+    struct gather_object *gather = owner;
+
+    free(gather->objects);
+    free(gather->counts);
+    free(gather);
+}
+
+static enum hoop_status
+check(const struct gather_object *asked)
+{
+    const uint32_t rank = channel_rank(asked->comm->channel);
+    const uint32_t size = channel_size(asked->comm->channel);
+
+    if (asked->root >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "root %u is not below the communicator's size, %u",
+                           asked->root, size);
+    if (!asked->send && asked->n_send > 0)
+        return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
+    if (asked->n_send > (size_t)LIMIT_OBJECT)
+        return error_raise(HOOP_E_INVALID,
+                           "an object of %zu bytes is too large",
+                           asked->n_send);
+    if (!asked->out_objects && is_receiver(asked))
+        return error_raise(HOOP_E_INVALID, "out_objects is NULL on rank %u",
+                           rank);
+    return HOOP_OK;
+}
+
+static struct gather_object *
+gather_create(const struct gather_object *asked)
+{
+    const uint32_t size = channel_size(asked->comm->channel);
+    struct gather_object *gather =
+        calloc(1, sizeof(*gather) + size * sizeof(gather->lengths[0]));
+    size_t *counts = calloc(size, sizeof(*counts));
+
+    if (!gather || !counts) {
+        free(gather);
+        free(counts);
+        return NULL;
+    }
+    *gather = *asked;
+    gather->counts = counts;
+    gather->lengths[channel_rank(asked->comm->channel)] =
+        (int64_t)asked->n_send;
+    return gather;
+}
+
+/* The first stage, or nothing where the process is no member. */
+static enum hoop_status
+prepare(const struct gather_object *asked, struct collective *out_lengths)
+{
+    bool is_member;
+    enum hoop_status status = presence_check(asked->comm, &is_member);
+
+    *out_lengths = (struct collective){.name = asked->name};
+    if (status == HOOP_OK && is_member)
+        status = check(asked);
+    if (status != HOOP_OK || !is_member)
+        return status;
+    struct gather_object *gather = gather_create(asked);
+    if (!gather)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
+    *out_lengths = (struct collective){
+        .name = gather->name,
+        .parts = COLL_RECV_ALL,
+        .send = HOOP_IN_PLACE,
+        .recv = gather->lengths,
+        .count = 1,
+        .dtype = HOOP_INT64,
+        .root = gather->root,
+        .like = CALL_ALLGATHER,
+        .stages = {.next = bytes_next,
+                   .finish = bytes_finish,
+                   .destroy = gather_destroy,
+                   .owner = gather},
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
+run(const struct gather_object *asked, hoop_comm_t *comm)
+{
+    struct collective lengths;
+    const enum hoop_status status = prepare(asked, &lengths);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return collective_run(&lengths, comm);
+}
+
+static enum hoop_status
+run_later(const struct gather_object *asked,
+          hoop_comm_t *comm,
+          hoop_op_t **out_op)
+{
+    struct collective lengths;
+    const enum hoop_status status = prepare(asked, &lengths);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return collective_start(&lengths, comm, out_op);
+}
+
+enum hoop_status
+hoop_allgather_object(const void *send,
+                      size_t n_send,
+                      struct hoop_objects *out_objects,
+                      hoop_comm_t *comm)
+{
+    return run(&(struct gather_object){CALL_ALLGATHER_OBJECT, send, n_send,
+                                       out_objects, 0, comm, NULL, NULL},
+               comm);
+}
+
+enum hoop_status
+hoop_allgather_object_start(const void *send,
+                            size_t n_send,
+                            struct hoop_objects *out_objects,
+                            hoop_comm_t *comm,
+                            hoop_op_t **out_op)
+{
+    return run_later(&(struct gather_object){CALL_ALLGATHER_OBJECT, send,
+                                             n_send, out_objects, 0, comm, NULL,
+                                             NULL},
+                     comm, out_op);
+}
+
+enum hoop_status
+hoop_gather_object(const void *send,
+                   size_t n_send,
+                   struct hoop_objects *out_objects,
+                   uint32_t root,
+                   hoop_comm_t *comm)
+{
+    return run(&(struct gather_object){CALL_GATHER_OBJECT, send, n_send,
+                                       out_objects, root, comm, NULL, NULL},
+               comm);
+}
+
+enum hoop_status
+hoop_gather_object_start(const void *send,
+                         size_t n_send,
+                         struct hoop_objects *out_objects,
+                         uint32_t root,
+                         hoop_comm_t *comm,
+                         hoop_op_t **out_op)
+{
+    return run_later(&(struct gather_object){CALL_GATHER_OBJECT, send, n_send,
+                                             out_objects, root, comm, NULL,
+                                             NULL},
+                     comm, out_op);
+}
+
+void
+hoop_objects_free(struct hoop_objects *objects)
+{
+    if (!objects)
+        return;
+    free((void *)(uintptr_t)objects->objects);
+    *objects = (struct hoop_objects){.n_objects = 0};
+}
