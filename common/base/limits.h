@@ -87,6 +87,10 @@ enum {
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_FORETOLD = 1024,
 
+    /* Communicators that are known to have been closed: what comes late for
+     * them comes soon after. */
+    LIMIT_CHANNELS_GONE = 256,
+
     /* Operations whose memory is kept for the next, and their scratch. */
     LIMIT_SPARE_OPS = 64,
     LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,

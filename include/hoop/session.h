@@ -11,8 +11,6 @@
 
 HOOP_BEGIN
 
-typedef struct hoop_session hoop_session_t;
-
 /*
  * Everything is borrowed for the call. A zero or NULL member means: from the
  * environment (the name beside it), then from a launcher's variables (Slurm,

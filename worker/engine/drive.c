@@ -27,64 +27,6 @@ enum {
     IDLE_TURNS_MAX = 64,
 };
 
-static struct op *
-mail_take(struct engine *engine, struct letter **out_letter)
-{
-    pthread_mutex_lock(&engine->gate);
-    struct op *op = TAILQ_FIRST(&engine->mailbox);
-    struct letter *letter = TAILQ_FIRST(&engine->letters);
-
-    if (letter) {
-        TAILQ_REMOVE(&engine->letters, letter, link);
-        op = NULL;
-    } else if (op) {
-        TAILQ_REMOVE(&engine->mailbox, op, link);
-    } else {
-        atomic_store(&engine->has_mail, false);
-    }
-    pthread_mutex_unlock(&engine->gate);
-    *out_letter = letter;
-    return op;
-}
-
-static void
-letter_open(struct engine *engine, const struct letter *letter)
-{
-    switch (letter->kind) {
-    case LETTER_CONNECTED:
-        transport_connected(engine->transport, letter->rank, letter->fd);
-        return;
-    case LETTER_UNREACHABLE:
-        transport_unreachable(engine->transport, letter->rank, letter->why);
-        return;
-    case LETTER_CONDEMNED:
-        engine_lose(engine, letter->rank, letter->why);
-        return;
-    case LETTER_NEEDED:
-        transport_need(engine->transport, letter->rank);
-        return;
-    }
-}
-
-static bool
-take_mail(struct engine *engine)
-{
-    bool has_moved = false;
-
-    while (atomic_load(&engine->has_mail)) {
-        struct letter *letter;
-        struct op *op = mail_take(engine, &letter);
-
-        if (letter)
-            letter_open(engine, letter);
-        if (op)
-            op_begin(op);
-        free(letter);
-        has_moved = true;
-    }
-    return has_moved;
-}
-
 bool
 engine_advance(struct engine *engine)
 {
@@ -133,7 +75,7 @@ engine_publish(struct engine *engine)
 bool
 engine_turn(struct engine *engine, int timeout_ms)
 {
-    bool has_moved = take_mail(engine);
+    bool has_moved = engine_take_mail(engine);
 
     if (timeout_ms != 0 && !has_moved) {
         atomic_store(&engine->is_sleeping, true);
@@ -159,7 +101,7 @@ engine_turn(struct engine *engine, int timeout_ms)
 static bool
 engine_spin(struct engine *engine)
 {
-    bool has_moved = take_mail(engine);
+    bool has_moved = engine_take_mail(engine);
 
     has_moved |= transport_spin(engine->transport);
     has_moved |= engine_advance(engine);
@@ -367,6 +309,45 @@ engine_seize_until(struct engine *engine, uint64_t deadline_ns)
     pthread_mutex_unlock(&engine->gate);
     pthread_cond_destroy(&waiter.cond);
     return drives;
+}
+
+/* One turn, for somebody who has the right anyway. Under the gate, which is
+ * open meanwhile. */
+static void
+turn_once(struct engine *engine)
+{
+    pthread_mutex_unlock(&engine->gate);
+    engine_turn(engine, 0);
+    engine_release(engine);
+    pthread_mutex_lock(&engine->gate);
+}
+
+void
+engine_close(struct engine *engine, struct closing *closing)
+{
+    struct waiter *waiter = &closing->waiter;
+
+    waiter_init(waiter, NULL);
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->closings, closing, link);
+    atomic_store(&engine->has_mail, true);
+    while (!closing->is_done) {
+        if (!engine->is_driven) {
+            engine->is_driven = true;
+            turn_once(engine);
+            continue;
+        }
+        engine_post(engine);
+        TAILQ_INSERT_HEAD(&engine->waiters, waiter, link);
+        while (!closing->is_done && !waiter->is_elected && engine->is_driven)
+            waiter_sleep(engine, waiter, CLOCK_NEVER);
+        TAILQ_REMOVE(&engine->waiters, waiter, link);
+        if (waiter->is_elected)
+            turn_once(engine);
+        waiter->is_elected = false;
+    }
+    pthread_mutex_unlock(&engine->gate);
+    pthread_cond_destroy(&waiter->cond);
 }
 
 static void

@@ -1,4 +1,4 @@
-/* engine/engine.c - an engine's life, its channels and what is handed in */
+/* engine/engine.c - an engine's life, and what is handed in */
 
 #include "engine/engine.h"
 
@@ -42,12 +42,15 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->options = *options;
     engine->roster = options->roster;
     engine->deadline_ns = CLOCK_NEVER;
+    /* Its first channel: peers may be faster. */
+    engine->n_expected = 1;
     pthread_mutex_init(&engine->gate, NULL);
     TAILQ_INIT(&engine->waiters);
     TAILQ_INIT(&engine->mailbox);
     TAILQ_INIT(&engine->letters);
     TAILQ_INIT(&engine->spares);
     TAILQ_INIT(&engine->channels);
+    TAILQ_INIT(&engine->closings);
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
@@ -75,7 +78,7 @@ engine_destroy(struct engine *engine)
         return;
     assert(TAILQ_EMPTY(&engine->running));
     while ((channel = TAILQ_FIRST(&engine->channels)))
-        channel_close(channel);
+        channel_destroy(channel);
     while ((letter = TAILQ_FIRST(&engine->letters))) {
         TAILQ_REMOVE(&engine->letters, letter, link);
         if (letter->kind == LETTER_CONNECTED)
@@ -93,29 +96,6 @@ engine_destroy(struct engine *engine)
     free(engine);
 }
 
-/* Put into the box; the driver, or the next one, opens it. */
-static void
-letter_send(struct engine *engine, const struct letter *content)
-{
-    struct letter *letter = malloc(sizeof(*letter));
-
-    if (!letter) {
-        if (content->kind == LETTER_CONNECTED)
-            socket_close(content->fd);
-        return;
-    }
-    *letter = *content;
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_INSERT_TAIL(&engine->letters, letter, link);
-    atomic_store(&engine->has_mail, true);
-    const bool is_driven = engine->is_driven;
-    pthread_mutex_unlock(&engine->gate);
-    if (is_driven)
-        engine_post(engine);
-    else
-        engine->options.on_abandoned(engine->options.owner);
-}
-
 static void
 letter_why(struct letter *letter, const char *why)
 {
@@ -125,8 +105,9 @@ letter_why(struct letter *letter, const char *why)
 void
 engine_connected(struct engine *engine, uint32_t rank, int fd)
 {
-    letter_send(engine, &(struct letter){
-                            .kind = LETTER_CONNECTED, .rank = rank, .fd = fd});
+    engine_letter(
+        engine,
+        &(struct letter){.kind = LETTER_CONNECTED, .rank = rank, .fd = fd});
 }
 
 void
@@ -135,7 +116,7 @@ engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
     struct letter letter = {.kind = LETTER_UNREACHABLE, .rank = rank};
 
     letter_why(&letter, why);
-    letter_send(engine, &letter);
+    engine_letter(engine, &letter);
 }
 
 void
@@ -144,7 +125,7 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
     struct letter letter = {.kind = LETTER_CONDEMNED, .rank = rank};
 
     letter_why(&letter, why);
-    letter_send(engine, &letter);
+    engine_letter(engine, &letter);
 }
 
 /* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. A rank
@@ -170,7 +151,8 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
     enum hoop_status status = HOOP_E_PENDING;
     char name[ROSTER_NAME_MAX];
 
-    letter_send(engine, &(struct letter){.kind = LETTER_NEEDED, .rank = rank});
+    engine_letter(engine,
+                  &(struct letter){.kind = LETTER_NEEDED, .rank = rank});
     while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns)) {
         if (!engine_seize_until(engine, deadline_ns))
             break;
@@ -183,88 +165,6 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
         return error_raise(HOOP_E_TIMEOUT, "no connection to %s in time",
                            roster_name(engine->roster, rank, name));
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-enum hoop_status
-channel_open(struct engine *engine,
-             const struct channel_options *options,
-             struct channel **out_channel)
-{
-    struct channel *channel = calloc(1, sizeof(*channel));
-    uint32_t *ranks = calloc(options->size, sizeof(*ranks));
-
-    if (!channel || !ranks) {
-        free(channel);
-        free(ranks);
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "no memory for a communicator of %u ranks",
-                           options->size);
-    }
-    memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
-    channel->engine = engine;
-    channel->id = options->id;
-    channel->rank = options->rank;
-    channel->size = options->size;
-    channel->ranks = ranks;
-    atomic_store(&channel->timeout_ms, options->timeout_ms);
-    /* Number 0 means none, so that history slots begin empty. */
-    atomic_store(&channel->op_next, 1);
-    channel->message_next = 1;
-    channel->begin_next = 1;
-    TAILQ_INIT(&channel->foretold);
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_INSERT_TAIL(&engine->channels, channel, link);
-    pthread_mutex_unlock(&engine->gate);
-    *out_channel = channel;
-    return HOOP_OK;
-}
-
-void
-channel_close(struct channel *channel)
-{
-    struct engine *engine = channel->engine;
-    struct foretold *foretold;
-
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_REMOVE(&engine->channels, channel, link);
-    pthread_mutex_unlock(&engine->gate);
-    while ((foretold = TAILQ_FIRST(&channel->foretold))) {
-        TAILQ_REMOVE(&channel->foretold, foretold, link);
-        free(foretold);
-    }
-    free(channel->ranks);
-    free(channel);
-}
-
-uint32_t
-channel_rank(const struct channel *channel)
-{
-    return channel->rank;
-}
-
-uint32_t
-channel_size(const struct channel *channel)
-{
-    return channel->size;
-}
-
-uint32_t
-channel_world_rank(const struct channel *channel, uint32_t rank)
-{
-    assert(rank < channel->size);
-    return channel->ranks[rank];
-}
-
-void
-channel_set_timeout(struct channel *channel, uint32_t timeout_ms)
-{
-    atomic_store(&channel->timeout_ms, timeout_ms);
-}
-
-uint32_t
-channel_timeout(const struct channel *channel)
-{
-    return atomic_load(&channel->timeout_ms);
 }
 
 enum hoop_status

@@ -49,6 +49,10 @@ engine_destroy(struct engine *engine);
 
 /* Thread: any, for all below. */
 
+/* Whether it can be used. Handle: HOOP_E_CLOSED (a forked child). */
+enum hoop_status
+engine_check(const struct engine *engine);
+
 /* fd is taken. */
 void
 engine_connected(struct engine *engine, uint32_t rank, int fd);
@@ -73,11 +77,22 @@ struct channel_options {
     uint32_t timeout_ms; /* of an operation */
 };
 
+/* One is being formed: what comes for it is kept. Ended by channel_open(), or
+ * by channel_give_up(). An engine begins with one expected. */
+void
+channel_expect(struct engine *engine);
+void
+channel_give_up(struct engine *engine);
+
 enum hoop_status
 channel_open(struct engine *engine,
              const struct channel_options *options,
              struct channel **out_channel);
-/* When no operation runs on it any more: engine_leave() ends them. */
+/*
+ * Ends what still runs on it with HOOP_E_CLOSED, for its waiters to find, and
+ * forgets what came for it and was not received. What was sent is sent. Does
+ * not wait for peers; in a forked child it does nothing.
+ */
 void
 channel_close(struct channel *channel);
 uint32_t

@@ -98,8 +98,12 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     struct channel *channel = engine_channel(engine, frame->comm);
 
     (void)peer;
-    /* Its members may be ahead of us: the communicator is not here yet. */
-    if (!channel || frame->op >= channel->op_next)
+    /* Its members may be ahead of us, or behind: it is not here yet, or was. */
+    if (!channel)
+        return engine_keeps(engine, frame->comm) ? TRANSPORT_KEEP
+                                                 : TRANSPORT_DROP;
+    if (frame->kind == FRAME_MESSAGE || (frame->flags & FRAME_POINT_TO_POINT) ||
+        frame->op >= channel->op_next)
         return TRANSPORT_KEEP;
 
     struct op *op;

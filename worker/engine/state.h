@@ -22,6 +22,7 @@ enum letter_kind {
     LETTER_UNREACHABLE,
     LETTER_CONDEMNED,
     LETTER_NEEDED,
+    LETTER_SWEEP, /* what is kept for communicators that will not come */
 };
 
 struct letter {
@@ -72,6 +73,16 @@ struct channel {
     } history[16];
 };
 
+/* A channel that its owner waits to have closed; memory of the waiting. */
+struct closing {
+    TAILQ_ENTRY(closing) link;
+    struct channel *channel;
+    struct waiter waiter;
+    bool is_done;
+};
+
+TAILQ_HEAD(closing_list, closing);
+
 struct lost_rank {
     bool is_lost;
     bool has_left;
@@ -94,9 +105,14 @@ struct engine {
     struct op_list spares;
     unsigned n_spares;
     struct channel_list channels;
+    struct closing_list closings;
+    unsigned n_expected;                /* channels that are being formed */
+    uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
+    size_t n_gone;
 
     atomic_bool has_mail;
     atomic_bool is_sleeping;
+    atomic_bool has_strays; /* something is kept for a channel to come */
     _Atomic uint64_t n_ended;
 
     /* The driver's. */
@@ -109,14 +125,33 @@ struct engine {
     bool is_leaving;
 };
 
-/* engine.c */
+/* mail.c */
 
-/* Handle: HOOP_E_CLOSED (a forked child). */
-enum hoop_status
-engine_check(const struct engine *engine);
+/* Put into the box; the driver, or the next one, opens it. */
+void
+engine_letter(struct engine *engine, const struct letter *content);
+/* By the driver: do what was handed in. Returns whether there was any. */
+bool
+engine_take_mail(struct engine *engine);
 
 /* A verdict on a rank; others are on an operation of a communicator. */
 static const uint64_t VERDICT_ON_RANK = 0;
+
+/* channel.c */
+
+/* By the driver: end what runs on channel, and forget all of it. */
+void
+channel_end(struct channel *channel);
+/* Nothing runs on it. */
+void
+channel_destroy(struct channel *channel);
+/* Whether what comes for communicator id is of use: it is open, or may be one
+ * that is just being formed. owner is the engine. */
+bool
+engine_keeps(void *owner, uint64_t id);
+/* Forget what came for communicators that are not kept. */
+void
+engine_sweep(struct engine *engine);
 
 /* events.c */
 
@@ -202,6 +237,9 @@ engine_release(struct engine *engine);
 /* The driver must look at the mailbox. */
 void
 engine_post(struct engine *engine);
+/* Have closing->channel ended by whoever drives, and wait for that. */
+void
+engine_close(struct engine *engine, struct closing *closing);
 void
 op_begin(struct op *op);
 

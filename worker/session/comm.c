@@ -1,26 +1,226 @@
 /*
- * session/comm.c - what a communicator tells about itself
+ * session/comm.c - communicators: formed, asked about themselves, freed
  *
- * No test of its own: each function is one call of the engine.
+ * An id is the same on all members and never used twice; until all have
+ * joined, nobody knows it. What a faster member sends on it is kept here from
+ * before the answer may have come until the channel is open.
+ *
+ * No test of its own: tests/integration/groups_test.c forms and frees.
  */
 
 #include "session/comm.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hoop/session.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)
 {
-    return channel_rank(comm->channel);
+    return hoop_comm_is_member(comm) ? channel_rank(comm->channel)
+                                     : HOOP_NO_RANK;
 }
 
 uint32_t
 hoop_comm_size(const hoop_comm_t *comm)
 {
-    return channel_size(comm->channel);
+    return hoop_comm_is_member(comm) ? channel_size(comm->channel) : 0;
+}
+
+bool
+hoop_comm_is_member(const hoop_comm_t *comm)
+{
+    return comm && comm->channel;
+}
+
+uint32_t
+hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
+{
+    return rank < hoop_comm_size(comm) ? channel_world_rank(comm->channel, rank)
+                                       : HOOP_NO_RANK;
 }
 
 void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
 {
-    channel_set_timeout(comm->channel,
-                        timeout_ms > 0 ? timeout_ms : comm->session_timeout_ms);
+    if (hoop_comm_is_member(comm))
+        channel_set_timeout(comm->channel, timeout_ms > 0
+                                               ? timeout_ms
+                                               : comm->session_timeout_ms);
+}
+
+enum hoop_status
+comm_form_without_us(struct comm_family *family, struct hoop_comm **out_comm)
+{
+    struct hoop_comm *comm = calloc(1, sizeof(*comm));
+
+    if (!comm)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    comm->family = family;
+    comm->session_timeout_ms = family->timeout_ms;
+    pthread_mutex_lock(&family->lock);
+    TAILQ_INSERT_TAIL(&family->comms, comm, link);
+    pthread_mutex_unlock(&family->lock);
+    *out_comm = comm;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+channel_form(struct hoop_comm *comm, const struct registrar_list *list)
+{
+    const struct comm_family *family = comm->family;
+    struct channel_options options = {
+        .id = comm->registration->id,
+        .size = list->n_ranks,
+        .ranks = list->ranks,
+        .timeout_ms = family->timeout_ms,
+    };
+
+    while (list->ranks[options.rank] != family->roster->rank)
+        options.rank++;
+    return channel_open(family->engine, &options, &comm->channel);
+}
+
+static enum hoop_status
+comm_join(struct hoop_comm *comm,
+          const struct registrar_list *list,
+          uint64_t deadline_ns)
+{
+    const struct comm_family *family = comm->family;
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    channel_expect(family->engine);
+    enum hoop_status status = registrar_join(
+        family->registrar, list, left_ms > 0 ? (uint64_t)left_ms : 1,
+        &comm->registration);
+    if (status != HOOP_OK) {
+        channel_give_up(family->engine);
+        return error_pass(status);
+    }
+    status = channel_form(comm, list);
+    if (status == HOOP_OK)
+        status = tuning_agree(family->tuner, comm->channel, deadline_ns,
+                              &comm->tuning);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+comm_form(struct comm_family *family,
+          const struct registrar_list *list,
+          uint64_t deadline_ns,
+          struct hoop_comm **out_comm)
+{
+    struct hoop_comm *comm = NULL;
+
+    enum hoop_status status = engine_check(family->engine);
+    if (status == HOOP_OK)
+        status = comm_form_without_us(family, &comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = comm_join(comm, list, deadline_ns);
+    if (status != HOOP_OK) {
+        char text[LIMIT_ERROR_TEXT];
+
+        snprintf(text, sizeof(text), "%s", error_text());
+        hoop_comm_free(comm);
+        return error_raise(status, "%s", text);
+    }
+    *out_comm = comm;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+list_check(const struct roster *roster, const struct registrar_list *list)
+{
+    CLEANUP(free) bool *is_named = calloc(roster->size, sizeof(*is_named));
+
+    if (!is_named)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           roster->size);
+    for (uint32_t i = 0; i < list->n_ranks; i++) {
+        const uint32_t rank = list->ranks[i];
+
+        if (rank >= roster->size)
+            return error_raise(HOOP_E_INVALID,
+                               "ranks[%u] is %u, but the world has %u ranks", i,
+                               rank, roster->size);
+        if (is_named[rank])
+            return error_raise(HOOP_E_INVALID,
+                               "ranks[%u] is %u, which stands there twice", i,
+                               rank);
+        is_named[rank] = true;
+    }
+    if (!is_named[roster->rank])
+        return error_raise(HOOP_E_INVALID,
+                           "this is rank %u, which is not among the %u ranks: "
+                           "only members call",
+                           roster->rank, list->n_ranks);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_create(hoop_session_t *session,
+                 const uint32_t *ranks,
+                 uint32_t n_ranks,
+                 hoop_comm_t **out_comm)
+{
+    const struct registrar_list list = {ranks, n_ranks};
+
+    error_clear();
+    if (!session || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_comm" : "session");
+    if (!ranks || n_ranks == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator has at least one rank");
+
+    struct comm_family *family = hoop_world(session)->family;
+    enum hoop_status status = list_check(family->roster, &list);
+    if (status == HOOP_OK)
+        status = comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
+                           out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* All but the channel. */
+static void
+comm_release(struct hoop_comm *comm)
+{
+    tuning_destroy(comm->tuning);
+    free(comm);
+}
+
+void
+hoop_comm_free(hoop_comm_t *comm)
+{
+    const bool is_world = comm && comm->channel && !comm->registration;
+
+    if (!comm || is_world || engine_check(comm->family->engine) != HOOP_OK)
+        return;
+
+    struct comm_family *family = comm->family;
+    pthread_mutex_lock(&family->lock);
+    TAILQ_REMOVE(&family->comms, comm, link);
+    pthread_mutex_unlock(&family->lock);
+    if (comm->channel)
+        channel_close(comm->channel);
+    registrar_leave(family->registrar, comm->registration);
+    comm_release(comm);
+}
+
+void
+comms_destroy(struct comm_family *family)
+{
+    struct hoop_comm *comm;
+
+    while ((comm = TAILQ_FIRST(&family->comms))) {
+        TAILQ_REMOVE(&family->comms, comm, link);
+        free(comm->registration);
+        comm_release(comm);
+    }
+    pthread_mutex_destroy(&family->lock);
 }

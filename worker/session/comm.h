@@ -3,9 +3,16 @@
 #ifndef SESSION_COMM_H
 #define SESSION_COMM_H
 
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
 #include "hoop/comm.h"
 
+#include "base/cleanup.h"
 #include "engine/engine.h"
+#include "session/registrar.h"
+#include "transport/roster.h"
 #include "tune/tuning.h"
 
 /* On the wire, 0 stands for no communicator (a verdict on a rank): the ids
@@ -14,10 +21,45 @@ enum {
     COMM_ID_FIRST = 1
 };
 
+TAILQ_HEAD(comm_list, hoop_comm);
+
+/* What a session's communicators have in common. Zeroed: nothing is there. */
+struct comm_family {
+    const struct roster *roster; /* borrowed for life, as the two below */
+    struct engine *engine;
+    struct tuner *tuner;
+    struct registrar *registrar;
+    uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
+    pthread_mutex_t lock;
+    struct comm_list comms; /* all but the world's, under the lock */
+};
+
 struct hoop_comm {
-    struct channel *channel;
-    struct tuning *tuning;       /* which algorithm; NULL: the first of each */
+    TAILQ_ENTRY(hoop_comm) link;
+    struct comm_family *family; /* NULL: made without a session, by a test */
+    struct channel *channel;    /* NULL: this process is no member */
+    struct tuning *tuning;      /* which algorithm; NULL: the first of each */
+    struct registration *registration; /* NULL: the world, a non-member */
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
 };
+
+/*
+ * Form a communicator of list, whose ranks are known and this one's among
+ * them. All of them call it.
+ */
+enum hoop_status
+comm_form(struct comm_family *family,
+          const struct registrar_list *list,
+          uint64_t deadline_ns,
+          struct hoop_comm **out_comm);
+
+/* One that this process is not a member of. */
+enum hoop_status
+comm_form_without_us(struct comm_family *family, struct hoop_comm **out_comm);
+
+/* Frees what is left of all of them, when their engine has been left and no
+ * other thread uses them. */
+void
+comms_destroy(struct comm_family *family);
 
 #endif

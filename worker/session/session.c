@@ -58,7 +58,7 @@ struct hoop_session {
     struct standing *standing;
     struct tuner *tuner;
     uint64_t world_id;
-    struct hoop_comm world;
+    struct world world;
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
@@ -275,6 +275,8 @@ static struct world_options
 world_options_of(const struct hoop_session *session)
 {
     return (struct world_options){
+        .loop = session->loop,
+        .client = session->client,
         .terms = &session->terms,
         .roster = session->roster,
         .engine = session->engine,
@@ -479,7 +481,7 @@ hoop_leave(hoop_session_t *session)
 hoop_comm_t *
 hoop_world(hoop_session_t *session)
 {
-    return session ? &session->world : NULL;
+    return session ? &session->world.comm : NULL;
 }
 
 void

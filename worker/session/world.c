@@ -1,5 +1,5 @@
 /*
- * session/world.c - the communicator of all members
+ * session/world.c - the communicator of all members, and what all others share
  *
  * No test of its own: tests/integration/worker_join_test.c joins for real.
  */
@@ -12,8 +12,28 @@
 #include "base/error.h"
 #include "tune/tuning.h"
 
+static enum hoop_status
+family_init(const struct world_options *options, struct comm_family *family)
+{
+    const struct registrar_options registrar = {
+        .loop = options->loop,
+        .client = options->client,
+        .roster = options->roster,
+    };
+
+    *family = (struct comm_family){
+        .roster = options->roster,
+        .engine = options->engine,
+        .tuner = options->tuner,
+        .timeout_ms = options->terms->op_timeout_ms,
+    };
+    pthread_mutex_init(&family->lock, NULL);
+    TAILQ_INIT(&family->comms);
+    return registrar_create(&registrar, &family->registrar);
+}
+
 enum hoop_status
-world_open(const struct world_options *options, struct hoop_comm *world)
+world_open(const struct world_options *options, struct world *world)
 {
     const struct roster *roster = options->roster;
     CLEANUP(free) uint32_t *ranks = calloc(roster->size, sizeof(*ranks));
@@ -31,9 +51,12 @@ world_open(const struct world_options *options, struct hoop_comm *world)
         .ranks = ranks,
         .timeout_ms = options->terms->op_timeout_ms,
     };
-    world->session_timeout_ms = options->terms->op_timeout_ms;
-    const enum hoop_status status =
-        channel_open(options->engine, &channel, &world->channel);
+    enum hoop_status status = family_init(options, &world->family);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    world->comm.family = &world->family;
+    world->comm.session_timeout_ms = options->terms->op_timeout_ms;
+    status = channel_open(options->engine, &channel, &world->comm.channel);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -56,14 +79,14 @@ neighbours_connect(const struct world_options *options, uint64_t deadline_ns)
 
 enum hoop_status
 world_connect(const struct world_options *options,
-              struct hoop_comm *world,
+              struct world *world,
               uint64_t deadline_ns)
 {
     enum hoop_status status = neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
-        status = tuning_agree(options->tuner, world->channel, deadline_ns,
-                              &world->tuning);
+        status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
+                              &world->comm.tuning);
     if (status != HOOP_OK)
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
                            options->terms->job, options->roster->rank,
@@ -72,7 +95,10 @@ world_connect(const struct world_options *options,
 }
 
 void
-world_close(struct hoop_comm *world)
+world_close(struct world *world)
 {
-    tuning_destroy(STEAL(world->tuning));
+    if (world->family.engine)
+        comms_destroy(&world->family);
+    registrar_destroy(STEAL(world->family.registrar));
+    tuning_destroy(STEAL(world->comm.tuning));
 }

@@ -1,5 +1,4 @@
-/* session/world.h - the communicator of all members, which a session begins
- * with */
+/* session/world.h - the communicator of all members, and what all others share */
 
 #ifndef SESSION_WORLD_H
 #define SESSION_WORLD_H
@@ -16,6 +15,8 @@
 
 /* All borrowed for the session's life. */
 struct world_options {
+    struct loop *loop;
+    struct rpc_client *client;
     const struct terms *terms;
     const struct roster *roster;
     struct engine *engine;
@@ -23,20 +24,26 @@ struct world_options {
     uint64_t id; /* the coordinator's */
 };
 
-/* Handle: none (HOOP_E_EXHAUSTED). */
+struct world {
+    struct hoop_comm comm;
+    struct comm_family family;
+};
+
+/* Zeroed; stays where it is. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-world_open(const struct world_options *options, struct hoop_comm *world);
+world_open(const struct world_options *options, struct world *world);
 
 /* Connect to the neighbours in the ring, and agree on the table of switch
  * points. The control loop must be running.
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST. */
 enum hoop_status
 world_connect(const struct world_options *options,
-              struct hoop_comm *world,
+              struct world *world,
               uint64_t deadline_ns);
 
-/* After its engine has been left. Zeroed memory is fine. */
+/* After its engine has been left and the client destroyed. Also of zeroed
+ * memory. */
 void
-world_close(struct hoop_comm *world);
+world_close(struct world *world);
 
 #endif

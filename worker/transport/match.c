@@ -354,3 +354,24 @@ match_promised(struct peer *peer, const struct outflow *flow)
     }
     return granted;
 }
+
+void
+match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm))
+{
+    void *owner = peer->transport->owner;
+    struct arrival *arrival_next;
+    struct promise *promise_next;
+
+    for (struct arrival *arrival = TAILQ_FIRST(&peer->arrivals); arrival;
+         arrival = arrival_next) {
+        arrival_next = TAILQ_NEXT(arrival, link);
+        if (!arrival->is_claimed && !wants(owner, arrival->key.comm))
+            match_arrival_destroy(peer, arrival);
+    }
+    for (struct promise *promise = TAILQ_FIRST(&peer->promises); promise;
+         promise = promise_next) {
+        promise_next = TAILQ_NEXT(promise, link);
+        if (!wants(owner, promise->key.comm))
+            match_promise_destroy(peer, promise);
+    }
+}

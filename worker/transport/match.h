@@ -40,6 +40,10 @@ match_promised(struct peer *peer, const struct outflow *flow);
 void
 match_promise_destroy(struct peer *peer, struct promise *promise);
 
+/* Drop what came early for communicators that nobody wants. */
+void
+match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm));
+
 /* flow has been opened: attach what already came for it. */
 void
 match_open(struct transport *transport, struct inflow *flow);

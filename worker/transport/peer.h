@@ -288,7 +288,7 @@ peer_withdraw(struct peer *peer, const struct outflow *flow);
 /* peer->frame is no flow's: do what it says, choose its payload's target. */
 void
 peer_control_came(struct peer *peer);
-/* peer->frame is of a collective that has no flow here: may it be kept? What
+/* peer->frame has no flow here: may it be kept? What
  * should not exist is reported. */
 bool
 peer_keeps(struct peer *peer);

@@ -93,7 +93,7 @@ find_outflow(const struct peer *peer, const struct frame *frame)
     return flow ? flow : find_in(&peer->asking, &key);
 }
 
-/* A frame of a collective that has no flow here: may it be kept? */
+/* A frame that has no flow here: may it be kept? */
 bool
 peer_keeps(struct peer *peer)
 {
@@ -182,8 +182,7 @@ take_announcement(struct peer *peer)
         peer_grant(peer, flow);
         return;
     }
-    if (match_key(peer, &peer->frame).kind == FLOW_COLLECTIVE &&
-        !peer_keeps(peer))
+    if (!peer_keeps(peer))
         return;
     struct arrival *arrival = match_arrival_add(peer, &peer->frame);
     if (!arrival) {

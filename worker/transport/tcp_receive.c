@@ -147,7 +147,7 @@ begin_payload(struct peer *peer)
 
     peer->target = TARGET_BIN;
     counter_add(&transport->counters.bytes_received, frame->raw);
-    if (!flow && frame->kind == FRAME_COLLECTIVE && !peer_keeps(peer))
+    if (!flow && !peer_keeps(peer))
         return;
     if (!flow && is_unwanted(peer))
         return;

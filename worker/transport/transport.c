@@ -304,6 +304,14 @@ transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
 }
 
 void
+transport_sweep(struct transport *transport,
+                bool (*wants)(void *owner, uint64_t comm))
+{
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        match_sweep(&transport->peers[rank], wants);
+}
+
+void
 transport_tell(struct transport *transport,
                uint32_t rank,
                const struct frame *frame,

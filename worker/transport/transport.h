@@ -131,6 +131,12 @@ transport_has_all(const struct inflow *flow);
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op);
 
+/* Forget all that has arrived, and was not received, for communicators that
+ * the owner does not want. */
+void
+transport_sweep(struct transport *transport,
+                bool (*wants)(void *owner, uint64_t comm));
+
 /* Only the grants that came early for it; costs nothing when there are none. */
 void
 transport_forget_grants(struct transport *transport,

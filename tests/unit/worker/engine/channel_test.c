@@ -1,0 +1,287 @@
+/* tests/unit/worker/engine/channel_test.c - expected, open, closed */
+
+#include "check.h"
+/* after cmocka */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "couple.h"
+#include "engine/state.h"
+
+static struct couple couple;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static struct channel *
+channel_new(int side, uint64_t id)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct channel_options options = {.id = id,
+                                            .rank = (uint32_t)side,
+                                            .size = 2,
+                                            .ranks = ranks,
+                                            .timeout_ms = 5000};
+    struct channel *channel = NULL;
+
+    assert_int_equal(
+        channel_open(couple.sides[side].engine, &options, &channel), HOOP_OK);
+    return channel;
+}
+
+static void
+turn(int side, int n_turns)
+{
+    struct engine *engine = couple.sides[side].engine;
+
+    while (n_turns-- > 0) {
+        assert_true(engine_seize(engine));
+        engine_turn(engine, 1);
+        engine_release(engine);
+    }
+}
+
+/* Sends a message on a channel of side 0 that nobody receives. */
+static void
+send_unasked(struct channel *channel)
+{
+    struct op *op = NULL;
+
+    assert_int_equal(send_start(channel, "late", 4, 9, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    turn(1, 3);
+}
+
+/* Whether the message is there; closes the channel. */
+static enum hoop_status
+receive_now(struct channel *channel, char bytes[4])
+{
+    struct op *op = NULL;
+
+    assert_int_equal(receive_start(channel, bytes, 4, 9, &op), HOOP_OK);
+    const enum hoop_status status = engine_wait(op, clock_deadline_ns(50));
+    if (status == HOOP_E_PENDING) {
+        channel_close(channel);
+        assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
+    } else {
+        channel_close(channel);
+    }
+    return status;
+}
+
+static void
+what_comes_for_an_expected_channel_is_kept(void **state)
+{
+    struct channel *sender = channel_new(0, 50);
+    char bytes[4] = "";
+
+    (void)state;
+    channel_expect(couple.sides[1].engine);
+    send_unasked(sender);
+    assert_int_equal(receive_now(channel_new(1, 50), bytes), HOOP_OK);
+    assert_memory_equal(bytes, "late", 4);
+    channel_close(sender);
+}
+
+static void
+what_comes_for_an_unknown_channel_is_dropped(void **state)
+{
+    struct channel *sender = channel_new(0, 51);
+    char bytes[4] = "";
+
+    (void)state;
+    send_unasked(sender);
+    assert_int_equal(receive_now(channel_new(1, 51), bytes), HOOP_E_PENDING);
+    channel_close(sender);
+}
+
+static void
+what_was_kept_goes_when_none_is_expected_any_more(void **state)
+{
+    struct channel *sender = channel_new(0, 52);
+    char bytes[4] = "";
+
+    (void)state;
+    channel_expect(couple.sides[1].engine);
+    channel_expect(couple.sides[1].engine);
+    send_unasked(sender);
+    channel_give_up(couple.sides[1].engine);
+    turn(1, 1);
+    channel_give_up(couple.sides[1].engine);
+    turn(1, 1);
+    assert_int_equal(receive_now(channel_new(1, 52), bytes), HOOP_E_PENDING);
+    channel_close(sender);
+}
+
+static void
+what_comes_after_the_close_is_dropped_while_others_are_expected(void **state)
+{
+    struct channel *sender = channel_new(0, 53);
+    char bytes[4] = "";
+
+    (void)state;
+    channel_expect(couple.sides[1].engine);
+    channel_close(channel_new(1, 53));
+    channel_expect(couple.sides[1].engine);
+    send_unasked(sender);
+    assert_int_equal(receive_now(channel_new(1, 53), bytes), HOOP_E_PENDING);
+    channel_close(sender);
+}
+
+static void
+what_was_not_received_goes_with_the_channel(void **state)
+{
+    struct channel *sender = channel_new(0, 54);
+    struct channel *receiver = channel_new(1, 54);
+
+    (void)state;
+    send_unasked(sender);
+    channel_close(receiver);
+    /* An id is never used twice, unless by who looks for what is left. */
+    char bytes[4] = "";
+    assert_int_equal(receive_now(channel_new(1, 54), bytes), HOOP_E_PENDING);
+    channel_close(sender);
+}
+
+static void
+close_ends_what_runs_for_its_waiter(void **state)
+{
+    struct channel *channel = channel_new(0, 55);
+    struct op *ops[2] = {NULL};
+    int32_t value = 1;
+    char bytes[4];
+
+    (void)state;
+    assert_int_equal(sum_start(channel, &value, 1, &ops[0]), HOOP_OK);
+    assert_int_equal(receive_start(channel, bytes, 4, 1, &ops[1]), HOOP_OK);
+    channel_close(channel);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_CLOSED);
+        assert_non_null(strstr(error_text(), "has been freed"));
+    }
+    /* The others go on. */
+    value = 3;
+    assert_int_equal(sum_run(couple.sides[0].alone.channel, &value, 1),
+                     HOOP_OK);
+}
+
+static void *
+wait_long(void *owner)
+{
+    struct op *op = owner;
+
+    (void)engine_wait(op, patience());
+    return NULL;
+}
+
+/* The one who drives is somebody else, and stays. */
+static void
+close_while_another_thread_drives_is_done_by_it(void **state)
+{
+    struct engine *engine = couple.sides[0].engine;
+    struct channel *channel = channel_new(0, 56);
+    struct op *op = NULL;
+    pthread_t thread;
+    char bytes[4];
+    bool is_driven = false;
+
+    (void)state;
+    assert_int_equal(
+        receive_start(couple.sides[0].comms[0].channel, bytes, 4, 1, &op),
+        HOOP_OK);
+    assert_int_equal(pthread_create(&thread, NULL, wait_long, op), 0);
+    while (!is_driven) {
+        pthread_mutex_lock(&engine->gate);
+        is_driven = engine->is_driven;
+        pthread_mutex_unlock(&engine->gate);
+    }
+    channel_close(channel);
+    assert_int_equal(
+        send_start(couple.sides[1].comms[0].channel, "done", 4, 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    pthread_join(thread, NULL);
+}
+
+static void *
+open_and_close(void *owner)
+{
+    static const uint32_t ranks[] = {0};
+    struct engine *engine = owner;
+
+    for (uint64_t i = 0; i < 200; i++) {
+        const struct channel_options options = {
+            .id = 1000 + i, .size = 1, .ranks = ranks, .timeout_ms = 5000};
+        struct channel *channel = NULL;
+        int32_t value = 1;
+
+        channel_expect(engine);
+        if (channel_open(engine, &options, &channel) != HOOP_OK)
+            return owner;
+        if (sum_run(channel, &value, 1) != HOOP_OK)
+            return owner;
+        channel_close(channel);
+    }
+    return NULL;
+}
+
+static void
+channels_of_several_threads_come_and_go(void **state)
+{
+    pthread_t threads[4];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, open_and_close,
+                                        couple.sides[0].engine),
+                         0);
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        void *failed = NULL;
+
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(couple.sides[0].engine->n_expected, 0);
+    assert_true(TAILQ_EMPTY(&couple.sides[0].engine->closings));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            what_comes_for_an_expected_channel_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_comes_for_an_unknown_channel_is_dropped, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_was_kept_goes_when_none_is_expected_any_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_comes_after_the_close_is_dropped_while_others_are_expected,
+            setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_was_not_received_goes_with_the_channel, setup, teardown),
+        cmocka_unit_test_setup_teardown(close_ends_what_runs_for_its_waiter,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            close_while_another_thread_drives_is_done_by_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(channels_of_several_threads_come_and_go,
+                                        setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+/*
+ * coll/split.c - a communicator divided by colors
+ *
+ * Everybody learns everybody's color and key, and picks its own part out: all
+ * who share a color find the same list, which comm_form() makes one.
+ *
+ * No test of its own: tests/integration/groups_test.c divides communicators.
+ */
+
+#include <stdlib.h>
+
+#include "hoop/coll.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "coll/presence.h"
+#include "session/comm.h"
+
+/* What a rank said; travels as bytes of the same machine word everywhere. */
+struct choice {
+    int64_t color;
+    int64_t key;
+};
+
+struct seeker {
+    int64_t key;
+    uint32_t rank; /* in the communicator that is divided */
+};
+
+static int
+by_key_and_rank(const void *left, const void *right)
+{
+    const struct seeker *one = left;
+    const struct seeker *other = right;
+
+    if (one->key != other->key)
+        return one->key < other->key ? -1 : 1;
+    return one->rank < other->rank ? -1 : one->rank > other->rank;
+}
+
+static enum hoop_status
+colors_check(const struct choice *choices, uint32_t size)
+{
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (choices[rank].color < HOOP_NO_COLOR)
+            return error_raise(HOOP_E_INVALID,
+                               "rank %u gave the color %lld: colors are 0 or "
+                               "more, or HOOP_NO_COLOR",
+                               rank, (long long)choices[rank].color);
+    }
+    return HOOP_OK;
+}
+
+/* Fills ranks with the world ranks of color; returns how many. */
+static uint32_t
+part_find(const hoop_comm_t *comm,
+          const struct choice *choices,
+          struct seeker *seekers,
+          uint32_t *ranks)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    const int64_t color = choices[hoop_comm_rank(comm)].color;
+    uint32_t n_ranks = 0;
+
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (choices[rank].color == color)
+            seekers[n_ranks++] = (struct seeker){choices[rank].key, rank};
+    }
+    qsort(seekers, n_ranks, sizeof(*seekers), by_key_and_rank);
+    for (uint32_t i = 0; i < n_ranks; i++)
+        ranks[i] = hoop_comm_world_rank(comm, seekers[i].rank);
+    return n_ranks;
+}
+
+static enum hoop_status
+choices_exchange(hoop_comm_t *comm,
+                 const struct choice *own,
+                 struct choice *choices)
+{
+    const enum hoop_status status = hoop_allgather(
+        own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return colors_check(choices, hoop_comm_size(comm));
+}
+
+static enum hoop_status
+split(hoop_comm_t *comm, const struct choice *own, hoop_comm_t **out_comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    const uint64_t deadline_ns =
+        clock_deadline_ns(channel_timeout(comm->channel));
+    CLEANUP(free) struct choice *choices = calloc(size, sizeof(*choices));
+    CLEANUP(free) struct seeker *seekers = calloc(size, sizeof(*seekers));
+    CLEANUP(free) uint32_t *ranks = calloc(size, sizeof(*ranks));
+
+    if (!choices || !seekers || !ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    enum hoop_status status = choices_exchange(comm, own, choices);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (own->color == HOOP_NO_COLOR)
+        return comm_form_without_us(comm->family, out_comm);
+    const struct registrar_list list = {
+        ranks, part_find(comm, choices, seekers, ranks)};
+    return comm_form(comm->family, &list, deadline_ns, out_comm);
+}
+
+enum hoop_status
+hoop_comm_split(hoop_comm_t *comm,
+                int64_t color,
+                int64_t key,
+                hoop_comm_t **out_comm)
+{
+    bool is_member = false;
+
+    enum hoop_status status = presence_check(comm, &is_member);
+    if (status == HOOP_OK && !out_comm)
+        status = error_raise(HOOP_E_INVALID, "out_comm is NULL");
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!comm->family)
+        return error_raise(HOOP_E_INVALID, "comm has no session");
+    status = is_member ? split(comm, &(struct choice){color, key}, out_comm)
+                       : comm_form_without_us(comm->family, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,208 @@
+/*
+ * engine/channel.c - the communicators of an engine: expected, open, gone
+ *
+ * A frame may come before its communicator is open here, and after it has been
+ * closed. The first are kept as long as one is being formed; of the last
+ * closed ones it is known that they will not come back, and what has been kept
+ * for nobody is swept when no more is being formed.
+ */
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "engine/state.h"
+
+void
+channel_expect(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->gate);
+    engine->n_expected++;
+    pthread_mutex_unlock(&engine->gate);
+}
+
+/* Whatever was kept has found its channel now, or never will. */
+static void
+strays_end(struct engine *engine, unsigned n_expected)
+{
+    if (n_expected == 0 && atomic_exchange(&engine->has_strays, false))
+        engine_letter(engine, &(struct letter){.kind = LETTER_SWEEP});
+}
+
+void
+channel_give_up(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->gate);
+    engine->n_expected -= engine->n_expected > 0;
+    const unsigned n_expected = engine->n_expected;
+    pthread_mutex_unlock(&engine->gate);
+    strays_end(engine, n_expected);
+}
+
+static struct channel *
+channel_create(struct engine *engine, const struct channel_options *options)
+{
+    struct channel *channel = calloc(1, sizeof(*channel));
+    uint32_t *ranks = calloc(options->size, sizeof(*ranks));
+
+    if (!channel || !ranks) {
+        free(channel);
+        free(ranks);
+        return NULL;
+    }
+    memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
+    channel->engine = engine;
+    channel->id = options->id;
+    channel->rank = options->rank;
+    channel->size = options->size;
+    channel->ranks = ranks;
+    atomic_store(&channel->timeout_ms, options->timeout_ms);
+    /* Number 0 means none, so that history slots begin empty. */
+    atomic_store(&channel->op_next, 1);
+    channel->message_next = 1;
+    channel->begin_next = 1;
+    TAILQ_INIT(&channel->foretold);
+    return channel;
+}
+
+enum hoop_status
+channel_open(struct engine *engine,
+             const struct channel_options *options,
+             struct channel **out_channel)
+{
+    struct channel *channel = channel_create(engine, options);
+
+    if (!channel) {
+        channel_give_up(engine);
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for a communicator of %u ranks",
+                           options->size);
+    }
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->channels, channel, link);
+    pthread_mutex_unlock(&engine->gate);
+    channel_give_up(engine);
+    *out_channel = channel;
+    return HOOP_OK;
+}
+
+void
+channel_destroy(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+    struct foretold *foretold;
+
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_REMOVE(&engine->channels, channel, link);
+    engine->gone[engine->n_gone++ % COUNT_OF(engine->gone)] = channel->id;
+    pthread_mutex_unlock(&engine->gate);
+    while ((foretold = TAILQ_FIRST(&channel->foretold))) {
+        TAILQ_REMOVE(&channel->foretold, foretold, link);
+        free(foretold);
+    }
+    free(channel->ranks);
+    free(channel);
+}
+
+void
+channel_end(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op->channel == channel)
+            op_fail(op, HOOP_E_CLOSED, "the communicator has been freed");
+    }
+    channel_destroy(channel);
+    engine_sweep(engine);
+}
+
+void
+channel_close(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+    struct closing closing = {.channel = channel};
+
+    if (!engine->is_orphan)
+        engine_close(engine, &closing);
+}
+
+/* Under the gate. */
+static bool
+is_open(const struct engine *engine, uint64_t id)
+{
+    const struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->channels, link)
+    {
+        if (channel->id == id)
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_gone(const struct engine *engine, uint64_t id)
+{
+    for (size_t i = 0; i < COUNT_OF(engine->gone); i++) {
+        if (engine->gone[i] == id)
+            return true;
+    }
+    return false;
+}
+
+bool
+engine_keeps(void *owner, uint64_t id)
+{
+    struct engine *engine = owner;
+
+    pthread_mutex_lock(&engine->gate);
+    const bool is_here = is_open(engine, id);
+    const bool is_awaited =
+        !is_here && engine->n_expected > 0 && !is_gone(engine, id);
+    if (is_awaited)
+        atomic_store(&engine->has_strays, true);
+    pthread_mutex_unlock(&engine->gate);
+    return is_here || is_awaited;
+}
+
+void
+engine_sweep(struct engine *engine)
+{
+    transport_sweep(engine->transport, engine_keeps);
+}
+
+uint32_t
+channel_rank(const struct channel *channel)
+{
+    return channel->rank;
+}
+
+uint32_t
+channel_size(const struct channel *channel)
+{
+    return channel->size;
+}
+
+uint32_t
+channel_world_rank(const struct channel *channel, uint32_t rank)
+{
+    assert(rank < channel->size);
+    return channel->ranks[rank];
+}
+
+void
+channel_set_timeout(struct channel *channel, uint32_t timeout_ms)
+{
+    atomic_store(&channel->timeout_ms, timeout_ms);
+}
+
+uint32_t
+channel_timeout(const struct channel *channel)
+{
+    return atomic_load(&channel->timeout_ms);
+}

@@ -1,0 +1,115 @@
+/*
+ * engine/mail.c - what is handed in to whoever drives
+ *
+ * Letters of the control thread, operations, and channels to be closed: a
+ * channel is closed when all that was handed in before it has begun.
+ *
+ * No test of its own: drive_test.c, engine_test.c and channel_test.c hand in.
+ */
+
+#include <stdlib.h>
+
+#include "engine/state.h"
+#include "net/socket.h"
+
+void
+engine_letter(struct engine *engine, const struct letter *content)
+{
+    struct letter *letter = malloc(sizeof(*letter));
+
+    if (!letter) {
+        if (content->kind == LETTER_CONNECTED)
+            socket_close(content->fd);
+        return;
+    }
+    *letter = *content;
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_INSERT_TAIL(&engine->letters, letter, link);
+    atomic_store(&engine->has_mail, true);
+    const bool is_driven = engine->is_driven;
+    pthread_mutex_unlock(&engine->gate);
+    if (is_driven)
+        engine_post(engine);
+    else
+        engine->options.on_abandoned(engine->options.owner);
+}
+
+/* One of them. */
+struct mail {
+    struct letter *letter;
+    struct op *op;
+    struct closing *closing;
+};
+
+/* A channel is closed when all that was handed in before has begun. */
+static struct mail
+mail_take(struct engine *engine)
+{
+    struct mail mail = {0};
+
+    pthread_mutex_lock(&engine->gate);
+    if ((mail.letter = TAILQ_FIRST(&engine->letters)))
+        TAILQ_REMOVE(&engine->letters, mail.letter, link);
+    else if ((mail.op = TAILQ_FIRST(&engine->mailbox)))
+        TAILQ_REMOVE(&engine->mailbox, mail.op, link);
+    else if ((mail.closing = TAILQ_FIRST(&engine->closings)))
+        TAILQ_REMOVE(&engine->closings, mail.closing, link);
+    else
+        atomic_store(&engine->has_mail, false);
+    pthread_mutex_unlock(&engine->gate);
+    return mail;
+}
+
+static void
+letter_open(struct engine *engine, const struct letter *letter)
+{
+    switch (letter->kind) {
+    case LETTER_CONNECTED:
+        transport_connected(engine->transport, letter->rank, letter->fd);
+        return;
+    case LETTER_UNREACHABLE:
+        transport_unreachable(engine->transport, letter->rank, letter->why);
+        return;
+    case LETTER_CONDEMNED:
+        engine_lose(engine, letter->rank, letter->why);
+        return;
+    case LETTER_NEEDED:
+        transport_need(engine->transport, letter->rank);
+        return;
+    case LETTER_SWEEP:
+        engine_sweep(engine);
+        return;
+    }
+}
+
+static void
+closing_do(struct engine *engine, struct closing *closing)
+{
+    channel_end(closing->channel);
+    /* The operations that were ended are their waiters' business. */
+    engine_publish(engine);
+    pthread_mutex_lock(&engine->gate);
+    closing->is_done = true;
+    pthread_cond_signal(&closing->waiter.cond);
+    pthread_mutex_unlock(&engine->gate);
+}
+
+bool
+engine_take_mail(struct engine *engine)
+{
+    bool has_moved = false;
+
+    while (atomic_load(&engine->has_mail)) {
+        const struct mail mail = mail_take(engine);
+
+        if (mail.letter)
+            letter_open(engine, mail.letter);
+        if (mail.op)
+            op_begin(mail.op);
+        if (mail.closing)
+            closing_do(engine, mail.closing);
+        free(mail.letter);
+        has_moved = true;
+    }
+    return has_moved;
+}

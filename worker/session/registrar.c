@@ -1,0 +1,289 @@
+/*
+ * session/registrar.c - communicators of a session, as the coordinator knows
+ * them
+ *
+ * A join whose answer was lost may have been granted all the same: whatever
+ * goes wrong, its number is left.
+ *
+ * No test of its own: tests/integration/groups_test.c forms and frees.
+ */
+
+#include "session/registrar.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "rpc/messages/group_messages.h"
+#include "rpc/method.h"
+#include "session/comm.h"
+#include "wire/pack.h"
+
+enum {
+    LEAVE_MS = 5000, /* one call */
+    RETRY_MS = 1000,
+    RANK_SHIFT = 40,
+};
+
+/* In ids of communicators of one rank, which the coordinator does not know,
+ * followed by the rank and its number. */
+static const uint64_t ID_ALONE = 1ULL << 63;
+
+STAILQ_HEAD(registration_list, registration);
+
+struct registrar {
+    struct registrar_options options;
+    struct member_request self;
+    pthread_mutex_t lock;
+    uint64_t number;                  /* the last one given, under the lock */
+    struct registration_list parting; /* to be told, under the lock */
+    /* The loop's. */
+    struct registration_list told; /* not answered yet */
+    struct loop_timer *retry;
+};
+
+static void
+leaves_send(void *owner);
+
+/* A join. */
+
+static enum hoop_status
+join_ask(struct registrar *registrar,
+         const struct group_join_request *request,
+         uint64_t timeout_ms,
+         uint64_t *out_id)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) uint8_t *body = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_JOIN)->name,
+        .timeout_ms = timeout_ms,
+    };
+    struct group_join_reply reply;
+    size_t n_body = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_join_request_encode(request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status =
+        rpc_client_call_wait(registrar->options.client, &call, &body, &n_body);
+    /* On the control plane there is no better word for it. */
+    if (status == HOOP_E_ABORTED)
+        return error_raise(HOOP_E_PEER_LOST, "%s", error_text());
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        group_join_reply_decode((struct message_span){body, n_body}, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_id = reply.communicator + COMM_ID_FIRST;
+    return HOOP_OK;
+}
+
+static uint64_t
+number_draw(struct registrar *registrar)
+{
+    pthread_mutex_lock(&registrar->lock);
+    const uint64_t number = ++registrar->number;
+    pthread_mutex_unlock(&registrar->lock);
+    return number;
+}
+
+enum hoop_status
+registrar_join(struct registrar *registrar,
+               const struct registrar_list *list,
+               uint64_t timeout_ms,
+               struct registration **out_registration)
+{
+    struct registration *registration = calloc(1, sizeof(*registration));
+
+    if (!registration)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    registration->number = number_draw(registrar);
+    if (list->n_ranks == 1) {
+        registration->id = ID_ALONE | (uint64_t)list->ranks[0] << RANK_SHIFT |
+                           registration->number;
+        *out_registration = registration;
+        return HOOP_OK;
+    }
+
+    const struct group_join_request request = {
+        .member = registrar->self,
+        .number = registration->number,
+        .n_ranks = list->n_ranks,
+        .ranks = (uint32_t *)(uintptr_t)list->ranks, /* only read */
+    };
+    const enum hoop_status status =
+        join_ask(registrar, &request, timeout_ms, &registration->id);
+    if (status != HOOP_OK) {
+        registrar_leave(registrar, registration);
+        return error_pass(status);
+    }
+    *out_registration = registration;
+    return HOOP_OK;
+}
+
+/* Leaving. */
+
+void
+registrar_leave(struct registrar *registrar, struct registration *registration)
+{
+    if (!registration)
+        return;
+    if (registration->id & ID_ALONE) {
+        free(registration);
+        return;
+    }
+    pthread_mutex_lock(&registrar->lock);
+    const bool is_first = STAILQ_EMPTY(&registrar->parting);
+    STAILQ_INSERT_TAIL(&registrar->parting, registration, link);
+    pthread_mutex_unlock(&registrar->lock);
+    if (is_first &&
+        loop_post(registrar->options.loop, leaves_send, registrar) != HOOP_OK)
+        log_debug("session", "leaving a communicator later: %s", error_text());
+}
+
+static void
+registrations_free(struct registration_list *list)
+{
+    struct registration *registration;
+
+    while ((registration = STAILQ_FIRST(list))) {
+        STAILQ_REMOVE_HEAD(list, link);
+        free(registration);
+    }
+}
+
+/* They are told first, the next time. */
+static void
+leaves_retry(struct registrar *registrar, const char *why)
+{
+    log_debug("session", "leaving communicators in %d ms: %s", RETRY_MS, why);
+    pthread_mutex_lock(&registrar->lock);
+    STAILQ_CONCAT(&registrar->told, &registrar->parting);
+    STAILQ_CONCAT(&registrar->parting, &registrar->told);
+    pthread_mutex_unlock(&registrar->lock);
+    loop_timer_start(registrar->retry, RETRY_MS);
+}
+
+static void
+leaves_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    struct registrar *registrar = owner;
+
+    if (answer->status == HOOP_E_TIMEOUT ||
+        answer->status == HOOP_E_UNAVAILABLE) {
+        leaves_retry(registrar, answer->message);
+        return;
+    }
+    /* Any other answer is final: such a membership has left everything. */
+    registrations_free(&registrar->told);
+    if (answer->status != HOOP_E_CANCELLED)
+        leaves_send(registrar);
+}
+
+/* Moves the first of those that part to those that are told. */
+static size_t
+leaves_take(struct registrar *registrar, uint64_t numbers[LIMIT_GROUP_NUMBERS])
+{
+    struct registration *registration;
+    size_t n_numbers = 0;
+
+    pthread_mutex_lock(&registrar->lock);
+    while (n_numbers < LIMIT_GROUP_NUMBERS &&
+           (registration = STAILQ_FIRST(&registrar->parting))) {
+        STAILQ_REMOVE_HEAD(&registrar->parting, link);
+        STAILQ_INSERT_TAIL(&registrar->told, registration, link);
+        numbers[n_numbers++] = registration->number;
+    }
+    pthread_mutex_unlock(&registrar->lock);
+    return n_numbers;
+}
+
+static enum hoop_status
+leaves_tell(struct registrar *registrar,
+            const struct group_leave_request *request)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_LEAVE)->name,
+        .timeout_ms = LEAVE_MS,
+        .on_answer = leaves_on_answer,
+        .owner = registrar,
+    };
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_leave_request_encode(request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call(registrar->options.client, &call, NULL);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* One call at a time: what is left meanwhile goes with the next. */
+static void
+leaves_send(void *owner)
+{
+    struct registrar *registrar = owner;
+    uint64_t numbers[LIMIT_GROUP_NUMBERS];
+    struct group_leave_request request = {
+        .member = registrar->self,
+        .numbers = numbers,
+    };
+
+    if (!STAILQ_EMPTY(&registrar->told))
+        return;
+    request.n_numbers = leaves_take(registrar, numbers);
+    if (request.n_numbers > 0 && leaves_tell(registrar, &request) != HOOP_OK)
+        leaves_retry(registrar, error_text());
+}
+
+enum hoop_status
+registrar_create(const struct registrar_options *options,
+                 struct registrar **out_registrar)
+{
+    const struct roster *roster = options->roster;
+    struct registrar *registrar = calloc(1, sizeof(*registrar));
+
+    if (!registrar)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a registrar");
+    registrar->options = *options;
+    registrar->self = (struct member_request){
+        .epoch = roster->epoch,
+        .incarnation = roster->members[roster->rank].incarnation,
+    };
+    pthread_mutex_init(&registrar->lock, NULL);
+    STAILQ_INIT(&registrar->parting);
+    STAILQ_INIT(&registrar->told);
+
+    const enum hoop_status status = loop_timer_create(
+        options->loop, leaves_send, registrar, &registrar->retry);
+    if (status != HOOP_OK) {
+        registrar_destroy(registrar);
+        return error_pass(status);
+    }
+    *out_registrar = registrar;
+    return HOOP_OK;
+}
+
+void
+registrar_destroy(struct registrar *registrar)
+{
+    if (!registrar)
+        return;
+    loop_forget(registrar->options.loop, registrar);
+    loop_timer_destroy(registrar->retry);
+    registrations_free(&registrar->parting);
+    registrations_free(&registrar->told);
+    pthread_mutex_destroy(&registrar->lock);
+    free(registrar);
+}

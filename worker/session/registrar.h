@@ -1,0 +1,69 @@
+/*
+ * session/registrar.h - communicators of a session, as the coordinator knows
+ * them
+ *
+ * Joins are asked from any thread, which waits for the answer; what is left is
+ * told by the control loop, many at a time and again until it was heard. A
+ * membership that has ended has left everything.
+ */
+
+#ifndef SESSION_REGISTRAR_H
+#define SESSION_REGISTRAR_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "hoop/status.h"
+
+#include "net/loop.h"
+#include "rpc/rpc_client.h"
+#include "transport/roster.h"
+
+struct registrar;
+
+struct registrar_options {
+    struct loop *loop; /* borrowed for life, as the two below */
+    struct rpc_client *client;
+    const struct roster *roster;
+};
+
+/* One communicator that was joined. */
+struct registration {
+    STAILQ_ENTRY(registration) link;
+    uint64_t number; /* this member's own */
+    uint64_t id;     /* of the communicator, the same on all its members */
+};
+
+/* Thread: before the loop runs. */
+enum hoop_status
+registrar_create(const struct registrar_options *options,
+                 struct registrar **out_registrar);
+/* After the loop has stopped and the client has been destroyed. NULL is fine. */
+void
+registrar_destroy(struct registrar *registrar);
+
+struct registrar_list {
+    const uint32_t *ranks; /* world ranks, this one among them */
+    uint32_t n_ranks;
+};
+
+/*
+ * Wait until all of list have joined with the same. One rank alone asks
+ * nobody. *out_registration is the caller's, who gives it to
+ * registrar_leave().
+ *
+ * Handle: HOOP_E_TIMEOUT (the text names who is missing), HOOP_E_PEER_LOST (a
+ * member is), HOOP_E_PRECONDITION (one has left the job). Thread: any but the
+ * loop's.
+ */
+enum hoop_status
+registrar_join(struct registrar *registrar,
+               const struct registrar_list *list,
+               uint64_t timeout_ms,
+               struct registration **out_registration);
+
+/* Takes registration; does not wait. NULL is fine. Thread: any. */
+void
+registrar_leave(struct registrar *registrar, struct registration *registration);
+
+#endif
