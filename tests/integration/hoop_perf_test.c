@@ -59,7 +59,7 @@ rows_check(const char *csv, const char *wrong)
     return n_rows;
 }
 
-/* Eight operations at 5 sizes from 8 to 32K, and the barrier. */
+/* Sixteen operations at 5 sizes from 8 to 32K, and the barrier. */
 static void
 all_check(const char *n_ranks, const char *dtype, const char *extra)
 {
@@ -73,7 +73,7 @@ all_check(const char *n_ranks, const char *dtype, const char *extra)
     if (code != 0)
         fail_msg("-n %s %s: exit %d: %s", n_ranks, dtype, code,
                  program->err.text);
-    assert_int_equal(rows_check(program->out.text, "0"), 8 * 5 + 1);
+    assert_int_equal(rows_check(program->out.text, "0"), 16 * 5 + 1);
     program_destroy(program);
 }
 
@@ -101,18 +101,19 @@ perf_every_operation_in_place_is_right(void **state)
 static void
 perf_every_root_is_right(void **state)
 {
-    const char *const options[] = {"--op",     "broadcast,reduce",
-                                   "--root",   "2",
-                                   "--max",    "4K",
-                                   "--factor", "8",
-                                   "--iters",  "1",
-                                   "--check",  "--csv",
-                                   "-",        NULL};
+    const char *const options[] = {
+        "--op",     "broadcast,reduce,gather,scatter",
+        "--root",   "2",
+        "--max",    "4K",
+        "--factor", "8",
+        "--iters",  "1",
+        "--check",  "--csv",
+        "-",        NULL};
     struct program *program = perf_start("3", options);
 
     *state = program;
     assert_int_equal(program_wait(program), 0);
-    assert_int_equal(rows_check(program->out.text, "0"), 2 * 4);
+    assert_int_equal(rows_check(program->out.text, "0"), 4 * 4);
 }
 
 /* The check must be able to fail: one element, on one rank. */

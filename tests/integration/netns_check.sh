@@ -145,7 +145,7 @@ job_wait
 grep -h 'reduced' "$scratch"/look.*.log
 
 # perf_run JOB OPTION...: every operation, every element compared. Seven sizes
-# of eight operations and a barrier; the last column of a row is what is wrong.
+# of sixteen operations and a barrier; the last column of a row is what is wrong.
 perf_run() {
   local job=$1
   shift
@@ -153,7 +153,7 @@ perf_run() {
     --check "$@"
   job_wait
   cat "$scratch/$job.0.log"
-  awk '!/^#/ { rows++; wrong += $NF } END { exit rows != 57 || wrong != 0 }' \
+  awk '!/^#/ { rows++; wrong += $NF } END { exit rows != 113 || wrong != 0 }' \
     "$scratch/$job.0.log"
 }
 echo '== every operation'

@@ -28,18 +28,16 @@ is_root(const struct bench *bench)
     return bench->rank == bench->options->root;
 }
 
-/* Broadcast: only root puts in. */
 static bool
 has_input(const struct bench *bench, const struct operation *operation)
 {
-    return !operation->has_root || operation->reduces || is_root(bench);
+    return operation->root != ROOT_PUTS_IN || is_root(bench);
 }
 
-/* Reduce: only root gets out. */
 static bool
 has_output(const struct bench *bench, const struct operation *operation)
 {
-    return !operation->has_root || !operation->reduces || is_root(bench);
+    return operation->root != ROOT_GETS_OUT || is_root(bench);
 }
 
 static size_t
@@ -139,7 +137,7 @@ static struct pattern
 pattern_make(const struct bench *bench, const struct operation *operation)
 {
     return (struct pattern){
-        .use = operation->reduces ? PATTERN_REDUCED : PATTERN_MOVED,
+        .use = operation_reduces(operation) ? PATTERN_REDUCED : PATTERN_MOVED,
         .dtype = bench->options->dtype,
         .reduce_op = bench->options->reduce_op,
         .n_ranks = bench->n_ranks,
@@ -150,6 +148,18 @@ static void *
 element_at(void *buffer, size_t index, enum hoop_dtype dtype)
 {
     return (char *)buffer + index * hoop_dtype_size(dtype);
+}
+
+/* Which element of the one buffer is this rank's own block. */
+static size_t
+own_place(const struct bench *bench,
+          const struct operation *operation,
+          const struct extent *extent)
+{
+    const bool has_all =
+        operation->layout == LAYOUT_GATHER && has_output(bench, operation);
+
+    return has_all ? bench->rank * extent->count : 0;
 }
 
 /* Put in what the pattern says; spoil what a result must replace. */
@@ -166,20 +176,19 @@ buffers_fill(struct bench *bench,
                extent->n_receive * hoop_dtype_size(pattern.dtype));
     if (!has_input(bench, operation))
         return;
-    if (is_in_place(bench, operation)) {
-        const size_t first = operation->layout == LAYOUT_GATHER
-                                 ? bench->rank * extent->count
-                                 : 0;
-        input = element_at(bench->receive, first, pattern.dtype);
-    }
+    if (is_in_place(bench, operation))
+        input = element_at(bench->receive, own_place(bench, operation, extent),
+                           pattern.dtype);
     period_of_input(&pattern, bench->rank, bench->period);
     period_fill(bench->period, 0, extent->n_send, input);
 }
 
+/* Blocks from everybody, each from element first of what that rank put in. */
 static size_t
-gathered_count_wrong(struct bench *bench,
-                     const struct pattern *pattern,
-                     const struct extent *extent)
+blocks_count_wrong(struct bench *bench,
+                   const struct pattern *pattern,
+                   const struct extent *extent,
+                   size_t first)
 {
     size_t n_wrong = 0;
 
@@ -187,9 +196,42 @@ gathered_count_wrong(struct bench *bench,
         const void *block =
             element_at(bench->receive, source * extent->count, pattern->dtype);
         period_of_input(pattern, source, bench->period);
-        n_wrong += period_count_wrong(bench->period, 0, extent->count, block);
+        n_wrong +=
+            period_count_wrong(bench->period, first, extent->count, block);
     }
     return n_wrong;
+}
+
+/* The period that the result is a part of. */
+static void
+result_period(struct bench *bench,
+              const struct operation *operation,
+              const struct pattern *pattern)
+{
+    const uint32_t previous =
+        (bench->rank + bench->n_ranks - 1) % bench->n_ranks;
+
+    switch (operation->result) {
+    case RESULT_REDUCED:
+        period_of_output(pattern, bench->period);
+        break;
+    case RESULT_PREFIX:
+        period_of_prefix(pattern, bench->rank + 1, bench->period);
+        break;
+    case RESULT_BEFORE:
+        period_of_prefix(pattern, bench->rank, bench->period);
+        break;
+    case RESULT_ROOTS:
+        period_of_input(pattern, bench->options->root, bench->period);
+        break;
+    case RESULT_PREVIOUS:
+        period_of_input(pattern, previous, bench->period);
+        break;
+    case RESULT_GATHERED:
+    case RESULT_EXCHANGED:
+    case RESULT_NONE:
+        break;
+    }
 }
 
 static size_t
@@ -198,25 +240,26 @@ result_count_wrong(struct bench *bench,
                    const struct extent *extent)
 {
     const struct pattern pattern = pattern_make(bench, operation);
-    const uint32_t previous =
-        (bench->rank + bench->n_ranks - 1) % bench->n_ranks;
-    size_t first = 0;
+    const size_t mine = bench->rank * extent->count;
+    const bool has_share = operation->layout == LAYOUT_SCATTER;
+    size_t place = 0;
 
     if (!has_output(bench, operation) || extent->n_receive == 0)
         return 0;
-    if (operation->layout == LAYOUT_GATHER)
-        return gathered_count_wrong(bench, &pattern, extent);
-    if (operation->layout == LAYOUT_SCATTER)
-        first = bench->rank * extent->count;
-
-    if (operation->reduces)
-        period_of_output(&pattern, bench->period);
-    else
-        period_of_input(&pattern,
-                        operation->has_root ? bench->options->root : previous,
-                        bench->period);
-    return period_count_wrong(bench->period, first, extent->n_receive,
-                              bench->receive);
+    if (operation->result == RESULT_GATHERED)
+        return blocks_count_wrong(bench, &pattern, extent, 0);
+    if (operation->result == RESULT_EXCHANGED)
+        return blocks_count_wrong(bench, &pattern, extent, mine);
+    if (operation->result == RESULT_BEFORE && bench->rank == 0)
+        return 0;
+    /* A root that scatters in place keeps its block where it was. */
+    if (has_share && operation->root == ROOT_PUTS_IN && is_root(bench) &&
+        is_in_place(bench, operation))
+        place = mine;
+    result_period(bench, operation, &pattern);
+    return period_count_wrong(bench->period, has_share ? mine : 0,
+                              extent->n_receive,
+                              element_at(bench->receive, place, pattern.dtype));
 }
 
 static void

@@ -10,10 +10,30 @@
 #include "hoop/hoop.h"
 
 enum operation_layout {
-    LAYOUT_SAME,    /* count in, count out */
-    LAYOUT_GATHER,  /* count in, n * count out */
-    LAYOUT_SCATTER, /* n * count in, count out */
-    LAYOUT_NONE,    /* no elements */
+    LAYOUT_SAME,     /* count in, count out */
+    LAYOUT_GATHER,   /* count in, n * count out */
+    LAYOUT_SCATTER,  /* n * count in, count out */
+    LAYOUT_EXCHANGE, /* n * count in, n * count out */
+    LAYOUT_NONE,     /* no elements */
+};
+
+/* What comes out. */
+enum operation_result {
+    RESULT_NONE,
+    RESULT_REDUCED,   /* over all ranks */
+    RESULT_PREFIX,    /* over the ranks up to this one */
+    RESULT_BEFORE,    /* over those before this one; nothing on rank 0 */
+    RESULT_ROOTS,     /* root's, or this rank's block of it */
+    RESULT_PREVIOUS,  /* the rank's before this one */
+    RESULT_GATHERED,  /* everybody's, in order */
+    RESULT_EXCHANGED, /* this rank's block of everybody's */
+};
+
+/* Who has a buffer; the bits add up. */
+enum operation_root {
+    ROOT_NONE = 0,
+    ROOT_PUTS_IN = 1, /* alone */
+    ROOT_GETS_OUT = 2,
 };
 
 /* One call. The buffers belong to whoever made the call. */
@@ -33,9 +53,9 @@ operation_fn(const struct call *call);
 struct operation {
     const char *name;
     enum operation_layout layout;
-    bool reduces;
+    enum operation_result result;
+    enum operation_root root;
     bool works_in_place;
-    bool has_root;
     operation_fn *run;
 };
 
@@ -48,10 +68,14 @@ struct extent {
 };
 
 enum {
-    OPERATION_COUNT = 9,
+    OPERATION_COUNT = 17,
 };
 
 extern const struct operation operations[OPERATION_COUNT];
+
+/* Some rank's contribution takes part in another's. */
+bool
+operation_reduces(const struct operation *operation);
 
 /* NULL when there is none of this name. */
 const struct operation *

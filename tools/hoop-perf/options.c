@@ -35,8 +35,9 @@ static const char description[] =
 
 static const struct argp_option table[] = {
     {"op", 'o', "NAME[,NAME...]", 0,
-     "allreduce (default), allgather, allgatherv, reduce_scatter, "
-     "reduce_scatterv, broadcast, reduce, sendrecv, barrier, or all",
+     "allreduce (default), reduce, broadcast, allgather, reduce_scatter, "
+     "gather, scatter, alltoall, the last five also with a v behind, scan, "
+     "exscan, sendrecv, barrier, or all",
      0},
     {"min", KEY_MIN, "SIZE", 0, "smallest buffer (default: 8)", 0},
     {"max", KEY_MAX, "SIZE", 0, "largest buffer (default: 16M)", 0},
@@ -51,7 +52,8 @@ static const struct argp_option table[] = {
      "sum (default), product, min, max, bor, band, bxor, avg", 0},
     {"inplace", KEY_INPLACE, NULL, 0,
      "one buffer for both sides, where the operation can", 0},
-    {"root", KEY_ROOT, "RANK", 0, "of broadcast and reduce (default: 0)", 0},
+    {"root", KEY_ROOT, "RANK", 0,
+     "of broadcast, reduce, gather and scatter (default: 0)", 0},
     {"check", 'c', NULL, 0, "compare every element of one more run", 0},
     {"csv", KEY_CSV, "FILE", 0, "also write CSV; - is stdout, instead", 0},
     {"json", KEY_JSON, "FILE", 0, "also write JSON; - is stdout, instead", 0},

@@ -132,13 +132,21 @@ number_combine(enum hoop_reduce_op op, struct number a, struct number b)
 }
 
 struct number
-pattern_output(const struct pattern *pattern, size_t index)
+pattern_prefix(const struct pattern *pattern, uint32_t n_first, size_t index)
 {
     struct number total = pattern_input(pattern, 0, index);
 
-    for (uint32_t rank = 1; rank < pattern->n_ranks; rank++)
+    for (uint32_t rank = 1; rank < n_first; rank++)
         total = number_combine(pattern->reduce_op, total,
                                pattern_input(pattern, rank, index));
+    return total;
+}
+
+struct number
+pattern_output(const struct pattern *pattern, size_t index)
+{
+    struct number total = pattern_prefix(pattern, pattern->n_ranks, index);
+
     if (pattern->reduce_op == HOOP_AVG) {
         total.real /= pattern->n_ranks;
         total.imaginary /= pattern->n_ranks;
@@ -167,6 +175,19 @@ period_of_output(const struct pattern *pattern, struct period *out_period)
     out_period->element_size = size;
     for (size_t i = 0; i < PATTERN_PERIOD; i++)
         element_encode(pattern->dtype, pattern_output(pattern, i),
+                       &out_period->bytes[i * size]);
+}
+
+void
+period_of_prefix(const struct pattern *pattern,
+                 uint32_t n_first,
+                 struct period *out_period)
+{
+    const size_t size = hoop_dtype_size(pattern->dtype);
+
+    out_period->element_size = size;
+    for (size_t i = 0; i < PATTERN_PERIOD; i++)
+        element_encode(pattern->dtype, pattern_prefix(pattern, n_first, i),
                        &out_period->bytes[i * size]);
 }
 

@@ -48,12 +48,20 @@ pattern_input(const struct pattern *pattern, uint32_t rank, size_t index);
 struct number
 pattern_output(const struct pattern *pattern, size_t index);
 
+/* Of those of the first n_first ranks, at least one; not for AVG. */
+struct number
+pattern_prefix(const struct pattern *pattern, uint32_t n_first, size_t index);
+
 void
 period_of_input(const struct pattern *pattern,
                 uint32_t rank,
                 struct period *out_period);
 void
 period_of_output(const struct pattern *pattern, struct period *out_period);
+void
+period_of_prefix(const struct pattern *pattern,
+                 uint32_t n_first,
+                 struct period *out_period);
 
 /* Elements first, first + 1, ... of the repeated period. */
 void

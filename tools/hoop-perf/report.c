@@ -97,7 +97,7 @@ row_make(const struct report *report,
         .n_bytes = extent->n_bytes,
         .count = extent->count,
         .dtype = element_name(options->dtype),
-        .reduce_op = operation->reduces
+        .reduce_op = operation_reduces(operation)
                          ? hoop_reduce_op_name(options->reduce_op)
                          : "none",
         .timing = measurement->timing,

@@ -7,9 +7,11 @@ static void
 operation_names_are_found(void **state)
 {
     static const char *const names[OPERATION_COUNT] = {
-        "allreduce",      "allgather",       "allgatherv",
-        "reduce_scatter", "reduce_scatterv", "broadcast",
-        "reduce",         "sendrecv",        "barrier"};
+        "allreduce",       "allgather", "allgatherv", "reduce_scatter",
+        "reduce_scatterv", "broadcast", "reduce",     "gather",
+        "gatherv",         "scatter",   "scatterv",   "alltoall",
+        "alltoallv",       "scan",      "exscan",     "sendrecv",
+        "barrier"};
 
     (void)state;
     for (size_t i = 0; i < OPERATION_COUNT; i++)
@@ -38,6 +40,12 @@ operation_size_is_the_whole_buffers(void **state)
         operation_extent(operation_find("reduce_scatter"), 4096, 4, 4);
     assert_int_equal(scatter.n_send, 1024);
     assert_int_equal(scatter.n_receive, 256);
+
+    const struct extent exchange =
+        operation_extent(operation_find("alltoall"), 4096, 4, 4);
+    assert_int_equal(exchange.count, 256);
+    assert_int_equal(exchange.n_send, 1024);
+    assert_int_equal(exchange.n_receive, 1024);
 }
 
 static void
@@ -82,6 +90,22 @@ operation_bus_factors_are_nccl_tests(void **state)
     assert_true(operation_bus_factor(operation_find("broadcast"), 4) == 1);
     assert_true(operation_bus_factor(operation_find("reduce"), 4) == 1);
     assert_true(operation_bus_factor(operation_find("sendrecv"), 4) == 1);
+    assert_true(operation_bus_factor(operation_find("gather"), 4) == 0.75);
+    assert_true(operation_bus_factor(operation_find("scatterv"), 4) == 0.75);
+    assert_true(operation_bus_factor(operation_find("alltoall"), 4) == 0.75);
+    assert_true(operation_bus_factor(operation_find("scan"), 4) == 1);
+}
+
+static void
+operation_knows_whether_it_reduces(void **state)
+{
+    (void)state;
+    assert_true(operation_reduces(operation_find("allreduce")));
+    assert_true(operation_reduces(operation_find("reduce_scatterv")));
+    assert_true(operation_reduces(operation_find("exscan")));
+    assert_false(operation_reduces(operation_find("scatter")));
+    assert_false(operation_reduces(operation_find("alltoallv")));
+    assert_false(operation_reduces(operation_find("barrier")));
 }
 
 int
@@ -93,6 +117,7 @@ main(void)
         cmocka_unit_test(operation_size_is_cut_to_whole_parts),
         cmocka_unit_test(operation_barrier_has_no_elements),
         cmocka_unit_test(operation_bus_factors_are_nccl_tests),
+        cmocka_unit_test(operation_knows_whether_it_reduces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

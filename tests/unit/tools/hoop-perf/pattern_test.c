@@ -106,6 +106,23 @@ pattern_depends_on_rank_and_index(void **state)
 }
 
 static void
+pattern_prefix_combines_the_first_ranks(void **state)
+{
+    const struct pattern pattern = {PATTERN_REDUCED, HOOP_INT32, HOOP_SUM, 4};
+
+    (void)state;
+    for (size_t i = 0; i < INDICES; i++) {
+        const int64_t first = pattern_input(&pattern, 0, i).real;
+        const int64_t second = pattern_input(&pattern, 1, i).real;
+
+        assert_int_equal(pattern_prefix(&pattern, 1, i).real, first);
+        assert_int_equal(pattern_prefix(&pattern, 2, i).real, first + second);
+        assert_int_equal(pattern_prefix(&pattern, 4, i).real,
+                         pattern_output(&pattern, i).real);
+    }
+}
+
+static void
 pattern_output_combines_all_ranks(void **state)
 {
     const struct pattern sum = {PATTERN_REDUCED, HOOP_INT32, HOOP_SUM, 3};
@@ -190,6 +207,7 @@ main(void)
         cmocka_unit_test(pattern_average_is_whole),
         cmocka_unit_test(pattern_products_stay_small),
         cmocka_unit_test(pattern_depends_on_rank_and_index),
+        cmocka_unit_test(pattern_prefix_combines_the_first_ranks),
         cmocka_unit_test(pattern_output_combines_all_ranks),
         cmocka_unit_test(period_filled_buffer_has_no_wrong_element),
         cmocka_unit_test(period_each_falsified_element_is_counted),
