@@ -68,10 +68,24 @@ gather_linear_all_shapes_gathers(void **state)
 }
 
 static void
+gather_binomial_all_shapes_gathers(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_gather_binomial, CHECKER_GATHER);
+}
+
+static void
 scatter_linear_all_shapes_scatters(void **state)
 {
     (void)state;
     prove_blocks(&algorithm_scatter_linear, CHECKER_SCATTER);
+}
+
+static void
+scatter_binomial_all_shapes_scatters(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_scatter_binomial, CHECKER_SCATTER);
 }
 
 int
@@ -83,7 +97,9 @@ main(int argc, char **argv)
         cmocka_unit_test(reduce_chain_all_shapes_sums),
         cmocka_unit_test(reduce_binomial_all_shapes_sums),
         cmocka_unit_test(gather_linear_all_shapes_gathers),
+        cmocka_unit_test(gather_binomial_all_shapes_gathers),
         cmocka_unit_test(scatter_linear_all_shapes_scatters),
+        cmocka_unit_test(scatter_binomial_all_shapes_scatters),
     };
 
     if (argc > 1)

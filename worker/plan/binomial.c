@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "plan/topology.h"
+
 uint32_t
 binomial_depth(const struct plan_shape *shape)
 {
@@ -83,4 +85,35 @@ binomial_subtree(const struct plan_shape *shape)
             return edge.beyond;
     }
     return (struct rank_range){0, shape->size};
+}
+
+struct plan_span
+binomial_blocks(const struct plan_shape *shape,
+                enum plan_buffer whole,
+                struct rank_range ranks)
+{
+    const uint32_t n_ranks = ranks.end - ranks.first;
+
+    if (shape->rank == shape->root)
+        return block_given_run(shape, whole, ranks.first, n_ranks);
+
+    assert(ranks.first >= shape->rank);
+
+    struct plan_span blocks =
+        block_given_run(shape, PLAN_SCRATCH, ranks.first, n_ranks);
+
+    blocks.first = block_given_run(shape, PLAN_SCRATCH, shape->rank,
+                                   ranks.first - shape->rank)
+                       .count;
+    return blocks;
+}
+
+size_t
+binomial_scratch(const struct plan_shape *shape)
+{
+    const struct rank_range subtree = binomial_subtree(shape);
+
+    if (shape->rank == shape->root || subtree.end - subtree.first == 1)
+        return 0;
+    return binomial_blocks(shape, PLAN_SCRATCH, subtree).count;
 }

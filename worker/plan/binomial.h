@@ -51,8 +51,22 @@ binomial_depth(const struct plan_shape *shape);
 struct binomial_edge
 binomial_edge_at(const struct plan_shape *shape, uint32_t level);
 
-/* This rank and all that are joined to the root by way of it. */
+/* This rank and all that are joined to the root by way of it: at the root all,
+ * elsewhere ranks from this one on. */
 struct rank_range
 binomial_subtree(const struct plan_shape *shape);
+
+/*
+ * Where a rank has the given blocks of some ranks of its subtree: the root in
+ * whole, all in their places; others in scratch, from their own block on, as
+ * large as binomial_scratch() says; that is nothing for the root and for who
+ * has nobody behind it.
+ */
+struct plan_span
+binomial_blocks(const struct plan_shape *shape,
+                enum plan_buffer whole,
+                struct rank_range ranks);
+size_t
+binomial_scratch(const struct plan_shape *shape);
 
 #endif

@@ -125,6 +125,30 @@ binomial_subtree_is_neighbours_and_the_root_has_all(void **state)
     assert_int_equal(binomial_subtree(&shape).end, 7);
 }
 
+/* Scratch begins with the rank's own block, wherever that stands elsewhere. */
+static void
+binomial_blocks_begin_with_the_own_one_in_scratch(void **state)
+{
+    static const size_t counts[] = {3, 1, 2, 4, 0, 6};
+    const struct rank_range last = {5, 6};
+    struct plan_shape shape = {
+        .rank = 4, .size = 6, .root = 3, .counts = counts};
+    struct plan_span span = binomial_blocks(&shape, PLAN_OUTPUT, last);
+
+    (void)state;
+    assert_int_equal(binomial_scratch(&shape), 6);
+    assert_int_equal(span.buffer, PLAN_SCRATCH);
+    assert_int_equal(span.first, 0);
+    assert_int_equal(span.count, 6);
+    shape.rank = 3;
+    span = binomial_blocks(&shape, PLAN_OUTPUT, last);
+    assert_int_equal(binomial_scratch(&shape), 0);
+    assert_int_equal(span.buffer, PLAN_OUTPUT);
+    assert_int_equal(span.first, 10);
+    shape.rank = 5;
+    assert_int_equal(binomial_scratch(&shape), 0);
+}
+
 int
 main(void)
 {
@@ -133,6 +157,7 @@ main(void)
         cmocka_unit_test(binomial_edges_of_six_around_three),
         cmocka_unit_test(binomial_edges_join_each_rank_to_the_root_once),
         cmocka_unit_test(binomial_subtree_is_neighbours_and_the_root_has_all),
+        cmocka_unit_test(binomial_blocks_begin_with_the_own_one_in_scratch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,75 @@
+/*
+ * plan/gather_binomial.c - gather up a binomial tree
+ *
+ * From the lowest level to the highest, blocks cross the edges of the tree
+ * (plan/binomial.h) towards the root: each message is twice as large as the one
+ * before. Whatever crosses an edge are blocks side by side, so that the root
+ * takes all of them to their places. Blocks sent, size 6, root 3:
+ *
+ *     round 0    1 -> 0: 1      2 -> 3: 2    5 -> 4: 5
+ *     round 1    0 -> 3: 0 1
+ *     round 2    4 -> 3: 4 5
+ *
+ * Who is sent to and is not the root keeps what comes behind a copy of its own
+ * block, in scratch, and sends it on together.
+ *
+ * Cost: ceil(log2 n) * alpha + bytes * beta at the root, bytes being its whole
+ * output; but half of the blocks cross each level, so that all ranks together
+ * send log2(n)/2 times what the linear form does. For small blocks.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+/* One rank alone has to copy, too. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size == 1 ? 1 : binomial_depth(shape);
+}
+
+/* Where this rank has what is behind the far end that it is: who has nobody
+ * behind it sends from where the caller has put its block. */
+static struct plan_span
+gathered_blocks(const struct plan_shape *shape, struct plan_span own)
+{
+    const struct rank_range subtree = binomial_subtree(shape);
+
+    return subtree.end - subtree.first == 1
+               ? own
+               : binomial_blocks(shape, PLAN_OUTPUT, subtree);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const struct rank_range self = {shape->rank, shape->rank + 1};
+    const struct plan_span kept = binomial_blocks(shape, PLAN_OUTPUT, self);
+    const struct plan_span own = {
+        .buffer = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT,
+        .count = kept.count,
+    };
+    const struct binomial_edge edge = binomial_edge_at(shape, round);
+    const bool is_root = shape->rank == shape->root;
+
+    if (round == 0 &&
+        (is_root ? !shape->is_in_place : binomial_scratch(shape) > 0))
+        plan_copy(plan, own, kept);
+    if (edge.end == BINOMIAL_NEAR)
+        plan_store(plan, edge.peer, 0,
+                   binomial_blocks(shape, PLAN_OUTPUT, edge.beyond));
+    if (edge.end == BINOMIAL_FAR)
+        plan_send(plan, edge.peer, 0, gathered_blocks(shape, own));
+}
+
+const struct algorithm algorithm_gather_binomial = {
+    .name = "binomial",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = binomial_scratch,
+};

@@ -1,0 +1,69 @@
+/*
+ * plan/scatter_binomial.c - scatter down a binomial tree
+ *
+ * From the highest level to the lowest, blocks cross the edges of the tree
+ * (plan/binomial.h) away from the root: each message is half as large as the
+ * one before. Whatever crosses an edge are blocks side by side, so that the
+ * root sends all of them from their places. Blocks sent, size 6, root 3:
+ *
+ *     round 0    3 -> 4: 4 5
+ *     round 1    3 -> 0: 0 1
+ *     round 2    0 -> 1: 1      3 -> 2: 2    4 -> 5: 5
+ *
+ * Who sends on and is not the root takes all of its part into scratch, and its
+ * own block from there.
+ *
+ * Cost: ceil(log2 n) * alpha + bytes * beta at the root, bytes being its whole
+ * input; but half of the blocks cross each level, so that all ranks together
+ * send log2(n)/2 times what the linear form does. For small blocks.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+/* One rank alone has to copy, too. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size == 1 ? 1 : binomial_depth(shape);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer whole =
+        shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+    const struct rank_range self = {shape->rank, shape->rank + 1};
+    const struct plan_span kept = binomial_blocks(shape, whole, self);
+    const struct plan_span result = {
+        .buffer = PLAN_OUTPUT,
+        .count = kept.count,
+    };
+    const bool is_root = shape->rank == shape->root;
+    const bool is_inner = binomial_scratch(shape) > 0;
+    const uint32_t level = n_rounds(shape) - 1 - round;
+    const struct binomial_edge edge = binomial_edge_at(shape, level);
+
+    /* An inner rank has been sent to at a higher level than the lowest. */
+    if (level == 0 && (is_root ? !shape->is_in_place : is_inner))
+        plan_copy(plan, kept, result);
+    if (edge.end == BINOMIAL_NEAR)
+        plan_send(plan, edge.peer, 0,
+                  binomial_blocks(shape, whole, edge.beyond));
+    if (edge.end == BINOMIAL_FAR)
+        plan_store(plan, edge.peer, 0,
+                   is_inner ? binomial_blocks(shape, whole, edge.beyond)
+                            : result);
+}
+
+const struct algorithm algorithm_scatter_binomial = {
+    .name = "binomial",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = binomial_scratch,
+};
