@@ -4,8 +4,10 @@
 #define HOOP_HOOP_H
 
 #include "hoop/api.h"
+#include "hoop/coalesced.h"
 #include "hoop/coll.h"
 #include "hoop/comm.h"
+#include "hoop/dim.h"
 #include "hoop/dtype.h"
 #include "hoop/object.h"
 #include "hoop/op.h"

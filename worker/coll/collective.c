@@ -109,8 +109,8 @@ check_root(const struct collective *collective, const hoop_comm_t *comm)
     return HOOP_OK;
 }
 
-static enum hoop_status
-check(const struct collective *collective, const hoop_comm_t *comm)
+enum hoop_status
+collective_check(const struct collective *collective, const hoop_comm_t *comm)
 {
     enum hoop_status status = check_root(collective, comm);
 
@@ -126,18 +126,22 @@ check(const struct collective *collective, const hoop_comm_t *comm)
 static struct call
 call_of(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const bool has_counts = collective->counts != NULL;
-
-    return (struct call){
+    struct call call = {
         .name = collective->name,
         .dtype = collective->dtype,
         .reduce_op = collective->op,
         .root = collective->root,
-        .count =
-            has_counts ? buffers_total(collective, comm) : collective->count,
-        .counts = collective->counts,
-        .n_counts = has_counts ? channel_size(comm->channel) : 0,
+        .count = collective->count,
+        .counts = collective->agreed,
+        .n_counts = collective->n_agreed,
     };
+
+    if (collective->counts) {
+        call.count = buffers_total(collective, comm);
+        call.counts = collective->counts;
+        call.n_counts = channel_size(comm->channel);
+    }
+    return call;
 }
 
 static struct plan_shape
@@ -203,7 +207,7 @@ start(const struct collective *collective,
     enum hoop_status status = presence_check(comm, &is_member);
 
     if (status == HOOP_OK && is_member)
-        status = check(collective, comm);
+        status = collective_check(collective, comm);
     if (status == HOOP_OK && is_member)
         return start_checked(collective, comm, mode, out_op);
     stages_deinit(&stages);

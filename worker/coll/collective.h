@@ -40,9 +40,15 @@ struct collective {
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;
+    const size_t *agreed; /* what else must be the same on all ranks */
+    uint32_t n_agreed;    /* 0: nothing, or the counts */
     enum call_name like;  /* takes its algorithm; CALL_UNKNOWN: name's */
     struct stages stages; /* taken, also when the start fails */
 };
+
+/* comm has this process as a member. Handle: HOOP_E_INVALID. */
+enum hoop_status
+collective_check(const struct collective *collective, const hoop_comm_t *comm);
 
 /* The _start form. Handle: HOOP_E_INVALID. */
 enum hoop_status
