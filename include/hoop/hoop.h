@@ -9,6 +9,8 @@
 #include "hoop/comm.h"
 #include "hoop/dim.h"
 #include "hoop/dtype.h"
+#include "hoop/group.h"
+#include "hoop/init.h"
 #include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"

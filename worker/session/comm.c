@@ -133,8 +133,8 @@ comm_form(struct comm_family *family,
     return HOOP_OK;
 }
 
-static enum hoop_status
-list_check(const struct roster *roster, const struct registrar_list *list)
+enum hoop_status
+comm_list_check(const struct roster *roster, const struct registrar_list *list)
 {
     CLEANUP(free) bool *is_named = calloc(roster->size, sizeof(*is_named));
 
@@ -154,12 +154,20 @@ list_check(const struct roster *roster, const struct registrar_list *list)
                                rank);
         is_named[rank] = true;
     }
-    if (!is_named[roster->rank])
-        return error_raise(HOOP_E_INVALID,
-                           "this is rank %u, which is not among the %u ranks: "
-                           "only members call",
-                           roster->rank, list->n_ranks);
     return HOOP_OK;
+}
+
+static enum hoop_status
+caller_check(const struct roster *roster, const struct registrar_list *list)
+{
+    for (uint32_t i = 0; i < list->n_ranks; i++) {
+        if (list->ranks[i] == roster->rank)
+            return HOOP_OK;
+    }
+    return error_raise(HOOP_E_INVALID,
+                       "this is rank %u, which is not among the %u ranks: only "
+                       "members call",
+                       roster->rank, list->n_ranks);
 }
 
 enum hoop_status
@@ -179,7 +187,9 @@ hoop_comm_create(hoop_session_t *session,
                            "a communicator has at least one rank");
 
     struct comm_family *family = hoop_world(session)->family;
-    enum hoop_status status = list_check(family->roster, &list);
+    enum hoop_status status = comm_list_check(family->roster, &list);
+    if (status == HOOP_OK)
+        status = caller_check(family->roster, &list);
     if (status == HOOP_OK)
         status = comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
                            out_comm);

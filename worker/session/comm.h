@@ -43,6 +43,10 @@ struct hoop_comm {
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
 };
 
+/* Ranks of the world, each once. Handle: HOOP_E_INVALID. */
+enum hoop_status
+comm_list_check(const struct roster *roster, const struct registrar_list *list);
+
 /*
  * Form a communicator of list, whose ranks are known and this one's among
  * them. All of them call it.

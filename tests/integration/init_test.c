@@ -1,0 +1,138 @@
+/* tests/integration/init_test.c - the process's default session and group */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "daemon.h"
+#include "workers.h"
+
+static struct daemon hoopd;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    daemon_start(&hoopd, (const char *[]){NULL});
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    daemon_stop(&hoopd);
+    return 0;
+}
+
+static int
+nothing_is_there(void)
+{
+    WORKER_CHECK(!hoop_is_initialized());
+    WORKER_CHECK(!hoop_default_session());
+    WORKER_CHECK(!hoop_default_group());
+    hoop_shutdown();
+    return 0;
+}
+
+static int
+default_group_works(const struct worker *worker)
+{
+    hoop_comm_t *comm = NULL;
+
+    WORKER_CHECK(hoop_is_initialized());
+    WORKER_CHECK(hoop_group_size(hoop_default_group()) == worker->n_workers);
+    WORKER_CHECK(hoop_group_global_comm(hoop_default_group(), &comm) ==
+                 HOOP_OK);
+    WORKER_CHECK(worker_allreduce(comm, 1000) == 0);
+    WORKER_CHECK(worker_allreduce(hoop_world(hoop_default_session()), 10) == 0);
+    return 0;
+}
+
+static int
+life_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+
+    WORKER_CHECK(nothing_is_there() == 0);
+    for (int i = 0; i < 2; i++) {
+        WORKER_CHECK(hoop_init(&options) == HOOP_OK);
+        WORKER_CHECK(hoop_init(&options) == HOOP_E_EXISTS);
+        WORKER_CHECK(strstr(hoop_error_text(), "once per process"));
+        WORKER_CHECK(default_group_works(worker) == 0);
+        hoop_shutdown();
+        WORKER_CHECK(nothing_is_there() == 0);
+    }
+    return 0;
+}
+
+static void
+init_is_once_until_shutdown(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 2, life_body, NULL), 0);
+}
+
+static int
+failure_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+
+    options.coordinator = "127.0.0.1:1";
+    options.join_timeout_ms = 100;
+    WORKER_CHECK(hoop_init(&options) != HOOP_OK);
+    WORKER_CHECK(nothing_is_there() == 0);
+    options = worker_options(worker);
+    WORKER_CHECK(hoop_init(&options) == HOOP_OK);
+    hoop_shutdown();
+    return 0;
+}
+
+static void
+init_that_failed_may_be_tried_again(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 1, failure_body, NULL), 0);
+}
+
+/* In the child the parent's session is no use, but it may have its own. */
+static int
+fork_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    int how = -1;
+
+    WORKER_CHECK(hoop_init(&options) == HOOP_OK);
+    const pid_t child = fork();
+    if (child == 0) {
+        hoop_shutdown();
+        options.job = "child";
+        const enum hoop_status status = hoop_init(&options);
+        hoop_shutdown();
+        _exit(status == HOOP_OK ? 0 : 1);
+    }
+    WORKER_CHECK(waitpid(child, &how, 0) == child && how == 0);
+    WORKER_CHECK(default_group_works(worker) == 0);
+    hoop_shutdown();
+    return 0;
+}
+
+static void
+child_shuts_down_and_begins_anew(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 1, fork_body, NULL), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(init_is_once_until_shutdown),
+        cmocka_unit_test(init_that_failed_may_be_tried_again),
+        cmocka_unit_test(child_shuts_down_and_begins_anew),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,205 @@
+/*
+ * tests/integration/nodes_test.c - groups of one machine that plays two nodes
+ *
+ * Four processes, of which two share a HOOP_NODE each: node rank / 2, local
+ * rank rank % 2.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "daemon.h"
+#include "workers.h"
+
+static struct daemon hoopd;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    daemon_start(&hoopd, (const char *[]){NULL});
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    daemon_stop(&hoopd);
+    return 0;
+}
+
+struct expected {
+    uint32_t n_ranks;
+    uint32_t ranks[4];
+};
+
+typedef enum hoop_status
+part_fn(hoop_group_t *group, hoop_comm_t **out_comm);
+
+/* The communicator has these world ranks in this order, and works; whoever is
+ * not among them has one that it is no member of. */
+static int
+part_is(hoop_group_t *group,
+        part_fn *part,
+        const struct expected *expected,
+        uint32_t here)
+{
+    hoop_comm_t *comm = NULL;
+    hoop_comm_t *again = NULL;
+    uint32_t place = HOOP_NO_RANK;
+    int64_t sum = 0;
+    int64_t value = here;
+
+    for (uint32_t i = 0; i < expected->n_ranks; i++) {
+        sum += expected->ranks[i];
+        if (expected->ranks[i] == here)
+            place = i;
+    }
+    const bool is_member = place != HOOP_NO_RANK;
+    WORKER_CHECK(part(group, &comm) == HOOP_OK);
+    WORKER_CHECK(part(group, &again) == HOOP_OK && comm == again);
+    WORKER_CHECK(hoop_comm_is_member(comm) == is_member);
+    WORKER_CHECK(hoop_comm_rank(comm) == place);
+    WORKER_CHECK(hoop_comm_size(comm) == (is_member ? expected->n_ranks : 0));
+    for (uint32_t i = 0; i < hoop_comm_size(comm); i++)
+        WORKER_CHECK(hoop_comm_world_rank(comm, i) == expected->ranks[i]);
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64, HOOP_SUM,
+                                comm) == HOOP_OK);
+    WORKER_CHECK(value == (is_member ? sum : here));
+    return 0;
+}
+
+struct group_case {
+    struct expected group;
+    struct expected inter;
+    struct expected intra[4]; /* by rank */
+};
+
+static const struct group_case cases[] = {
+    {{4, {0, 1, 2, 3}},
+     {2, {0, 2}},
+     {{2, {0, 1}}, {2, {0, 1}}, {2, {2, 3}}, {2, {2, 3}}}},
+    {{3, {1, 2, 3}},
+     {2, {1, 3}},
+     {{1, {1}}, {1, {1}}, {2, {2, 3}}, {2, {2, 3}}}},
+    {{2, {0, 3}}, {1, {0}}, {{1, {0}}, {1, {0}}, {1, {3}}, {1, {3}}}},
+    {{2, {1, 3}}, {2, {1, 3}}, {{1, {1}}, {1, {1}}, {1, {3}}, {1, {3}}}},
+    /* Node 1 has no member: its processes are members of nothing. */
+    {{2, {0, 1}}, {1, {0}}, {{2, {0, 1}}, {2, {0, 1}}, {0}, {0}}},
+};
+
+static int
+case_check(hoop_session_t *session,
+           const struct group_case *test,
+           uint32_t here)
+{
+    hoop_group_t *group = NULL;
+
+    WORKER_CHECK(hoop_group_create(session, test->group.ranks,
+                                   test->group.n_ranks, &group) == HOOP_OK);
+    WORKER_CHECK(hoop_group_size(group) == test->group.n_ranks);
+    WORKER_CHECK(
+        part_is(group, hoop_group_intra_comm, &test->intra[here], here) == 0);
+    WORKER_CHECK(part_is(group, hoop_group_inter_comm, &test->inter, here) ==
+                 0);
+    WORKER_CHECK(part_is(group, hoop_group_global_comm, &test->group, here) ==
+                 0);
+    hoop_group_free(group);
+    return 0;
+}
+
+static int
+node_join(const struct worker *worker, hoop_session_t **out_session)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    char node[16];
+
+    snprintf(node, sizeof(node), "node%u", worker->index / 2);
+    setenv("HOOP_NODE", node, 1);
+    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
+    return 0;
+}
+
+static int
+parts_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    WORKER_CHECK(node_join(worker, &session) == 0);
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        WORKER_CHECK(case_check(session, &cases[i], worker->index) == 0);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+group_has_its_node_communicators(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, parts_body, NULL), 0);
+}
+
+static int
+order_body(const struct worker *worker)
+{
+    static const uint32_t given[] = {3, 1};
+    static const uint32_t outside[] = {0, 4};
+    static const uint32_t twice[] = {2, 2};
+    const struct expected sorted = {2, {1, 3}};
+    const struct expected kept = {2, {3, 1}};
+    const struct expected all = {4, {0, 1, 2, 3}};
+    hoop_session_t *session = NULL;
+    hoop_group_t *group = NULL;
+
+    WORKER_CHECK(node_join(worker, &session) == 0);
+    WORKER_CHECK(hoop_group_create(session, given, 2, &group) == HOOP_OK);
+    WORKER_CHECK(hoop_group_ranks(group)[0] == 1);
+    WORKER_CHECK(
+        part_is(group, hoop_group_global_comm, &sorted, worker->index) == 0);
+    hoop_group_free(group);
+    WORKER_CHECK(hoop_group_from_ranks(session, given, 2, &group) == HOOP_OK);
+    WORKER_CHECK(part_is(group, hoop_group_global_comm, &kept, worker->index) ==
+                 0);
+    hoop_group_free(group);
+    WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
+    WORKER_CHECK(part_is(group, hoop_group_global_comm, &all, worker->index) ==
+                 0);
+    hoop_group_free(group);
+
+    group = NULL;
+    WORKER_CHECK(hoop_group_create(session, outside, 2, &group) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_group_create(session, twice, 2, &group) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_group_create(session, given, 0, &group) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_group_create(NULL, given, 2, &group) == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_group_create(session, given, 2, NULL) == HOOP_E_INVALID);
+    WORKER_CHECK(!group && hoop_group_size(NULL) == 0);
+    WORKER_CHECK(!hoop_group_ranks(NULL));
+    hoop_comm_t *comm = NULL;
+    WORKER_CHECK(hoop_group_inter_comm(NULL, &comm) == HOOP_E_INVALID);
+    hoop_group_free(NULL);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+group_create_sorts_and_from_ranks_does_not(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(group_has_its_node_communicators),
+        cmocka_unit_test(group_create_sorts_and_from_ranks_does_not),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,227 @@
+/*
+ * session/node_group.c - Bagua's process groups: some ranks, and who shares a node
+ *
+ * Which ranks a communicator has is decided here, from the nodes of the world,
+ * alike on all its members; forming it is comm_form()'s.
+ *
+ * No test of its own: tests/integration/nodes_test.c has machines that play
+ * several nodes.
+ */
+
+#include "hoop/group.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/session.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "plan/nodes.h"
+#include "session/comm.h"
+
+enum group_part {
+    GROUP_GLOBAL,
+    GROUP_INTER,
+    GROUP_INTRA,
+};
+
+struct hoop_group {
+    hoop_comm_t *world;
+    pthread_mutex_t lock;                /* of the forming */
+    hoop_comm_t *comms[GROUP_INTRA + 1]; /* NULL: not formed yet */
+    uint32_t n_ranks;
+    uint32_t ranks[];
+};
+
+static int
+by_rank(const void *left, const void *right)
+{
+    const uint32_t one = *(const uint32_t *)left;
+    const uint32_t other = *(const uint32_t *)right;
+
+    return one < other ? -1 : one > other;
+}
+
+static struct hoop_group *
+group_fill(hoop_comm_t *world, const struct registrar_list *list)
+{
+    struct hoop_group *group =
+        calloc(1, sizeof(*group) + list->n_ranks * sizeof(*group->ranks));
+
+    if (!group)
+        return NULL;
+    group->world = world;
+    group->n_ranks = list->n_ranks;
+    pthread_mutex_init(&group->lock, NULL);
+    for (uint32_t i = 0; i < list->n_ranks; i++)
+        group->ranks[i] = list->ranks ? list->ranks[i] : i;
+    return group;
+}
+
+static enum hoop_status
+group_open(hoop_session_t *session,
+           const struct registrar_list *given,
+           struct hoop_group **out_group)
+{
+    struct registrar_list list = *given;
+
+    error_clear();
+    if (!session || !out_group)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_group" : "session");
+    hoop_comm_t *world = hoop_world(session);
+    if (!list.ranks)
+        list.n_ranks = hoop_comm_size(world);
+    if (list.n_ranks == 0)
+        return error_raise(HOOP_E_INVALID, "a group has at least one rank");
+    if (list.ranks) {
+        const enum hoop_status status =
+            comm_list_check(world->family->roster, &list);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    struct hoop_group *group = group_fill(world, &list);
+    if (!group)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a group of %u",
+                           list.n_ranks);
+    *out_group = group;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_group_create(hoop_session_t *session,
+                  const uint32_t *ranks,
+                  uint32_t n_ranks,
+                  hoop_group_t **out_group)
+{
+    struct hoop_group *group = NULL;
+    const struct registrar_list list = {ranks, n_ranks};
+
+    if (!out_group)
+        return error_raise(HOOP_E_INVALID, "out_group is NULL");
+    const enum hoop_status status = group_open(session, &list, &group);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    qsort(group->ranks, group->n_ranks, sizeof(*group->ranks), by_rank);
+    *out_group = group;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_group_from_ranks(hoop_session_t *session,
+                      const uint32_t *ranks,
+                      uint32_t n_ranks,
+                      hoop_group_t **out_group)
+{
+    const struct registrar_list list = {ranks, n_ranks};
+    const enum hoop_status status = group_open(session, &list, out_group);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+hoop_group_free(hoop_group_t *group)
+{
+    if (!group)
+        return;
+    for (size_t i = 0; i < COUNT_OF(group->comms); i++)
+        hoop_comm_free(group->comms[i]);
+    pthread_mutex_destroy(&group->lock);
+    free(group);
+}
+
+uint32_t
+hoop_group_size(const hoop_group_t *group)
+{
+    return group ? group->n_ranks : 0;
+}
+
+const uint32_t *
+hoop_group_ranks(const hoop_group_t *group)
+{
+    return group ? group->ranks : NULL;
+}
+
+static bool
+has_rank(const struct hoop_group *group, enum group_part part, uint32_t rank)
+{
+    const struct plan_nodes *nodes = tuning_nodes(group->world->tuning);
+    const uint32_t here = hoop_comm_rank(group->world);
+
+    switch (part) {
+    case GROUP_GLOBAL:
+        return true;
+    case GROUP_INTER:
+        return nodes->local_of[rank] == nodes->local_of[group->ranks[0]];
+    case GROUP_INTRA:
+        return nodes->node_of[rank] == nodes->node_of[here];
+    }
+    return false;
+}
+
+/* Under the lock: who comes second finds it there. */
+static enum hoop_status
+part_form(struct hoop_group *group, enum group_part part)
+{
+    struct comm_family *family = group->world->family;
+    const uint32_t here = hoop_comm_rank(group->world);
+    CLEANUP(free) uint32_t *ranks = calloc(group->n_ranks, sizeof(*ranks));
+    struct registrar_list list = {ranks, 0};
+    bool is_member = false;
+
+    if (!ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        const uint32_t rank = group->ranks[i];
+
+        if (!has_rank(group, part, rank))
+            continue;
+        ranks[list.n_ranks++] = rank;
+        is_member |= rank == here;
+    }
+    if (!is_member)
+        return comm_form_without_us(family, &group->comms[part]);
+    return comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
+                     &group->comms[part]);
+}
+
+static enum hoop_status
+part_find(struct hoop_group *group,
+          enum group_part part,
+          hoop_comm_t **out_comm)
+{
+    enum hoop_status status = HOOP_OK;
+
+    error_clear();
+    if (!group || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           group ? "out_comm" : "group");
+    pthread_mutex_lock(&group->lock);
+    if (!group->comms[part])
+        status = part_form(group, part);
+    if (status == HOOP_OK)
+        *out_comm = group->comms[part];
+    pthread_mutex_unlock(&group->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_group_global_comm(hoop_group_t *group, hoop_comm_t **out_comm)
+{
+    return part_find(group, GROUP_GLOBAL, out_comm);
+}
+
+enum hoop_status
+hoop_group_inter_comm(hoop_group_t *group, hoop_comm_t **out_comm)
+{
+    return part_find(group, GROUP_INTER, out_comm);
+}
+
+enum hoop_status
+hoop_group_intra_comm(hoop_group_t *group, hoop_comm_t **out_comm)
+{
+    return part_find(group, GROUP_INTRA, out_comm);
+}
