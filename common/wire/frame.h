@@ -32,8 +32,11 @@ enum frame_kind {
 enum frame_flag {
     FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
     FRAME_EAGER = 2,     /* sent unasked: 128 + stored bytes of the window */
-    FRAME_ASKS = 8,      /* HEARTBEAT: have you called this operation? */
     FRAME_WITHDRAWN = 4, /* ANNOUNCE of a message: it will not come */
+    FRAME_ASKS = 8,      /* HEARTBEAT: have you called this operation? */
+    FRAME_ENDED = 16,    /* HEARTBEAT: yes, and it has ended well */
+    FRAME_BUSY = 32,     /* HEARTBEAT: no, but call is under way, or nothing */
+    FRAME_CHECKED = 64,  /* its sender lets all agree on the call first */
 };
 
 /* What was called, so that a mismatch can name both calls. */

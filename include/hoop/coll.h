@@ -2,9 +2,17 @@
  *
  * Argument order is MPI's and NCCL's. Counts are elements, not bytes, and
  * nothing stops at 2^31. All ranks of a communicator call the same operations
- * in the same order with the same dtype, reduce operator, root and counts;
- * where they do not, every rank that notices gets HOOP_E_MISMATCH with both
- * calls named, before its buffers are touched.
+ * in the same order with the same dtype, reduce operator, root and counts.
+ *
+ * Where they do not, every rank gets HOOP_E_MISMATCH once, with a text that
+ * names both calls and their ranks, and no byte of another call reaches a
+ * buffer. A rank that only sends, or has nothing to receive, may have returned
+ * HOOP_OK before: its next call on the communicator to end, collective or
+ * message, tells it. That call itself has been done, or has failed for another
+ * reason that its text gives, too. Every call counts, however it ends: behind
+ * a mismatch the communicator goes on with the next call of all ranks. A
+ * message and a collective are never compared, since they may cross; where
+ * each waits for the other, the deadline names both.
  *
  * Buffers are borrowed until completion. They may be unaligned, and they must
  * not overlap, unless they are the same: HOOP_IN_PLACE for either, or equal

@@ -14,6 +14,7 @@ enum call_part {
     CALL_HAS_ROOT = 2,
     CALL_HAS_NONE = 4, /* not even a dtype and a count */
     CALL_HAS_ONLY_ROOT = 8,
+    CALL_HAS_NO_COUNT = 16, /* that all ranks agree on */
 };
 
 static const struct {
@@ -36,7 +37,7 @@ static const struct {
     [CALL_SCATTER] = {"scatter", CALL_HAS_ROOT},
     [CALL_SCATTERV] = {"scatterv", CALL_HAS_ROOT},
     [CALL_ALLTOALL] = {"alltoall", 0},
-    [CALL_ALLTOALLV] = {"alltoallv", 0},
+    [CALL_ALLTOALLV] = {"alltoallv", CALL_HAS_NO_COUNT},
     [CALL_SCAN] = {"scan", CALL_HAS_OP},
     [CALL_EXSCAN] = {"exscan", CALL_HAS_OP},
     [CALL_BROADCAST_OBJECT] = {"broadcast_object", CALL_HAS_ONLY_ROOT},
@@ -54,6 +55,7 @@ call_describe(const struct frame_call *call,
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
     const unsigned parts = calls[name].parts;
     char place[24] = "";
+    char count[40] = "";
     char op[32] = "";
     char root[32] = "";
 
@@ -73,9 +75,10 @@ call_describe(const struct frame_call *call,
                  reduce_op_name((enum hoop_reduce_op)call->reduce_op));
     if (parts & CALL_HAS_ROOT)
         snprintf(root, sizeof(root), ", root %" PRIu32, call->root);
-    snprintf(text, CALL_TEXT_MAX, "%s%s (%s, %" PRIu64 " elements%s%s)",
-             calls[name].text, place, dtype_name((enum hoop_dtype)call->dtype),
-             call->count, op, root);
+    if (!(parts & CALL_HAS_NO_COUNT))
+        snprintf(count, sizeof(count), ", %" PRIu64 " elements", call->count);
+    snprintf(text, CALL_TEXT_MAX, "%s%s (%s%s%s%s)", calls[name].text, place,
+             dtype_name((enum hoop_dtype)call->dtype), count, op, root);
 }
 
 const char *

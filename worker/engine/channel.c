@@ -64,6 +64,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     channel->message_next = 1;
     channel->begin_next = 1;
     TAILQ_INIT(&channel->foretold);
+    TAILQ_INIT(&channel->farewells);
     return channel;
 }
 
@@ -102,6 +103,7 @@ channel_destroy(struct channel *channel)
         TAILQ_REMOVE(&channel->foretold, foretold, link);
         free(foretold);
     }
+    inquiry_forget(channel);
     free(channel->ranks);
     free(channel);
 }
@@ -117,6 +119,7 @@ channel_end(struct channel *channel)
         if (op->channel == channel)
             op_fail(op, HOOP_E_CLOSED, "the communicator has been freed");
     }
+    inquiry_end(channel);
     channel_destroy(channel);
     engine_sweep(engine);
 }

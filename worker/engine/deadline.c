@@ -6,16 +6,16 @@
 #include "base/clock.h"
 #include "engine/state.h"
 
-/* Long for a network, short for a person. */
-static const uint64_t ASK_AFTER_NS = 100000000;
-
-/* What an answer to the last question may take. */
-static const uint64_t GRACE_NS = 250000000;
-
 static uint32_t
 flow_peer(const struct step_flow *flow)
 {
     return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
+}
+
+static uint64_t
+flow_done(const struct step_flow *flow)
+{
+    return flow->is_receive ? flow->in.arrived : flow->out.handed;
 }
 
 /* The one to blame: whoever has not answered, else the first. NULL: none. */
@@ -34,6 +34,32 @@ flow_to_blame(const struct op *op)
     return TAILQ_FIRST(&op->flows);
 }
 
+/* What the one that is waited for does instead. */
+static void
+describe_peer(const struct op *op,
+              const struct step_flow *flow,
+              char text[CALL_TEXT_MAX + 64])
+{
+    char call[CALL_TEXT_MAX] = "";
+    const char *verb = op->is_message ? "it is in" : "it has not called this";
+    const char *link = op->is_message ? " " : ", but ";
+
+    if (flow->is_busy)
+        call_describe(&flow->busy_with.call, flow->busy_with.offset, call);
+    if (!transport_is_connected(op->engine->transport, flow_peer(flow)))
+        snprintf(text, CALL_TEXT_MAX + 64, ", not connected");
+    else if (flow->is_busy && flow->busy_with.call.name != CALL_UNKNOWN)
+        snprintf(text, CALL_TEXT_MAX + 64, "; %s%s%s", verb, link, call);
+    else if (flow->is_busy)
+        snprintf(text, CALL_TEXT_MAX + 64, "; %s",
+                 op->is_message ? "it is in no call" : verb);
+    else if (!op->is_message && !flow->is_answered)
+        snprintf(text, CALL_TEXT_MAX + 64,
+                 "; it has not called this, or is stopped");
+    else
+        text[0] = '\0';
+}
+
 /* Whom op is waiting for, as far as its flows tell. */
 static void
 describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
@@ -48,60 +74,17 @@ describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
         return;
     }
     const uint32_t peer = flow_peer(flow);
-    const char *why = "";
-    if (!transport_is_connected(op->engine->transport, peer))
-        why = ", not connected";
-    else if (!op->is_message && !flow->is_answered)
-        why = "; it has not called this, or is stopped";
-    const uint64_t done =
-        flow->is_receive ? flow->in.arrived : flow->out.handed;
+    char why[CALL_TEXT_MAX + 64];
+    describe_peer(op, flow, why);
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
+    char tag[32] = "";
+    if (op->is_message)
+        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
     snprintf(text, LIMIT_ERROR_TEXT,
-             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s)",
+             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
              roster_name(roster, peer, name),
-             flow->is_receive ? "to send" : "to receive", done, total, why);
-}
-
-static void
-heartbeat(const struct channel *channel,
-          uint32_t peer,
-          uint64_t number,
-          uint32_t flags)
-{
-    const struct frame frame = {
-        .kind = FRAME_HEARTBEAT,
-        .flags = flags,
-        .epoch = channel->engine->roster->epoch,
-        .comm = channel->id,
-        .op = number,
-    };
-
-    transport_tell(channel->engine->transport, peer, &frame, NULL);
-}
-
-void
-engine_asked(struct channel *channel, uint32_t peer, uint64_t number)
-{
-    if (number < atomic_load(&channel->op_next))
-        heartbeat(channel, peer, number, 0);
-}
-
-void
-engine_answered(struct channel *channel, uint32_t peer, uint64_t number)
-{
-    struct op *op;
-    struct step_flow *flow;
-
-    TAILQ_FOREACH(op, &channel->engine->running, link)
-    {
-        if (op->channel != channel || op->is_message || op->number != number)
-            continue;
-        TAILQ_FOREACH(flow, &op->flows, link)
-        {
-            if (flow_peer(flow) == peer)
-                flow->is_answered = true;
-        }
-    }
+             flow->is_receive ? "to send" : "to receive", flow_done(flow),
+             total, tag, why);
 }
 
 static bool
@@ -110,6 +93,24 @@ has_all_answers(const struct op *op)
     const struct step_flow *flow = flow_to_blame(op);
 
     return flow && flow->is_answered;
+}
+
+/* Ask each that op waits for, once. */
+static void
+ask_all(struct op *op)
+{
+    struct step_flow *flow;
+
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        const struct step_flow *other = TAILQ_FIRST(&op->flows);
+
+        while (other != flow && (flow_peer(other) != flow_peer(flow) ||
+                                 other->is_receive != flow->is_receive))
+            other = TAILQ_NEXT(other, link);
+        if (other == flow)
+            inquiry_send(flow);
+    }
 }
 
 /*
@@ -130,10 +131,11 @@ op_grace(struct op *op, uint64_t now_ns)
         TAILQ_FOREACH(flow, &op->flows, link)
         {
             flow->is_answered = false;
-            heartbeat(op->channel, flow_peer(flow), op->number, FRAME_ASKS);
+            flow->is_busy = false;
         }
+        ask_all(op);
     }
-    op->deadline_ns = now_ns + GRACE_NS;
+    op->deadline_ns = now_ns + OP_ANSWER_NS;
     return true;
 }
 
@@ -154,32 +156,40 @@ op_expire(struct op *op, uint64_t now_ns)
 }
 
 /*
- * Nothing comes: perhaps the peer called something else and waits, too. A
- * grant says what was called here, also where the bytes would need none.
+ * Nothing comes: perhaps the peer called something else and waits, too, or has
+ * nothing to send. It may call later than it was asked: ask again. A message
+ * asks once, shortly before its end, what its peer does instead.
  */
 static void
-op_ask(struct op *op)
+op_ask(struct op *op, uint64_t now_ns)
 {
     struct step_flow *flow;
+    bool has_moved = false;
 
-    op->has_asked = true;
+    if (op->is_message) {
+        op->ask_ns = CLOCK_NEVER;
+        inquiry_send(&op->message);
+        return;
+    }
+    op->ask_after_ns *= 2;
+    if (op->ask_after_ns > OP_ASK_AGAIN_NS)
+        op->ask_after_ns = OP_ASK_AGAIN_NS;
+    op->ask_ns = now_ns + op->ask_after_ns;
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        if (!flow->is_receive || flow->in.arrived > 0)
-            continue;
-        flow->in.is_announced = true;
-        transport_receive_more(op->engine->transport, &flow->in);
+        has_moved |= flow_done(flow) != flow->n_seen;
+        flow->n_seen = flow_done(flow);
     }
+    if (!has_moved)
+        ask_all(op);
 }
 
 uint64_t
 op_due_ns(const struct op *op)
 {
-    const uint64_t ask_ns = op->started_ns + ASK_AFTER_NS;
-
-    if (op->is_message || op->has_asked || ask_ns > op->deadline_ns)
+    if (op->n_graces > 0 || op->ask_ns > op->deadline_ns)
         return op->deadline_ns;
-    return ask_ns;
+    return op->ask_ns;
 }
 
 void
@@ -195,7 +205,7 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
             continue;
         }
         if (op_due_ns(op) <= now_ns)
-            op_ask(op);
+            op_ask(op, now_ns);
         if (op_due_ns(op) < deadline_ns)
             deadline_ns = op_due_ns(op);
     }

@@ -47,7 +47,7 @@ engine_advance(struct engine *engine)
         else if (status != HOOP_OK)
             op_fail(op, status, error_text());
         else if (is_complete)
-            op_end(op, HOOP_OK);
+            op_complete(op);
     }
     return has_moved;
 }

@@ -106,13 +106,9 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
         frame->op >= channel->op_next)
         return TRANSPORT_KEEP;
 
-    struct op *op;
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op)
-            return fate_of_running(frame, op);
-    }
+    struct op *op = channel_running(channel, frame->op);
+    if (op)
+        return fate_of_running(frame, op);
     pthread_mutex_lock(&engine->gate);
     TAILQ_FOREACH(op, &engine->mailbox, link)
     {
@@ -124,54 +120,13 @@ on_unexpected(void *owner, uint32_t peer, const struct frame *frame)
     if (op)
         return TRANSPORT_KEEP;
 
-    const size_t slot = frame->op % COUNT_OF(channel->history);
-    if (channel->history[slot].op != frame->op ||
-        channel->history[slot].has_failed)
+    if (past_has_failed(&channel->past, frame->op))
         return TRANSPORT_DROP;
-    return fate_of_late(frame, channel->history[slot].signatures);
-}
-
-static void
-describe_mismatch(const struct engine *engine,
-                  uint32_t peer,
-                  const struct frame *frame,
-                  const struct frame_call *own,
-                  char text[LIMIT_ERROR_TEXT])
-{
-    char call[CALL_TEXT_MAX];
-    char peer_call[CALL_TEXT_MAX];
-    char name[ROSTER_NAME_MAX];
-    char peer_name[ROSTER_NAME_MAX];
-
-    call_describe(own, frame->op, call);
-    call_describe(&frame->call, frame->op, peer_call);
-    snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s",
-             roster_name(engine->roster, engine->roster->rank, name), call,
-             roster_name(engine->roster, peer, peer_name), peer_call);
-}
-
-/* A message does not fit its receive: both sides' operations end. */
-static void
-mismatch_message(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 struct op *op)
-{
-    char text[LIMIT_ERROR_TEXT];
-    const struct frame verdict = {
-        .kind = FRAME_VERDICT,
-        .flags = FRAME_POINT_TO_POINT,
-        .epoch = engine->roster->epoch,
-        .comm = frame->comm,
-        .op = frame->op,
-        .tag = HOOP_E_MISMATCH,
-    };
-
-    describe_mismatch(engine, peer, frame, &op->call, text);
-    if (peer == engine->roster->rank)
-        verdict_on_message(engine, op->channel, frame, text);
-    transport_tell(engine->transport, peer, &verdict, text);
-    op_fail(op, HOOP_E_MISMATCH, text);
+    const struct past_op *past = past_find(&channel->past, frame->op);
+    if (past)
+        return fate_of_late(frame, past->signatures);
+    /* Long ago: a grant may be late, but what is sent never ought to be. */
+    return frame->kind == FRAME_GRANT ? TRANSPORT_DROP : TRANSPORT_MISMATCH;
 }
 
 static void
@@ -181,32 +136,33 @@ on_mismatch(void *owner,
             struct inflow *in)
 {
     struct engine *engine = owner;
-    struct channel *channel = engine_channel(engine, frame->comm);
-    char text[LIMIT_ERROR_TEXT];
 
     if (in && in->key.kind == FLOW_MESSAGE) {
         const struct step_flow *flow = in->owner;
         mismatch_message(engine, peer, frame, flow->op);
         return;
     }
-    struct op *op;
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op)
-            break;
-    }
-    if (op) {
-        describe_mismatch(engine, peer, frame, &op->call, text);
-        op_fail(op, HOOP_E_MISMATCH, text);
-        return;
-    }
-    /* It has returned here: the others end, this rank learns it next. */
-    const size_t slot = frame->op % COUNT_OF(channel->history);
-    describe_mismatch(engine, peer, frame, &channel->history[slot].call, text);
-    channel->history[slot].has_failed = true;
-    verdict_tell(engine, channel, frame->op, HOOP_E_MISMATCH, text);
-    verdict_tell_next(channel, HOOP_E_MISMATCH, text);
+    struct channel *channel = engine_channel(engine, frame->comm);
+    if (channel)
+        mismatch_calls(channel, peer, frame);
+}
+
+/* The calls are the same, the lengths are not. */
+static void
+on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
+{
+    struct channel *channel = engine_channel(owner, frame->comm);
+    const bool is_sent = frame->kind == FRAME_GRANT;
+
+    if (channel)
+        mismatch_bytes(channel, peer,
+                       &(struct misfit){
+                           .number = frame->op,
+                           .call = &frame->call,
+                           .n_expected = is_sent ? frame->total : total,
+                           .n_sent = is_sent ? total : frame->total,
+                           .is_sent = is_sent,
+                       });
 }
 
 static void
@@ -248,9 +204,15 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
     if (!channel)
         return;
     if (frame->flags & FRAME_ASKS)
-        engine_asked(channel, peer, frame->op);
+        inquiry_came(channel, peer, frame);
     else
-        engine_answered(channel, peer, frame->op);
+        inquiry_answered(channel, peer, frame);
+}
+
+static void
+on_parting(void *owner, uint32_t peer)
+{
+    inquiry_part(owner, peer);
 }
 
 /* Whoever leaves has ended its operations; those here that still need it, for
@@ -304,8 +266,10 @@ const struct transport_events engine_events = {
     .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
+    .on_misfit = on_misfit,
     .on_verdict = on_verdict,
     .on_heartbeat = on_heartbeat,
+    .on_parting = on_parting,
     .on_lost = on_lost,
     .on_left = on_left,
     .on_gone = on_gone,

@@ -26,12 +26,21 @@ struct step_flow {
     struct op *op;
     struct track *track;
     bool is_receive;
-    bool is_answered; /* at the deadline: the peer has called it, too */
+    bool is_answered;       /* the peer has called it, too */
+    bool is_busy;           /* ... or not, and is in another call */
+    uint64_t n_seen;        /* bytes done when it was last looked after */
+    struct frame busy_with; /* op: its number */
     struct outflow out;
     struct inflow in;
 };
 
 TAILQ_HEAD(step_flow_list, step_flow);
+
+/* Long for a network, short for a person; then less and less often. */
+static const uint64_t OP_ASK_FIRST_NS = 100000000;
+static const uint64_t OP_ASK_AGAIN_NS = 1000000000;
+/* What an answer may take. */
+static const uint64_t OP_ANSWER_NS = 250000000;
 
 /*
  * NEW -> RUNNING -> ENDED
@@ -60,12 +69,15 @@ struct op {
     uint64_t deadline_ns;
     struct flow_label label;
     struct frame_call call;
+    struct frame_call first_call; /* of the first stage */
     enum op_state state;
     bool is_dirty;
     bool is_message;
-    bool has_asked;      /* those it waits for what they called */
-    unsigned n_graces;   /* times its deadline was put off for an answer */
-    atomic_bool is_done; /* status and text are final: the waiter's */
+    bool has_failed;       /* itself: its status may tell of an earlier call */
+    uint64_t ask_ns;       /* when those it waits for are asked */
+    uint64_t ask_after_ns; /* since they were asked before */
+    unsigned n_graces;     /* times its deadline was put off for an answer */
+    atomic_bool is_done;   /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */
     struct op *partner;    /* waited for and freed together; NULL: none */
@@ -139,6 +151,9 @@ void
 op_fail_told(struct op *op, enum hoop_status status, const char *why);
 void
 op_end(struct op *op, enum hoop_status status);
+/* ... well, unless more came for it than it takes. */
+void
+op_complete(struct op *op);
 /* Its partner has failed: it ends in the same way. */
 bool
 op_is_widowed(const struct op *op);

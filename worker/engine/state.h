@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "engine/op.h"
+#include "engine/past.h"
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -45,6 +46,15 @@ struct foretold {
 
 TAILQ_HEAD(foretold_list, foretold);
 
+/* What a rank that left had called, and this one has not yet. */
+struct farewell {
+    TAILQ_ENTRY(farewell) link;
+    uint32_t peer;
+    struct frame frame; /* its last answer: engine/inquiry.c */
+};
+
+TAILQ_HEAD(farewell_list, farewell);
+
 struct channel {
     TAILQ_ENTRY(channel) link;
     struct engine *engine;
@@ -57,20 +67,20 @@ struct channel {
     uint64_t message_next;    /* number of the next message sent */
     /* The driver's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
-    /* A verdict is passed on once: see verdict_on_op(). */
+    /* A verdict is passed on once: see verdict_on_past(). */
     struct foretold_list foretold;
     unsigned n_foretold;
-    uint64_t verdict_op; /* the newest of those the history has lost */
-    bool is_told; /* a verdict on what had returned waits for the next call */
-    enum hoop_status verdict_status;
-    char verdict_text[LIMIT_ERROR_TEXT];
-    /* Signatures of the last operations: does a late frame belong to one? */
-    struct {
-        uint64_t op;
-        uint64_t signatures[STAGES_MAX];
-        struct frame_call call;
-        bool has_failed;
-    } history[16];
+    struct farewell_list farewells;
+    unsigned n_farewells;
+    struct past past;
+    /* The last verdict on what is past, for those who ask. */
+    uint64_t failed_op;
+    enum hoop_status failed_status;
+    char failed_text[LIMIT_ERROR_TEXT];
+    /* One on what had returned here: the next call to end tells it. */
+    bool is_owed;
+    enum hoop_status owed_status;
+    char owed_text[LIMIT_ERROR_TEXT];
 };
 
 /* A channel that its owner waits to have closed; memory of the waiting. */
@@ -162,12 +172,13 @@ extern const struct transport_events engine_events;
 /* rank is dead or gone: every operation that needs it ends. */
 void
 engine_lose(struct engine *engine, uint32_t rank, const char *why);
+/* world_rank is a member. */
+bool
+channel_has(const struct channel *channel, uint32_t world_rank);
 /* Why op cannot end any more, or NULL: a member is lost, or one that is still
  * needed has left. */
 const char *
 op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT]);
-void
-channel_remember(struct channel *channel, const struct op *op);
 /* Only the part about members that left. */
 const char *
 op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT]);
@@ -182,12 +193,17 @@ verdict_tell(struct engine *engine,
  * caller's to free; NULL: none. */
 struct foretold *
 verdict_take(struct channel *channel, uint64_t number);
-/* What returned here was wrong elsewhere: the call under way learns it, or
- * else the next. */
+/* A verdict on operation number, which has ended here: pass it on if it is
+ * new. A mismatch is told by the next call of channel that ends. */
 void
-verdict_tell_next(struct channel *channel,
-                  enum hoop_status status,
-                  const char *text);
+verdict_on_past(struct channel *channel,
+                uint64_t number,
+                enum hoop_status status,
+                const char *text);
+/* What op's call has to tell beside its own end; op->text may change. Returns
+ * the status of both. */
+enum hoop_status
+verdict_settle(struct op *op, enum hoop_status status);
 /* A peer's verdict on a message this rank sent, or on a collective. */
 void
 verdict_on_message(struct engine *engine,
@@ -200,18 +216,75 @@ verdict_on_op(struct engine *engine,
               const struct frame *frame,
               const char *text);
 
+/* mismatch.c, by the driver. */
+
+/* How the two sides of a collective's message differ in its length. */
+struct misfit {
+    uint64_t number;
+    const struct frame_call *call;
+    uint64_t n_expected;
+    uint64_t n_sent;
+    bool is_sent; /* by this rank */
+};
+
+/* frame, of peer, is of another call than this rank's of the same number. */
+void
+mismatch_calls(struct channel *channel,
+               uint32_t peer,
+               const struct frame *frame);
+/* The calls are the same, but not the lengths of a message between the two. */
+void
+mismatch_bytes(struct channel *channel,
+               uint32_t peer,
+               const struct misfit *misfit);
+/* A message does not fit op, its receive. */
+void
+mismatch_message(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 struct op *op);
+
+/* What came for op before it began: is it of the same call? */
+void
+mismatch_early(struct op *op);
+/* op has all it needs; true when more came, and it has ended for that. */
+bool
+mismatch_surplus(struct op *op);
+
+/* inquiry.c, by the driver. */
+
+/* Ask the other side of flow what it has called. */
+void
+inquiry_send(const struct step_flow *flow);
+/* peer asks, or answers. */
+void
+inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame);
+void
+inquiry_answered(struct channel *channel,
+                 uint32_t peer,
+                 const struct frame *frame);
+/* Answer beforehand what peer cannot ask any more: this rank leaves. */
+void
+inquiry_part(struct engine *engine, uint32_t peer);
+/* ... nor any peer: this rank frees the communicator. */
+void
+inquiry_end(const struct channel *channel);
+/* op, which has just begun, and what those that left had called. */
+void
+inquiry_recall(struct op *op);
+void
+inquiry_forget(struct channel *channel);
+
 /* deadline.c, by the driver. */
 
-/* peer asks after operation number of channel, or has called it, too. */
-void
-engine_asked(struct channel *channel, uint32_t peer, uint64_t number);
-void
-engine_answered(struct channel *channel, uint32_t peer, uint64_t number);
 /* End what has taken too long; sets the next deadline. */
 void
 engine_check_deadlines(struct engine *engine, uint64_t now_ns);
 struct channel *
 engine_channel(struct engine *engine, uint64_t id);
+/* The collective of that number that is under way here; NULL: none. */
+struct op *
+channel_running(const struct channel *channel, uint64_t number);
 
 /* drive.c */
 

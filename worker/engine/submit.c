@@ -36,7 +36,6 @@ op_take(struct channel *channel)
     op->engine = engine;
     op->channel = channel;
     op->state = OP_NEW;
-    op->has_asked = false;
     op->n_graces = 0;
     op->status = HOOP_OK;
     op->waiter = NULL;
@@ -45,6 +44,8 @@ op_take(struct channel *channel)
     op->stage = 0;
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();
+    op->ask_after_ns = OP_ASK_FIRST_NS;
+    op->ask_ns = op->started_ns + op->ask_after_ns;
     op->deadline_ns =
         op->started_ns + atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
     atomic_store(&op->is_done, false);
@@ -144,6 +145,8 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
         call->reduce_op == HOOP_AVG ? division_find(call->dtype) : NULL;
     op_label(op, call, 0);
     op->signatures[op->stage] = op->label.signature;
+    if (op->stage == 0)
+        op->first_call = op->call;
     return counts_copy(op, &collective->shape);
 }
 
@@ -225,6 +228,16 @@ message_set_receive(struct op *op, const struct engine_message *message)
     };
 }
 
+/* Long enough before the deadline for an answer. */
+static uint64_t
+op_last_ask_ns(const struct op *op)
+{
+    const uint64_t n_ns = op->deadline_ns - op->started_ns;
+
+    return op->deadline_ns -
+           (n_ns < 2 * OP_ANSWER_NS ? n_ns / 2 : OP_ANSWER_NS);
+}
+
 static struct op *
 message_take(struct channel *channel, const struct engine_message *message)
 {
@@ -233,6 +246,7 @@ message_take(struct channel *channel, const struct engine_message *message)
     if (!op)
         return NULL;
     op->is_message = true;
+    op->ask_ns = op_last_ask_ns(op);
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;
@@ -301,9 +315,6 @@ engine_start_pair(struct channel *channel,
 static bool
 refuse(struct op *op)
 {
-    struct channel *channel = op->channel;
-    char text[LIMIT_ERROR_TEXT];
-
     if (op->engine->is_leaving) {
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
         return true;
@@ -313,23 +324,30 @@ refuse(struct op *op)
         return true;
     }
     struct foretold *foretold =
-        op->is_message ? NULL : verdict_take(channel, op->number);
+        op->is_message ? NULL : verdict_take(op->channel, op->number);
     if (foretold) {
         op_fail_told(op, foretold->status, foretold->text);
         free(foretold);
         return true;
     }
-    if (channel->is_told) {
-        channel->is_told = false;
-        op_fail(op, channel->verdict_status, channel->verdict_text);
-        return true;
-    }
-    /* Receives of what a rank sent before it was lost may still succeed. */
-    if (op_broken(op, text) && !(op->is_message && op->message.is_receive)) {
-        op_fail(op, HOOP_E_PEER_LOST, text);
-        return true;
-    }
     return false;
+}
+
+/* Those it needs are gone, or called something else before they went. Receives
+ * of what a rank sent before it was lost may still succeed. */
+static bool
+is_hopeless(struct op *op)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!op->is_message)
+        mismatch_early(op);
+    if (!op->is_message && op->state == OP_RUNNING)
+        inquiry_recall(op);
+    if (op->state == OP_RUNNING &&
+        !(op->is_message && op->message.is_receive) && op_broken(op, text))
+        op_fail(op, HOOP_E_PEER_LOST, text);
+    return op->state != OP_RUNNING;
 }
 
 static void
@@ -356,7 +374,7 @@ begin_collective(struct op *op)
     if (status != HOOP_OK)
         op_fail(op, status, error_text());
     else if (is_complete)
-        op_end(op, HOOP_OK);
+        op_complete(op);
 }
 
 void
@@ -373,6 +391,8 @@ op_begin(struct op *op)
     TAILQ_INSERT_TAIL(&engine->running, op, link);
     if (op_due_ns(op) < engine->deadline_ns)
         engine->deadline_ns = op_due_ns(op);
+    if (is_hopeless(op))
+        return;
     if (op->is_message)
         begin_message(op);
     else

@@ -41,16 +41,31 @@ op_touch(struct op *op)
     TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
 }
 
-void
-channel_remember(struct channel *channel, const struct op *op)
+static void
+past_remember(const struct op *op)
 {
-    const size_t slot = op->number % COUNT_OF(channel->history);
+    struct past_op past = {
+        .number = op->number,
+        .call = op->first_call,
+        .flags = op->label.flags,
+        .has_failed = op->status != HOOP_OK,
+    };
 
-    channel->history[slot].op = op->number;
-    memcpy(channel->history[slot].signatures, op->signatures,
-           sizeof(op->signatures));
-    channel->history[slot].call = op->call;
-    channel->history[slot].has_failed = op->status != HOOP_OK;
+    memcpy(past.signatures, op->signatures, sizeof(op->signatures));
+    past_add(&op->channel->past, &past);
+}
+
+struct op *
+channel_running(const struct channel *channel, uint64_t number)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &channel->engine->running, link)
+    {
+        if (op->channel == channel && !op->is_message && op->number == number)
+            break;
+    }
+    return op;
 }
 
 static void
@@ -72,11 +87,19 @@ op_close_flows(struct op *op)
 }
 
 void
+op_complete(struct op *op)
+{
+    if (op->is_message || !mismatch_surplus(op))
+        op_end(op, HOOP_OK);
+}
+
+void
 op_end(struct op *op, enum hoop_status status)
 {
     struct engine *engine = op->engine;
 
     op->status = status;
+    op->has_failed = status != HOOP_OK;
     if (op->state == OP_RUNNING) {
         op_close_flows(op);
         TAILQ_REMOVE(&engine->running, op, link);
@@ -89,9 +112,10 @@ op_end(struct op *op, enum hoop_status status)
     op->is_dirty = false;
     op->state = OP_ENDED;
     if (!op->is_message)
-        channel_remember(op->channel, op);
+        past_remember(op);
     if (status == HOOP_OK && op->call.name != CALL_AGREE)
         atomic_fetch_add(&engine->n_ended, 1);
+    op->status = verdict_settle(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
     /* Not at once: the caller may walk the list that it stands in. */
     if (status != HOOP_OK && op->partner)
@@ -103,7 +127,7 @@ op_is_widowed(const struct op *op)
 {
     const struct op *partner = op->partner;
 
-    return partner && partner->state == OP_ENDED && partner->status != HOOP_OK;
+    return partner && partner->state == OP_ENDED && partner->has_failed;
 }
 
 void
@@ -111,6 +135,18 @@ op_follow(struct op *op)
 {
     memcpy(op->text, op->partner->text, sizeof(op->text));
     op_end(op, op->partner->status);
+}
+
+/* For those who ask after it later. */
+static void
+verdict_note(struct channel *channel,
+             uint64_t number,
+             enum hoop_status status,
+             const char *text)
+{
+    channel->failed_op = number;
+    channel->failed_status = status;
+    snprintf(channel->failed_text, sizeof(channel->failed_text), "%s", text);
 }
 
 /* Tell every peer of an operation's failure. */
@@ -187,6 +223,8 @@ op_fail_told(struct op *op, enum hoop_status status, const char *why)
     call_describe(&op->call, op->number, call);
     snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
     log_debug("engine", "%s", op->text);
+    if (!op->is_message)
+        verdict_note(op->channel, op->number, status, why);
     op_end(op, status);
 }
 
@@ -198,8 +236,8 @@ op_fail(struct op *op, enum hoop_status status, const char *why)
         verdict_tell(op->engine, op->channel, op->number, status, why);
 }
 
-static bool
-has_member(const struct channel *channel, uint32_t world_rank)
+bool
+channel_has(const struct channel *channel, uint32_t world_rank)
 {
     for (uint32_t i = 0; i < channel->size; i++) {
         if (channel->ranks[i] == world_rank)
@@ -213,12 +251,12 @@ static bool
 op_needs(const struct op *op, uint32_t world_rank)
 {
     if (!op->is_message)
-        return has_member(op->channel, world_rank);
+        return channel_has(op->channel, world_rank);
 
     const uint32_t peer = op->message.is_receive ? op->message.in.key.peer
                                                  : op->message.out.key.peer;
     return peer == world_rank ||
-           (peer == FLOW_ANY_PEER && has_member(op->channel, world_rank));
+           (peer == FLOW_ANY_PEER && channel_has(op->channel, world_rank));
 }
 
 static void
@@ -342,25 +380,38 @@ op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT])
     return op_stranded(op, text);
 }
 
-/* What returned here was wrong elsewhere: the call under way learns it, or
- * else the next. */
-void
-verdict_tell_next(struct channel *channel,
-                  enum hoop_status status,
-                  const char *text)
+/* What returned here was wrong elsewhere. The first is the cause. */
+static void
+verdict_owe(struct channel *channel, enum hoop_status status, const char *text)
 {
-    struct op *op;
+    if (channel->is_owed)
+        return;
+    channel->is_owed = true;
+    channel->owed_status = status;
+    snprintf(channel->owed_text, sizeof(channel->owed_text), "%s", text);
+}
 
-    TAILQ_FOREACH(op, &channel->engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message) {
-            op_fail(op, status, text);
-            return;
-        }
-    }
-    channel->verdict_status = status;
-    snprintf(channel->verdict_text, sizeof(channel->verdict_text), "%s", text);
-    channel->is_told = true;
+enum hoop_status
+verdict_settle(struct op *op, enum hoop_status status)
+{
+    struct channel *channel = op->channel;
+    char call[CALL_TEXT_MAX];
+
+    if (!channel->is_owed || status == HOOP_E_CLOSED)
+        return status;
+    channel->is_owed = false;
+    const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
+    call_describe(&op->call, op->is_message ? 0 : op->number, call);
+    if (n_own == 0)
+        snprintf(op->text, sizeof(op->text),
+                 "%s is done, but an earlier call "
+                 "differed: %.700s",
+                 call, channel->owed_text);
+    else
+        snprintf(op->text + n_own, sizeof(op->text) - n_own,
+                 "; and an earlier call differed: %s", channel->owed_text);
+    log_debug("engine", "%s", op->text);
+    return channel->owed_status;
 }
 
 void
@@ -379,7 +430,7 @@ verdict_on_message(struct engine *engine,
             return;
         }
     }
-    verdict_tell_next(channel, HOOP_E_MISMATCH, text);
+    verdict_owe(channel, HOOP_E_MISMATCH, text);
 }
 
 static enum hoop_status
@@ -392,30 +443,25 @@ status_of(const struct frame *frame)
                : HOOP_E_ABORTED;
 }
 
-/* Whether the end of operation number, which is past, is seen as a failure
- * from now on for the first time. */
-static bool
-history_fail(struct channel *channel, uint64_t number)
-{
-    const size_t slot = number % COUNT_OF(channel->history);
-    bool is_new;
-
-    if (channel->history[slot].op == number) {
-        is_new = !channel->history[slot].has_failed;
-        channel->history[slot].has_failed = true;
-    } else {
-        is_new = number > channel->verdict_op;
-        if (is_new)
-            channel->verdict_op = number;
-    }
-    return is_new;
-}
-
 /*
  * Many operations may fail at a time, and their verdicts come in any order
  * from all sides: each is passed on when it is new here, or else they would
  * travel for ever.
  */
+void
+verdict_on_past(struct channel *channel,
+                uint64_t number,
+                enum hoop_status status,
+                const char *text)
+{
+    if (!past_fail(&channel->past, number))
+        return;
+    verdict_note(channel, number, status, text);
+    verdict_tell(channel->engine, channel, number, status, text);
+    if (status == HOOP_E_MISMATCH)
+        verdict_owe(channel, status, text);
+}
+
 void
 verdict_on_op(struct engine *engine,
               struct channel *channel,
@@ -423,23 +469,12 @@ verdict_on_op(struct engine *engine,
               const char *text)
 {
     const enum hoop_status status = status_of(frame);
-    struct op *op;
+    struct op *op = channel_running(channel, frame->op);
 
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->channel == channel && !op->is_message &&
-            op->number == frame->op) {
-            op_fail(op, status, text);
-            return;
-        }
-    }
-    const bool has_begun = frame->op < channel->begin_next;
-    const bool is_new = has_begun
-                            ? history_fail(channel, frame->op)
-                            : verdict_keep(channel, frame->op, status, text);
-    if (!is_new)
-        return;
-    verdict_tell(engine, channel, frame->op, status, text);
-    if (has_begun && status == HOOP_E_MISMATCH)
-        verdict_tell_next(channel, status, text);
+    if (op)
+        op_fail(op, status, text);
+    else if (frame->op < channel->begin_next)
+        verdict_on_past(channel, frame->op, status, text);
+    else if (verdict_keep(channel, frame->op, status, text))
+        verdict_tell(engine, channel, frame->op, status, text);
 }

@@ -38,6 +38,7 @@ struct flow_label {
     uint64_t epoch;
     uint64_t signature;
     uint64_t tag;
+    uint32_t flags; /* enum frame_flag, of each */
     struct frame_call call;
 };
 

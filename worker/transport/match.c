@@ -133,6 +133,8 @@ match_arrival_add(struct peer *peer, const struct frame *frame)
         return NULL;
     }
     TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
+    if (arrival->key.kind == FLOW_COLLECTIVE)
+        TAILQ_INSERT_TAIL(&peer->transport->early, arrival, early_link);
     return arrival;
 }
 
@@ -153,6 +155,8 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
         free(part);
     }
     TAILQ_REMOVE(&peer->arrivals, arrival, link);
+    if (arrival->key.kind == FLOW_COLLECTIVE)
+        TAILQ_REMOVE(&peer->transport->early, arrival, early_link);
     HASH_DELETE(hh, peer->arrival_index, arrival);
     free(arrival);
 }
@@ -257,7 +261,7 @@ is_of_same_call(struct transport *transport, struct inflow *flow)
 
     if (flow->key.kind == FLOW_MESSAGE ||
         first->signature == flow->label->signature)
-        return true;
+        return peer_fits(&transport->peers[flow->key.peer], &frame, flow);
     transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
                                    flow);
     return false;

@@ -88,6 +88,7 @@ TAILQ_HEAD(stash_list, stash);
 
 struct arrival {
     TAILQ_ENTRY(arrival) link;
+    TAILQ_ENTRY(arrival) early_link; /* FLOW_COLLECTIVE: of all peers */
     UT_hash_handle hh;
     struct stash_list parts;
     struct flow_key key;
@@ -193,6 +194,7 @@ struct transport {
     struct peer_list expected;
     struct inflow_list posted; /* messages wanted, not matched yet */
     struct inflow_list drains; /* inflows with early arrivals to take */
+    struct arrival_list early; /* of collectives */
     struct counters counters;
     uint8_t *bin;
     struct peer *peers; /* [rank] */
@@ -288,6 +290,12 @@ peer_withdraw(struct peer *peer, const struct outflow *flow);
 /* peer->frame is no flow's: do what it says, choose its payload's target. */
 void
 peer_control_came(struct peer *peer);
+/* frame, of flow's message, agrees on its length. What does not is reported;
+ * a point-to-point message has the one it comes with. */
+bool
+peer_fits(struct peer *peer,
+          const struct frame *frame,
+          const struct inflow *flow);
 /* peer->frame has no flow here: may it be kept? What
  * should not exist is reported. */
 bool

@@ -55,7 +55,8 @@ peer_grant(struct peer *peer, struct inflow *flow)
 
     const struct frame grant = {
         .kind = FRAME_GRANT,
-        .flags = flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0,
+        .flags = flow->label->flags |
+                 (flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0),
         .epoch = peer->transport->roster->epoch,
         .comm = flow->key.comm,
         .op = flow->key.op,
@@ -121,12 +122,41 @@ is_same_call(struct peer *peer, const struct flow_label *label)
     return false;
 }
 
+bool
+peer_fits(struct peer *peer,
+          const struct frame *frame,
+          const struct inflow *flow)
+{
+    const struct transport *transport = peer->transport;
+    const struct frame copy = *frame;
+
+    if (flow->key.kind == FLOW_MESSAGE || frame->total == flow->total)
+        return true;
+    transport->events->on_misfit(transport->owner, peer->rank, &copy,
+                                 flow->total);
+    return false;
+}
+
+/* ... and as much of it? */
+static bool
+is_as_long(struct peer *peer, const struct outflow *flow)
+{
+    const struct transport *transport = peer->transport;
+    const struct frame frame = peer->frame;
+
+    if (flow->key.kind == FLOW_MESSAGE || frame.total == flow->total)
+        return true;
+    transport->events->on_misfit(transport->owner, peer->rank, &frame,
+                                 flow->total);
+    return false;
+}
+
 static void
 take_grant(struct peer *peer)
 {
     struct outflow *flow = find_outflow(peer, &peer->frame);
 
-    if (flow && is_same_call(peer, flow->label))
+    if (flow && is_same_call(peer, flow->label) && is_as_long(peer, flow))
         peer_send_granted(peer, flow, peer->frame.offset);
     /* A message is sent before it is granted: this one was cancelled. */
     if (flow || (peer->frame.flags & FRAME_POINT_TO_POINT))
@@ -176,7 +206,8 @@ take_announcement(struct peer *peer)
     struct inflow *flow = match_find(peer, &peer->frame);
 
     if (flow) {
-        if (!is_same_call(peer, flow->label))
+        if (!is_same_call(peer, flow->label) ||
+            !peer_fits(peer, &peer->frame, flow))
             return;
         flow->is_announced = true;
         peer_grant(peer, flow);

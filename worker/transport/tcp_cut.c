@@ -138,6 +138,7 @@ outflow_frame(const struct outflow *flow)
     return (struct frame){
         .kind =
             flow->key.kind == FLOW_MESSAGE ? FRAME_MESSAGE : FRAME_COLLECTIVE,
+        .flags = flow->label->flags,
         .epoch = flow->label->epoch,
         .comm = flow->key.comm,
         .op = flow->key.op,
@@ -226,7 +227,8 @@ announce(struct peer *peer, struct outflow *flow)
 
     frame.kind = FRAME_ANNOUNCE;
     frame.offset = 0;
-    frame.flags = flow->key.kind == FLOW_MESSAGE ? FRAME_POINT_TO_POINT : 0;
+    if (flow->key.kind == FLOW_MESSAGE)
+        frame.flags |= FRAME_POINT_TO_POINT;
     flow->is_announced = true;
     flow->is_asking = true;
     TAILQ_REMOVE(&peer->outflows, flow, link);

@@ -157,6 +157,8 @@ begin_payload(struct peer *peer)
                                        flow);
         return;
     }
+    if (flow && !peer_fits(peer, frame, flow))
+        return;
     if (flow && !is_in_order(flow, frame)) {
         peer_lose(peer, "it sent bytes out of order");
         return;

@@ -47,6 +47,7 @@ transport_create(const struct transport_options *options,
     TAILQ_INIT(&transport->expected);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
+    TAILQ_INIT(&transport->early);
     transport->peers = calloc(size, sizeof(*transport->peers));
     transport->bin = malloc(LIMIT_FRAME_PAYLOAD);
 
@@ -94,6 +95,7 @@ say_goodbye(struct peer *peer)
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = peer->transport->roster->epoch};
 
+    peer->transport->events->on_parting(peer->transport->owner, peer->rank);
     peer->transport->n_goodbyes++;
     peer->is_awaited = true;
     peer_control(peer, &goodbye, NULL);
@@ -268,39 +270,58 @@ is_of(const struct flow_key *key, uint64_t comm, uint64_t op)
 }
 
 static void
-peer_forget(struct peer *peer, uint64_t comm, uint64_t op)
+peer_forget_grants(struct peer *peer, uint64_t comm, uint64_t op)
 {
-    struct arrival *arrival;
-    struct arrival *arrival_next;
-    struct promise *promise;
-    struct promise *promise_next;
+    struct promise *next;
 
-    for (arrival = TAILQ_FIRST(&peer->arrivals); arrival;
-         arrival = arrival_next) {
-        arrival_next = TAILQ_NEXT(arrival, link);
-        if (is_of(&arrival->key, comm, op))
-            match_arrival_destroy(peer, arrival);
+    for (struct promise *at = TAILQ_FIRST(&peer->promises); at; at = next) {
+        next = TAILQ_NEXT(at, link);
+        if (is_of(&at->key, comm, op))
+            match_promise_destroy(peer, at);
     }
-    for (promise = TAILQ_FIRST(&peer->promises); promise;
-         promise = promise_next) {
-        promise_next = TAILQ_NEXT(promise, link);
-        if (is_of(&promise->key, comm, op))
-            match_promise_destroy(peer, promise);
+}
+
+bool
+transport_find_early(const struct transport *transport,
+                     const struct transport_early *wanted,
+                     uint32_t *out_peer,
+                     struct frame *out_first)
+{
+    const struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &transport->early, early_link)
+    {
+        if (!is_of(&arrival->key, wanted->comm, wanted->op) ||
+            arrival->key.step >= wanted->step_end ||
+            arrival->first.signature == wanted->except)
+            continue;
+        *out_peer = arrival->key.peer;
+        *out_first = arrival->first;
+        return true;
     }
+    return false;
 }
 
 void
 transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
 {
-    if (transport->n_promises > 0)
-        transport_forget(transport, comm, op);
+    if (transport->n_promises == 0)
+        return;
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        peer_forget_grants(&transport->peers[rank], comm, op);
 }
 
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
 {
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        peer_forget(&transport->peers[rank], comm, op);
+    struct arrival *next;
+
+    transport_forget_grants(transport, comm, op);
+    for (struct arrival *at = TAILQ_FIRST(&transport->early); at; at = next) {
+        next = TAILQ_NEXT(at, early_link);
+        if (is_of(&at->key, comm, op))
+            match_arrival_destroy(&transport->peers[at->key.peer], at);
+    }
 }
 
 void

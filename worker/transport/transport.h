@@ -53,6 +53,12 @@ struct transport_events {
                         uint32_t peer,
                         const struct frame *frame,
                         struct inflow *flow);
+    /* The peer called the same, but its message of a collective, or what it
+     * expects of ours (a GRANT), has another length; total is the one here. */
+    void (*on_misfit)(void *owner,
+                      uint32_t peer,
+                      const struct frame *frame,
+                      uint64_t total);
     /* A peer tells that an operation or a rank failed. */
     void (*on_verdict)(void *owner,
                        uint32_t peer,
@@ -60,6 +66,8 @@ struct transport_events {
                        const char *text);
     /* The peer asks, or says, that an operation has been called. */
     void (*on_heartbeat)(void *owner, uint32_t peer, const struct frame *frame);
+    /* Goodbye is about to be said to peer: the last time to tell it anything. */
+    void (*on_parting)(void *owner, uint32_t peer);
     /* The connection is gone. why is a phrase: "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
     /* The peer took its leave in good order. */
@@ -142,6 +150,21 @@ void
 transport_forget_grants(struct transport *transport,
                         uint64_t comm,
                         uint64_t op);
+
+/* Frames of a collective that came before they were wanted. */
+struct transport_early {
+    uint64_t comm;
+    uint64_t op;
+    uint32_t step_end; /* of steps below this */
+    uint64_t except;   /* but not those with this signature; 0: all */
+};
+
+/* The first frame of such a message; false: there is none. */
+bool
+transport_find_early(const struct transport *transport,
+                     const struct transport_early *wanted,
+                     uint32_t *out_peer,
+                     struct frame *out_first);
 
 /* Tell one peer, or all connected ones but `except`, of a failure. */
 void

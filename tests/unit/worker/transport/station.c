@@ -99,6 +99,26 @@ on_mismatch(void *owner,
 }
 
 static void
+on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
+{
+    struct station *station = owner;
+
+    station->n_misfits++;
+    station->peer = peer;
+    station->frame = *frame;
+    station->misfit_total = total;
+}
+
+static void
+on_parting(void *owner, uint32_t peer)
+{
+    struct station *station = owner;
+
+    station->n_partings++;
+    station->peer = peer;
+}
+
+static void
 on_verdict(void *owner,
            uint32_t peer,
            const struct frame *frame,
@@ -162,6 +182,8 @@ static const struct transport_events events = {
     .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
+    .on_misfit = on_misfit,
+    .on_parting = on_parting,
     .on_verdict = on_verdict,
     .on_lost = on_lost,
     .on_left = on_left,

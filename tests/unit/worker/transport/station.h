@@ -34,6 +34,8 @@ struct station {
     unsigned n_withdrawn;
     unsigned n_unexpected;
     unsigned n_mismatches;
+    unsigned n_misfits;
+    unsigned n_partings;
     unsigned n_verdicts;
     unsigned n_lost;
     unsigned n_left;
@@ -41,6 +43,7 @@ struct station {
     uint32_t peer;      /* of the last event */
     struct frame frame; /* of the last unexpected, mismatch or verdict */
     struct inflow *mismatched;
+    uint64_t misfit_total;
     char text[2048]; /* of the last loss or verdict */
 };
 

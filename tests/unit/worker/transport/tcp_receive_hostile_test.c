@@ -166,7 +166,7 @@ bytes_sent_twice_lose_the_peer(void **state)
 }
 
 static void
-message_of_another_size_loses_the_peer(void **state)
+message_of_another_size_is_a_misfit_and_touches_nothing(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
     const struct frame frame = eager(0, 20, SMALL + 1);
@@ -174,7 +174,26 @@ message_of_another_size_loses_the_peer(void **state)
     (void)state;
     transport_receive(desk.station.transport, &flow);
     feed(&frame);
-    assert_lost("out of order");
+    assert_int_equal(desk.station.n_misfits, 1);
+    assert_int_equal(desk.station.frame.total, SMALL + 1);
+    assert_int_equal(desk.station.misfit_total, SMALL);
+    assert_int_equal(desk.station.n_lost + desk.station.n_mismatches, 0);
+    assert_untouched(0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+announcement_of_another_size_is_a_misfit(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    struct frame announcement = frame_collective(0, 0, SMALL + 1);
+
+    (void)state;
+    announcement.kind = FRAME_ANNOUNCE;
+    transport_receive(desk.station.transport, &flow);
+    feed(&announcement);
+    assert_int_equal(desk.station.n_misfits, 1);
+    assert_false(next());
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
@@ -374,7 +393,8 @@ main(void)
         DESK_TEST(bytes_that_were_not_granted_lose_the_peer),
         DESK_TEST(bytes_out_of_order_lose_the_peer),
         DESK_TEST(bytes_sent_twice_lose_the_peer),
-        DESK_TEST(message_of_another_size_loses_the_peer),
+        DESK_TEST(message_of_another_size_is_a_misfit_and_touches_nothing),
+        DESK_TEST(announcement_of_another_size_is_a_misfit),
         DESK_TEST(half_elements_lose_the_peer),
         DESK_TEST(call_of_another_signature_is_a_mismatch_and_touches_nothing),
         DESK_TEST(announcement_of_another_call_is_a_mismatch),

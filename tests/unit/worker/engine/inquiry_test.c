@@ -1,0 +1,208 @@
+/* tests/unit/worker/engine/inquiry_test.c - engine/inquiry.c */
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+#include "plan/algorithms.h"
+
+/* What an inquiry may take, and far less than an operation's deadline. */
+static const uint64_t SOON_NS = 5000000000;
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static bool
+says(const char *phrase)
+{
+    return strstr(error_text(), phrase) != NULL;
+}
+
+static enum hoop_status
+reduce_run(struct side *side, int32_t *value, uint32_t root)
+{
+    const struct engine_collective collective = {
+        .call = {.name = CALL_REDUCE,
+                 .dtype = HOOP_INT32,
+                 .root = root,
+                 .count = 1},
+        .algorithm = &algorithm_reduce_chain,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .root = root,
+                  .is_in_place = true,
+                  .count = 1,
+                  .granule = 1},
+        .input = value,
+        .output = value,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+
+    const enum hoop_status status =
+        engine_start(side->comms[0].channel, &collective, &op);
+    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
+}
+
+/* Both only receive. */
+static int
+side_two_roots(struct side *side)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    int32_t value = 1;
+
+    SIDE_CHECK(reduce_run(side, &value, side->rank) == HOOP_E_MISMATCH);
+    SIDE_CHECK(says("root 0") && says("root 1"));
+    SIDE_CHECK(clock_now_ns() - begin_ns < SOON_NS);
+    SIDE_CHECK(value == 1);
+    return 0;
+}
+
+static void
+ranks_that_both_wait_find_out(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_two_roots);
+}
+
+/* Rank 1 has nothing to send: its call ends at once, its next one tells. */
+static int
+side_nothing(struct side *side)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    struct channel *channel = side->comms[0].channel;
+    int32_t values[4] = {1, 2, 3, 4};
+
+    if (side->rank == 0) {
+        SIDE_CHECK(sum_run(channel, values, 4) == HOOP_E_MISMATCH);
+        SIDE_CHECK(says("4 elements") && says("0 elements"));
+        SIDE_CHECK(values[0] == 1);
+        SIDE_CHECK(sum_run(channel, values, 4) == HOOP_OK);
+    } else {
+        SIDE_CHECK(sum_run(channel, values, 0) == HOOP_OK);
+        /* It is done all the same: rank 0 does not wait in vain. */
+        SIDE_CHECK(sum_run(channel, values, 4) == HOOP_E_MISMATCH);
+        SIDE_CHECK(says("allreduce #2 (int32, 4 elements, sum) is done, but"));
+        SIDE_CHECK(says("4 elements") && says("0 elements"));
+    }
+    SIDE_CHECK(values[3] == 8);
+    SIDE_CHECK(clock_now_ns() - begin_ns < SOON_NS);
+    SIDE_CHECK(sum_run(channel, values, 4) == HOOP_OK);
+    return 0;
+}
+
+static void
+rank_that_had_nothing_to_send_is_found_out(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_nothing);
+}
+
+/* Before rank 0 has called, rank 1 has returned and left. */
+static void
+rank_that_has_left_is_found_out(void **state)
+{
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    int32_t values[4] = {1, 2, 3, 4};
+
+    (void)state;
+    assert_int_equal(sum_run(couple.sides[1].comms[0].channel, values, 0),
+                     HOOP_OK);
+    engine_leave(couple.sides[1].engine, clock_deadline_ns(100));
+    assert_int_equal(sum_run(channel, values, 4), HOOP_E_MISMATCH);
+    assert_true(says("4 elements") && says("0 elements"));
+    /* What it never called is another matter. */
+    assert_int_equal(sum_run(channel, values, 4), HOOP_E_PEER_LOST);
+    assert_true(says("rank 1 (host:41) has left the job"));
+}
+
+/* ... or leaves while rank 0 waits for it. */
+static void
+rank_that_leaves_meanwhile_is_found_out(void **state)
+{
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    int32_t values[4] = {1, 2, 3, 4};
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(sum_start(channel, values, 4, &op), HOOP_OK);
+    assert_int_equal(sum_run(couple.sides[1].comms[0].channel, values, 0),
+                     HOOP_OK);
+    engine_leave(couple.sides[1].engine, clock_deadline_ns(100));
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_MISMATCH);
+    assert_true(says("4 elements") && says("0 elements"));
+}
+
+/* A message and a collective may cross: only the deadline ends them. */
+static void
+deadline_tells_what_the_other_is_in(void **state)
+{
+    struct channel *first = couple.sides[0].comms[0].channel;
+    struct channel *second = couple.sides[1].comms[0].channel;
+    int32_t value = 1;
+    char bytes[4];
+    struct op *sum = NULL;
+    struct op *message = NULL;
+
+    (void)state;
+    channel_set_timeout(first, 300);
+    channel_set_timeout(second, 300);
+    assert_int_equal(receive_start(first, bytes, 4, 9, &message), HOOP_OK);
+    assert_int_equal(sum_start(second, &value, 1, &sum), HOOP_OK);
+    assert_int_equal(engine_wait(message, patience()), HOOP_E_TIMEOUT);
+    assert_true(says("waiting for rank 1 (host:41) to send (0 of 4 bytes, "
+                     "tag 9; it is in allreduce #1 (int32, 1 elements, sum)"));
+    assert_int_equal(engine_wait(sum, patience()), HOOP_E_TIMEOUT);
+    assert_true(says("it has not called this"));
+}
+
+static void
+deadline_tells_of_a_rank_that_is_in_no_call(void **state)
+{
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    channel_set_timeout(channel, 100);
+    assert_int_equal(receive_start(channel, bytes, 4, 9, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
+    assert_true(says("tag 9; it is in no call"));
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(ranks_that_both_wait_find_out),
+        COUPLE_TEST(rank_that_had_nothing_to_send_is_found_out),
+        COUPLE_TEST(rank_that_has_left_is_found_out),
+        COUPLE_TEST(rank_that_leaves_meanwhile_is_found_out),
+        COUPLE_TEST(deadline_tells_what_the_other_is_in),
+        COUPLE_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

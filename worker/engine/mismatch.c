@@ -1,0 +1,168 @@
+/*
+ * engine/mismatch.c - two ranks called different things: both are named
+ *
+ * Whoever sees it first ends its own operation and tells all; where the
+ * operation has returned already, the next call tells (engine/verdict.c).
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/state.h"
+
+/* NULL: own is long forgotten. */
+static void
+describe(const struct engine *engine,
+         uint32_t peer,
+         const struct frame *frame,
+         const struct frame_call *own,
+         char text[LIMIT_ERROR_TEXT])
+{
+    char call[CALL_TEXT_MAX];
+    char peer_call[CALL_TEXT_MAX];
+    char name[ROSTER_NAME_MAX];
+    char peer_name[ROSTER_NAME_MAX];
+
+    roster_name(engine->roster, engine->roster->rank, name);
+    roster_name(engine->roster, peer, peer_name);
+    call_describe(&frame->call, frame->op, peer_call);
+    if (!own) {
+        snprintf(text, LIMIT_ERROR_TEXT,
+                 "%s has long returned from its call #%" PRIu64
+                 ", but %s called %s",
+                 name, frame->op, peer_name, peer_call);
+        return;
+    }
+    call_describe(own, frame->op, call);
+    const bool looks_alike = strcmp(call, peer_call) == 0;
+    snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,
+             call, peer_name, peer_call,
+             looks_alike ? " with other counts" : "");
+}
+
+/* Of a collective that both called alike. */
+static void
+describe_misfit(const struct engine *engine,
+                uint32_t peer,
+                const struct misfit *misfit,
+                char text[LIMIT_ERROR_TEXT])
+{
+    const uint32_t self = engine->roster->rank;
+    char call[CALL_TEXT_MAX];
+    char receiver[ROSTER_NAME_MAX];
+    char sender[ROSTER_NAME_MAX];
+
+    call_describe(misfit->call, misfit->number, call);
+    snprintf(
+        text, LIMIT_ERROR_TEXT,
+        "%s expects %" PRIu64 " bytes of %s in %s, which sends %" PRIu64,
+        roster_name(engine->roster, misfit->is_sent ? peer : self, receiver),
+        misfit->n_expected,
+        roster_name(engine->roster, misfit->is_sent ? self : peer, sender),
+        call, misfit->n_sent);
+}
+
+/* A message does not fit its receive: both sides' operations end. */
+void
+mismatch_message(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 struct op *op)
+{
+    char text[LIMIT_ERROR_TEXT];
+    const struct frame verdict = {
+        .kind = FRAME_VERDICT,
+        .flags = FRAME_POINT_TO_POINT,
+        .epoch = engine->roster->epoch,
+        .comm = frame->comm,
+        .op = frame->op,
+        .tag = HOOP_E_MISMATCH,
+    };
+
+    describe(engine, peer, frame, &op->call, text);
+    if (peer == engine->roster->rank)
+        verdict_on_message(engine, op->channel, frame, text);
+    transport_tell(engine->transport, peer, &verdict, text);
+    op_fail(op, HOOP_E_MISMATCH, text);
+}
+
+/* Operation number, running or past, ends so on all ranks. */
+static void
+end_all(struct channel *channel, uint64_t number, const char *text)
+{
+    struct op *op = channel_running(channel, number);
+
+    if (op)
+        op_fail(op, HOOP_E_MISMATCH, text);
+    else
+        verdict_on_past(channel, number, HOOP_E_MISMATCH, text);
+}
+
+void
+mismatch_calls(struct channel *channel,
+               uint32_t peer,
+               const struct frame *frame)
+{
+    const struct op *op = channel_running(channel, frame->op);
+    const struct past_op *past = past_find(&channel->past, frame->op);
+    char text[LIMIT_ERROR_TEXT];
+
+    const struct frame_call *own = past ? &past->call : NULL;
+    if (op)
+        own = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
+    describe(channel->engine, peer, frame, own, text);
+    end_all(channel, frame->op, text);
+}
+
+void
+mismatch_bytes(struct channel *channel,
+               uint32_t peer,
+               const struct misfit *misfit)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    describe_misfit(channel->engine, peer, misfit, text);
+    end_all(channel, misfit->number, text);
+}
+
+void
+mismatch_early(struct op *op)
+{
+    const struct transport_early wanted = {
+        .comm = op->channel->id,
+        .op = op->number,
+        .step_end = (uint32_t)1 << STAGE_SHIFT,
+        .except = op->label.signature,
+    };
+    uint32_t peer;
+    struct frame frame;
+
+    if (transport_find_early(op->engine->transport, &wanted, &peer, &frame))
+        mismatch_calls(op->channel, peer, &frame);
+}
+
+bool
+mismatch_surplus(struct op *op)
+{
+    const struct transport_early wanted = {
+        .comm = op->channel->id,
+        .op = op->number,
+        .step_end = UINT32_MAX,
+    };
+    uint32_t peer;
+    struct frame frame;
+
+    if (!transport_find_early(op->engine->transport, &wanted, &peer, &frame))
+        return false;
+    if (frame.signature != op->label.signature)
+        mismatch_calls(op->channel, peer, &frame);
+    else
+        mismatch_bytes(op->channel, peer,
+                       &(struct misfit){
+                           .number = op->number,
+                           .call = &op->call,
+                           .n_sent = frame.total,
+                       });
+    return true;
+}
