@@ -35,6 +35,11 @@ enum {
     LIMIT_TUNE_TABLE = 4096,
     LIMIT_TUNE_TABLES = 32, /* of one session, kept for the next group */
 
+    /* Simulated steps of all ranks: a second; beyond that, a part stands for
+     * the whole. And rounds of all ranks remembered at once: memory. */
+    LIMIT_SIMULATION_STEPS = 2 << 20,
+    LIMIT_SIMULATION_OPEN = 1 << 19,
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

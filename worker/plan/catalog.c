@@ -86,6 +86,15 @@ catalog_find(enum catalog_collective collective, const char *algorithm)
     return NULL;
 }
 
+const struct catalog_entry *
+catalog_entry_of(const struct algorithm *algorithm)
+{
+    for (size_t i = 0; i < COUNT_OF(entries); i++)
+        if (entries[i].algorithm == algorithm)
+            return &entries[i];
+    return NULL;
+}
+
 /* Several nodes, and fewer than there are ranks. */
 static bool
 nodes_matter(const struct plan_nodes *nodes)

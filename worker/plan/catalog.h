@@ -53,6 +53,10 @@ catalog_of(enum catalog_collective collective, size_t *out_n_entries);
 const struct catalog_entry *
 catalog_find(enum catalog_collective collective, const char *algorithm);
 
+/* The first entry that has it; NULL: none. */
+const struct catalog_entry *
+catalog_entry_of(const struct algorithm *algorithm);
+
 /* May it be run on this shape, and has it a point there? */
 bool
 catalog_entry_suits(const struct catalog_entry *entry,

@@ -24,6 +24,7 @@ entries_of_one_collective_stand_side_by_side(void **state)
             assert_int_equal(some[j].collective, collective);
             assert_ptr_equal(catalog_find(collective, some[j].algorithm->name),
                              &some[j]);
+            assert_ptr_equal(catalog_entry_of(some[j].algorithm), &some[j]);
         }
         n_found += n;
     }

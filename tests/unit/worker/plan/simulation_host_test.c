@@ -1,0 +1,179 @@
+/* tests/unit/worker/plan/simulation_host_test.c - who shares what */
+
+#include "check.h"
+#include "plan/nodes.h"
+#include "plan/simulation_host.h"
+
+static const struct simulation_machine machine = {
+    .latency_inside_ns = 100,
+    .latency_between_ns = 1000,
+    .link_inside_ns = 1,
+    .link_between_ns = 2,
+    .n_processors = 2,
+};
+
+static void
+assert_near(double value, double expected)
+{
+    if (value < expected - 1e-3 || value > expected + 1e-3)
+        fail_msg("%f is not %f", value, expected);
+}
+
+struct fixture {
+    struct plan_nodes *nodes;
+    struct plan_shape shape;
+    struct simulation_cast cast;
+    struct simulation_hosts hosts;
+};
+
+/* Ranks 0 to 3 on one node, 4 and 5 on another. */
+static int
+fixture_init(void **state)
+{
+    static const uint32_t names[] = {0, 0, 0, 0, 1, 1};
+    static struct fixture fixture;
+
+    assert_int_equal(plan_nodes_create(names, 6, &fixture.nodes), HOOP_OK);
+    fixture.shape =
+        (struct plan_shape){.size = 6, .granule = 1, .nodes = fixture.nodes};
+    fixture.cast = simulation_cast_full(&fixture.shape);
+    assert_int_equal(
+        simulation_hosts_init(&fixture.hosts, &machine, &fixture.cast),
+        HOOP_OK);
+    *state = &fixture;
+    return 0;
+}
+
+static int
+fixture_deinit(void **state)
+{
+    struct fixture *fixture = *state;
+
+    simulation_hosts_deinit(&fixture->hosts);
+    plan_nodes_destroy(fixture->nodes);
+    return 0;
+}
+
+static double
+work(struct fixture *fixture, uint32_t rank, double start_ns, double bytes)
+{
+    struct simulation_flow flow = {
+        .start_ns = start_ns, .bytes = bytes, .byte_ns = 1};
+
+    simulation_hosts_work(&fixture->hosts, rank, &flow);
+    return flow.end_ns;
+}
+
+static void
+rank_alone_has_one_processor(void **state)
+{
+    assert_near(work(*state, 0, 50, 100), 150);
+    assert_near(work(*state, 0, 50, 100), 250);
+    assert_near(work(*state, 0, 1000, 100), 1100);
+}
+
+static void
+ranks_of_a_node_share_its_processors(void **state)
+{
+    assert_near(work(*state, 0, 0, 100), 100);
+    assert_near(work(*state, 1, 0, 100), 100);
+    assert_near(work(*state, 2, 0, 100), 150);
+    assert_near(work(*state, 3, 0, 100), 200);
+    /* The other node is idle. */
+    assert_near(work(*state, 4, 0, 100), 100);
+}
+
+static struct simulation_arrival
+carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
+{
+    const struct simulation_flow flow = {
+        .start_ns = 0, .end_ns = bytes, .bytes = bytes, .byte_ns = 1};
+
+    return simulation_hosts_carry(&fixture->hosts, rank, peer, &flow);
+}
+
+static void
+message_inside_a_node_takes_the_short_way(void **state)
+{
+    const struct simulation_arrival arrival = carry(*state, 0, 1, 500);
+
+    assert_near(arrival.first_ns, 500 + 500 + 100);
+    assert_near(arrival.last_ns, 500 + 500 + 100);
+}
+
+static void
+message_between_nodes_takes_the_long_way(void **state)
+{
+    const struct simulation_arrival arrival = carry(*state, 3, 4, 500);
+
+    assert_near(arrival.first_ns, 500 + 500 * 2 + 1000);
+    assert_near(arrival.last_ns, 500 + 500 * 2 + 1000);
+}
+
+static void
+large_message_is_on_its_way_at_the_first_piece(void **state)
+{
+    const double bytes = 16 * SIMULATION_PIECE;
+    const struct simulation_arrival arrival = carry(*state, 0, 1, bytes);
+
+    assert_near(arrival.first_ns, SIMULATION_PIECE + SIMULATION_PIECE + 100);
+    assert_near(arrival.last_ns, bytes + SIMULATION_PIECE + 100);
+}
+
+static void
+ranks_of_a_node_share_its_interface(void **state)
+{
+    const struct simulation_arrival one = carry(*state, 0, 4, 500);
+    const struct simulation_arrival other = carry(*state, 1, 5, 500);
+    const struct simulation_arrival back = carry(*state, 4, 0, 500);
+
+    assert_near(one.last_ns, 500 + 1000 + 1000);
+    assert_near(other.last_ns, 500 + 2000 + 1000);
+    assert_near(back.last_ns, 500 + 1000 + 1000);
+}
+
+/* In a small cast of one node with six ranks, everything is done six times. */
+static void
+actor_works_for_those_behind_it(void **state)
+{
+    const struct plan_shape shape = {.size = 6, .granule = 1};
+    const struct simulation_cast cast = {
+        .shape = &shape,
+        .n_actors = 1,
+        .n_nodes = 1,
+        .n_behind = 6,
+        .is_small = true,
+    };
+    struct fixture fixture;
+
+    (void)state;
+    assert_int_equal(simulation_hosts_init(&fixture.hosts, &machine, &cast),
+                     HOOP_OK);
+    assert_near(work(&fixture, 0, 0, 100), 300);
+    simulation_hosts_deinit(&fixture.hosts);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rank_alone_has_one_processor,
+                                        fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(ranks_of_a_node_share_its_processors,
+                                        fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(
+            message_inside_a_node_takes_the_short_way, fixture_init,
+            fixture_deinit),
+        cmocka_unit_test_setup_teardown(
+            message_between_nodes_takes_the_long_way, fixture_init,
+            fixture_deinit),
+        cmocka_unit_test_setup_teardown(
+            large_message_is_on_its_way_at_the_first_piece, fixture_init,
+            fixture_deinit),
+        cmocka_unit_test_setup_teardown(ranks_of_a_node_share_its_interface,
+                                        fixture_init, fixture_deinit),
+        cmocka_unit_test(actor_works_for_those_behind_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/*
+ * plan/simulation.c - what a collective would cost on a machine
+ *
+ * All ranks are followed through all rounds while these are not too many
+ * steps. Beyond that, one node is followed where the nodes are alike. If that
+ * is not so, or one node has still too much to do, several short stretches of
+ * the rounds are played from a clean start, and what a round takes in the
+ * second half of a stretch stands for all rounds up to the next one:
+ *
+ *     rounds   |===>- - - - -|===>- - - - -|===>- - - - -|===>- - - - -|
+ */
+
+#include "plan/simulation.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "plan/catalog.h"
+#include "plan/nodes.h"
+#include "plan/simulation_stage.h"
+
+enum {
+    STRETCHES = 4,
+    STRETCH_ROUNDS_MIN = 8,
+    ESTIMATE_STEPS_FULL = 512, /* less than to see whether nodes are alike */
+};
+
+/* All ranks have as many, those with nothing to do included. */
+static uint32_t
+rounds_count(const struct simulation_scene *scene)
+{
+    struct plan_shape shape = *scene->cast->shape;
+
+    shape.rank = 0;
+    return scene->algorithm->n_rounds(&shape);
+}
+
+/* Steps of one rank, all rounds. */
+static enum hoop_status
+steps_count(const struct algorithm *algorithm,
+            const struct plan_shape *shape,
+            uint64_t *out_n_steps)
+{
+    const uint32_t n_rounds = algorithm->n_rounds(shape);
+    struct plan plan = {0};
+    uint64_t n_steps = n_rounds; /* an empty round costs, too */
+
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        plan_clear(&plan);
+        algorithm->plan_round(&plan, shape, round);
+        n_steps += plan.n_steps;
+    }
+
+    const enum hoop_status status = plan_status(&plan);
+    plan_deinit(&plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_n_steps = n_steps;
+    return HOOP_OK;
+}
+
+/* Half of all ranks' steps or more: the root may have most of them, and the
+ * rank in the middle is like the others. */
+static enum hoop_status
+steps_estimate(const struct simulation_scene *scene, uint64_t *out_n_steps)
+{
+    struct plan_shape shape = *scene->cast->shape;
+    uint64_t n_root = 0;
+    uint64_t n_other = 0;
+
+    shape.rank = shape.root;
+    enum hoop_status status = steps_count(scene->algorithm, &shape, &n_root);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    shape.rank = simulation_cast_rank(scene->cast, scene->cast->n_actors / 2);
+    status = steps_count(scene->algorithm, &shape, &n_other);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_n_steps = n_root + n_other * scene->cast->n_actors;
+    return HOOP_OK;
+}
+
+static struct simulation_result
+result_of(const struct simulation_scene *scene,
+          const struct simulation_run_result *run)
+{
+    const double n = scene->cast->is_small ? (double)scene->cast->shape->size /
+                                                 (double)scene->cast->n_actors
+                                           : 1;
+
+    return (struct simulation_result){
+        .time_ns = run->end_ns,
+        .bytes = (uint64_t)(run->bytes * n),
+        .messages = (uint64_t)(run->messages * n),
+        .is_extrapolated = scene->cast->is_small,
+    };
+}
+
+/* run is one of the stretches, which stands for n_rounds. */
+static void
+stretch_add(struct simulation_run_result *sum,
+            const struct simulation_run_result *run,
+            uint32_t n_played,
+            uint32_t n_rounds)
+{
+    const double part = (double)n_rounds / (double)n_played;
+    const uint32_t n_second = n_played - n_played / 2;
+    const double round_ns = (run->end_ns - run->half_ns) / (double)n_second;
+
+    /* What the first stretch takes to begin is taken once. */
+    sum->end_ns += sum->end_ns > 0
+                       ? round_ns * n_rounds
+                       : run->end_ns + round_ns * (n_rounds - n_played);
+    sum->bytes += run->bytes * part;
+    sum->messages += run->messages * part;
+}
+
+static enum hoop_status
+stretches_run(const struct simulation_scene *scene,
+              uint32_t n_each,
+              struct simulation_result *out_result)
+{
+    struct simulation_scene stretch = *scene;
+    struct simulation_run_result sum = {0};
+    const uint32_t n_rounds = rounds_count(scene);
+
+    for (uint32_t i = 0; i < STRETCHES; i++) {
+        const uint32_t first = (uint32_t)((uint64_t)n_rounds * i / STRETCHES);
+        const uint32_t end =
+            (uint32_t)((uint64_t)n_rounds * (i + 1) / STRETCHES);
+        struct simulation_run_result run;
+
+        stretch.rounds = (struct simulation_rounds){first, first + n_each};
+
+        const enum hoop_status status = simulation_stage_run(&stretch, &run);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        stretch_add(&sum, &run, n_each, end - first);
+    }
+    *out_result = result_of(scene, &sum);
+    out_result->is_extrapolated = true;
+    return HOOP_OK;
+}
+
+/* Rounds of each stretch, so that all together are affordable. */
+static uint32_t
+stretch_rounds(const struct simulation_scene *scene, uint64_t n_steps)
+{
+    const uint32_t n_rounds = rounds_count(scene);
+    const double part = (double)LIMIT_SIMULATION_STEPS / (double)n_steps;
+    const uint32_t n_each = (uint32_t)(part * n_rounds / STRETCHES);
+
+    return n_each > STRETCH_ROUNDS_MIN ? n_each : STRETCH_ROUNDS_MIN;
+}
+
+static enum hoop_status
+scene_run(const struct simulation_scene *scene,
+          struct simulation_result *out_result)
+{
+    struct simulation_run_result run;
+
+    const enum hoop_status status = simulation_stage_run(scene, &run);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_result = result_of(scene, &run);
+    return HOOP_OK;
+}
+
+/* Too many steps to follow, and nodes that differ: a part for the whole. */
+static enum hoop_status
+part_run(const struct simulation_scene *scene,
+         uint64_t n_steps,
+         struct simulation_result *out_result)
+{
+    const uint32_t n_each = stretch_rounds(scene, n_steps);
+
+    if (rounds_count(scene) <= n_each * STRETCHES)
+        return scene_run(scene, out_result);
+    return stretches_run(scene, n_each, out_result);
+}
+
+/* Where the library cuts the buffer into blocks, the largest set the pace, and
+ * one rank alone would see all sizes: make all as large. */
+static struct plan_shape
+shape_even(const struct simulation_scene *scene)
+{
+    const struct catalog_entry *entry = catalog_entry_of(scene->algorithm);
+    struct plan_shape shape = *scene->cast->shape;
+    const size_t row = shape.granule * shape.size;
+
+    if (entry && entry->collective != CATALOG_BARRIER &&
+        !catalog_is_blockwise(entry->collective) && shape.count > row)
+        shape.count = (shape.count + row - 1) / row * row;
+    return shape;
+}
+
+/* One node for all, if that gives an answer. */
+static enum hoop_status
+small_run(const struct simulation_scene *full,
+          struct simulation_result *out_result,
+          bool *out_is_done)
+{
+    const struct plan_shape shape = shape_even(full);
+    struct simulation_scene scene = *full;
+    struct simulation_cast cast;
+    struct simulation_run_result run;
+    uint64_t n_steps = 0;
+
+    enum hoop_status status =
+        simulation_cast_small(&shape, full->algorithm, &cast, out_is_done);
+    if (status != HOOP_OK || !*out_is_done)
+        return error_pass(status);
+    scene.cast = &cast;
+    status = steps_estimate(&scene, &n_steps);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_steps > LIMIT_SIMULATION_STEPS)
+        return part_run(&scene, n_steps, out_result);
+
+    /* The samples may have missed who is different. */
+    status = simulation_stage_run(&scene, &run);
+    *out_is_done = status == HOOP_OK && run.n_unmatched == 0;
+    if (shape.count > full->cast->shape->count)
+        run.bytes *= (double)full->cast->shape->count / (double)shape.count;
+    if (*out_is_done)
+        *out_result = result_of(&scene, &run);
+    return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
+}
+
+/* Beyond so many steps, one node is taken for all if it can be. */
+static enum hoop_status
+bounded_run(const struct simulation_scene *scene,
+            uint64_t n_steps_full,
+            struct simulation_result *out_result)
+{
+    uint64_t n_steps = 0;
+    bool is_done = false;
+
+    enum hoop_status status = steps_estimate(scene, &n_steps);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_steps <= n_steps_full)
+        return scene_run(scene, out_result);
+    status = small_run(scene, out_result, &is_done);
+    if (status != HOOP_OK || is_done)
+        return error_pass(status);
+    if (n_steps <= LIMIT_SIMULATION_STEPS)
+        return scene_run(scene, out_result);
+    return part_run(scene, n_steps, out_result);
+}
+
+static struct simulation_scene
+scene_make(const struct simulation_cast *cast,
+           const struct algorithm *algorithm,
+           size_t element_size,
+           const struct simulation_machine *machine)
+{
+    const struct plan_nodes *nodes = cast->shape->nodes;
+
+    assert(cast->shape->size > 0);
+    assert(element_size > 0);
+    assert(!nodes || nodes->n_ranks == cast->shape->size);
+
+    return (struct simulation_scene){
+        .cast = cast,
+        .algorithm = algorithm,
+        .machine = machine,
+        .element_size = element_size,
+        .rounds = {.end = UINT32_MAX},
+    };
+}
+
+enum hoop_status
+simulation_run(const struct algorithm *algorithm,
+               const struct plan_shape *shape,
+               size_t element_size,
+               const struct simulation_machine *machine,
+               struct simulation_result *out_result)
+{
+    const struct simulation_cast cast = simulation_cast_full(shape);
+    const struct simulation_scene scene =
+        scene_make(&cast, algorithm, element_size, machine);
+
+    return bounded_run(&scene, LIMIT_SIMULATION_STEPS, out_result);
+}
+
+enum hoop_status
+simulation_estimate(const struct algorithm *algorithm,
+                    const struct plan_shape *shape,
+                    size_t element_size,
+                    const struct simulation_machine *machine,
+                    struct simulation_result *out_result)
+{
+    const struct simulation_cast cast = simulation_cast_full(shape);
+    const struct simulation_scene scene =
+        scene_make(&cast, algorithm, element_size, machine);
+
+    return bounded_run(&scene, ESTIMATE_STEPS_FULL, out_result);
+}

@@ -1,0 +1,119 @@
+/* plan/simulation_flow.c - one step as a flow of bytes, and what follows it */
+
+#include "plan/simulation_flow.h"
+
+#include <stdbool.h>
+
+struct simulation_flow
+simulation_flow_make(const struct simulation_machine *machine,
+                     enum plan_kind kind,
+                     double bytes)
+{
+    struct simulation_flow flow = {.bytes = bytes};
+
+    switch (kind) {
+    case PLAN_SEND:
+        flow.message_ns = machine->send_ns;
+        flow.byte_ns = machine->send_byte_ns;
+        break;
+    case PLAN_STORE:
+        flow.message_ns = machine->receive_ns;
+        flow.byte_ns = machine->receive_byte_ns;
+        break;
+    case PLAN_REDUCE:
+        flow.message_ns = machine->receive_ns;
+        flow.byte_ns = machine->receive_byte_ns + machine->reduce_byte_ns;
+        break;
+    case PLAN_COPY:
+        flow.byte_ns = machine->copy_byte_ns;
+        break;
+    case PLAN_COMBINE:
+        flow.byte_ns = machine->reduce_byte_ns;
+        break;
+    }
+    return flow;
+}
+
+static bool
+is_one_piece(const struct simulation_flow *flow)
+{
+    return flow->bytes <= SIMULATION_PIECE;
+}
+
+double
+simulation_flow_piece(const struct simulation_flow *flow)
+{
+    return is_one_piece(flow) ? flow->bytes : SIMULATION_PIECE;
+}
+
+double
+simulation_flow_work_ns(const struct simulation_flow *flow)
+{
+    return flow->message_ns + flow->bytes * flow->byte_ns;
+}
+
+/* When the piece behind this part of the flow has passed. Pieces go at the
+ * processor's full speed, also where the flow as a whole waits for others. */
+static double
+piece_passed_ns(const struct simulation_flow *flow, double part)
+{
+    const double passed_ns =
+        flow->start_ns + part * (flow->end_ns - flow->start_ns) +
+        flow->message_ns + simulation_flow_piece(flow) * flow->byte_ns;
+
+    return is_one_piece(flow) || passed_ns > flow->end_ns ? flow->end_ns
+                                                          : passed_ns;
+}
+
+double
+simulation_flow_first_ns(const struct simulation_flow *flow)
+{
+    return piece_passed_ns(flow, 0);
+}
+
+static double
+passed_ns(const struct simulation_flow *flow, double part)
+{
+    if (is_one_piece(flow) || part >= 1)
+        return flow->end_ns;
+    return flow->start_ns + part * (flow->end_ns - flow->start_ns);
+}
+
+static void
+raise_to(double *bound_ns, double ns)
+{
+    if (ns > *bound_ns)
+        *bound_ns = ns;
+}
+
+void
+simulation_flow_follow(struct simulation_flow *later,
+                       const struct simulation_flow *earlier,
+                       const struct simulation_overlap *overlap)
+{
+    const double last_ns = passed_ns(earlier, overlap->earlier_end);
+    const double common =
+        (double)(overlap->later_end - overlap->later_begin) * later->bytes;
+    const double piece = simulation_flow_piece(later);
+    const double rest = (common < piece ? common : piece) +
+                        (1.0 - (double)overlap->later_end) * later->bytes;
+
+    if (is_one_piece(later))
+        raise_to(&later->start_ns, last_ns);
+    else
+        raise_to(&later->start_ns,
+                 piece_passed_ns(earlier, overlap->earlier_begin) -
+                     (double)overlap->later_begin * later->bytes *
+                         later->byte_ns);
+    raise_to(&later->end_ns, last_ns + rest * later->byte_ns);
+}
+
+void
+simulation_flow_arrive(struct simulation_flow *later,
+                       double first_ns,
+                       double last_ns)
+{
+    raise_to(&later->start_ns, is_one_piece(later) ? last_ns : first_ns);
+    raise_to(&later->end_ns,
+             last_ns + simulation_flow_piece(later) * later->byte_ns);
+}

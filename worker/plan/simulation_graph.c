@@ -1,0 +1,476 @@
+/*
+ * plan/simulation_graph.c - the steps of all actors, and what waits for what
+ *
+ * Steps and edges live in two arrays that only grow, spare ones in lists, and
+ * know each other by number. Earlier steps are looked at from the newest on:
+ * one that writes all the bytes in question has waited for what came before it
+ * and stands for it, so the search ends there.
+ */
+
+#include "plan/simulation_graph.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+struct simulation_actor {
+    uint32_t n_rounds; /* where it ends */
+    uint32_t round_next;
+    uint32_t round_base; /* all before it are settled */
+    double gate_ns;      /* until when rounds no longer remembered last */
+};
+
+struct simulation_edge {
+    struct simulation_overlap overlap;
+    uint32_t later;
+    uint32_t next;
+};
+
+enum {
+    GRAPH_CAPACITY_MIN = 256,
+    GRAPH_WINDOW_MIN = 2,
+};
+
+/* Many actors can look back less far; only plans whose rounds are independent
+ * of each other would notice. */
+static uint32_t
+window_for(uint32_t n_actors)
+{
+    const uint32_t share = LIMIT_SIMULATION_OPEN / n_actors;
+
+    if (share > LIMIT_TRACKER_ROUNDS)
+        return LIMIT_TRACKER_ROUNDS;
+    return share < GRAPH_WINDOW_MIN ? GRAPH_WINDOW_MIN : share;
+}
+
+static void
+actor_init(struct simulation_graph *graph, uint32_t actor)
+{
+    const struct simulation_rounds *rounds = &graph->scene.rounds;
+
+    graph->shape.rank = simulation_cast_rank(graph->scene.cast, actor);
+
+    const uint32_t n_rounds = graph->scene.algorithm->n_rounds(&graph->shape);
+
+    graph->actors[actor] = (struct simulation_actor){
+        .n_rounds = n_rounds < rounds->end ? n_rounds : rounds->end,
+        .round_next = rounds->first,
+        .round_base = rounds->first,
+    };
+}
+
+enum hoop_status
+simulation_graph_init(struct simulation_graph *graph,
+                      const struct simulation_scene *scene)
+{
+    const size_t n = scene->cast->n_actors;
+    const uint32_t window = window_for(scene->cast->n_actors);
+
+    *graph = (struct simulation_graph){
+        .scene = *scene,
+        .window = window,
+        .spare_step = SIMULATION_END,
+        .spare_edge = SIMULATION_END,
+        .shape = *scene->cast->shape,
+    };
+    graph->actors = calloc(n, sizeof(*graph->actors));
+    graph->slots = calloc(n * window, sizeof(*graph->slots));
+    graph->unsettled = calloc(n * window, sizeof(*graph->unsettled));
+    if (!graph->actors || !graph->slots || !graph->unsettled) {
+        simulation_graph_deinit(graph);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %zu ranks",
+                           n);
+    }
+    for (size_t i = 0; i < n * window; i++)
+        graph->slots[i] = SIMULATION_END;
+    for (uint32_t actor = 0; actor < n; actor++)
+        actor_init(graph, actor);
+    return HOOP_OK;
+}
+
+void
+simulation_graph_deinit(struct simulation_graph *graph)
+{
+    free(graph->actors);
+    free(graph->slots);
+    free(graph->unsettled);
+    free(graph->steps);
+    free(graph->edges);
+    plan_deinit(&graph->plan);
+    *graph = (struct simulation_graph){0};
+}
+
+static size_t
+slot_of(const struct simulation_graph *graph, uint32_t actor, uint32_t round)
+{
+    return (size_t)actor * graph->window + round % graph->window;
+}
+
+bool
+simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor)
+{
+    const struct simulation_actor *at = &graph->actors[actor];
+
+    return at->round_next < at->n_rounds &&
+           at->round_next - at->round_base < graph->window;
+}
+
+/* The round that stands where round_next shall is settled. */
+static void
+slot_clear(struct simulation_graph *graph, uint32_t actor)
+{
+    struct simulation_actor *at = &graph->actors[actor];
+    const size_t slot = slot_of(graph, actor, at->round_next);
+    uint32_t next;
+
+    assert(graph->unsettled[slot] == 0);
+    for (uint32_t i = graph->slots[slot]; i != SIMULATION_END; i = next) {
+        struct simulation_step *step = &graph->steps[i];
+
+        next = step->next;
+        if (step->flow.end_ns > at->gate_ns)
+            at->gate_ns = step->flow.end_ns;
+        step->next = graph->spare_step;
+        graph->spare_step = i;
+    }
+    graph->slots[slot] = SIMULATION_END;
+}
+
+static enum hoop_status
+step_take(struct simulation_graph *graph, uint32_t *out_step)
+{
+    if (graph->spare_step != SIMULATION_END) {
+        *out_step = graph->spare_step;
+        graph->spare_step = graph->steps[*out_step].next;
+        return HOOP_OK;
+    }
+    if (graph->n_steps == graph->steps_capacity) {
+        const uint32_t capacity = graph->steps_capacity
+                                      ? 2 * graph->steps_capacity
+                                      : GRAPH_CAPACITY_MIN;
+        struct simulation_step *steps =
+            reallocarray(graph->steps, capacity, sizeof(*steps));
+
+        if (!steps)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory to simulate %u steps at once",
+                               capacity);
+        graph->steps = steps;
+        graph->steps_capacity = capacity;
+    }
+    *out_step = graph->n_steps++;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+edge_take(struct simulation_graph *graph, uint32_t *out_edge)
+{
+    if (graph->spare_edge != SIMULATION_END) {
+        *out_edge = graph->spare_edge;
+        graph->spare_edge = graph->edges[*out_edge].next;
+        return HOOP_OK;
+    }
+    if (graph->n_edges == graph->edges_capacity) {
+        const uint32_t capacity = graph->edges_capacity
+                                      ? 2 * graph->edges_capacity
+                                      : GRAPH_CAPACITY_MIN;
+        struct simulation_edge *edges =
+            reallocarray(graph->edges, capacity, sizeof(*edges));
+
+        if (!edges)
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory to simulate %u dependencies at once",
+                               capacity);
+        graph->edges = edges;
+        graph->edges_capacity = capacity;
+    }
+    *out_edge = graph->n_edges++;
+    return HOOP_OK;
+}
+
+static struct simulation_range
+range_of(const struct plan_span *span)
+{
+    return (struct simulation_range){span->first, span->first + span->count};
+}
+
+static enum plan_buffer
+buffer_of(const struct simulation_graph *graph, const struct plan_span *span)
+{
+    const bool is_alias =
+        span->buffer == PLAN_INPUT && graph->shape.is_in_place;
+
+    return is_alias ? PLAN_OUTPUT : span->buffer;
+}
+
+static bool
+is_same_range(const struct simulation_range *one,
+              const struct simulation_range *other)
+{
+    return one->begin == other->begin && one->end == other->end;
+}
+
+/* What is read where it is also written counts as written only. */
+static struct simulation_step
+step_make(const struct simulation_graph *graph,
+          uint32_t actor,
+          const struct plan_step *plan_step)
+{
+    struct simulation_step step = {
+        .actor = actor,
+        .round = graph->actors[actor].round_next,
+        .peer = plan_step->peer,
+        .message = plan_step->message,
+        .followers = SIMULATION_END,
+        .next = SIMULATION_END,
+        .kind = (uint8_t)plan_step->kind,
+        .reads_from = (uint8_t)buffer_of(graph, &plan_step->from),
+        .writes_to = (uint8_t)buffer_of(graph, &plan_step->to),
+    };
+    size_t count = plan_step->to.count;
+
+    if (plan_step->kind != PLAN_STORE)
+        step.reads = range_of(&plan_step->from);
+    if (plan_step->kind != PLAN_SEND)
+        step.writes = range_of(&plan_step->to);
+    else
+        count = plan_step->from.count;
+    if (step.reads_from == step.writes_to &&
+        is_same_range(&step.reads, &step.writes))
+        step.reads = (struct simulation_range){0};
+    step.flow =
+        simulation_flow_make(graph->scene.machine, plan_step->kind,
+                             (double)count * (double)graph->scene.element_size);
+    step.flow.start_ns = graph->actors[actor].gate_ns;
+    return step;
+}
+
+/* Two ranges of one buffer, the later step's and the earlier one's. */
+struct meeting {
+    const struct simulation_range *later;
+    const struct simulation_range *earlier;
+};
+
+static bool
+do_meet(const struct meeting *meeting)
+{
+    return meeting->later->begin < meeting->earlier->end &&
+           meeting->earlier->begin < meeting->later->end;
+}
+
+static float
+part_of(const struct simulation_range *range, size_t at)
+{
+    return (float)((double)(at - range->begin) /
+                   (double)(range->end - range->begin));
+}
+
+static struct simulation_overlap
+overlap_of(const struct meeting *meeting)
+{
+    const struct simulation_range *later = meeting->later;
+    const struct simulation_range *earlier = meeting->earlier;
+    const size_t begin =
+        later->begin > earlier->begin ? later->begin : earlier->begin;
+    const size_t end = later->end < earlier->end ? later->end : earlier->end;
+
+    return (struct simulation_overlap){
+        .earlier_begin = part_of(earlier, begin),
+        .earlier_end = part_of(earlier, end),
+        .later_begin = part_of(later, begin),
+        .later_end = part_of(later, end),
+    };
+}
+
+static enum hoop_status
+steps_order(struct simulation_graph *graph,
+            uint32_t later,
+            uint32_t earlier,
+            const struct meeting *meeting)
+{
+    const struct simulation_overlap overlap = overlap_of(meeting);
+    uint32_t edge = SIMULATION_END;
+
+    if (graph->steps[earlier].is_settled) {
+        simulation_flow_follow(&graph->steps[later].flow,
+                               &graph->steps[earlier].flow, &overlap);
+        return HOOP_OK;
+    }
+
+    const enum hoop_status status = edge_take(graph, &edge);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    graph->edges[edge] = (struct simulation_edge){
+        .overlap = overlap,
+        .later = later,
+        .next = graph->steps[earlier].followers,
+    };
+    graph->steps[earlier].followers = edge;
+    graph->steps[later].n_awaited++;
+    return HOOP_OK;
+}
+
+/* What of a step still has to be compared with what came before. */
+struct search {
+    uint32_t step;
+    struct simulation_range reads;
+    struct simulation_range writes;
+};
+
+static bool
+covers(const struct simulation_range *writes,
+       const struct simulation_range *range)
+{
+    return writes->begin <= range->begin && range->end <= writes->end;
+}
+
+/* The step's ranges are taken by value: a new edge moves no steps, but the
+ * search may forget its own. */
+static enum hoop_status
+search_compare(struct simulation_graph *graph,
+               struct search *search,
+               uint32_t earlier)
+{
+    const struct simulation_step *step = &graph->steps[search->step];
+    const struct simulation_step *before = &graph->steps[earlier];
+    const struct meeting meetings[] = {
+        {&step->writes, &before->writes},
+        {&step->writes, &before->reads},
+        {&step->reads, &before->writes},
+    };
+    const bool is_sought[] = {
+        search->writes.end > 0 && step->writes_to == before->writes_to,
+        search->writes.end > 0 && step->writes_to == before->reads_from,
+        search->reads.end > 0 && step->reads_from == before->writes_to,
+    };
+    enum hoop_status status = HOOP_OK;
+
+    for (size_t i = 0; status == HOOP_OK && i < 3; i++)
+        if (is_sought[i] && do_meet(&meetings[i]))
+            status = steps_order(graph, search->step, earlier, &meetings[i]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_sought[0] && covers(&before->writes, &search->writes))
+        search->writes = (struct simulation_range){0};
+    if (is_sought[2] && covers(&before->writes, &search->reads))
+        search->reads = (struct simulation_range){0};
+    return HOOP_OK;
+}
+
+/* Newest rounds first, until nothing is left to compare. */
+static enum hoop_status
+step_link(struct simulation_graph *graph, uint32_t step)
+{
+    const uint32_t actor = graph->steps[step].actor;
+    const uint32_t round = graph->steps[step].round;
+    const uint32_t first = graph->scene.rounds.first;
+    struct search search = {
+        .step = step,
+        .reads = graph->steps[step].reads,
+        .writes = graph->steps[step].writes,
+    };
+
+    for (uint32_t back = 1; back < graph->window && round - first >= back;
+         back++) {
+        uint32_t i = graph->slots[slot_of(graph, actor, round - back)];
+
+        for (; i != SIMULATION_END; i = graph->steps[i].next) {
+            const enum hoop_status status = search_compare(graph, &search, i);
+            if (status != HOOP_OK)
+                return error_pass(status);
+            if (search.reads.end == 0 && search.writes.end == 0)
+                return HOOP_OK;
+        }
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+step_open(struct simulation_graph *graph,
+          uint32_t actor,
+          const struct plan_step *plan_step)
+{
+    const size_t slot = slot_of(graph, actor, graph->actors[actor].round_next);
+    uint32_t step = SIMULATION_END;
+
+    const enum hoop_status status = step_take(graph, &step);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    graph->steps[step] = step_make(graph, actor, plan_step);
+    graph->steps[step].next = graph->slots[slot];
+    graph->slots[slot] = step;
+    graph->unsettled[slot]++;
+    return step_link(graph, step);
+}
+
+static void
+base_advance(struct simulation_graph *graph, uint32_t actor)
+{
+    struct simulation_actor *at = &graph->actors[actor];
+
+    while (at->round_base < at->round_next &&
+           graph->unsettled[slot_of(graph, actor, at->round_base)] == 0)
+        at->round_base++;
+}
+
+enum hoop_status
+simulation_graph_open(struct simulation_graph *graph,
+                      uint32_t actor,
+                      uint32_t *out_first)
+{
+    assert(simulation_graph_has_room(graph, actor));
+
+    struct simulation_actor *at = &graph->actors[actor];
+    const size_t slot = slot_of(graph, actor, at->round_next);
+    enum hoop_status status;
+
+    slot_clear(graph, actor);
+    plan_clear(&graph->plan);
+    graph->shape.rank = simulation_cast_rank(graph->scene.cast, actor);
+    graph->scene.algorithm->plan_round(&graph->plan, &graph->shape,
+                                       at->round_next);
+    status = plan_status(&graph->plan);
+    for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
+        status = step_open(graph, actor, &graph->plan.steps[i - 1]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    at->round_next++;
+    base_advance(graph, actor);
+    *out_first = graph->slots[slot];
+    return HOOP_OK;
+}
+
+void
+simulation_graph_settle(struct simulation_graph *graph, uint32_t step)
+{
+    struct simulation_step *settled = &graph->steps[step];
+
+    assert(settled->n_awaited == 0 && !settled->is_settled);
+    settled->is_settled = true;
+    graph->unsettled[slot_of(graph, settled->actor, settled->round)]--;
+    base_advance(graph, settled->actor);
+}
+
+uint32_t
+simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step)
+{
+    struct simulation_step *settled = &graph->steps[step];
+    const uint32_t i = settled->followers;
+
+    assert(settled->is_settled);
+    if (i == SIMULATION_END)
+        return SIMULATION_END;
+
+    struct simulation_edge *edge = &graph->edges[i];
+    const uint32_t later = edge->later;
+
+    simulation_flow_follow(&graph->steps[later].flow, &settled->flow,
+                           &edge->overlap);
+    graph->steps[later].n_awaited--;
+    settled->followers = edge->next;
+    edge->next = graph->spare_edge;
+    graph->spare_edge = i;
+    return later;
+}

@@ -1,0 +1,120 @@
+/*
+ * plan/simulation_graph.h - the steps of all actors, and what waits for what
+ *
+ * As the tracker does (plan/tracker.h): an actor's rounds are opened in order,
+ * a bounded number at a time; a step waits for each step of an earlier round
+ * that touches the same bytes, one of them writing. A round is opened when the
+ * one that far before it has ended, so nothing older needs to be remembered.
+ *
+ * Here a step is open, then ready when it awaits nothing, then settled: its
+ * begin and end are known, and what waited for it has been told.
+ */
+
+#ifndef PLAN_SIMULATION_GRAPH_H
+#define PLAN_SIMULATION_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "plan/simulation_cast.h"
+#include "plan/simulation_flow.h"
+
+/* Elements of one buffer; empty when the step touches none. */
+struct simulation_range {
+    size_t begin;
+    size_t end;
+};
+
+struct simulation_step {
+    struct simulation_flow flow;
+    struct simulation_range reads;
+    struct simulation_range writes;
+    uint32_t actor;
+    uint32_t round;
+    uint32_t peer;
+    uint32_t message;
+    uint32_t n_awaited; /* steps; and a message, if its owner adds it */
+    uint32_t followers; /* the first edge to one that waits for this one */
+    uint32_t next;      /* of its actor's round */
+    uint8_t kind;       /* enum plan_kind */
+    uint8_t reads_from; /* enum plan_buffer */
+    uint8_t writes_to;
+    bool is_settled;
+};
+
+/* A range of rounds; all of them or a part. */
+struct simulation_rounds {
+    uint32_t first;
+    uint32_t end;
+};
+
+/* What is simulated, on what. Borrowed. */
+struct simulation_scene {
+    const struct simulation_cast *cast;
+    const struct algorithm *algorithm;
+    const struct simulation_machine *machine;
+    size_t element_size;
+    struct simulation_rounds rounds;
+};
+
+struct simulation_actor;
+struct simulation_edge;
+
+/* Zeroed memory is a valid deinit target. */
+struct simulation_graph {
+    struct simulation_scene scene;
+    uint32_t window; /* rounds of an actor that are remembered */
+    struct simulation_actor *actors;
+    uint32_t *slots;     /* [actor][window]: first step of a round */
+    uint32_t *unsettled; /* [actor][window] */
+    struct simulation_step *steps;
+    uint32_t n_steps;
+    uint32_t steps_capacity;
+    uint32_t spare_step;
+    struct simulation_edge *edges;
+    uint32_t n_edges;
+    uint32_t edges_capacity;
+    uint32_t spare_edge;
+    struct plan plan;
+    struct plan_shape shape; /* the cast's, with the rank that plans */
+};
+
+enum {
+    SIMULATION_END = UINT32_MAX /* of a list */
+};
+
+/* Handle: none (HOOP_E_EXHAUSTED), here and below. */
+enum hoop_status
+simulation_graph_init(struct simulation_graph *graph,
+                      const struct simulation_scene *scene);
+void
+simulation_graph_deinit(struct simulation_graph *graph);
+
+/* May the actor's next round be opened, and has it one? */
+bool
+simulation_graph_has_room(const struct simulation_graph *graph, uint32_t actor);
+
+/*
+ * Opens it and finds what its steps wait for. *out_first is the first of them,
+ * SIMULATION_END when it has none; the others follow by next.
+ */
+enum hoop_status
+simulation_graph_open(struct simulation_graph *graph,
+                      uint32_t actor,
+                      uint32_t *out_first);
+
+/* The step's flow is final. */
+void
+simulation_graph_settle(struct simulation_graph *graph, uint32_t step);
+
+/* One that waits for a settled step, and does no longer; SIMULATION_END: none
+ * is left. It is ready when it awaits nothing else. */
+uint32_t
+simulation_graph_next_follower(struct simulation_graph *graph, uint32_t step);
+
+#endif

@@ -1,0 +1,116 @@
+/* plan/simulation_host.c - processors and networks, and who has used them */
+
+#include "plan/simulation_host.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+struct simulation_node {
+    double processors_ns;
+    double outgoing_ns;
+    double incoming_ns;
+};
+
+static double
+larger(double one, double other)
+{
+    return one > other ? one : other;
+}
+
+/* Returns until when there is work now. */
+static double
+add_work(double *until_ns, double begin_ns, double work_ns)
+{
+    *until_ns = larger(*until_ns, begin_ns) + work_ns;
+    return *until_ns;
+}
+
+enum hoop_status
+simulation_hosts_init(struct simulation_hosts *hosts,
+                      const struct simulation_machine *machine,
+                      const struct simulation_cast *cast)
+{
+    assert(machine->n_processors > 0);
+
+    *hosts = (struct simulation_hosts){
+        .machine = machine,
+        .cast = cast,
+        .threads_ns = calloc(cast->n_actors, sizeof(*hosts->threads_ns)),
+        .nodes = calloc(cast->n_nodes, sizeof(*hosts->nodes)),
+    };
+    if (hosts->threads_ns && hosts->nodes)
+        return HOOP_OK;
+    simulation_hosts_deinit(hosts);
+    return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %u ranks",
+                       cast->n_actors);
+}
+
+void
+simulation_hosts_deinit(struct simulation_hosts *hosts)
+{
+    free(hosts->threads_ns);
+    free(hosts->nodes);
+    *hosts = (struct simulation_hosts){0};
+}
+
+void
+simulation_hosts_work(struct simulation_hosts *hosts,
+                      uint32_t actor,
+                      struct simulation_flow *flow)
+{
+    const uint32_t node = simulation_cast_node(hosts->cast, actor);
+    const double work_ns = simulation_flow_work_ns(flow);
+    /* All ranks for whom the actor stands do the same at this time. */
+    const double share =
+        (double)hosts->cast->n_behind / (double)hosts->machine->n_processors;
+    const double thread_ns =
+        add_work(&hosts->threads_ns[actor], flow->start_ns, work_ns);
+    const double processors_ns = add_work(&hosts->nodes[node].processors_ns,
+                                          flow->start_ns, work_ns * share);
+
+    flow->end_ns = larger(flow->end_ns, larger(thread_ns, processors_ns));
+}
+
+struct simulation_arrival
+simulation_hosts_carry(struct simulation_hosts *hosts,
+                       uint32_t actor,
+                       uint32_t peer,
+                       const struct simulation_flow *flow)
+{
+    const struct simulation_machine *machine = hosts->machine;
+    const double out_ns = simulation_flow_first_ns(flow);
+    const double piece = simulation_flow_piece(flow);
+
+    if (!simulation_cast_crosses(hosts->cast, actor, peer)) {
+        const double link_ns = machine->link_inside_ns;
+        const double latency_ns = machine->latency_inside_ns;
+
+        return (struct simulation_arrival){
+            .first_ns = out_ns + piece * link_ns + latency_ns,
+            .last_ns = larger(out_ns + flow->bytes * link_ns,
+                              flow->end_ns + piece * link_ns) +
+                       latency_ns,
+        };
+    }
+
+    const double link_ns = machine->link_between_ns;
+    const double latency_ns = machine->latency_between_ns;
+    const uint32_t peer_actor = simulation_cast_actor(hosts->cast, peer);
+    struct simulation_node *here =
+        &hosts->nodes[simulation_cast_node(hosts->cast, actor)];
+    struct simulation_node *there =
+        &hosts->nodes[simulation_cast_node(hosts->cast, peer_actor)];
+    const double sent_ns =
+        add_work(&here->outgoing_ns, out_ns, flow->bytes * link_ns);
+    const double taken_ns = add_work(&there->incoming_ns, out_ns + latency_ns,
+                                     flow->bytes * link_ns);
+    const double last_ns = larger(
+        larger(sent_ns, flow->end_ns + piece * link_ns) + latency_ns, taken_ns);
+
+    return (struct simulation_arrival){
+        .first_ns = out_ns + piece * link_ns + latency_ns,
+        .last_ns = last_ns,
+    };
+}

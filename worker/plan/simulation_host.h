@@ -1,0 +1,56 @@
+/*
+ * plan/simulation_host.h - processors and networks, and who has used them
+ *
+ * Each is known by one number: until when it has work. What is added waits for
+ * nobody, it shares; but it ends no sooner than all that was added, and idle
+ * time is lost. A rank is one thread, a node's ranks share its processors and,
+ * each way, its network interface.
+ *
+ * Work must be added in the order of its begin, more or less.
+ */
+
+#ifndef PLAN_SIMULATION_HOST_H
+#define PLAN_SIMULATION_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "plan/simulation.h"
+#include "plan/simulation_cast.h"
+#include "plan/simulation_flow.h"
+#include "plan/simulation_mail.h"
+
+struct simulation_node;
+
+/* Zeroed memory is a valid deinit target. */
+struct simulation_hosts {
+    const struct simulation_machine *machine; /* borrowed */
+    const struct simulation_cast *cast;       /* borrowed */
+    double *threads_ns;                       /* [actor] */
+    struct simulation_node *nodes;
+};
+
+/* Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_hosts_init(struct simulation_hosts *hosts,
+                      const struct simulation_machine *machine,
+                      const struct simulation_cast *cast);
+void
+simulation_hosts_deinit(struct simulation_hosts *hosts);
+
+/* The actor does the flow's work. Settles when it ends. */
+void
+simulation_hosts_work(struct simulation_hosts *hosts,
+                      uint32_t actor,
+                      struct simulation_flow *flow);
+
+/* When what actor sends, in a settled flow, is there. */
+struct simulation_arrival
+simulation_hosts_carry(struct simulation_hosts *hosts,
+                       uint32_t actor,
+                       uint32_t peer,
+                       const struct simulation_flow *flow);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * plan/simulation_mail.h - messages under way, and who waits for one
+ *
+ * Either side may come first. Messages of one address are taken in the order
+ * in which they were posted.
+ */
+
+#ifndef PLAN_SIMULATION_MAIL_H
+#define PLAN_SIMULATION_MAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+struct simulation_address {
+    uint32_t from; /* actors (plan/simulation_cast.h) */
+    uint32_t to;
+    uint32_t message;
+    bool crosses; /* from node to node: one actor may stand for both ends */
+};
+
+struct simulation_arrival {
+    double first_ns; /* the first piece */
+    double last_ns;  /* all of it */
+};
+
+struct simulation_letter;
+
+/* Zeroed memory holds nothing. */
+struct simulation_mail {
+    struct simulation_letter *letters;
+    uint32_t *buckets;
+    uint32_t n_letters;
+    uint32_t n_buckets;
+    uint32_t n_used; /* of letters, spare ones included */
+    uint32_t capacity;
+    uint32_t spare;
+    uint32_t sweep; /* the bucket where the last one was released */
+};
+
+enum {
+    SIMULATION_NOBODY = UINT32_MAX
+};
+
+void
+simulation_mail_deinit(struct simulation_mail *mail);
+
+/* *out_step is who waited for it, or SIMULATION_NOBODY: then it is kept.
+ * Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_mail_post(struct simulation_mail *mail,
+                     const struct simulation_address *address,
+                     const struct simulation_arrival *arrival,
+                     uint32_t *out_step);
+
+/* *out_is_here: it had been posted, is in *out_arrival and forgotten here.
+ * Otherwise step waits. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+simulation_mail_await(struct simulation_mail *mail,
+                      const struct simulation_address *address,
+                      uint32_t step,
+                      struct simulation_arrival *out_arrival,
+                      bool *out_is_here);
+
+/* One that waits, and does no longer; SIMULATION_NOBODY: none does. */
+uint32_t
+simulation_mail_release(struct simulation_mail *mail);
+
+#endif
