@@ -8,12 +8,14 @@
 
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
 #include "plan/algorithms.h"
 #include "plan/catalog.h"
 #include "plan/checker.h"
 #include "plan/expectation.h"
+#include "plan/nodes.h"
 
 enum fault_kind {
     FAULT_DROP,
@@ -170,6 +172,8 @@ static void
 faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
 {
     static const size_t uneven[] = {2, 0, 3, 1, 4};
+    /* Four ranks are on two equal nodes, five are not; in no order. */
+    static const uint32_t node_names[COUNT_OF(uneven)] = {0, 1, 1, 0, 2};
     const bool has_counts = catalog_is_blockwise(entry->collective) &&
                             !entry->is_even_only && goal != CHECKER_ALLTOALL;
     struct checker_case proof = {
@@ -179,14 +183,18 @@ faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
     };
 
     fault.algorithm = entry->algorithm;
-    for (uint32_t size = 1; size <= 5; size++) {
+    for (uint32_t size = 1; size <= COUNT_OF(uneven); size++) {
+        struct plan_nodes *nodes = NULL;
+
+        assert_int_equal(plan_nodes_create(node_names, size, &nodes), HOOP_OK);
         proof.shape.size = size;
+        proof.shape.nodes = entry->needs_nodes ? nodes : NULL;
         proof.shape.counts = NULL;
         faults_of_counts(proof);
-        if (!has_counts)
-            continue;
         proof.shape.counts = uneven;
-        faults_of_counts(proof);
+        if (has_counts)
+            faults_of_counts(proof);
+        plan_nodes_destroy(nodes);
     }
 }
 

@@ -19,6 +19,7 @@ extern const struct algorithm algorithm_allreduce_ring;
 extern const struct algorithm algorithm_allreduce_recursive_doubling;
 extern const struct algorithm algorithm_allreduce_rabenseifner;
 extern const struct algorithm algorithm_allreduce_hierarchical;
+extern const struct algorithm algorithm_allreduce_hierarchical_tree;
 
 /* In: all given blocks. Out: this rank's, from element 0. In place, output
  * holds all blocks, and its first elements become the result. */
@@ -31,16 +32,19 @@ extern const struct algorithm algorithm_reduce_scatter_pairwise;
 extern const struct algorithm algorithm_allgather_ring;
 extern const struct algorithm algorithm_allgather_bruck;
 extern const struct algorithm algorithm_allgather_hierarchical;
+extern const struct algorithm algorithm_allgather_hierarchical_tree;
 
 /* count elements, in at the root (in place: output), out everywhere. */
 extern const struct algorithm algorithm_broadcast_chain;
 extern const struct algorithm algorithm_broadcast_binomial;
 extern const struct algorithm algorithm_broadcast_hierarchical;
+extern const struct algorithm algorithm_broadcast_hierarchical_tree;
 
 /* count elements in; out at the root only. */
 extern const struct algorithm algorithm_reduce_chain;
 extern const struct algorithm algorithm_reduce_binomial;
 extern const struct algorithm algorithm_reduce_hierarchical;
+extern const struct algorithm algorithm_reduce_hierarchical_tree;
 
 /* In: this rank's given block. Out, at the root only: all. In place, the
  * root's own block already stands at its place in output; elsewhere output is

@@ -1,0 +1,213 @@
+/*
+ * tests/sim/plan_check_nodes_test.c - what is composed by nodes is proved
+ *
+ * For several layouts of the ranks on nodes. At large sizes, where a case costs
+ * most, each size is met with some counts and roots, and each of these with
+ * some sizes. The collective is named by the argument, so that they are proved
+ * side by side.
+ */
+
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan/nodes.h"
+#include "plan_proof.h"
+
+enum {
+    SIZE_MAX_FULL = 7,
+    COUNT_STRIDE = 7,
+};
+
+enum layout {
+    LAYOUT_UNKNOWN, /* no nodes are given */
+    LAYOUT_TOGETHER,
+    LAYOUT_APART,
+    LAYOUT_PAIRS,
+    LAYOUT_UNEVEN,
+    LAYOUT_DEALT, /* to three nodes, one rank after another */
+    LAYOUT_SCATTERED,
+};
+
+/* The name of a rank's node. */
+static uint32_t
+layout_node(enum layout layout, uint32_t rank)
+{
+    switch (layout) {
+    case LAYOUT_UNKNOWN:
+    case LAYOUT_TOGETHER:
+        return 0;
+    case LAYOUT_APART:
+        return rank;
+    case LAYOUT_PAIRS:
+        return rank / 2;
+    case LAYOUT_UNEVEN:
+        return rank < 1 ? 0 : rank < 4 ? 1 : rank < 6 ? 2 : 3 + rank / 9;
+    case LAYOUT_DEALT:
+        return rank % 3;
+    case LAYOUT_SCATTERED:
+        return rank * rank % 5;
+    }
+    return 0;
+}
+
+static struct plan_nodes *
+layout_create(enum layout layout, uint32_t size)
+{
+    struct plan_nodes *nodes = NULL;
+    uint32_t names[PROOF_SIZE_MAX];
+
+    for (uint32_t rank = 0; rank < size; rank++)
+        names[rank] = layout_node(layout, rank);
+    if (layout != LAYOUT_UNKNOWN)
+        assert_int_equal(plan_nodes_create(names, size, &nodes), HOOP_OK);
+    return nodes;
+}
+
+typedef void
+prove_fn(struct checker_case proof, struct proof_counts counts);
+
+static void
+prove_layouts(const struct algorithm *algorithm,
+              enum checker_goal goal,
+              prove_fn *prove)
+{
+    struct checker_case proof = proof_case(algorithm, goal);
+
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        for (int layout = LAYOUT_UNKNOWN; layout <= LAYOUT_SCATTERED;
+             layout++) {
+            const struct proof_counts some = {
+                (size + (uint32_t)layout) % COUNT_STRIDE, COUNT_STRIDE};
+            struct plan_nodes *nodes = layout_create((enum layout)layout, size);
+
+            proof.shape.size = size;
+            proof.shape.nodes = nodes;
+            prove(proof, size <= SIZE_MAX_FULL ? proof_all_counts : some);
+            plan_nodes_destroy(nodes);
+        }
+    }
+}
+
+/* A third of them, another one for each size. */
+static struct proof_counts
+third_of(struct proof_counts counts, uint32_t size)
+{
+    return (struct proof_counts){
+        .first = counts.first + size % 3 * counts.stride,
+        .stride = 3 * counts.stride,
+    };
+}
+
+/* Blocks are cut on single elements, then on more. */
+static void
+prove_cut(struct checker_case proof, struct proof_counts counts)
+{
+    proof_even(proof, counts);
+    proof.shape.granule = 4;
+    proof_even(proof, third_of(counts, proof.shape.size));
+}
+
+static void
+prove_given(struct checker_case proof, struct proof_counts counts)
+{
+    proof_even(proof, third_of(counts, proof.shape.size));
+    proof_uneven(proof, third_of(counts, proof.shape.size + 1));
+}
+
+static void
+prove_rooted(struct checker_case proof, struct proof_counts counts)
+{
+    const uint32_t size = proof.shape.size;
+    const uint32_t stride = size <= SIZE_MAX_FULL ? 1 : size;
+
+    for (uint32_t root = (uint32_t)counts.first % size; root < size;
+         root += stride) {
+        proof.shape.root = root;
+        proof_even(proof,
+                   (struct proof_counts){(counts.first + root) % COUNT_STRIDE,
+                                         COUNT_STRIDE});
+    }
+}
+
+static void
+allreduce_hierarchical_all_layouts_sums(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_allreduce_hierarchical, CHECKER_ALLREDUCE,
+                  prove_cut);
+}
+
+static void
+allreduce_hierarchical_tree_all_layouts_sums(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
+                  proof_even);
+}
+
+static void
+allgather_hierarchical_all_layouts_gathers(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_allgather_hierarchical, CHECKER_ALLGATHER,
+                  prove_given);
+}
+
+static void
+allgather_hierarchical_tree_all_layouts_gathers(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_allgather_hierarchical_tree, CHECKER_ALLGATHER,
+                  prove_given);
+}
+
+static void
+broadcast_hierarchical_all_layouts_copies(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_broadcast_hierarchical, CHECKER_BROADCAST,
+                  prove_rooted);
+}
+
+static void
+broadcast_hierarchical_tree_all_layouts_copies(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_broadcast_hierarchical_tree, CHECKER_BROADCAST,
+                  prove_rooted);
+}
+
+static void
+reduce_hierarchical_all_layouts_sums(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_reduce_hierarchical, CHECKER_REDUCE, prove_rooted);
+}
+
+static void
+reduce_hierarchical_tree_all_layouts_sums(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_reduce_hierarchical_tree, CHECKER_REDUCE,
+                  prove_rooted);
+}
+
+int
+main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allreduce_hierarchical_all_layouts_sums),
+        cmocka_unit_test(allreduce_hierarchical_tree_all_layouts_sums),
+        cmocka_unit_test(allgather_hierarchical_all_layouts_gathers),
+        cmocka_unit_test(allgather_hierarchical_tree_all_layouts_gathers),
+        cmocka_unit_test(broadcast_hierarchical_all_layouts_copies),
+        cmocka_unit_test(broadcast_hierarchical_tree_all_layouts_copies),
+        cmocka_unit_test(reduce_hierarchical_all_layouts_sums),
+        cmocka_unit_test(reduce_hierarchical_tree_all_layouts_sums),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    const int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
+    proof_report();
+    return n_failed;
+}

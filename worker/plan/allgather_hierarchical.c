@@ -1,0 +1,61 @@
+/*
+ * plan/allgather_hierarchical.c - all-gather between nodes, by their first rank
+ *
+ * The first rank of each node gathers the node's blocks, and passes on whole
+ * nodes around a ring; then all goes down a chain inside. A node's blocks are
+ * one message where they stand side by side. A block crosses the network once
+ * for each node, and no rank but the first takes part in that.
+ *
+ * Cost: (nodes-1) * (alpha + bytes/nodes * beta) between, bytes being the whole
+ * output, and bytes * beta' inside.
+ *
+ * No test of its own: hierarchy_test.c counts what crosses the network.
+ */
+
+#include "plan/algorithms.h"
+#include "plan/hierarchy.h"
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_gather_linear,
+        .between = &algorithm_allgather_ring,
+        .inside_last = &algorithm_broadcast_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    hierarchy_allgather(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allgather_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

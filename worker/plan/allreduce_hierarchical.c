@@ -1,0 +1,132 @@
+/*
+ * plan/allreduce_hierarchical.c - all-reduce inside, between the nodes, inside
+ *
+ * When all nodes have the same number m of ranks, the ring all-reduce inside a
+ * node is stopped in the middle: each rank then holds one block of the node's
+ * sum. It all-reduces that block with those that hold the same block in the
+ * other nodes, around a ring, and the ring inside goes on with its second half.
+ * All ranks of a node use the network, each for its own part.
+ *
+ * Nodes of different sizes cut different blocks; then the first ranks of the
+ * nodes stand for them (plan/hierarchy.h, which also tells the order of
+ * operands, the same for both).
+ *
+ * Cost, with N nodes: 2(m-1) * (alpha' + bytes/m * beta') inside, and between
+ * 2(N-1) * (alpha + bytes/(m N) * beta) for each rank.
+ */
+
+#include "plan/algorithms.h"
+#include "plan/hierarchy.h"
+#include "plan/topology.h"
+
+/* The rounds of the ring inside, from begin to end. */
+static struct composition_part
+part_inside(const struct plan_shape *shape, uint32_t begin, uint32_t end)
+{
+    return (struct composition_part){
+        .algorithm = &algorithm_allreduce_ring,
+        .team = team_of_node(shape),
+        .shape =
+            {
+                .count = shape->count,
+                .granule = shape->granule,
+                .is_in_place = shape->is_in_place,
+            },
+        .input = {.buffer = PLAN_INPUT},
+        .output = {.buffer = PLAN_OUTPUT},
+        .end = hierarchy_end_inside(shape),
+        .round_begin = begin,
+        .round_end = end,
+    };
+}
+
+/* The rank's block; a rank alone on its node has not touched it yet. */
+static struct composition_part
+part_between(const struct plan_shape *shape,
+             const struct composition_part *inside)
+{
+    struct plan_shape node = inside->shape;
+
+    node.size = team_size(&inside->team);
+    node.rank = team_place(&inside->team);
+
+    const struct plan_span block = block_cut(&node, PLAN_OUTPUT, node.rank);
+
+    return (struct composition_part){
+        .algorithm = &algorithm_allreduce_ring,
+        .team = team_of_equals(shape),
+        .shape =
+            {
+                .count = block.count,
+                .granule = shape->granule,
+                .is_in_place = node.size > 1 || shape->is_in_place,
+            },
+        .input = {.buffer = PLAN_INPUT, .first = block.first},
+        .output = block,
+        .end = COMPOSITION_FINAL,
+        .round_end = UINT32_MAX,
+    };
+}
+
+static void
+compose_equal(struct composition *composition)
+{
+    const struct plan_shape *shape = composition->shape;
+    const struct team node = team_of_node(shape);
+    const uint32_t half = team_size(&node) - 1;
+    const struct composition_part first = part_inside(shape, 0, half);
+    const struct composition_part between = part_between(shape, &first);
+    const struct composition_part last = part_inside(shape, half, 2 * half);
+
+    composition_add(composition, &first);
+    composition_add(composition, &between);
+    composition_add(composition, &last);
+}
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_chain,
+        .between = &algorithm_allreduce_ring,
+        .inside_last = &algorithm_broadcast_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    if (team_nodes_are_equal(shape))
+        compose_equal(&composition);
+    else
+        hierarchy_allreduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allreduce_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

@@ -1,0 +1,142 @@
+/* plan/hierarchy.c - collectives in three parts: in the nodes, between, inside
+ */
+
+#include "plan/hierarchy.h"
+
+#include "plan/topology.h"
+
+/* Input and output stand where the whole's do. */
+static struct composition_part
+part_of(const struct algorithm *algorithm, struct team team)
+{
+    const struct plan_shape *shape = team.shape;
+
+    return (struct composition_part){
+        .algorithm = algorithm,
+        .team = team,
+        .shape =
+            {
+                .count = shape->count,
+                .granule = shape->granule,
+                .is_in_place = shape->is_in_place,
+            },
+        .input = {.buffer = PLAN_INPUT},
+        .output = {.buffer = PLAN_OUTPUT},
+        .end = COMPOSITION_FINAL,
+        .round_end = UINT32_MAX,
+    };
+}
+
+static enum plan_buffer
+own_buffer(const struct plan_shape *shape)
+{
+    return shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+}
+
+enum composition_end
+hierarchy_end_inside(const struct plan_shape *shape)
+{
+    return team_n_nodes(shape) > 1 ? COMPOSITION_PARTIAL : COMPOSITION_FINAL;
+}
+
+/* What stands in the head's output goes to those of its node. */
+static void
+add_broadcast_inside(struct composition *composition,
+                     const struct algorithm *algorithm,
+                     uint32_t root,
+                     size_t count)
+{
+    const struct plan_shape *shape = composition->shape;
+    struct composition_part part = part_of(algorithm, team_of_node(shape));
+
+    part.shape.root = team_head_place(shape, root);
+    part.shape.count = count;
+    part.shape.is_in_place = true;
+    composition_add(composition, &part);
+}
+
+void
+hierarchy_allreduce(struct composition *composition,
+                    const struct hierarchy *hierarchy)
+{
+    const struct plan_shape *shape = composition->shape;
+    struct composition_part first =
+        part_of(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part between =
+        part_of(hierarchy->between, team_of_heads(shape, 0));
+
+    first.end = hierarchy_end_inside(shape);
+    between.shape.is_in_place = true;
+    composition_add(composition, &first);
+    composition_add(composition, &between);
+    add_broadcast_inside(composition, hierarchy->inside_last, 0, shape->count);
+}
+
+void
+hierarchy_allgather(struct composition *composition,
+                    const struct hierarchy *hierarchy)
+{
+    const struct plan_shape *shape = composition->shape;
+    const struct plan_span all =
+        block_given_run(shape, PLAN_OUTPUT, 0, shape->size);
+    struct composition_part first =
+        part_of(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part between =
+        part_of(hierarchy->between, team_of_heads(shape, 0));
+
+    /* Only for the head do its block and the others' share a buffer. */
+    first.unit = COMPOSITION_BLOCKS;
+    first.shape.count = 1;
+    first.shape.is_in_place =
+        shape->is_in_place && team_place(&first.team) == 0;
+    first.input = block_given(shape, own_buffer(shape), shape->rank);
+    if (!shape->is_in_place)
+        first.input.first = 0;
+    between.unit = COMPOSITION_BLOCKS;
+    between.shape.count = 1;
+    between.shape.is_in_place = true;
+    composition_add(composition, &first);
+    composition_add(composition, &between);
+    add_broadcast_inside(composition, hierarchy->inside_last, 0, all.count);
+}
+
+void
+hierarchy_broadcast(struct composition *composition,
+                    const struct hierarchy *hierarchy)
+{
+    const struct plan_shape *shape = composition->shape;
+    struct composition_part between =
+        part_of(hierarchy->between, team_of_heads(shape, shape->root));
+
+    between.shape.root = team_node_of(shape, shape->root);
+    composition_add(composition, &between);
+    add_broadcast_inside(composition, hierarchy->inside_last, shape->root,
+                         shape->count);
+}
+
+void
+hierarchy_reduce(struct composition *composition,
+                 const struct hierarchy *hierarchy)
+{
+    const struct plan_shape *shape = composition->shape;
+    struct composition_part first =
+        part_of(hierarchy->inside_first, team_of_node(shape));
+    struct composition_part between =
+        part_of(hierarchy->between, team_of_heads(shape, shape->root));
+
+    first.end = hierarchy_end_inside(shape);
+    first.shape.root = team_head_place(shape, shape->root);
+    between.shape.root = team_node_of(shape, shape->root);
+    between.shape.is_in_place = true;
+    if (shape->rank != shape->root) {
+        first.shape.is_in_place = false;
+        first.input.buffer = own_buffer(shape);
+        first.output.buffer = PLAN_SCRATCH;
+        between.shape.is_in_place = false;
+        between.input.buffer = PLAN_SCRATCH;
+        if (team_place(&between.team) < team_size(&between.team))
+            composition->n_kept = shape->count;
+    }
+    composition_add(composition, &first);
+    composition_add(composition, &between);
+}

@@ -1,0 +1,58 @@
+/*
+ * plan/hierarchy.h - collectives in three parts: in the nodes, between, inside
+ *
+ * Each node has a head: the root where it is, else the first rank. In the nodes
+ * what is there is brought together at the heads, these do among themselves
+ * what is to be done, and in the nodes the heads give it to the others. So what
+ * crosses the network crosses it once for each node.
+ *
+ * How each part is done is the caller's choice: trees for small buffers, chains
+ * and rings for large ones. The functions fill in a composition that has its
+ * shape and is else zeroed.
+ *
+ * Order of a reduction: first the ranks of a node, as the algorithm inside
+ * does it, then the nodes, by their lowest rank, as the one between does it.
+ * Lower ranks hence stand left if each node has ranks side by side; if not,
+ * lower ones of each node, then lower nodes. It is the same for all ranks.
+ */
+
+#ifndef PLAN_HIERARCHY_H
+#define PLAN_HIERARCHY_H
+
+#include "plan/composition.h"
+#include "plan/plan.h"
+
+/* The parts in order; NULL where a collective has none. */
+struct hierarchy {
+    const struct algorithm *inside_first;
+    const struct algorithm *between;
+    const struct algorithm *inside_last;
+};
+
+/* Reduce, all-reduce, broadcast. */
+void
+hierarchy_allreduce(struct composition *composition,
+                    const struct hierarchy *hierarchy);
+
+/* Gather, all-gather, broadcast. The first two take even blocks, send them
+ * from their places and use no scratch. */
+void
+hierarchy_allgather(struct composition *composition,
+                    const struct hierarchy *hierarchy);
+
+/* -, broadcast, broadcast. */
+void
+hierarchy_broadcast(struct composition *composition,
+                    const struct hierarchy *hierarchy);
+
+/* Reduce, reduce, -. A head that is not the root keeps its node's sum in
+ * scratch: nobody's buffer changes but the root's. */
+void
+hierarchy_reduce(struct composition *composition,
+                 const struct hierarchy *hierarchy);
+
+/* Does the node's sum still have to be combined with those of others? */
+enum composition_end
+hierarchy_end_inside(const struct plan_shape *shape);
+
+#endif

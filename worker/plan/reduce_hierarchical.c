@@ -1,0 +1,57 @@
+/*
+ * plan/reduce_hierarchical.c - reduce inside the nodes, then between them
+ *
+ * The root takes the sum of its node, the first rank that of any other; these
+ * go along a chain to the root. plan/hierarchy.h tells the order of operands.
+ *
+ * Cost: as reduce_chain.c, with the slow links that there must be.
+ *
+ * No test of its own: hierarchy_test.c counts what crosses the network.
+ */
+
+#include "plan/algorithms.h"
+#include "plan/hierarchy.h"
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_chain,
+        .between = &algorithm_reduce_chain,
+    };
+    struct composition composition = {.shape = shape};
+
+    hierarchy_reduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_reduce_hierarchical = {
+    .name = "hierarchical",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};

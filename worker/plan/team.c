@@ -1,0 +1,149 @@
+/* plan/team.c - some ranks of a communicator, in an order of their own */
+
+#include "plan/team.h"
+
+#include <assert.h>
+
+#include "plan/nodes.h"
+
+uint32_t
+team_n_nodes(const struct plan_shape *shape)
+{
+    return shape->nodes ? shape->nodes->n_nodes : 1;
+}
+
+uint32_t
+team_node_of(const struct plan_shape *shape, uint32_t rank)
+{
+    return shape->nodes ? shape->nodes->node_of[rank] : 0;
+}
+
+static uint32_t
+local_of(const struct plan_shape *shape, uint32_t rank)
+{
+    return shape->nodes ? shape->nodes->local_of[rank] : rank;
+}
+
+static uint32_t
+node_begin(const struct plan_shape *shape, uint32_t node)
+{
+    if (shape->nodes)
+        return shape->nodes->begin[node];
+    return node == 0 ? 0 : shape->size;
+}
+
+uint32_t
+team_rank_by_node(const struct plan_shape *shape, uint32_t index)
+{
+    assert(index < shape->size);
+    return shape->nodes ? shape->nodes->members[index] : index;
+}
+
+struct team
+team_of_node(const struct plan_shape *shape)
+{
+    assert(!shape->nodes || shape->nodes->n_ranks == shape->size);
+
+    return (struct team){
+        .shape = shape,
+        .kind = TEAM_NODE,
+        .which = team_node_of(shape, shape->rank),
+    };
+}
+
+struct team
+team_of_equals(const struct plan_shape *shape)
+{
+    assert(team_nodes_are_equal(shape));
+
+    return (struct team){
+        .shape = shape,
+        .kind = TEAM_EQUALS,
+        .which = local_of(shape, shape->rank),
+    };
+}
+
+struct team
+team_of_heads(const struct plan_shape *shape, uint32_t root)
+{
+    assert(root < shape->size);
+
+    return (struct team){
+        .shape = shape,
+        .kind = TEAM_HEADS,
+        .which = root,
+    };
+}
+
+uint32_t
+team_size(const struct team *team)
+{
+    if (team->kind != TEAM_NODE)
+        return team_n_nodes(team->shape);
+    return node_begin(team->shape, team->which + 1) -
+           node_begin(team->shape, team->which);
+}
+
+uint32_t
+team_rank(const struct team *team, uint32_t place)
+{
+    const struct plan_shape *shape = team->shape;
+
+    assert(place < team_size(team));
+    switch (team->kind) {
+    case TEAM_NODE:
+        return team_rank_by_node(shape, node_begin(shape, team->which) + place);
+    case TEAM_EQUALS:
+        return team_rank_by_node(shape, node_begin(shape, place) + team->which);
+    case TEAM_HEADS:
+        if (place == team_node_of(shape, team->which))
+            return team->which;
+        return team_rank_by_node(shape, node_begin(shape, place));
+    }
+    return shape->rank;
+}
+
+uint32_t
+team_place(const struct team *team)
+{
+    const struct plan_shape *shape = team->shape;
+    const uint32_t place = team->kind == TEAM_NODE
+                               ? local_of(shape, shape->rank)
+                               : team_node_of(shape, shape->rank);
+
+    return team_rank(team, place) == shape->rank ? place : team_size(team);
+}
+
+uint32_t
+team_head_place(const struct plan_shape *shape, uint32_t root)
+{
+    const bool root_is_here =
+        team_node_of(shape, root) == team_node_of(shape, shape->rank);
+
+    return root_is_here ? local_of(shape, root) : 0;
+}
+
+bool
+team_nodes_are_equal(const struct plan_shape *shape)
+{
+    const uint32_t size = node_begin(shape, 1);
+
+    for (uint32_t node = 1; node < team_n_nodes(shape); node++) {
+        if (node_begin(shape, node + 1) - node_begin(shape, node) != size)
+            return false;
+    }
+    return true;
+}
+
+struct team_share
+team_share(const struct team *team, uint32_t place, uint32_t n_places)
+{
+    const struct plan_shape *shape = team->shape;
+    const uint32_t begin = node_begin(shape, team->which);
+
+    assert(team->kind != TEAM_EQUALS);
+    if (team->kind == TEAM_HEADS)
+        return (struct team_share){node_begin(shape, place),
+                                   node_begin(shape, place + n_places)};
+    return (struct team_share){begin + place, begin + place + n_places};
+}
