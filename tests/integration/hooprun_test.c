@@ -123,6 +123,22 @@ hooprun_environment_says_how_to_join(void **state)
 }
 
 static void
+hooprun_nodes_are_of_consecutive_ranks(void **state)
+{
+    static const char *const two[] = {"-n", "5", "--nodes", "2", NULL};
+    static const char *const many[] = {"-n", "2", "--nodes", "3", NULL};
+
+    assert_int_equal(
+        crew_code(state, two, "echo ${HOOP_NODE##*/} $HOOP_LOCAL_RANK"), 0);
+    assert_non_null(strstr(out_of(state), "[0] 0 0\n"));
+    assert_non_null(strstr(out_of(state), "[2] 0 2\n"));
+    assert_non_null(strstr(out_of(state), "[3] 1 0\n"));
+    assert_non_null(strstr(out_of(state), "[4] 1 1\n"));
+    teardown(state);
+    assert_int_equal(crew_code(state, many, "true"), 64);
+}
+
+static void
 hooprun_given_coordinator_is_passed_on(void **state)
 {
     static const char *const given[] = {"-n", "1", "--coordinator", "head:7000",
@@ -375,6 +391,8 @@ main(int argc, char **argv)
         cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, teardown),
         cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, teardown),
         cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                                  teardown),
+        cmocka_unit_test_teardown(hooprun_nodes_are_of_consecutive_ranks,
                                   teardown),
         cmocka_unit_test_teardown(hooprun_given_coordinator_is_passed_on,
                                   teardown),

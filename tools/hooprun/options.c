@@ -10,6 +10,7 @@
 enum {
     KEY_NO_PREFIX = 256,
     KEY_GRACE,
+    KEY_NODES,
 };
 
 const char *argp_program_version = "hooprun " VERSION_TEXT;
@@ -28,6 +29,8 @@ static const struct argp_option table[] = {
     {"job", 'j', "NAME", 0, "name of the job (default: HOOP_JOB or default)",
      0},
     {"timeout", 't', "SECONDS", 0, "end everything after this time", 0},
+    {"nodes", KEY_NODES, "N", 0,
+     "let this machine play N nodes of consecutive ranks (HOOP_NODE)", 0},
     {"grace", KEY_GRACE, "SECONDS", 0,
      "time between SIGTERM and SIGKILL when ending workers (default: 5)", 0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
@@ -68,6 +71,10 @@ options_check(struct argp_state *state, const struct options *options)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "how many workers? Say -n N, for example: "
                      "hooprun -n 4 ./program");
+    if (options->n_nodes > options->n_workers)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--nodes %u: there are only %u workers", options->n_nodes,
+                     options->n_workers);
     if (!options->command)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "which program? Say it after the options, for example: "
@@ -94,6 +101,9 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_GRACE:
         options->grace_s = number_parse(state, "--grace", value);
+        return 0;
+    case KEY_NODES:
+        options->n_nodes = number_parse(state, "--nodes", value);
         return 0;
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;

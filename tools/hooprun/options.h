@@ -18,6 +18,7 @@ enum output_style {
 /* All text is borrowed from argv. */
 struct options {
     uint32_t n_workers;
+    uint32_t n_nodes;        /* to be played by this machine; 0: as it is */
     const char *coordinator; /* NULL: embedded */
     const char *job;
     uint32_t timeout_s; /* 0: none */

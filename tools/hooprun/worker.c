@@ -11,6 +11,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,21 @@ number_set(const char *name, uint32_t value)
     setenv(name, text, 1);
 }
 
+/* Consecutive ranks share a node; the last may have fewer. */
+static void
+node_set(const struct options *options, uint32_t rank)
+{
+    const uint32_t n_each =
+        (options->n_workers + options->n_nodes - 1) / options->n_nodes;
+    char host[HOST_NAME_MAX + 1] = "";
+    char node[HOST_NAME_MAX + 16];
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(node, sizeof(node), "%s/%u", host, rank / n_each);
+    setenv("HOOP_NODE", node, 1);
+    number_set("HOOP_LOCAL_RANK", rank % n_each);
+}
+
 static void
 environment_set(const struct worker_setup *setup, uint32_t rank)
 {
@@ -72,6 +88,8 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
         setenv("HOOP_TOKEN", setup->token, 1);
     number_set("HOOP_RANK", rank);
     number_set("HOOP_LOCAL_RANK", rank);
+    if (setup->options->n_nodes > 0)
+        node_set(setup->options, rank);
     number_set("HOOP_WORLD_SIZE", setup->options->n_workers);
     if (setup->has_terminal && rank == 0)
         setenv("HOOP_PROGRESS", "1", 0);
