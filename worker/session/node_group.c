@@ -8,12 +8,11 @@
  * several nodes.
  */
 
-#include "hoop/group.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hoop/group.h"
 #include "hoop/session.h"
 
 #include "base/clock.h"
