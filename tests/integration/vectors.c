@@ -1,0 +1,103 @@
+/* tests/integration/vectors.c - one function of the interface, on processes */
+
+#include "vectors.h"
+
+#include <string.h>
+
+#include "check.h"
+
+static rank_fn *the_body;
+
+static void
+every_rank_has_the_right_result(void **state)
+{
+    const uint32_t *size = *state;
+
+    assert_int_equal(ranks_run_all(*size, the_body), 0);
+}
+
+int
+vectors_run(rank_fn *body)
+{
+    static uint32_t sizes[] = {1, 2, 3, 4, 8};
+    static const char *const names[] = {"1 process", "2 processes",
+                                        "3 processes", "4 processes",
+                                        "8 processes"};
+    struct CMUnitTest tests[COUNT_OF(sizes)];
+
+    the_body = body;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        tests[i] = (struct CMUnitTest){
+            .name = names[i],
+            .test_func = every_rank_has_the_right_result,
+            .initial_state = &sizes[i],
+        };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+struct vector
+vector_empty(void)
+{
+    struct vector vector;
+
+    for (size_t i = 0; i < VECTOR_MAX; i++)
+        vector.at[i] = SENTINEL;
+    return vector;
+}
+
+struct vector
+vector_from(int64_t first, size_t n)
+{
+    struct vector vector = vector_empty();
+
+    for (size_t i = 0; i < n; i++)
+        vector.at[i] = first + (int64_t)i;
+    return vector;
+}
+
+struct vector
+vector_pair(uint32_t rank)
+{
+    return vector_from(10 * (int64_t)rank + 1, 2);
+}
+
+struct vector
+vector_pairs(uint32_t size)
+{
+    struct vector vector = vector_empty();
+
+    for (uint32_t s = 0; s < size; s++) {
+        vector.at[2 * s] = 10 * (int64_t)s + 1;
+        vector.at[2 * s + 1] = 10 * (int64_t)s + 2;
+    }
+    return vector;
+}
+
+struct vector
+vector_ramp(uint32_t rank, uint32_t size)
+{
+    return vector_from(10 * (int64_t)rank, 2 * (size_t)size);
+}
+
+bool
+vector_is(const struct vector *vector, const int64_t *expected, size_t n)
+{
+    bool is_equal =
+        n == 0 || memcmp(vector->at, expected, n * sizeof(*expected)) == 0;
+
+    for (size_t i = n; i < VECTOR_MAX; i++)
+        is_equal &= vector->at[i] == SENTINEL;
+    return is_equal;
+}
+
+bool
+vector_equal(const struct vector *a, const struct vector *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+enum hoop_status
+vector_finish(enum hoop_status status, hoop_op_t *const *op)
+{
+    return status == HOOP_OK ? hoop_wait(*op, HOOP_FOREVER) : status;
+}
