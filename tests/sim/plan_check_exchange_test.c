@@ -35,11 +35,13 @@ prove_alltoall(const struct algorithm *algorithm)
     }
 }
 
+/* The order, too. */
 static void
 prove_scan(const struct algorithm *algorithm, enum checker_goal goal)
 {
     struct checker_case proof = proof_case(algorithm, goal);
 
+    proof.arithmetic = ARITHMETIC_JOIN;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         proof.shape.size = size;
         proof_even(proof, proof_all_counts);

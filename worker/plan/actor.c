@@ -70,7 +70,10 @@ actor_combine(struct actor *actor,
     uint64_t *to = actor_at(actor, &step->to) + at;
 
     for (size_t i = 0; i < ES; i++) {
-        const uint64_t sum = own[i] + arrived[i];
+        const bool own_is_left = step->side == PLAN_OWN_LEFT;
+        const uint64_t sum = arithmetic_combine(
+            actor->proof->arithmetic, own_is_left ? own[i] : arrived[i],
+            own_is_left ? arrived[i] : own[i]);
 
         to[i] = step->is_final ? expectation_final(sum) : sum;
     }

@@ -13,7 +13,8 @@
  *
  * The rehearsal runs the executor's own tracker. Elements have two bytes, so
  * that a torn one shows, and a byte is a random number for each rank and place,
- * so that a sum tells exactly which contributions it holds, how often.
+ * so that a sum tells exactly which contributions it holds, how often. Other
+ * kinds of arithmetic (plan/arithmetic.h) tell their order.
  */
 
 #ifndef PLAN_CHECKER_H
@@ -24,6 +25,7 @@
 
 #include "hoop/status.h"
 
+#include "plan/arithmetic.h"
 #include "plan/plan.h"
 
 enum {
@@ -48,8 +50,9 @@ enum checker_goal {
 struct checker_case {
     const struct algorithm *algorithm;
     enum checker_goal goal;
-    struct plan_shape shape; /* rank is not used */
-    uint32_t n_schedules;    /* the three socket buffers in turn */
+    enum arithmetic arithmetic; /* tangle: do all outputs agree? */
+    struct plan_shape shape;    /* rank is not used */
+    uint32_t n_schedules;       /* the three socket buffers in turn */
     uint64_t seed;
     /* Alltoallv: [rank * size + peer], what goes to each and what comes from
      * each. The one turned around is the other. Else NULL. */

@@ -36,20 +36,21 @@ junk(uint32_t rank, enum plan_buffer buffer, size_t byte)
     return mix(((uint64_t)rank << 36) + (byte << 2) + (uint64_t)buffer);
 }
 
+/* In the order of the ranks; at least one. */
 static uint64_t
-sum_of_first(uint32_t n_ranks, size_t byte)
+sum_of_first(const struct checker_case *proof, uint32_t n_ranks, size_t byte)
 {
-    uint64_t sum = 0;
+    uint64_t sum = own(0, byte);
 
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
-        sum += own(rank, byte);
+    for (uint32_t rank = 1; rank < n_ranks; rank++)
+        sum = arithmetic_combine(proof->arithmetic, sum, own(rank, byte));
     return sum;
 }
 
 static uint64_t
 sum_of_all(const struct checker_case *proof, size_t byte)
 {
-    const uint64_t sum = sum_of_first(proof->shape.size, byte);
+    const uint64_t sum = sum_of_first(proof, proof->shape.size, byte);
 
     return proof->shape.size == 1 ? sum : expectation_final(sum);
 }
@@ -317,9 +318,10 @@ output_at_end(const struct checker_case *proof,
     case CHECKER_ALLTOALL:
         return exchanged(proof, shape, byte);
     case CHECKER_SCAN:
-        return sum_of_first(shape->rank + 1, byte);
+        return sum_of_first(proof, shape->rank + 1, byte);
     case CHECKER_EXSCAN:
-        return shape->rank == 0 ? before : sum_of_first(shape->rank, byte);
+        return shape->rank == 0 ? before
+                                : sum_of_first(proof, shape->rank, byte);
     case CHECKER_BARRIER:
         return before;
     }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "plan/actor.h"
@@ -199,9 +200,32 @@ rehearsal_set(struct rehearsal *rehearsal)
         actor_reset(&rehearsal->actors[rank]);
 }
 
+/* Do all outputs hold the same? */
+static enum hoop_status
+rehearsal_agree(const struct rehearsal *rehearsal)
+{
+    const struct checker_case *proof = rehearsal->proof;
+    const size_t n_bytes = expectation_size(proof, 0, PLAN_OUTPUT);
+    const uint64_t *first = rehearsal->actors[0].memory[PLAN_OUTPUT];
+
+    for (uint32_t rank = 1; rank < proof->shape.size; rank++) {
+        const uint64_t *other = rehearsal->actors[rank].memory[PLAN_OUTPUT];
+
+        assert(expectation_size(proof, rank, PLAN_OUTPUT) == n_bytes);
+        if (n_bytes > 0 && memcmp(first, other, n_bytes * sizeof(*first)) != 0)
+            return error_raise(HOOP_E_INTERNAL,
+                               "rank %u has combined otherwise than rank 0; "
+                               "look at sides and brackets",
+                               rank);
+    }
+    return HOOP_OK;
+}
+
 static enum hoop_status
 rehearsal_check(const struct rehearsal *rehearsal)
 {
+    if (rehearsal->proof->arithmetic == ARITHMETIC_TANGLE)
+        return rehearsal_agree(rehearsal);
     for (uint32_t rank = 0; rank < rehearsal->proof->shape.size; rank++) {
         const enum hoop_status status = actor_check(&rehearsal->actors[rank]);
 

@@ -1,0 +1,165 @@
+/*
+ * tests/sim/plan_bits_test.c - in which order algorithms combine
+ *
+ * Every all-reduce leaves the same bits on all ranks. Some algorithms combine
+ * in the order of the ranks, and say so. A side that is wrong is found.
+ */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "check.h"
+#include "plan/algorithms.h"
+#include "plan/catalog.h"
+#include "plan/checker.h"
+#include "plan/nodes.h"
+
+enum {
+    SIZE_MAX_PROVED = 33
+};
+
+/* Three nodes of ranks side by side, or of ranks dealt one after another. */
+enum layout {
+    LAYOUT_BESIDE,
+    LAYOUT_DEALT,
+};
+
+static struct plan_nodes *
+layout_create(enum layout layout, uint32_t size)
+{
+    uint32_t names[SIZE_MAX_PROVED];
+    struct plan_nodes *nodes = NULL;
+
+    for (uint32_t rank = 0; rank < size; rank++)
+        names[rank] = layout == LAYOUT_DEALT ? rank % 3 : rank * 3 / size;
+    assert_int_equal(plan_nodes_create(names, size, &nodes), HOOP_OK);
+    return nodes;
+}
+
+static void
+prove(struct checker_case proof)
+{
+    static uint64_t seed;
+
+    for (int place = 0; place < 2; place++) {
+        proof.shape.is_in_place = place == 1;
+        proof.seed = seed++;
+        proof.n_schedules = 1;
+        if (checker_prove(&proof) != HOOP_OK)
+            fail_msg("%s, goal %d: size %u root %u count %zu place %d: %s",
+                     proof.algorithm->name, (int)proof.goal, proof.shape.size,
+                     proof.shape.root, proof.shape.count, place, error_text());
+    }
+}
+
+static void
+prove_sizes(const struct checker_case *given, enum layout layout)
+{
+    static const size_t counts[] = {1, 6, 40};
+
+    for (uint32_t size = 1; size <= SIZE_MAX_PROVED; size++) {
+        struct checker_case proof = *given;
+        struct plan_nodes *nodes = layout_create(layout, size);
+
+        proof.shape.size = size;
+        proof.shape.granule = 1;
+        proof.shape.nodes = nodes;
+        for (size_t i = 0; i < COUNT_OF(counts); i++) {
+            proof.shape.count = counts[i];
+            prove(proof);
+        }
+        plan_nodes_destroy(nodes);
+    }
+}
+
+static void
+allreduce_any_algorithm_has_the_same_bits_on_all_ranks(void **state)
+{
+    size_t n = 0;
+    const struct catalog_entry *entries = catalog_of(CATALOG_ALLREDUCE, &n);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const struct checker_case proof = {
+            .algorithm = entries[i].algorithm,
+            .goal = CHECKER_ALLREDUCE,
+            .arithmetic = ARITHMETIC_TANGLE,
+        };
+
+        prove_sizes(&proof, LAYOUT_BESIDE);
+        if (entries[i].needs_nodes)
+            prove_sizes(&proof, LAYOUT_DEALT);
+    }
+}
+
+/* Where a node has ranks side by side; scans: see plan_check_exchange_test.c */
+static void
+some_algorithms_combine_in_the_order_of_ranks(void **state)
+{
+    static const struct checker_case proofs[] = {
+        {&algorithm_allreduce_recursive_doubling, CHECKER_ALLREDUCE,
+         ARITHMETIC_JOIN, .n_schedules = 1},
+        {&algorithm_allreduce_rabenseifner, CHECKER_ALLREDUCE, ARITHMETIC_JOIN,
+         .n_schedules = 1},
+        {&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
+         ARITHMETIC_JOIN, .n_schedules = 1},
+        {&algorithm_reduce_binomial, CHECKER_REDUCE, ARITHMETIC_JOIN,
+         .n_schedules = 1},
+        {&algorithm_reduce_hierarchical_tree, CHECKER_REDUCE, ARITHMETIC_JOIN,
+         .n_schedules = 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(proofs); i++)
+        prove_sizes(&proofs[i], LAYOUT_BESIDE);
+}
+
+/* Rank 1 mistakes its side. */
+static void
+sided_plan_round(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t round)
+{
+    const size_t before = plan->n_steps;
+
+    algorithm_allreduce_recursive_doubling.plan_round(plan, shape, round);
+    for (size_t i = before; i < plan->n_steps && shape->rank == 1; i++)
+        plan->steps[i].side = plan->steps[i].side == PLAN_OWN_LEFT
+                                  ? PLAN_ARRIVED_LEFT
+                                  : PLAN_OWN_LEFT;
+}
+
+static void
+wrong_side_on_one_rank_is_found(void **state)
+{
+    struct algorithm algorithm = algorithm_allreduce_recursive_doubling;
+    struct checker_case proof = {
+        .algorithm = &algorithm,
+        .goal = CHECKER_ALLREDUCE,
+        .shape = {.size = 4, .count = 2, .granule = 1},
+        .n_schedules = 1,
+    };
+
+    (void)state;
+    algorithm.plan_round = sided_plan_round;
+    assert_int_equal(checker_prove(&proof), HOOP_OK);
+    proof.arithmetic = ARITHMETIC_JOIN;
+    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    proof.arithmetic = ARITHMETIC_TANGLE;
+    assert_int_equal(checker_prove(&proof), HOOP_E_INTERNAL);
+    assert_non_null(strstr(error_text(), "otherwise"));
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            allreduce_any_algorithm_has_the_same_bits_on_all_ranks),
+        cmocka_unit_test(some_algorithms_combine_in_the_order_of_ranks),
+        cmocka_unit_test(wrong_side_on_one_rank_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

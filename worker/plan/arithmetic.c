@@ -1,0 +1,45 @@
+/* plan/arithmetic.c - how a rehearsal combines the numbers that bytes are */
+
+#include "plan/arithmetic.h"
+
+/* The high half of a number is a factor, odd, so that none loses anything; the
+ * low half is added: x -> factor * x + offset, modulo 2^32. */
+static uint32_t
+factor(uint64_t x)
+{
+    return (uint32_t)(x >> 32) | 1;
+}
+
+static uint64_t
+join(uint64_t left, uint64_t right)
+{
+    const uint32_t both = factor(left) * factor(right);
+    const uint32_t offset = factor(right) * (uint32_t)left + (uint32_t)right;
+
+    return (uint64_t)both << 32 | offset;
+}
+
+/* Of constants that have nothing to do with each other. */
+static uint64_t
+tangle(uint64_t left, uint64_t right)
+{
+    const uint64_t x =
+        left * UINT64_C(0x2545f4914f6cdd1d) ^
+        (right + UINT64_C(0x632be59bd9b4e019)) * UINT64_C(0xd1342543de82ef95);
+
+    return x ^ x >> 29;
+}
+
+uint64_t
+arithmetic_combine(enum arithmetic arithmetic, uint64_t left, uint64_t right)
+{
+    switch (arithmetic) {
+    case ARITHMETIC_SUM:
+        break;
+    case ARITHMETIC_JOIN:
+        return join(left, right);
+    case ARITHMETIC_TANGLE:
+        return tangle(left, right);
+    }
+    return left + right;
+}
