@@ -91,6 +91,7 @@ member_end(struct model *model,
                      "a member is lost before its lease expired");
         model->n_lost++;
     }
+    model_groups_leave(model, client);
     client->state = CLIENT_GONE;
     job->changes[job->n_changes].kind = kind;
     job->changes[job->n_changes].rank = notice->rank;
@@ -290,6 +291,8 @@ model_reply(struct model *model, const struct cluster_reply *reply)
         join_reply(model, ticket, reply);
     else if (ticket->event.kind >= CLUSTER_STORE_SET)
         model_store_reply(model, ticket, reply);
+    else if (ticket->event.kind >= CLUSTER_GROUP_CREATE)
+        model_group_reply(model, ticket, reply);
     else
         member_reply(model, ticket, reply);
     jobs_end(model);
@@ -324,6 +327,8 @@ model_check(const struct model *model, const struct cluster_counters *counters)
                      "a request is overdue");
         model_expect(model, !model_wait_is_over(model, ticket),
                      "a wait is forgotten");
+        model_expect(model, !model_group_is_over(model, ticket),
+                     "a group does not form");
     }
     for (int i = 0; i < MODEL_CLIENTS; i++)
         n_members += model->clients[i].state == CLIENT_JOINING ||

@@ -19,6 +19,8 @@ enum {
     MODEL_KEYS = 6,
     MODEL_TICKETS = 1024,
     MODEL_CHANGES = 4096,
+    MODEL_ENTRIES = 64, /* joins of one client in its life */
+    MODEL_GROUPS = 512,
 };
 
 enum client_state {
@@ -26,6 +28,30 @@ enum client_state {
     CLIENT_JOINING,
     CLIENT_ACTIVE,
     CLIENT_GONE, /* left or lost */
+};
+
+struct model_list {
+    uint32_t n_ranks;
+    uint32_t ranks[MODEL_CLIENTS];
+};
+
+/* A member's join of a group. */
+struct model_entry {
+    struct model_list list;
+    enum {
+        ENTRY_ENTERED,
+        ENTRY_IN,
+        ENTRY_OUT,
+    } state;
+    uint64_t communicator; /* IN */
+};
+
+/* One that has formed; kept, so that its id does not come again. */
+struct model_group {
+    uint64_t epoch;
+    uint64_t communicator;
+    struct model_list list;
+    uint32_t n_in; /* members that have not left */
 };
 
 struct model_client {
@@ -40,6 +66,8 @@ struct model_client {
     uint64_t acknowledged_ns; /* of its lease, the last time */
     uint64_t seen;            /* revision of the last membership change */
     bool is_accused;          /* somebody has reported it */
+    uint64_t n_entries;
+    struct model_entry entries[MODEL_ENTRIES]; /* [number - 1] */
 };
 
 struct model_key {
@@ -63,7 +91,6 @@ struct model_job {
         enum cluster_key_change_kind kind;
         unsigned int key;
     } key_changes[MODEL_CHANGES]; /* [revision] */
-    uint64_t communicators;
 };
 
 /* A request that has not been answered. */
@@ -76,6 +103,8 @@ struct model_ticket {
     const char *key_texts[2];
     char value[24];
     char expected[24];
+    struct model_list list; /* GROUP_JOIN */
+    uint64_t number;        /* GROUP_LEAVE */
 };
 
 struct model {
@@ -89,7 +118,10 @@ struct model {
     struct model_job jobs[MODEL_JOBS];
     struct model_client clients[MODEL_CLIENTS];
     struct model_ticket tickets[MODEL_TICKETS]; /* ticket modulo the size */
+    struct model_group groups[MODEL_GROUPS];
+    unsigned int n_groups;
     uint64_t n_worlds;
+    uint64_t n_formed; /* groups */
     uint64_t n_lost;
     uint64_t n_store;
     uint64_t n_seen; /* changes that watches have seen */
@@ -128,5 +160,25 @@ model_store_reply(struct model *model,
 bool
 model_wait_is_over(const struct model *model,
                    const struct model_ticket *ticket);
+
+/* The groups' half. */
+
+/* client joins list now, which it does not wait for: the number. */
+uint64_t
+model_group_enter(struct model_client *client, const struct model_list *list);
+/* Or NULL. */
+struct model_entry *
+model_entry_find(struct model_client *client, uint64_t number);
+/* client has ended. */
+void
+model_groups_leave(struct model *model, struct model_client *client);
+void
+model_group_reply(struct model *model,
+                  const struct model_ticket *ticket,
+                  const struct cluster_reply *reply);
+/* All of them wait: they should have been told. */
+bool
+model_group_is_over(const struct model *model,
+                    const struct model_ticket *ticket);
 
 #endif

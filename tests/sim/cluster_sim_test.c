@@ -2,7 +2,8 @@
  * tests/sim/cluster_sim_test.c - random clients against a coordinator and a model
  *
  * Workers join (late, twice, with a wrong token or version), renew, die, leave
- * and report each other while the store is written, watched and waited for.
+ * and report each other, form groups and leave them, while the store is
+ * written, watched and waited for.
  * cluster_model.c says what must come of it. Time is virtual; every seed is a
  * schedule: cluster_sim_test SEED plays one again.
  */
@@ -11,22 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster_model.h"
+#include "cluster_sim.h"
 
 enum {
     N_SEEDS = 400,
     N_STEPS = 500,
 };
 
-struct sim {
-    struct cluster *cluster;
-    struct model model;
-    uint64_t random;
-    uint64_t ticket;
-    uint64_t incarnation;
-};
-
-static uint64_t
+uint64_t
 sim_random(struct sim *sim, uint64_t n)
 {
     sim->random ^= sim->random << 13;
@@ -35,7 +28,7 @@ sim_random(struct sim *sim, uint64_t n)
     return (sim->random >> 11) % n;
 }
 
-static void
+void
 sim_step(struct sim *sim, const struct cluster_event *event)
 {
     struct model *model = &sim->model;
@@ -75,8 +68,7 @@ sim_advance(struct sim *sim, uint64_t ns)
     sim_step(sim, &tick);
 }
 
-/* A request that will be answered; its event is filled in by the caller. */
-static struct model_ticket *
+struct model_ticket *
 ticket_open(struct sim *sim, unsigned int job, int client)
 {
     struct model_ticket *ticket =
@@ -324,6 +316,8 @@ member_act(struct sim *sim, int index)
         join_send(sim, index);
     else if (choice < 60)
         watch_send(sim, index);
+    else if (choice < 80)
+        group_send(sim, index);
     else
         store_send(sim, index);
 }
@@ -410,6 +404,7 @@ main(int n_arguments, char **arguments)
     uint64_t n_lost = 0;
     uint64_t n_store = 0;
     uint64_t n_seen = 0;
+    uint64_t n_formed = 0;
 
     if (!sim)
         return EXIT_FAILURE;
@@ -421,15 +416,16 @@ main(int n_arguments, char **arguments)
         n_lost += sim->model.n_lost;
         n_store += sim->model.n_store;
         n_seen += sim->model.n_seen;
+        n_formed += sim->model.n_formed;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu store calls, %llu "
-           "changes seen\n",
+           "changes seen, %llu groups formed\n",
            (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
            (unsigned long long)n_lost, (unsigned long long)n_store,
-           (unsigned long long)n_seen);
+           (unsigned long long)n_seen, (unsigned long long)n_formed);
     free(sim);
 
     /* A simulation in which nothing happens proves nothing. */
-    return n_worlds && n_lost && n_store && n_seen ? EXIT_SUCCESS
-                                                   : EXIT_FAILURE;
+    return n_worlds && n_lost && n_store && n_seen && n_formed ? EXIT_SUCCESS
+                                                               : EXIT_FAILURE;
 }
