@@ -1,0 +1,319 @@
+/* tests/integration/reference.c - what reductions must give, by plain loops */
+
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How elements of a type are read. */
+enum kind {
+    KIND_SIGNED,
+    KIND_UNSIGNED,
+    KIND_FLOAT,
+    KIND_COMPLEX,
+    KIND_BOOL,
+};
+
+static const struct {
+    enum kind kind;
+    size_t size;
+    double epsilon; /* of one rounding */
+} types[] = {
+    [HOOP_INT8] = {KIND_SIGNED, 1, 0},
+    [HOOP_UINT8] = {KIND_UNSIGNED, 1, 0},
+    [HOOP_INT16] = {KIND_SIGNED, 2, 0},
+    [HOOP_UINT16] = {KIND_UNSIGNED, 2, 0},
+    [HOOP_INT32] = {KIND_SIGNED, 4, 0},
+    [HOOP_UINT32] = {KIND_UNSIGNED, 4, 0},
+    [HOOP_INT64] = {KIND_SIGNED, 8, 0},
+    [HOOP_UINT64] = {KIND_UNSIGNED, 8, 0},
+    [HOOP_FLOAT16] = {KIND_FLOAT, 2, 0x1p-10},
+    [HOOP_BFLOAT16] = {KIND_FLOAT, 2, 0x1p-7},
+    [HOOP_FLOAT32] = {KIND_FLOAT, 4, 0x1p-23},
+    [HOOP_FLOAT64] = {KIND_FLOAT, 8, 0x1p-52},
+    [HOOP_COMPLEX64] = {KIND_COMPLEX, 8, 0x1p-23},
+    [HOOP_COMPLEX128] = {KIND_COMPLEX, 16, 0x1p-52},
+    [HOOP_BOOL] = {KIND_BOOL, 1, 0},
+};
+
+/* splitmix64 */
+uint64_t
+reference_random(uint64_t *seed)
+{
+    uint64_t z = *seed += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Whatever the bits of 0.5 to 2 and of either sign are. */
+static void
+float_encode(void *at, enum hoop_dtype dtype, uint64_t random)
+{
+    const double size = 0.5 + (double)(random >> 12) * 0x1.8p-52;
+    const double value = random & 1 ? -size : size;
+    const float single = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &single, sizeof(bits));
+    if (dtype == HOOP_FLOAT64 || dtype == HOOP_COMPLEX128) {
+        memcpy(at, &value, sizeof(value));
+    } else if (dtype == HOOP_BFLOAT16) {
+        memcpy(at, (uint16_t[]){(uint16_t)(bits >> 16)}, 2);
+    } else if (dtype == HOOP_FLOAT16) {
+        const uint32_t exponent = (bits >> 23 & 255) - 127 + 15;
+        const uint16_t half = (uint16_t)((bits >> 16 & 0x8000) |
+                                         exponent << 10 | (bits >> 13 & 1023));
+        memcpy(at, &half, sizeof(half));
+    } else {
+        memcpy(at, &single, sizeof(single));
+    }
+}
+
+static double
+float_decode(const void *at, enum hoop_dtype dtype)
+{
+    uint16_t half;
+    float single;
+    double value;
+
+    if (dtype == HOOP_FLOAT64 || dtype == HOOP_COMPLEX128) {
+        memcpy(&value, at, sizeof(value));
+        return value;
+    }
+    if (dtype == HOOP_FLOAT16) {
+        memcpy(&half, at, sizeof(half));
+        const int exponent = half >> 10 & 31;
+        const int mantissa = half & 1023;
+        value = exponent == 0 ? ldexp(mantissa, -24)
+                              : ldexp(1024 + mantissa, exponent - 25);
+        return half & 0x8000 ? -value : value;
+    }
+    if (dtype == HOOP_BFLOAT16) {
+        memcpy(&half, at, sizeof(half));
+        memcpy(&single, (uint32_t[]){(uint32_t)half << 16}, sizeof(single));
+        return single;
+    }
+    memcpy(&single, at, sizeof(single));
+    return single;
+}
+
+void
+reference_fill(void *elements, enum hoop_dtype dtype, size_t n, uint64_t seed)
+{
+    const size_t size = types[dtype].size;
+    uint8_t *at = elements;
+
+    for (size_t i = 0; i < n; i++, at += size) {
+        const uint64_t random = reference_random(&seed);
+
+        switch (types[dtype].kind) {
+        case KIND_SIGNED:
+        case KIND_UNSIGNED:
+            memcpy(at, &random, size);
+            break;
+        case KIND_COMPLEX:
+            float_encode(at, dtype, random);
+            float_encode(at + size / 2, dtype, ~random * 0x9e3779b9u);
+            break;
+        case KIND_FLOAT:
+            float_encode(at, dtype, random);
+            break;
+        case KIND_BOOL:
+            *at = random & 1;
+            break;
+        }
+    }
+}
+
+bool
+reference_is_defined(enum hoop_dtype dtype, enum hoop_reduce_op op)
+{
+    const enum kind kind = types[dtype].kind;
+    const bool is_integer = kind == KIND_SIGNED || kind == KIND_UNSIGNED;
+
+    switch (op) {
+    case HOOP_SUM:
+    case HOOP_PRODUCT:
+        return true;
+    case HOOP_MIN:
+    case HOOP_MAX:
+        return kind != KIND_COMPLEX;
+    case HOOP_BAND:
+    case HOOP_BOR:
+    case HOOP_BXOR:
+        return is_integer || kind == KIND_BOOL;
+    case HOOP_AVG:
+        return kind != KIND_BOOL;
+    }
+    return false;
+}
+
+/* What fits size bytes, spread over 64 bits again. */
+static uint64_t
+cut(uint64_t bits, const struct reference *reference)
+{
+    const unsigned n_unused = 64 - 8 * (unsigned)types[reference->dtype].size;
+
+    bits <<= n_unused;
+    return types[reference->dtype].kind == KIND_SIGNED
+               ? (uint64_t)((int64_t)bits >> n_unused)
+               : bits >> n_unused;
+}
+
+static bool
+is_less(uint64_t a, uint64_t b, const struct reference *reference)
+{
+    return types[reference->dtype].kind == KIND_SIGNED ? (int64_t)a < (int64_t)b
+                                                       : a < b;
+}
+
+static uint64_t
+integer_combine(uint64_t a, uint64_t b, const struct reference *reference)
+{
+    switch (reference->op) {
+    case HOOP_SUM:
+    case HOOP_AVG:
+        return cut(a + b, reference);
+    case HOOP_PRODUCT:
+        return cut(a * b, reference);
+    case HOOP_MIN:
+        return is_less(b, a, reference) ? b : a;
+    case HOOP_MAX:
+        return is_less(a, b, reference) ? b : a;
+    case HOOP_BAND:
+        return a & b;
+    case HOOP_BOR:
+        return a | b;
+    case HOOP_BXOR:
+        return a ^ b;
+    }
+    return 0;
+}
+
+static bool
+integer_allows(const struct reference *reference,
+               size_t offset,
+               const void *result)
+{
+    const size_t size = types[reference->dtype].size;
+    uint64_t total = 0;
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < reference->n_inputs; i++) {
+        memcpy(&value, (const uint8_t *)reference->inputs[i] + offset, size);
+        value = cut(value, reference);
+        total = i == 0 ? value : integer_combine(total, value, reference);
+    }
+    if (reference->op == HOOP_AVG)
+        total = types[reference->dtype].kind == KIND_SIGNED
+                    ? (uint64_t)((int64_t)total / (int64_t)reference->n_inputs)
+                    : total / reference->n_inputs;
+    return memcmp(&total, result, size) == 0;
+}
+
+static bool
+bool_allows(const struct reference *reference,
+            size_t offset,
+            const void *result)
+{
+    size_t n_true = 0;
+
+    for (size_t i = 0; i < reference->n_inputs; i++)
+        n_true += ((const uint8_t *)reference->inputs[i])[offset] != 0;
+
+    bool expected = n_true > 0;
+    if (reference->op == HOOP_PRODUCT || reference->op == HOOP_MIN ||
+        reference->op == HOOP_BAND)
+        expected = n_true == reference->n_inputs;
+    if (reference->op == HOOP_BXOR)
+        expected = n_true % 2 == 1;
+    return *(const uint8_t *)result == expected;
+}
+
+struct pair {
+    double re;
+    double im;
+    double size; /* of sums of the sizes, or of their product */
+};
+
+static struct pair
+pair_at(const struct reference *reference, const void *element)
+{
+    const bool is_complex = types[reference->dtype].kind == KIND_COMPLEX;
+    const size_t half = types[reference->dtype].size / 2;
+    struct pair pair = {.re = float_decode(element, reference->dtype)};
+
+    if (is_complex)
+        pair.im =
+            float_decode((const uint8_t *)element + half, reference->dtype);
+    pair.size = hypot(pair.re, pair.im);
+    return pair;
+}
+
+static struct pair
+pair_combine(struct pair a, struct pair b, enum hoop_reduce_op op)
+{
+    switch (op) {
+    case HOOP_SUM:
+    case HOOP_AVG:
+        return (struct pair){a.re + b.re, a.im + b.im, a.size + b.size};
+    case HOOP_PRODUCT:
+        return (struct pair){a.re * b.re - a.im * b.im,
+                             a.re * b.im + a.im * b.re, a.size * b.size};
+    case HOOP_MIN:
+        return b.re < a.re ? b : a;
+    case HOOP_MAX:
+        return a.re < b.re ? b : a;
+    case HOOP_BAND:
+    case HOOP_BOR:
+    case HOOP_BXOR:
+        break;
+    }
+    return a;
+}
+
+static bool
+float_allows(const struct reference *reference,
+             size_t offset,
+             const void *result)
+{
+    const struct pair got = pair_at(reference, result);
+    const bool is_exact =
+        reference->op == HOOP_MIN || reference->op == HOOP_MAX;
+    const double n = (double)reference->n_inputs;
+    struct pair total = {0};
+
+    for (size_t i = 0; i < reference->n_inputs; i++) {
+        const struct pair value =
+            pair_at(reference, (const uint8_t *)reference->inputs[i] + offset);
+
+        total = i == 0 ? value : pair_combine(total, value, reference->op);
+    }
+    if (reference->op == HOOP_AVG)
+        total = (struct pair){total.re / n, total.im / n, total.size / n};
+    const double bound =
+        is_exact ? 0 : 3 * n * total.size * types[reference->dtype].epsilon;
+    return fabs(got.re - total.re) <= bound && fabs(got.im - total.im) <= bound;
+}
+
+bool
+reference_allows(const struct reference *reference,
+                 size_t index,
+                 const void *result)
+{
+    const size_t offset = index * types[reference->dtype].size;
+
+    switch (types[reference->dtype].kind) {
+    case KIND_SIGNED:
+    case KIND_UNSIGNED:
+        return integer_allows(reference, offset, result);
+    case KIND_FLOAT:
+    case KIND_COMPLEX:
+        return float_allows(reference, offset, result);
+    case KIND_BOOL:
+        return bool_allows(reference, offset, result);
+    }
+    return false;
+}
