@@ -107,6 +107,8 @@ machine_start(struct machine *machine, const struct world *world)
     const struct engine_options engine_options = {
         .roster = world->roster,
         .codec = codec,
+        .checking = world->options->is_checked ? ENGINE_CHECK_FIRST
+                                               : ENGINE_CHECK_FRAMES,
         .on_needed = on_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,

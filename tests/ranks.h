@@ -9,6 +9,7 @@
 #ifndef TESTS_RANKS_H
 #define TESTS_RANKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -41,6 +42,7 @@ struct ranks_options {
     rank_fn *body;
     const void *input;
     const char *codec;   /* NULL: none */
+    bool is_checked;     /* HOOP_CHECK=full */
     uint32_t timeout_ms; /* of an operation; 0: 20 s */
     uint32_t deadline_s; /* of all; 0: 60 s; then they are killed */
 };

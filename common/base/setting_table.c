@@ -29,6 +29,9 @@ static const char *const log_formats[] = {"text", "json", NULL};
 /* In the order of enum codec_id (codec/codec.h). */
 static const char *const codecs[] = {"none", "zstd", NULL};
 
+/* In the order of enum engine_checking (engine/engine.h). */
+static const char *const checks[] = {"frames", "full", NULL};
+
 static const struct setting rows[SETTING_COUNT] = {
     [SETTING_COORDINATOR] =
         {
@@ -168,6 +171,18 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "how payloads are coded on the wire",
             .default_text = "none",
             .choices = codecs,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_CHECK] =
+        {
+            .name = "check",
+            .environment = "HOOP_CHECK",
+            .option = "check",
+            .placeholder = "CHECK",
+            .help = "when calls are compared; full: before each collective",
+            .default_text = "frames",
+            .choices = checks,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },

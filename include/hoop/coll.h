@@ -14,6 +14,10 @@
  * message and a collective are never compared, since they may cross; where
  * each waits for the other, the deadline names both.
  *
+ * With HOOP_CHECK=full no rank returns from a collective before all have
+ * called the same: each rank is told at the call itself, and then no buffer
+ * has been touched. Counts of alltoallv remain a matter of two ranks.
+ *
  * Buffers are borrowed until completion. They may be unaligned, and they must
  * not overlap, unless they are the same: HOOP_IN_PLACE for either, or equal
  * pointers, work in place. After a failure the content of a receive buffer is

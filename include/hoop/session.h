@@ -29,6 +29,7 @@ struct hoop_join_options {
     const char *interface;    /* HOOP_INTERFACE, its address is advertised */
     uint16_t port;            /* HOOP_PORT, where peers connect; 0: any */
     const char *codec;        /* HOOP_CODEC, "none" or "zstd" */
+    const char *check;        /* HOOP_CHECK, "frames" or "full" */
 };
 
 /*
@@ -38,9 +39,15 @@ struct hoop_join_options {
  * Starts the session's one background thread, with all signals blocked.
  * *out_session is the caller's, who gives it to hoop_leave().
  *
+ * check "full": before each collective the ranks agree that they call the same
+ * (hoop/coll.h); all must say so, or the first to find out fails to join with
+ * HOOP_E_MISMATCH, and the others are told by their first call. It costs the
+ * latency of a barrier each: ceil(log2 n) messages of one byte.
+ *
  * Handle: HOOP_E_TIMEOUT (the text names the ranks that are missing),
  * HOOP_E_UNAUTHENTICATED, HOOP_E_PRECONDITION and HOOP_E_EXISTS (refused by
- * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator).
+ * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator),
+ * HOOP_E_MISMATCH (ranks differ in check).
  * Thread: any; several sessions may live in one process.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

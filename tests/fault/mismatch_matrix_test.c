@@ -378,7 +378,11 @@ slice_start(const struct slice *slice, uint32_t size)
     if (pid != 0)
         return pid;
     exit(ranks_run(&(struct ranks_options){
-             .size = size, .body = matrix_body, .input = slice}) != 0);
+             .size = size,
+             .body = matrix_body,
+             .input = slice,
+             .is_checked = slice->is_checked,
+         }) != 0);
 }
 
 /* Where all ranks only wait, each case takes the time until they ask each
@@ -408,11 +412,19 @@ differing_calls_are_told_to_every_rank(void **state)
     run_matrix(false);
 }
 
+static void
+calls_that_are_checked_first_touch_nothing(void **state)
+{
+    (void)state;
+    run_matrix(true);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differing_calls_are_told_to_every_rank),
+        cmocka_unit_test(calls_that_are_checked_first_touch_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,6 +270,69 @@ join_with_a_wrong_token_is_refused(void **state)
     assert_int_equal(n_bad, 0);
 }
 
+/* Rank 0 alone has its calls checked first. */
+static int
+checking_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int32_t value = 1;
+
+    options.job = "half-checked";
+    if (worker->index == 0)
+        options.check = "full";
+    enum hoop_status status = hoop_join(&options, &session);
+    if (status == HOOP_OK)
+        status = hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
+                                hoop_world(session));
+    WORKER_CHECK(status == HOOP_E_MISMATCH);
+    WORKER_CHECK(strstr(hoop_error_text(), "has HOOP_CHECK=full, but"));
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 0 ("));
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+ranks_must_all_check_or_none(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 2, checking_body, NULL),
+                     0);
+    assert_int_equal(workers_run(daemon_here.address, 3, checking_body, NULL),
+                     0);
+}
+
+/* All have: what works, works; who differs is told at once. */
+static int
+checked_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int32_t value = 7;
+
+    options.job = "checked";
+    options.check = "full";
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker_allreduce(world, ELEMENTS) != 0)
+        return 1;
+    WORKER_CHECK(hoop_broadcast(HOOP_IN_PLACE, &value, 1, HOOP_INT32,
+                                worker->index, world) == HOOP_E_MISMATCH);
+    WORKER_CHECK(value == 7);
+    if (worker_allreduce(world, 1) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+calls_are_checked_first_where_that_is_set(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 3, checked_body, NULL),
+                     0);
+}
+
 static int
 nobody_body(const struct worker *worker)
 {
@@ -322,6 +385,8 @@ main(void)
         cmocka_unit_test(join_with_a_rank_that_is_taken_is_refused),
         cmocka_unit_test(join_with_a_wrong_token_is_refused),
         cmocka_unit_test(join_without_a_coordinator_says_so),
+        cmocka_unit_test(ranks_must_all_check_or_none),
+        cmocka_unit_test(calls_are_checked_first_where_that_is_set),
     };
 
     return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);

@@ -28,9 +28,16 @@ struct engine;
 struct channel;
 struct op;
 
+/* When ranks find out that they call different things. All have the same. */
+enum engine_checking {
+    ENGINE_CHECK_FRAMES, /* when a frame of one call meets the other */
+    ENGINE_CHECK_FIRST,  /* before a collective touches a buffer */
+};
+
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
     enum codec_id codec;
+    enum engine_checking checking;
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */
     void (*on_needed)(void *owner, uint32_t rank);

@@ -72,9 +72,13 @@ fate_of_late(const struct frame *frame, const uint64_t signatures[STAGES_MAX])
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
+    const bool is_known = stage < STAGES_MAX || stage == STAGE_CHECK;
+    const uint64_t signature =
+        is_known ? signatures[stage == STAGE_CHECK ? 0 : stage] : 0;
+
     /* What went eagerly is granted too late; any payload is too much. */
-    return frame->kind == FRAME_GRANT && stage < STAGES_MAX &&
-                   frame->signature == signatures[stage]
+    return frame->kind == FRAME_GRANT && is_known &&
+                   frame->signature == signature
                ? TRANSPORT_DROP
                : TRANSPORT_MISMATCH;
 }
@@ -84,9 +88,12 @@ fate_of_running(const struct frame *frame, const struct op *op)
 {
     const uint32_t stage = frame->step >> STAGE_SHIFT;
 
-    if (stage < op->stage)
+    const bool is_check = stage == STAGE_CHECK;
+
+    if (stage < op->stage || (is_check && !op->is_checking))
         return fate_of_late(frame, op->signatures);
-    return stage > op->stage || frame->signature == op->label.signature
+    return (stage > op->stage && !is_check) ||
+                   frame->signature == op->label.signature
                ? TRANSPORT_KEEP
                : TRANSPORT_MISMATCH;
 }

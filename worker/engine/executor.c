@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "engine/op.h"
 #include "engine/state.h"
+#include "plan/algorithms.h"
 
 static uint8_t *
 span_at(const struct op *op, const struct plan_span *span)
@@ -61,7 +62,7 @@ step_key(const struct op *op, const struct plan_step *step)
     return (struct flow_key){
         .comm = op->channel->id,
         .op = op->number,
-        .step = op->stage << STAGE_SHIFT | step->message,
+        .step = op_stage(op) << STAGE_SHIFT | step->message,
         .peer = op->channel->ranks[step->peer],
         .kind = FLOW_COLLECTIVE,
     };
@@ -129,11 +130,18 @@ open_steps(struct op *op, struct track *first)
     return HOOP_OK;
 }
 
+static const struct algorithm *
+algorithm_of(const struct op *op)
+{
+    return op->is_checking ? &algorithm_barrier_dissemination : op->algorithm;
+}
+
 static enum hoop_status
 scratch_ensure(struct op *op)
 {
+    const struct algorithm *algorithm = algorithm_of(op);
     const size_t n_elements =
-        op->algorithm->n_scratch ? op->algorithm->n_scratch(&op->shape) : 0;
+        algorithm->n_scratch ? algorithm->n_scratch(&op->shape) : 0;
     const size_t n_bytes = n_elements * op->element_size;
 
     if (n_bytes <= op->scratch_capacity)
@@ -159,7 +167,7 @@ executor_begin(struct op *op)
     enum hoop_status status = scratch_ensure(op);
     if (status != HOOP_OK)
         return error_pass(status);
-    tracker_init(&op->tracker, op->algorithm, &op->shape, op->element_size);
+    tracker_init(&op->tracker, algorithm_of(op), &op->shape, op->element_size);
     status = tracker_refill(&op->tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);

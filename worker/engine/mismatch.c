@@ -11,12 +11,30 @@
 
 #include "engine/state.h"
 
+struct own_call {
+    const struct frame_call *call;
+    uint32_t flags;
+};
+
+/* The calls may be alike, but one waits for a check that the other skips. */
+static void
+describe_checking(const char *name,
+                  const char *other,
+                  const char *call,
+                  char text[LIMIT_ERROR_TEXT])
+{
+    snprintf(text, LIMIT_ERROR_TEXT,
+             "%s has HOOP_CHECK=full, but %s has not, in %s: all ranks of a "
+             "job must have the same",
+             name, other, call);
+}
+
 /* NULL: own is long forgotten. */
 static void
 describe(const struct engine *engine,
          uint32_t peer,
          const struct frame *frame,
-         const struct frame_call *own,
+         const struct own_call *own,
          char text[LIMIT_ERROR_TEXT])
 {
     char call[CALL_TEXT_MAX];
@@ -34,8 +52,14 @@ describe(const struct engine *engine,
                  name, frame->op, peer_name, peer_call);
         return;
     }
-    call_describe(own, frame->op, call);
+    call_describe(own->call, frame->op, call);
     const bool looks_alike = strcmp(call, peer_call) == 0;
+    if ((own->flags ^ frame->flags) & FRAME_CHECKED) {
+        describe_checking(own->flags & FRAME_CHECKED ? name : peer_name,
+                          own->flags & FRAME_CHECKED ? peer_name : name, call,
+                          text);
+        return;
+    }
     snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,
              call, peer_name, peer_call,
              looks_alike ? " with other counts" : "");
@@ -80,7 +104,7 @@ mismatch_message(struct engine *engine,
         .tag = HOOP_E_MISMATCH,
     };
 
-    describe(engine, peer, frame, &op->call, text);
+    describe(engine, peer, frame, &(struct own_call){.call = &op->call}, text);
     if (peer == engine->roster->rank)
         verdict_on_message(engine, op->channel, frame, text);
     transport_tell(engine->transport, peer, &verdict, text);
@@ -108,10 +132,15 @@ mismatch_calls(struct channel *channel,
     const struct past_op *past = past_find(&channel->past, frame->op);
     char text[LIMIT_ERROR_TEXT];
 
-    const struct frame_call *own = past ? &past->call : NULL;
-    if (op)
-        own = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
-    describe(channel->engine, peer, frame, own, text);
+    struct own_call own = {0};
+    if (op) {
+        own.call = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
+        own.flags = op->label.flags;
+    } else if (past) {
+        own.call = &past->call;
+        own.flags = past->flags;
+    }
+    describe(channel->engine, peer, frame, own.call ? &own : NULL, text);
     end_all(channel, frame->op, text);
 }
 
@@ -126,19 +155,35 @@ mismatch_bytes(struct channel *channel,
     end_all(channel, misfit->number, text);
 }
 
-void
-mismatch_early(struct op *op)
+/* What came early of that stage, and of another call. */
+static bool
+find_other(const struct op *op,
+           uint32_t stage,
+           uint32_t *out_peer,
+           struct frame *out_frame)
 {
+    const uint32_t step_first = stage << STAGE_SHIFT;
     const struct transport_early wanted = {
         .comm = op->channel->id,
         .op = op->number,
-        .step_end = (uint32_t)1 << STAGE_SHIFT,
+        .step_first = step_first,
+        .step_last = step_first + (((uint32_t)1 << STAGE_SHIFT) - 1),
         .except = op->label.signature,
     };
+
+    return transport_find_early(op->engine->transport, &wanted, out_peer,
+                                out_frame);
+}
+
+void
+mismatch_early(struct op *op)
+{
     uint32_t peer;
     struct frame frame;
 
-    if (transport_find_early(op->engine->transport, &wanted, &peer, &frame))
+    /* Later stages may differ from the first. */
+    if (find_other(op, 0, &peer, &frame) ||
+        find_other(op, STAGE_CHECK, &peer, &frame))
         mismatch_calls(op->channel, peer, &frame);
 }
 
@@ -148,7 +193,7 @@ mismatch_surplus(struct op *op)
     const struct transport_early wanted = {
         .comm = op->channel->id,
         .op = op->number,
-        .step_end = UINT32_MAX,
+        .step_last = UINT32_MAX,
     };
     uint32_t peer;
     struct frame frame;

@@ -73,6 +73,7 @@ struct op {
     enum op_state state;
     bool is_dirty;
     bool is_message;
+    bool is_checking;      /* the ranks agree on the call first */
     bool has_failed;       /* itself: its status may tell of an earlier call */
     uint64_t ask_ns;       /* when those it waits for are asked */
     uint64_t ask_after_ns; /* since they were asked before */
@@ -131,6 +132,13 @@ executor_deinit(struct op *op);
 /* Make it op's next collective: a copy of all but buffers and nodes. */
 enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective);
+
+/* What its bytes are: elements of the call, or what a barrier sends. */
+void
+op_set_kernels(struct op *op);
+/* Part of the wire's step. */
+uint32_t
+op_stage(const struct op *op);
 
 /* stages.c */
 

@@ -9,6 +9,22 @@
 #include "engine/op.h"
 #include "engine/state.h"
 
+uint32_t
+op_stage(const struct op *op)
+{
+    return op->is_checking ? STAGE_CHECK : op->stage;
+}
+
+/* All ranks have called the same: now do it. */
+static enum hoop_status
+check_end(struct op *op, bool *out_has_next)
+{
+    op->is_checking = false;
+    op_set_kernels(op);
+    *out_has_next = true;
+    return executor_begin(op);
+}
+
 /* Ask what comes now; false when nothing does. */
 static enum hoop_status
 stages_next(struct op *op, bool *out_has_next)
@@ -46,7 +62,8 @@ stages_advance(struct op *op, bool *out_is_complete)
         if (status == HOOP_OK && !*out_is_complete)
             return HOOP_OK;
         if (status == HOOP_OK)
-            status = stages_next(op, &has_next);
+            status = op->is_checking ? check_end(op, &has_next)
+                                     : stages_next(op, &has_next);
         if (status != HOOP_OK)
             return error_pass(status);
     }

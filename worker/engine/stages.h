@@ -20,6 +20,8 @@ enum {
     STAGES_MAX = 4,
     /* Of the wire's step; those below are the plan's. */
     STAGE_SHIFT = 28,
+    /* Before the first, when calls are checked first: all ranks agree. */
+    STAGE_CHECK = 15,
 };
 
 /* What follows an operation's first collective. Zeroed: nothing. */

@@ -42,6 +42,7 @@ op_take(struct channel *channel)
     op->partner = NULL;
     op->received = NULL;
     op->stage = 0;
+    op->is_checking = false;
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();
     op->ask_after_ns = OP_ASK_FIRST_NS;
@@ -55,14 +56,27 @@ op_take(struct channel *channel)
 static void
 op_label(struct op *op, const struct call *call, uint64_t tag)
 {
+    const bool is_checked =
+        !op->is_message && op->engine->options.checking == ENGINE_CHECK_FIRST;
+    const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
+
     op->call = call_frame(call);
-    op->element_size = call->name == CALL_BARRIER ? 1 : dtype_size(call->dtype);
     op->label = (struct flow_label){
         .epoch = op->engine->roster->epoch,
-        .signature = call_signature(call),
+        /* All ranks must check, or none. */
+        .signature = call_signature(call) ^ flags,
         .tag = tag,
+        .flags = flags,
         .call = op->call,
     };
+}
+
+/* A barrier is its own check; so is an agreement, which none begins unasked. */
+static bool
+is_checked_first(const struct op *op)
+{
+    return (op->label.flags & FRAME_CHECKED) && op->shape.size > 1 &&
+           op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
 }
 
 /* Give ops their numbers and hand them in. */
@@ -130,20 +144,28 @@ counts_copy(struct op *op, const struct plan_shape *shape)
     return HOOP_OK;
 }
 
+void
+op_set_kernels(struct op *op)
+{
+    const bool is_bytes = op->is_checking || op->call.name == CALL_BARRIER;
+    const enum hoop_dtype dtype =
+        is_bytes ? HOOP_UINT8 : (enum hoop_dtype)op->call.dtype;
+    const enum hoop_reduce_op reduce_op =
+        is_bytes ? HOOP_BOR : (enum hoop_reduce_op)op->call.reduce_op;
+
+    op->element_size = dtype_size(dtype);
+    op->reduce = reduction_find(dtype, reduce_op);
+    op->divide = reduce_op == HOOP_AVG ? division_find(dtype) : NULL;
+}
+
 enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective)
 {
-    const struct call *call = &collective->call;
-    const bool is_barrier = call->name == CALL_BARRIER;
-
     op->algorithm = collective->algorithm;
     op->input = collective->input;
     op->output = collective->output;
-    op->reduce = is_barrier ? reduction_find(HOOP_UINT8, HOOP_BOR)
-                            : reduction_find(call->dtype, call->reduce_op);
-    op->divide =
-        call->reduce_op == HOOP_AVG ? division_find(call->dtype) : NULL;
-    op_label(op, call, 0);
+    op_label(op, &collective->call, 0);
+    op_set_kernels(op);
     op->signatures[op->stage] = op->label.signature;
     if (op->stage == 0)
         op->first_call = op->call;
@@ -168,6 +190,8 @@ collective_start(struct channel *channel,
         op_destroy(op);
         return error_pass(status);
     }
+    op->is_checking = is_checked_first(op);
+    op_set_kernels(op);
     op->stages = collective->stages;
     ops_submit(&op, 1, collective->mode);
     *out_op = op;
@@ -247,6 +271,7 @@ message_take(struct channel *channel, const struct engine_message *message)
         return NULL;
     op->is_message = true;
     op->ask_ns = op_last_ask_ns(op);
+    op->element_size = dtype_size(message->call.dtype);
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;

@@ -222,6 +222,7 @@ engine_open(struct hoop_session *session)
     const struct engine_options options = {
         .roster = session->roster,
         .codec = session->terms.codec,
+        .checking = session->terms.checking,
         .on_needed = on_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,

@@ -40,6 +40,7 @@ texts_set(struct settings *settings, const struct hoop_join_options *options)
         {SETTING_ADVERTISE, options->advertise},
         {SETTING_INTERFACE, options->interface},
         {SETTING_CODEC, options->codec},
+        {SETTING_CHECK, options->check},
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -142,6 +143,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
     terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
     terms->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
+    terms->checking =
+        (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
     terms->log_format =
         (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "codec/codec.h"
+#include "engine/engine.h"
 #include "rpc/messages/rendezvous_messages.h"
 
 struct terms {
@@ -34,6 +35,7 @@ struct terms {
     uint32_t op_timeout_ms;
     uint16_t port;
     enum codec_id codec;
+    enum engine_checking checking;
     enum log_level log_level;
     enum log_format log_format;
 };

@@ -292,7 +292,8 @@ transport_find_early(const struct transport *transport,
     TAILQ_FOREACH(arrival, &transport->early, early_link)
     {
         if (!is_of(&arrival->key, wanted->comm, wanted->op) ||
-            arrival->key.step >= wanted->step_end ||
+            arrival->key.step < wanted->step_first ||
+            arrival->key.step > wanted->step_last ||
             arrival->first.signature == wanted->except)
             continue;
         *out_peer = arrival->key.peer;

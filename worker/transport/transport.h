@@ -155,8 +155,9 @@ transport_forget_grants(struct transport *transport,
 struct transport_early {
     uint64_t comm;
     uint64_t op;
-    uint32_t step_end; /* of steps below this */
-    uint64_t except;   /* but not those with this signature; 0: all */
+    uint32_t step_first; /* of these steps ... */
+    uint32_t step_last;
+    uint64_t except; /* but not those with this signature; 0: all */
 };
 
 /* The first frame of such a message; false: there is none. */

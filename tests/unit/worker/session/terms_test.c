@@ -43,6 +43,7 @@ terms_without_anything_are_the_defaults(void **state)
     assert_int_equal(terms.op_timeout_ms, 600000);
     assert_int_equal(terms.port, 0);
     assert_int_equal(terms.codec, CODEC_NONE);
+    assert_int_equal(terms.checking, ENGINE_CHECK_FRAMES);
     assert_int_equal(terms.log_level, LOG_OFF);
 }
 
@@ -69,6 +70,7 @@ terms_options_win_over_the_environment(void **state)
         .op_timeout_ms = 250,
         .port = 77,
         .codec = "zstd",
+        .check = "full",
     };
 
     (void)state;
@@ -89,6 +91,7 @@ terms_options_win_over_the_environment(void **state)
     assert_int_equal(terms.op_timeout_ms, 250);
     assert_int_equal(terms.port, 77);
     assert_int_equal(terms.codec, CODEC_ZSTD);
+    assert_int_equal(terms.checking, ENGINE_CHECK_FIRST);
 }
 
 static void
