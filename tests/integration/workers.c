@@ -14,9 +14,16 @@
 
 enum {
     LOOK_US = 500,
-    WORKERS_MS = 60000,
     ROOM_MS = 20000,
 };
+
+static uint64_t patience_ms = 60000;
+
+void
+workers_allow(uint32_t seconds)
+{
+    patience_ms = seconds * 1000ULL;
+}
 
 static volatile uint64_t *
 room_create(void)
@@ -33,7 +40,7 @@ room_create(void)
 static uint32_t
 workers_wait(pid_t *pids, uint32_t n_workers)
 {
-    const uint64_t deadline_ns = clock_deadline_ns(WORKERS_MS);
+    const uint64_t deadline_ns = clock_deadline_ns(patience_ms);
     uint32_t n_bad = 0;
 
     for (uint32_t i = 0; i < n_workers; i++) {

@@ -31,7 +31,8 @@ typedef int
 worker_fn(const struct worker *worker);
 
 /*
- * Run n_workers and wait for them, 60 s at most. Returns how many did not
+ * Run n_workers and wait for them, 60 s at most if workers_allow() has not
+ * said otherwise. Returns how many did not
  * return 0; those ended by SIGKILL do not count. *out_room: a copy, NULL: not
  * wanted.
  */
@@ -40,6 +41,10 @@ workers_run(const char *coordinator,
             uint32_t n_workers,
             worker_fn *body,
             uint64_t out_room[WORKERS_ROOM]);
+
+/* How long workers_run() waits from now on. */
+void
+workers_allow(uint32_t seconds);
 
 /* Options that ask for rank index of n_workers at the coordinator. */
 struct hoop_join_options
