@@ -28,8 +28,7 @@ prove_blocks(const struct algorithm *algorithm, enum checker_goal goal)
 
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         proof.shape.size = size;
-        proof_even(proof, proof_all_counts);
-        proof_uneven(proof, proof_all_counts);
+        proof_blocks(proof);
     }
 }
 

@@ -55,18 +55,36 @@ proof_both_places(struct checker_case proof)
     prove(proof);
 }
 
-void
-proof_even(struct checker_case proof, struct proof_counts counts)
+/* In place or not, by turns. */
+static void
+prove_one_place(struct checker_case proof)
+{
+    proof.shape.is_in_place = n_cases % 2 == 1;
+    prove(proof);
+}
+
+static void
+prove_even(struct checker_case proof,
+           struct proof_counts counts,
+           void (*prove_places)(struct checker_case))
 {
     for (size_t count = counts.first; count <= PROOF_COUNT_MAX;
          count += counts.stride) {
         proof.shape.count = count;
-        proof_both_places(proof);
+        prove_places(proof);
     }
 }
 
 void
-proof_uneven(struct checker_case proof, struct proof_counts patterns)
+proof_even(struct checker_case proof, struct proof_counts counts)
+{
+    prove_even(proof, counts, proof_both_places);
+}
+
+static void
+prove_uneven(struct checker_case proof,
+             struct proof_counts patterns,
+             void (*prove_places)(struct checker_case))
 {
     size_t counts[PROOF_SIZE_MAX];
 
@@ -79,8 +97,25 @@ proof_uneven(struct checker_case proof, struct proof_counts patterns)
         }
         counts[pattern % proof.shape.size] = pattern % 3 ? pattern : 0;
         proof.shape.counts = counts;
-        proof_both_places(proof);
+        prove_places(proof);
     }
+}
+
+void
+proof_uneven(struct checker_case proof, struct proof_counts patterns)
+{
+    prove_uneven(proof, patterns, proof_both_places);
+}
+
+void
+proof_blocks(struct checker_case proof)
+{
+    const bool is_full = proof.shape.size <= SIZE_MAX_FULL;
+
+    prove_even(proof, proof_all_counts,
+               is_full ? proof_both_places : prove_one_place);
+    prove_uneven(proof, proof_all_counts,
+                 is_full ? proof_both_places : prove_one_place);
 }
 
 void

@@ -36,6 +36,9 @@ proof_even(struct checker_case proof, struct proof_counts counts);
 /* Uneven blocks, many of them empty, one of them much larger. */
 void
 proof_uneven(struct checker_case proof, struct proof_counts counts);
+/* All of either; at large sizes a case is in place or not, by turns. */
+void
+proof_blocks(struct checker_case proof);
 /* prove, for all roots: with all counts at small sizes; at large ones, where a
  * case costs more, each root with some counts and each count with some roots.
  */
