@@ -63,6 +63,20 @@ reduce_scatter_ring_all_shapes_scatters(void **state)
 }
 
 static void
+reduce_scatter_halving_all_shapes_scatters(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_reduce_scatter_halving, CHECKER_REDUCE_SCATTER);
+}
+
+static void
+reduce_scatter_pairwise_all_shapes_scatters(void **state)
+{
+    (void)state;
+    prove_blocks(&algorithm_reduce_scatter_pairwise, CHECKER_REDUCE_SCATTER);
+}
+
+static void
 allgather_ring_all_shapes_gathers(void **state)
 {
     (void)state;
@@ -98,6 +112,8 @@ main(int argc, char **argv)
         cmocka_unit_test(allreduce_recursive_doubling_all_shapes_sums),
         cmocka_unit_test(allreduce_rabenseifner_all_shapes_sums),
         cmocka_unit_test(reduce_scatter_ring_all_shapes_scatters),
+        cmocka_unit_test(reduce_scatter_halving_all_shapes_scatters),
+        cmocka_unit_test(reduce_scatter_pairwise_all_shapes_scatters),
         cmocka_unit_test(allgather_ring_all_shapes_gathers),
         cmocka_unit_test(allgather_bruck_all_shapes_gathers),
         cmocka_unit_test(barrier_dissemination_all_sizes_hears_all),

@@ -284,7 +284,9 @@ estimate_agrees(const struct plan_shape *shape,
          * one that stands for all is neither. So it is with ranks of a node
          * whose equals on other nodes are met in between. */
         const double slack =
-            entries[i].collective == CATALOG_ALLTOALL || entries[i].needs_nodes
+            entries[i].collective == CATALOG_ALLTOALL ||
+                    entries[i].collective == CATALOG_REDUCE_SCATTER ||
+                    entries[i].needs_nodes
                 ? 0.2
                 : 0.1;
         const struct simulation_result exact =

@@ -1,0 +1,283 @@
+/*
+ * plan/reduce_scatter_halving.c - reduce-scatter in ceil(log2 n) levels
+ *
+ * A group of neighbouring ranks is cut into a lower and an upper half. Each
+ * rank has a partner in the other half, sends it its partial sums of the blocks
+ * of that half and combines what it is sent for its own half. Then the halves
+ * are groups, until a group is one rank and its block is finished. Blocks that
+ * a rank has partial sums of, n = 4:
+ *
+ *     rank 0    0 1 2 3   0 1   0
+ *     rank 1    0 1 2 3   0 1   1
+ *     rank 2    0 1 2 3   2 3   2
+ *     rank 3    0 1 2 3   2 3   3
+ *
+ * In a group of odd size the lower half has one rank more. Its last one sends
+ * to the first of the upper half, which combines twice, and is sent nothing:
+ * its partial sum stays one of many. The first of a group never combines twice
+ * again, so any number of ranks is in step without being folded.
+ *
+ * Far ranks exchange first, for only so are the blocks of a half one run in the
+ * buffer. Partial sums hence hold every other rank, every fourth and so on; the
+ * lower half stands left.
+ *
+ * The input must survive, in place too, so partial sums live in scratch: half
+ * of the blocks. In place, the result goes to the start of the output when the
+ * blocks there have left. When nothing has arrived before the last level (rank
+ * 1 of two or three), they leave in the same round, and the result is kept in
+ * the scratch for a round.
+ *
+ * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * (beta + gamma), and for the
+ * first of an upper half up to half as much again.
+ */
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+/* A group of a level, seen by one of its ranks. */
+struct half {
+    uint32_t first; /* rank, and block */
+    uint32_t size;
+    /* Nothing has arrived yet: the partial sums are the rank's own input. */
+    bool is_untouched;
+    uint32_t scratch_first; /* the block that the scratch begins with */
+};
+
+static uint32_t
+upper_first(const struct half *group)
+{
+    return group->first + group->size - group->size / 2;
+}
+
+static bool
+is_upper(const struct half *group, uint32_t rank)
+{
+    return rank >= upper_first(group);
+}
+
+/* The last of the lower half, when the upper half has no partner for it. */
+static bool
+is_odd_one(const struct half *group, uint32_t rank)
+{
+    return group->size % 2 == 1 && rank + 1 == upper_first(group);
+}
+
+static bool
+combines_twice(const struct half *group, uint32_t rank)
+{
+    return group->size % 2 == 1 && rank == upper_first(group);
+}
+
+/* The half that rank is in, or the one that it is not in. */
+static struct half
+half_of(const struct half *group, uint32_t rank)
+{
+    const uint32_t upper = upper_first(group);
+    const bool is_up = is_upper(group, rank);
+    const bool is_odd = is_odd_one(group, rank);
+    struct half half = {
+        .first = is_up ? upper : group->first,
+        .size = is_up ? group->size / 2 : upper - group->first,
+        .is_untouched = group->is_untouched && is_odd,
+        .scratch_first = group->scratch_first,
+    };
+
+    if (group->is_untouched && !is_odd)
+        half.scratch_first = half.first;
+    return half;
+}
+
+static struct half
+group_at(const struct plan_shape *shape, uint32_t level)
+{
+    struct half group = {.size = shape->size, .is_untouched = true};
+
+    for (uint32_t i = 0; i < level; i++)
+        group = half_of(&group, shape->rank);
+    return group;
+}
+
+static uint32_t
+partner_of(const struct half *group, uint32_t rank)
+{
+    const uint32_t distance = upper_first(group) - group->first;
+
+    if (is_upper(group, rank))
+        return rank - distance;
+    return is_odd_one(group, rank) ? rank + 1 : rank + distance;
+}
+
+/* The given blocks of ranks that stand side by side. */
+struct run {
+    uint32_t first;
+    uint32_t n_blocks;
+};
+
+static struct run
+run_of(const struct half *half)
+{
+    return (struct run){half->first, half->size};
+}
+
+static struct run
+run_given(const struct half *group, uint32_t rank)
+{
+    const uint32_t upper = upper_first(group);
+
+    if (is_upper(group, rank))
+        return (struct run){group->first, upper - group->first};
+    return (struct run){upper, group->size / 2};
+}
+
+static struct plan_span
+own_span(const struct plan_shape *shape, struct run run)
+{
+    const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+
+    return block_given_run(shape, own, run.first, run.n_blocks);
+}
+
+static struct plan_span
+scratch_span(const struct plan_shape *shape,
+             const struct half *half,
+             struct run run)
+{
+    struct plan_span span = own_span(shape, run);
+
+    span.buffer = PLAN_SCRATCH;
+    span.first -= block_given(shape, PLAN_SCRATCH, half->scratch_first).first;
+    return span;
+}
+
+/* Where the partial sums are that have been made so far. */
+static struct plan_span
+sums_span(const struct plan_shape *shape,
+          const struct half *group,
+          struct run run)
+{
+    return group->is_untouched ? own_span(shape, run)
+                               : scratch_span(shape, group, run);
+}
+
+static struct plan_span
+result_span(const struct plan_shape *shape)
+{
+    struct plan_span span = block_given(shape, PLAN_OUTPUT, shape->rank);
+
+    span.first = 0;
+    return span;
+}
+
+/* In place, where nothing has arrived before: the own block half overlaps the
+ * result, and what stands there leaves in the same round. */
+static bool
+result_needs_slot(const struct plan_shape *shape)
+{
+    return shape->is_in_place && shape->size <= 3 && shape->rank == 1;
+}
+
+/* Two to a level: the second for who combines twice. */
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return 2 * doubling_count(shape);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    if (shape->size == 1 || (shape->size == 2 && !result_needs_slot(shape)))
+        return 0;
+
+    struct half half = group_at(shape, 0);
+
+    while (half.is_untouched)
+        half = half_of(&half, shape->rank);
+    return own_span(shape, run_of(&half)).count;
+}
+
+/* step has its peer, message, own operand and finality. */
+static void
+plan_arrival(struct plan *plan,
+             const struct plan_shape *shape,
+             const struct half *half,
+             struct plan_step step)
+{
+    const bool is_result = step.is_final && !result_needs_slot(shape);
+
+    step.kind = PLAN_REDUCE;
+    step.to = is_result ? result_span(shape)
+                        : scratch_span(shape, half, run_of(half));
+    step.side = step.peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT;
+    plan_add(plan, &step);
+}
+
+static void
+plan_exchange(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct half group = group_at(shape, level);
+    const struct half half = half_of(&group, shape->rank);
+    const uint32_t partner = partner_of(&group, shape->rank);
+    const bool is_first_of_two = combines_twice(&group, shape->rank);
+
+    plan_send(plan, partner, level,
+              sums_span(shape, &group, run_given(&group, shape->rank)));
+    if (is_odd_one(&group, shape->rank))
+        return;
+    plan_arrival(plan, shape, &half,
+                 (struct plan_step){
+                     .peer = partner,
+                     .message = level,
+                     .from = sums_span(shape, &group, run_of(&half)),
+                     .is_final = half.size == 1 && !is_first_of_two,
+                 });
+}
+
+/* What the last of the lower half sends; or the copy from the slot. */
+static void
+plan_second(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct half group = group_at(shape, level);
+    const struct half half = half_of(&group, shape->rank);
+    const struct plan_span sums = scratch_span(shape, &half, run_of(&half));
+
+    if (half.size == 1 && result_needs_slot(shape))
+        plan_copy(plan, sums, result_span(shape));
+    if (!combines_twice(&group, shape->rank))
+        return;
+    plan_arrival(plan, shape, &half,
+                 (struct plan_step){
+                     .peer = shape->rank - 1,
+                     .message = level,
+                     .from = sums,
+                     .is_final = half.size == 1,
+                 });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    if (shape->size == 1)
+        plan_copy(plan, own_span(shape, (struct run){0, 1}),
+                  result_span(shape));
+    else if (group_at(shape, round / 2).size == 1)
+        return;
+    else if (round % 2 == 0)
+        plan_exchange(plan, shape, round / 2);
+    else
+        plan_second(plan, shape, round / 2);
+}
+
+const struct algorithm algorithm_reduce_scatter_halving = {
+    .name = "halving",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
