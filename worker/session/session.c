@@ -489,7 +489,6 @@ void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
 {
     struct engine_stats stats;
-
     engine_stats(session->engine, &stats);
     *out_stats = (struct hoop_stats){
         .operations = stats.operations,
