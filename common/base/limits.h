@@ -39,6 +39,7 @@ enum {
      * the whole. And rounds of all ranks remembered at once: memory. */
     LIMIT_SIMULATION_STEPS = 2 << 20,
     LIMIT_SIMULATION_OPEN = 1 << 19,
+    LIMIT_SIMULATION_RANKS = 1 << 17, /* as many can be asked about */
 
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,

@@ -1,0 +1,209 @@
+/*
+ * coll/simulate.c - the public simulator: check, shape, run
+ *
+ * Users think in GB/s, the model in ns per byte; users think of buffers, plans
+ * of blocks.
+ */
+
+#include "hoop/simulate.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "plan/catalog.h"
+#include "plan/nodes.h"
+#include "plan/simulation.h"
+
+DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
+
+const char *
+hoop_simulate_collective(size_t number)
+{
+    if (number >= CATALOG_COLLECTIVES)
+        return NULL;
+    return catalog_name((enum catalog_collective)number);
+}
+
+const char *
+hoop_simulate_algorithm(const char *collective, size_t number)
+{
+    enum catalog_collective found = CATALOG_BARRIER;
+    size_t n_entries = 0;
+
+    if (!collective || !catalog_parse(collective, &found))
+        return NULL;
+
+    const struct catalog_entry *entries = catalog_of(found, &n_entries);
+
+    return number < n_entries ? entries[number].algorithm->name : NULL;
+}
+
+static enum hoop_status
+entry_find(const struct hoop_simulation *simulation,
+           const struct catalog_entry **out_entry)
+{
+    enum catalog_collective collective = CATALOG_BARRIER;
+    const char *name = simulation->collective;
+
+    if (!name || !catalog_parse(name, &collective))
+        return error_raise(HOOP_E_INVALID, "there is no collective %s",
+                           name ? name : "without a name");
+    if (simulation->algorithm)
+        *out_entry = catalog_find(collective, simulation->algorithm);
+    if (!simulation->algorithm || !*out_entry)
+        return error_raise(HOOP_E_INVALID, "%s has no algorithm %s", name,
+                           simulation->algorithm ? simulation->algorithm
+                                                 : "without a name");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+simulation_check(const struct hoop_simulation *simulation)
+{
+    if (simulation->n_ranks == 0 ||
+        simulation->n_ranks > LIMIT_SIMULATION_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "cannot simulate %u ranks; 1 to %d can be",
+                           simulation->n_ranks, LIMIT_SIMULATION_RANKS);
+    if (simulation->n_per_node == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a node with no ranks; give 1 at least");
+    if (simulation->element_size == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "elements of 0 bytes; give 1 at least");
+    return HOOP_OK;
+}
+
+static bool
+is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+static enum hoop_status
+machine_check(const struct hoop_machine *machine)
+{
+    const double amounts[] = {
+        machine->send_us,    machine->receive_us,
+        machine->latency_us, machine->latency_inside_us,
+        machine->link_gbs,   machine->link_inside_gbs,
+        machine->send_gbs,   machine->receive_gbs,
+        machine->copy_gbs,   machine->reduce_gbs,
+    };
+
+    for (size_t i = 0; i < COUNT_OF(amounts); i++)
+        if (!is_amount(amounts[i]))
+            return error_raise(HOOP_E_INVALID,
+                               "a machine's times and rates are numbers from "
+                               "0 on; one of these is %f",
+                               amounts[i]);
+    if (machine->n_processors == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a node without a processor; give 1 at least");
+    return HOOP_OK;
+}
+
+static double
+byte_ns(double gbs)
+{
+    return gbs > 0 ? 1 / gbs : 0;
+}
+
+static struct simulation_machine
+machine_model(const struct hoop_machine *machine)
+{
+    return (struct simulation_machine){
+        .send_ns = machine->send_us * 1e3,
+        .receive_ns = machine->receive_us * 1e3,
+        .latency_inside_ns = machine->latency_inside_us * 1e3,
+        .latency_between_ns = machine->latency_us * 1e3,
+        .link_inside_ns = byte_ns(machine->link_inside_gbs),
+        .link_between_ns = byte_ns(machine->link_gbs),
+        .send_byte_ns = byte_ns(machine->send_gbs),
+        .receive_byte_ns = byte_ns(machine->receive_gbs),
+        .copy_byte_ns = byte_ns(machine->copy_gbs),
+        .reduce_byte_ns = byte_ns(machine->reduce_gbs),
+        .n_processors = machine->n_processors,
+    };
+}
+
+static enum hoop_status
+nodes_make(const struct hoop_simulation *simulation,
+           struct plan_nodes **out_nodes)
+{
+    CLEANUP(free)
+    uint32_t *names = calloc(simulation->n_ranks, sizeof(*names));
+
+    if (!names)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           simulation->n_ranks);
+    for (uint32_t rank = 0; rank < simulation->n_ranks; rank++)
+        names[rank] = rank / simulation->n_per_node;
+    return plan_nodes_create(names, simulation->n_ranks, out_nodes);
+}
+
+/* Blocks are cut on the frames' padding, as in a call. */
+static struct plan_shape
+shape_make(const struct hoop_simulation *simulation,
+           enum catalog_collective collective)
+{
+    const size_t element_size = simulation->element_size;
+    const size_t n_blocks =
+        catalog_is_blockwise(collective) ? simulation->n_ranks : 1;
+    const size_t count = simulation->n_bytes / element_size / n_blocks;
+    struct plan_shape shape = {
+        .size = simulation->n_ranks,
+        .count = count > 0 ? count : 1,
+        .granule =
+            element_size < LIMIT_FRAME_PAD ? LIMIT_FRAME_PAD / element_size : 1,
+    };
+
+    if (collective == CATALOG_BARRIER)
+        shape.count = 0;
+    return shape;
+}
+
+enum hoop_status
+hoop_simulate(const struct hoop_simulation *simulation,
+              const struct hoop_machine *machine,
+              struct hoop_simulated *out_simulated)
+{
+    CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
+    const struct catalog_entry *entry = NULL;
+    struct simulation_result result;
+
+    enum hoop_status status = entry_find(simulation, &entry);
+    if (status == HOOP_OK)
+        status = simulation_check(simulation);
+    if (status == HOOP_OK)
+        status = machine_check(machine);
+    if (status == HOOP_OK)
+        status = nodes_make(simulation, &nodes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct plan_shape shape = shape_make(simulation, entry->collective);
+    const struct simulation_machine model = machine_model(machine);
+
+    shape.nodes = nodes;
+    if (!catalog_entry_suits(entry, &shape))
+        return error_raise(HOOP_E_PRECONDITION,
+                           "%s %s has no point with %u ranks on %u nodes",
+                           simulation->collective, simulation->algorithm,
+                           nodes->n_ranks, nodes->n_nodes);
+    status = simulation_run(entry->algorithm, &shape, simulation->element_size,
+                            &model, &result);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_simulated = (struct hoop_simulated){
+        .time_us = result.time_ns / 1e3,
+        .n_bytes = shape.count * simulation->element_size *
+                   (catalog_is_blockwise(entry->collective) ? shape.size : 1),
+        .n_sent = result.bytes,
+        .n_messages = result.messages,
+        .is_extrapolated = result.is_extrapolated,
+    };
+    return HOOP_OK;
+}
