@@ -7,6 +7,7 @@
  * that of the data is kept: pieces of many rounds are under way at a time.
  */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ flow_give_back(struct step_flow *flow)
 static struct flow_key
 step_key(const struct op *op, const struct plan_step *step)
 {
+    assert(step->message >> STAGE_SHIFT == 0);
     return (struct flow_key){
         .comm = op->channel->id,
         .op = op->number,
