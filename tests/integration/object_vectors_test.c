@@ -1,8 +1,10 @@
 /* tests/integration/object_vectors_test.c - objects: bytes of unknown length */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "vectors.h"
 
@@ -86,10 +88,23 @@ too_large(struct rank *rank)
 }
 #else
 static int
+limit_memory(size_t n_more)
+{
+    size_t n_pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    const bool is_read = file && fscanf(file, "%zu", &n_pages) == 1;
+
+    if (file)
+        fclose(file);
+    const size_t n_bytes = n_pages * (size_t)sysconf(_SC_PAGESIZE) + n_more;
+    const struct rlimit limit = {n_bytes, n_bytes};
+    return is_read ? setrlimit(RLIMIT_AS, &limit) : -1;
+}
+
+static int
 too_large(struct rank *rank)
 {
-    const size_t n_bytes = (size_t)1 << 30;
-    const struct rlimit half = {n_bytes / 2, n_bytes / 2};
+    const size_t n_bytes = (size_t)32 << 20;
     void *mine = rank->rank == 0 ? calloc(1, n_bytes) : NULL;
     void *bytes = NULL;
     size_t n_came = 0;
@@ -97,7 +112,7 @@ too_large(struct rank *rank)
     if (rank->size == 1)
         return 0;
     if (rank->rank == rank->size - 1)
-        RANK_CHECK(setrlimit(RLIMIT_AS, &half) == 0);
+        RANK_CHECK(limit_memory(n_bytes / 2) == 0);
     RANK_CHECK(hoop_broadcast_object(mine, n_bytes, &bytes, &n_came, 0,
                                      rank->comm) == HOOP_E_EXHAUSTED);
     RANK_CHECK(strstr(hoop_error_text(), "broadcast_object #") &&
