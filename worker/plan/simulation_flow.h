@@ -36,7 +36,7 @@ struct simulation_overlap {
 enum {
     /* What is forwarded is what has come when somebody looks: not as much as
      * a frame can hold. */
-    SIMULATION_PIECE = 64 * 1024
+    SIMULATION_PIECE = 16 * 1024
 };
 
 /* A flow that waits for nothing. */

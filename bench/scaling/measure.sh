@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# bench/scaling/measure.sh - every algorithm, measured on 2, 4 and 8 ranks here
+#
+# usage: measure.sh BUILD [ROUNDS]
+#
+# On an otherwise idle machine. Writes BUILD/scaling.csv: a line for each
+# round, operation, algorithm, number of ranks and size, labelled with how far
+# apart the processors were (bench/peers/mode.c); a run during which that
+# changed is dropped. compare.py reads it. Three rounds take a quarter of an
+# hour.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+build=${1-}
+rounds=${2:-3}
+[ -x "$build/tools/hoop-sim/hoop-sim" ] || {
+  sed -n '4s/^# //p' "$0" >&2
+  exit 64
+}
+results=$build/scaling.csv
+errors=$build/scaling.log
+far_ns=300
+for name in $(compgen -e HOOP_ || true); do
+  unset "$name"
+done
+
+is_far() {
+  [ "$1" -gt "$far_ns" ] && echo far || echo near
+}
+
+# What hoop-sim knows is what there is: "op,algorithm" for n ranks on one host.
+algorithms() {
+  "$build/tools/hoop-sim/hoop-sim" --op all --ranks "$1" --per-host "$1" \
+    --sizes 1M --csv - | awk -F, 'NR > 1 { print $1 "," $5 }'
+}
+
+# perf N OP ALGORITHM OPTIONS...: appends "round,state,n,algorithm,row".
+perf() {
+  local n=$1 op=$2 algorithm=$3 before rows
+  shift 3
+  before=$(is_far "$("$build/mode")")
+  if ! rows=$(HOOP_ALGORITHM="$op:$algorithm" timeout 120 \
+    "$build/tools/hooprun/hooprun" --no-prefix -n "$n" \
+    "$build/tools/hoop-perf/hoop-perf" --op "$op" --csv - "$@" \
+    2>>"$errors"); then
+    echo "failed, with what is in $errors: $op $algorithm on $n" >&2
+    return
+  fi
+  if [ "$before" != "$(is_far "$("$build/mode")")" ]; then
+    echo "dropped, the processors moved: $op $algorithm on $n" >&2
+    return
+  fi
+  grep -E "^$op," <<<"$rows" |
+    sed "s/^/$round,$before,$n,$algorithm,/" >>"$results" || true
+}
+
+gcc -O2 -std=gnu17 -D_GNU_SOURCE -o "$build/mode" bench/peers/mode.c -lm
+echo 'round,state,ranks,algorithm,op,bytes,count,type,redop,time_us,p50_us,p99_us,algbw,busbw,wrong' >"$results"
+: >"$errors"
+for round in $(seq "$rounds"); do
+  for n in 2 4 8; do
+    echo "round $round of $rounds, $n ranks"
+    while IFS=, read -r op algorithm; do
+      perf "$n" "$op" "$algorithm" --min 64 --max 4K --factor 64 --iters 100
+      perf "$n" "$op" "$algorithm" --min 256K --max 16M --factor 64 --iters 7 \
+        --warmup 2
+    done < <(algorithms "$n")
+  done
+done
