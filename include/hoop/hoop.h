@@ -16,5 +16,6 @@
 #include "hoop/p2p.h"
 #include "hoop/session.h"
 #include "hoop/status.h"
+#include "hoop/tuning.h"
 
 #endif

@@ -6,8 +6,11 @@
 
 #include "tune/agreement.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "plan/algorithms.h"
 
 static enum hoop_status
@@ -62,6 +65,25 @@ agreement_reach(struct channel *channel,
     channel_set_timeout(channel, timeout_ms);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (bytes[0] == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "rank 0 refused what it was to decide: see its "
+                           "error");
     /* Rank 0, too: costs have been rounded on their way. */
     return table_decode(bytes, table);
+}
+
+void
+agreement_refuse(struct channel *channel)
+{
+    uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
+    char text[LIMIT_ERROR_TEXT];
+
+    if (channel_size(channel) == 1)
+        return;
+    /* The others' failure to come is not what the caller asked about. */
+    snprintf(text, sizeof(text), "%s", error_text());
+    if (bytes_broadcast(channel, bytes) != HOOP_OK)
+        log_debug("tune", "nobody told: %s", error_text());
+    (void)error_raise(HOOP_E_INVALID, "%s", text);
 }

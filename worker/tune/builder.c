@@ -1,18 +1,232 @@
-/*
- * tune/builder.c - a table of switch points, from the cost of the plans
- *
- * No test of its own: there is no simulation yet.
- */
+/* tune/builder.c - a table of switch points, from the cost of the plans */
 
 #include "tune/builder.h"
+
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "tune/curve.h"
+#include "tune/estimate.h"
+
+enum {
+    /* Algorithms of one collective; more are not looked at. */
+    CANDIDATES_MAX = 8,
+    /* Sizes at which the best is asked for: powers of two, 8 B to 256 MiB. */
+    GRID_FIRST = 3,
+    GRID_LAST = 28,
+    /* Samples added where the best one changes, for each change. */
+    REFINEMENTS_MAX = 3,
+    /* From so many ranks on, simulating takes long: fewer samples. */
+    MANY_RANKS = 24,
+};
+
+/* What is better by less stays behind. */
+static const double GAIN_MIN = 0.03;
+
+static const double sizes_of_few[] = {64, 4096, 65536, 1 << 20, 16 << 20};
+static const double sizes_of_many[] = {64, 65536, 4 << 20};
+
+struct candidates {
+    const struct estimate_place *place;
+    size_t n;
+    const struct catalog_entry *entries[CANDIDATES_MAX];
+    struct curve curves[CANDIDATES_MAX];
+};
+
+static enum hoop_status
+sample_add(struct candidates *candidates, size_t index, double bytes)
+{
+    double ns = 0;
+
+    const enum hoop_status status = estimate_cost(
+        candidates->place, candidates->entries[index], (uint64_t)bytes, &ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    curve_add(&candidates->curves[index], bytes, ns);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+curves_make(struct candidates *candidates)
+{
+    const bool are_many = candidates->place->nodes->n_ranks >= MANY_RANKS;
+    const double *sizes = are_many ? sizes_of_many : sizes_of_few;
+    const size_t n_sizes =
+        are_many ? COUNT_OF(sizes_of_many) : COUNT_OF(sizes_of_few);
+
+    for (size_t i = 0; i < candidates->n; i++) {
+        for (size_t j = 0; j < n_sizes; j++) {
+            const enum hoop_status status = sample_add(candidates, i, sizes[j]);
+
+            if (status != HOOP_OK)
+                return error_pass(status);
+        }
+    }
+    return HOOP_OK;
+}
+
+static bool
+candidate_does(const struct candidates *candidates,
+               size_t index,
+               enum table_form form)
+{
+    return form == TABLE_EVEN || !candidates->entries[index]->is_even_only;
+}
+
+/* held: the one before it in size, who keeps its place against little gain. */
+static size_t
+best_at(const struct candidates *candidates,
+        double bytes,
+        enum table_form form,
+        size_t held)
+{
+    size_t best = held;
+    double best_ns =
+        curve_at(&candidates->curves[held], bytes) * (1 - GAIN_MIN);
+
+    for (size_t i = 0; i < candidates->n; i++) {
+        const double ns = curve_at(&candidates->curves[i], bytes);
+
+        if (!candidate_does(candidates, i, form) || ns >= best_ns)
+            continue;
+        best = i;
+        best_ns = ns;
+    }
+    return best;
+}
+
+/* Where right gets better than left, between two sizes. */
+static double
+crossing_of(const struct candidates *candidates,
+            const size_t pair[2],
+            double below,
+            double above)
+{
+    const struct curve *left = &candidates->curves[pair[0]];
+    const struct curve *right = &candidates->curves[pair[1]];
+
+    while (above - below > below / 16) {
+        const double middle = (below + above) / 2;
+
+        if (curve_at(right, middle) < curve_at(left, middle) * (1 - GAIN_MIN))
+            above = middle;
+        else
+            below = middle;
+    }
+    return below;
+}
+
+/* The segments by the curves as they are; crossings into out_row. */
+static void
+row_make(const struct candidates *candidates,
+         enum table_form form,
+         struct table_row *out_row)
+{
+    size_t held = best_at(candidates, 1 << GRID_FIRST, form, 0);
+    struct table_row row;
+
+    table_row_set(&row, candidates->entries[held]);
+    for (unsigned i = GRID_FIRST + 1; i <= GRID_LAST; i++) {
+        const double bytes = (double)((uint64_t)1 << i);
+        const size_t best = best_at(candidates, bytes, form, held);
+
+        if (best == held || row.n_points == TABLE_POINTS)
+            continue;
+        row.points[row.n_points - 1].up_to_bytes = (uint64_t)crossing_of(
+            candidates, (size_t[]){held, best}, bytes / 2, bytes);
+        row.points[row.n_points++] =
+            (struct table_point){UINT64_MAX, candidates->entries[best]};
+        held = best;
+    }
+    *out_row = row;
+}
+
+static size_t
+index_of(const struct candidates *candidates, const struct catalog_entry *entry)
+{
+    size_t index = 0;
+
+    while (candidates->entries[index] != entry)
+        index++;
+    return index;
+}
+
+/* Sample both sides of each change just there. */
+static enum hoop_status
+row_refine(struct candidates *candidates, const struct table_row *row)
+{
+    enum hoop_status status = HOOP_OK;
+
+    for (uint32_t i = 0; i + 1 < row->n_points && status == HOOP_OK; i++) {
+        const double bytes = (double)row->points[i].up_to_bytes;
+
+        status = sample_add(candidates,
+                            index_of(candidates, row->points[i].entry), bytes);
+        if (status == HOOP_OK)
+            status = sample_add(candidates,
+                                index_of(candidates, row->points[i + 1].entry),
+                                bytes);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static void
+candidates_find(struct candidates *candidates,
+                enum catalog_collective collective)
+{
+    size_t n_entries;
+    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+
+    candidates->n = 0;
+    for (size_t i = 0; i < n_entries; i++) {
+        if (candidates->n < CANDIDATES_MAX &&
+            estimate_suits(candidates->place, &entries[i]))
+            candidates->entries[candidates->n++] = &entries[i];
+    }
+}
+
+static enum hoop_status
+rows_build(const struct estimate_place *place,
+           enum catalog_collective collective,
+           struct table_row rows[TABLE_FORMS])
+{
+    struct candidates candidates = {.place = place};
+
+    candidates_find(&candidates, collective);
+    if (candidates.n < 2)
+        return HOOP_OK;
+    enum hoop_status status = curves_make(&candidates);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    row_make(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);
+    const bool are_many = place->nodes->n_ranks >= MANY_RANKS;
+    for (unsigned i = 0; i < (are_many ? 1 : REFINEMENTS_MAX); i++) {
+        status = row_refine(&candidates, &rows[TABLE_EVEN]);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        row_make(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);
+    }
+    row_make(&candidates, TABLE_UNEVEN, &rows[TABLE_UNEVEN]);
+    return HOOP_OK;
+}
 
 enum hoop_status
 builder_run(const struct plan_nodes *nodes,
             const struct simulation_machine *machine,
             struct table *out_table)
 {
-    (void)nodes;
-    table_init(out_table);
-    out_table->machine = *machine;
+    const struct estimate_place place = {.nodes = nodes, .machine = machine};
+    struct table table;
+
+    table_init(&table);
+    table.machine = *machine;
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++) {
+        const enum hoop_status status = rows_build(&place, i, table.rows[i]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_table = table;
     return HOOP_OK;
 }

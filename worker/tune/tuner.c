@@ -198,17 +198,19 @@ table_make(struct tuner *tuner,
     } else {
         *out_table = kept->table;
     }
-    table_force(out_table, &tuner->forced);
     return HOOP_OK;
 }
 
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
+            const struct forced *forced,
             struct table *out_table)
 {
     pthread_mutex_lock(&tuner->lock);
     const enum hoop_status status = table_make(tuner, nodes, out_table);
+    if (status == HOOP_OK)
+        table_force(out_table, forced ? forced : &tuner->forced);
     pthread_mutex_unlock(&tuner->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -55,11 +55,15 @@ void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
-/* Build a table for ranks on these nodes, or find it. Takes tens of
- * milliseconds at most. Handle: none (HOOP_E_EXHAUSTED). */
+/*
+ * Build a table for ranks on these nodes, or find it. Takes tens of
+ * milliseconds at most. forced: instead of what is forced for the job; NULL:
+ * that. Handle: none (HOOP_E_EXHAUSTED).
+ */
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
+            const struct forced *forced,
             struct table *out_table);
 
 /* From now on, what was agreed on counts, not what was said here; only the

@@ -5,8 +5,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tune/agreement.h"
+#include "tune/estimate.h"
 #include "tune/family.h"
 #include "tune/placement.h"
 #include "tune/table.h"
@@ -23,7 +25,7 @@ static enum hoop_status
 table_decide(struct tuning *tuning)
 {
     const enum hoop_status status =
-        tuner_table(tuning->tuner, tuning->nodes, &tuning->table);
+        tuner_table(tuning->tuner, tuning->nodes, NULL, &tuning->table);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -79,21 +81,103 @@ bytes_to_look_up(enum call_name name, size_t n_bytes)
     return name == CALL_ALLTOALLV ? UINT64_MAX : n_bytes;
 }
 
+static enum table_form
+form_of(enum call_name name)
+{
+    return family_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
+}
+
 const struct algorithm *
 tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes)
 {
     const enum catalog_collective collective = family_of(name);
-    const enum table_form form =
-        family_is_uneven(name) ? TABLE_UNEVEN : TABLE_EVEN;
     size_t n_entries;
     const struct catalog_entry *entry = catalog_of(collective, &n_entries);
 
     assert(n_entries > 0);
     if (tuning)
-        entry = table_find(&tuning->table, collective, form,
+        entry = table_find(&tuning->table, collective, form_of(name),
                            bytes_to_look_up(name, n_bytes));
     assert(entry);
     return entry->algorithm;
+}
+
+/* Rank 0's part. One that cannot decide says so to the others. */
+static enum hoop_status
+table_force_here(struct tuning *tuning,
+                 const char *algorithms,
+                 struct table *out_table)
+{
+    struct forced forced;
+
+    enum hoop_status status = forced_parse("algorithms", algorithms, &forced);
+    if (status == HOOP_OK)
+        status = tuner_table(tuning->tuner, tuning->nodes, &forced, out_table);
+    if (status != HOOP_OK)
+        agreement_refuse(tuning->channel);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+tuning_force(struct tuning *tuning, const char *algorithms)
+{
+    struct table table;
+    enum hoop_status status = HOOP_OK;
+
+    if (channel_rank(tuning->channel) == 0)
+        status = table_force_here(tuning, algorithms, &table);
+    if (status == HOOP_OK)
+        status = agreement_reach(tuning->channel, CLOCK_NEVER, &table);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    tuning->table = table;
+    return HOOP_OK;
+}
+
+static void
+choice_offer(struct tuning_choice *choice,
+             const struct catalog_entry *entry,
+             double ns)
+{
+    if (entry->algorithm == choice->algorithm) {
+        choice->estimate_ns = ns;
+    } else if (!choice->runner_up || ns < choice->runner_up_ns) {
+        choice->runner_up = entry->algorithm;
+        choice->runner_up_ns = ns;
+    }
+}
+
+enum hoop_status
+tuning_explain(const struct tuning *tuning,
+               enum call_name name,
+               size_t n_bytes,
+               struct tuning_choice *out_choice)
+{
+    const enum catalog_collective collective = family_of(name);
+    const struct estimate_place place = {tuning->nodes, &tuning->table.machine};
+    struct tuning_choice choice = {.algorithm =
+                                       tuning_find(tuning, name, n_bytes)};
+    size_t n_entries;
+    const struct catalog_entry *entries = catalog_of(collective, &n_entries);
+
+    for (size_t i = 0; i < n_entries; i++) {
+        const bool is_chosen = entries[i].algorithm == choice.algorithm;
+        double ns = 0;
+
+        if (!is_chosen && (!estimate_suits(&place, &entries[i]) ||
+                           (family_is_uneven(name) && entries[i].is_even_only)))
+            continue;
+        const enum hoop_status status =
+            estimate_cost(&place, &entries[i], n_bytes, &ns);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        choice_offer(&choice, &entries[i], ns);
+    }
+    const struct catalog_entry *forced =
+        tuning->table.forced.entries[collective];
+    choice.is_forced = forced && forced->algorithm == choice.algorithm;
+    *out_choice = choice;
+    return HOOP_OK;
 }
 
 const struct plan_nodes *

@@ -10,6 +10,7 @@
 #ifndef TUNE_TUNING_H
 #define TUNE_TUNING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,32 @@ DEFINE_CLEANUP(struct tuning *, tuning_destroy)
  */
 const struct algorithm *
 tuning_find(const struct tuning *tuning, enum call_name name, size_t n_bytes);
+
+/*
+ * Force algorithms from now on, "" for none; all members call it, rank 0's
+ * list counts, operations under way keep theirs.
+ *
+ * Handle: HOOP_E_INVALID (error_text() lists what there is).
+ * Thread: as a collective on the channel.
+ */
+enum hoop_status
+tuning_force(struct tuning *tuning, const char *algorithms);
+
+/* What tuning_find() finds, and what it is estimated to take. */
+struct tuning_choice {
+    const struct algorithm *algorithm;
+    double estimate_ns;
+    const struct algorithm *runner_up; /* NULL: there is no other */
+    double runner_up_ns;
+    bool is_forced;
+};
+
+/* Simulates all algorithms there are. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+tuning_explain(const struct tuning *tuning,
+               enum call_name name,
+               size_t n_bytes,
+               struct tuning_choice *out_choice);
 
 /* Who shares a node, by rank of the channel; for a plan's shape. NULL as
  * tuning gives NULL. Borrowed for the tuning's life. */

@@ -70,7 +70,7 @@ table_holds_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
     assert_string_equal(
         table.forced.entries[CATALOG_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
@@ -91,11 +91,11 @@ first_agreement_replaces_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(theirs, nodes, &table), HOOP_OK);
+    assert_int_equal(tuner_table(theirs, nodes, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(others, nodes, &table), HOOP_OK);
+    assert_int_equal(tuner_table(others, nodes, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(mine, nodes, &table), HOOP_OK);
+    assert_int_equal(tuner_table(mine, nodes, NULL, &table), HOOP_OK);
     assert_true(table.machine.latency_inside_ns == 2e6);
     assert_null(table.forced.entries[CATALOG_ALLREDUCE]);
     assert_non_null(table.forced.entries[CATALOG_BROADCAST]);
@@ -118,7 +118,7 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
 
-            assert_int_equal(tuner_table(tuner, nodes, &table), HOOP_OK);
+            assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
             assert_non_null(
                 table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8));
             plan_nodes_destroy(nodes);

@@ -169,6 +169,75 @@ nonsense_from_rank_0_is_refused(void **state)
     couple_run(&couple, side_nonsense);
 }
 
+static int
+side_forcing(struct side *side)
+{
+    struct tuner *tuner = tuner_of(side, "allreduce:ring");
+    struct tuning *tuning = NULL;
+    const char *list = side->rank == 0 ? "broadcast:chain" : "scan:chain";
+
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(tuning_agree(tuner, side->comms[3].channel, patience(),
+                            &tuning) == HOOP_OK);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 8), "ring") == 0);
+    SIDE_CHECK(tuning_force(tuning, "allreduce:recursive_doubling") == HOOP_OK);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 1 << 30),
+                      "recursive_doubling") == 0);
+    /* A list replaces the one before it, and it is rank 0's. */
+    SIDE_CHECK(tuning_force(tuning, list) == HOOP_OK);
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_ALLREDUCE, 1 << 30),
+                      "recursive_doubling") != 0);
+    /* One that rank 0 refuses, all refuse, and nothing changes. */
+    SIDE_CHECK(tuning_force(tuning, "broadcast:none") == HOOP_E_INVALID);
+    SIDE_CHECK(strstr(error_text(),
+                      side->rank == 0 ? "there are: chain" : "rank 0 refused"));
+    SIDE_CHECK(strcmp(name_found(tuning, CALL_BROADCAST, 8), "chain") == 0);
+    tuning_destroy(tuning);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+forced_anew_all_follow_rank_0(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_forcing);
+}
+
+static int
+side_explaining(struct side *side)
+{
+    struct tuner *tuner = tuner_of(side, "broadcast:chain");
+    struct tuning *tuning = NULL;
+    struct tuning_choice choice;
+
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(tuning_agree(tuner, side->comms[0].channel, patience(),
+                            &tuning) == HOOP_OK);
+    SIDE_CHECK(tuning_explain(tuning, CALL_ALLREDUCE, 64, &choice) == HOOP_OK);
+    SIDE_CHECK(choice.algorithm == tuning_find(tuning, CALL_ALLREDUCE, 64));
+    SIDE_CHECK(choice.estimate_ns >= 20e3); /* the latency that was said */
+    SIDE_CHECK(choice.runner_up && choice.runner_up != choice.algorithm);
+    SIDE_CHECK(choice.runner_up_ns >= choice.estimate_ns);
+    SIDE_CHECK(!choice.is_forced);
+    SIDE_CHECK(tuning_explain(tuning, CALL_BROADCAST, 64, &choice) == HOOP_OK);
+    SIDE_CHECK(choice.is_forced);
+    SIDE_CHECK(tuning_explain(tuning, CALL_ALLTOALLV, 64, &choice) == HOOP_OK);
+    SIDE_CHECK(!choice.runner_up);
+    SIDE_CHECK(tuning_explain(tuning, CALL_BARRIER, 0, &choice) == HOOP_OK);
+    SIDE_CHECK(!choice.runner_up && choice.estimate_ns > 0);
+    tuning_destroy(tuning);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+choice_is_explained_by_what_was_agreed_on(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_explaining);
+}
+
 static void
 without_a_tuning_the_first_of_each_is_found(void **state)
 {
@@ -192,6 +261,8 @@ main(void)
         COUPLE_TEST(one_rank_alone_does_not_communicate),
         COUPLE_TEST(missing_rank_0_is_a_timeout),
         COUPLE_TEST(nonsense_from_rank_0_is_refused),
+        COUPLE_TEST(forced_anew_all_follow_rank_0),
+        COUPLE_TEST(choice_is_explained_by_what_was_agreed_on),
         cmocka_unit_test(without_a_tuning_the_first_of_each_is_found),
     };
 

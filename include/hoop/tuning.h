@@ -1,0 +1,76 @@
+/* hoop/tuning.h - which algorithm does a collective, and why
+ *
+ * When a communicator forms, its rank 0 simulates the algorithms that there are
+ * for each collective on what it knows of the machine, and tells all ranks up
+ * to which size each is taken. HOOP_ALGORITHM on rank 0 of the job forces some,
+ * HOOP_LINK says what messages cost instead of having it measured.
+ *
+ * A collective is named as its function is, "allreduce" or "allgatherv". Sizes
+ * are bytes of the larger buffer: of collectives that move blocks, the blocks
+ * of all ranks. Names of algorithms are static.
+ */
+
+#ifndef HOOP_TUNING_H
+#define HOOP_TUNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/comm.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+/*
+ * The algorithm that does a collective of n_bytes on comm; NULL where there is
+ * no such collective, or comm is NULL or has not this process as a member.
+ * Thread: as a collective on comm.
+ */
+HOOP_API const char *
+hoop_comm_algorithm(const hoop_comm_t *comm,
+                    const char *collective,
+                    size_t n_bytes);
+
+/* The algorithms of a collective in turn, for index 0, 1, ...; NULL beyond
+ * them, or where there is no such collective. Thread: any. */
+HOOP_API const char *
+hoop_algorithm_name(const char *collective, uint32_t index);
+
+struct hoop_choice {
+    const char *algorithm;
+    double estimate_us;
+    const char *runner_up; /* the best of the others; NULL: there is none */
+    double runner_up_us;
+    bool is_forced; /* somebody insists on the algorithm */
+};
+
+/*
+ * The algorithm, and what it and the best of the others are estimated to take
+ * now. Simulates them, which may take milliseconds; does not communicate.
+ *
+ * Handle: HOOP_E_INVALID (no such collective, no member).
+ * Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_explain(const hoop_comm_t *comm,
+                  const char *collective,
+                  size_t n_bytes,
+                  struct hoop_choice *out_choice);
+
+/*
+ * Force algorithms on comm from now on, "allreduce:ring,broadcast:chain" as
+ * HOOP_ALGORITHM; "": none. The v-forms follow their even form where the
+ * algorithm can do uneven blocks. All ranks of comm call it, rank 0's list
+ * counts.
+ *
+ * Handle: HOOP_E_INVALID (the text lists what there is).
+ * Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms);
+
+HOOP_END
+
+#endif

@@ -1,0 +1,176 @@
+/* tests/unit/worker/tune/builder_test.c - tune/builder.c */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "tune/builder.h"
+#include "tune/estimate.h"
+#include "tune/link.h"
+
+static struct plan_nodes *
+nodes_of(uint32_t n_ranks, uint32_t n_each)
+{
+    CLEANUP(free) uint32_t *names = calloc(n_ranks, sizeof(*names));
+    struct plan_nodes *nodes = NULL;
+
+    assert_non_null(names);
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        names[rank] = rank / n_each;
+    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    return nodes;
+}
+
+static struct simulation_machine
+machine_of(const char *link)
+{
+    struct simulation_machine machine = link_usual();
+
+    machine.n_processors = 8;
+    assert_int_equal(link_parse("here", link, &machine), HOOP_OK);
+    return machine;
+}
+
+static struct table
+table_of(const struct plan_nodes *nodes, const char *link)
+{
+    const struct simulation_machine machine = machine_of(link);
+    struct table table;
+
+    assert_int_equal(builder_run(nodes, &machine, &table), HOOP_OK);
+    return table;
+}
+
+static const char *
+name_of(const struct table *table,
+        enum catalog_collective collective,
+        uint64_t n_bytes)
+{
+    return table_find(table, collective, TABLE_EVEN, n_bytes)->algorithm->name;
+}
+
+static void
+small_ones_save_messages_and_large_ones_bytes(void **state)
+{
+    struct plan_nodes *nodes = nodes_of(8, 1);
+    const struct table table = table_of(nodes, "");
+
+    (void)state;
+    assert_string_equal(name_of(&table, CATALOG_ALLREDUCE, 8),
+                        "recursive_doubling");
+    assert_string_not_equal(name_of(&table, CATALOG_ALLREDUCE, 64 << 20),
+                            "recursive_doubling");
+    assert_string_equal(name_of(&table, CATALOG_BROADCAST, 8), "binomial");
+    assert_string_equal(name_of(&table, CATALOG_BROADCAST, 256 << 20), "chain");
+    assert_string_equal(name_of(&table, CATALOG_ALLTOALL, 64 << 20),
+                        "pairwise");
+    plan_nodes_destroy(nodes);
+}
+
+static void
+slower_messages_move_the_switch_up(void **state)
+{
+    struct plan_nodes *nodes = nodes_of(8, 1);
+    const struct table near = table_of(nodes, "latency=5us");
+    const struct table far = table_of(nodes, "latency=1ms");
+    const struct table_row *rows[2] = {
+        near.rows[CATALOG_ALLREDUCE],
+        far.rows[CATALOG_ALLREDUCE],
+    };
+
+    (void)state;
+    assert_true(rows[0]->n_points > 1);
+    assert_true(rows[1]->n_points > 1);
+    assert_true(rows[1]->points[0].up_to_bytes >
+                4 * rows[0]->points[0].up_to_bytes);
+    plan_nodes_destroy(nodes);
+}
+
+/* What the table says is nowhere much worse than the best by simulation. */
+static void
+choice_is_about_the_best(void **state)
+{
+    struct plan_nodes *nodes = nodes_of(6, 2);
+    const struct simulation_machine machine = machine_of("");
+    const struct estimate_place place = {nodes, &machine};
+    const struct table table = table_of(nodes, "");
+    size_t n_entries;
+    const struct catalog_entry *entries = catalog_entries(&n_entries);
+
+    (void)state;
+    for (uint64_t n_bytes = 96; n_bytes <= 96 << 20; n_bytes *= 4) {
+        for (size_t i = 0; i < n_entries; i++) {
+            const struct catalog_entry *chosen =
+                table_find(&table, entries[i].collective, TABLE_EVEN, n_bytes);
+            double chosen_ns;
+            double ns;
+
+            if (!estimate_suits(&place, &entries[i]))
+                continue;
+            assert_int_equal(estimate_cost(&place, chosen, n_bytes, &chosen_ns),
+                             HOOP_OK);
+            assert_int_equal(estimate_cost(&place, &entries[i], n_bytes, &ns),
+                             HOOP_OK);
+            if (chosen_ns > 1.12 * ns)
+                fail_msg("%s of %llu: %s takes %f, %s %f",
+                         catalog_name(entries[i].collective),
+                         (unsigned long long)n_bytes, chosen->algorithm->name,
+                         chosen_ns, entries[i].algorithm->name, ns);
+        }
+    }
+    plan_nodes_destroy(nodes);
+}
+
+static void
+uneven_rows_have_nothing_for_even_blocks_only(void **state)
+{
+    struct plan_nodes *nodes = nodes_of(8, 1);
+    const struct table table = table_of(nodes, "");
+
+    (void)state;
+    for (uint64_t n_bytes = 1; n_bytes < 1 << 30; n_bytes *= 2)
+        assert_string_equal(
+            table_find(&table, CATALOG_ALLTOALL, TABLE_UNEVEN, n_bytes)
+                ->algorithm->name,
+            "pairwise");
+    plan_nodes_destroy(nodes);
+}
+
+static void
+rows_ascend_to_the_largest_size(void **state)
+{
+    static const uint32_t sizes[] = {1, 2, 3, 5, 16, 64, 100};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        struct plan_nodes *nodes = nodes_of(sizes[i], 4);
+        const struct table table = table_of(nodes, "");
+
+        for (size_t j = 0; j < CATALOG_COLLECTIVES; j++) {
+            const struct table_row *row = &table.rows[j][TABLE_EVEN];
+
+            assert_in_range(row->n_points, 1, TABLE_POINTS);
+            for (uint32_t k = 1; k < row->n_points; k++)
+                assert_true(row->points[k - 1].up_to_bytes <
+                            row->points[k].up_to_bytes);
+            assert_true(row->points[row->n_points - 1].up_to_bytes ==
+                        UINT64_MAX);
+        }
+        plan_nodes_destroy(nodes);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_ones_save_messages_and_large_ones_bytes),
+        cmocka_unit_test(slower_messages_move_the_switch_up),
+        cmocka_unit_test(choice_is_about_the_best),
+        cmocka_unit_test(uneven_rows_have_nothing_for_even_blocks_only),
+        cmocka_unit_test(rows_ascend_to_the_largest_size),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* coll/explain.c - which algorithm does a collective, for who asks */
+
+#include <string.h>
+
+#include "hoop/tuning.h"
+
+#include "base/error.h"
+#include "plan/catalog.h"
+#include "session/comm.h"
+#include "tune/family.h"
+#include "tune/tuning.h"
+
+static const double NS_PER_US = 1e3;
+
+/* Everything that a plan does; messages have none. */
+static enum call_name
+name_parse(const char *text)
+{
+    for (enum call_name name = CALL_ALLREDUCE; name < CALL_AGREE; name++) {
+        const bool is_message = name == CALL_SEND || name == CALL_RECV;
+
+        if (!is_message && text && strcmp(call_text(name), text) == 0)
+            return name;
+    }
+    return CALL_UNKNOWN;
+}
+
+static bool
+has_channel(const struct hoop_comm *comm)
+{
+    return comm && comm->channel;
+}
+
+const char *
+hoop_comm_algorithm(const hoop_comm_t *comm,
+                    const char *collective,
+                    size_t n_bytes)
+{
+    const enum call_name name = name_parse(collective);
+
+    if (name == CALL_UNKNOWN || !has_channel(comm))
+        return NULL;
+    return tuning_find(comm->tuning, name, n_bytes)->name;
+}
+
+const char *
+hoop_algorithm_name(const char *collective, uint32_t index)
+{
+    const enum call_name name = name_parse(collective);
+    const struct catalog_entry *entries;
+    size_t n_entries;
+    uint32_t n_before = 0;
+
+    if (name == CALL_UNKNOWN)
+        return NULL;
+    entries = catalog_of(family_of(name), &n_entries);
+    for (size_t i = 0; i < n_entries; i++) {
+        if (entries[i].is_even_only && family_is_uneven(name))
+            continue;
+        if (n_before++ == index)
+            return entries[i].algorithm->name;
+    }
+    return NULL;
+}
+
+enum hoop_status
+hoop_comm_explain(const hoop_comm_t *comm,
+                  const char *collective,
+                  size_t n_bytes,
+                  struct hoop_choice *out_choice)
+{
+    const enum call_name name = name_parse(collective);
+    struct tuning_choice choice;
+
+    error_clear();
+    if (name == CALL_UNKNOWN)
+        return error_raise(HOOP_E_INVALID, "there is no collective '%s'",
+                           collective ? collective : "(null)");
+    if (!has_channel(comm) || !comm->tuning)
+        return error_raise(HOOP_E_INVALID,
+                           "comm is NULL, or this process is no member of it");
+    const enum hoop_status status =
+        tuning_explain(comm->tuning, name, n_bytes, &choice);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_choice = (struct hoop_choice){
+        .algorithm = choice.algorithm->name,
+        .estimate_us = choice.estimate_ns / NS_PER_US,
+        .runner_up = choice.runner_up ? choice.runner_up->name : NULL,
+        .runner_up_us = choice.runner_up_ns / NS_PER_US,
+        .is_forced = choice.is_forced,
+    };
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
+{
+    error_clear();
+    if (!comm)
+        return error_raise(HOOP_E_INVALID, "comm is NULL");
+    if (!algorithms)
+        return error_raise(HOOP_E_INVALID, "algorithms is NULL");
+    if (!has_channel(comm) || !comm->tuning)
+        return HOOP_OK;
+    const enum hoop_status status = tuning_force(comm->tuning, algorithms);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

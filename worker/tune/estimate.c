@@ -1,0 +1,273 @@
+/*
+ * tune/estimate.c - what one algorithm would cost at one size
+ *
+ * Of large communicators, the first ranks are simulated for all:
+ *
+ *     dense   a rank has many steps: what few ranks take with messages of the
+ *             same size, for as many steps as there really are
+ *     light   a rank has a handful: trees and chains. Up to thousands they are
+ *             simulated as they are; beyond that, what twice the ranks take
+ *             more, they take again
+ *
+ * Where more ranks share a processor, all of it takes so much longer.
+ */
+
+#include "tune/estimate.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+enum {
+    ELEMENT_BYTES = 4,
+    GRANULE = 64 / ELEMENT_BYTES,
+    /* Of all ranks: a millisecond, or some. */
+    STEPS_MAX = 20000,
+    RANKS_FEW = 64,
+    STEPS_LIGHT = 4,
+    RANKS_LIGHT = 1024,
+    /* Rounds looked at to count steps; the others are like them. */
+    ROUNDS_COUNTED = 256,
+};
+
+DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
+
+static struct plan_shape
+shape_of(const struct estimate_place *place,
+         enum catalog_collective collective,
+         uint64_t n_bytes)
+{
+    const uint32_t size = place->nodes->n_ranks;
+    const uint64_t n_blocks = catalog_is_blockwise(collective) ? size : 1;
+    const uint64_t count = n_bytes / ELEMENT_BYTES / n_blocks;
+
+    return (struct plan_shape){
+        .size = size,
+        .count = count > 0 ? count : 1,
+        .granule = GRANULE,
+        .nodes = place->nodes,
+    };
+}
+
+bool
+estimate_suits(const struct estimate_place *place,
+               const struct catalog_entry *entry)
+{
+    const struct plan_shape shape = shape_of(place, entry->collective, 0);
+
+    return catalog_entry_suits(entry, &shape);
+}
+
+/* What one rank has to do. */
+struct workload {
+    double n_steps;
+    double n_elements;
+};
+
+/* Of a rank in the middle; an odd one, a leaf of trees, is like most. */
+static enum hoop_status
+workload_count(const struct algorithm *algorithm,
+               const struct plan_shape *shape,
+               struct workload *out_workload)
+{
+    struct plan_shape middle = *shape;
+    struct workload workload = {0, 0};
+    struct plan plan = {0};
+
+    middle.rank = (shape->size / 2) | 1;
+    const uint32_t n_rounds = algorithm->n_rounds(&middle);
+    const uint32_t n_counted =
+        n_rounds < ROUNDS_COUNTED ? n_rounds : ROUNDS_COUNTED;
+    for (uint32_t i = 0; i < n_counted; i++) {
+        plan_clear(&plan);
+        algorithm->plan_round(&plan, &middle,
+                              (uint32_t)((uint64_t)n_rounds * i / n_counted));
+        for (size_t j = 0; j < plan.n_steps; j++)
+            workload.n_elements +=
+                (double)(plan.steps[j].from.count > plan.steps[j].to.count
+                             ? plan.steps[j].from.count
+                             : plan.steps[j].to.count);
+        workload.n_steps += (double)plan.n_steps;
+    }
+    const enum hoop_status status = plan_status(&plan);
+    plan_deinit(&plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_counted > 0) {
+        workload.n_steps *= (double)n_rounds / n_counted;
+        workload.n_elements *= (double)n_rounds / n_counted;
+    }
+    *out_workload = workload;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+simulate(const struct estimate_place *place,
+         const struct algorithm *algorithm,
+         const struct plan_shape *shape,
+         double *out_ns)
+{
+    struct simulation_result result = {0};
+    const enum hoop_status status = simulation_estimate(
+        algorithm, shape, ELEMENT_BYTES, place->machine, &result);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_ns = result.time_ns;
+    return HOOP_OK;
+}
+
+/* The first n_ranks of a place. */
+static enum hoop_status
+place_begin(const struct estimate_place *full,
+            uint32_t n_ranks,
+            struct plan_nodes **out_nodes)
+{
+    return plan_nodes_create(full->nodes->node_of, n_ranks, out_nodes);
+}
+
+/* Ranks for each processor of the fullest node; 1 if that is less. */
+static double
+crowd_of(const struct estimate_place *place)
+{
+    uint32_t n_most = 1;
+
+    for (uint32_t node = 0; node < place->nodes->n_nodes; node++) {
+        const uint32_t n = plan_nodes_size(place->nodes, node);
+
+        n_most = n > n_most ? n : n_most;
+    }
+    const double crowd = (double)n_most / place->machine->n_processors;
+    return crowd > 1 ? crowd : 1;
+}
+
+/* Messages of the size that they have among all. */
+static enum hoop_status
+dense_simulate(const struct estimate_place *full,
+               const struct algorithm *algorithm,
+               const struct plan_shape *shape,
+               const struct workload *workload,
+               double *out_ns)
+{
+    CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
+    struct plan_shape few = *shape;
+    struct workload share;
+
+    enum hoop_status status = place_begin(full, RANKS_FEW, &nodes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct estimate_place place = {nodes, full->machine};
+    few.size = RANKS_FEW;
+    few.nodes = nodes;
+    status = workload_count(algorithm, &few, &share);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (share.n_elements > 0)
+        few.count = (size_t)((double)few.count *
+                                 (workload->n_elements / workload->n_steps) /
+                                 (share.n_elements / share.n_steps) +
+                             1);
+    status = simulate(&place, algorithm, &few, out_ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (share.n_steps > 0)
+        *out_ns *= workload->n_steps / share.n_steps;
+    *out_ns *= crowd_of(full) / crowd_of(&place);
+    return HOOP_OK;
+}
+
+/* One rank's part, as it is, of a communicator of n_ranks. */
+static enum hoop_status
+part_simulate(const struct estimate_place *full,
+              const struct algorithm *algorithm,
+              const struct plan_shape *shape,
+              uint32_t n_ranks,
+              double *out_ns)
+{
+    CLEANUP(plan_nodes_destroy) struct plan_nodes *nodes = NULL;
+    struct plan_shape part = *shape;
+
+    enum hoop_status status = place_begin(full, n_ranks, &nodes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct estimate_place place = {nodes, full->machine};
+    part.size = n_ranks;
+    part.nodes = nodes;
+    status = simulate(&place, algorithm, &part, out_ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_ns *= crowd_of(full) / crowd_of(&place);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+light_simulate(const struct estimate_place *full,
+               const struct algorithm *algorithm,
+               const struct plan_shape *shape,
+               double *out_ns)
+{
+    double half_ns = 0;
+    double ns = 0;
+
+    if (shape->size <= RANKS_LIGHT)
+        return simulate(full, algorithm, shape, out_ns);
+    enum hoop_status status =
+        part_simulate(full, algorithm, shape, RANKS_LIGHT / 2, &half_ns);
+    if (status == HOOP_OK)
+        status = part_simulate(full, algorithm, shape, RANKS_LIGHT, &ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    uint32_t n_ranks = RANKS_LIGHT;
+    const double growth = ns / half_ns;
+    for (; n_ranks <= shape->size / 2; n_ranks *= 2)
+        ns *= growth;
+    *out_ns = ns * (1 + (growth - 1) * (shape->size - n_ranks) / n_ranks);
+    return HOOP_OK;
+}
+
+/* More ranks than are simulated in any case. */
+static enum hoop_status
+large_simulate(const struct estimate_place *place,
+               const struct catalog_entry *entry,
+               const struct plan_shape *shape,
+               double *out_ns)
+{
+    const struct algorithm *algorithm = entry->algorithm;
+    const size_t n_all = catalog_is_blockwise(entry->collective)
+                             ? 0
+                             : (size_t)shape->size * GRANULE;
+    struct plan_shape filled = *shape;
+    struct workload workload;
+
+    filled.count = shape->count > n_all ? shape->count : n_all;
+    enum hoop_status status = workload_count(algorithm, &filled, &workload);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* A ring: with fewer elements, most of its messages would be none. */
+    if (workload.n_steps >= shape->size)
+        return dense_simulate(place, algorithm, &filled, &workload, out_ns);
+    status = workload_count(algorithm, shape, &workload);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (workload.n_steps <= STEPS_LIGHT)
+        return light_simulate(place, algorithm, shape, out_ns);
+    if (workload.n_steps * shape->size > STEPS_MAX)
+        return dense_simulate(place, algorithm, shape, &workload, out_ns);
+    return simulate(place, algorithm, shape, out_ns);
+}
+
+enum hoop_status
+estimate_cost(const struct estimate_place *place,
+              const struct catalog_entry *entry,
+              uint64_t n_bytes,
+              double *out_ns)
+{
+    const struct plan_shape shape = shape_of(place, entry->collective, n_bytes);
+    const enum hoop_status status =
+        shape.size > RANKS_FEW
+            ? large_simulate(place, entry, &shape, out_ns)
+            : simulate(place, entry->algorithm, &shape, out_ns);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,37 @@
+/*
+ * tune/estimate.h - what one algorithm would cost at one size
+ *
+ * Elements of four bytes and rank 0 as root stand for all: a table has no
+ * place for more.
+ */
+
+#ifndef TUNE_ESTIMATE_H
+#define TUNE_ESTIMATE_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "plan/catalog.h"
+#include "plan/nodes.h"
+#include "plan/simulation.h"
+
+/* Where it would run. */
+struct estimate_place {
+    const struct plan_nodes *nodes;
+    const struct simulation_machine *machine;
+};
+
+/* Whether entry has a point there at all. */
+bool
+estimate_suits(const struct estimate_place *place,
+               const struct catalog_entry *entry);
+
+/* n_bytes as in tune/tuning.h. Handle: none (HOOP_E_EXHAUSTED). */
+enum hoop_status
+estimate_cost(const struct estimate_place *place,
+              const struct catalog_entry *entry,
+              uint64_t n_bytes,
+              double *out_ns);
+
+#endif
