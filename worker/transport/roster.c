@@ -39,14 +39,22 @@ roster_destroy(struct roster *roster)
     free(roster);
 }
 
+/* A machine that plays several nodes has one address, and its processors once. */
+static bool
+is_local(const struct member *member, const struct member *self)
+{
+    return strcmp(member->host_id, self->host_id) == 0 ||
+           address_same_host(&member->address, &self->address);
+}
+
 uint32_t
 roster_local_ranks(const struct roster *roster)
 {
-    const char *here = roster->members[roster->rank].host_id;
+    const struct member *self = &roster->members[roster->rank];
     uint32_t n_ranks = 0;
 
     for (uint32_t rank = 0; rank < roster->size; rank++)
-        n_ranks += strcmp(roster->members[rank].host_id, here) == 0;
+        n_ranks += is_local(&roster->members[rank], self);
     return n_ranks;
 }
 

@@ -37,7 +37,8 @@ roster_create(uint32_t size, struct roster **out_roster);
 void
 roster_destroy(struct roster *roster);
 
-/* Ranks on this process's host, itself included. */
+/* Ranks on this process's machine, itself included; also where HOOP_NODE lets
+ * it play several nodes. */
 uint32_t
 roster_local_ranks(const struct roster *roster);
 

@@ -43,11 +43,22 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
     assert_int_equal(roster_create(5, &roster), HOOP_OK);
     for (uint32_t i = 0; i < 5; i++)
         snprintf(roster->members[i].host_id, LIMIT_NAME, "%s", hosts[i]);
+    for (uint32_t i = 0; i < 5; i++) {
+        char address[32];
+
+        snprintf(address, sizeof(address), "10.0.0.%u:7", i);
+        assert_int_equal(address_parse(address, &roster->members[i].address),
+                         HOOP_OK);
+    }
     assert_int_equal(roster_local_ranks(roster), 3);
     roster->rank = 1;
     assert_int_equal(roster_local_ranks(roster), 1);
     roster->rank = 3;
     assert_int_equal(roster_local_ranks(roster), 1);
+    /* One machine that plays two nodes. */
+    assert_int_equal(address_parse("10.0.0.3:8", &roster->members[1].address),
+                     HOOP_OK);
+    assert_int_equal(roster_local_ranks(roster), 2);
     roster_destroy(roster);
 }
 
