@@ -28,7 +28,7 @@
  * the scratch for a round.
  *
  * Cost: ceil(log2 n) * alpha + (n-1)/n * bytes * (beta + gamma), and for the
- * first of an upper half up to half as much again.
+ * first of an upper half some half as much again.
  */
 
 #include <assert.h>

@@ -103,6 +103,50 @@ rabenseifner_any_size_moves_no_more_than_the_ring_together(void **state)
     }
 }
 
+/* The reductions of one rank, in order; returns how many. */
+static size_t
+reductions_of(const struct algorithm *algorithm,
+              const struct plan_shape *shape,
+              struct plan_step *out_steps)
+{
+    struct plan plan = {0};
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < algorithm->n_rounds(shape); i++)
+        algorithm->plan_round(&plan, shape, i);
+    for (size_t i = 0; i < plan.n_steps; i++) {
+        if (plan.steps[i].kind == PLAN_REDUCE)
+            out_steps[n++] = plan.steps[i];
+    }
+    plan_deinit(&plan);
+    return n;
+}
+
+/* The same partners on the same sides: the same expression, the same bits. */
+static void
+rabenseifner_power_of_two_combines_as_recursive_doubling(void **state)
+{
+    struct plan_shape shape = {.count = 32, .granule = 1};
+
+    (void)state;
+    for (shape.size = 2; shape.size <= 32; shape.size *= 2) {
+        for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
+            struct plan_step these[5];
+            struct plan_step those[5];
+            const size_t n = reductions_of(halving, &shape, these);
+
+            assert_int_equal(
+                n, reductions_of(&algorithm_allreduce_recursive_doubling,
+                                 &shape, those));
+            for (size_t i = 0; i < n; i++) {
+                assert_int_equal(these[i].peer, those[i].peer);
+                assert_int_equal(these[i].side, those[i].side);
+                assert_int_equal(these[i].is_final, those[i].is_final);
+            }
+        }
+    }
+}
+
 /* 0 and 1 exchange parts, 2 has no partner: 1 combines twice. */
 static void
 rabenseifner_three_ranks_last_place_goes_to_the_middle(void **state)
@@ -164,6 +208,8 @@ main(void)
         cmocka_unit_test(rabenseifner_power_of_two_moves_what_the_ring_moves),
         cmocka_unit_test(
             rabenseifner_any_size_moves_no_more_than_the_ring_together),
+        cmocka_unit_test(
+            rabenseifner_power_of_two_combines_as_recursive_doubling),
         cmocka_unit_test(
             rabenseifner_three_ranks_last_place_goes_to_the_middle),
         cmocka_unit_test(
