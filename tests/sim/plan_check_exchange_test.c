@@ -44,7 +44,7 @@ prove_scan(const struct algorithm *algorithm, enum checker_goal goal)
     proof.arithmetic = ARITHMETIC_JOIN;
     for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
         proof.shape.size = size;
-        proof_even(proof, proof_all_counts);
+        proof_even(proof, counts_of(size));
     }
 }
 
