@@ -102,6 +102,8 @@ some_algorithms_combine_in_the_order_of_ranks(void **state)
          ARITHMETIC_JOIN, .n_schedules = 1},
         {&algorithm_allreduce_rabenseifner, CHECKER_ALLREDUCE, ARITHMETIC_JOIN,
          .n_schedules = 1},
+        {&algorithm_allreduce_hierarchical_halving, CHECKER_ALLREDUCE,
+         ARITHMETIC_JOIN, .n_schedules = 1},
         {&algorithm_allreduce_hierarchical_tree, CHECKER_ALLREDUCE,
          ARITHMETIC_JOIN, .n_schedules = 1},
         {&algorithm_reduce_binomial, CHECKER_REDUCE, ARITHMETIC_JOIN,

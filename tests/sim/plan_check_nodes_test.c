@@ -137,6 +137,14 @@ allreduce_hierarchical_all_layouts_sums(void **state)
 }
 
 static void
+allreduce_hierarchical_halving_all_layouts_sums(void **state)
+{
+    (void)state;
+    prove_layouts(&algorithm_allreduce_hierarchical_halving, CHECKER_ALLREDUCE,
+                  prove_cut);
+}
+
+static void
 allreduce_hierarchical_tree_all_layouts_sums(void **state)
 {
     (void)state;
@@ -196,6 +204,7 @@ main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_hierarchical_all_layouts_sums),
+        cmocka_unit_test(allreduce_hierarchical_halving_all_layouts_sums),
         cmocka_unit_test(allreduce_hierarchical_tree_all_layouts_sums),
         cmocka_unit_test(allgather_hierarchical_all_layouts_gathers),
         cmocka_unit_test(allgather_hierarchical_tree_all_layouts_gathers),

@@ -19,6 +19,7 @@ extern const struct algorithm algorithm_allreduce_ring;
 extern const struct algorithm algorithm_allreduce_recursive_doubling;
 extern const struct algorithm algorithm_allreduce_rabenseifner;
 extern const struct algorithm algorithm_allreduce_hierarchical;
+extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
 
 /* In: all given blocks. Out: this rank's, from element 0. In place, output

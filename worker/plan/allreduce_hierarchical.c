@@ -19,68 +19,18 @@
 #include "plan/hierarchy.h"
 #include "plan/topology.h"
 
-/* The rounds of the ring inside, from begin to end. */
-static struct composition_part
-part_inside(const struct plan_shape *shape, uint32_t begin, uint32_t end)
-{
-    return (struct composition_part){
-        .algorithm = &algorithm_allreduce_ring,
-        .team = team_of_node(shape),
-        .shape =
-            {
-                .count = shape->count,
-                .granule = shape->granule,
-                .is_in_place = shape->is_in_place,
-            },
-        .input = {.buffer = PLAN_INPUT},
-        .output = {.buffer = PLAN_OUTPUT},
-        .end = hierarchy_end_inside(shape),
-        .round_begin = begin,
-        .round_end = end,
-    };
-}
-
-/* The rank's block; a rank alone on its node has not touched it yet. */
-static struct composition_part
-part_between(const struct plan_shape *shape,
-             const struct composition_part *inside)
-{
-    struct plan_shape node = inside->shape;
-
-    node.size = team_size(&inside->team);
-    node.rank = team_place(&inside->team);
-
-    const struct plan_span block = block_cut(&node, PLAN_OUTPUT, node.rank);
-
-    return (struct composition_part){
-        .algorithm = &algorithm_allreduce_ring,
-        .team = team_of_equals(shape),
-        .shape =
-            {
-                .count = block.count,
-                .granule = shape->granule,
-                .is_in_place = node.size > 1 || shape->is_in_place,
-            },
-        .input = {.buffer = PLAN_INPUT, .first = block.first},
-        .output = block,
-        .end = COMPOSITION_FINAL,
-        .round_end = UINT32_MAX,
-    };
-}
-
 static void
 compose_equal(struct composition *composition)
 {
-    const struct plan_shape *shape = composition->shape;
-    const struct team node = team_of_node(shape);
-    const uint32_t half = team_size(&node) - 1;
-    const struct composition_part first = part_inside(shape, 0, half);
-    const struct composition_part between = part_between(shape, &first);
-    const struct composition_part last = part_inside(shape, half, 2 * half);
+    const struct plan_shape node = hierarchy_shape_inside(composition->shape);
+    const struct hierarchy_halves halves = {
+        .inside = &algorithm_allreduce_ring,
+        .middle = node.size - 1,
+        .block = block_cut(&node, PLAN_OUTPUT, node.rank),
+        .between = &algorithm_allreduce_ring,
+    };
 
-    composition_add(composition, &first);
-    composition_add(composition, &between);
-    composition_add(composition, &last);
+    hierarchy_allreduce_halves(composition, &halves);
 }
 
 static struct composition

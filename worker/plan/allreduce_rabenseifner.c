@@ -30,6 +30,8 @@
  * for one in a group of odd size up to half as much again.
  */
 
+#include "plan/allreduce_rabenseifner.h"
+
 #include <assert.h>
 #include <stdbool.h>
 
@@ -107,6 +109,19 @@ n_rounds(const struct plan_shape *shape)
     if (shape->size == 1)
         return shape->is_in_place ? 0 : 1;
     return 3 * doubling_count(shape);
+}
+
+uint32_t
+allreduce_rabenseifner_middle(const struct plan_shape *shape)
+{
+    return 2 * doubling_count(shape);
+}
+
+struct plan_span
+allreduce_rabenseifner_block(const struct plan_shape *shape)
+{
+    return block_cut(shape, PLAN_OUTPUT,
+                     stand_at(shape, doubling_count(shape)).first);
 }
 
 static struct plan_step

@@ -57,7 +57,7 @@ n_scratch(const struct plan_shape *shape)
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 2 + 3 * doubling_levels(shape);
+    return 2 + 3 * doubling_count(shape);
 }
 
 /* n_blocks of any buffer, from block first on. */

@@ -24,7 +24,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 1 + 2 * doubling_levels(shape);
+    return 1 + 2 * doubling_count(shape);
 }
 
 /* Is there somebody to send to at this level? */

@@ -33,8 +33,9 @@ own_buffer(const struct plan_shape *shape)
     return shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
 }
 
-enum composition_end
-hierarchy_end_inside(const struct plan_shape *shape)
+/* Does the node's sum still have to be combined with those of others? */
+static enum composition_end
+end_inside(const struct plan_shape *shape)
 {
     return team_n_nodes(shape) > 1 ? COMPOSITION_PARTIAL : COMPOSITION_FINAL;
 }
@@ -65,11 +66,48 @@ hierarchy_allreduce(struct composition *composition,
     struct composition_part between =
         part_of(hierarchy->between, team_of_heads(shape, 0));
 
-    first.end = hierarchy_end_inside(shape);
+    first.end = end_inside(shape);
     between.shape.is_in_place = true;
     composition_add(composition, &first);
     composition_add(composition, &between);
     add_broadcast_inside(composition, hierarchy->inside_last, 0, shape->count);
+}
+
+struct plan_shape
+hierarchy_shape_inside(const struct plan_shape *shape)
+{
+    const struct team node = team_of_node(shape);
+    struct plan_shape inside = part_of(NULL, node).shape;
+
+    inside.size = team_size(&node);
+    inside.rank = team_place(&node);
+    return inside;
+}
+
+/* Who is alone on a node has no halves, and has not touched its input yet. */
+void
+hierarchy_allreduce_halves(struct composition *composition,
+                           const struct hierarchy_halves *halves)
+{
+    const struct plan_shape *shape = composition->shape;
+    const struct team node = team_of_node(shape);
+    const bool is_alone = team_size(&node) == 1;
+    struct composition_part first = part_of(halves->inside, node);
+    struct composition_part last = first;
+    struct composition_part between =
+        part_of(halves->between, team_of_equals(shape));
+
+    first.end = end_inside(shape);
+    first.round_end = halves->middle;
+    last.round_begin = halves->middle;
+    last.round_end = is_alone ? halves->middle : UINT32_MAX;
+    between.shape.count = halves->block.count;
+    between.shape.is_in_place = !is_alone || shape->is_in_place;
+    between.input.first = halves->block.first;
+    between.output.first = halves->block.first;
+    composition_add(composition, &first);
+    composition_add(composition, &between);
+    composition_add(composition, &last);
 }
 
 void
@@ -124,7 +162,7 @@ hierarchy_reduce(struct composition *composition,
     struct composition_part between =
         part_of(hierarchy->between, team_of_heads(shape, shape->root));
 
-    first.end = hierarchy_end_inside(shape);
+    first.end = end_inside(shape);
     first.shape.root = team_head_place(shape, shape->root);
     between.shape.root = team_node_of(shape, shape->root);
     between.shape.is_in_place = true;

@@ -34,6 +34,30 @@ void
 hierarchy_allreduce(struct composition *composition,
                     const struct hierarchy *hierarchy);
 
+/*
+ * An all-reduce inside that can be stopped: when its rounds up to the middle
+ * are through, each rank holds one finished block.
+ */
+struct hierarchy_halves {
+    const struct algorithm *inside;
+    uint32_t middle;
+    struct plan_span block; /* in the output */
+    const struct algorithm *between;
+};
+
+/* The shape that algorithms inside the rank's node see. */
+struct plan_shape
+hierarchy_shape_inside(const struct plan_shape *shape);
+
+/*
+ * For nodes of equal sizes, without heads: the first half inside, an all-reduce
+ * of each block between those that hold it, one on each node, the second half
+ * inside.
+ */
+void
+hierarchy_allreduce_halves(struct composition *composition,
+                           const struct hierarchy_halves *halves);
+
 /* Gather, all-gather, broadcast. The first two take even blocks, send them
  * from their places and use no scratch. */
 void
@@ -50,9 +74,5 @@ hierarchy_broadcast(struct composition *composition,
 void
 hierarchy_reduce(struct composition *composition,
                  const struct hierarchy *hierarchy);
-
-/* Does the node's sum still have to be combined with those of others? */
-enum composition_end
-hierarchy_end_inside(const struct plan_shape *shape);
 
 #endif

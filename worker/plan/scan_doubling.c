@@ -26,7 +26,7 @@
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    return 1 + 2 * doubling_levels(shape);
+    return 1 + 2 * doubling_count(shape);
 }
 
 static size_t

@@ -25,16 +25,6 @@ ring_back(const struct plan_shape *shape, uint32_t n_steps)
                                : shape->rank + (shape->size - back);
 }
 
-uint32_t
-doubling_levels(const struct plan_shape *shape)
-{
-    uint32_t levels = 0;
-
-    while ((shape->size - 1) >> levels > 0)
-        levels++;
-    return levels;
-}
-
 enum plan_side
 ring_side(const struct plan_shape *shape)
 {

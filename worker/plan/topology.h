@@ -22,10 +22,6 @@ ring_prev(const struct plan_shape *shape);
 uint32_t
 ring_back(const struct plan_shape *shape, uint32_t n_steps);
 
-/* How often 1 must be doubled until it is the size, or more. */
-uint32_t
-doubling_levels(const struct plan_shape *shape);
-
 /*
  * Where a partial result that has come around the ring stands. Lower ranks
  * stand left: what arrives holds the ranks before this one, except at rank 0,

@@ -2,6 +2,7 @@
 
 #include "check.h"
 #include "plan/algorithms.h"
+#include "plan/allreduce_rabenseifner.h"
 
 static const struct algorithm *const halving =
     &algorithm_allreduce_rabenseifner;
@@ -200,6 +201,34 @@ rabenseifner_last_place_sends_its_input_until_it_combines(void **state)
     plan_deinit(&plan);
 }
 
+/* Each rank has another block then, whose last combination was before. */
+static void
+rabenseifner_each_block_is_finished_in_the_middle(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= 9; size++) {
+        uint32_t finished = 0;
+
+        for (uint32_t rank = 0; rank < size; rank++) {
+            const struct plan_shape shape = {
+                .rank = rank, .size = size, .count = size, .granule = 1};
+            const struct plan_span block = allreduce_rabenseifner_block(&shape);
+            struct plan plan = {0};
+
+            for (uint32_t i = 0; i < allreduce_rabenseifner_middle(&shape); i++)
+                algorithm_allreduce_rabenseifner.plan_round(&plan, &shape, i);
+            assert_int_equal(block.count, 1);
+            finished |= UINT32_C(1) << block.first;
+            for (size_t i = 0; i < plan.n_steps; i++) {
+                if (plan.steps[i].is_final)
+                    assert_int_equal(plan.steps[i].to.first, block.first);
+            }
+            plan_deinit(&plan);
+        }
+        assert_int_equal(finished, (UINT32_C(1) << size) - 1);
+    }
+}
+
 int
 main(void)
 {
@@ -214,6 +243,7 @@ main(void)
             rabenseifner_three_ranks_last_place_goes_to_the_middle),
         cmocka_unit_test(
             rabenseifner_last_place_sends_its_input_until_it_combines),
+        cmocka_unit_test(rabenseifner_each_block_is_finished_in_the_middle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,16 +109,20 @@ hierarchy_allreduce_is_that_of_the_nodes(void **state)
 }
 
 static void
-hierarchy_sum_of_one_node_is_final(void **state)
+hierarchy_shape_inside_is_the_node(void **state)
 {
     struct plan_nodes *nodes = NULL;
-    struct plan_shape shape = {.size = SIZE};
+    struct plan_shape inside;
 
     (void)state;
-    assert_int_equal(hierarchy_end_inside(&shape), COMPOSITION_FINAL);
     assert_int_equal(plan_nodes_create(names, SIZE, &nodes), HOOP_OK);
-    shape.nodes = nodes;
-    assert_int_equal(hierarchy_end_inside(&shape), COMPOSITION_PARTIAL);
+    inside = hierarchy_shape_inside(&(struct plan_shape){
+        .rank = 6, .size = SIZE, .count = COUNT, .granule = 4, .nodes = nodes});
+    assert_int_equal(inside.size, 3);
+    assert_int_equal(inside.rank, 2);
+    assert_int_equal(inside.count, COUNT);
+    assert_int_equal(inside.granule, 4);
+    assert_null(inside.nodes);
     plan_nodes_destroy(nodes);
 }
 
@@ -130,7 +134,7 @@ main(void)
         cmocka_unit_test(hierarchy_reduce_leaves_each_node_once),
         cmocka_unit_test(hierarchy_allgather_brings_each_block_once),
         cmocka_unit_test(hierarchy_allreduce_is_that_of_the_nodes),
-        cmocka_unit_test(hierarchy_sum_of_one_node_is_final),
+        cmocka_unit_test(hierarchy_shape_inside_is_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

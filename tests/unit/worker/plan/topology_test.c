@@ -33,19 +33,6 @@ ring_back_any_distance_counts_modulo_size(void **state)
 }
 
 static void
-doubling_levels_is_the_logarithm_rounded_up(void **state)
-{
-    const uint32_t levels[] = {0, 1, 2, 2, 3, 3, 3, 3, 4};
-
-    (void)state;
-    for (uint32_t size = 1; size <= 9; size++) {
-        const struct plan_shape shape = {.size = size};
-
-        assert_int_equal(doubling_levels(&shape), levels[size - 1]);
-    }
-}
-
-static void
 ring_side_own_is_left_at_rank_zero_only(void **state)
 {
     struct plan_shape shape = {.size = 4};
@@ -296,7 +283,6 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(ring_neighbours_wrap_around),
         cmocka_unit_test(ring_back_any_distance_counts_modulo_size),
-        cmocka_unit_test(doubling_levels_is_the_logarithm_rounded_up),
         cmocka_unit_test(ring_side_own_is_left_at_rank_zero_only),
         cmocka_unit_test(doubling_count_is_log2_rounded_up),
         cmocka_unit_test(fold_six_ranks_pair_the_first_four),

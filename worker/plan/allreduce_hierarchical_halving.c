@@ -1,0 +1,83 @@
+/*
+ * plan/allreduce_hierarchical_halving.c - all-reduce by halving, in the nodes
+ *
+ * As allreduce_hierarchical.c, for buffers of medium size: inside the nodes and
+ * between them not around a ring, but by Rabenseifner's halving and doubling.
+ * In the middle each rank holds one block of its node's sum there, too, the
+ * same one as its equals.
+ *
+ * Nodes of different sizes: up and down trees inside, and Rabenseifner's
+ * between the first ranks.
+ *
+ * Cost, with N nodes of m ranks: 2 ceil(log2 m) * alpha' + 2 bytes * beta'
+ * inside, and 2 ceil(log2 N) * alpha + 2 bytes/m * beta between.
+ *
+ * No test of its own: the two halves are tested with Rabenseifner's, the rest
+ * is that of allreduce_hierarchical.c.
+ */
+
+#include "plan/algorithms.h"
+#include "plan/allreduce_rabenseifner.h"
+#include "plan/hierarchy.h"
+
+static void
+compose_equal(struct composition *composition)
+{
+    const struct plan_shape node = hierarchy_shape_inside(composition->shape);
+    const struct hierarchy_halves halves = {
+        .inside = &algorithm_allreduce_rabenseifner,
+        .middle = allreduce_rabenseifner_middle(&node),
+        .block = allreduce_rabenseifner_block(&node),
+        .between = &algorithm_allreduce_rabenseifner,
+    };
+
+    hierarchy_allreduce_halves(composition, &halves);
+}
+
+static struct composition
+compose(const struct plan_shape *shape)
+{
+    static const struct hierarchy hierarchy = {
+        .inside_first = &algorithm_reduce_binomial,
+        .between = &algorithm_allreduce_rabenseifner,
+        .inside_last = &algorithm_broadcast_binomial,
+    };
+    struct composition composition = {.shape = shape};
+
+    if (team_nodes_are_equal(shape))
+        compose_equal(&composition);
+    else
+        hierarchy_allreduce(&composition, &hierarchy);
+    return composition;
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_rounds(&composition);
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const struct composition composition = compose(shape);
+
+    return composition_n_scratch(&composition);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const struct composition composition = compose(shape);
+
+    composition_plan_round(&composition, plan, round);
+}
+
+const struct algorithm algorithm_allreduce_hierarchical_halving = {
+    .name = "hierarchical_halving",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
