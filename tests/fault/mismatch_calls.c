@@ -113,6 +113,63 @@ run_exscan(const struct matrix_args *args)
                        args->op, args->comm);
 }
 
+/* Lengths are no part of the call: half a kilobyte at most. */
+static size_t
+object_bytes(const struct matrix_args *args)
+{
+    return args->count < 512 ? args->count : 512;
+}
+
+static enum hoop_status
+run_broadcast_object(const struct matrix_args *args)
+{
+    void *bytes = NULL;
+    size_t n_bytes;
+
+    const enum hoop_status status =
+        hoop_broadcast_object(args->send, object_bytes(args), &bytes, &n_bytes,
+                              args->root, args->comm);
+    hoop_object_free(bytes);
+    return status;
+}
+
+static enum hoop_status
+run_gather_object(const struct matrix_args *args)
+{
+    struct hoop_objects objects = {0};
+
+    const enum hoop_status status = hoop_gather_object(
+        args->send, object_bytes(args), &objects, args->root, args->comm);
+    hoop_objects_free(&objects);
+    return status;
+}
+
+static enum hoop_status
+run_allgather_object(const struct matrix_args *args)
+{
+    struct hoop_objects objects = {0};
+
+    const enum hoop_status status = hoop_allgather_object(
+        args->send, object_bytes(args), &objects, args->comm);
+    hoop_objects_free(&objects);
+    return status;
+}
+
+/* In two pieces. */
+static enum hoop_status
+run_allreduce_coalesced(const struct matrix_args *args)
+{
+    const size_t n_first = args->count / 2;
+    const struct hoop_piece pieces[] = {
+        {args->send, args->recv, n_first},
+        {(const int32_t *)args->send + n_first, (int32_t *)args->recv + n_first,
+         args->count - n_first},
+    };
+
+    return hoop_allreduce_coalesced(pieces, 2, args->dtype, args->op,
+                                    args->comm);
+}
+
 enum {
     TYPED = MATRIX_HAS_DTYPE | MATRIX_HAS_COUNT,
     BLOCKS = TYPED | MATRIX_IN_BLOCKS,
@@ -139,6 +196,10 @@ const struct matrix_call matrix_calls[] = {
     {"alltoallv", MATRIX_HAS_DTYPE | MATRIX_IN_BLOCKS, run_alltoallv},
     {"scan", TYPED | REDUCES, run_scan},
     {"exscan", TYPED | REDUCES, run_exscan},
+    {"broadcast_object", ROOTED, run_broadcast_object},
+    {"gather_object", ROOTED, run_gather_object},
+    {"allgather_object", 0, run_allgather_object},
+    {"allreduce_coalesced", TYPED | REDUCES, run_allreduce_coalesced},
 };
 
 const size_t n_matrix_calls = sizeof(matrix_calls) / sizeof(*matrix_calls);

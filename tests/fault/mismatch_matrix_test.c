@@ -174,6 +174,7 @@ struct scene {
     uint8_t *recv;
     bool is_odd_one;
     bool is_checked;
+    uint32_t n_large;
     struct told told;
 };
 
@@ -301,22 +302,29 @@ play(struct scene *scene)
     return 0;
 }
 
-/* Both sizes, and each rank as the odd one. */
+static int
+play_one(struct scene *scene,
+         struct matrix_case *at,
+         size_t n_bytes,
+         uint32_t odd_rank)
+{
+    at->n_bytes = n_bytes;
+    at->odd_rank = odd_rank;
+    scene->at = at;
+    return play(scene);
+}
+
+/* Each rank as the odd one, small; large, each in its turn. */
 static int
 play_everywhere(struct scene *scene, struct matrix_case *at)
 {
-    static const size_t sizes[] = {SMALL, LARGE};
+    const uint32_t size = scene->rank->size;
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        for (uint32_t odd = 0; odd < scene->rank->size; odd++) {
-            at->n_bytes = sizes[i];
-            at->odd_rank = odd;
-            scene->at = at;
-            if (play(scene) != 0)
-                return 1;
-        }
+    for (uint32_t odd = 0; odd < size; odd++) {
+        if (play_one(scene, at, SMALL, odd) != 0)
+            return 1;
     }
-    return 0;
+    return play_one(scene, at, LARGE, scene->n_large++ % size);
 }
 
 static int

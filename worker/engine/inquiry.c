@@ -258,10 +258,10 @@ bid_farewell(const struct channel *channel, uint32_t peer)
     const uint64_t first = next > FAREWELL_OPS ? next - FAREWELL_OPS : 1;
 
     for (uint64_t number = first; number < next; number++) {
-        const struct past_op *past = past_find(&channel->past, number);
-
-        if (past && !past->has_failed)
-            tell(channel, peer, answer_of_past(past));
+        /* A failure was told to those who were connected then. */
+        if (channel->failed_op == number ||
+            !past_has_failed(&channel->past, number))
+            answer_past(channel, peer, number);
     }
 }
 

@@ -124,15 +124,56 @@ end_all(struct channel *channel, uint64_t number, const char *text)
 }
 
 void
+mismatch_bytes(struct channel *channel,
+               uint32_t peer,
+               const struct misfit *misfit)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    describe_misfit(channel->engine, peer, misfit, text);
+    end_all(channel, misfit->number, text);
+}
+
+/* Of the stage that frame is of. */
+static bool
+has_signature(const uint64_t signatures[STAGES_MAX], const struct frame *frame)
+{
+    const uint32_t stage = frame->step >> STAGE_SHIFT;
+
+    return stage < STAGES_MAX && signatures[stage] == frame->signature;
+}
+
+/* The same call, which has no use for what came. */
+static void
+mismatch_unwanted(struct channel *channel,
+                  uint32_t peer,
+                  const struct frame *frame)
+{
+    mismatch_bytes(channel, peer,
+                   &(struct misfit){
+                       .number = frame->op,
+                       .call = &frame->call,
+                       .n_sent = frame->total,
+                   });
+}
+
+void
 mismatch_calls(struct channel *channel,
                uint32_t peer,
                const struct frame *frame)
 {
     const struct op *op = channel_running(channel, frame->op);
     const struct past_op *past = past_find(&channel->past, frame->op);
+    const uint64_t *signatures = op     ? op->signatures
+                                 : past ? past->signatures
+                                        : NULL;
+    struct own_call own = {0};
     char text[LIMIT_ERROR_TEXT];
 
-    struct own_call own = {0};
+    if (signatures && has_signature(signatures, frame)) {
+        mismatch_unwanted(channel, peer, frame);
+        return;
+    }
     if (op) {
         own.call = frame->kind == FRAME_HEARTBEAT ? &op->first_call : &op->call;
         own.flags = op->label.flags;
@@ -142,17 +183,6 @@ mismatch_calls(struct channel *channel,
     }
     describe(channel->engine, peer, frame, own.call ? &own : NULL, text);
     end_all(channel, frame->op, text);
-}
-
-void
-mismatch_bytes(struct channel *channel,
-               uint32_t peer,
-               const struct misfit *misfit)
-{
-    char text[LIMIT_ERROR_TEXT];
-
-    describe_misfit(channel->engine, peer, misfit, text);
-    end_all(channel, misfit->number, text);
 }
 
 /* What came early of that stage, and of another call. */
@@ -200,14 +230,6 @@ mismatch_surplus(struct op *op)
 
     if (!transport_find_early(op->engine->transport, &wanted, &peer, &frame))
         return false;
-    if (frame.signature != op->label.signature)
-        mismatch_calls(op->channel, peer, &frame);
-    else
-        mismatch_bytes(op->channel, peer,
-                       &(struct misfit){
-                           .number = op->number,
-                           .call = &op->call,
-                           .n_sent = frame.total,
-                       });
+    mismatch_calls(op->channel, peer, &frame);
     return true;
 }

@@ -223,7 +223,8 @@ op_fail_told(struct op *op, enum hoop_status status, const char *why)
     call_describe(&op->call, op->number, call);
     snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
     log_debug("engine", "%s", op->text);
-    if (!op->is_message)
+    /* Who closes says goodbye: that is enough. */
+    if (!op->is_message && status != HOOP_E_CLOSED)
         verdict_note(op->channel, op->number, status, why);
     op_end(op, status);
 }
