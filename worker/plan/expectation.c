@@ -90,6 +90,13 @@ is_root(const struct plan_shape *shape)
     return shape->rank == shape->root;
 }
 
+/* Of the block of this rank, where all blocks stand one after another. */
+static struct plan_span
+own_place(const struct plan_shape *shape)
+{
+    return block_given(shape, PLAN_OUTPUT, shape->rank);
+}
+
 /* What an all-to-all brings. */
 static size_t
 received_total(const struct plan_shape *shape)
@@ -122,7 +129,7 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
         return given_total(shape);
     case CHECKER_ALLGATHER:
     case CHECKER_GATHER:
-        return block_given(shape, PLAN_INPUT, shape->rank).count;
+        return own_place(shape).count;
     case CHECKER_BROADCAST:
         return is_root(shape) ? shape->count : 0;
     case CHECKER_SCATTER:
@@ -136,9 +143,6 @@ input_count(const struct checker_case *proof, const struct plan_shape *shape)
 static size_t
 output_count(const struct checker_case *proof, const struct plan_shape *shape)
 {
-    const struct plan_span own_block =
-        block_given(shape, PLAN_OUTPUT, shape->rank);
-
     switch (proof->goal) {
     case CHECKER_ALLREDUCE:
     case CHECKER_BROADCAST:
@@ -149,18 +153,18 @@ output_count(const struct checker_case *proof, const struct plan_shape *shape)
         return is_root(shape) || shape->is_in_place ? shape->count : 0;
     case CHECKER_REDUCE_SCATTER:
         if (!shape->is_in_place)
-            return own_block.count;
+            return own_place(shape).count;
         return given_total(shape);
     case CHECKER_ALLGATHER:
         return given_total(shape);
     case CHECKER_GATHER:
         if (is_root(shape))
             return given_total(shape);
-        return shape->is_in_place ? own_block.count : 0;
+        return shape->is_in_place ? own_place(shape).count : 0;
     case CHECKER_SCATTER:
         if (is_root(shape) && shape->is_in_place)
             return given_total(shape);
-        return own_block.count;
+        return own_place(shape).count;
     case CHECKER_ALLTOALL:
         return larger(received_total(shape),
                       shape->is_in_place ? given_total(shape) : 0);
@@ -196,16 +200,17 @@ output_at_start(const struct checker_case *proof,
                 const struct plan_shape *shape,
                 size_t byte)
 {
-    const struct plan_span block = block_given(shape, PLAN_OUTPUT, shape->rank);
     bool is_own = true;
 
     if (proof->goal == CHECKER_BROADCAST || proof->goal == CHECKER_SCATTER)
         is_own = is_root(shape);
     if (proof->goal == CHECKER_ALLGATHER ||
         (proof->goal == CHECKER_GATHER && is_root(shape))) {
+        const struct plan_span place = own_place(shape);
+
         is_own =
-            byte / ES >= block.first && byte / ES < block.first + block.count;
-        byte -= is_own ? block.first * ES : 0;
+            byte / ES >= place.first && byte / ES < place.first + place.count;
+        byte -= is_own ? place.first * ES : 0;
     }
     if (proof->goal == CHECKER_ALLTOALL)
         is_own = byte / ES < given_total(shape);
@@ -246,11 +251,12 @@ static uint64_t
 gathered(const struct plan_shape *shape, size_t byte)
 {
     for (uint32_t rank = 0; rank < shape->size; rank++) {
-        const size_t block = block_given(shape, PLAN_OUTPUT, rank).count * ES;
+        const size_t n_bytes =
+            ES * (shape->counts ? shape->counts[rank] : shape->count);
 
-        if (byte < block)
+        if (byte < n_bytes)
             return own(rank, byte);
-        byte -= block;
+        byte -= n_bytes;
     }
     return 0;
 }
@@ -293,15 +299,14 @@ output_at_end(const struct checker_case *proof,
               const struct plan_shape *shape,
               size_t byte)
 {
-    const struct plan_span block = block_given(shape, PLAN_OUTPUT, shape->rank);
     const uint64_t before = byte_at_start(proof, shape, PLAN_OUTPUT, byte);
 
     switch (proof->goal) {
     case CHECKER_ALLREDUCE:
         return sum_of_all(proof, byte);
     case CHECKER_REDUCE_SCATTER:
-        return byte / ES < block.count
-                   ? sum_of_all(proof, block.first * ES + byte)
+        return byte / ES < own_place(shape).count
+                   ? sum_of_all(proof, own_place(shape).first * ES + byte)
                    : before;
     case CHECKER_ALLGATHER:
         return gathered(shape, byte);
@@ -314,7 +319,7 @@ output_at_end(const struct checker_case *proof,
     case CHECKER_SCATTER:
         if (is_root(shape) && shape->is_in_place)
             return before;
-        return own(shape->root, block.first * ES + byte);
+        return own(shape->root, own_place(shape).first * ES + byte);
     case CHECKER_ALLTOALL:
         return exchanged(proof, shape, byte);
     case CHECKER_SCAN:
