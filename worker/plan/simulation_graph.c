@@ -2,9 +2,7 @@
  * plan/simulation_graph.c - the steps of all actors, and what waits for what
  *
  * Steps and edges live in two arrays that only grow, spare ones in lists, and
- * know each other by number. Earlier steps are looked at from the newest on:
- * one that writes all the bytes in question has waited for what came before it
- * and stands for it, so the search ends there.
+ * know each other by number.
  */
 
 #include "plan/simulation_graph.h"
@@ -14,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "plan/simulation_link.h"
 
 struct simulation_actor {
     uint32_t n_rounds; /* where it ends */
@@ -77,14 +76,13 @@ simulation_graph_init(struct simulation_graph *graph,
     };
     graph->actors = calloc(n, sizeof(*graph->actors));
     graph->slots = calloc(n * window, sizeof(*graph->slots));
-    graph->unsettled = calloc(n * window, sizeof(*graph->unsettled));
-    if (!graph->actors || !graph->slots || !graph->unsettled) {
+    if (!graph->actors || !graph->slots) {
         simulation_graph_deinit(graph);
         return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %zu ranks",
                            n);
     }
     for (size_t i = 0; i < n * window; i++)
-        graph->slots[i] = SIMULATION_END;
+        graph->slots[i].first = SIMULATION_END;
     for (uint32_t actor = 0; actor < n; actor++)
         actor_init(graph, actor);
     return HOOP_OK;
@@ -93,19 +91,25 @@ simulation_graph_init(struct simulation_graph *graph,
 void
 simulation_graph_deinit(struct simulation_graph *graph)
 {
+    const size_t n_slots =
+        graph->slots ? (size_t)graph->scene.cast->n_actors * graph->window : 0;
+
+    for (size_t i = 0; i < n_slots; i++)
+        simulation_link_forget(&graph->slots[i]);
     free(graph->actors);
     free(graph->slots);
-    free(graph->unsettled);
     free(graph->steps);
     free(graph->edges);
     plan_deinit(&graph->plan);
     *graph = (struct simulation_graph){0};
 }
 
-static size_t
-slot_of(const struct simulation_graph *graph, uint32_t actor, uint32_t round)
+struct simulation_slot *
+simulation_graph_slot(const struct simulation_graph *graph,
+                      uint32_t actor,
+                      uint32_t round)
 {
-    return (size_t)actor * graph->window + round % graph->window;
+    return &graph->slots[(size_t)actor * graph->window + round % graph->window];
 }
 
 bool
@@ -122,11 +126,12 @@ static void
 slot_clear(struct simulation_graph *graph, uint32_t actor)
 {
     struct simulation_actor *at = &graph->actors[actor];
-    const size_t slot = slot_of(graph, actor, at->round_next);
+    struct simulation_slot *slot =
+        simulation_graph_slot(graph, actor, at->round_next);
     uint32_t next;
 
-    assert(graph->unsettled[slot] == 0);
-    for (uint32_t i = graph->slots[slot]; i != SIMULATION_END; i = next) {
+    assert(slot->n_unsettled == 0);
+    for (uint32_t i = slot->first; i != SIMULATION_END; i = next) {
         struct simulation_step *step = &graph->steps[i];
 
         next = step->next;
@@ -135,7 +140,8 @@ slot_clear(struct simulation_graph *graph, uint32_t actor)
         step->next = graph->spare_step;
         graph->spare_step = i;
     }
-    graph->slots[slot] = SIMULATION_END;
+    slot->first = SIMULATION_END;
+    simulation_link_forget(slot);
 }
 
 static enum hoop_status
@@ -247,55 +253,17 @@ step_make(const struct simulation_graph *graph,
     return step;
 }
 
-/* Two ranges of one buffer, the later step's and the earlier one's. */
-struct meeting {
-    const struct simulation_range *later;
-    const struct simulation_range *earlier;
-};
-
-static bool
-do_meet(const struct meeting *meeting)
+enum hoop_status
+simulation_graph_order(struct simulation_graph *graph,
+                       uint32_t later,
+                       uint32_t earlier,
+                       const struct simulation_overlap *overlap)
 {
-    return meeting->later->begin < meeting->earlier->end &&
-           meeting->earlier->begin < meeting->later->end;
-}
-
-static float
-part_of(const struct simulation_range *range, size_t at)
-{
-    return (float)((double)(at - range->begin) /
-                   (double)(range->end - range->begin));
-}
-
-static struct simulation_overlap
-overlap_of(const struct meeting *meeting)
-{
-    const struct simulation_range *later = meeting->later;
-    const struct simulation_range *earlier = meeting->earlier;
-    const size_t begin =
-        later->begin > earlier->begin ? later->begin : earlier->begin;
-    const size_t end = later->end < earlier->end ? later->end : earlier->end;
-
-    return (struct simulation_overlap){
-        .earlier_begin = part_of(earlier, begin),
-        .earlier_end = part_of(earlier, end),
-        .later_begin = part_of(later, begin),
-        .later_end = part_of(later, end),
-    };
-}
-
-static enum hoop_status
-steps_order(struct simulation_graph *graph,
-            uint32_t later,
-            uint32_t earlier,
-            const struct meeting *meeting)
-{
-    const struct simulation_overlap overlap = overlap_of(meeting);
     uint32_t edge = SIMULATION_END;
 
     if (graph->steps[earlier].is_settled) {
         simulation_flow_follow(&graph->steps[later].flow,
-                               &graph->steps[earlier].flow, &overlap);
+                               &graph->steps[earlier].flow, overlap);
         return HOOP_OK;
     }
 
@@ -303,7 +271,7 @@ steps_order(struct simulation_graph *graph,
     if (status != HOOP_OK)
         return error_pass(status);
     graph->edges[edge] = (struct simulation_edge){
-        .overlap = overlap,
+        .overlap = *overlap,
         .later = later,
         .next = graph->steps[earlier].followers,
     };
@@ -312,97 +280,23 @@ steps_order(struct simulation_graph *graph,
     return HOOP_OK;
 }
 
-/* What of a step still has to be compared with what came before. */
-struct search {
-    uint32_t step;
-    struct simulation_range reads;
-    struct simulation_range writes;
-};
-
-static bool
-covers(const struct simulation_range *writes,
-       const struct simulation_range *range)
-{
-    return writes->begin <= range->begin && range->end <= writes->end;
-}
-
-/* The step's ranges are taken by value: a new edge moves no steps, but the
- * search may forget its own. */
-static enum hoop_status
-search_compare(struct simulation_graph *graph,
-               struct search *search,
-               uint32_t earlier)
-{
-    const struct simulation_step *step = &graph->steps[search->step];
-    const struct simulation_step *before = &graph->steps[earlier];
-    const struct meeting meetings[] = {
-        {&step->writes, &before->writes},
-        {&step->writes, &before->reads},
-        {&step->reads, &before->writes},
-    };
-    const bool is_sought[] = {
-        search->writes.end > 0 && step->writes_to == before->writes_to,
-        search->writes.end > 0 && step->writes_to == before->reads_from,
-        search->reads.end > 0 && step->reads_from == before->writes_to,
-    };
-    enum hoop_status status = HOOP_OK;
-
-    for (size_t i = 0; status == HOOP_OK && i < 3; i++)
-        if (is_sought[i] && do_meet(&meetings[i]))
-            status = steps_order(graph, search->step, earlier, &meetings[i]);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (is_sought[0] && covers(&before->writes, &search->writes))
-        search->writes = (struct simulation_range){0};
-    if (is_sought[2] && covers(&before->writes, &search->reads))
-        search->reads = (struct simulation_range){0};
-    return HOOP_OK;
-}
-
-/* Newest rounds first, until nothing is left to compare. */
-static enum hoop_status
-step_link(struct simulation_graph *graph, uint32_t step)
-{
-    const uint32_t actor = graph->steps[step].actor;
-    const uint32_t round = graph->steps[step].round;
-    const uint32_t first = graph->scene.rounds.first;
-    struct search search = {
-        .step = step,
-        .reads = graph->steps[step].reads,
-        .writes = graph->steps[step].writes,
-    };
-
-    for (uint32_t back = 1; back < graph->window && round - first >= back;
-         back++) {
-        uint32_t i = graph->slots[slot_of(graph, actor, round - back)];
-
-        for (; i != SIMULATION_END; i = graph->steps[i].next) {
-            const enum hoop_status status = search_compare(graph, &search, i);
-            if (status != HOOP_OK)
-                return error_pass(status);
-            if (search.reads.end == 0 && search.writes.end == 0)
-                return HOOP_OK;
-        }
-    }
-    return HOOP_OK;
-}
-
 static enum hoop_status
 step_open(struct simulation_graph *graph,
           uint32_t actor,
           const struct plan_step *plan_step)
 {
-    const size_t slot = slot_of(graph, actor, graph->actors[actor].round_next);
+    struct simulation_slot *slot =
+        simulation_graph_slot(graph, actor, graph->actors[actor].round_next);
     uint32_t step = SIMULATION_END;
 
     const enum hoop_status status = step_take(graph, &step);
     if (status != HOOP_OK)
         return error_pass(status);
     graph->steps[step] = step_make(graph, actor, plan_step);
-    graph->steps[step].next = graph->slots[slot];
-    graph->slots[slot] = step;
-    graph->unsettled[slot]++;
-    return step_link(graph, step);
+    graph->steps[step].next = slot->first;
+    slot->first = step;
+    slot->n_unsettled++;
+    return simulation_link_step(graph, step);
 }
 
 static void
@@ -411,7 +305,8 @@ base_advance(struct simulation_graph *graph, uint32_t actor)
     struct simulation_actor *at = &graph->actors[actor];
 
     while (at->round_base < at->round_next &&
-           graph->unsettled[slot_of(graph, actor, at->round_base)] == 0)
+           simulation_graph_slot(graph, actor, at->round_base)->n_unsettled ==
+               0)
         at->round_base++;
 }
 
@@ -423,7 +318,8 @@ simulation_graph_open(struct simulation_graph *graph,
     assert(simulation_graph_has_room(graph, actor));
 
     struct simulation_actor *at = &graph->actors[actor];
-    const size_t slot = slot_of(graph, actor, at->round_next);
+    struct simulation_slot *slot =
+        simulation_graph_slot(graph, actor, at->round_next);
     enum hoop_status status;
 
     slot_clear(graph, actor);
@@ -434,11 +330,13 @@ simulation_graph_open(struct simulation_graph *graph,
     status = plan_status(&graph->plan);
     for (size_t i = graph->plan.n_steps; status == HOOP_OK && i > 0; i--)
         status = step_open(graph, actor, &graph->plan.steps[i - 1]);
+    if (status == HOOP_OK)
+        status = simulation_link_index(graph, slot);
     if (status != HOOP_OK)
         return error_pass(status);
     at->round_next++;
     base_advance(graph, actor);
-    *out_first = graph->slots[slot];
+    *out_first = slot->first;
     return HOOP_OK;
 }
 
@@ -449,7 +347,7 @@ simulation_graph_settle(struct simulation_graph *graph, uint32_t step)
 
     assert(settled->n_awaited == 0 && !settled->is_settled);
     settled->is_settled = true;
-    graph->unsettled[slot_of(graph, settled->actor, settled->round)]--;
+    simulation_graph_slot(graph, settled->actor, settled->round)->n_unsettled--;
     base_advance(graph, settled->actor);
 }
 

@@ -23,12 +23,7 @@
 #include "plan/simulation.h"
 #include "plan/simulation_cast.h"
 #include "plan/simulation_flow.h"
-
-/* Elements of one buffer; empty when the step touches none. */
-struct simulation_range {
-    size_t begin;
-    size_t end;
-};
+#include "plan/simulation_range.h"
 
 struct simulation_step {
     struct simulation_flow flow;
@@ -64,14 +59,21 @@ struct simulation_scene {
 
 struct simulation_actor;
 struct simulation_edge;
+struct round_index;
+
+/* A round that is remembered. */
+struct simulation_slot {
+    uint32_t first; /* of its steps */
+    uint32_t n_unsettled;
+    struct round_index *index; /* of a round with many steps; else NULL */
+};
 
 /* Zeroed memory is a valid deinit target. */
 struct simulation_graph {
     struct simulation_scene scene;
     uint32_t window; /* rounds of an actor that are remembered */
     struct simulation_actor *actors;
-    uint32_t *slots;     /* [actor][window]: first step of a round */
-    uint32_t *unsettled; /* [actor][window] */
+    struct simulation_slot *slots; /* [actor][window] */
     struct simulation_step *steps;
     uint32_t n_steps;
     uint32_t steps_capacity;
@@ -107,6 +109,19 @@ enum hoop_status
 simulation_graph_open(struct simulation_graph *graph,
                       uint32_t actor,
                       uint32_t *out_first);
+
+/* later waits for earlier, both being open or the earlier one settled. */
+enum hoop_status
+simulation_graph_order(struct simulation_graph *graph,
+                       uint32_t later,
+                       uint32_t earlier,
+                       const struct simulation_overlap *overlap);
+
+/* Where a round stands that is remembered. */
+struct simulation_slot *
+simulation_graph_slot(const struct simulation_graph *graph,
+                      uint32_t actor,
+                      uint32_t round);
 
 /* The step's flow is final. */
 void

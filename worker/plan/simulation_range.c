@@ -1,0 +1,40 @@
+/* plan/simulation_range.c - elements of one buffer, and where two ranges meet */
+
+#include "plan/simulation_range.h"
+
+bool
+simulation_range_meets(const struct simulation_range *one,
+                       const struct simulation_range *other)
+{
+    return one->begin < other->end && other->begin < one->end;
+}
+
+bool
+simulation_range_covers(const struct simulation_range *outer,
+                        const struct simulation_range *inner)
+{
+    return outer->begin <= inner->begin && inner->end <= outer->end;
+}
+
+static float
+part_of(const struct simulation_range *range, size_t at)
+{
+    return (float)((double)(at - range->begin) /
+                   (double)(range->end - range->begin));
+}
+
+struct simulation_overlap
+simulation_range_overlap(const struct simulation_range *earlier,
+                         const struct simulation_range *later)
+{
+    const size_t begin =
+        later->begin > earlier->begin ? later->begin : earlier->begin;
+    const size_t end = later->end < earlier->end ? later->end : earlier->end;
+
+    return (struct simulation_overlap){
+        .earlier_begin = part_of(earlier, begin),
+        .earlier_end = part_of(earlier, end),
+        .later_begin = part_of(later, begin),
+        .later_end = part_of(later, end),
+    };
+}
