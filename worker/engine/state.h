@@ -131,7 +131,8 @@ struct engine {
     struct op_list ended;   /* their waiters do not know yet */
     uint64_t deadline_ns;   /* not later than the earliest of the running */
     struct lost_rank *lost; /* [world rank] */
-    uint32_t n_left;        /* of them, in good order */
+    uint32_t n_lost;
+    uint32_t n_left; /* of them, in good order */
     bool is_leaving;
 };
 

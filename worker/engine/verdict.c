@@ -240,6 +240,9 @@ op_fail(struct op *op, enum hoop_status status, const char *why)
 bool
 channel_has(const struct channel *channel, uint32_t world_rank)
 {
+    /* The world's communicator, and whatever begins like it. */
+    if (world_rank < channel->size && channel->ranks[world_rank] == world_rank)
+        return true;
     for (uint32_t i = 0; i < channel->size; i++) {
         if (channel->ranks[i] == world_rank)
             return true;
@@ -288,6 +291,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     if (lost->is_lost || lost->has_left || engine->is_leaving)
         return;
     lost->is_lost = true;
+    engine->n_lost++;
     snprintf(lost->why, sizeof(lost->why), "%s", why);
     /* What it sent before may be all that an operation was waiting for. */
     engine_advance(engine);
@@ -368,7 +372,7 @@ op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT])
     const struct engine *engine = op->engine;
     char name[ROSTER_NAME_MAX];
 
-    for (uint32_t i = 0; i < op->channel->size; i++) {
+    for (uint32_t i = 0; engine->n_lost > 0 && i < op->channel->size; i++) {
         const uint32_t rank = op->channel->ranks[i];
 
         if (!engine->lost[rank].is_lost || !op_needs(op, rank))

@@ -118,6 +118,14 @@ peer_lose(struct peer *peer, const char *why)
 }
 
 void
+peer_doom(struct peer *peer, const char *why)
+{
+    peer->doom = why;
+    peer->is_blocked = false;
+    peer_touch(peer);
+}
+
+void
 peer_end(struct peer *peer)
 {
     if (peer->state == PEER_READY)

@@ -116,6 +116,7 @@ struct peer {
     uint32_t rank;
     enum peer_state state;
     int fd;
+    const char *doom; /* why it is lost when it is written to next */
     bool is_dirty;    /* has something to write */
     bool is_blocked;  /* the socket is full: epoll tells when it is not */
     bool is_watched;  /* epoll tells when it is writable */
@@ -216,6 +217,10 @@ peer_touch(struct peer *peer);
 /* Close the connection and tell the engine. Repeatable. */
 void
 peer_lose(struct peer *peer, const char *why);
+/* peer_lose() with the next turn, for callers in the middle of ending or
+ * telling something: nothing more is written. why is kept. */
+void
+peer_doom(struct peer *peer, const char *why);
 /* The peer's stream ended where it may. */
 void
 peer_end(struct peer *peer);

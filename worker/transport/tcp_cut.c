@@ -34,7 +34,7 @@ peer_control(struct peer *peer, const struct frame *frame, const char *text)
     struct control *control = malloc(sizeof(*control) + n_text);
 
     if (!control) {
-        peer_lose(peer, "no memory for a control frame");
+        peer_doom(peer, "no memory for a control frame");
         return;
     }
     control->frame = *frame;

@@ -186,6 +186,10 @@ peer_write(struct peer *peer)
 {
     size_t n_total = 0;
 
+    if (peer->doom) {
+        peer_lose(peer, peer->doom);
+        return true;
+    }
     while (peer->fd >= 0 && n_total < PEER_TURN_BYTES) {
         for (unsigned i = 0; i < PEER_CALL_MAX && peer_cut(peer); i++)
             ;
@@ -230,7 +234,7 @@ peer_send_cancel(struct peer *peer, struct outflow *flow)
             continue;
         const uint8_t *bytes = out->payload;
         if (!outframe_room(out, out->n_stored)) {
-            peer_lose(peer, "no memory to end a half-sent frame");
+            peer_doom(peer, "no memory to end a half-sent frame");
             return;
         }
         memcpy(out->owned, bytes, out->n_stored);
