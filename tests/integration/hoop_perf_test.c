@@ -43,8 +43,8 @@ rows_check(const char *csv, const char *wrong)
     size_t n_rows = 0;
     const char *line = strchr(csv, '\n');
 
-    assert_ptr_equal(strstr(csv, "op,bytes,count,type,redop,time_us,p50_us,"
-                                 "p99_us,algbw,busbw,wrong\n"),
+    assert_ptr_equal(strstr(csv, "op,bytes,count,type,redop,algorithm,"
+                                 "time_us,p50_us,p99_us,algbw,busbw,wrong\n"),
                      csv);
     for (line++; *line; n_rows++) {
         const char *end = strchr(line, '\n');
@@ -114,6 +114,117 @@ perf_every_root_is_right(void **state)
     *state = program;
     assert_int_equal(program_wait(program), 0);
     assert_int_equal(rows_check(program->out.text, "0"), 4 * 4);
+}
+
+/* Forced in turns, on one node and on several. */
+static void
+algorithms_check(const char *n_ranks, const char *nodes)
+{
+    const char *const arguments[] = {
+        hooprun,   "--no-prefix", "-n",           n_ranks,    "--nodes",
+        nodes,     hoop_perf,     "--op",         "all",      "--min",
+        "64",      "--max",       "256K",         "--factor", "64",
+        "--iters", "1",           "--rounds",     "1",        "--check",
+        "--csv",   "-",           "--algorithms", "all",      NULL};
+    static const char *const rows[] = {
+        "allreduce,64,16,f32,sum,auto:",
+        "allreduce,64,16,f32,sum,ring,",
+        "allreduce,4096,1024,f32,sum,recursive_doubling,",
+        "allreduce,262144,65536,f32,sum,rabenseifner,",
+        "broadcast,4096,1024,f32,none,binomial,",
+        ",f32,none,bruck,",
+        "exscan,4096,1024,f32,sum,doubling,",
+        "barrier,0,0,f32,none,dissemination,",
+        "sendrecv,64,16,f32,none,auto:none,",
+    };
+    struct program *program = program_start(arguments, NULL);
+    const int code = program_wait(program);
+
+    if (code != 0)
+        fail_msg("-n %s --nodes %s: exit %d: %s", n_ranks, nodes, code,
+                 program->err.text);
+    assert_true(rows_check(program->out.text, "0") > 3 * 32);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (!strstr(program->out.text, rows[i]))
+            fail_msg("-n %s --nodes %s: no row %s", n_ranks, nodes, rows[i]);
+    }
+    program_destroy(program);
+}
+
+static void
+perf_every_algorithm_is_right(void **state)
+{
+    (void)state;
+    algorithms_check("2", "1");
+    algorithms_check("5", "1");
+    algorithms_check("6", "3");
+    algorithms_check("5", "2");
+}
+
+/* What rank 0 was told counts for all: else they would wait for each other. */
+static void
+perf_algorithms_of_rank_0_are_forced(void **state)
+{
+    char command[512];
+    snprintf(command, sizeof(command),
+             "case $HOOP_RANK in 0) a=allreduce:ring ;; "
+             "*) a=allreduce:recursive_doubling ;; esac; "
+             "HOOP_ALGORITHM=$a exec %s --max 4K --factor 8 --iters 2 --check "
+             "--csv -",
+             hoop_perf);
+    const char *const arguments[] = {hooprun, "--no-prefix", "-n",    "3",
+                                     "sh",    "-c",          command, NULL};
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_int_equal(rows_check(program->out.text, "0"), 4);
+    assert_non_null(strstr(program->out.text, ",sum,ring,"));
+    assert_null(strstr(program->out.text, ",sum,recursive_doubling,"));
+}
+
+static void
+perf_unknown_algorithm_is_refused_with_what_there_is(void **state)
+{
+    const char *const options[] = {NULL};
+
+    setenv("HOOP_ALGORITHM", "allreduce:rung", 1);
+    struct program *program = perf_start("1", options);
+    unsetenv("HOOP_ALGORITHM");
+    *state = program;
+    assert_int_equal(program_wait(program), 1);
+    assert_non_null(
+        strstr(program->err.text,
+               "HOOP_ALGORITHM: there is no algorithm 'rung' for allreduce; "
+               "there are: ring, recursive_doubling"));
+}
+
+static void
+perf_explains_what_it_would_do(void **state)
+{
+    const char *const options[] = {"--explain", "--op",     "all", "--max",
+                                   "32K",       "--factor", "8",   NULL};
+
+    setenv("HOOP_ALGORITHM", "allreduce:ring", 1);
+    setenv("HOOP_LINK", "latency=3ms", 1);
+    struct program *program = perf_start("3", options);
+    unsetenv("HOOP_ALGORITHM");
+    unsetenv("HOOP_LINK");
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    size_t n_rows = 0;
+    for (const char *at = program->out.text; (at = strstr(at, "\n  ")); at++)
+        n_rows++;
+    assert_int_equal(n_rows, 15 * 5 + 1);
+    const char *row = strstr(program->out.text, "\n  allreduce ");
+    char algorithm[32];
+    double estimate_us;
+    assert_non_null(row);
+    assert_int_equal(
+        sscanf(row, " allreduce 8 %31s %lf", algorithm, &estimate_us), 2);
+    assert_string_equal(algorithm, "ring");
+    assert_true(estimate_us > 4 * 3000);
+    assert_non_null(strstr(row, " forced\n"));
 }
 
 /* The check must be able to fail: one element, on one rank. */
@@ -252,6 +363,12 @@ main(int argc, char **argv)
         cmocka_unit_test(perf_every_operation_is_right),
         cmocka_unit_test(perf_every_operation_in_place_is_right),
         cmocka_unit_test_teardown(perf_every_root_is_right, teardown),
+        cmocka_unit_test(perf_every_algorithm_is_right),
+        cmocka_unit_test_teardown(perf_algorithms_of_rank_0_are_forced,
+                                  teardown),
+        cmocka_unit_test_teardown(
+            perf_unknown_algorithm_is_refused_with_what_there_is, teardown),
+        cmocka_unit_test_teardown(perf_explains_what_it_would_do, teardown),
         cmocka_unit_test_teardown(perf_injected_wrong_element_is_found_once,
                                   teardown),
         cmocka_unit_test_teardown(perf_table_has_the_columns_of_nccl_tests,

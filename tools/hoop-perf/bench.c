@@ -275,8 +275,7 @@ wrong_inject(struct bench *bench, const struct extent *extent)
     *element ^= 1;
 }
 
-/* One more run, on fresh buffers; counts over all ranks. */
-static enum hoop_status
+enum hoop_status
 bench_check(struct bench *bench,
             const struct operation *operation,
             const struct extent *extent,
@@ -330,13 +329,36 @@ bench_time(struct bench *bench,
 }
 
 enum hoop_status
+bench_round(struct bench *bench,
+            const struct operation *operation,
+            const struct extent *extent,
+            double *out_us)
+{
+    const struct call call = call_make(bench, operation, extent);
+    const size_t n_iterations = bench->options->n_iterations;
+
+    enum hoop_status status = operation->run(&call);
+    if (status == HOOP_OK)
+        status = hoop_barrier(bench->comm);
+    const double begin_us = timing_now_us();
+    for (size_t i = 0; i < n_iterations && status == HOOP_OK; i++)
+        status = operation->run(&call);
+    *out_us = (timing_now_us() - begin_us) / (double)n_iterations;
+    return status;
+}
+
+enum hoop_status
 bench_measure(struct bench *bench,
               const struct operation *operation,
               const struct extent *extent,
               struct measurement *out_measurement)
 {
     const size_t n_iterations = bench->options->n_iterations;
-    struct measurement measurement = {.n_wrong = -1};
+    struct measurement measurement = {
+        .n_wrong = -1,
+        .algorithm =
+            hoop_comm_algorithm(bench->comm, operation->name, extent->n_bytes),
+    };
 
     enum hoop_status status = bench_time(bench, operation, extent);
     if (status != HOOP_OK)

@@ -24,8 +24,10 @@ struct bench {
 };
 
 struct measurement {
-    struct timing timing; /* of the slowest rank */
-    int64_t n_wrong;      /* over all ranks; -1: not checked */
+    struct timing timing;  /* of the slowest rank */
+    int64_t n_wrong;       /* over all ranks; -1: not checked */
+    const char *rival;     /* of --algorithms, "auto" or forced; else NULL */
+    const char *algorithm; /* that did it; NULL: it has none */
 };
 
 /* Handle: HOOP_E_EXHAUSTED. Undo with bench_deinit(), also after a failure. */
@@ -40,6 +42,20 @@ bench_measure(struct bench *bench,
               const struct operation *operation,
               const struct extent *extent,
               struct measurement *out_measurement);
+
+/* A few iterations after a barrier: the mean of this rank's times. */
+HOOP_NODISCARD enum hoop_status
+bench_round(struct bench *bench,
+            const struct operation *operation,
+            const struct extent *extent,
+            double *out_us);
+
+/* One more run, on fresh buffers; wrong elements over all ranks. */
+HOOP_NODISCARD enum hoop_status
+bench_check(struct bench *bench,
+            const struct operation *operation,
+            const struct extent *extent,
+            int64_t *out_n_wrong);
 
 /* Zeroed memory is fine. */
 void

@@ -10,14 +10,17 @@
 #include "hoop-perf/bench.h"
 #include "hoop-perf/byte_size.h"
 #include "hoop-perf/element.h"
+#include "hoop-perf/explain.h"
 #include "hoop-perf/options.h"
 #include "hoop-perf/progress.h"
 #include "hoop-perf/report.h"
+#include "hoop-perf/rivals.h"
 
 /* What a run needs on every rank; report is rank 0's. */
 struct run {
     const struct options *options;
     struct bench bench;
+    struct rivals rivals;
     struct report report;
     bool is_reporter;
     bool has_progress;
@@ -46,25 +49,28 @@ size_run(struct run *run, const struct operation *operation, size_t n_bytes)
     const struct extent extent = operation_extent(
         operation, n_bytes, hoop_dtype_size(run->options->dtype),
         run->bench.n_ranks);
-    struct measurement measurement;
+    struct rivals *rivals = &run->rivals;
     char size[BYTE_SIZE_TEXT];
 
     byte_size_format(n_bytes, size);
     if (run->has_progress)
         progress_show(operation->name, run->n_done, run->n_total, size);
     const enum hoop_status status =
-        bench_measure(&run->bench, operation, &extent, &measurement);
+        rivals_measure(rivals, &run->bench, operation, &extent);
     if (status != HOOP_OK) {
         failure_print(run, operation, n_bytes);
         return status;
     }
     run->n_done++;
-    if (measurement.n_wrong > 0)
-        run->n_wrong += measurement.n_wrong;
     if (run->has_progress)
         progress_clear();
-    if (run->is_reporter)
-        report_row(&run->report, operation, &extent, &measurement);
+    for (size_t i = 0; i < rivals->n; i++) {
+        if (rivals->measurements[i].n_wrong > 0)
+            run->n_wrong += rivals->measurements[i].n_wrong;
+        if (run->is_reporter)
+            report_row(&run->report, operation, &extent,
+                       &rivals->measurements[i]);
+    }
     return HOOP_OK;
 }
 
@@ -81,12 +87,15 @@ sizes_run(struct run *run)
     for (size_t i = 0; i < options->n_chosen; i++) {
         const struct operation *operation = options->chosen[i];
         const size_t n = operation->layout == LAYOUT_NONE ? 1 : n_sizes;
+        enum hoop_status status = rivals_gather(&run->rivals, operation);
 
-        for (size_t j = 0; j < n; j++) {
-            const enum hoop_status status = size_run(run, operation, sizes[j]);
-            if (status != HOOP_OK)
-                return status;
-        }
+        if (status != HOOP_OK)
+            warnx("rank %u: %s: %s", run->bench.rank, operation->name,
+                  hoop_error_text());
+        for (size_t j = 0; j < n && status == HOOP_OK; j++)
+            status = size_run(run, operation, sizes[j]);
+        if (status != HOOP_OK)
+            return status;
     }
     return HOOP_OK;
 }
@@ -107,10 +116,21 @@ run_report(struct run *run)
 }
 
 static int
-run_all(const struct options *options, hoop_comm_t *comm)
+run_explain(const struct options *options, hoop_comm_t *comm)
 {
+    if (hoop_comm_rank(comm) > 0 || explain_print(options, comm) == HOOP_OK)
+        return EXIT_SUCCESS;
+    warnx("%s", hoop_error_text());
+    return EXIT_FAILURE;
+}
+
+static int
+run_all(const struct options *options, hoop_session_t *session)
+{
+    hoop_comm_t *comm = hoop_world(session);
     struct run run = {
         .options = options,
+        .rivals = {.options = options, .session = session},
         .is_reporter = hoop_comm_rank(comm) == 0,
     };
     int code = EXIT_FAILURE;
@@ -127,6 +147,7 @@ run_all(const struct options *options, hoop_comm_t *comm)
     else
         code = sizes_run(&run) == HOOP_OK && run.n_wrong == 0 ? EXIT_SUCCESS
                                                               : EXIT_FAILURE;
+    rivals_deinit(&run.rivals);
     bench_deinit(&run.bench);
     return code;
 }
@@ -146,7 +167,9 @@ main(int argc, char **argv)
     if (status != HOOP_OK)
         errx(EXIT_FAILURE, "%s", hoop_error_text());
 
-    const int code = run_all(&options, hoop_world(session));
+    const int code = options.only_explains
+                         ? run_explain(&options, hoop_world(session))
+                         : run_all(&options, session);
     hoop_leave(session);
     return code;
 }

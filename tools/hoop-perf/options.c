@@ -22,6 +22,9 @@ enum {
     KEY_CSV,
     KEY_JSON,
     KEY_INJECT,
+    KEY_EXPLAIN,
+    KEY_ALGORITHMS,
+    KEY_ROUNDS,
 };
 
 const char *argp_program_version = "hoop-perf " VERSION_TEXT;
@@ -55,6 +58,15 @@ static const struct argp_option table[] = {
     {"root", KEY_ROOT, "RANK", 0,
      "of broadcast, reduce, gather and scatter (default: 0)", 0},
     {"check", 'c', NULL, 0, "compare every element of one more run", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "print the algorithm chosen for each size and what it and the runner-up "
+     "are estimated to take; measure nothing",
+     0},
+    {"algorithms", KEY_ALGORITHMS, "NAME[,NAME...]", 0,
+     "measure these algorithms in turns: auto (what hoop chooses), names, or "
+     "all",
+     0},
+    {"rounds", KEY_ROUNDS, "N", 0, "turns of each (default: 11)", 0},
     {"csv", KEY_CSV, "FILE", 0, "also write CSV; - is stdout, instead", 0},
     {"json", KEY_JSON, "FILE", 0, "also write JSON; - is stdout, instead", 0},
     {"inject-wrong", KEY_INJECT, "RANK:INDEX", 0,
@@ -148,6 +160,8 @@ options_check(struct argp_state *state, const struct options *options)
         argp_failure(state, EXIT_USAGE, 0, "--factor must be at least 2");
     if (options->n_iterations < 1)
         argp_failure(state, EXIT_USAGE, 0, "--iters must be at least 1");
+    if (options->n_rounds < 1)
+        argp_failure(state, EXIT_USAGE, 0, "--rounds must be at least 1");
     if (options->injection.is_wanted && !options->has_check)
         argp_failure(state, EXIT_USAGE, 0, "--inject-wrong needs --check");
 }
@@ -173,6 +187,9 @@ number_option_take(int key, const char *value, struct argp_state *state)
         return 0;
     case 'w':
         options->n_warmups = number_take(state, "--warmup", value);
+        return 0;
+    case KEY_ROUNDS:
+        options->n_rounds = number_take(state, "--rounds", value);
         return 0;
     case KEY_ROOT:
         options->root = (uint32_t)number_take(state, "--root", value);
@@ -207,6 +224,12 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_JSON:
         options->json = value;
         return 0;
+    case KEY_EXPLAIN:
+        options->only_explains = true;
+        return 0;
+    case KEY_ALGORITHMS:
+        options->algorithms = value;
+        return 0;
     case KEY_INJECT:
         injection_take(state, value);
         return 0;
@@ -235,6 +258,7 @@ options_parse(int argc, char **argv, struct options *out_options)
         .factor = 2,
         .n_iterations = 20,
         .n_warmups = 5,
+        .n_rounds = 11,
         .dtype = HOOP_FLOAT32,
         .reduce_op = HOOP_SUM,
     };

@@ -39,6 +39,9 @@ struct options {
     enum placement placement;
     uint32_t root;
     bool has_check;
+    bool only_explains;
+    const char *algorithms; /* to compare: "all" or a list; NULL: none */
+    size_t n_rounds;        /* of such a comparison */
     struct injection injection;
     const char *csv;  /* a path, "-", or NULL */
     const char *json; /* a path, "-", or NULL */

@@ -34,11 +34,12 @@ table_begin(const struct report *report)
            report->n_ranks, options->n_iterations, options->n_warmups,
            options->placement == PLACEMENT_IN_PLACE ? "in place"
                                                     : "out of place");
-    printf("# %-15s %12s %12s %5s %7s %11s %11s %11s %8s %8s %7s\n", "op",
-           "size", "count", "type", "redop", "time", "p50", "p99", "algbw",
-           "busbw", "#wrong");
-    printf("# %-15s %12s %12s %5s %7s %11s %11s %11s %8s %8s\n", "", "(B)",
-           "(elements)", "", "", "(us)", "(us)", "(us)", "(GB/s)", "(GB/s)");
+    printf("# %-15s %12s %12s %5s %7s %-24s %11s %11s %11s %8s %8s %7s\n", "op",
+           "size", "count", "type", "redop", "algorithm", "time", "p50", "p99",
+           "algbw", "busbw", "#wrong");
+    printf("# %-15s %12s %12s %5s %7s %-24s %11s %11s %11s %8s %8s\n", "",
+           "(B)", "(elements)", "", "", "", "(us)", "(us)", "(us)", "(GB/s)",
+           "(GB/s)");
 }
 
 enum hoop_status
@@ -63,8 +64,8 @@ report_open(struct report *report,
     if (report->has_table)
         table_begin(report);
     if (report->csv)
-        fputs("op,bytes,count,type,redop,time_us,p50_us,p99_us,algbw,busbw,"
-              "wrong\n",
+        fputs("op,bytes,count,type,redop,algorithm,time_us,p50_us,p99_us,"
+              "algbw,busbw,wrong\n",
               report->csv);
     if (report->json)
         fputs("[", report->json);
@@ -81,6 +82,7 @@ struct row {
     struct timing timing;
     double algbw; /* GB/s */
     double busbw;
+    char algorithm[64];
     char wrong[24]; /* empty: not checked */
 };
 
@@ -92,6 +94,8 @@ row_make(const struct report *report,
 {
     const struct options *options = report->options;
     const double time_us = measurement->timing.mean_us;
+    const bool is_auto =
+        measurement->rival && strcmp(measurement->rival, "auto") == 0;
     struct row row = {
         .op = operation->name,
         .n_bytes = extent->n_bytes,
@@ -105,6 +109,9 @@ row_make(const struct report *report,
     };
 
     row.busbw = row.algbw * operation_bus_factor(operation, report->n_ranks);
+    snprintf(row.algorithm, sizeof(row.algorithm), "%s%s",
+             is_auto ? "auto:" : "",
+             measurement->algorithm ? measurement->algorithm : "none");
     if (measurement->n_wrong >= 0)
         snprintf(row.wrong, sizeof(row.wrong), "%lld",
                  (long long)measurement->n_wrong);
@@ -114,20 +121,21 @@ row_make(const struct report *report,
 static void
 row_table(const struct row *row)
 {
-    printf("  %-15s %12zu %12zu %5s %7s %11.2f %11.2f %11.2f %8.3f %8.3f "
-           "%7s\n",
+    printf("  %-15s %12zu %12zu %5s %7s %-24s %11.2f %11.2f %11.2f %8.3f "
+           "%8.3f %7s\n",
            row->op, row->n_bytes, row->count, row->dtype, row->reduce_op,
-           row->timing.mean_us, row->timing.p50_us, row->timing.p99_us,
-           row->algbw, row->busbw, row->wrong[0] ? row->wrong : "N/A");
+           row->algorithm, row->timing.mean_us, row->timing.p50_us,
+           row->timing.p99_us, row->algbw, row->busbw,
+           row->wrong[0] ? row->wrong : "N/A");
 }
 
 static void
 row_csv(const struct row *row, FILE *file)
 {
-    fprintf(file, "%s,%zu,%zu,%s,%s,%.3f,%.3f,%.3f,%.6f,%.6f,%s\n", row->op,
+    fprintf(file, "%s,%zu,%zu,%s,%s,%s,%.3f,%.3f,%.3f,%.6f,%.6f,%s\n", row->op,
             row->n_bytes, row->count, row->dtype, row->reduce_op,
-            row->timing.mean_us, row->timing.p50_us, row->timing.p99_us,
-            row->algbw, row->busbw, row->wrong);
+            row->algorithm, row->timing.mean_us, row->timing.p50_us,
+            row->timing.p99_us, row->algbw, row->busbw, row->wrong);
 }
 
 static void
@@ -136,12 +144,14 @@ row_json(const struct row *row, FILE *file)
     /* Names of ours only: nothing in them needs an escape. */
     fprintf(file,
             "{\"op\": \"%s\", \"bytes\": %zu, \"count\": %zu, "
-            "\"type\": \"%s\", \"redop\": \"%s\", \"time_us\": %.3f, "
+            "\"type\": \"%s\", \"redop\": \"%s\", "
+            "\"algorithm\": \"%s\", \"time_us\": %.3f, "
             "\"p50_us\": %.3f, \"p99_us\": %.3f, \"algbw\": %.6f, "
             "\"busbw\": %.6f, \"wrong\": %s}",
             row->op, row->n_bytes, row->count, row->dtype, row->reduce_op,
-            row->timing.mean_us, row->timing.p50_us, row->timing.p99_us,
-            row->algbw, row->busbw, row->wrong[0] ? row->wrong : "null");
+            row->algorithm, row->timing.mean_us, row->timing.p50_us,
+            row->timing.p99_us, row->algbw, row->busbw,
+            row->wrong[0] ? row->wrong : "null");
 }
 
 void

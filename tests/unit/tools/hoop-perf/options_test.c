@@ -78,6 +78,25 @@ options_are_taken_from_the_command_line(void **state)
 }
 
 static void
+options_of_comparing_are_taken(void **state)
+{
+    char *arguments[] = {"hoop-perf", "--algorithms", "auto,ring", "--rounds",
+                         "3",         "--explain",    NULL};
+    char *none[] = {"hoop-perf", NULL};
+    struct options options;
+
+    (void)state;
+    options_parse(6, arguments, &options);
+    assert_string_equal(options.algorithms, "auto,ring");
+    assert_int_equal(options.n_rounds, 3);
+    assert_true(options.only_explains);
+    options_parse(1, none, &options);
+    assert_null(options.algorithms);
+    assert_int_equal(options.n_rounds, 11);
+    assert_false(options.only_explains);
+}
+
+static void
 options_all_is_every_operation(void **state)
 {
     char all[] = "all";
@@ -96,6 +115,7 @@ main(void)
         cmocka_unit_test(options_sizes_multiply_up_to_max),
         cmocka_unit_test(options_sizes_from_zero_and_to_the_end_are_bounded),
         cmocka_unit_test(options_are_taken_from_the_command_line),
+        cmocka_unit_test(options_of_comparing_are_taken),
         cmocka_unit_test(options_all_is_every_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

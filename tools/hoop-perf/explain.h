@@ -1,0 +1,14 @@
+/* hoop-perf/explain.h - which algorithm would do it, and how fast */
+
+#ifndef HOOP_PERF_EXPLAIN_H
+#define HOOP_PERF_EXPLAIN_H
+
+#include "hoop/hoop.h"
+
+#include "hoop-perf/options.h"
+
+/* A row for each chosen operation and size, without running it. */
+HOOP_NODISCARD enum hoop_status
+explain_print(const struct options *options, hoop_comm_t *comm);
+
+#endif
