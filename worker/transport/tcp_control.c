@@ -2,8 +2,7 @@
  * transport/tcp_control.c - frames that speak of other frames
  *
  * Credit gives the eager window back, grants let go what is larger, an
- * announcement asks for one, a goodbye ends the stream. No test of its own:
- * tests/unit/worker/transport/tcp_receive_test.c has each kind.
+ * announcement asks for one, a goodbye ends the stream.
  */
 
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "check.h"
 #include "station.h"
-#include "transport/peer.h"
 
 enum {
     BIG = 1 << 20,
@@ -254,58 +253,6 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
     free(flows);
 }
 
-static void
-grant_of_another_length_is_a_misfit(void **state)
-{
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
-    struct frame frame = frame_collective(BIG, 0, BIG + 1);
-
-    (void)state;
-    frame.kind = FRAME_GRANT;
-    transport_send(desk.station.transport, &flow);
-    expect_payload(0, LIMIT_EAGER_MESSAGE);
-    station_feed(&desk.station, 1, &frame, NULL);
-    assert_int_equal(desk.station.n_misfits, 1);
-    assert_int_equal(desk.station.misfit_total, BIG);
-    assert_int_equal(flow.granted, 0);
-    transport_send_cancel(desk.station.transport, &flow);
-}
-
-/* Whoever notices may be in the middle of telling others. */
-static void
-peer_that_is_doomed_is_lost_with_the_next_turn(void **state)
-{
-    struct outflow flow = outflow_collective(1, desk.bytes, SMALL);
-
-    (void)state;
-    transport_send(desk.station.transport, &flow);
-    peer_doom(&desk.station.transport->peers[1], "no memory");
-    assert_int_equal(desk.station.n_lost, 0);
-    transport_turn(desk.station.transport, 0);
-    assert_int_equal(desk.station.n_lost, 1);
-    assert_string_equal(desk.station.text, "no memory");
-    assert_int_equal(flow.framed, 0);
-    transport_send_cancel(desk.station.transport, &flow);
-}
-
-static void
-grant_of_another_call_is_a_mismatch(void **state)
-{
-    struct outflow flow = outflow_collective(1, desk.bytes, BIG);
-    struct frame frame = frame_collective(BIG, 0, BIG);
-
-    (void)state;
-    frame.kind = FRAME_GRANT;
-    frame.signature++;
-    transport_send(desk.station.transport, &flow);
-    expect_payload(0, LIMIT_EAGER_MESSAGE);
-    station_feed(&desk.station, 1, &frame, NULL);
-    assert_int_equal(desk.station.n_mismatches, 1);
-    assert_null(desk.station.mismatched);
-    assert_int_equal(flow.granted, 0);
-    transport_send_cancel(desk.station.transport, &flow);
-}
-
 /* Nobody reads: what fits the socket is out, one frame is half. */
 static void
 fill_socket(struct outflow *flow)
@@ -518,9 +465,6 @@ main(void)
         DESK_TEST(grant_of_all_lets_all_go),
         DESK_TEST(send_stays_within_what_is_ready),
         DESK_TEST(window_is_never_exceeded_and_returned_credit_is_used),
-        DESK_TEST(grant_of_another_call_is_a_mismatch),
-        DESK_TEST(grant_of_another_length_is_a_misfit),
-        DESK_TEST(peer_that_is_doomed_is_lost_with_the_next_turn),
         DESK_TEST(send_cancel_copies_the_rest_of_a_half_sent_frame),
         DESK_TEST(send_cancel_of_what_has_not_begun_sends_nothing),
         DESK_TEST(send_is_handed_when_the_kernel_has_it),
