@@ -61,6 +61,9 @@ call_describe(const struct frame_call *call,
               uint64_t number,
               char text[CALL_TEXT_MAX]);
 
+/* The tag of messages that the library sends itself, above all of programs. */
+static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
+
 /* "allreduce". Static. */
 const char *
 call_text(enum call_name name);

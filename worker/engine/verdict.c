@@ -93,6 +93,14 @@ op_complete(struct op *op)
         op_end(op, HOOP_OK);
 }
 
+/* The library's, not a program's. */
+static bool
+is_own(const struct op *op)
+{
+    return op->call.name == CALL_AGREE ||
+           (op->is_message && op->label.tag == CALL_TAG_OWN);
+}
+
 void
 op_end(struct op *op, enum hoop_status status)
 {
@@ -113,7 +121,7 @@ op_end(struct op *op, enum hoop_status status)
     op->state = OP_ENDED;
     if (!op->is_message)
         past_remember(op);
-    if (status == HOOP_OK && op->call.name != CALL_AGREE)
+    if (status == HOOP_OK && !is_own(op))
         atomic_fetch_add(&engine->n_ended, 1);
     op->status = verdict_settle(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);

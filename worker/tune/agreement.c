@@ -45,11 +45,8 @@ bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
 }
 
 enum hoop_status
-agreement_reach(struct channel *channel,
-                uint64_t deadline_ns,
-                struct table *table)
+agreement_reach(struct channel *channel, struct table *table)
 {
-    const uint32_t timeout_ms = channel_timeout(channel);
     uint8_t bytes[LIMIT_TUNE_TABLE] = {0};
     enum hoop_status status = HOOP_OK;
 
@@ -57,12 +54,8 @@ agreement_reach(struct channel *channel,
         return HOOP_OK;
     if (channel_rank(channel) == 0)
         status = table_encode(table, bytes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (deadline_ns != CLOCK_NEVER)
-        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
-    status = bytes_broadcast(channel, bytes);
-    channel_set_timeout(channel, timeout_ms);
+    if (status == HOOP_OK)
+        status = bytes_broadcast(channel, bytes);
     if (status != HOOP_OK)
         return error_pass(status);
     if (bytes[0] == 0)

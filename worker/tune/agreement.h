@@ -16,13 +16,11 @@
 
 /*
  * Rank 0 gives table, the others take it; one rank alone keeps its own.
- * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS, HOOP_E_INVALID
+ * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS, HOOP_E_INVALID
  * (rank 0 has refused)
  */
 enum hoop_status
-agreement_reach(struct channel *channel,
-                uint64_t deadline_ns,
-                struct table *table);
+agreement_reach(struct channel *channel, struct table *table);
 
 /* Instead, on rank 0: there is no table to give. The others'
  * agreement_reach() gives HOOP_E_INVALID. */

@@ -105,6 +105,15 @@ tuner_needs_machine(struct tuner *tuner)
     return needs;
 }
 
+bool
+tuner_has_agreed(struct tuner *tuner)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const bool has_agreed = tuner->has_agreed;
+    pthread_mutex_unlock(&tuner->lock);
+    return has_agreed;
+}
+
 void
 tuner_set_machine(struct tuner *tuner, const struct simulation_machine *machine)
 {

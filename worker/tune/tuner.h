@@ -48,9 +48,14 @@ DEFINE_CLEANUP(struct tuner *, tuner_destroy)
 const struct roster *
 tuner_roster(const struct tuner *tuner);
 
-/* Neither told nor measured nor agreed on. Thread: any, for all below. */
+/* Thread: any, for all below. */
+
+/* Neither told nor measured nor agreed on. */
 bool
 tuner_needs_machine(struct tuner *tuner);
+/* The world has agreed: known on all its ranks alike. */
+bool
+tuner_has_agreed(struct tuner *tuner);
 void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);

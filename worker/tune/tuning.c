@@ -10,7 +10,9 @@
 #include "tune/agreement.h"
 #include "tune/estimate.h"
 #include "tune/family.h"
+#include "tune/link.h"
 #include "tune/placement.h"
+#include "tune/probe.h"
 #include "tune/table.h"
 
 struct tuning {
@@ -30,15 +32,49 @@ table_decide(struct tuning *tuning)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* Once in a session, when its world forms. */
 static enum hoop_status
-table_agree(struct tuning *tuning, uint64_t deadline_ns)
+machine_measure(struct tuning *tuning)
 {
-    enum hoop_status status = HOOP_OK;
+    const bool is_needed = channel_rank(tuning->channel) == 0 &&
+                           tuner_needs_machine(tuning->tuner);
+    struct simulation_machine machine = link_usual();
 
-    if (channel_rank(tuning->channel) == 0)
+    if (tuner_has_agreed(tuning->tuner))
+        return HOOP_OK;
+    const enum hoop_status status =
+        probe_run(tuning->channel, tuning->nodes,
+                  is_needed ? PROBE_MEASURES : PROBE_DECLINES, &machine);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_needed)
+        tuner_set_machine(tuning->tuner, &machine);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+table_agree(struct tuning *tuning)
+{
+    enum hoop_status status = machine_measure(tuning);
+
+    if (status == HOOP_OK && channel_rank(tuning->channel) == 0)
         status = table_decide(tuning);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->channel, deadline_ns, &tuning->table);
+        status = agreement_reach(tuning->channel, &tuning->table);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The channel's own deadline is for what the user calls. */
+static enum hoop_status
+table_agree_until(struct tuning *tuning, uint64_t deadline_ns)
+{
+    struct channel *channel = tuning->channel;
+    const uint32_t timeout_ms = channel_timeout(channel);
+
+    if (deadline_ns != CLOCK_NEVER)
+        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+    const enum hoop_status status = table_agree(tuning);
+    channel_set_timeout(channel, timeout_ms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -57,7 +93,7 @@ tuning_agree(struct tuner *tuner,
     enum hoop_status status =
         placement_find(channel, tuner_roster(tuner), &tuning->nodes);
     if (status == HOOP_OK)
-        status = table_agree(tuning, deadline_ns);
+        status = table_agree_until(tuning, deadline_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     tuner_adopt(tuner, &tuning->table);
@@ -127,7 +163,7 @@ tuning_force(struct tuning *tuning, const char *algorithms)
     if (channel_rank(tuning->channel) == 0)
         status = table_force_here(tuning, algorithms, &table);
     if (status == HOOP_OK)
-        status = agreement_reach(tuning->channel, CLOCK_NEVER, &table);
+        status = agreement_reach(tuning->channel, &table);
     if (status != HOOP_OK)
         return error_pass(status);
     tuning->table = table;

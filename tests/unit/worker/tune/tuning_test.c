@@ -100,7 +100,17 @@ one_rank_alone_does_not_communicate(void **state)
     couple_run(&couple, side_alone);
 }
 
-/* Rank 1 does not come. */
+/* As if the world had agreed. */
+static void
+tuner_settle(struct tuner *tuner)
+{
+    struct table table;
+
+    table_init(&table);
+    tuner_adopt(tuner, &table);
+}
+
+/* Rank 0 does not come, neither to measure nor to agree. */
 static int
 side_waiting(struct side *side)
 {
@@ -109,6 +119,11 @@ side_waiting(struct side *side)
 
     SIDE_CHECK(tuner);
     if (side->rank == 1) {
+        SIDE_CHECK(tuning_agree(tuner, side->comms[3].channel,
+                                clock_deadline_ns(50),
+                                &tuning) == HOOP_E_TIMEOUT);
+        SIDE_CHECK(strstr(error_text(), "measuring what messages cost"));
+        tuner_settle(tuner);
         SIDE_CHECK(tuning_agree(tuner, side->comms[1].channel,
                                 clock_deadline_ns(50),
                                 &tuning) == HOOP_E_TIMEOUT);
@@ -155,6 +170,7 @@ side_nonsense(struct side *side)
     }
     struct tuner *tuner = tuner_of(side, "");
     SIDE_CHECK(tuner);
+    tuner_settle(tuner);
     SIDE_CHECK(tuning_agree(tuner, channel, patience(), &tuning) ==
                HOOP_E_DATA_LOSS);
     SIDE_CHECK(!tuning);

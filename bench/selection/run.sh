@@ -1,0 +1,34 @@
+#!/bin/sh
+# bench/selection/run.sh - is what hoop chooses about the best there is?
+#
+# run.sh BUILD OUT [RANKS...]: every collective from 8 B to 64 MiB on 2 to 8
+# ranks of this machine, all algorithms in turns (hoop-perf --algorithms), as
+# OUT/<ranks>-<sizes>.csv, and what hoop expects as OUT/<ranks>.txt. Then
+# report.py OUT prints the table. Needs a quiet machine, and OPS, if set, is a
+# list of collectives.
+set -eu
+
+build=$1 out=$2
+shift 2
+ops=${OPS:-allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan}
+rounds=${ROUNDS:-11}
+mkdir -p "$out"
+
+# perf RANKS OPTION...
+perf() {
+  ranks=$1
+  shift
+  "$build/tools/hooprun/hooprun" -n "$ranks" --no-prefix \
+    "$build/tools/hoop-perf/hoop-perf" --op "$ops" "$@"
+}
+
+for ranks in ${*:-2 3 4 5 6 7 8}; do
+  echo "$ranks ranks" >&2
+  perf "$ranks" --explain --factor 8 --max 64M >"$out/$ranks.txt"
+  perf "$ranks" --algorithms all --rounds "$rounds" --iters 20 --warmup 2 \
+    --min 8 --max 32K --factor 8 --csv - >"$out/$ranks-small.csv"
+  perf "$ranks" --algorithms all --rounds "$rounds" --iters 4 --warmup 1 \
+    --min 256K --max 2M --factor 8 --csv - >"$out/$ranks-medium.csv"
+  perf "$ranks" --algorithms all --rounds "$rounds" --iters 1 --warmup 1 \
+    --min 16M --max "${LARGEST:-64M}" --factor 4 --csv - >"$out/$ranks-large.csv"
+done

@@ -1,0 +1,175 @@
+/* tests/unit/worker/tune/probe_test.c - tune/probe.c */
+
+#include "check.h"
+#include "couple.h"
+#include "tune/link.h"
+#include "tune/probe.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+/* A message of 10 us, and 0.2 ns for each byte. */
+static const struct probe_times near = {
+    .small_ns = 20e3,
+    .medium_ns = 20e3 + 2 * 0.2 * PROBE_MEDIUM_BYTES,
+    .large_ns = 20e3 + 2 * 0.2 * PROBE_LARGE_BYTES,
+};
+
+/* One of 40 us, and 1 ns for each byte. */
+static const struct probe_times far = {
+    .small_ns = 80e3,
+    .medium_ns = 80e3 + 2 * 1.0 * PROBE_MEDIUM_BYTES,
+    .large_ns = 80e3 + 2 * 1.0 * PROBE_LARGE_BYTES,
+};
+
+static void
+assert_about(double value, double expected)
+{
+    if (value < expected / 1.2 || value > expected * 1.2)
+        fail_msg("%f is not about %f", value, expected);
+}
+
+static double
+way_inside(const struct simulation_machine *machine)
+{
+    return machine->send_ns + machine->latency_inside_ns + machine->receive_ns;
+}
+
+static void
+times_inside_and_between_say_their_parts(void **state)
+{
+    struct simulation_machine machine = link_usual();
+
+    (void)state;
+    probe_apply(&near, &far, &machine);
+    assert_about(way_inside(&machine), 10e3);
+    assert_about(machine.send_byte_ns, 0.2);
+    assert_about(machine.receive_byte_ns, 0.2);
+    assert_about(machine.latency_between_ns, 40e3 * 0.8);
+    assert_about(machine.link_between_ns, 1);
+}
+
+static void
+without_a_partner_the_usual_stands(void **state)
+{
+    const struct simulation_machine usual = link_usual();
+    struct simulation_machine machine = usual;
+
+    (void)state;
+    probe_apply(NULL, NULL, &machine);
+    assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
+    probe_apply(NULL, &far, &machine);
+    assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
+    assert_true(machine.send_byte_ns == usual.send_byte_ns);
+    assert_about(machine.link_between_ns, 1);
+}
+
+static void
+few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
+{
+    const struct probe_times again = {
+        near.small_ns * 1.02, near.medium_ns * 1.02, near.large_ns * 1.02};
+    const struct probe_times silly = {1e12, 2e12, 1e12};
+    const struct probe_times none = {0, 0, 0};
+    struct simulation_machine one = link_usual();
+    struct simulation_machine other = link_usual();
+
+    (void)state;
+    probe_apply(&near, NULL, &one);
+    probe_apply(&again, NULL, &other);
+    assert_true(one.latency_inside_ns == other.latency_inside_ns);
+    assert_true(one.send_byte_ns == other.send_byte_ns);
+    probe_apply(&silly, &silly, &one);
+    assert_in_range(way_inside(&one), 1e3, 300e3);
+    assert_true(one.send_byte_ns > 0);
+    probe_apply(&none, &none, &one);
+    assert_in_range(way_inside(&one), 1e3, 10e3);
+    assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
+}
+
+static int
+side_measures(struct side *side, uint32_t n_names, enum probe_part part)
+{
+    struct channel *channel = side->comms[n_names].channel;
+    const uint32_t names[2] = {0, n_names - 1};
+    struct simulation_machine machine = link_usual();
+    const struct simulation_machine usual = machine;
+    struct plan_nodes *nodes = NULL;
+    struct engine_stats stats;
+
+    SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
+    SIDE_CHECK(probe_run(channel, nodes, part, &machine) == HOOP_OK);
+    plan_nodes_destroy(nodes);
+    const bool is_measured = part == PROBE_MEASURES && side->rank == 0;
+    SIDE_CHECK((machine.send_ns < usual.send_ns ||
+                machine.send_ns > usual.send_ns) == is_measured);
+    engine_stats(side->engine, &stats);
+    SIDE_CHECK(stats.operations == 0);
+    return 0;
+}
+
+static int
+side_inside(struct side *side)
+{
+    return side_measures(side, 1, PROBE_MEASURES);
+}
+
+static int
+side_between(struct side *side)
+{
+    return side_measures(side, 2, PROBE_MEASURES);
+}
+
+static int
+side_declines(struct side *side)
+{
+    return side_measures(side, 1, PROBE_DECLINES);
+}
+
+static void
+partners_measure_inside_a_node_and_between(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_inside);
+    couple_run(&couple, side_between);
+}
+
+static void
+rank_0_may_decline(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_declines);
+}
+
+#define COUPLE_TEST(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_inside_and_between_say_their_parts),
+        cmocka_unit_test(without_a_partner_the_usual_stands),
+        cmocka_unit_test(few_per_cent_change_nothing_and_nonsense_is_bounded),
+        COUPLE_TEST(partners_measure_inside_a_node_and_between),
+        COUPLE_TEST(rank_0_may_decline),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

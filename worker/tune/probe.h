@@ -1,0 +1,55 @@
+/*
+ * tune/probe.h - what messages cost here: a few are sent, at join
+ *
+ * Rank 0 exchanges messages with the first other rank of its node, and then
+ * with the first rank of another node. The best of a few times counts, rounded
+ * coarsely: a busy machine makes messages late, never early, and a table must
+ * not depend on a few per cent.
+ */
+
+#ifndef TUNE_PROBE_H
+#define TUNE_PROBE_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "engine/engine.h"
+#include "plan/nodes.h"
+#include "plan/simulation.h"
+
+/* Best times of a message and its answer. */
+struct probe_times {
+    double small_ns;
+    double medium_ns; /* PROBE_MEDIUM_BYTES each way */
+    double large_ns;
+};
+
+enum {
+    PROBE_MEDIUM_BYTES = 128 * 1024,
+    PROBE_LARGE_BYTES = 512 * 1024,
+};
+
+/* Change in machine what the times tell; NULL: there was no such partner. */
+void
+probe_apply(const struct probe_times *inside,
+            const struct probe_times *between,
+            struct simulation_machine *machine);
+
+enum probe_part {
+    PROBE_MEASURES,
+    PROBE_DECLINES, /* on rank 0: it knows already */
+};
+
+/*
+ * All ranks of the channel call it; those who are no partners return at once.
+ * On rank 0, machine becomes what was measured; a few milliseconds.
+ * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST.
+ */
+enum hoop_status
+probe_run(struct channel *channel,
+          const struct plan_nodes *nodes,
+          enum probe_part part,
+          struct simulation_machine *machine);
+
+#endif
