@@ -10,9 +10,9 @@
 #include "tune/agreement.h"
 #include "tune/estimate.h"
 #include "tune/family.h"
+#include "tune/gauge.h"
 #include "tune/link.h"
 #include "tune/placement.h"
-#include "tune/probe.h"
 #include "tune/table.h"
 
 struct tuning {
@@ -43,8 +43,8 @@ machine_measure(struct tuning *tuning)
     if (tuner_has_agreed(tuning->tuner))
         return HOOP_OK;
     const enum hoop_status status =
-        probe_run(tuning->channel, tuning->nodes,
-                  is_needed ? PROBE_MEASURES : PROBE_DECLINES, &machine);
+        gauge_run(tuning->channel, tuning->nodes,
+                  is_needed ? GAUGE_MEASURES : GAUGE_DECLINES, &machine);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_needed)

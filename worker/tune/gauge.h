@@ -1,5 +1,5 @@
 /*
- * tune/probe.h - what messages cost here: a few are sent, at join
+ * tune/gauge.h - what messages cost here: a few are sent, at join
  *
  * Rank 0 exchanges messages with the first other rank of its node, and then
  * with the first rank of another node. The best of a few times counts, rounded
@@ -7,8 +7,8 @@
  * not depend on a few per cent.
  */
 
-#ifndef TUNE_PROBE_H
-#define TUNE_PROBE_H
+#ifndef TUNE_GAUGE_H
+#define TUNE_GAUGE_H
 
 #include <stdint.h>
 
@@ -19,26 +19,26 @@
 #include "plan/simulation.h"
 
 /* Best times of a message and its answer. */
-struct probe_times {
+struct gauge_times {
     double small_ns;
-    double medium_ns; /* PROBE_MEDIUM_BYTES each way */
+    double medium_ns; /* GAUGE_MEDIUM_BYTES each way */
     double large_ns;
 };
 
 enum {
-    PROBE_MEDIUM_BYTES = 128 * 1024,
-    PROBE_LARGE_BYTES = 512 * 1024,
+    GAUGE_MEDIUM_BYTES = 128 * 1024,
+    GAUGE_LARGE_BYTES = 512 * 1024,
 };
 
 /* Change in machine what the times tell; NULL: there was no such partner. */
 void
-probe_apply(const struct probe_times *inside,
-            const struct probe_times *between,
+gauge_apply(const struct gauge_times *inside,
+            const struct gauge_times *between,
             struct simulation_machine *machine);
 
-enum probe_part {
-    PROBE_MEASURES,
-    PROBE_DECLINES, /* on rank 0: it knows already */
+enum gauge_part {
+    GAUGE_MEASURES,
+    GAUGE_DECLINES, /* on rank 0: it knows already */
 };
 
 /*
@@ -47,9 +47,9 @@ enum probe_part {
  * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST.
  */
 enum hoop_status
-probe_run(struct channel *channel,
+gauge_run(struct channel *channel,
           const struct plan_nodes *nodes,
-          enum probe_part part,
+          enum gauge_part part,
           struct simulation_machine *machine);
 
 #endif

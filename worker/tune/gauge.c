@@ -1,6 +1,6 @@
-/* tune/probe.c - what messages cost here: a few are sent, at join */
+/* tune/gauge.c - what messages cost here: a few are sent, at join */
 
-#include "tune/probe.h"
+#include "tune/gauge.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -42,23 +42,23 @@ round_to(double value, struct range range)
 }
 
 static double
-way_of(const struct probe_times *times, struct range range)
+way_of(const struct gauge_times *times, struct range range)
 {
     return round_to(times->small_ns / 2, range);
 }
 
 static double
-byte_of(const struct probe_times *times, struct range range)
+byte_of(const struct gauge_times *times, struct range range)
 {
-    const double more_bytes = PROBE_LARGE_BYTES - PROBE_MEDIUM_BYTES;
+    const double more_bytes = GAUGE_LARGE_BYTES - GAUGE_MEDIUM_BYTES;
 
     return round_to((times->large_ns - times->medium_ns) / 2 / more_bytes,
                     range);
 }
 
 void
-probe_apply(const struct probe_times *inside,
-            const struct probe_times *between,
+gauge_apply(const struct gauge_times *inside,
+            const struct gauge_times *between,
             struct simulation_machine *machine)
 {
     if (between) {
@@ -135,19 +135,19 @@ static enum hoop_status
 peer_measure(struct channel *channel,
              uint32_t peer,
              uint8_t *bytes,
-             struct probe_times *out_times)
+             struct gauge_times *out_times)
 {
-    struct probe_times times = {0, 0, 0};
+    struct gauge_times times = {0, 0, 0};
     enum hoop_status status = HOOP_OK;
 
     for (unsigned i = 0; i < SMALL_TIMES && status == HOOP_OK; i++)
         status = exchange(channel, peer, bytes, SMALL_BYTES, &times.small_ns);
     for (unsigned i = 0; i < LARGE_TIMES && status == HOOP_OK; i++)
-        status = exchange(channel, peer, bytes, PROBE_MEDIUM_BYTES,
+        status = exchange(channel, peer, bytes, GAUGE_MEDIUM_BYTES,
                           &times.medium_ns);
     for (unsigned i = 0; i < LARGE_TIMES && status == HOOP_OK; i++)
         status =
-            exchange(channel, peer, bytes, PROBE_LARGE_BYTES, &times.large_ns);
+            exchange(channel, peer, bytes, GAUGE_LARGE_BYTES, &times.large_ns);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_times = times;
@@ -162,7 +162,7 @@ echo(struct channel *channel, uint8_t *bytes)
 
     while (received.count > 0) {
         struct engine_message request =
-            message_of(CALL_RECV, 0, bytes, PROBE_LARGE_BYTES);
+            message_of(CALL_RECV, 0, bytes, GAUGE_LARGE_BYTES);
 
         request.received = &received;
         enum hoop_status status = message_run(channel, &request);
@@ -197,16 +197,16 @@ partners_of(const struct plan_nodes *nodes)
 static enum hoop_status
 partner_measure(struct channel *channel,
                 uint32_t peer,
-                enum probe_part part,
+                enum gauge_part part,
                 uint8_t *bytes,
-                struct probe_times *out_times)
+                struct gauge_times *out_times)
 {
     const struct engine_message end = message_of(CALL_SEND, peer, bytes, 0);
     enum hoop_status status = HOOP_OK;
 
     if (peer == 0)
         return HOOP_OK;
-    if (part == PROBE_MEASURES)
+    if (part == GAUGE_MEASURES)
         status = peer_measure(channel, peer, bytes, out_times);
     if (status == HOOP_OK)
         status = message_run(channel, &end);
@@ -217,12 +217,12 @@ partner_measure(struct channel *channel,
 static enum hoop_status
 partners_measure(struct channel *channel,
                  const struct partners *partners,
-                 enum probe_part part,
+                 enum gauge_part part,
                  uint8_t *bytes,
                  struct simulation_machine *machine)
 {
-    struct probe_times inside;
-    struct probe_times between;
+    struct gauge_times inside;
+    struct gauge_times between;
 
     enum hoop_status status =
         partner_measure(channel, partners->inside, part, bytes, &inside);
@@ -231,9 +231,9 @@ partners_measure(struct channel *channel,
             partner_measure(channel, partners->between, part, bytes, &between);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (part == PROBE_DECLINES)
+    if (part == GAUGE_DECLINES)
         return HOOP_OK;
-    probe_apply(partners->inside > 0 ? &inside : NULL,
+    gauge_apply(partners->inside > 0 ? &inside : NULL,
                 partners->between > 0 ? &between : NULL, machine);
     log_debug("tune",
               "measured: a message inside a node %.1f us, between %.1f us; a "
@@ -245,9 +245,9 @@ partners_measure(struct channel *channel,
 }
 
 enum hoop_status
-probe_run(struct channel *channel,
+gauge_run(struct channel *channel,
           const struct plan_nodes *nodes,
-          enum probe_part part,
+          enum gauge_part part,
           struct simulation_machine *machine)
 {
     const struct partners partners = partners_of(nodes);
@@ -257,7 +257,7 @@ probe_run(struct channel *channel,
     if (nodes->n_ranks == 1 ||
         (rank > 0 && rank != partners.inside && rank != partners.between))
         return HOOP_OK;
-    bytes = calloc(1, PROBE_LARGE_BYTES);
+    bytes = calloc(1, GAUGE_LARGE_BYTES);
     if (!bytes)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to measure with");
     const enum hoop_status status =

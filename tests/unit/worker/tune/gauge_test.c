@@ -1,9 +1,9 @@
-/* tests/unit/worker/tune/probe_test.c - tune/probe.c */
+/* tests/unit/worker/tune/gauge_test.c - tune/gauge.c */
 
 #include "check.h"
 #include "couple.h"
+#include "tune/gauge.h"
 #include "tune/link.h"
-#include "tune/probe.h"
 
 static struct couple couple;
 
@@ -25,17 +25,17 @@ couple_tear_down(void **state)
 }
 
 /* A message of 10 us, and 0.2 ns for each byte. */
-static const struct probe_times near = {
+static const struct gauge_times near = {
     .small_ns = 20e3,
-    .medium_ns = 20e3 + 2 * 0.2 * PROBE_MEDIUM_BYTES,
-    .large_ns = 20e3 + 2 * 0.2 * PROBE_LARGE_BYTES,
+    .medium_ns = 20e3 + 2 * 0.2 * GAUGE_MEDIUM_BYTES,
+    .large_ns = 20e3 + 2 * 0.2 * GAUGE_LARGE_BYTES,
 };
 
 /* One of 40 us, and 1 ns for each byte. */
-static const struct probe_times far = {
+static const struct gauge_times far = {
     .small_ns = 80e3,
-    .medium_ns = 80e3 + 2 * 1.0 * PROBE_MEDIUM_BYTES,
-    .large_ns = 80e3 + 2 * 1.0 * PROBE_LARGE_BYTES,
+    .medium_ns = 80e3 + 2 * 1.0 * GAUGE_MEDIUM_BYTES,
+    .large_ns = 80e3 + 2 * 1.0 * GAUGE_LARGE_BYTES,
 };
 
 static void
@@ -57,7 +57,7 @@ times_inside_and_between_say_their_parts(void **state)
     struct simulation_machine machine = link_usual();
 
     (void)state;
-    probe_apply(&near, &far, &machine);
+    gauge_apply(&near, &far, &machine);
     assert_about(way_inside(&machine), 10e3);
     assert_about(machine.send_byte_ns, 0.2);
     assert_about(machine.receive_byte_ns, 0.2);
@@ -72,9 +72,9 @@ without_a_partner_the_usual_stands(void **state)
     struct simulation_machine machine = usual;
 
     (void)state;
-    probe_apply(NULL, NULL, &machine);
+    gauge_apply(NULL, NULL, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
-    probe_apply(NULL, &far, &machine);
+    gauge_apply(NULL, &far, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.send_byte_ns == usual.send_byte_ns);
     assert_about(machine.link_between_ns, 1);
@@ -83,28 +83,28 @@ without_a_partner_the_usual_stands(void **state)
 static void
 few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
 {
-    const struct probe_times again = {
+    const struct gauge_times again = {
         near.small_ns * 1.02, near.medium_ns * 1.02, near.large_ns * 1.02};
-    const struct probe_times silly = {1e12, 2e12, 1e12};
-    const struct probe_times none = {0, 0, 0};
+    const struct gauge_times silly = {1e12, 2e12, 1e12};
+    const struct gauge_times none = {0, 0, 0};
     struct simulation_machine one = link_usual();
     struct simulation_machine other = link_usual();
 
     (void)state;
-    probe_apply(&near, NULL, &one);
-    probe_apply(&again, NULL, &other);
+    gauge_apply(&near, NULL, &one);
+    gauge_apply(&again, NULL, &other);
     assert_true(one.latency_inside_ns == other.latency_inside_ns);
     assert_true(one.send_byte_ns == other.send_byte_ns);
-    probe_apply(&silly, &silly, &one);
+    gauge_apply(&silly, &silly, &one);
     assert_in_range(way_inside(&one), 1e3, 300e3);
     assert_true(one.send_byte_ns > 0);
-    probe_apply(&none, &none, &one);
+    gauge_apply(&none, &none, &one);
     assert_in_range(way_inside(&one), 1e3, 10e3);
     assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
 }
 
 static int
-side_measures(struct side *side, uint32_t n_names, enum probe_part part)
+side_measures(struct side *side, uint32_t n_names, enum gauge_part part)
 {
     struct channel *channel = side->comms[n_names].channel;
     const uint32_t names[2] = {0, n_names - 1};
@@ -114,9 +114,9 @@ side_measures(struct side *side, uint32_t n_names, enum probe_part part)
     struct engine_stats stats;
 
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
-    SIDE_CHECK(probe_run(channel, nodes, part, &machine) == HOOP_OK);
+    SIDE_CHECK(gauge_run(channel, nodes, part, &machine) == HOOP_OK);
     plan_nodes_destroy(nodes);
-    const bool is_measured = part == PROBE_MEASURES && side->rank == 0;
+    const bool is_measured = part == GAUGE_MEASURES && side->rank == 0;
     SIDE_CHECK((machine.send_ns < usual.send_ns ||
                 machine.send_ns > usual.send_ns) == is_measured);
     engine_stats(side->engine, &stats);
@@ -127,19 +127,19 @@ side_measures(struct side *side, uint32_t n_names, enum probe_part part)
 static int
 side_inside(struct side *side)
 {
-    return side_measures(side, 1, PROBE_MEASURES);
+    return side_measures(side, 1, GAUGE_MEASURES);
 }
 
 static int
 side_between(struct side *side)
 {
-    return side_measures(side, 2, PROBE_MEASURES);
+    return side_measures(side, 2, GAUGE_MEASURES);
 }
 
 static int
 side_declines(struct side *side)
 {
-    return side_measures(side, 1, PROBE_DECLINES);
+    return side_measures(side, 1, GAUGE_DECLINES);
 }
 
 static void
