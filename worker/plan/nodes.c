@@ -58,6 +58,15 @@ nodes_number(struct plan_nodes *nodes)
                        nodes->local_of[rank]] = rank;
 }
 
+static bool
+sizes_are_equal(const struct plan_nodes *nodes)
+{
+    for (uint32_t node = 1; node < nodes->n_nodes; node++)
+        if (plan_nodes_size(nodes, node) != plan_nodes_size(nodes, 0))
+            return false;
+    return true;
+}
+
 enum hoop_status
 plan_nodes_create(const uint32_t *names,
                   uint32_t n_ranks,
@@ -87,6 +96,7 @@ plan_nodes_create(const uint32_t *names,
     qsort(sorted, n_ranks, sizeof(*sorted), by_name_and_rank);
     leaders_find(nodes, sorted);
     nodes_number(nodes);
+    nodes->is_even = sizes_are_equal(nodes);
     *out_nodes = STEAL(nodes);
     return HOOP_OK;
 }

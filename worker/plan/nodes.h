@@ -8,6 +8,7 @@
 #ifndef PLAN_NODES_H
 #define PLAN_NODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -19,6 +20,7 @@ struct plan_nodes {
     uint32_t *local_of; /* [rank]: its place within its node */
     uint32_t *members;  /* ranks, node after node */
     uint32_t *begin;    /* [node], and the end: where its members begin */
+    bool is_even;       /* all nodes have the same number of ranks */
 };
 
 /*

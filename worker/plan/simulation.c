@@ -4,10 +4,11 @@
  * All ranks are followed through all rounds while these are not too many
  * steps. Beyond that, one node is followed where the nodes are alike. If that
  * is not so, or one node has still too much to do, several short stretches of
- * the rounds are played from a clean start, and what a round takes in the
- * second half of a stretch stands for all rounds up to the next one:
+ * the rounds are played, each from a clean start. The first and the last count
+ * as they are; what a round takes in the second half of one between them stands
+ * for all rounds up to the next one:
  *
- *     rounds   |===>- - - - -|===>- - - - -|===>- - - - -|===>- - - - -|
+ *     rounds   |====|===>- - - - -|===>- - - - -|===>- - - - -|====|
  */
 
 #include "plan/simulation.h"
@@ -21,8 +22,9 @@
 #include "plan/simulation_stage.h"
 
 enum {
-    STRETCHES = 4,
-    STRETCH_ROUNDS_MIN = 8,
+    STRETCHES = 3, /* beside the first and the last */
+    STRETCH_ROUNDS_MIN = 16,
+    ROUNDS_FEW = 256, /* each may be unlike the others: none is left out */
     ESTIMATE_STEPS_FULL = 512, /* less than to see whether nodes are alike */
 };
 
@@ -97,23 +99,38 @@ result_of(const struct simulation_scene *scene,
     };
 }
 
-/* run is one of the stretches, which stands for n_rounds. */
-static void
-stretch_add(struct simulation_run_result *sum,
-            const struct simulation_run_result *run,
-            uint32_t n_played,
-            uint32_t n_rounds)
-{
-    const double part = (double)n_rounds / (double)n_played;
-    const uint32_t n_second = n_played - n_played / 2;
-    const double round_ns = (run->end_ns - run->half_ns) / (double)n_second;
+/* n_rounds from first on, for which the first n_played of them stand. */
+struct stretch {
+    uint32_t first;
+    uint32_t n_played;
+    uint32_t n_rounds;
+};
 
-    /* What the first stretch takes to begin is taken once. */
-    sum->end_ns += sum->end_ns > 0
-                       ? round_ns * n_rounds
-                       : run->end_ns + round_ns * (n_rounds - n_played);
-    sum->bytes += run->bytes * part;
-    sum->messages += run->messages * part;
+static enum hoop_status
+stretch_run(const struct simulation_scene *scene,
+            const struct stretch *stretch,
+            struct simulation_run_result *sum)
+{
+    struct simulation_scene part = *scene;
+    struct simulation_run_result run;
+
+    part.rounds = (struct simulation_rounds){
+        stretch->first, stretch->first + stretch->n_played};
+
+    const enum hoop_status status = simulation_stage_run(&part, &run);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const double times = (double)stretch->n_rounds / (double)stretch->n_played;
+    const uint32_t n_second = stretch->n_played - stretch->n_played / 2;
+
+    sum->end_ns +=
+        stretch->n_rounds == stretch->n_played
+            ? run.end_ns
+            : (run.end_ns - run.half_ns) / (double)n_second * stretch->n_rounds;
+    sum->bytes += run.bytes * times;
+    sum->messages += run.messages * times;
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -121,23 +138,25 @@ stretches_run(const struct simulation_scene *scene,
               uint32_t n_each,
               struct simulation_result *out_result)
 {
-    struct simulation_scene stretch = *scene;
-    struct simulation_run_result sum = {0};
     const uint32_t n_rounds = rounds_count(scene);
+    const uint32_t n_between = n_rounds - 2 * n_each;
+    struct simulation_run_result sum = {0};
+    enum hoop_status status =
+        stretch_run(scene, &(struct stretch){0, n_each, n_each}, &sum);
 
-    for (uint32_t i = 0; i < STRETCHES; i++) {
-        const uint32_t first = (uint32_t)((uint64_t)n_rounds * i / STRETCHES);
-        const uint32_t end =
-            (uint32_t)((uint64_t)n_rounds * (i + 1) / STRETCHES);
-        struct simulation_run_result run;
+    for (uint64_t i = 0; status == HOOP_OK && i < STRETCHES; i++) {
+        const uint32_t begin = (uint32_t)(n_between * i / STRETCHES);
+        const uint32_t end = (uint32_t)(n_between * (i + 1) / STRETCHES);
 
-        stretch.rounds = (struct simulation_rounds){first, first + n_each};
-
-        const enum hoop_status status = simulation_stage_run(&stretch, &run);
-        if (status != HOOP_OK)
-            return error_pass(status);
-        stretch_add(&sum, &run, n_each, end - first);
+        status = stretch_run(
+            scene, &(struct stretch){n_each + begin, n_each, end - begin},
+            &sum);
     }
+    if (status == HOOP_OK)
+        status = stretch_run(
+            scene, &(struct stretch){n_rounds - n_each, n_each, n_each}, &sum);
+    if (status != HOOP_OK)
+        return error_pass(status);
     *out_result = result_of(scene, &sum);
     out_result->is_extrapolated = true;
     return HOOP_OK;
@@ -149,7 +168,7 @@ stretch_rounds(const struct simulation_scene *scene, uint64_t n_steps)
 {
     const uint32_t n_rounds = rounds_count(scene);
     const double part = (double)LIMIT_SIMULATION_STEPS / (double)n_steps;
-    const uint32_t n_each = (uint32_t)(part * n_rounds / STRETCHES);
+    const uint32_t n_each = (uint32_t)(part * n_rounds / (STRETCHES + 2));
 
     return n_each > STRETCH_ROUNDS_MIN ? n_each : STRETCH_ROUNDS_MIN;
 }
@@ -175,7 +194,7 @@ part_run(const struct simulation_scene *scene,
 {
     const uint32_t n_each = stretch_rounds(scene, n_steps);
 
-    if (rounds_count(scene) <= n_each * STRETCHES)
+    if (rounds_count(scene) <= ROUNDS_FEW)
         return scene_run(scene, out_result);
     return stretches_run(scene, n_each, out_result);
 }
@@ -195,6 +214,22 @@ shape_even(const struct simulation_scene *scene)
     return shape;
 }
 
+/* The samples that made the cast may have missed who is different: then a
+ * message has no taker, or somebody waits for one in vain. */
+static enum hoop_status
+matched_run(const struct simulation_scene *scene,
+            struct simulation_result *out_result,
+            bool *out_is_done)
+{
+    struct simulation_run_result run;
+    const enum hoop_status status = simulation_stage_run(scene, &run);
+
+    *out_is_done = status == HOOP_OK && run.n_unmatched == 0;
+    if (*out_is_done)
+        *out_result = result_of(scene, &run);
+    return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
+}
+
 /* One node for all, if that gives an answer. */
 static enum hoop_status
 small_run(const struct simulation_scene *full,
@@ -204,7 +239,6 @@ small_run(const struct simulation_scene *full,
     const struct plan_shape shape = shape_even(full);
     struct simulation_scene scene = *full;
     struct simulation_cast cast;
-    struct simulation_run_result run;
     uint64_t n_steps = 0;
 
     enum hoop_status status =
@@ -215,17 +249,16 @@ small_run(const struct simulation_scene *full,
     status = steps_estimate(&scene, &n_steps);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_steps > LIMIT_SIMULATION_STEPS)
-        return part_run(&scene, n_steps, out_result);
-
-    /* The samples may have missed who is different. */
-    status = simulation_stage_run(&scene, &run);
-    *out_is_done = status == HOOP_OK && run.n_unmatched == 0;
-    if (shape.count > full->cast->shape->count)
-        run.bytes *= (double)full->cast->shape->count / (double)shape.count;
-    if (*out_is_done)
-        *out_result = result_of(&scene, &run);
-    return status == HOOP_E_INTERNAL ? HOOP_OK : error_pass(status);
+    status = n_steps > LIMIT_SIMULATION_STEPS
+                 ? part_run(&scene, n_steps, out_result)
+                 : matched_run(&scene, out_result, out_is_done);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (*out_is_done && shape.count > full->cast->shape->count)
+        out_result->bytes =
+            (uint64_t)((double)out_result->bytes / (double)shape.count *
+                       (double)full->cast->shape->count);
+    return HOOP_OK;
 }
 
 /* Beyond so many steps, one node is taken for all if it can be. */

@@ -202,15 +202,6 @@ place_compare(const struct simulation_cast *cast,
     return HOOP_OK;
 }
 
-static bool
-nodes_have_one_size(const struct plan_nodes *nodes)
-{
-    for (uint32_t node = 1; node < nodes->n_nodes; node++)
-        if (plan_nodes_size(nodes, node) != plan_nodes_size(nodes, 0))
-            return false;
-    return true;
-}
-
 static uint32_t
 root_place(const struct simulation_cast *cast)
 {
@@ -233,7 +224,7 @@ simulation_cast_small(const struct plan_shape *shape,
         .n_behind = is_one_node ? shape->size : 1,
         .is_small = true,
     };
-    bool is_fair = is_one_node || nodes_have_one_size(shape->nodes);
+    bool is_fair = is_one_node || shape->nodes->is_even;
     const uint32_t n = is_fair ? n_places(&cast) : 1;
     const uint32_t samples[] = {1, n / 2, n - 1, root_place(&cast)};
 

@@ -23,6 +23,22 @@ nodes_are_numbered_by_their_lowest_rank(void **state)
     assert_int_equal(plan_nodes_size(nodes, 0), 2);
     assert_int_equal(plan_nodes_size(nodes, 1), 2);
     assert_int_equal(plan_nodes_size(nodes, 2), 1);
+    assert_false(nodes->is_even);
+    plan_nodes_destroy(nodes);
+}
+
+static void
+nodes_with_as_many_ranks_each_are_even(void **state)
+{
+    const uint32_t names[] = {7, 5, 7, 9, 5, 9};
+    struct plan_nodes *nodes = NULL;
+
+    (void)state;
+    assert_int_equal(plan_nodes_create(names, 6, &nodes), HOOP_OK);
+    assert_true(nodes->is_even);
+    plan_nodes_destroy(nodes);
+    assert_int_equal(plan_nodes_create(names, 4, &nodes), HOOP_OK);
+    assert_false(nodes->is_even);
     plan_nodes_destroy(nodes);
 }
 
@@ -45,6 +61,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_numbered_by_their_lowest_rank),
+        cmocka_unit_test(nodes_with_as_many_ranks_each_are_even),
         cmocka_unit_test(nodes_of_one_rank_are_one),
     };
 
