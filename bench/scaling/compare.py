@@ -2,10 +2,10 @@
 """bench/scaling/compare.py - what hoop-sim predicts beside what was measured
 
 compare.py BUILD: reads BUILD/scaling.csv (bench/scaling/measure.sh), describes
-this machine to BUILD/tools/hoop-sim/hoop-sim by five numbers that fit the ring
-allreduce on 2 and 8 ranks best, and prints Markdown: those numbers, then for
-each operation, number of ranks and size which algorithm was the fastest and
-which one was predicted, and how far the predicted time was off.
+this machine to BUILD/tools/hoop-sim/hoop-sim by five numbers that fit two
+algorithms of allreduce on 2 and 8 ranks best, and writes into docs/scaling.md:
+those numbers, then for each operation, number of ranks and size which algorithm
+was the fastest and which one was predicted, and what was predicted for it.
 """
 
 import collections
@@ -15,6 +15,8 @@ import os
 import subprocess
 import sys
 from statistics import median
+
+import page
 
 FITTED = {'allreduce': ('ring', 'recursive_doubling')}
 FITTED_RANKS = (2, 8)
@@ -108,9 +110,10 @@ def group(times):
 
 
 def table(measured, predicted):
-    print('| op | ranks | bytes | fastest measured | us | predicted fastest | '
-          'us predicted | us measured | slower by |')
-    print('|---|--:|--:|---|--:|---|--:|--:|--:|')
+    """Lines, and for each case how much slower the predicted one is."""
+    lines = ['| op | ranks | bytes | fastest measured | us | predicted fastest '
+             '| us predicted | us measured | slower by |',
+             '|---|--:|--:|---|--:|---|--:|--:|--:|']
     losses = []
     forecasts = group(predicted)
     order = {op: i for i, op in enumerate(OPS)}
@@ -124,10 +127,11 @@ def table(measured, predicted):
         chosen = min(forecast, key=forecast.get)
         loss = times[chosen] / times[fastest] - 1
         losses.append(loss)
-        print(f'| {key[0]} | {key[1]} | {size_text(key[2])} | {fastest} | '
-              f'{times[fastest]:.1f} | {chosen} | {forecast[chosen]:.1f} | '
-              f'{times[chosen]:.1f} | {loss * 100:.0f} % |')
-    return losses
+        lines.append(
+            f'| {key[0]} | {key[1]} | {size_text(key[2])} | {fastest} | '
+            f'{times[fastest]:.1f} | {chosen} | {forecast[chosen]:.1f} | '
+            f'{times[chosen]:.1f} | {loss * 100:.0f} % |')
+    return lines, losses
 
 
 def summary(measured, predicted, losses):
@@ -135,19 +139,17 @@ def summary(measured, predicted, losses):
     for key, us in measured.items():
         if key in predicted and us > 0:
             ratios[key[1]].append(predicted[key] / us)
-    print()
-    print('| ranks | cases | predicted over measured: median | within 1.5 times '
-          '| within 2 times |')
-    print('|--:|--:|--:|--:|--:|')
+    lines = ['| ranks | cases | predicted over measured: median | within 1.5 '
+             'times | within 2 times |', '|--:|--:|--:|--:|--:|']
     for ranks, values in sorted(ratios.items()):
         within = [sum(1 / limit <= value <= limit for value in values) /
                   len(values) * 100 for limit in (1.5, 2)]
-        print(f'| {ranks} | {len(values)} | {median(values):.2f} | '
-              f'{within[0]:.0f} % | {within[1]:.0f} % |')
+        lines.append(f'| {ranks} | {len(values)} | {median(values):.2f} | '
+                     f'{within[0]:.0f} % | {within[1]:.0f} % |')
     close = sum(loss <= 0.15 for loss in losses)
-    print()
-    print(f'The algorithm that was predicted to be the fastest is within 15 % '
-          f'of the fastest in {close} of {len(losses)} cases.')
+    return [*lines, '',
+            'The algorithm that was predicted to be the fastest is within 15 % '
+            f'of the fastest in {close} of {len(losses)} cases.']
 
 
 def main():
@@ -160,8 +162,11 @@ def main():
                             sorted({key[1] for key in measured}))
     options = ' '.join(f'--{name} {value:g}'
                        for name, value in {**machine, **FIXED}.items())
-    print(f'Processors: {os.cpu_count()}, {state}. Fitted: `{options}`.\n')
-    summary(measured, predicted, table(measured, predicted))
+    lines, losses = table(measured, predicted)
+    page.replace('measured', '\n'.join([
+        f'Processors: {os.cpu_count()}, {state} to each other. Fitted: '
+        f'`{options}`.', '', *summary(measured, predicted, losses), '',
+        *lines]))
 
 
 if __name__ == '__main__':
