@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """bench/selection/report.py - what hoop chose beside the best it could force
 
-report.py FOLDER [all]: reads what run.sh wrote and prints a table in Markdown,
-a row for each collective, number of ranks and size: what was chosen, its
-median, the best forced algorithm, its median, and the quotient. What is
-chosen runs as auto and forced, both measured: the smaller of the two medians
-counts, since they are the same thing. Without "all", only rows above LIMIT.
+report.py FOLDER [all]: reads what run.sh wrote and prints two tables in
+Markdown: the worst quotient for each collective and number of ranks, and a row
+for each size: what was chosen, its median, the best forced algorithm, its
+median, and the quotient. What is
+chosen is measured twice, as auto and forced: the mean of the two medians
+counts. Without "all", only rows above LIMIT.
 """
 
 import csv
@@ -24,13 +25,16 @@ def rows_of(folder):
         with open(path, encoding='utf-8') as file:
             for row in csv.DictReader(file):
                 key = row['op'], ranks, int(row['bytes'])
+                if key[2] == 0:
+                    continue
                 name = row['algorithm'].removeprefix('auto:')
                 if name != row['algorithm']:
                     chosen[key] = name
                 times = cases.setdefault(key, {})
-                median = float(row['p50_us'])
-                times[name] = min(times.get(name, median), median)
-    return cases, chosen
+                times.setdefault(name, []).append(float(row['p50_us']))
+    return {key: {name: sum(medians) / len(medians)
+                  for name, medians in times.items()}
+            for key, times in cases.items()}, chosen
 
 
 def size_text(n_bytes):
@@ -41,22 +45,46 @@ def size_text(n_bytes):
     return f'{n_bytes} GiB'
 
 
-def main():
-    cases, chosen = rows_of(sys.argv[1])
-    everything = len(sys.argv) > 2
-    ratios = []
+
+def ratio_of(times, name):
+    best = min(times.values())
+    return times[name] / best if best > 0 else 1
+
+
+def print_worst(cases, chosen):
+    """A row for each collective: the worst quotient for each number of ranks."""
+    sizes = sorted({ranks for _, ranks, _ in cases})
+    print('| collective | ' + ' | '.join(f'{n} ranks' for n in sizes) + ' |')
+    print('|---' + '|---:' * len(sizes) + '|')
+    for op in sorted({op for op, _, _ in cases}):
+        cells = []
+        for n in sizes:
+            worst = max((ratio_of(cases[key], chosen[key]), key[2])
+                        for key in cases if key[:2] == (op, n))
+            cells.append(f'{worst[0]:.2f} ({size_text(worst[1])})')
+        print(f'| {op} | ' + ' | '.join(cells) + ' |')
+    print()
+
+
+def print_rows(cases, chosen, everything):
     print('| collective | ranks | size | chosen | us | best | us | ratio |')
     print('|------------|------:|-----:|--------|---:|------|---:|------:|')
     for key in sorted(cases):
         op, ranks, n_bytes = key
         times, name = cases[key], chosen[key]
         best = min(times, key=times.get)
-        ratio = times[name] / times[best] if times[best] > 0 else 1
-        ratios.append(ratio)
+        ratio = ratio_of(times, name)
         if everything or ratio > LIMIT:
             print(f'| {op} | {ranks} | {size_text(n_bytes)} | {name} | '
                   f'{times[name]:.1f} | {best} | {times[best]:.1f} | '
                   f'{ratio:.2f} |')
+
+
+def main():
+    cases, chosen = rows_of(sys.argv[1])
+    print_worst(cases, chosen)
+    print_rows(cases, chosen, len(sys.argv) > 2)
+    ratios = [ratio_of(cases[key], chosen[key]) for key in cases]
     within = sum(ratio <= LIMIT for ratio in ratios)
     print(f'\n{within} of {len(ratios)} cases within {LIMIT:.2f} of the best, '
           f'worst {max(ratios):.2f}.')

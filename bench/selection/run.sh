@@ -11,7 +11,6 @@ set -eu
 build=$1 out=$2
 shift 2
 ops=${OPS:-allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan}
-rounds=${ROUNDS:-11}
 mkdir -p "$out"
 
 # perf RANKS OPTION...
@@ -25,10 +24,10 @@ perf() {
 for ranks in ${*:-2 3 4 5 6 7 8}; do
   echo "$ranks ranks" >&2
   perf "$ranks" --explain --factor 8 --max 64M >"$out/$ranks.txt"
-  perf "$ranks" --algorithms all --rounds "$rounds" --iters 20 --warmup 2 \
+  perf "$ranks" --algorithms all --rounds 61 --iters 5 \
     --min 8 --max 32K --factor 8 --csv - >"$out/$ranks-small.csv"
-  perf "$ranks" --algorithms all --rounds "$rounds" --iters 4 --warmup 1 \
+  perf "$ranks" --algorithms all --rounds 31 --iters 2 \
     --min 256K --max 2M --factor 8 --csv - >"$out/$ranks-medium.csv"
-  perf "$ranks" --algorithms all --rounds "$rounds" --iters 1 --warmup 1 \
+  perf "$ranks" --algorithms all --rounds 15 --iters 1 \
     --min 16M --max "${LARGEST:-64M}" --factor 4 --csv - >"$out/$ranks-large.csv"
 done

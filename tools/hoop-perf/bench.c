@@ -337,13 +337,17 @@ bench_round(struct bench *bench,
     const struct call call = call_make(bench, operation, extent);
     const size_t n_iterations = bench->options->n_iterations;
 
+    double total_us = 0;
+
     enum hoop_status status = operation->run(&call);
-    if (status == HOOP_OK)
+    for (size_t i = 0; i < n_iterations && status == HOOP_OK; i++) {
         status = hoop_barrier(bench->comm);
-    const double begin_us = timing_now_us();
-    for (size_t i = 0; i < n_iterations && status == HOOP_OK; i++)
-        status = operation->run(&call);
-    *out_us = (timing_now_us() - begin_us) / (double)n_iterations;
+        const double begin_us = timing_now_us();
+        if (status == HOOP_OK)
+            status = operation->run(&call);
+        total_us += timing_now_us() - begin_us;
+    }
+    *out_us = total_us / (double)n_iterations;
     return status;
 }
 

@@ -43,7 +43,8 @@ bench_measure(struct bench *bench,
               const struct extent *extent,
               struct measurement *out_measurement);
 
-/* A few iterations after a barrier: the mean of this rank's times. */
+/* A few iterations, each after a barrier that is not timed: the mean of this
+ * rank's times. */
 HOOP_NODISCARD enum hoop_status
 bench_round(struct bench *bench,
             const struct operation *operation,

@@ -13,6 +13,11 @@
 #include "base/log.h"
 #include "plan/algorithms.h"
 
+enum {
+    /* The chain's connections are there; a tree's pay for themselves later. */
+    CHAIN_RANKS_MAX = 64,
+};
+
 static enum hoop_status
 bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
 {
@@ -23,7 +28,9 @@ bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
                 .dtype = HOOP_UINT8,
                 .count = LIMIT_TUNE_TABLE,
             },
-        .algorithm = &algorithm_broadcast_chain,
+        .algorithm = channel_size(channel) > CHAIN_RANKS_MAX
+                         ? &algorithm_broadcast_binomial
+                         : &algorithm_broadcast_chain,
         .shape =
             {
                 .rank = channel_rank(channel),

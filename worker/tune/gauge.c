@@ -13,7 +13,7 @@
 enum {
     SMALL_BYTES = 8,
     SMALL_TIMES = 10,
-    LARGE_TIMES = 3,
+    LARGE_TIMES = 6,
 };
 
 struct range {
@@ -22,13 +22,13 @@ struct range {
 };
 
 /* One way, and for a byte; beyond them, something else was measured. */
-static const struct range way_inside_ns = {2e3, 2e5};
+static const struct range way_inside_ns = {2e3, 6e4};
 static const struct range way_between_ns = {5e3, 5e7};
-static const struct range byte_inside_ns = {0.05, 10};
+static const struct range byte_inside_ns = {0.05, 1};
 static const struct range byte_between_ns = {0.05, 1000};
 
 /* Of a message's way, on each of the two processors. */
-static const double OVERHEAD_PART = 0.12;
+static const double OVERHEAD_PART = 0.25;
 
 /* To powers of 4/3, within the range. */
 static double
@@ -61,23 +61,24 @@ gauge_apply(const struct gauge_times *inside,
             const struct gauge_times *between,
             struct simulation_machine *machine)
 {
-    if (between) {
-        const double way_ns = way_of(between, way_between_ns);
-
-        machine->send_ns = OVERHEAD_PART * way_ns;
-        machine->link_between_ns = byte_of(between, byte_between_ns);
-        machine->latency_between_ns = way_ns * (1 - 2 * OVERHEAD_PART);
-    }
     if (inside) {
         const double way_ns = way_of(inside, way_inside_ns);
 
-        /* What it costs a processor is seen best without a network. */
         machine->send_ns = OVERHEAD_PART * way_ns;
         machine->latency_inside_ns = way_ns * (1 - 2 * OVERHEAD_PART);
         machine->send_byte_ns = byte_of(inside, byte_inside_ns);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
     machine->receive_ns = machine->send_ns;
+    if (between) {
+        const double way_ns = way_of(between, way_between_ns);
+        const double rest_ns = way_ns - 2 * machine->send_ns;
+
+        /* What it costs the processors is known by now, or usual. */
+        machine->latency_between_ns =
+            rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
+        machine->link_between_ns = byte_of(between, byte_between_ns);
+    }
 }
 
 static struct engine_message

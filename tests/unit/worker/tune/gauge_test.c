@@ -1,5 +1,7 @@
 /* tests/unit/worker/tune/gauge_test.c - tune/gauge.c */
 
+#include <string.h>
+
 #include "check.h"
 #include "couple.h"
 #include "tune/gauge.h"
@@ -61,7 +63,9 @@ times_inside_and_between_say_their_parts(void **state)
     assert_about(way_inside(&machine), 10e3);
     assert_about(machine.send_byte_ns, 0.2);
     assert_about(machine.receive_byte_ns, 0.2);
-    assert_about(machine.latency_between_ns, 40e3 * 0.8);
+    assert_about(machine.send_ns + machine.latency_between_ns +
+                     machine.receive_ns,
+                 40e3);
     assert_about(machine.link_between_ns, 1);
 }
 
@@ -96,7 +100,7 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
     assert_true(one.latency_inside_ns == other.latency_inside_ns);
     assert_true(one.send_byte_ns == other.send_byte_ns);
     gauge_apply(&silly, &silly, &one);
-    assert_in_range(way_inside(&one), 1e3, 300e3);
+    assert_in_range(way_inside(&one), 1e3, 70e3);
     assert_true(one.send_byte_ns > 0);
     gauge_apply(&none, &none, &one);
     assert_in_range(way_inside(&one), 1e3, 10e3);
@@ -117,8 +121,7 @@ side_measures(struct side *side, uint32_t n_names, enum gauge_part part)
     SIDE_CHECK(gauge_run(channel, nodes, part, &machine) == HOOP_OK);
     plan_nodes_destroy(nodes);
     const bool is_measured = part == GAUGE_MEASURES && side->rank == 0;
-    SIDE_CHECK((machine.send_ns < usual.send_ns ||
-                machine.send_ns > usual.send_ns) == is_measured);
+    SIDE_CHECK((memcmp(&machine, &usual, sizeof(usual)) != 0) == is_measured);
     engine_stats(side->engine, &stats);
     SIDE_CHECK(stats.operations == 0);
     return 0;
