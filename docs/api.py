@@ -25,8 +25,9 @@ LEFT_OUT = {"api.h", "hoop.h"}
 INTRODUCTION = """# The API of libhoop
 
 Made from the headers in `include/hoop/` by `docs/api.py`; they are what counts.
-`#include "hoop/hoop.h"` brings all of them. Which call of MPI, NCCL,
-torch.distributed or Bagua is which here: [names.md](names.md).
+`#include "hoop/hoop.h"` brings all that a worker needs; simulate.h, control.h and
+coordinator.h are apart. Which call of MPI, NCCL, torch.distributed or Bagua is
+which here: [names.md](names.md).
 """
 
 

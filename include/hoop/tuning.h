@@ -3,7 +3,9 @@
  * When a communicator forms, its rank 0 simulates the algorithms that there are
  * for each collective on what it knows of the machine, and tells all ranks up
  * to which size each is taken. HOOP_ALGORITHM on rank 0 of the job forces some,
- * HOOP_LINK says what messages cost instead of having it measured.
+ * HOOP_LINK says what messages cost instead of having it measured (hoop(7) has
+ * its names). Runs that must have the same bits set one of the two, since what
+ * is measured, and so the order in which floats are summed, may differ.
  *
  * A collective is named as its function is, "allreduce" or "allgatherv". Sizes
  * are bytes of the larger buffer: of collectives that move blocks, the blocks
