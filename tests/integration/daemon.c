@@ -151,6 +151,8 @@ program_wait(pid_t pid)
 void
 daemon_stop(struct daemon *daemon)
 {
+    /* Of one that never began, 0 would be our own process group. */
+    assert_true(daemon->pid > 0);
     assert_int_equal(kill(daemon->pid, SIGTERM), 0);
     const int state = program_wait(daemon->pid);
 
