@@ -37,7 +37,8 @@ def read(path):
     state = states.most_common(1)[0][0]
     times = collections.defaultdict(list)
     for row in rows:
-        if row['state'] == state:
+        # "auto:..." is what hoop takes, once more.
+        if row['state'] == state and ':' not in row['algorithm']:
             key = (row['op'], int(row['ranks']), int(row['bytes']),
                    row['algorithm'])
             times[key].append(float(row['p50_us']))
@@ -121,7 +122,9 @@ def table(measured, predicted):
                              key=lambda item: (order[item[0][0]], item[0])):
         forecast = {name: us for name, us in forecasts.get(key, {}).items()
                     if name in times}
-        if not forecast:
+        # Those for several nodes are forced here, too, and pointless.
+        times = {name: us for name, us in times.items() if name in forecast}
+        if not times:
             continue
         fastest = min(times, key=times.get)
         chosen = min(forecast, key=forecast.get)

@@ -6,8 +6,7 @@
 # On an otherwise idle machine. Writes BUILD/scaling.csv: a line for each
 # round, operation, algorithm, number of ranks and size, labelled with how far
 # apart the processors were (bench/peers/mode.c); a run during which that
-# changed is dropped. compare.py reads it. Three rounds take a quarter of an
-# hour.
+# changed is dropped. compare.py reads it. Three rounds take some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -28,42 +27,41 @@ is_far() {
   [ "$1" -gt "$far_ns" ] && echo far || echo near
 }
 
-# What hoop-sim knows is what there is: "op,algorithm" for n ranks on one host.
-algorithms() {
-  "$build/tools/hoop-sim/hoop-sim" --op all --ranks "$1" --per-host "$1" \
-    --sizes 1M --csv - | awk -F, 'NR > 1 { print $1 "," $5 }'
+ops() {
+  "$build/tools/hoop-sim/hoop-sim" --op all --ranks 2 --per-host 2 --sizes 1K \
+    --csv - | awk -F, 'NR > 1 && !seen[$1]++ { print $1 }'
 }
 
-# perf N OP ALGORITHM OPTIONS...: appends "round,state,n,algorithm,row".
+# perf N OP OPTIONS...: all algorithms in turns; appends "round,state,n,row".
 perf() {
-  local n=$1 op=$2 algorithm=$3 before rows
-  shift 3
+  local n=$1 op=$2 before rows
+  shift 2
   before=$(is_far "$("$build/mode")")
-  if ! rows=$(HOOP_ALGORITHM="$op:$algorithm" timeout 120 \
-    "$build/tools/hooprun/hooprun" --no-prefix -n "$n" \
-    "$build/tools/hoop-perf/hoop-perf" --op "$op" --csv - "$@" \
-    2>>"$errors"); then
-    echo "failed, with what is in $errors: $op $algorithm on $n" >&2
+  if ! rows=$(timeout 120 "$build/tools/hooprun/hooprun" --no-prefix -n "$n" \
+    "$build/tools/hoop-perf/hoop-perf" --op "$op" --algorithms all --csv - \
+    "$@" 2>>"$errors"); then
+    echo "failed, with what is in $errors: $op on $n" >&2
     return
   fi
   if [ "$before" != "$(is_far "$("$build/mode")")" ]; then
-    echo "dropped, the processors moved: $op $algorithm on $n" >&2
+    echo "dropped, the processors moved: $op on $n" >&2
     return
   fi
-  grep -E "^$op," <<<"$rows" |
-    sed "s/^/$round,$before,$n,$algorithm,/" >>"$results" || true
+  grep -E "^$op," <<<"$rows" | sed "s/^/$round,$before,$n,/" >>"$results" ||
+    true
 }
 
 gcc -O2 -std=gnu17 -D_GNU_SOURCE -o "$build/mode" bench/peers/mode.c -lm
-echo 'round,state,ranks,algorithm,op,bytes,count,type,redop,time_us,p50_us,p99_us,algbw,busbw,wrong' >"$results"
+printf '%s\n' "round,state,ranks,op,bytes,count,type,redop,algorithm,time_us,\
+p50_us,p99_us,algbw,busbw,wrong" >"$results"
 : >"$errors"
 for round in $(seq "$rounds"); do
   for n in 2 4 8; do
     echo "round $round of $rounds, $n ranks"
-    while IFS=, read -r op algorithm; do
-      perf "$n" "$op" "$algorithm" --min 64 --max 4K --factor 64 --iters 100
-      perf "$n" "$op" "$algorithm" --min 256K --max 16M --factor 64 --iters 7 \
-        --warmup 2
-    done < <(algorithms "$n")
+    for op in $(ops); do
+      perf "$n" "$op" --min 64 --max 4K --factor 64 --iters 20 --rounds 7
+      perf "$n" "$op" --min 256K --max 16M --factor 64 --iters 2 --warmup 1 \
+        --rounds 3
+    done
   done
 done
