@@ -39,6 +39,7 @@ struct simulation_step {
     uint8_t kind;       /* enum plan_kind */
     uint8_t reads_from; /* enum plan_buffer */
     uint8_t writes_to;
+    bool is_begun; /* its flow is final, though nobody was told yet */
     bool is_settled;
 };
 

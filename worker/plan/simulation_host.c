@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 struct simulation_node {
-    double processors_ns;
-    double outgoing_ns;
-    double incoming_ns;
+    struct simulation_queue processors;
+    struct simulation_queue outgoing;
+    struct simulation_queue incoming;
 };
 
 static double
@@ -19,12 +19,19 @@ larger(double one, double other)
     return one > other ? one : other;
 }
 
-/* Returns until when there is work now. */
+/* Returns when it ends. What fits one piece passes by larger flows, of which a
+ * piece at a time moves, and which may still wait for their bytes. */
 static double
-add_work(double *until_ns, double begin_ns, double work_ns)
+queue_add(struct simulation_queue *queue,
+          const struct simulation_flow *flow,
+          double begin_ns,
+          double work_ns)
 {
-    *until_ns = larger(*until_ns, begin_ns) + work_ns;
-    return *until_ns;
+    queue->all_ns = larger(queue->all_ns, begin_ns) + work_ns;
+    if (simulation_flow_piece(flow) < flow->bytes)
+        return queue->all_ns;
+    queue->pieces_ns = larger(queue->pieces_ns, begin_ns) + work_ns;
+    return queue->pieces_ns;
 }
 
 enum hoop_status
@@ -37,10 +44,10 @@ simulation_hosts_init(struct simulation_hosts *hosts,
     *hosts = (struct simulation_hosts){
         .machine = machine,
         .cast = cast,
-        .threads_ns = calloc(cast->n_actors, sizeof(*hosts->threads_ns)),
+        .threads = calloc(cast->n_actors, sizeof(*hosts->threads)),
         .nodes = calloc(cast->n_nodes, sizeof(*hosts->nodes)),
     };
-    if (hosts->threads_ns && hosts->nodes)
+    if (hosts->threads && hosts->nodes)
         return HOOP_OK;
     simulation_hosts_deinit(hosts);
     return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %u ranks",
@@ -50,7 +57,7 @@ simulation_hosts_init(struct simulation_hosts *hosts,
 void
 simulation_hosts_deinit(struct simulation_hosts *hosts)
 {
-    free(hosts->threads_ns);
+    free(hosts->threads);
     free(hosts->nodes);
     *hosts = (struct simulation_hosts){0};
 }
@@ -66,9 +73,9 @@ simulation_hosts_work(struct simulation_hosts *hosts,
     const double share =
         (double)hosts->cast->n_behind / (double)hosts->machine->n_processors;
     const double thread_ns =
-        add_work(&hosts->threads_ns[actor], flow->start_ns, work_ns);
-    const double processors_ns = add_work(&hosts->nodes[node].processors_ns,
-                                          flow->start_ns, work_ns * share);
+        queue_add(&hosts->threads[actor], flow, flow->start_ns, work_ns);
+    const double processors_ns = queue_add(&hosts->nodes[node].processors, flow,
+                                           flow->start_ns, work_ns * share);
 
     flow->end_ns = larger(flow->end_ns, larger(thread_ns, processors_ns));
 }
@@ -103,9 +110,9 @@ simulation_hosts_carry(struct simulation_hosts *hosts,
     struct simulation_node *there =
         &hosts->nodes[simulation_cast_node(hosts->cast, peer_actor)];
     const double sent_ns =
-        add_work(&here->outgoing_ns, out_ns, flow->bytes * link_ns);
-    const double taken_ns = add_work(&there->incoming_ns, out_ns + latency_ns,
-                                     flow->bytes * link_ns);
+        queue_add(&here->outgoing, flow, out_ns, flow->bytes * link_ns);
+    const double taken_ns = queue_add(
+        &there->incoming, flow, out_ns + latency_ns, flow->bytes * link_ns);
     const double last_ns = larger(
         larger(sent_ns, flow->end_ns + piece * link_ns) + latency_ns, taken_ns);
 

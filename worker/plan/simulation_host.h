@@ -1,9 +1,9 @@
 /*
  * plan/simulation_host.h - processors and networks, and who has used them
  *
- * Each is known by one number: until when it has work. What is added waits for
- * nobody, it shares; but it ends no sooner than all that was added, and idle
- * time is lost. A rank is one thread, a node's ranks share its processors and,
+ * Each is known by until when it has work. What is added waits for nobody, it
+ * shares; but it ends no sooner than all that was added before, and idle time
+ * is lost. Only small messages pass by large ones. A rank is one thread, a node's ranks share its processors and,
  * each way, its network interface.
  *
  * Work must be added in the order of its begin, more or less.
@@ -22,13 +22,19 @@
 #include "plan/simulation_flow.h"
 #include "plan/simulation_mail.h"
 
+/* Until when there is work: messages of one piece, and all. */
+struct simulation_queue {
+    double pieces_ns;
+    double all_ns;
+};
+
 struct simulation_node;
 
 /* Zeroed memory is a valid deinit target. */
 struct simulation_hosts {
     const struct simulation_machine *machine; /* borrowed */
     const struct simulation_cast *cast;       /* borrowed */
-    double *threads_ns;                       /* [actor] */
+    struct simulation_queue *threads;         /* [actor] */
     struct simulation_node *nodes;
 };
 

@@ -161,8 +161,6 @@ step_settle(struct stage *stage, uint32_t i)
     enum hoop_status status = HOOP_OK;
     uint32_t follower;
 
-    stage->now_ns = step->flow.start_ns;
-    simulation_hosts_work(&stage->hosts, actor, &step->flow);
     step_count(stage, step);
     simulation_graph_settle(&stage->graph, i);
     if (step->kind == PLAN_SEND)
@@ -173,6 +171,29 @@ step_settle(struct stage *stage, uint32_t i)
     if (status == HOOP_OK)
         status = actor_open(stage, actor);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/*
+ * Processors get their work when a step begins, networks when the first piece
+ * of a message leaves its sender, which may be long after: until then, other
+ * messages go first.
+ */
+static enum hoop_status
+step_play(struct stage *stage, uint32_t i)
+{
+    struct simulation_step *step = step_at(stage, i);
+
+    if (!step->is_begun) {
+        step->is_begun = true;
+        stage->now_ns = step->flow.start_ns;
+        simulation_hosts_work(&stage->hosts, step->actor, &step->flow);
+        if (step->kind == PLAN_SEND)
+            return simulation_heap_push(
+                &stage->heap, simulation_flow_first_ns(&step->flow), i);
+    } else {
+        stage->now_ns = simulation_flow_first_ns(&step->flow);
+    }
+    return step_settle(stage, i);
 }
 
 /* One that waits for a message which comes from a round that is left out. */
@@ -228,7 +249,7 @@ stage_play(struct stage *stage)
         status = actor_open(stage, actor);
     while (status == HOOP_OK && stage->n_open > 0) {
         if (stage->heap.n_entries > 0)
-            status = step_settle(stage, simulation_heap_pop(&stage->heap));
+            status = step_play(stage, simulation_heap_pop(&stage->heap));
         else if (has_all_rounds(stage))
             return stage_stuck(stage);
         else

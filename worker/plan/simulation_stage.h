@@ -1,7 +1,7 @@
 /*
  * plan/simulation_stage.h - runs a cast through some rounds of an algorithm
  *
- * Steps are settled in the order of their begin: then all that they wait for
+ * Steps are played in the order of their begin: then all that they wait for
  * is known, and processors and networks get their work in that order.
  */
 

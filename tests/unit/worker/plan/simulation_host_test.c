@@ -83,6 +83,18 @@ ranks_of_a_node_share_its_processors(void **state)
     assert_near(work(*state, 4, 0, 100), 100);
 }
 
+/* One of a single piece ends as if it was alone, but counts for the others. */
+static void
+small_work_passes_by_large(void **state)
+{
+    const double large = 4 * SIMULATION_PIECE;
+
+    assert_near(work(*state, 0, 0, large), large);
+    assert_near(work(*state, 0, 10, 100), 110);
+    assert_near(work(*state, 0, 10, 100), 210);
+    assert_near(work(*state, 0, 20, large), 2 * large + 200);
+}
+
 static struct simulation_arrival
 carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
 {
@@ -160,6 +172,8 @@ main(void)
         cmocka_unit_test_setup_teardown(rank_alone_has_one_processor,
                                         fixture_init, fixture_deinit),
         cmocka_unit_test_setup_teardown(ranks_of_a_node_share_its_processors,
+                                        fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(small_work_passes_by_large,
                                         fixture_init, fixture_deinit),
         cmocka_unit_test_setup_teardown(
             message_inside_a_node_takes_the_short_way, fixture_init,
