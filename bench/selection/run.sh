@@ -3,7 +3,7 @@
 #
 # run.sh BUILD OUT [RANKS...]: every collective from 8 B to 64 MiB on 2 to 8
 # ranks of this machine, all algorithms in turns (hoop-perf --algorithms), as
-# OUT/<ranks>-<sizes>.csv, and what hoop expects as OUT/<ranks>.txt. Then
+# OUT/<ranks>-<sizes>-<job>.csv, and what hoop expects as OUT/<ranks>.txt. Then
 # report.py OUT prints the table. Needs a quiet machine, and OPS, if set, is a
 # list of collectives.
 set -eu
@@ -21,13 +21,18 @@ perf() {
     "$build/tools/hoop-perf/hoop-perf" --op "$ops" "$@"
 }
 
-for ranks in ${*:-2 3 4 5 6 7 8}; do
-  echo "$ranks ranks" >&2
-  perf "$ranks" --explain --factor 8 --max 64M >"$out/$ranks.txt"
-  perf "$ranks" --algorithms all --rounds 61 --iters 5 \
-    --min 8 --max 32K --factor 8 --csv - >"$out/$ranks-small.csv"
-  perf "$ranks" --algorithms all --rounds 31 --iters 2 \
-    --min 256K --max 2M --factor 8 --csv - >"$out/$ranks-medium.csv"
-  perf "$ranks" --algorithms all --rounds 15 --iters 1 \
-    --min 16M --max "${LARGEST:-64M}" --factor 4 --csv - >"$out/$ranks-large.csv"
+# Where the ranks of a job land on the processors is luck that lasts as long as
+# the job: many short jobs say more than a long one.
+for job in $(seq "${JOBS:-5}"); do
+  for ranks in ${*:-2 3 4 5 6 7 8}; do
+    echo "job $job: $ranks ranks" >&2
+    perf "$ranks" --explain --factor 8 --max 64M >"$out/$ranks.txt"
+    perf "$ranks" --algorithms all --rounds 11 --iters 5 \
+      --min 8 --max 32K --factor 8 --csv - >"$out/$ranks-small-$job.csv"
+    perf "$ranks" --algorithms all --rounds 7 --iters 2 \
+      --min 256K --max 2M --factor 8 --csv - >"$out/$ranks-medium-$job.csv"
+    perf "$ranks" --algorithms all --rounds 3 --iters 1 \
+      --min 16M --max "${LARGEST:-64M}" --factor 4 --csv - \
+      >"$out/$ranks-large-$job.csv"
+  done
 done
