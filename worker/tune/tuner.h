@@ -61,8 +61,8 @@ tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
 /*
- * Build a table for ranks on these nodes, or find it. Takes tens of
- * milliseconds at most. forced: instead of what is forced for the job; NULL:
+ * Build a table for ranks on these nodes, or find it. Takes up to
+ * tens of milliseconds, tenths of a second for thousands of ranks. forced: instead of what is forced for the job; NULL:
  * that. Handle: none (HOOP_E_EXHAUSTED).
  */
 enum hoop_status
