@@ -61,9 +61,9 @@ tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
 /*
- * Build a table for ranks on these nodes, or find it. Takes up to
- * tens of milliseconds, tenths of a second for thousands of ranks. forced: instead of what is forced for the job; NULL:
- * that. Handle: none (HOOP_E_EXHAUSTED).
+ * Build a table for ranks on these nodes, or find it. Takes up to tens of
+ * milliseconds, tenths of a second for thousands of ranks. forced: instead of
+ * what is forced for the job; NULL: that. Handle: none (HOOP_E_EXHAUSTED).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
