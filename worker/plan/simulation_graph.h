@@ -87,9 +87,7 @@ struct simulation_graph {
     struct plan_shape shape; /* the cast's, with the rank that plans */
 };
 
-enum {
-    SIMULATION_END = UINT32_MAX /* of a list */
-};
+static const uint32_t SIMULATION_END = UINT32_MAX; /* of a list */
 
 /* Handle: none (HOOP_E_EXHAUSTED), here and below. */
 enum hoop_status

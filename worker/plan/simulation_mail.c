@@ -13,9 +13,10 @@
 #include "base/error.h"
 
 enum {
-    MAIL_CAPACITY_MIN = 256,
-    MAIL_END = UINT32_MAX, /* of a chain */
+    MAIL_CAPACITY_MIN = 256
 };
+
+static const uint32_t MAIL_END = UINT32_MAX; /* of a chain */
 
 struct simulation_letter {
     struct simulation_address address;

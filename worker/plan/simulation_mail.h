@@ -40,9 +40,7 @@ struct simulation_mail {
     uint32_t sweep; /* the bucket where the last one was released */
 };
 
-enum {
-    SIMULATION_NOBODY = UINT32_MAX
-};
+static const uint32_t SIMULATION_NOBODY = UINT32_MAX;
 
 void
 simulation_mail_deinit(struct simulation_mail *mail);
