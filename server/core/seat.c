@@ -150,6 +150,7 @@ seat_find(struct job *job,
     }
     if (seat->state == SEAT_FREE)
         seat_move(seat, SEAT_TAKEN);
+    seat->has_asked = true;
     seat->number = call->number;
     *out_seat = seat;
     return HOOP_OK;
@@ -267,19 +268,35 @@ seat_leave(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* "rank 2 (a:7), rank 3 (b:9) and 5 others" */
+/* Not the same guilt: who has the shortest deadline gives up first. */
+enum absence {
+    ABSENCE_NEVER_ASKED,
+    ABSENCE_GAVE_UP,
+};
+
+static bool
+is_absent(const struct seat *seat, enum absence absence)
+{
+    return seat->state != SEAT_TAKEN &&
+           seat->has_asked == (absence == ABSENCE_GAVE_UP);
+}
+
+/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others"; or nothing. */
 static void
-missing_write(struct sentence *sentence, const struct group *group)
+missing_write(struct sentence *sentence,
+              const struct group *group,
+              enum absence absence,
+              const char *title)
 {
     uint32_t n_missing = 0;
 
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         const struct seat *seat = &group->seats[i];
 
-        if (seat->state == SEAT_TAKEN)
+        if (!is_absent(seat, absence))
             continue;
         if (n_missing++ < NAMES_MAX)
-            sentence_add(sentence, "%s%s", n_missing > 1 ? ", " : "",
+            sentence_add(sentence, "%s%s", n_missing > 1 ? ", " : title,
                          member_label(seat->member).text);
     }
     if (n_missing > NAMES_MAX)
@@ -292,12 +309,14 @@ seat_expire(struct cluster *cluster, struct waiter *waiter)
     struct seat *seat = waiter->seat;
     struct sentence missing = {0};
 
-    missing_write(&missing, seat->group);
+    missing_write(
+        &missing, seat->group, ABSENCE_NEVER_ASKED,
+        ": not asked for, with the same ranks in the same order, by ");
+    missing_write(&missing, seat->group, ABSENCE_GAVE_UP, "; given up by ");
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
                   HOOP_E_TIMEOUT,
                   "the communicator of %u ranks has not formed before the "
-                  "deadline: not asked for, with the same ranks in the same "
-                  "order, by %s",
+                  "deadline%s",
                   seat->group->shown.n_ranks, missing.text);
     seat_withdraw(cluster, seat);
 }

@@ -11,6 +11,7 @@
 #ifndef CORE_SEAT_H
 #define CORE_SEAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -35,6 +36,7 @@ struct seat {
     struct group *group;
     struct member *member;
     uint64_t number;        /* TAKEN: what the member calls it */
+    bool has_asked;         /* TAKEN, or FREE again: it gave up */
     struct waiter *waiter;  /* its join, while others are missing; or NULL */
     TAILQ_ENTRY(seat) link; /* of the member; LEFT: of nobody */
 };

@@ -110,6 +110,32 @@ join_with_another_order_is_another_group(void **state)
     fixture_deinit(&f);
 }
 
+/* Who asked, and has only less patience, is not said not to have asked. */
+static void
+join_that_gave_up_is_told_from_one_that_never_came(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    const uint64_t first = join(&f, epoch, (struct join){1, 1, trio, 3});
+    f.now_ns += FIXTURE_S;
+    const uint64_t second = join(&f, epoch, (struct join){2, 1, trio, 3});
+
+    f.now_ns += 59 * FIXTURE_S - 1;
+    for (uint64_t worker = 1; worker <= 3; worker++)
+        fixture_member(&f, CLUSTER_RENEW, epoch, worker);
+    fixture_next(&f);
+    fixture_refused(&f, first, HOOP_E_TIMEOUT,
+                    "deadline: not asked for, with the same ranks in the same "
+                    "order, by rank 2 (h:3)");
+    fixture_next(&f);
+    fixture_refused(&f, second, HOOP_E_TIMEOUT,
+                    "by rank 2 (h:3); given up by rank 0 (h:1)");
+    fixture_deinit(&f);
+}
+
 static void
 join_of_the_same_list_again_is_another_generation(void **state)
 {
@@ -334,6 +360,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_of_the_last_tells_all_the_same_id),
         cmocka_unit_test(join_with_another_order_is_another_group),
+        cmocka_unit_test(join_that_gave_up_is_told_from_one_that_never_came),
         cmocka_unit_test(join_of_the_same_list_again_is_another_generation),
         cmocka_unit_test(join_repeated_is_the_same_join),
         cmocka_unit_test(join_given_up_frees_its_seat_for_the_next),
