@@ -339,11 +339,17 @@ static void
 perf_wrong_command_lines_are_refused(void **state)
 {
     const char *const cases[][4] = {
-        {hoop_perf, "--op", "alltoallw"}, {hoop_perf, "--min", "x"},
-        {hoop_perf, "--dtype", "f8"},     {hoop_perf, "--reduce", "plus"},
-        {hoop_perf, "--factor", "1"},     {hoop_perf, "--iters", "0"},
-        {hoop_perf, "--min", "32M"},      {hoop_perf, "--inject-wrong", "0:0"},
-        {hoop_perf, "--bogus", NULL},     {hoop_perf, "stray", NULL},
+        {hoop_perf, "--op", "alltoallw"},
+        {hoop_perf, "--min", "x"},
+        {hoop_perf, "--dtype", "f8"},
+        {hoop_perf, "--reduce", "plus"},
+        {hoop_perf, "--factor", "1"},
+        {hoop_perf, "--iters", "0"},
+        {hoop_perf, "--min", "32M"},
+        {hoop_perf, "--inject-wrong", "0:0"},
+        {hoop_perf, "--bogus", NULL},
+        {hoop_perf, "stray", NULL},
+        {hoop_perf, "--algorithms", "rung"},
     };
 
     (void)state;

@@ -151,9 +151,44 @@ types_take(struct argp_state *state, int key, const char *text)
                      key == KEY_DTYPE ? "dtype" : "reduce", text);
 }
 
+/* "auto", or one of the chosen operations has it. */
+static bool
+algorithm_is_known(const struct options *options, const char *algorithm)
+{
+    const char *name = NULL;
+
+    if (strcmp(algorithm, "auto") == 0)
+        return true;
+    for (size_t i = 0; i < options->n_chosen; i++)
+        for (uint32_t j = 0;
+             (name = hoop_algorithm_name(options->chosen[i]->name, j)); j++)
+            if (strcmp(name, algorithm) == 0)
+                return true;
+    return false;
+}
+
+static void
+algorithms_check(struct argp_state *state, const struct options *options)
+{
+    char list[256];
+    char *rest = NULL;
+
+    if (!options->algorithms || strcmp(options->algorithms, "all") == 0)
+        return;
+    snprintf(list, sizeof(list), "%s", options->algorithms);
+    for (char *name = strtok_r(list, ",", &rest); name;
+         name = strtok_r(NULL, ",", &rest))
+        if (!algorithm_is_known(options, name))
+            argp_failure(state, EXIT_USAGE, 0,
+                         "--algorithms %s: no operation chosen has it; all "
+                         "shows what there is",
+                         name);
+}
+
 static void
 options_check(struct argp_state *state, const struct options *options)
 {
+    algorithms_check(state, options);
     if (options->min_bytes > options->max_bytes)
         argp_failure(state, EXIT_USAGE, 0, "--min is larger than --max");
     if (options->factor < 2)
