@@ -31,6 +31,9 @@
  *
  * Handle (all): HOOP_E_INVALID before anything was sent; HOOP_E_PEER_LOST,
  * HOOP_E_MISMATCH, HOOP_E_TIMEOUT, each with a text that names the culprit.
+ * Texts name ranks as those of the world, whatever the communicator, but roots
+ * as they were given.
+ *
  * Thread (all): any; at once on different communicators, one at a time on the
  * same.
  */

@@ -7,7 +7,8 @@
  * its names). Runs that must have the same bits set one of the two, since what
  * is measured, and so the order in which floats are summed, may differ.
  *
- * A collective is named as its function is, "allreduce" or "allgatherv". Sizes
+ * A collective is named as its function is, "allreduce" or "allgatherv"; the
+ * forms along a dimension are those without it, and messages have none. Sizes
  * are bytes of the larger buffer: of collectives that move blocks, the blocks
  * of all ranks. Names of algorithms are static.
  */

@@ -73,6 +73,8 @@ hoop_comm_explain(const hoop_comm_t *comm,
     struct tuning_choice choice;
 
     error_clear();
+    if (!out_choice)
+        return error_raise(HOOP_E_INVALID, "out_choice is NULL");
     if (name == CALL_UNKNOWN)
         return error_raise(HOOP_E_INVALID, "there is no collective '%s'",
                            collective ? collective : "(null)");

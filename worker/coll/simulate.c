@@ -174,6 +174,10 @@ hoop_simulate(const struct hoop_simulation *simulation,
     const struct catalog_entry *entry = NULL;
     struct simulation_result result;
 
+    error_clear();
+    if (!simulation || !machine || !out_simulated)
+        return error_raise(HOOP_E_INVALID,
+                           "simulation, machine or out_simulated is NULL");
     enum hoop_status status = entry_find(simulation, &entry);
     if (status == HOOP_OK)
         status = simulation_check(simulation);

@@ -46,7 +46,8 @@ describe_peer(const struct op *op,
 
     if (flow->is_busy)
         call_describe(&flow->busy_with.call, flow->busy_with.offset, call);
-    if (!transport_is_connected(op->engine->transport, flow_peer(flow)))
+    if (flow_peer(flow) != op->engine->roster->rank &&
+        !transport_is_connected(op->engine->transport, flow_peer(flow)))
         snprintf(text, CALL_TEXT_MAX + 64, ", not connected");
     else if (flow->is_busy && flow->busy_with.call.name != CALL_UNKNOWN)
         snprintf(text, CALL_TEXT_MAX + 64, "; %s%s%s", verb, link, call);

@@ -54,6 +54,8 @@ who_is_no_member_is_told_nothing(void **state)
     assert_null(hoop_comm_algorithm(&stranger, "allreduce", 8));
     assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, &choice),
                      HOOP_E_INVALID);
+    assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, NULL),
+                     HOOP_E_INVALID);
     assert_int_equal(hoop_comm_explain(&stranger, "allreduce", 8, &choice),
                      HOOP_E_INVALID);
     assert_int_equal(hoop_comm_set_algorithms(NULL, ""), HOOP_E_INVALID);

@@ -115,6 +115,9 @@ names_that_are_none_are_refused(void **state)
     assert_null(hoop_simulate_algorithm("nothing", 0));
     assert_null(hoop_simulate_algorithm(NULL, 0));
     assert_null(hoop_simulate_algorithm("broadcast", 1000));
+    assert_int_equal(hoop_simulate(&simulation, &machine, NULL),
+                     HOOP_E_INVALID);
+    assert_int_equal(hoop_simulate(NULL, NULL, NULL), HOOP_E_INVALID);
     simulation.algorithm = "dissemination";
     refuse(&simulation, &machine, "broadcast has no algorithm dissemination");
     simulation.algorithm = NULL;
