@@ -488,12 +488,8 @@ hoop_world(hoop_session_t *session)
 void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
 {
-    struct engine_stats stats = {0};
-
-    if (!out_stats)
-        return;
-    if (session)
-        engine_stats(session->engine, &stats);
+    struct engine_stats stats;
+    engine_stats(session->engine, &stats);
     *out_stats = (struct hoop_stats){
         .operations = stats.operations,
         .bytes_sent = stats.transport.bytes_sent,
