@@ -273,9 +273,14 @@ simulation_graph_order(struct simulation_graph *graph,
     graph->edges[edge] = (struct simulation_edge){
         .overlap = *overlap,
         .later = later,
-        .next = graph->steps[earlier].followers,
+        .next = SIMULATION_END,
     };
-    graph->steps[earlier].followers = edge;
+    /* At the end: of what becomes ready together, older rounds go first. */
+    if (graph->steps[earlier].followers == SIMULATION_END)
+        graph->steps[earlier].followers = edge;
+    else
+        graph->edges[graph->steps[earlier].followers_last].next = edge;
+    graph->steps[earlier].followers_last = edge;
     graph->steps[later].n_awaited++;
     return HOOP_OK;
 }

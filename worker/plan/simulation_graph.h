@@ -35,6 +35,7 @@ struct simulation_step {
     uint32_t message;
     uint32_t n_awaited; /* steps; and a message, if its owner adds it */
     uint32_t followers; /* the first edge to one that waits for this one */
+    uint32_t followers_last;
     uint32_t next;      /* of its actor's round */
     uint8_t kind;       /* enum plan_kind */
     uint8_t reads_from; /* enum plan_buffer */

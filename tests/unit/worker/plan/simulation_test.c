@@ -182,6 +182,25 @@ recursive_doubling_takes_log_rounds(void **state)
     }
 }
 
+/* Who has the deepest tree behind it is served first: nobody then waits for
+ * more than one message on each level. */
+static void
+binomial_takes_log_rounds(void **state)
+{
+    const double hop_ns = 10 + 1 + 4 + 100 + 20 + 2;
+
+    (void)state;
+    for (uint32_t levels = 1; levels <= 6; levels++) {
+        const struct plan_shape shape = {.size = UINT32_C(1) << levels,
+                                         .granule = 1,
+                                         .count = 1,
+                                         .is_in_place = true};
+
+        assert_near(run(&algorithm_broadcast_binomial, &shape).time_ns,
+                    levels * hop_ns);
+    }
+}
+
 static void
 dissemination_takes_a_latency_for_each_round(void **state)
 {
@@ -392,6 +411,7 @@ main(void)
         cmocka_unit_test(chain_moves_large_messages_on_while_they_come),
         cmocka_unit_test(ring_sends_what_its_formula_says),
         cmocka_unit_test(recursive_doubling_takes_log_rounds),
+        cmocka_unit_test(binomial_takes_log_rounds),
         cmocka_unit_test(dissemination_takes_a_latency_for_each_round),
         cmocka_unit_test(ranks_share_the_processors_of_their_node),
         cmocka_unit_test(ranks_share_the_network_interface_of_their_node),
