@@ -127,6 +127,7 @@ hooprun_nodes_are_of_consecutive_ranks(void **state)
 {
     static const char *const two[] = {"-n", "5", "--nodes", "2", NULL};
     static const char *const many[] = {"-n", "2", "--nodes", "3", NULL};
+    static const char *const none[] = {"-n", "2", "--nodes", "0", NULL};
 
     assert_int_equal(
         crew_code(state, two, "echo ${HOOP_NODE##*/} $HOOP_LOCAL_RANK"), 0);
@@ -136,6 +137,8 @@ hooprun_nodes_are_of_consecutive_ranks(void **state)
     assert_non_null(strstr(out_of(state), "[4] 1 1\n"));
     teardown(state);
     assert_int_equal(crew_code(state, many, "true"), 64);
+    teardown(state);
+    assert_int_equal(crew_code(state, none, "true"), 64);
 }
 
 static void

@@ -104,6 +104,9 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_NODES:
         options->n_nodes = number_parse(state, "--nodes", value);
+        if (options->n_nodes == 0)
+            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                         "--nodes 0: at least one is needed");
         return 0;
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;
