@@ -4,10 +4,12 @@
  * in the order they were sent; different tags never cross. Any number may be
  * outstanding, and send and receive may be called in either order. A send is
  * complete when its buffer may be used again, which says nothing about the
- * receiver. A rank may send to itself, too: up to 64 KiB at once, more when
- * the receive has been started. Thread and buffer rules as in hoop/coll.h, with
- * one relaxation: several threads may send and receive on one communicator at
- * once.
+ * receiver; but one of more than 64 KiB waits for its receive, as does one
+ * behind many that were not received: ranks which all send first wait for each
+ * other, where hoop_sendrecv() does not. A rank may send to itself, too: up to
+ * 64 KiB at once, more when the receive has been started. Thread and buffer
+ * rules as in hoop/coll.h, with one relaxation: several threads may send and
+ * receive on one communicator at once.
  */
 
 #ifndef HOOP_P2P_H
