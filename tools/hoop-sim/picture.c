@@ -29,8 +29,8 @@ enum {
 
 /* Distinct also for those who do not see all colours. */
 static const char *const colours[] = {
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-    "#e69f00", "#56b4e9", "#000000", "#7f3fbf",
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
+    "#7f3fbf", "#8b0000", "#808080", "#6b8e23", "#a0522d", "#ff69b4", "#008080",
 };
 
 enum axis {

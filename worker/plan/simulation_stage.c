@@ -196,19 +196,6 @@ step_play(struct stage *stage, uint32_t i)
     return step_settle(stage, i);
 }
 
-/* One that waits for a message which comes from a round that is left out. */
-static enum hoop_status
-stage_release(struct stage *stage)
-{
-    const uint32_t i = simulation_mail_release(&stage->mail);
-
-    if (i == SIMULATION_NOBODY)
-        return HOOP_OK;
-    stage->result.n_unmatched++;
-    step_at(stage, i)->n_awaited--;
-    return step_rouse(stage, i);
-}
-
 static enum hoop_status
 stage_stuck(struct stage *stage)
 {
@@ -247,15 +234,11 @@ stage_play(struct stage *stage)
          status == HOOP_OK && actor < stage->graph.scene.cast->n_actors;
          actor++)
         status = actor_open(stage, actor);
-    while (status == HOOP_OK && stage->n_open > 0) {
-        if (stage->heap.n_entries > 0)
-            status = step_play(stage, simulation_heap_pop(&stage->heap));
-        else if (has_all_rounds(stage))
-            return stage_stuck(stage);
-        else
-            status = stage_release(stage);
-    }
-    stage->result.n_unmatched += stage->mail.n_letters;
+    while (status == HOOP_OK && stage->heap.n_entries > 0)
+        status = step_play(stage, simulation_heap_pop(&stage->heap));
+    if (status == HOOP_OK && stage->n_open > 0 && has_all_rounds(stage))
+        return stage_stuck(stage);
+    stage->result.n_unmatched = stage->mail.n_letters;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

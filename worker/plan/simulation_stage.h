@@ -21,7 +21,7 @@ struct simulation_run_result {
     double bytes;    /* of sends */
     double messages; /* sends */
     /* Messages that were sent and not taken, or the other way round. In a part
-     * of the rounds there may be some. */
+     * of the rounds there may be some; what waits for one is left out. */
     uint64_t n_unmatched;
 };
 
