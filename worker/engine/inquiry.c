@@ -32,6 +32,14 @@ flow_peer(const struct step_flow *flow)
     return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
 }
 
+/* Bytes of the call itself: those of the check before it are no length that
+ * the peer, who may be through with it, would know. */
+static uint64_t
+bytes_awaited(const struct step_flow *flow)
+{
+    return flow->is_receive && !flow->op->is_checking ? flow->in.total : 0;
+}
+
 void
 inquiry_send(const struct step_flow *flow)
 {
@@ -45,7 +53,7 @@ inquiry_send(const struct step_flow *flow)
                       op->label.flags,
              .op = op->is_message ? 0 : op->number,
              .signature = op->signatures[0],
-             .total = flow->is_receive ? flow->in.total : 0,
+             .total = bytes_awaited(flow),
              .call = op->is_message ? op->call : op->first_call,
          });
 }

@@ -42,10 +42,11 @@ on_abandoned(void *owner)
 }
 
 static void
-side_open(struct side *side, uint32_t rank)
+side_open(struct side *side, uint32_t rank, enum engine_checking checking)
 {
     static const uint32_t ranks[] = {0, 1};
     const struct engine_options options = {
+        .checking = checking,
         .on_needed = on_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,
@@ -83,9 +84,15 @@ side_open(struct side *side, uint32_t rank)
 void
 couple_open(struct couple *couple)
 {
+    couple_open_checking(couple, ENGINE_CHECK_FRAMES);
+}
+
+void
+couple_open_checking(struct couple *couple, enum engine_checking checking)
+{
     memset(couple, 0, sizeof(*couple));
-    side_open(&couple->sides[0], 0);
-    side_open(&couple->sides[1], 1);
+    side_open(&couple->sides[0], 0, checking);
+    side_open(&couple->sides[1], 1, checking);
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, couple->fds), 0);
 }

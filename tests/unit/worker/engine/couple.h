@@ -43,6 +43,9 @@ struct couple {
 
 void
 couple_open(struct couple *couple);
+/* ... whose calls are checked so. */
+void
+couple_open_checking(struct couple *couple, enum engine_checking checking);
 void
 couple_connect(struct couple *couple);
 void

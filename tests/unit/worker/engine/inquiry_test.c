@@ -1,6 +1,9 @@
 /* tests/unit/worker/engine/inquiry_test.c - engine/inquiry.c */
 
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -189,6 +192,112 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     assert_true(says("tag 9; it is in no call"));
 }
 
+/* Two connections: what one end of the couple writes comes to the other when
+ * the test hands it on. */
+struct relay {
+    int ends[2];
+};
+
+static void
+relay_open(struct relay *relay)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        int fds[2];
+
+        assert_int_equal(
+            socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+        engine_connected(couple.sides[i].engine, 1 - i, fds[0]);
+        relay->ends[i] = fds[1];
+    }
+}
+
+static void
+relay_close(const struct relay *relay)
+{
+    close(relay->ends[0]);
+    close(relay->ends[1]);
+}
+
+static void
+relay_from(const struct relay *relay, uint32_t rank)
+{
+    uint8_t bytes[4096];
+    ssize_t n_bytes;
+
+    while ((n_bytes = read(relay->ends[rank], bytes, sizeof(bytes))) > 0)
+        assert_int_equal(write(relay->ends[1 - rank], bytes, (size_t)n_bytes),
+                         n_bytes);
+    engine_turn_idle(couple.sides[1 - rank].engine);
+}
+
+/* Turns of rank, until it has written something. */
+static void
+await_bytes_of(const struct relay *relay, uint32_t rank)
+{
+    struct pollfd fd = {.fd = relay->ends[rank], .events = POLLIN};
+    const uint64_t deadline_ns = patience();
+
+    while (poll(&fd, 1, 1) == 0) {
+        assert_false(clock_is_past(deadline_ns));
+        engine_turn_idle(couple.sides[rank].engine);
+    }
+}
+
+static void
+exchange_start(struct side *side,
+               const int32_t sent[2],
+               int32_t received[2],
+               struct op **out_op)
+{
+    static const size_t counts[] = {1, 1};
+    const struct engine_collective collective = {
+        .call = {.name = CALL_ALLTOALLV, .dtype = HOOP_INT32, .count = 2},
+        .algorithm = &algorithm_alltoall_pairwise,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .counts = counts,
+                  .recv_counts = counts,
+                  .granule = 1},
+        .input = sent,
+        .output = received,
+    };
+
+    assert_int_equal(engine_start(side->comms[0].channel, &collective, out_op),
+                     HOOP_OK);
+}
+
+/* Rank 0 waits for the check's byte, which is on its way; rank 1 is through
+ * with the check, and knows of 4 bytes for rank 0. */
+static void
+rank_that_is_still_checking_is_no_mismatch(void **state)
+{
+    const int32_t sent[2][2] = {{1, 2}, {3, 4}};
+    int32_t received[2][2] = {{0}};
+    struct op *ops[2];
+    struct relay relay;
+
+    (void)state;
+    couple_open_checking(&couple, ENGINE_CHECK_FIRST);
+    relay_open(&relay);
+    exchange_start(&couple.sides[0], sent[0], received[0], &ops[0]);
+    await_bytes_of(&relay, 0);
+    relay_from(&relay, 0);
+    exchange_start(&couple.sides[1], sent[1], received[1], &ops[1]);
+    await_bytes_of(&relay, 1);
+
+    /* It asks. */
+    await_bytes_of(&relay, 0);
+    relay_from(&relay, 0);
+    relay_from(&relay, 1);
+    relay_from(&relay, 0);
+    assert_int_equal(engine_wait(ops[0], 0), HOOP_OK);
+    assert_int_equal(engine_wait(ops[1], 0), HOOP_OK);
+    assert_int_equal(received[0][1], 3);
+    assert_int_equal(received[1][0], 2);
+    relay_close(&relay);
+    couple_close(&couple);
+}
+
 #define COUPLE_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
@@ -202,6 +311,7 @@ main(void)
         COUPLE_TEST(rank_that_leaves_meanwhile_is_found_out),
         COUPLE_TEST(deadline_tells_what_the_other_is_in),
         COUPLE_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
+        cmocka_unit_test(rank_that_is_still_checking_is_no_mismatch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
