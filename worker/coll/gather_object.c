@@ -22,29 +22,31 @@ struct gather_object {
     const void *send;
     size_t n_send;
     struct hoop_objects *out_objects;
-    uint32_t root; /* of CALL_GATHER_OBJECT, else 0 */
-    const hoop_comm_t *comm;
+    uint32_t root;           /* of CALL_GATHER_OBJECT, else 0 */
+    const hoop_comm_t *comm; /* gone when an ended one is waited for late */
     /* The stages' own. */
+    uint32_t size;
+    bool is_receiver;
     size_t *counts;              /* [rank] */
     struct hoop_object *objects; /* the block, where objects come */
     int64_t lengths[];           /* [rank] */
 };
 
+/* Of what is asked for. */
 static bool
-is_receiver(const struct gather_object *gather)
+receives(const struct gather_object *asked)
 {
-    return gather->name == CALL_ALLGATHER_OBJECT ||
-           channel_rank(gather->comm->channel) == gather->root;
+    return asked->name == CALL_ALLGATHER_OBJECT ||
+           channel_rank(asked->comm->channel) == asked->root;
 }
 
 /* Checks what the others say. */
 static enum hoop_status
 lengths_take(struct gather_object *gather, size_t *out_total)
 {
-    const uint32_t size = channel_size(gather->comm->channel);
     int64_t total = 0;
 
-    for (uint32_t rank = 0; rank < size; rank++) {
+    for (uint32_t rank = 0; rank < gather->size; rank++) {
         const int64_t length = gather->lengths[rank];
 
         if (length < 0 || length > LIMIT_OBJECT - total)
@@ -63,7 +65,7 @@ static enum hoop_status
 bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
 {
     struct gather_object *gather = owner;
-    const uint32_t size = channel_size(gather->comm->channel);
+    const uint32_t size = gather->size;
     size_t total = 0;
 
     if (stage > 1)
@@ -71,7 +73,7 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
     const enum hoop_status status = lengths_take(gather, &total);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (is_receiver(gather)) {
+    if (gather->is_receiver) {
         gather->objects = malloc(size * sizeof(*gather->objects) + total);
         if (!gather->objects)
             return error_raise(HOOP_E_EXHAUSTED,
@@ -97,9 +99,9 @@ static enum hoop_status
 bytes_finish(void *owner)
 {
     struct gather_object *gather = owner;
-    const uint32_t size = channel_size(gather->comm->channel);
+    const uint32_t size = gather->size;
 
-    if (!is_receiver(gather))
+    if (!gather->is_receiver)
         return HOOP_OK;
     const uint8_t *bytes = (const uint8_t *)(gather->objects + size);
     for (uint32_t rank = 0; rank < size; rank++) {
@@ -143,7 +145,7 @@ check(const struct gather_object *asked)
         return error_raise(HOOP_E_INVALID,
                            "an object of %zu bytes is too large",
                            asked->n_send);
-    if (!asked->out_objects && is_receiver(asked))
+    if (!asked->out_objects && receives(asked))
         return error_raise(HOOP_E_INVALID, "out_objects is NULL on rank %u",
                            rank);
     return HOOP_OK;
@@ -163,6 +165,8 @@ gather_create(const struct gather_object *asked)
         return NULL;
     }
     *gather = *asked;
+    gather->size = size;
+    gather->is_receiver = receives(asked);
     gather->counts = counts;
     gather->lengths[channel_rank(asked->comm->channel)] =
         (int64_t)asked->n_send;
@@ -231,9 +235,15 @@ hoop_allgather_object(const void *send,
                       struct hoop_objects *out_objects,
                       hoop_comm_t *comm)
 {
-    return run(&(struct gather_object){CALL_ALLGATHER_OBJECT, send, n_send,
-                                       out_objects, 0, comm, NULL, NULL},
-               comm);
+    const struct gather_object gather = {
+        .name = CALL_ALLGATHER_OBJECT,
+        .send = send,
+        .n_send = n_send,
+        .out_objects = out_objects,
+        .comm = comm,
+    };
+
+    return run(&gather, comm);
 }
 
 enum hoop_status
@@ -243,10 +253,15 @@ hoop_allgather_object_start(const void *send,
                             hoop_comm_t *comm,
                             hoop_op_t **out_op)
 {
-    return run_later(&(struct gather_object){CALL_ALLGATHER_OBJECT, send,
-                                             n_send, out_objects, 0, comm, NULL,
-                                             NULL},
-                     comm, out_op);
+    const struct gather_object gather = {
+        .name = CALL_ALLGATHER_OBJECT,
+        .send = send,
+        .n_send = n_send,
+        .out_objects = out_objects,
+        .comm = comm,
+    };
+
+    return run_later(&gather, comm, out_op);
 }
 
 enum hoop_status
@@ -256,9 +271,16 @@ hoop_gather_object(const void *send,
                    uint32_t root,
                    hoop_comm_t *comm)
 {
-    return run(&(struct gather_object){CALL_GATHER_OBJECT, send, n_send,
-                                       out_objects, root, comm, NULL, NULL},
-               comm);
+    const struct gather_object gather = {
+        .name = CALL_GATHER_OBJECT,
+        .send = send,
+        .n_send = n_send,
+        .out_objects = out_objects,
+        .root = root,
+        .comm = comm,
+    };
+
+    return run(&gather, comm);
 }
 
 enum hoop_status
@@ -269,10 +291,16 @@ hoop_gather_object_start(const void *send,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op)
 {
-    return run_later(&(struct gather_object){CALL_GATHER_OBJECT, send, n_send,
-                                             out_objects, root, comm, NULL,
-                                             NULL},
-                     comm, out_op);
+    const struct gather_object gather = {
+        .name = CALL_GATHER_OBJECT,
+        .send = send,
+        .n_send = n_send,
+        .out_objects = out_objects,
+        .root = root,
+        .comm = comm,
+    };
+
+    return run_later(&gather, comm, out_op);
 }
 
 void

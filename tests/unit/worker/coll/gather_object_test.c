@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "couple_case.h"
+#include "engine/op.h"
 
 static void
 wrong_arguments_are_invalid(void **state)
@@ -135,6 +137,36 @@ objects_may_all_be_empty(void **state)
     couple_run(&couple, side_nothing);
 }
 
+/* It has ended, but was not waited for, when its communicator is freed. */
+static int
+side_late(struct side *side)
+{
+    const char *send = side->rank == 0 ? NULL : "seven";
+    const uint64_t deadline_ns = patience();
+    struct hoop_comm comm = side->comms[0];
+    struct hoop_objects objects;
+    hoop_op_t *op = NULL;
+
+    SIDE_CHECK(hoop_allgather_object_start(send, side->rank == 0 ? 0 : 5,
+                                           &objects, &comm, &op) == HOOP_OK);
+    while (!atomic_load(&((struct op *)op)->is_done)) {
+        SIDE_CHECK(!clock_is_past(deadline_ns));
+        engine_turn_idle(side->engine);
+    }
+    memset(&comm, 0, sizeof(comm));
+    SIDE_CHECK(hoop_wait(op, 0) == HOOP_OK);
+    SIDE_CHECK(are_both(&objects));
+    hoop_objects_free(&objects);
+    return 0;
+}
+
+static void
+objects_outlive_their_communicator(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_late);
+}
+
 int
 main(void)
 {
@@ -144,6 +176,7 @@ main(void)
         COUPLE_TEST(everybody_has_all_objects),
         COUPLE_TEST(root_alone_has_all_objects),
         COUPLE_TEST(objects_may_all_be_empty),
+        COUPLE_TEST(objects_outlive_their_communicator),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
