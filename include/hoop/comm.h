@@ -105,8 +105,9 @@ hoop_comm_split(hoop_comm_t *comm,
  * Free a communicator and all it had. No call to the other members and no
  * waiting for them: each frees its own when it has ended its operations, and
  * what it sent before still arrives. What runs on comm ends with HOOP_E_CLOSED
- * and has still to be waited for; what came for it and was not received is
- * dropped. NULL is fine; the world's belongs to its session and stays. MPI:
+ * and has still to be waited for, a collective with HOOP_E_PEER_LOST on those
+ * who wait for this rank; what came for it and was not received is dropped.
+ * NULL is fine; the world's belongs to its session and stays. MPI:
  * MPI_Comm_free(), ncclCommAbort().
  * Thread: any, when no other uses comm.
  */

@@ -8,6 +8,7 @@
  */
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,17 +109,33 @@ channel_destroy(struct channel *channel)
     free(channel);
 }
 
+/* The other members of a collective would wait for this rank's part of it. */
+static void
+running_end(struct channel *channel)
+{
+    struct engine *engine = channel->engine;
+    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
+    struct op *next;
+
+    snprintf(text, sizeof(text), "%s has freed the communicator",
+             roster_name(engine->roster, engine->roster->rank, name));
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op->channel != channel)
+            continue;
+        op_fail(op, HOOP_E_CLOSED, "the communicator has been freed");
+        if (!op->is_message)
+            verdict_tell(engine, channel, op->number, HOOP_E_PEER_LOST, text);
+    }
+}
+
 void
 channel_end(struct channel *channel)
 {
     struct engine *engine = channel->engine;
-    struct op *next;
 
-    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
-        next = TAILQ_NEXT(op, link);
-        if (op->channel == channel)
-            op_fail(op, HOOP_E_CLOSED, "the communicator has been freed");
-    }
+    running_end(channel);
     inquiry_end(channel);
     channel_destroy(channel);
     engine_sweep(engine);

@@ -261,6 +261,25 @@ channels_of_several_threads_come_and_go(void **state)
     assert_true(TAILQ_EMPTY(&couple.sides[0].engine->closings));
 }
 
+/* Rank 1 has not called yet: it need not wait for its deadline. */
+static void
+close_in_a_collective_is_told(void **state)
+{
+    struct channel *channels[] = {channel_new(0, 60), channel_new(1, 60)};
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(sum_start(channels[0], &value, 1, &op), HOOP_OK);
+    channel_close(channels[0]);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_CLOSED);
+    turn(1, 3);
+    assert_int_equal(sum_run(channels[1], &value, 1), HOOP_E_PEER_LOST);
+    assert_non_null(
+        strstr(error_text(), "rank 0 (host:40) has freed the communicator"));
+    channel_close(channels[1]);
+}
+
 int
 main(void)
 {
@@ -278,6 +297,8 @@ main(void)
             what_was_not_received_goes_with_the_channel, setup, teardown),
         cmocka_unit_test_setup_teardown(close_ends_what_runs_for_its_waiter,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(close_in_a_collective_is_told, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(
             close_while_another_thread_drives_is_done_by_it, setup, teardown),
         cmocka_unit_test_setup_teardown(channels_of_several_threads_come_and_go,
