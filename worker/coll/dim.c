@@ -129,11 +129,12 @@ extent_measure(struct extent_call *call)
     return HOOP_OK;
 }
 
-/* Of a rank alone nothing interleaves. */
+/* Of a rank alone nothing interleaves, nor do rows of nothing, however many. */
 static bool
 needs_sorting(const struct extent_call *call, const hoop_comm_t *comm)
 {
-    return call->n_rows > 1 && channel_size(comm->channel) > 1;
+    return call->n_rows > 1 && call->length > 0 && call->n_inner > 0 &&
+           channel_size(comm->channel) > 1;
 }
 
 /* The parts of the larger tensor, each n_elements of a row. */

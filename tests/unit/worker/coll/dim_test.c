@@ -201,6 +201,27 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
     assert_true(values_are(result, values, 12));
 }
 
+/* However many rows there are: they are not walked. */
+static int
+side_rows_of_nothing(struct side *side)
+{
+    const size_t shape[2] = {SIZE_MAX, 0};
+    const struct hoop_extent nothing = {2, shape};
+
+    SIDE_CHECK(hoop_allgather_dim(NULL, NULL, &nothing, 1, HOOP_INT32,
+                                  side->comms) == HOOP_OK);
+    SIDE_CHECK(hoop_reduce_scatter_dim(NULL, NULL, &nothing, 1, HOOP_INT32,
+                                       HOOP_SUM, side->comms) == HOOP_OK);
+    return 0;
+}
+
+static void
+rows_of_nothing_take_no_time(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_rows_of_nothing);
+}
+
 int
 main(void)
 {
@@ -211,6 +232,7 @@ main(void)
         COUPLE_TEST(parts_are_cut_along_each_dim),
         COUPLE_TEST(shapes_that_differ_are_a_mismatch),
         COUPLE_TEST(tensors_of_nothing_and_ranks_alone_work),
+        COUPLE_TEST(rows_of_nothing_take_no_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
