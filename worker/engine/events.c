@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "hoop/comm.h"
+
 #include "base/cleanup.h"
 #include "engine/state.h"
 
@@ -26,9 +28,10 @@ message_arrived(struct op *op)
         const struct channel *channel = op->channel;
         uint32_t source = 0;
 
-        while (channel->ranks[source] != in->key.peer)
+        /* Whoever is no member knows the id, but has no rank. */
+        while (source < channel->size && channel->ranks[source] != in->key.peer)
             source++;
-        op->received->source = source;
+        op->received->source = source < channel->size ? source : HOOP_NO_RANK;
         op->received->count = in->total / op->element_size;
     }
     op_touch(op);

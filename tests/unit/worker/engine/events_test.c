@@ -62,6 +62,43 @@ receive_from_any_tells_source_and_count(void **state)
     assert_int_equal(values[3], 0);
 }
 
+/* Rank 1 has a communicator of both by the id that rank 0 alone has here. */
+static void
+message_of_no_member_has_no_rank(void **state)
+{
+    static const uint32_t ranks[] = {0, 1};
+    struct hoop_received received = {.source = 99};
+    struct channel *channels[2];
+    char bytes[4] = "";
+    struct op *op = NULL;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct channel_options options = {.id = 77,
+                                                .rank = i,
+                                                .size = 1 + i,
+                                                .ranks = ranks,
+                                                .timeout_ms = 30000};
+
+        assert_int_equal(
+            channel_open(couple.sides[i].engine, &options, &channels[i]),
+            HOOP_OK);
+    }
+    const struct engine_message in = {
+        .call = {.name = CALL_RECV, .dtype = HOOP_UINT8, .count = 3},
+        .tag = 4,
+        .peer = HOOP_ANY_SOURCE,
+        .bytes = bytes,
+        .received = &received,
+    };
+    assert_int_equal(send_start(channels[1], "abc", 3, 4, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_int_equal(engine_start_messages(channels[0], &in, 1, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_string_equal(bytes, "abc");
+    assert_int_equal(received.source, HOOP_NO_RANK);
+}
+
 static void
 message_of_nothing_arrives_with_and_without_a_buffer(void **state)
 {
@@ -152,6 +189,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(receive_from_any_tells_source_and_count),
+        COUPLE_TEST(message_of_no_member_has_no_rank),
         COUPLE_TEST(message_of_nothing_arrives_with_and_without_a_buffer),
         COUPLE_TEST(collective_that_the_other_began_earlier_is_joined),
         COUPLE_TEST(messages_and_collectives_share_a_channel),
