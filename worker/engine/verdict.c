@@ -337,7 +337,8 @@ is_deserted(const struct op *op)
 {
     const struct engine *engine = op->engine;
 
-    if (op->message.in.key.peer != FLOW_ANY_PEER)
+    /* Alone, a rank has never had anybody but itself to hear from. */
+    if (op->message.in.key.peer != FLOW_ANY_PEER || op->channel->size == 1)
         return false;
     for (uint32_t i = 0; i < op->channel->size; i++) {
         if (i != op->channel->rank &&

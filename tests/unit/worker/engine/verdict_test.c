@@ -172,6 +172,32 @@ collective_with_one_that_left_fails_at_once(void **state)
     assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
 }
 
+/* Who else is in the job is no matter to a rank that is alone. */
+static void
+rank_alone_hears_itself_when_others_have_left(void **state)
+{
+    struct channel *alone = couple.sides[0].alone.channel;
+    char bytes[4] = "abc";
+    char copy[4] = "";
+    int32_t value = 1;
+    struct op *op = NULL;
+    const struct engine_message pair[] = {
+        {.call = {.name = CALL_SEND, .dtype = HOOP_UINT8, .count = 3},
+         .bytes = bytes},
+        {.call = {.name = CALL_RECV, .dtype = HOOP_UINT8, .count = 3},
+         .peer = HOOP_ANY_SOURCE,
+         .bytes = copy},
+    };
+
+    (void)state;
+    engine_leave(couple.sides[1].engine, 0);
+    assert_int_equal(sum_run(couple.sides[0].comms[0].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+    assert_int_equal(engine_start_pair(alone, pair, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_string_equal(copy, "abc");
+}
+
 #define COUPLE_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
@@ -185,6 +211,7 @@ main(void)
         cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
         COUPLE_TEST(what_was_sent_before_the_end_is_still_received),
         COUPLE_TEST(collective_with_one_that_left_fails_at_once),
+        COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
