@@ -5,6 +5,7 @@
  * rank rank % 2.
  */
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -194,12 +195,73 @@ group_create_sorts_and_from_ranks_does_not(void **state)
     assert_int_equal(workers_run(hoopd.address, 4, order_body, NULL), 0);
 }
 
+struct asking {
+    hoop_group_t *group;
+    part_fn *part;
+    hoop_comm_t *comm;
+    enum hoop_status status;
+};
+
+static void *
+asking_run(void *owner)
+{
+    struct asking *asking = owner;
+
+    asking->status = asking->part(asking->group, &asking->comm);
+    return NULL;
+}
+
+/* Two threads ask for two parts, in another order on every other process. */
+static int
+threads_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    WORKER_CHECK(node_join(worker, &session) == 0);
+    for (uint32_t round = 0; round < 10; round++) {
+        const bool is_odd = worker->index % 2;
+        hoop_group_t *group = NULL;
+        int64_t value = 1;
+        pthread_t thread;
+
+        WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
+        struct asking first = {
+            .group = group,
+            .part = is_odd ? hoop_group_intra_comm : hoop_group_global_comm,
+        };
+        struct asking second = {
+            .group = group,
+            .part = is_odd ? hoop_group_global_comm : hoop_group_intra_comm,
+        };
+
+        WORKER_CHECK(pthread_create(&thread, NULL, asking_run, &first) == 0);
+        asking_run(&second);
+        pthread_join(thread, NULL);
+        WORKER_CHECK(first.status == HOOP_OK && second.status == HOOP_OK);
+        WORKER_CHECK(
+            hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64, HOOP_SUM,
+                           is_odd ? second.comm : first.comm) == HOOP_OK);
+        WORKER_CHECK(value == 4);
+        hoop_group_free(group);
+    }
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+parts_form_in_any_order_of_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_has_its_node_communicators),
         cmocka_unit_test(group_create_sorts_and_from_ranks_does_not),
+        cmocka_unit_test(parts_form_in_any_order_of_threads),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -26,10 +26,16 @@ enum group_part {
     GROUP_INTRA,
 };
 
+/* Each has a lock of its own: threads of one process may wait for one while
+ * those of another wait for the other. */
+struct part {
+    pthread_mutex_t lock; /* of the forming */
+    hoop_comm_t *comm;    /* NULL: not formed yet */
+};
+
 struct hoop_group {
     hoop_comm_t *world;
-    pthread_mutex_t lock;                /* of the forming */
-    hoop_comm_t *comms[GROUP_INTRA + 1]; /* NULL: not formed yet */
+    struct part parts[GROUP_INTRA + 1];
     uint32_t n_ranks;
     uint32_t ranks[];
 };
@@ -53,7 +59,8 @@ group_fill(hoop_comm_t *world, const struct registrar_list *list)
         return NULL;
     group->world = world;
     group->n_ranks = list->n_ranks;
-    pthread_mutex_init(&group->lock, NULL);
+    for (size_t i = 0; i < COUNT_OF(group->parts); i++)
+        pthread_mutex_init(&group->parts[i].lock, NULL);
     for (uint32_t i = 0; i < list->n_ranks; i++)
         group->ranks[i] = list->ranks ? list->ranks[i] : i;
     return group;
@@ -126,9 +133,10 @@ hoop_group_free(hoop_group_t *group)
 {
     if (!group)
         return;
-    for (size_t i = 0; i < COUNT_OF(group->comms); i++)
-        hoop_comm_free(group->comms[i]);
-    pthread_mutex_destroy(&group->lock);
+    for (size_t i = 0; i < COUNT_OF(group->parts); i++) {
+        hoop_comm_free(group->parts[i].comm);
+        pthread_mutex_destroy(&group->parts[i].lock);
+    }
     free(group);
 }
 
@@ -161,10 +169,11 @@ has_rank(const struct hoop_group *group, enum group_part part, uint32_t rank)
     return false;
 }
 
-/* Under the lock: who comes second finds it there. */
+/* Under its lock: who comes second finds it there. */
 static enum hoop_status
 part_form(struct hoop_group *group, enum group_part part)
 {
+    hoop_comm_t **out_comm = &group->parts[part].comm;
     struct comm_family *family = group->world->family;
     const uint32_t here = hoop_comm_rank(group->world);
     CLEANUP(free) uint32_t *ranks = calloc(group->n_ranks, sizeof(*ranks));
@@ -182,14 +191,14 @@ part_form(struct hoop_group *group, enum group_part part)
         is_member |= rank == here;
     }
     if (!is_member)
-        return comm_form_without_us(family, &group->comms[part]);
+        return comm_form_without_us(family, out_comm);
     return comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
-                     &group->comms[part]);
+                     out_comm);
 }
 
 static enum hoop_status
 part_find(struct hoop_group *group,
-          enum group_part part,
+          enum group_part which,
           hoop_comm_t **out_comm)
 {
     enum hoop_status status = HOOP_OK;
@@ -198,12 +207,13 @@ part_find(struct hoop_group *group,
     if (!group || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            group ? "out_comm" : "group");
-    pthread_mutex_lock(&group->lock);
-    if (!group->comms[part])
-        status = part_form(group, part);
+    struct part *part = &group->parts[which];
+    pthread_mutex_lock(&part->lock);
+    if (!part->comm)
+        status = part_form(group, which);
     if (status == HOOP_OK)
-        *out_comm = group->comms[part];
-    pthread_mutex_unlock(&group->lock);
+        *out_comm = part->comm;
+    pthread_mutex_unlock(&part->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
