@@ -4,7 +4,8 @@
  * Every collective with every type, operator, root and count that chance
  * picks, in place or not, even or not. All ranks draw the same and make all
  * ranks' inputs themselves; where an element of a result must come from is said
- * once, from the definition. HOOP_TEST_SEED repeats a run.
+ * once, from the definition. Once more with an algorithm that chance picks, on
+ * nodes of two ranks, the calls checked first. HOOP_TEST_SEED repeats a run.
  */
 
 #include <inttypes.h>
@@ -13,157 +14,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "check.h"
+#include "draw.h"
 #include "ranks.h"
 #include "reference.h"
+#include "session/comm.h"
+#include "tune/tuner.h"
 
 enum {
-    COUNT_MAX = 4097,
-    SIZE_MAX_RANKS = 8,
     N_CASES = 500,
     GUARD_BYTES = 64,
 };
-
-enum kind {
-    KIND_ALLREDUCE,
-    KIND_REDUCE,
-    KIND_BROADCAST,
-    KIND_ALLGATHER,
-    KIND_GATHER,
-    KIND_SCATTER,
-    KIND_REDUCE_SCATTER,
-    KIND_ALLTOALL,
-    KIND_SCAN,
-    KIND_EXSCAN,
-    KINDS,
-};
-
-static const char *const names[KINDS] = {
-    "allreduce", "reduce",         "broadcast", "allgather", "gather",
-    "scatter",   "reduce_scatter", "alltoall",  "scan",      "exscan",
-};
-
-/* One call, the same on all ranks. counts[s] are rank s's; of an all-to-all,
- * pair[s][r] go from s to r. */
-struct draw {
-    enum kind kind;
-    enum hoop_dtype dtype;
-    enum hoop_reduce_op op;
-    uint32_t size;
-    uint32_t root;
-    bool is_in_place;
-    bool is_even;
-    size_t element_size;
-    size_t count;
-    size_t counts[SIZE_MAX_RANKS];
-    size_t pairs[SIZE_MAX_RANKS][SIZE_MAX_RANKS];
-    void *inputs[SIZE_MAX_RANKS];
-};
-
-static size_t
-below(uint64_t *seed, size_t bound)
-{
-    return (size_t)(reference_random(seed) % bound);
-}
-
-/* Small ones more often: every bit length is as likely. */
-static size_t
-draw_count(uint64_t *seed, size_t bound)
-{
-    const size_t n = below(seed, (size_t)1 << below(seed, 14));
-
-    return n > bound ? bound : n;
-}
-
-static void
-draw_operator(struct draw *draw, uint64_t *seed)
-{
-    static const enum hoop_reduce_op ops[] = {
-        HOOP_SUM, HOOP_PRODUCT, HOOP_MIN,  HOOP_MAX,
-        HOOP_BOR, HOOP_BAND,    HOOP_BXOR, HOOP_AVG};
-    const bool is_prefix = draw->kind == KIND_SCAN || draw->kind == KIND_EXSCAN;
-
-    do {
-        draw->dtype = (enum hoop_dtype)below(seed, HOOP_BOOL + 1);
-        draw->op = ops[below(seed, COUNT_OF(ops))];
-    } while (!reference_is_defined(draw->dtype, draw->op) ||
-             (is_prefix && draw->op == HOOP_AVG));
-    draw->element_size = hoop_dtype_size(draw->dtype);
-}
-
-static void
-draw_counts(struct draw *draw, uint64_t *seed)
-{
-    draw->count = draw_count(seed, COUNT_MAX);
-    for (uint32_t s = 0; s < draw->size; s++) {
-        draw->counts[s] =
-            draw->is_even ? draw->count : draw_count(seed, COUNT_MAX);
-        for (uint32_t r = 0; r < draw->size; r++)
-            draw->pairs[s][r] =
-                draw->is_even ? draw->count : draw_count(seed, COUNT_MAX);
-    }
-}
-
-static size_t
-sum_of(const size_t *counts, uint32_t n)
-{
-    size_t sum = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        sum += counts[i];
-    return sum;
-}
-
-/* Elements that rank gives. */
-static size_t
-n_given(const struct draw *draw, uint32_t rank)
-{
-    switch (draw->kind) {
-    case KIND_ALLREDUCE:
-    case KIND_REDUCE:
-    case KIND_SCAN:
-    case KIND_EXSCAN:
-    case KIND_BROADCAST:
-        return draw->count;
-    case KIND_ALLGATHER:
-    case KIND_GATHER:
-        return draw->counts[rank];
-    case KIND_SCATTER:
-    case KIND_REDUCE_SCATTER:
-        return sum_of(draw->counts, draw->size);
-    case KIND_ALLTOALL:
-        return sum_of(draw->pairs[rank], draw->size);
-    case KINDS:
-        break;
-    }
-    return 0;
-}
-
-static void
-draw_make(struct draw *draw, uint32_t size, uint64_t seed)
-{
-    memset(draw, 0, sizeof(*draw));
-    draw->size = size;
-    draw->kind = (enum kind)below(&seed, KINDS);
-    draw->root = (uint32_t)below(&seed, size);
-    draw->is_in_place = below(&seed, 2);
-    draw->is_even = below(&seed, 2);
-    draw_operator(draw, &seed);
-    draw_counts(draw, &seed);
-    for (uint32_t s = 0; s < size; s++) {
-        const size_t n = n_given(draw, s);
-
-        draw->inputs[s] = malloc(n * draw->element_size + 1);
-        reference_fill(draw->inputs[s], draw->dtype, n, seed + s);
-    }
-}
-
-static void
-draw_free(struct draw *draw)
-{
-    for (uint32_t s = 0; s < draw->size; s++)
-        free(draw->inputs[s]);
-}
 
 /* Where an element of a result comes from: one rank, or the first n_ranks
  * reduced. n_ranks 0: from nowhere, it stays. */
@@ -189,13 +51,13 @@ of_blocks(const size_t *counts, uint32_t n, size_t i)
 static struct origin
 of_pairs(const struct draw *draw, uint32_t rank, size_t i)
 {
-    size_t coming[SIZE_MAX_RANKS];
+    size_t coming[DRAW_RANKS_MAX];
 
     for (uint32_t s = 0; s < draw->size; s++)
         coming[s] = draw->pairs[s][rank];
     struct origin origin = of_blocks(coming, draw->size, i);
     if (origin.n_ranks > 0)
-        origin.index += sum_of(draw->pairs[origin.rank], rank);
+        origin.index += draw_sum(draw->pairs[origin.rank], rank);
     return origin;
 }
 
@@ -210,36 +72,36 @@ static struct origin
 origin_of(const struct draw *draw, uint32_t rank, size_t i)
 {
     const struct origin nowhere = {0};
-    const size_t first = sum_of(draw->counts, rank);
+    const size_t first = draw_sum(draw->counts, rank);
     const bool is_mine = i < draw->counts[rank];
 
     switch (draw->kind) {
-    case KIND_REDUCE:
+    case DRAW_REDUCE:
         return rank == draw->root ? reduced(draw->size, i, draw->count)
                                   : nowhere;
-    case KIND_ALLREDUCE:
+    case DRAW_ALLREDUCE:
         return reduced(draw->size, i, draw->count);
-    case KIND_SCAN:
+    case DRAW_SCAN:
         return reduced(rank + 1, i, draw->count);
-    case KIND_EXSCAN:
+    case DRAW_EXSCAN:
         return reduced(rank, i, draw->count);
-    case KIND_BROADCAST:
+    case DRAW_BROADCAST:
         return (struct origin){i < draw->count, false, draw->root, i};
-    case KIND_GATHER:
+    case DRAW_GATHER:
         if (rank != draw->root)
             return nowhere;
         return of_blocks(draw->counts, draw->size, i);
-    case KIND_ALLGATHER:
+    case DRAW_ALLGATHER:
         return of_blocks(draw->counts, draw->size, i);
-    case KIND_SCATTER:
+    case DRAW_SCATTER:
         if (draw->is_in_place && rank == draw->root)
             return nowhere;
         return (struct origin){is_mine, false, draw->root, first + i};
-    case KIND_REDUCE_SCATTER:
+    case DRAW_REDUCE_SCATTER:
         return is_mine ? reduced(draw->size, first + i, SIZE_MAX) : nowhere;
-    case KIND_ALLTOALL:
+    case DRAW_ALLTOALL:
         return of_pairs(draw, rank, i);
-    case KINDS:
+    case DRAW_KINDS:
         break;
     }
     return nowhere;
@@ -249,9 +111,9 @@ origin_of(const struct draw *draw, uint32_t rank, size_t i)
 static size_t
 place_of(const struct draw *draw, uint32_t rank)
 {
-    if (draw->kind == KIND_ALLGATHER ||
-        (draw->kind == KIND_GATHER && rank == draw->root))
-        return sum_of(draw->counts, rank);
+    if (draw->kind == DRAW_ALLGATHER ||
+        (draw->kind == DRAW_GATHER && rank == draw->root))
+        return draw_sum(draw->counts, rank);
     return 0;
 }
 
@@ -259,7 +121,7 @@ static bool
 has_input(const struct draw *draw, uint32_t rank)
 {
     return rank == draw->root ||
-           (draw->kind != KIND_BROADCAST && draw->kind != KIND_SCATTER);
+           (draw->kind != DRAW_BROADCAST && draw->kind != DRAW_SCATTER);
 }
 
 static enum hoop_status
@@ -273,33 +135,33 @@ start_even(const struct draw *draw,
     const size_t count = draw->count;
 
     switch (draw->kind) {
-    case KIND_ALLREDUCE:
+    case DRAW_ALLREDUCE:
         return hoop_allreduce_start(send, recv, count, dtype, draw->op, comm,
                                     op);
-    case KIND_REDUCE:
+    case DRAW_REDUCE:
         return hoop_reduce_start(send, recv, count, dtype, draw->op, draw->root,
                                  comm, op);
-    case KIND_BROADCAST:
+    case DRAW_BROADCAST:
         return hoop_broadcast_start(send, recv, count, dtype, draw->root, comm,
                                     op);
-    case KIND_ALLGATHER:
+    case DRAW_ALLGATHER:
         return hoop_allgather_start(send, recv, count, dtype, comm, op);
-    case KIND_GATHER:
+    case DRAW_GATHER:
         return hoop_gather_start(send, recv, count, dtype, draw->root, comm,
                                  op);
-    case KIND_SCATTER:
+    case DRAW_SCATTER:
         return hoop_scatter_start(send, recv, count, dtype, draw->root, comm,
                                   op);
-    case KIND_REDUCE_SCATTER:
+    case DRAW_REDUCE_SCATTER:
         return hoop_reduce_scatter_start(send, recv, count, dtype, draw->op,
                                          comm, op);
-    case KIND_ALLTOALL:
+    case DRAW_ALLTOALL:
         return hoop_alltoall_start(send, recv, count, dtype, comm, op);
-    case KIND_SCAN:
+    case DRAW_SCAN:
         return hoop_scan_start(send, recv, count, dtype, draw->op, comm, op);
-    case KIND_EXSCAN:
+    case DRAW_EXSCAN:
         return hoop_exscan_start(send, recv, count, dtype, draw->op, comm, op);
-    case KINDS:
+    case DRAW_KINDS:
         break;
     }
     return HOOP_E_INVALID;
@@ -316,22 +178,22 @@ start(const struct draw *draw,
     const uint32_t rank = hoop_comm_rank(comm);
     const enum hoop_dtype dtype = draw->dtype;
     const size_t *counts = draw->counts;
-    size_t coming[SIZE_MAX_RANKS];
+    size_t coming[DRAW_RANKS_MAX];
 
     if (draw->is_even)
         return start_even(draw, send, recv, comm, op);
-    if (draw->kind == KIND_ALLGATHER)
+    if (draw->kind == DRAW_ALLGATHER)
         return hoop_allgatherv_start(send, recv, counts, dtype, comm, op);
-    if (draw->kind == KIND_GATHER)
+    if (draw->kind == DRAW_GATHER)
         return hoop_gatherv_start(send, recv, counts, dtype, draw->root, comm,
                                   op);
-    if (draw->kind == KIND_SCATTER)
+    if (draw->kind == DRAW_SCATTER)
         return hoop_scatterv_start(send, recv, counts, dtype, draw->root, comm,
                                    op);
-    if (draw->kind == KIND_REDUCE_SCATTER)
+    if (draw->kind == DRAW_REDUCE_SCATTER)
         return hoop_reduce_scatterv_start(send, recv, counts, dtype, draw->op,
                                           comm, op);
-    if (draw->kind != KIND_ALLTOALL)
+    if (draw->kind != DRAW_ALLTOALL)
         return start_even(draw, send, recv, comm, op);
     for (uint32_t s = 0; s < draw->size; s++)
         coming[s] = draw->pairs[s][rank];
@@ -348,7 +210,7 @@ is_right(const struct draw *draw,
          size_t n)
 {
     const size_t size = draw->element_size;
-    const bool keeps_rest = draw->kind != KIND_ALLTOALL || !draw->is_in_place;
+    const bool keeps_rest = draw->kind != DRAW_ALLTOALL || !draw->is_in_place;
     struct reference reference = {
         .dtype = draw->dtype,
         .op = draw->op,
@@ -395,8 +257,8 @@ is_same_everywhere(const struct rank *rank, const uint8_t *bytes, size_t n)
 static size_t
 capacity_of(const struct draw *draw, uint32_t rank)
 {
-    size_t n = draw->count + sum_of(draw->counts, draw->size) +
-               sum_of(draw->pairs[rank], draw->size);
+    size_t n = draw->count + draw_sum(draw->counts, draw->size) +
+               draw_sum(draw->pairs[rank], draw->size);
 
     for (uint32_t s = 0; s < draw->size; s++)
         n += draw->pairs[s][rank];
@@ -417,14 +279,14 @@ one_call(struct rank *rank, const struct draw *draw)
     memset(before, 0xa5, n_bytes);
     if (draw->is_in_place && has_input(draw, rank->rank))
         memcpy(before + place_of(draw, rank->rank) * size,
-               draw->inputs[rank->rank], n_given(draw, rank->rank) * size);
+               draw->inputs[rank->rank], draw_given(draw, rank->rank) * size);
     memcpy(after, before, n_bytes);
     const void *send =
         draw->is_in_place ? HOOP_IN_PLACE : draw->inputs[rank->rank];
     RANK_CHECK(start(draw, send, after, rank->comm, &op) == HOOP_OK);
     RANK_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(is_right(draw, rank->rank, before, after, n));
-    RANK_CHECK(draw->kind != KIND_ALLREDUCE ||
+    RANK_CHECK(draw->kind != DRAW_ALLREDUCE ||
                is_same_everywhere(rank, after, draw->count * size));
     return 0;
 }
@@ -437,28 +299,80 @@ first_seed(void)
     return given ? strtoull(given, NULL, 0) : 20260901;
 }
 
+/* Whichever does the next call. Returns its name. */
+static const char *
+choose(struct rank *rank, const struct draw *draw, uint64_t seed)
+{
+    const char *collective = draw_name(draw->kind);
+    uint32_t n_algorithms = 0;
+    char text[64];
+
+    while (hoop_algorithm_name(collective, n_algorithms))
+        n_algorithms++;
+    const char *chosen = hoop_algorithm_name(
+        collective, (uint32_t)draw_below(&seed, n_algorithms));
+    snprintf(text, sizeof(text), "%s:%s", collective, chosen);
+    return hoop_comm_set_algorithms(rank->comm, text) == HOOP_OK ? chosen
+                                                                 : NULL;
+}
+
 static int
-body(struct rank *rank)
+calls(struct rank *rank, bool chooses)
 {
     uint64_t seed = first_seed();
 
     for (unsigned i = 0; i < N_CASES; i++) {
+        const uint64_t own = reference_random(&seed);
+        const char *algorithm = "default";
         struct draw draw;
 
-        draw_make(&draw, rank->size, reference_random(&seed));
-        const int result = one_call(rank, &draw);
+        draw_init(&draw, rank->size, own);
+        if (chooses)
+            algorithm = choose(rank, &draw, own ^ i);
+        const int result = algorithm ? one_call(rank, &draw) : 1;
         if (result != 0)
             fprintf(stderr,
                     "HOOP_TEST_SEED=%" PRIu64 ", call %u of %u ranks: %s%s "
-                    "(%s, %s, root %u, %zu elements%s)\n",
-                    first_seed(), i, rank->size, names[draw.kind],
+                    "(%s, %s, root %u, %zu elements%s) by %s\n",
+                    first_seed(), i, rank->size, draw_name(draw.kind),
                     draw.is_even ? "" : "v", hoop_dtype_name(draw.dtype),
                     hoop_reduce_op_name(draw.op), draw.root, draw.count,
-                    draw.is_in_place ? ", in place" : "");
-        draw_free(&draw);
+                    draw.is_in_place ? ", in place" : "", algorithm);
+        draw_deinit(&draw);
         RANK_CHECK(result == 0);
     }
     return 0;
+}
+
+static int
+body(struct rank *rank)
+{
+    return calls(rank, false);
+}
+
+/* Two ranks of each node, one of the last when their number is odd. */
+static int
+choosing_body(struct rank *rank)
+{
+    struct tuner *tuner = NULL;
+    struct roster *roster = NULL;
+    struct tuner_options options = {.algorithms = "", .link = "latency=20us"};
+
+    RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);
+    roster->rank = rank->rank;
+    for (uint32_t i = 0; i < rank->size; i++)
+        snprintf(roster->members[i].host_id, LIMIT_NAME, "node%u", i / 2);
+    options.roster = roster;
+    RANK_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
+                            clock_deadline_ns(20000),
+                            &rank->comm->tuning) == HOOP_OK);
+    const int result = calls(rank, true);
+    tuning_destroy(rank->comm->tuning);
+    rank->comm->tuning = NULL;
+    tuner_destroy(tuner);
+    roster_destroy(roster);
+    return result;
 }
 
 static void
@@ -471,11 +385,27 @@ every_call_gives_what_plain_loops_give(void **state)
         assert_int_equal(ranks_run_all(sizes[i], body), 0);
 }
 
+static void
+every_algorithm_gives_the_same(void **state)
+{
+    static const uint32_t sizes[] = {2, 3, 4, 5, 8};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = sizes[i],
+                             .body = choosing_body,
+                             .is_checked = sizes[i] % 2 == 0,
+                         }),
+                         0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_gives_what_plain_loops_give),
+        cmocka_unit_test(every_algorithm_gives_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
