@@ -19,7 +19,7 @@ HOOP_BEGIN
 /*
  * hoop_join() as the process's default session, and a default group of all its
  * ranks. options may be NULL: everything from the environment. Once per
- * process, or again after hoop_shutdown(); in a forked child, again.
+ * process, or again after hoop_shutdown(), in a forked child, too.
  * Bagua: init_process_group(); torch.distributed: the same.
  *
  * Handle: HOOP_E_EXISTS (it is initialized, or another thread is about to),

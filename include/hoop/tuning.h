@@ -66,7 +66,9 @@ hoop_comm_explain(const hoop_comm_t *comm,
  * Force algorithms on comm from now on, "allreduce:ring,broadcast:chain" as
  * HOOP_ALGORITHM; "": none. The v-forms follow their even form where the
  * algorithm can do uneven blocks. All ranks of comm call it, rank 0's list
- * counts.
+ * counts. Operations under way keep theirs, but those on objects
+ * (hoop/object.h), whose second exchange is still to be chosen, have to be
+ * waited for first.
  *
  * Handle: HOOP_E_INVALID (the text lists what there is).
  * Thread: as a collective on comm.
