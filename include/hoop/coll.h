@@ -9,9 +9,10 @@
  * buffer. A rank that only sends, or has nothing to receive, may have returned
  * HOOP_OK before: its next call on the communicator to end, collective or
  * message, tells it. That call itself has been done, or has failed for another
- * reason that its text gives, too. Every call counts, however it ends: behind
- * a mismatch the communicator goes on with the next call of all ranks. A
- * message and a collective are never compared, since they may cross; where
+ * reason that its text gives, too; but objects, coalesced tensors and _dim
+ * forms that tell it hand out nothing. Every call counts, however it ends:
+ * behind a mismatch the communicator goes on with the next call of all ranks.
+ * A message and a collective are never compared, since they may cross; where
  * each waits for the other, the deadline names both.
  *
  * With HOOP_CHECK=full no rank returns from a collective before all have
