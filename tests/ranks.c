@@ -2,12 +2,15 @@
 
 #include "ranks.h"
 
+#include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -279,6 +282,38 @@ uint32_t
 ranks_run_all(uint32_t size, rank_fn *body)
 {
     return ranks_run(&(struct ranks_options){.size = size, .body = body});
+}
+
+void
+room_add(struct rank *rank, uint32_t place)
+{
+    __atomic_add_fetch(&rank->room[place], 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &rank->room[place], FUTEX_WAKE, INT32_MAX, NULL, NULL,
+            0);
+}
+
+void
+room_await(const struct rank *rank, uint32_t place, uint32_t at_least)
+{
+    uint32_t seen;
+
+    while ((seen = __atomic_load_n(&rank->room[place], __ATOMIC_SEQ_CST)) <
+           at_least)
+        syscall(SYS_futex, &rank->room[place], FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+void
+rank_await_end(const struct rank *rank, uint32_t other)
+{
+    /* Fails only when it has ended and been waited for. */
+    const int fd = (int)syscall(SYS_pidfd_open, rank->pids[other], 0);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+
+    if (fd < 0)
+        return;
+    while (poll(&end, 1, -1) < 0)
+        continue;
+    close(fd);
 }
 
 int

@@ -58,6 +58,16 @@ ranks_run(const struct ranks_options *options);
 uint32_t
 ranks_run_all(uint32_t size, rank_fn *body);
 
+/* Ranks wait for each other without hoop, at most until the deadline of all:
+ * count one up, and sleep until so many have. Also says what came before. */
+void
+room_add(struct rank *rank, uint32_t place);
+void
+room_await(const struct rank *rank, uint32_t place, uint32_t at_least);
+/* Sleep until the process of another rank has ended. */
+void
+rank_await_end(const struct rank *rank, uint32_t other);
+
 /* In a body: report and return 1 unless the condition holds. */
 #define RANK_CHECK(condition)                                                  \
     do {                                                                       \

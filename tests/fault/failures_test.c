@@ -48,9 +48,8 @@ says(const char *phrase)
 static void
 meet(struct rank *rank)
 {
-    __atomic_add_fetch(&rank->room[10], 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&rank->room[10], __ATOMIC_ACQUIRE) < rank->size)
-        usleep(1000);
+    room_add(rank, 10);
+    room_await(rank, 10, rank->size);
 }
 
 /* The last rank kills itself while all are in the middle of an allreduce. */
@@ -108,10 +107,9 @@ killed_between_body(struct rank *rank)
     if (rank->rank == 0) {
         RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
         RANK_CHECK(names(rank, 1));
-        __atomic_store_n(&rank->room[0], 1, __ATOMIC_RELEASE);
+        room_add(rank, 0);
     }
-    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) == 0)
-        usleep(1000);
+    room_await(rank, 0, 1);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
     RANK_CHECK(names(rank, 1));
     return 0;
@@ -243,11 +241,10 @@ late_body(struct rank *rank)
         RANK_CHECK(says("timed out after"));
         RANK_CHECK(names(rank, 1));
         RANK_CHECK(says("it has not called this"));
-        __atomic_add_fetch(&rank->room[0], 1, __ATOMIC_SEQ_CST);
+        room_add(rank, 0);
         return 0;
     }
-    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) + 1 < rank->size)
-        usleep(1000);
+    room_await(rank, 0, rank->size - 1);
     /* Its own call, too late, fails as theirs did. */
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, data, 8, HOOP_FLOAT32, HOOP_SUM,
                               rank->comm) != HOOP_OK);
@@ -285,23 +282,6 @@ rank_that_left_is_named(void **state)
     assert_int_equal(ranks_run_all(3, left_body), 0);
 }
 
-/* The parent may not have waited for it yet. */
-static bool
-is_zombie(pid_t pid)
-{
-    char path[64];
-    char line[256] = "";
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return true;
-    if (!fgets(line, sizeof(line), file))
-        line[0] = '\0';
-    fclose(file);
-    return strstr(line, ") Z ") != NULL;
-}
-
 /* Data sent before the leave arrive, however late the receiver is. */
 static int
 parting_body(struct rank *rank)
@@ -317,8 +297,7 @@ parting_body(struct rank *rank)
         return 0;
     }
     /* Until it is really gone. */
-    while (kill(rank->pids[0], 0) == 0 && !is_zombie(rank->pids[0]))
-        usleep(1000);
+    rank_await_end(rank, 0);
     RANK_CHECK(hoop_recv(&x, 1, HOOP_FLOAT32, 0, 1, rank->comm, NULL) ==
                HOOP_OK);
     RANK_CHECK(x == 42);
@@ -357,13 +336,12 @@ abandoned_body(struct rank *rank)
     for (unsigned i = 0; rank->rank < 2 && i < N_OPS; i++)
         RANK_CHECK(hoop_wait(ops[i], -1) == HOOP_E_TIMEOUT);
     if (rank->rank < 2)
-        __atomic_add_fetch(&rank->room[0], 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) < 2)
-        usleep(1000);
-    usleep(300000);
+        room_add(rank, 0);
+    room_await(rank, 0, 2);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     const uint64_t before_ns =
         (uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec;
+    /* That nothing happens meanwhile is what is tested. */
     usleep(300000);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     RANK_CHECK((uint64_t)used.tv_sec * CLOCK_NS_PER_S + (uint64_t)used.tv_nsec -

@@ -305,14 +305,13 @@ crossing_body(struct rank *rank)
         RANK_CHECK(says("tag 7; it is in allreduce #2 (int32, 1 elements"));
         RANK_CHECK(names(rank, 1));
         /* Who leaves is another matter. */
-        while (__atomic_load_n(&rank->room[0], __ATOMIC_ACQUIRE) == 0)
-            usleep(1000);
+        room_await(rank, 0, 1);
         return 0;
     }
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
                               rank->comm) == HOOP_E_TIMEOUT);
     RANK_CHECK(says("it has not called this") && names(rank, 0));
-    __atomic_store_n(&rank->room[0], 1, __ATOMIC_RELEASE);
+    room_add(rank, 0);
     return 0;
 }
 
