@@ -6,12 +6,6 @@
 #include "base/clock.h"
 #include "engine/state.h"
 
-static uint32_t
-flow_peer(const struct step_flow *flow)
-{
-    return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
-}
-
 static uint64_t
 flow_done(const struct step_flow *flow)
 {
@@ -46,8 +40,8 @@ describe_peer(const struct op *op,
 
     if (flow->is_busy)
         call_describe(&flow->busy_with.call, flow->busy_with.offset, call);
-    if (flow_peer(flow) != op->engine->roster->rank &&
-        !transport_is_connected(op->engine->transport, flow_peer(flow)))
+    if (step_flow_peer(flow) != op->engine->roster->rank &&
+        !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
         snprintf(text, CALL_TEXT_MAX + 64, ", not connected");
     else if (flow->is_busy && flow->busy_with.call.name != CALL_UNKNOWN)
         snprintf(text, CALL_TEXT_MAX + 64, "; %s%s%s", verb, link, call);
@@ -69,12 +63,12 @@ describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
     const struct step_flow *flow = flow_to_blame(op);
     char name[ROSTER_NAME_MAX];
 
-    if (!flow || flow_peer(flow) == FLOW_ANY_PEER) {
+    if (!flow || step_flow_peer(flow) == FLOW_ANY_PEER) {
         snprintf(text, LIMIT_ERROR_TEXT, "%s",
                  flow ? "a message from any rank" : "nobody");
         return;
     }
-    const uint32_t peer = flow_peer(flow);
+    const uint32_t peer = step_flow_peer(flow);
     char why[CALL_TEXT_MAX + 64];
     describe_peer(op, flow, why);
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
@@ -106,8 +100,9 @@ ask_all(struct op *op)
     {
         const struct step_flow *other = TAILQ_FIRST(&op->flows);
 
-        while (other != flow && (flow_peer(other) != flow_peer(flow) ||
-                                 other->is_receive != flow->is_receive))
+        while (other != flow &&
+               (step_flow_peer(other) != step_flow_peer(flow) ||
+                other->is_receive != flow->is_receive))
             other = TAILQ_NEXT(other, link);
         if (other == flow)
             inquiry_send(flow);

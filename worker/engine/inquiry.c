@@ -26,12 +26,6 @@ tell(const struct channel *channel, uint32_t peer, struct frame frame)
     transport_tell(channel->engine->transport, peer, &frame, NULL);
 }
 
-static uint32_t
-flow_peer(const struct step_flow *flow)
-{
-    return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
-}
-
 /* Bytes of the call itself: those of the check before it are no length that
  * the peer, who may be through with it, would know. */
 static uint64_t
@@ -45,9 +39,9 @@ inquiry_send(const struct step_flow *flow)
 {
     const struct op *op = flow->op;
 
-    if (flow_peer(flow) == FLOW_ANY_PEER)
+    if (step_flow_peer(flow) == FLOW_ANY_PEER)
         return;
-    tell(op->channel, flow_peer(flow),
+    tell(op->channel, step_flow_peer(flow),
          (struct frame){
              .flags = FRAME_ASKS | (op->is_message ? FRAME_POINT_TO_POINT : 0) |
                       op->label.flags,
@@ -199,7 +193,7 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
     }
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        if (flow_peer(flow) != peer)
+        if (step_flow_peer(flow) != peer)
             continue;
         flow->is_busy = frame->flags & FRAME_BUSY;
         flow->is_answered = !flow->is_busy;
@@ -222,7 +216,7 @@ messages_answered(struct channel *channel,
     TAILQ_FOREACH(op, &channel->engine->running, link)
     {
         if (op->channel != channel || !op->is_message ||
-            flow_peer(&op->message) != peer)
+            step_flow_peer(&op->message) != peer)
             continue;
         op->message.is_busy = true;
         op->message.busy_with = *frame;

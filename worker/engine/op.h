@@ -36,6 +36,13 @@ struct step_flow {
 
 TAILQ_HEAD(step_flow_list, step_flow);
 
+/* World rank, or FLOW_ANY_PEER. */
+static inline uint32_t
+step_flow_peer(const struct step_flow *flow)
+{
+    return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
+}
+
 /* Long for a network, short for a person; then less and less often. */
 static const uint64_t OP_ASK_FIRST_NS = 100000000;
 static const uint64_t OP_ASK_AGAIN_NS = 1000000000;

@@ -265,8 +265,7 @@ op_needs(const struct op *op, uint32_t world_rank)
     if (!op->is_message)
         return channel_has(op->channel, world_rank);
 
-    const uint32_t peer = op->message.is_receive ? op->message.in.key.peer
-                                                 : op->message.out.key.peer;
+    const uint32_t peer = step_flow_peer(&op->message);
     return peer == world_rank ||
            (peer == FLOW_ANY_PEER && channel_has(op->channel, world_rank));
 }
@@ -320,8 +319,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
 static bool
 is_stranded(const struct engine *engine, const struct step_flow *flow)
 {
-    const uint32_t peer =
-        flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
+    const uint32_t peer = step_flow_peer(flow);
 
     if (peer == FLOW_ANY_PEER || !engine->lost[peer].has_left)
         return false;
@@ -366,10 +364,7 @@ op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT])
         if (!is_stranded(engine, flow))
             continue;
         snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
-                 roster_name(engine->roster,
-                             flow->is_receive ? flow->in.key.peer
-                                              : flow->out.key.peer,
-                             name));
+                 roster_name(engine->roster, step_flow_peer(flow), name));
         return text;
     }
     return NULL;
