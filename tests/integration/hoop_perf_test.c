@@ -151,6 +151,25 @@ algorithms_check(const char *n_ranks, const char *nodes)
     program_destroy(program);
 }
 
+/* A prefix has no average: of "all", those are left out. */
+static void
+perf_all_measures_what_the_operator_means(void **state)
+{
+    const char *const arguments[] = {
+        hooprun,   "--no-prefix", "-n",       "3",     "--",    hoop_perf,
+        "--op",    "all",         "--reduce", "avg",   "--max", "8",
+        "--check", "--iters",     "1",        "--csv", "-",     NULL};
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_non_null(strstr(program->out.text, "allreduce,"));
+    assert_non_null(strstr(program->out.text, "barrier,"));
+    assert_null(strstr(program->out.text, "scan,"));
+    *state = NULL;
+    program_destroy(program);
+}
+
 static void
 perf_every_algorithm_is_right(void **state)
 {
@@ -370,6 +389,8 @@ main(int argc, char **argv)
         cmocka_unit_test(perf_every_operation_in_place_is_right),
         cmocka_unit_test_teardown(perf_every_root_is_right, teardown),
         cmocka_unit_test(perf_every_algorithm_is_right),
+        cmocka_unit_test_teardown(perf_all_measures_what_the_operator_means,
+                                  teardown),
         cmocka_unit_test_teardown(perf_algorithms_of_rank_0_are_forced,
                                   teardown),
         cmocka_unit_test_teardown(

@@ -105,7 +105,8 @@ operations_take(struct argp_state *state, char *text)
     char *rest = NULL;
 
     options->n_chosen = 0;
-    if (strcmp(text, "all") == 0) {
+    options->takes_all = strcmp(text, "all") == 0;
+    if (options->takes_all) {
         for (size_t i = 0; i < OPERATION_COUNT; i++)
             options->chosen[options->n_chosen++] = &operations[i];
         return;
@@ -149,6 +150,24 @@ types_take(struct argp_state *state, int key, const char *text)
     if (status != HOOP_OK)
         argp_failure(state, EXIT_USAGE, 0, "--%s %s: unknown; see --help",
                      key == KEY_DTYPE ? "dtype" : "reduce", text);
+}
+
+/* Of all operations, those for which the operator has a meaning: a prefix has
+ * no average. */
+static void
+operations_narrow(struct options *options)
+{
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < options->n_chosen; i++) {
+        const struct operation *operation = options->chosen[i];
+
+        if (options->reduce_op != HOOP_AVG ||
+            (operation->result != RESULT_PREFIX &&
+             operation->result != RESULT_BEFORE))
+            options->chosen[n_kept++] = operation;
+    }
+    options->n_chosen = n_kept;
 }
 
 /* "auto", or one of the chosen operations has it. */
@@ -269,6 +288,8 @@ option_take(int key, char *value, struct argp_state *state)
         injection_take(state, value);
         return 0;
     case ARGP_KEY_END:
+        if (options->takes_all)
+            operations_narrow(options);
         options_check(state, options);
         return 0;
     default:

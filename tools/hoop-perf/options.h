@@ -29,6 +29,7 @@ struct injection {
 struct options {
     const struct operation *chosen[OPERATION_COUNT];
     size_t n_chosen;
+    bool takes_all; /* --op all */
     size_t min_bytes;
     size_t max_bytes;
     size_t factor;
