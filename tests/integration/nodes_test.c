@@ -213,37 +213,39 @@ asking_run(void *owner)
 
 /* Two threads ask for two parts, in another order on every other process. */
 static int
+ask_by_threads(hoop_session_t *session, bool is_odd, int64_t n_on_node)
+{
+    hoop_group_t *group = NULL;
+    int64_t all = 1;
+    int64_t here = 1;
+    pthread_t thread;
+
+    WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
+    struct asking global = {.group = group, .part = hoop_group_global_comm};
+    struct asking intra = {.group = group, .part = hoop_group_intra_comm};
+
+    WORKER_CHECK(pthread_create(&thread, NULL, asking_run,
+                                is_odd ? &intra : &global) == 0);
+    asking_run(is_odd ? &global : &intra);
+    pthread_join(thread, NULL);
+    WORKER_CHECK(global.status == HOOP_OK && intra.status == HOOP_OK);
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &all, 1, HOOP_INT64, HOOP_SUM,
+                                global.comm) == HOOP_OK);
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &here, 1, HOOP_INT64, HOOP_SUM,
+                                intra.comm) == HOOP_OK);
+    WORKER_CHECK(all == 4 && here == n_on_node);
+    hoop_group_free(group);
+    return 0;
+}
+
+static int
 threads_body(const struct worker *worker)
 {
     hoop_session_t *session = NULL;
 
     WORKER_CHECK(node_join(worker, &session) == 0);
-    for (uint32_t round = 0; round < 10; round++) {
-        const bool is_odd = worker->index % 2;
-        hoop_group_t *group = NULL;
-        int64_t value = 1;
-        pthread_t thread;
-
-        WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
-        struct asking first = {
-            .group = group,
-            .part = is_odd ? hoop_group_intra_comm : hoop_group_global_comm,
-        };
-        struct asking second = {
-            .group = group,
-            .part = is_odd ? hoop_group_global_comm : hoop_group_intra_comm,
-        };
-
-        WORKER_CHECK(pthread_create(&thread, NULL, asking_run, &first) == 0);
-        asking_run(&second);
-        pthread_join(thread, NULL);
-        WORKER_CHECK(first.status == HOOP_OK && second.status == HOOP_OK);
-        WORKER_CHECK(
-            hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64, HOOP_SUM,
-                           is_odd ? second.comm : first.comm) == HOOP_OK);
-        WORKER_CHECK(value == 4);
-        hoop_group_free(group);
-    }
+    for (uint32_t round = 0; round < 10; round++)
+        WORKER_CHECK(ask_by_threads(session, worker->index % 2, 2) == 0);
     hoop_leave(session);
     return 0;
 }
@@ -255,6 +257,49 @@ parts_form_in_any_order_of_threads(void **state)
     assert_int_equal(workers_run(hoopd.address, 4, threads_body, NULL), 0);
 }
 
+static int
+one_after_another(hoop_group_t *group, part_fn *first, part_fn *second)
+{
+    hoop_comm_t *comms[2] = {NULL, NULL};
+    int64_t value = 1;
+
+    WORKER_CHECK(first(group, &comms[0]) == HOOP_OK);
+    WORKER_CHECK(second(group, &comms[1]) == HOOP_OK);
+    WORKER_CHECK(comms[0] != comms[1]);
+    for (size_t i = 0; i < COUNT_OF(comms); i++)
+        WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64,
+                                    HOOP_SUM, comms[i]) == HOOP_OK);
+    WORKER_CHECK(value == 16);
+    return 0;
+}
+
+/* Then the node's communicator has the list of the global one. */
+static int
+one_node_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_group_t *group = NULL;
+
+    setenv("HOOP_NODE", "one", 1);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    for (uint32_t round = 0; round < 20; round++)
+        WORKER_CHECK(ask_by_threads(session, worker->index % 2, 4) == 0);
+    WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
+    WORKER_CHECK(one_after_another(group, hoop_group_intra_comm,
+                                   hoop_group_global_comm) == 0);
+    hoop_group_free(group);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+parts_of_one_node_form_in_any_order_of_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, one_node_body, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -262,6 +307,7 @@ main(void)
         cmocka_unit_test(group_has_its_node_communicators),
         cmocka_unit_test(group_create_sorts_and_from_ranks_does_not),
         cmocka_unit_test(parts_form_in_any_order_of_threads),
+        cmocka_unit_test(parts_of_one_node_form_in_any_order_of_threads),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

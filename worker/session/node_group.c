@@ -169,12 +169,38 @@ has_rank(const struct hoop_group *group, enum group_part part, uint32_t rank)
     return false;
 }
 
+static enum hoop_status
+part_find(struct hoop_group *group,
+          enum group_part which,
+          hoop_comm_t **out_comm);
+
+/*
+ * Members meet by their list. Where a part has all ranks of the group, its list
+ * is the global one's, and whoever asks for the part first might meet somebody
+ * who asks for the other: the global one is formed before it, on all of them.
+ */
+static enum hoop_status
+part_form_ranks(struct hoop_group *group,
+                enum group_part part,
+                const struct registrar_list *list)
+{
+    struct comm_family *family = group->world->family;
+    hoop_comm_t *global = NULL;
+
+    if (part != GROUP_GLOBAL && list->n_ranks == group->n_ranks) {
+        const enum hoop_status status = part_find(group, GROUP_GLOBAL, &global);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return comm_form(family, list, clock_deadline_ns(family->timeout_ms),
+                     &group->parts[part].comm);
+}
+
 /* Under its lock: who comes second finds it there. */
 static enum hoop_status
 part_form(struct hoop_group *group, enum group_part part)
 {
-    hoop_comm_t **out_comm = &group->parts[part].comm;
-    struct comm_family *family = group->world->family;
     const uint32_t here = hoop_comm_rank(group->world);
     CLEANUP(free) uint32_t *ranks = calloc(group->n_ranks, sizeof(*ranks));
     struct registrar_list list = {ranks, 0};
@@ -191,23 +217,20 @@ part_form(struct hoop_group *group, enum group_part part)
         is_member |= rank == here;
     }
     if (!is_member)
-        return comm_form_without_us(family, out_comm);
-    return comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
-                     out_comm);
+        return comm_form_without_us(group->world->family,
+                                    &group->parts[part].comm);
+    return part_form_ranks(group, part, &list);
 }
 
+/* Locks are taken in the order part, global. */
 static enum hoop_status
 part_find(struct hoop_group *group,
           enum group_part which,
           hoop_comm_t **out_comm)
 {
     enum hoop_status status = HOOP_OK;
-
-    error_clear();
-    if (!group || !out_comm)
-        return error_raise(HOOP_E_INVALID, "%s is NULL",
-                           group ? "out_comm" : "group");
     struct part *part = &group->parts[which];
+
     pthread_mutex_lock(&part->lock);
     if (!part->comm)
         status = part_form(group, which);
@@ -217,20 +240,32 @@ part_find(struct hoop_group *group,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+static enum hoop_status
+part_ask(hoop_group_t *group, enum group_part part, hoop_comm_t **out_comm)
+{
+    error_clear();
+    if (!group || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           group ? "out_comm" : "group");
+    const enum hoop_status status = part_find(group, part, out_comm);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 enum hoop_status
 hoop_group_global_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_find(group, GROUP_GLOBAL, out_comm);
+    return part_ask(group, GROUP_GLOBAL, out_comm);
 }
 
 enum hoop_status
 hoop_group_inter_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_find(group, GROUP_INTER, out_comm);
+    return part_ask(group, GROUP_INTER, out_comm);
 }
 
 enum hoop_status
 hoop_group_intra_comm(hoop_group_t *group, hoop_comm_t **out_comm)
 {
-    return part_find(group, GROUP_INTRA, out_comm);
+    return part_ask(group, GROUP_INTRA, out_comm);
 }
