@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 HEADERS = [
     "session.h", "init.h", "comm.h", "group.h", "coll.h", "coalesced.h",
-    "dim.h", "object.h", "p2p.h", "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
+    "tensor.h", "dim.h", "object.h", "p2p.h", "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
     "coordinator.h", "control.h",
 ]
 # Nothing of their own: the first is for the others, the second has them all.

@@ -16,6 +16,7 @@
 #include "hoop/p2p.h"
 #include "hoop/session.h"
 #include "hoop/status.h"
+#include "hoop/tensor.h"
 #include "hoop/tuning.h"
 
 #endif
