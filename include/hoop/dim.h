@@ -3,7 +3,9 @@
  *
  * The others take tensors as flat arrays, which is the first dimension. Along
  * another one the ranks' blocks interleave; they are sorted with one copy.
- * Tensors are dense and row-major, and have the same shape on all ranks.
+ * Tensors are dense and row-major, and have the same shape on all ranks: shape
+ * is that of what this rank sends, borrowed for the call only, also by the
+ * _start forms. A negative dim counts from the end: -1 is the last.
  * Everything else is as in hoop/coll.h; besides its errors, HOOP_E_EXHAUSTED
  * means that there is no memory to sort in.
  */
@@ -20,41 +22,35 @@
 #include "hoop/dtype.h"
 #include "hoop/op.h"
 #include "hoop/status.h"
+#include "hoop/tensor.h"
 
 HOOP_BEGIN
 
-/* The shape of what this rank sends; borrowed for the call only, also by the
- * _start forms. */
-struct hoop_extent {
-    uint32_t n_dims;
-    const size_t *shape; /* [n_dims] */
-};
-
 /*
  * Concatenate all ranks' tensors along dim, in rank order: recv has the shape
- * of send, but shape[dim] times n. In place, this rank's part already lies at
- * its place in recv: from shape[dim] * rank on along dim. ColossalAI's
+ * of send, but dims[dim] times n. In place, this rank's part already lies at
+ * its place in recv: from dims[dim] * rank on along dim. ColossalAI's
  * all_gather(dim).
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_allgather_dim(const void *send,
                    void *recv,
-                   const struct hoop_extent *extent,
-                   uint32_t dim,
+                   const struct hoop_shape *shape,
+                   int32_t dim,
                    enum hoop_dtype dtype,
                    hoop_comm_t *comm);
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_allgather_dim_start(const void *send,
                          void *recv,
-                         const struct hoop_extent *extent,
-                         uint32_t dim,
+                         const struct hoop_shape *shape,
+                         int32_t dim,
                          enum hoop_dtype dtype,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op);
 
 /*
  * Reduce all ranks' tensors and leave the rank-th of n equal parts along dim:
- * recv has the shape of send, but shape[dim] / n, which must have no rest, or
+ * recv has the shape of send, but dims[dim] / n, which must have no rest, or
  * else HOOP_E_INVALID. In place the result stands at the beginning of the
  * buffer, densely, and the rest stays as it was. ColossalAI's
  * reduce_scatter(dim).
@@ -62,16 +58,16 @@ hoop_allgather_dim_start(const void *send,
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_reduce_scatter_dim(const void *send,
                         void *recv,
-                        const struct hoop_extent *extent,
-                        uint32_t dim,
+                        const struct hoop_shape *shape,
+                        int32_t dim,
                         enum hoop_dtype dtype,
                         enum hoop_reduce_op op,
                         hoop_comm_t *comm);
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_reduce_scatter_dim_start(const void *send,
                               void *recv,
-                              const struct hoop_extent *extent,
-                              uint32_t dim,
+                              const struct hoop_shape *shape,
+                              int32_t dim,
                               enum hoop_dtype dtype,
                               enum hoop_reduce_op op,
                               hoop_comm_t *comm,

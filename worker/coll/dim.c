@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "coll/buffers.h"
@@ -19,138 +18,55 @@
 #include "coll/presence.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
+#include "tensor/axis.h"
 
-/* The larger tensor's runs: rows x ranks of n_bytes. */
-struct runs {
-    size_t n_rows;
-    uint32_t n_ranks;
-    size_t n_bytes;
-};
-
-/* A tensor sorted by rank, and the user's it will be copied to. */
+/* The larger tensor, a part of each rank, and the user's it is copied to. */
 struct sorted {
-    struct runs runs;
-    uint8_t *user;
+    struct axis whole;
+    uint32_t n_ranks;
+    void *user;
     uint8_t bytes[];
 };
-
-/* The rank's run of a row, in both orders. */
-static size_t
-by_rank(const struct runs *runs, uint32_t rank, size_t row)
-{
-    return (rank * runs->n_rows + row) * runs->n_bytes;
-}
-
-static size_t
-by_row(const struct runs *runs, uint32_t rank, size_t row)
-{
-    return (row * runs->n_ranks + rank) * runs->n_bytes;
-}
 
 static enum hoop_status
 sorted_finish(void *owner)
 {
     const struct sorted *sorted = owner;
-    const struct runs *runs = &sorted->runs;
 
-    for (size_t row = 0; row < runs->n_rows; row++) {
-        for (uint32_t rank = 0; rank < runs->n_ranks; rank++)
-            memcpy(sorted->user + by_row(runs, rank, row),
-                   sorted->bytes + by_rank(runs, rank, row), runs->n_bytes);
-    }
+    axis_join(&sorted->whole, sorted->user, sorted->n_ranks, sorted->bytes);
     return HOOP_OK;
 }
 
-/* Ranks first to end - 1 of the user's tensor. */
-static void
-sorted_fill(struct sorted *sorted,
-            const uint8_t *user,
-            uint32_t first,
-            uint32_t end)
-{
-    const struct runs *runs = &sorted->runs;
-
-    for (size_t row = 0; row < runs->n_rows; row++) {
-        for (uint32_t rank = first; rank < end; rank++)
-            memcpy(sorted->bytes + by_rank(runs, rank, row),
-                   user + by_row(runs, rank, row), runs->n_bytes);
-    }
-}
-
-static struct sorted *
-sorted_create(const struct runs *runs)
-{
-    struct sorted *sorted =
-        malloc(sizeof(*sorted) + runs->n_rows * runs->n_ranks * runs->n_bytes);
-
-    if (sorted)
-        sorted->runs = *runs;
-    return sorted;
-}
-
-/* What the caller said of its tensor. */
-struct extent_call {
-    const struct hoop_extent *extent;
-    uint32_t dim;
-    /* What follows from it. */
-    size_t n_rows;
-    size_t length; /* shape[dim] */
-    size_t n_inner;
+/* What the caller said of its tensor, and what follows from it. */
+struct dim_call {
+    const struct hoop_shape *shape;
+    int32_t dim;
+    struct axis axis;
     size_t agreed[3]; /* the same on all ranks */
 };
 
-static enum hoop_status
-extent_measure(struct extent_call *call)
-{
-    const struct hoop_extent *extent = call->extent;
-    size_t count = 1;
-
-    if (!extent || !extent->shape)
-        return error_raise(HOOP_E_INVALID, "extent or its shape is NULL");
-    if (call->dim >= extent->n_dims)
-        return error_raise(HOOP_E_INVALID,
-                           "dim %u is not below the number of dimensions, %u",
-                           call->dim, extent->n_dims);
-    call->n_rows = 1;
-    call->n_inner = 1;
-    call->length = extent->shape[call->dim];
-    for (uint32_t i = 0; i < extent->n_dims; i++) {
-        if (__builtin_mul_overflow(count, extent->shape[i], &count))
-            return error_raise(HOOP_E_INVALID,
-                               "the shape has more than 2^64 elements");
-        if (i < call->dim)
-            call->n_rows *= extent->shape[i];
-        if (i > call->dim)
-            call->n_inner *= extent->shape[i];
-    }
-    call->agreed[0] = call->n_rows;
-    call->agreed[1] = call->length;
-    call->agreed[2] = call->n_inner;
-    return HOOP_OK;
-}
-
 /* Of a rank alone nothing interleaves, nor do rows of nothing, however many. */
 static bool
-needs_sorting(const struct extent_call *call, const hoop_comm_t *comm)
+needs_sorting(const struct dim_call *call, const hoop_comm_t *comm)
 {
-    return call->n_rows > 1 && call->length > 0 && call->n_inner > 0 &&
-           channel_size(comm->channel) > 1;
+    return call->axis.n_outer > 1 && axis_count(&call->axis, 1) > 0 &&
+           call->axis.length > 0 && channel_size(comm->channel) > 1;
 }
 
-/* The parts of the larger tensor, each n_elements of a row. */
+/* Memory for the larger tensor, which the collective has been checked to have,
+ * whose length along the dimension is that. */
 static struct sorted *
-sorted_of(const struct extent_call *call,
-          size_t n_elements,
-          const struct collective *collective,
-          const hoop_comm_t *comm)
+sorted_create(const struct dim_call *call, size_t length, uint32_t n_ranks)
 {
-    const struct runs runs = {
-        .n_rows = call->n_rows,
-        .n_ranks = channel_size(comm->channel),
-        .n_bytes = n_elements * dtype_size(collective->dtype),
-    };
+    struct sorted *sorted =
+        malloc(sizeof(*sorted) + axis_bytes(&call->axis, length));
 
-    return sorted_create(&runs);
+    if (!sorted)
+        return NULL;
+    sorted->whole = call->axis;
+    sorted->whole.length = length;
+    sorted->n_ranks = n_ranks;
+    return sorted;
 }
 
 static enum hoop_status
@@ -164,19 +80,21 @@ no_memory(const struct collective *collective)
 /* Gathers into sorted memory, from where finish copies. */
 static enum hoop_status
 gather_sorted(struct collective *collective,
-              const struct extent_call *call,
+              const struct dim_call *call,
               const hoop_comm_t *comm)
 {
     const struct buffers buffers = buffers_of(collective, comm);
     const uint32_t rank = channel_rank(comm->channel);
-    struct sorted *sorted =
-        sorted_of(call, call->length * call->n_inner, collective, comm);
+    const uint32_t size = channel_size(comm->channel);
+    const size_t length = call->axis.length;
+    struct sorted *sorted = sorted_create(call, length * size, size);
 
     if (!sorted)
         return no_memory(collective);
     sorted->user = buffers.output;
     if (buffers.is_in_place) {
-        sorted_fill(sorted, buffers.input, rank, rank + 1);
+        axis_take(&sorted->whole, buffers.output, rank * length, length,
+                  sorted->bytes + rank * axis_bytes(&call->axis, length));
         collective->send = HOOP_IN_PLACE;
     }
     collective->recv = sorted->bytes;
@@ -188,17 +106,16 @@ gather_sorted(struct collective *collective,
 /* Reduces from sorted memory. */
 static enum hoop_status
 scatter_sorted(struct collective *collective,
-               const struct extent_call *call,
+               const struct dim_call *call,
                const hoop_comm_t *comm)
 {
     const struct buffers buffers = buffers_of(collective, comm);
     const uint32_t size = channel_size(comm->channel);
-    struct sorted *sorted =
-        sorted_of(call, call->length / size * call->n_inner, collective, comm);
+    struct sorted *sorted = sorted_create(call, call->axis.length, size);
 
     if (!sorted)
         return no_memory(collective);
-    sorted_fill(sorted, buffers.input, 0, size);
+    axis_divide(&sorted->whole, buffers.input, size, sorted->bytes);
     collective->send = sorted->bytes;
     collective->recv = buffers.output;
     collective->stages = (struct stages){.destroy = free, .owner = sorted};
@@ -208,24 +125,29 @@ scatter_sorted(struct collective *collective,
 /* count and agreed follow from the shape. */
 static enum hoop_status
 complete(struct collective *collective,
-         struct extent_call *call,
+         struct dim_call *call,
          const hoop_comm_t *comm)
 {
     const uint32_t size = channel_size(comm->channel);
-    const enum hoop_status status = extent_measure(call);
+    const enum hoop_status status =
+        axis_of(call->shape, call->dim, collective->dtype, &call->axis);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    collective->count = call->n_rows * call->length * call->n_inner;
+    const struct axis *axis = &call->axis;
+    call->agreed[0] = axis->n_outer;
+    call->agreed[1] = axis->length;
+    call->agreed[2] = axis->n_inner;
+    collective->count = axis_count(axis, axis->length);
     collective->agreed = call->agreed;
     collective->n_agreed = 3;
     if (collective->name == CALL_ALLGATHER)
         return HOOP_OK;
-    if (call->length % size != 0)
+    if (axis->length % size != 0)
         return error_raise(HOOP_E_INVALID,
-                           "%zu elements along dim %u cannot be cut into %u "
+                           "%zu elements along dim %d cannot be cut into %u "
                            "equal parts",
-                           call->length, call->dim, size);
+                           axis->length, call->dim, size);
     collective->count /= size;
     return HOOP_OK;
 }
@@ -234,7 +156,7 @@ complete(struct collective *collective,
  * member. */
 static enum hoop_status
 prepare(struct collective *collective,
-        struct extent_call *call,
+        struct dim_call *call,
         const hoop_comm_t *comm)
 {
     bool is_member;
@@ -253,7 +175,7 @@ prepare(struct collective *collective,
 }
 
 static enum hoop_status
-run(struct collective collective, struct extent_call call, hoop_comm_t *comm)
+run(struct collective collective, struct dim_call call, hoop_comm_t *comm)
 {
     const enum hoop_status status = prepare(&collective, &call, comm);
 
@@ -264,7 +186,7 @@ run(struct collective collective, struct extent_call call, hoop_comm_t *comm)
 
 static enum hoop_status
 run_later(struct collective collective,
-          struct extent_call call,
+          struct dim_call call,
           hoop_comm_t *comm,
           hoop_op_t **out_op)
 {
@@ -308,53 +230,53 @@ scattering(const void *send,
 enum hoop_status
 hoop_allgather_dim(const void *send,
                    void *recv,
-                   const struct hoop_extent *extent,
-                   uint32_t dim,
+                   const struct hoop_shape *shape,
+                   int32_t dim,
                    enum hoop_dtype dtype,
                    hoop_comm_t *comm)
 {
     return run(gathering(send, recv, dtype),
-               (struct extent_call){.extent = extent, .dim = dim}, comm);
+               (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
 enum hoop_status
 hoop_allgather_dim_start(const void *send,
                          void *recv,
-                         const struct hoop_extent *extent,
-                         uint32_t dim,
+                         const struct hoop_shape *shape,
+                         int32_t dim,
                          enum hoop_dtype dtype,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op)
 {
     return run_later(gathering(send, recv, dtype),
-                     (struct extent_call){.extent = extent, .dim = dim}, comm,
+                     (struct dim_call){.shape = shape, .dim = dim}, comm,
                      out_op);
 }
 
 enum hoop_status
 hoop_reduce_scatter_dim(const void *send,
                         void *recv,
-                        const struct hoop_extent *extent,
-                        uint32_t dim,
+                        const struct hoop_shape *shape,
+                        int32_t dim,
                         enum hoop_dtype dtype,
                         enum hoop_reduce_op op,
                         hoop_comm_t *comm)
 {
     return run(scattering(send, recv, dtype, op),
-               (struct extent_call){.extent = extent, .dim = dim}, comm);
+               (struct dim_call){.shape = shape, .dim = dim}, comm);
 }
 
 enum hoop_status
 hoop_reduce_scatter_dim_start(const void *send,
                               void *recv,
-                              const struct hoop_extent *extent,
-                              uint32_t dim,
+                              const struct hoop_shape *shape,
+                              int32_t dim,
                               enum hoop_dtype dtype,
                               enum hoop_reduce_op op,
                               hoop_comm_t *comm,
                               hoop_op_t **out_op)
 {
     return run_later(scattering(send, recv, dtype, op),
-                     (struct extent_call){.extent = extent, .dim = dim}, comm,
+                     (struct dim_call){.shape = shape, .dim = dim}, comm,
                      out_op);
 }

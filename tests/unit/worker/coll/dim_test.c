@@ -2,46 +2,54 @@
 
 #include "couple_case.h"
 
-static const size_t shape_232[3] = {2, 3, 2};
-static const struct hoop_extent extent = {3, shape_232};
+static const struct hoop_shape shape_232 = {3, {2, 3, 2}};
 static int32_t values[24];
 
 static void
 wrong_arguments_are_invalid(void **state)
 {
     int32_t result[24];
-    const size_t large[2] = {SIZE_MAX, 2};
-    const struct hoop_extent no_shape = {2, NULL};
-    const struct hoop_extent too_large = {2, large};
+    const struct hoop_shape too_large = {2, {SIZE_MAX, 2}};
+    const struct hoop_shape too_many = {.n_dims = 9};
+    const struct hoop_shape scalar = {.n_dims = 0};
     hoop_op_t *op = NULL;
 
     (void)state;
     assert_invalid(
-        hoop_allgather_dim(values, result, &extent, 0, HOOP_INT32, NULL),
+        hoop_allgather_dim(values, result, &shape_232, 0, HOOP_INT32, NULL),
         "comm is NULL");
     assert_invalid(
         hoop_allgather_dim(values, result, NULL, 0, HOOP_INT32, both()),
-        "extent or its shape is NULL");
+        "shape is NULL");
     assert_invalid(
-        hoop_allgather_dim(values, result, &no_shape, 0, HOOP_INT32, both()),
-        "extent or its shape is NULL");
+        hoop_allgather_dim(values, result, &too_many, 0, HOOP_INT32, both()),
+        "9 dimensions");
     assert_invalid(
-        hoop_allgather_dim(values, result, &extent, 3, HOOP_INT32, both()),
-        "dim 3 is not below the number of dimensions, 3");
+        hoop_allgather_dim(values, result, &scalar, -1, HOOP_INT32, both()),
+        "no dim -1 in a tensor of 0 dimensions");
+    assert_invalid(
+        hoop_allgather_dim(values, result, &shape_232, -4, HOOP_INT32, both()),
+        "no dim -4 in a tensor of 3 dimensions");
+    assert_invalid(
+        hoop_allgather_dim(values, result, &shape_232, 3, HOOP_INT32, both()),
+        "no dim 3 in a tensor of 3 dimensions");
     assert_invalid(
         hoop_allgather_dim(values, result, &too_large, 1, HOOP_INT32, both()),
-        "more than 2^64");
-    assert_invalid(
-        hoop_allgather_dim(values, values + 1, &extent, 1, HOOP_INT32, both()),
-        "overlap");
-    assert_invalid(hoop_reduce_scatter_dim(values, result, &extent, 1,
+        "more than 2^63");
+    assert_invalid(hoop_allgather_dim(values, values + 1, &shape_232, 1,
+                                      HOOP_INT32, both()),
+                   "overlap");
+    assert_invalid(hoop_reduce_scatter_dim(values, result, &shape_232, 1,
                                            HOOP_INT32, HOOP_SUM, both()),
                    "3 elements along dim 1 cannot be cut into 2 equal parts");
-    assert_invalid(hoop_reduce_scatter_dim_start(values, result, &extent, 2,
+    assert_invalid(hoop_reduce_scatter_dim(values, result, &shape_232, -2,
+                                           HOOP_INT32, HOOP_SUM, both()),
+                   "3 elements along dim -2 cannot be cut");
+    assert_invalid(hoop_reduce_scatter_dim_start(values, result, &shape_232, 2,
                                                  HOOP_INT32, HOOP_SUM, both(),
                                                  NULL),
                    "out_op is NULL");
-    assert_invalid(hoop_allgather_dim_start(values, result, &extent, 2,
+    assert_invalid(hoop_allgather_dim_start(values, result, &shape_232, 2,
                                             (enum hoop_dtype)77, both(), &op),
                    "dtype 77");
     assert_null(op);
@@ -54,11 +62,11 @@ no_member_has_nothing_to_sort(void **state)
     hoop_op_t *op = NULL;
 
     (void)state;
-    assert_int_equal(
-        hoop_allgather_dim(values, &result, &extent, 1, HOOP_INT32, foreign()),
-        HOOP_OK);
+    assert_int_equal(hoop_allgather_dim(values, &result, &shape_232, 1,
+                                        HOOP_INT32, foreign()),
+                     HOOP_OK);
     assert_int_equal(finish(hoop_reduce_scatter_dim_start(
-                                values, &result, &extent, 1, HOOP_INT32,
+                                values, &result, &shape_232, 1, HOOP_INT32,
                                 HOOP_SUM, foreign(), &op),
                             &op),
                      HOOP_OK);
@@ -75,17 +83,18 @@ fill(int32_t *tensor, uint32_t rank)
 
 /* The element of the concatenation along dim, from the definition. */
 static int32_t
-gathered(uint32_t dim, size_t index)
+gathered(int32_t dim, size_t index)
 {
     size_t sizes[3] = {2, 3, 2};
     size_t at[3];
 
+    dim = dim < 0 ? dim + 3 : dim;
     sizes[dim] *= 2;
     at[2] = index % sizes[2];
     at[1] = index / sizes[2] % sizes[1];
     at[0] = index / sizes[2] / sizes[1];
-    const size_t rank = at[dim] / shape_232[dim];
-    at[dim] %= shape_232[dim];
+    const size_t rank = at[dim] / shape_232.dims[dim];
+    at[dim] %= shape_232.dims[dim];
     return (int32_t)(100 * rank + (at[0] * 3 + at[1]) * 2 + at[2]);
 }
 
@@ -98,11 +107,11 @@ side_gather(struct side *side)
     hoop_op_t *op = NULL;
 
     fill(mine, side->rank);
-    for (uint32_t dim = 0; dim < 3; dim++) {
+    for (int32_t dim = -3; dim < 3; dim++) {
         for (size_t i = 0; i < 24; i++)
             expected[i] = gathered(dim, i);
         all[24] = -1;
-        SIDE_CHECK(hoop_allgather_dim(mine, all, &extent, dim, HOOP_INT32,
+        SIDE_CHECK(hoop_allgather_dim(mine, all, &shape_232, dim, HOOP_INT32,
                                       side->comms) == HOOP_OK);
         SIDE_CHECK(values_are(all, expected, 24) && all[24] == -1);
         /* In place: only what this rank gives. */
@@ -110,7 +119,7 @@ side_gather(struct side *side)
             all[i] =
                 (uint32_t)expected[i] / 100 == side->rank ? expected[i] : -1;
         SIDE_CHECK(
-            finish(hoop_allgather_dim_start(HOOP_IN_PLACE, all, &extent, dim,
+            finish(hoop_allgather_dim_start(HOOP_IN_PLACE, all, &shape_232, dim,
                                             HOOP_INT32, side->comms, &op),
                    &op) == HOOP_OK);
         SIDE_CHECK(values_are(all, expected, 24) && all[24] == -1);
@@ -128,28 +137,27 @@ tensors_are_joined_along_each_dim(void **state)
 static int
 side_scatter(struct side *side)
 {
-    const uint32_t dims[2] = {0, 2};
+    const int32_t dims[4] = {0, 2, -3, -1};
     hoop_op_t *op = NULL;
 
-    for (unsigned d = 0; d < 2; d++) {
+    for (unsigned d = 0; d < 4; d++) {
         int32_t mine[12];
         int32_t part[7] = {[6] = -1};
         int32_t expected[6];
 
         fill(mine, side->rank);
         for (int32_t i = 0, n = 0; i < 12; i++) {
-            const uint32_t at =
-                dims[d] == 0 ? (uint32_t)i / 6 : (uint32_t)i % 2;
+            const uint32_t at = d % 2 == 0 ? (uint32_t)i / 6 : (uint32_t)i % 2;
             if (at == side->rank)
                 expected[n++] = 2 * i + 100;
         }
-        SIDE_CHECK(hoop_reduce_scatter_dim(mine, part, &extent, dims[d],
+        SIDE_CHECK(hoop_reduce_scatter_dim(mine, part, &shape_232, dims[d],
                                            HOOP_INT32, HOOP_SUM,
                                            side->comms) == HOOP_OK);
         SIDE_CHECK(values_are(part, expected, 6) && part[6] == -1);
         SIDE_CHECK(finish(hoop_reduce_scatter_dim_start(
-                              mine, HOOP_IN_PLACE, &extent, dims[d], HOOP_INT32,
-                              HOOP_SUM, side->comms, &op),
+                              mine, HOOP_IN_PLACE, &shape_232, dims[d],
+                              HOOP_INT32, HOOP_SUM, side->comms, &op),
                           &op) == HOOP_OK);
         SIDE_CHECK(values_are(mine, expected, 6));
         SIDE_CHECK(mine[11] == 100 * (int32_t)side->rank + 11);
@@ -167,8 +175,7 @@ parts_are_cut_along_each_dim(void **state)
 static int
 side_other_shape(struct side *side)
 {
-    const size_t shape[2] = {2 + side->rank, 3 - side->rank};
-    const struct hoop_extent mine = {2, shape};
+    const struct hoop_shape mine = {2, {2 + side->rank, 3 - side->rank}};
     int32_t result[12];
 
     SIDE_CHECK(hoop_allgather_dim(values, result, &mine, 1, HOOP_INT32,
@@ -186,8 +193,7 @@ shapes_that_differ_are_a_mismatch(void **state)
 static void
 tensors_of_nothing_and_ranks_alone_work(void **state)
 {
-    const size_t shape[3] = {2, 0, 3};
-    const struct hoop_extent nothing = {3, shape};
+    const struct hoop_shape nothing = {3, {2, 0, 3}};
     int32_t result[12] = {0};
 
     (void)state;
@@ -196,7 +202,7 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
         HOOP_OK);
     fill(values, 1);
     assert_int_equal(
-        hoop_allgather_dim(values, result, &extent, 1, HOOP_INT32, alone()),
+        hoop_allgather_dim(values, result, &shape_232, 1, HOOP_INT32, alone()),
         HOOP_OK);
     assert_true(values_are(result, values, 12));
 }
@@ -205,8 +211,7 @@ tensors_of_nothing_and_ranks_alone_work(void **state)
 static int
 side_rows_of_nothing(struct side *side)
 {
-    const size_t shape[2] = {SIZE_MAX, 0};
-    const struct hoop_extent nothing = {2, shape};
+    const struct hoop_shape nothing = {2, {INT64_MAX, 0}};
 
     SIDE_CHECK(hoop_allgather_dim(NULL, NULL, &nothing, 1, HOOP_INT32,
                                   side->comms) == HOOP_OK);
