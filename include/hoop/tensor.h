@@ -46,6 +46,12 @@ struct hoop_tensor {
     const size_t *strides; /* elements, [n_dims]; NULL: dense, row-major */
 };
 
+/* Tensors that travel together. */
+struct hoop_tensors {
+    size_t n_tensors;
+    struct hoop_tensor *tensors;
+};
+
 /*
  * Elements of shape. Handle: HOOP_E_INVALID (NULL, more than HOOP_MAX_DIMS
  * dimensions, sizes whose product, zeros left out, is 2^63 or more).
