@@ -1,4 +1,4 @@
-/* hoop/tensor.h - arrays with a shape
+/* hoop/tensor.h - arrays with a shape, and sending them
  *
  * A tensor says what lies at an address: element type and sizes, outermost
  * dimension first. It does not own the address; who allocated it frees it.
@@ -23,7 +23,10 @@
 #include <stdint.h>
 
 #include "hoop/api.h"
+#include "hoop/comm.h"
 #include "hoop/dtype.h"
+#include "hoop/op.h"
+#include "hoop/p2p.h"
 #include "hoop/status.h"
 
 HOOP_BEGIN
@@ -31,6 +34,9 @@ HOOP_BEGIN
 enum {
     HOOP_MAX_DIMS = 8
 };
+
+/* As n_dims of a tensor that is to be received: whatever shape comes. */
+#define HOOP_ANY_SHAPE UINT32_MAX
 
 /* No dimensions: one element. A size of 0: no elements. Megatron's Shape,
  * torch.Size. */
@@ -91,6 +97,67 @@ hoop_tensor_is_dense(const struct hoop_tensor *tensor);
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out);
+
+/*
+ * hoop_send() and hoop_recv() of a tensor. Its dtype and shape travel with it:
+ * who receives says what is expected, or HOOP_ANY_SHAPE, and then whatever
+ * comes is allocated (data must be NULL; dtype and shape are written). Another
+ * shape or dtype than expected is HOOP_E_MISMATCH on both sides, with both
+ * named; nothing is written, and the message is gone. Tags as hoop_send()'s,
+ * but tensors and untyped messages of one tag do not meet: a tensor for a
+ * hoop_recv(), or the reverse, is HOOP_E_MISMATCH.
+ *
+ * For an expected shape, data is allocated at the start; for any, when the
+ * message is there, by whoever drives.
+ *
+ * Handle: as hoop_send() and hoop_recv(), HOOP_E_EXHAUSTED (no memory for what
+ * comes, or more than 2^40 bytes; the sender is told).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_send_tensor(const struct hoop_tensor *tensor,
+                 uint32_t dest,
+                 int64_t tag,
+                 hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_send_tensor_start(const struct hoop_tensor *tensor,
+                       uint32_t dest,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_recv_tensor(struct hoop_tensor *out,
+                 uint32_t source,
+                 int64_t tag,
+                 hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_recv_tensor_start(struct hoop_tensor *out,
+                       uint32_t source,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op);
+
+/* A send or a receive as above. */
+struct hoop_tensor_message {
+    enum hoop_message_kind kind;
+    struct hoop_tensor *tensor; /* of a send: only read */
+    uint32_t peer;              /* dest or source */
+    int64_t tag;
+};
+
+/*
+ * hoop_batch() of tensors: all are checked before any is started, started
+ * together, and all waited for. The list is borrowed for the call only, the
+ * tensors until completion.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_batch_tensors(const struct hoop_tensor_message *messages,
+                   size_t n_messages,
+                   hoop_comm_t *comm);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_batch_tensors_start(const struct hoop_tensor_message *messages,
+                         size_t n_messages,
+                         hoop_comm_t *comm,
+                         hoop_op_t **out_ops);
 
 HOOP_END
 

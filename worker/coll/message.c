@@ -7,6 +7,7 @@
 #include "coll/message.h"
 
 #include "base/error.h"
+#include "coll/tags.h"
 #include "dtype/dtype.h"
 #include "session/comm.h"
 
@@ -31,6 +32,17 @@ check_peer(const struct hoop_message *message, const hoop_comm_t *comm)
 }
 
 enum hoop_status
+message_check_tag(int64_t tag, const hoop_comm_t *comm)
+{
+    if (!comm || !comm->channel)
+        return HOOP_OK;
+    if (tag < 0 || tag > TAG_PROGRAM_MAX)
+        return error_raise(HOOP_E_INVALID, "tag %lld is not between 0 and 2^62",
+                           (long long)tag);
+    return HOOP_OK;
+}
+
+enum hoop_status
 message_check(const struct hoop_message *message, const hoop_comm_t *comm)
 {
     size_t n_bytes;
@@ -39,15 +51,15 @@ message_check(const struct hoop_message *message, const hoop_comm_t *comm)
         return error_raise(HOOP_E_INVALID,
                            "kind %d is neither HOOP_SEND nor HOOP_RECV",
                            (int)message->kind);
-    const enum hoop_status status = check_peer(message, comm);
+    enum hoop_status status = check_peer(message, comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (dtype_size(message->dtype) == 0)
         return error_raise(HOOP_E_INVALID, "dtype %d is not known to hoop",
                            (int)message->dtype);
-    if (message->tag < 0 || message->tag > (int64_t)1 << 62)
-        return error_raise(HOOP_E_INVALID, "tag %lld is not between 0 and 2^62",
-                           (long long)message->tag);
+    status = message_check_tag(message->tag, comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
     if (__builtin_mul_overflow(message->count, dtype_size(message->dtype),
                                &n_bytes) ||
         n_bytes > INT64_MAX)

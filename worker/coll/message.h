@@ -16,6 +16,11 @@
 enum hoop_status
 message_check(const struct hoop_message *message, const hoop_comm_t *comm);
 
+/* A program's tag; a comm that is NULL, or has this process as no member, is
+ * somebody else's affair. Handle: HOOP_E_INVALID. */
+enum hoop_status
+message_check_tag(int64_t tag, const hoop_comm_t *comm);
+
 /* As the engine wants it; it has been checked. */
 struct engine_message
 message_request(const struct hoop_message *message, enum engine_mode mode);

@@ -1,0 +1,99 @@
+/* coll/tensor_p2p.c - one tensor as a message */
+
+#include "hoop/tensor.h"
+
+#include "base/error.h"
+#include "coll/message.h"
+#include "coll/tensor_message.h"
+
+static enum hoop_status
+run(const struct tensor_message *message, int64_t tag, hoop_comm_t *comm)
+{
+    const enum hoop_status status = message_check_tag(tag, comm);
+
+    return status == HOOP_OK ? tensor_message_run(message, 1, comm)
+                             : error_pass(status);
+}
+
+static enum hoop_status
+run_later(const struct tensor_message *message,
+          int64_t tag,
+          hoop_comm_t *comm,
+          hoop_op_t **out_op)
+{
+    const enum hoop_status status = message_check_tag(tag, comm);
+
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return status == HOOP_OK ? tensor_message_start(message, 1, comm, out_op)
+                             : error_pass(status);
+}
+
+/* It is only read. */
+static struct tensor_message
+sending(const struct hoop_tensor *tensor, uint32_t dest, int64_t tag)
+{
+    return (struct tensor_message){
+        .kind = HOOP_SEND,
+        .tensor = (struct hoop_tensor *)(uintptr_t)tensor,
+        .peer = dest,
+        .tag = (uint64_t)tag,
+    };
+}
+
+static struct tensor_message
+receiving(struct hoop_tensor *out, uint32_t source, int64_t tag)
+{
+    return (struct tensor_message){
+        .kind = HOOP_RECV,
+        .tensor = out,
+        .peer = source,
+        .tag = (uint64_t)tag,
+    };
+}
+
+enum hoop_status
+hoop_send_tensor(const struct hoop_tensor *tensor,
+                 uint32_t dest,
+                 int64_t tag,
+                 hoop_comm_t *comm)
+{
+    const struct tensor_message message = sending(tensor, dest, tag);
+
+    return run(&message, tag, comm);
+}
+
+enum hoop_status
+hoop_send_tensor_start(const struct hoop_tensor *tensor,
+                       uint32_t dest,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op)
+{
+    const struct tensor_message message = sending(tensor, dest, tag);
+
+    return run_later(&message, tag, comm, out_op);
+}
+
+enum hoop_status
+hoop_recv_tensor(struct hoop_tensor *out,
+                 uint32_t source,
+                 int64_t tag,
+                 hoop_comm_t *comm)
+{
+    const struct tensor_message message = receiving(out, source, tag);
+
+    return run(&message, tag, comm);
+}
+
+enum hoop_status
+hoop_recv_tensor_start(struct hoop_tensor *out,
+                       uint32_t source,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op)
+{
+    const struct tensor_message message = receiving(out, source, tag);
+
+    return run_later(&message, tag, comm, out_op);
+}
