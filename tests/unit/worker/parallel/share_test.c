@@ -1,0 +1,90 @@
+/* tests/unit/worker/parallel/share_test.c - parallel/share.c */
+
+#include "check.h"
+#include "parallel/share.h"
+#include "tensor/shape.h"
+
+static void
+only_what_has_equal_parts_is_cut(void **state)
+{
+    (void)state;
+    assert_true(share_is_cut(6, 2));
+    assert_true(share_is_cut(4, 4));
+    assert_false(share_is_cut(5, 2));
+    assert_false(share_is_cut(1, 2));
+    assert_false(share_is_cut(0, 2));
+    assert_false(share_is_cut(6, 1));
+    assert_false(share_is_cut(6, 0));
+}
+
+static void
+shares_are_equal_runs(void **state)
+{
+    int32_t at[6] = {0};
+    const struct hoop_tensor tensor = {
+        .data = at,
+        .dtype = HOOP_INT32,
+        .shape = {2, {2, 3}},
+    };
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        const struct hoop_tensor share = share_of(&tensor, rank, 3);
+
+        assert_ptr_equal(share.data, at + 2 * rank);
+        assert_int_equal(share.dtype, HOOP_INT32);
+        assert_true(shape_equal(&share.shape, &(struct hoop_shape){2, {2, 1}}));
+    }
+    assert_ptr_equal(share_of(&tensor, 5, 6).data, at + 5);
+}
+
+/* Their sizes multiply to the share's count, whatever divides what. */
+static void
+shapes_of_shares_have_the_right_count(void **state)
+{
+    (void)state;
+    for (uint32_t n_ranks = 2; n_ranks <= 12; n_ranks++) {
+        for (size_t a = 1; a <= 12; a++) {
+            for (size_t b = 1; b <= 12; b++) {
+                const struct hoop_tensor tensor = {
+                    .dtype = HOOP_INT8,
+                    .shape = {3, {a, b, 5}},
+                };
+                size_t count;
+
+                if (!share_is_cut(5 * a * b, n_ranks))
+                    continue;
+                const struct hoop_tensor share = share_of(&tensor, 0, n_ranks);
+                assert_int_equal(shape_count(&share.shape, &count), HOOP_OK);
+                assert_int_equal(count * n_ranks, 5 * a * b);
+            }
+        }
+    }
+}
+
+static void
+shapes_that_differ_have_shares_that_differ(void **state)
+{
+    const struct hoop_tensor a = {.dtype = HOOP_INT8, .shape = {2, {2, 3}}};
+    const struct hoop_tensor b = {.dtype = HOOP_INT8, .shape = {2, {3, 2}}};
+    const struct hoop_shape share = share_of(&a, 0, 2).shape;
+    const struct hoop_shape other = share_of(&b, 0, 2).shape;
+    const struct hoop_tensor none = share_none(HOOP_INT8);
+
+    (void)state;
+    assert_false(shape_equal(&share, &other));
+    assert_false(shape_equal(&share, &none.shape));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_has_equal_parts_is_cut),
+        cmocka_unit_test(shares_are_equal_runs),
+        cmocka_unit_test(shapes_of_shares_have_the_right_count),
+        cmocka_unit_test(shapes_that_differ_have_shares_that_differ),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
