@@ -136,8 +136,10 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
         .n_counts = collective->n_agreed,
     };
 
-    if (collective->counts) {
+    if (collective->counts)
         call.count = buffers_total(collective, comm);
+    /* Where each rank has counts of its own, they are a matter of two. */
+    if (collective->counts && !collective->recv_counts && !collective->agreed) {
         call.counts = collective->counts;
         call.n_counts = channel_size(comm->channel);
     }

@@ -40,8 +40,9 @@ struct collective {
     enum hoop_dtype dtype;
     enum hoop_reduce_op op;
     uint32_t root;
-    const size_t *agreed; /* what else must be the same on all ranks */
-    uint32_t n_agreed;    /* 0: nothing, or the counts */
+    const size_t *agreed; /* what else must be the same on all ranks; NULL:
+                             nothing, or counts */
+    uint32_t n_agreed;
     enum call_name like;  /* takes its algorithm; CALL_UNKNOWN: name's */
     struct stages stages; /* taken, also when the start fails */
 };

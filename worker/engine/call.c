@@ -120,8 +120,7 @@ call_signature(const struct call *call)
     /* What a rank sends in all is its own affair there. */
     if (call->name != CALL_ALLTOALLV)
         hash = mix(hash, call->count);
-    for (uint32_t i = 0; call->name != CALL_ALLTOALLV && i < call->n_counts;
-         i++)
+    for (uint32_t i = 0; i < call->n_counts; i++)
         hash = mix(hash, call->counts[i]);
     return hash;
 }

@@ -149,6 +149,24 @@ call_signature_is_of_the_values_alone(void **state)
     assert_true(call_signature(&one) == call_signature(&other));
 }
 
+static void
+call_signature_of_alltoallv_has_what_all_agree_on_only(void **state)
+{
+    const size_t agreed[] = {2, 5};
+    const size_t others[] = {2, 6};
+    struct call one = {.name = CALL_ALLTOALLV, .count = 3};
+    struct call other = {.name = CALL_ALLTOALLV, .count = 4};
+
+    (void)state;
+    assert_true(call_signature(&one) == call_signature(&other));
+    one.counts = agreed;
+    other.counts = agreed;
+    one.n_counts = other.n_counts = 2;
+    assert_true(call_signature(&one) == call_signature(&other));
+    other.counts = others;
+    assert_true(call_signature(&one) != call_signature(&other));
+}
+
 int
 main(void)
 {
@@ -159,6 +177,8 @@ main(void)
         cmocka_unit_test(call_frame_carries_every_field),
         cmocka_unit_test(call_signature_differs_in_each_field),
         cmocka_unit_test(call_signature_is_of_the_values_alone),
+        cmocka_unit_test(
+            call_signature_of_alltoallv_has_what_all_agree_on_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
