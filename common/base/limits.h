@@ -41,6 +41,9 @@ enum {
     LIMIT_SIMULATION_OPEN = 1 << 19,
     LIMIT_SIMULATION_RANKS = 1 << 17, /* as many can be asked about */
 
+    /* Tasks of a pipeline's schedule: 200 MB, and a second. */
+    LIMIT_SCHEDULE_TASKS = 1 << 24,
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

@@ -14,6 +14,7 @@
 #include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"
+#include "hoop/schedule.h"
 #include "hoop/session.h"
 #include "hoop/status.h"
 #include "hoop/tensor.h"

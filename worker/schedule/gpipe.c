@@ -1,0 +1,35 @@
+/*
+ * schedule/gpipe.c - all forwards, then all backwards
+ *
+ * The simplest, and the one that keeps most: every micro-batch's activations
+ * until the end of the forwards. Backwards go in the order of the forwards, as
+ * in the other kinds, so that gradients are summed in one order whatever the
+ * kind.
+ *
+ * No test of its own: pattern_test.c lists all kinds.
+ */
+
+#include "schedule/pattern.h"
+
+static uint64_t
+all(const struct hoop_schedule_options *options, uint32_t stage)
+{
+    (void)stage;
+    return options->n_micro_batches;
+}
+
+static struct hoop_task
+in_order(const struct hoop_schedule_options *options, uint32_t number)
+{
+    (void)options;
+    return (struct hoop_task){
+        .kind = HOOP_TASK_FORWARD,
+        .micro_batch = number,
+    };
+}
+
+const struct pattern pattern_gpipe = {
+    .name = "GPipe",
+    .n_warm_up = all,
+    .forward = in_order,
+};

@@ -1,0 +1,73 @@
+/*
+ * schedule/interleaved.c - 1F1B over several chunks of each stage
+ *
+ * Micro-batches go in groups of as many as there are stages: a group through
+ * chunk 0, then the same group through chunk 1, which is when its first one has
+ * come round the ring, and so on. The pipeline fills with chunks instead of
+ * stages, in a part of the time; more is kept for it.
+ *
+ * The warm-up is Megatron's: all chunks but one of the first group, and two for
+ * each stage behind this one, where 1F1B has one: a message has the time of a
+ * computation to arrive. Megatron wants groups that are alike. Here those that
+ * are left over make groups larger by as few as can be: a smaller one would
+ * have to wait for itself to come round.
+ *
+ * No test of its own: pattern_test.c lists all kinds.
+ */
+
+#include <stdbool.h>
+
+#include "schedule/pattern.h"
+
+/* Micro-batches of a group; the first n_larger have one more. */
+struct grouping {
+    uint32_t size;
+    uint32_t n_larger;
+};
+
+static struct grouping
+grouping_of(const struct hoop_schedule_options *options)
+{
+    const uint32_t n_whole = options->n_micro_batches / options->n_stages;
+    const uint32_t n_groups = n_whole > 0 ? n_whole : 1;
+
+    return (struct grouping){
+        .size = options->n_micro_batches / n_groups,
+        .n_larger = options->n_micro_batches % n_groups,
+    };
+}
+
+static uint64_t
+chunks_ahead(const struct hoop_schedule_options *options, uint32_t stage)
+{
+    const struct grouping groups = grouping_of(options);
+    const uint64_t n_group = groups.size + (groups.n_larger > 0);
+    const uint64_t n_behind = options->n_stages - 1 - stage;
+
+    return 2 * n_behind + (options->n_chunks - 1) * n_group;
+}
+
+static struct hoop_task
+in_groups(const struct hoop_schedule_options *options, uint32_t number)
+{
+    const struct grouping groups = grouping_of(options);
+    const uint32_t n_larger = groups.n_larger * (groups.size + 1);
+    const bool is_larger = number < n_larger * options->n_chunks;
+    const uint32_t begin = is_larger ? 0 : n_larger;
+    const uint32_t n_group = groups.size + is_larger;
+    const uint32_t n_behind = number - begin * options->n_chunks;
+    const uint32_t n_before = n_behind / (n_group * options->n_chunks);
+    const uint32_t place = n_behind % (n_group * options->n_chunks);
+
+    return (struct hoop_task){
+        .kind = HOOP_TASK_FORWARD,
+        .micro_batch = begin + n_before * n_group + place % n_group,
+        .chunk = place / n_group,
+    };
+}
+
+const struct pattern pattern_interleaved = {
+    .name = "interleaved 1F1B",
+    .n_warm_up = chunks_ahead,
+    .forward = in_groups,
+};

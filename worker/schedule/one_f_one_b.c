@@ -1,0 +1,33 @@
+/*
+ * schedule/one_f_one_b.c - 1F1B: backward as early as possible
+ *
+ * As long as GPipe's, but a stage keeps only what is between it and the end of
+ * the pipeline: the first backward comes back after as many forwards as there
+ * are stages from here on.
+ *
+ * No test of its own: pattern_test.c lists all kinds.
+ */
+
+#include "schedule/pattern.h"
+
+static uint64_t
+stages_behind(const struct hoop_schedule_options *options, uint32_t stage)
+{
+    return options->n_stages - 1 - stage;
+}
+
+static struct hoop_task
+in_order(const struct hoop_schedule_options *options, uint32_t number)
+{
+    (void)options;
+    return (struct hoop_task){
+        .kind = HOOP_TASK_FORWARD,
+        .micro_batch = number,
+    };
+}
+
+const struct pattern pattern_1f1b = {
+    .name = "1F1B",
+    .n_warm_up = stages_behind,
+    .forward = in_order,
+};
