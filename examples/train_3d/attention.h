@@ -1,0 +1,44 @@
+/* train_3d/attention.h - each position looks at those before it, by softmax */
+
+#ifndef TRAIN_3D_ATTENTION_H
+#define TRAIN_3D_ATTENTION_H
+
+#include <stddef.h>
+
+#include "train_3d/matrix.h"
+
+/*
+ * Rows are the positions of n_sequences sequences, one behind the other. A row
+ * of input has, for each head, a query, a key and a value, one behind the
+ * other, so that a part of the columns is a part of the heads. A row of out
+ * has a mixed value for each head.
+ */
+struct attention {
+    size_t n_sequences;
+    size_t n_positions;
+    size_t n_heads;
+    size_t head_width;
+};
+
+/* Elements of weights, which backward wants again. */
+size_t
+attention_weights(const struct attention *attention);
+
+void
+attention_forward(const struct attention *attention,
+                  struct matrix input,
+                  float *weights,
+                  struct matrix out);
+
+/* What forward had and made; the gradient of the input is written. */
+struct attention_tape {
+    struct matrix input;
+    const float *weights;
+};
+void
+attention_backward(const struct attention *attention,
+                   const struct attention_tape *tape,
+                   struct matrix out_grad,
+                   struct matrix input_grad);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * train_3d/layer.h - half a transformer block, divided by tensor parallelism
+ *
+ *   input -> norm -> [ first linear -> middle -> second linear ] -> + input
+ *                     by columns                 by rows
+ *
+ * Attention and the perceptron differ in their middle alone. Both middles work
+ * on a part of the columns without asking anybody, hence the two linears: what
+ * the first leaves in parts, the second takes in parts. The brackets are the
+ * region in which ranks do different things (train_3d/region.h).
+ */
+
+#ifndef TRAIN_3D_LAYER_H
+#define TRAIN_3D_LAYER_H
+
+#include <stdint.h>
+
+#include "hoop/hoop.h"
+
+#include "train_3d/attention.h"
+#include "train_3d/parameter.h"
+#include "train_3d/region.h"
+
+/* The model's numbers, and which part of its columns and rows is ours. */
+struct dimensions {
+    size_t n_blocks;
+    size_t width;  /* of the stream that layers add to */
+    size_t hidden; /* cells of a perceptron */
+    size_t n_heads;
+    size_t n_positions; /* of a window */
+    size_t n_windows;   /* of a micro-batch */
+    size_t part;        /* rank in the tensor-parallel group */
+    size_t n_parts;     /* its size */
+    uint64_t seed;
+};
+
+/* Rows of a micro-batch, and those of this rank outside of regions. */
+struct span
+dimensions_rows(const struct dimensions *dimensions);
+
+enum layer_kind {
+    LAYER_ATTENTION,
+    LAYER_PERCEPTRON,
+};
+
+struct layer {
+    enum layer_kind kind;
+    struct parameter norm;
+    struct parameter first;  /* [part of the outputs][width] */
+    struct parameter second; /* [width][part of the inputs] */
+    struct attention attention;
+};
+
+/* number: of the block. Undo with layer_deinit(). */
+void
+layer_init(struct layer *layer,
+           enum layer_kind kind,
+           const struct dimensions *dimensions,
+           size_t number);
+void
+layer_deinit(struct layer *layer);
+
+/* What a forward leaves for the backward of the same micro-batch. */
+struct layer_tape {
+    struct matrix input; /* the caller writes it before the forward */
+    struct matrix normed;
+    struct matrix first;
+    struct matrix middle;
+    struct matrix weights; /* attention's */
+};
+
+void
+layer_tape_init(struct layer_tape *tape,
+                const struct layer *layer,
+                const struct dimensions *dimensions);
+void
+layer_tape_deinit(struct layer_tape *tape);
+
+/* Room for what no backward needs, used by one layer after the other. */
+struct workspace {
+    struct region region;
+    struct matrix mine;  /* [rows of this rank][width] */
+    struct matrix all;   /* [rows][width] */
+    struct matrix inner; /* [rows][columns of any first linear] */
+    struct matrix outer; /* ... of any second */
+};
+
+void
+workspace_init(struct workspace *workspace,
+               const struct dimensions *dimensions,
+               hoop_comm_t *comm);
+void
+workspace_deinit(struct workspace *workspace);
+
+/* tape->input to out, which has as many rows. */
+HOOP_NODISCARD enum hoop_status
+layer_forward(const struct layer *layer,
+              struct layer_tape *tape,
+              struct workspace *workspace,
+              struct matrix out);
+
+/* gradient: of the output, becomes that of the input. Those of the parameters
+ * add up. */
+HOOP_NODISCARD enum hoop_status
+layer_backward(struct layer *layer,
+               const struct layer_tape *tape,
+               struct workspace *workspace,
+               struct matrix gradient);
+
+#endif
