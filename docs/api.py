@@ -18,6 +18,8 @@ HEADERS = [
     "session.h", "init.h", "comm.h", "group.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "object.h", "p2p.h", "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
     "schedule.h",
+    "tensor_parallel.h",
+    "mappings.h",
     "coordinator.h", "control.h",
 ]
 # Nothing of their own: the first is for the others, the second has them all.

@@ -11,6 +11,7 @@
 #include "hoop/dtype.h"
 #include "hoop/group.h"
 #include "hoop/init.h"
+#include "hoop/mappings.h"
 #include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"
@@ -18,6 +19,7 @@
 #include "hoop/session.h"
 #include "hoop/status.h"
 #include "hoop/tensor.h"
+#include "hoop/tensor_parallel.h"
 #include "hoop/tuning.h"
 
 #endif

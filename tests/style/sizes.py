@@ -12,7 +12,7 @@ import sys
 FILE_LINES = 500
 FUNCTION_LINES = 60
 PARAMETERS = 5
-POSITIONAL = ('worker/coll/', 'bindings/')
+POSITIONAL = ('worker/coll/', 'worker/parallel/', 'bindings/')
 
 
 def functions(root, paths):

@@ -1,0 +1,129 @@
+/*
+ * parallel/mapping.c - the mappings: a move forward, and one backward
+ *
+ * The backward of a move is its transpose, where each rank's gradient is a part
+ * of a sum; where all ranks have the same gradient already, a sum would count
+ * it n times, so that it is cut, or copied.
+ *
+ * No test of its own: the vectors in tests/integration go through each row.
+ */
+
+#include "parallel/mapping.h"
+
+#include "base/error.h"
+#include "parallel/move.h"
+
+static const struct {
+    enum move forward;
+    enum move backward;
+} mappings[] = {
+    [MAPPING_COPY_TO_TP] = {MOVE_COPY, MOVE_SUM},
+    [MAPPING_REDUCE_FROM_TP] = {MOVE_SUM, MOVE_COPY},
+    [MAPPING_SCATTER_TO_TP] = {MOVE_SPLIT_LAST, MOVE_GATHER_LAST},
+    [MAPPING_GATHER_FROM_TP] = {MOVE_GATHER_LAST, MOVE_SPLIT_LAST},
+    [MAPPING_SCATTER_TO_SP] = {MOVE_SPLIT_FIRST, MOVE_GATHER_FIRST},
+    [MAPPING_GATHER_FROM_SP] = {MOVE_GATHER_FIRST, MOVE_SCATTER_FIRST},
+    [MAPPING_GATHER_FROM_SP_REPLICATED] = {MOVE_GATHER_FIRST, MOVE_SPLIT_FIRST},
+    [MAPPING_REDUCE_SCATTER_TO_SP] = {MOVE_SCATTER_FIRST, MOVE_GATHER_FIRST},
+    [MAPPING_ALL_GATHER_LAST_FROM_TP] = {MOVE_GATHER_LAST, MOVE_SCATTER_LAST},
+    [MAPPING_REDUCE_SCATTER_LAST_TO_TP] = {MOVE_SCATTER_LAST, MOVE_GATHER_LAST},
+    [MAPPING_ALL_TO_ALL_ROWS] = {MOVE_EXCHANGE, MOVE_EXCHANGE},
+    [MAPPING_SP2HP] = {MOVE_ROWS_TO_COLUMNS, MOVE_COLUMNS_TO_ROWS},
+    [MAPPING_HP2SP] = {MOVE_COLUMNS_TO_ROWS, MOVE_ROWS_TO_COLUMNS},
+};
+
+/* All but the splits, which the two ways exchange. */
+static struct move_call
+move_of(const struct mapping_call *call, enum move move)
+{
+    struct move_call result = {
+        .move = move,
+        .tensor = call->tensor,
+        .out = call->out,
+        .comm = call->comm,
+    };
+
+    if (call->rows) {
+        result.sizes = call->rows->sizes;
+        result.scratch = call->rows->scratch;
+    }
+    return result;
+}
+
+static struct move_call
+forward_of(const struct mapping_call *call)
+{
+    struct move_call result = move_of(call, mappings[call->mapping].forward);
+
+    if (call->splits) {
+        result.sizes = call->splits->input;
+        result.coming = call->splits->output;
+    }
+    return result;
+}
+
+static struct move_call
+backward_of(const struct mapping_call *call)
+{
+    struct move_call result = move_of(call, mappings[call->mapping].backward);
+
+    if (call->splits) {
+        result.sizes = call->splits->output;
+        result.coming = call->splits->input;
+    }
+    return result;
+}
+
+static enum hoop_status
+check(const struct mapping_call *call)
+{
+    if (call->mapping != MAPPING_UNKNOWN)
+        return HOOP_OK;
+    return error_raise(HOOP_E_INVALID,
+                       "consumer is neither HOOP_CONSUMER_SHARDED nor "
+                       "HOOP_CONSUMER_REPLICATED");
+}
+
+enum hoop_status
+mapping_forward(struct mapping_call call)
+{
+    const enum hoop_status status = check(&call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct move_call forward = forward_of(&call);
+    return move_run(&forward);
+}
+
+enum hoop_status
+mapping_forward_start(struct mapping_call call, hoop_op_t **out_op)
+{
+    const enum hoop_status status = check(&call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct move_call forward = forward_of(&call);
+    return move_start(&forward, out_op);
+}
+
+enum hoop_status
+mapping_backward(struct mapping_call call)
+{
+    const enum hoop_status status = check(&call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct move_call backward = backward_of(&call);
+    return move_run(&backward);
+}
+
+enum hoop_status
+mapping_backward_start(struct mapping_call call, hoop_op_t **out_op)
+{
+    const enum hoop_status status = check(&call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct move_call backward = backward_of(&call);
+    return move_start(&backward, out_op);
+}

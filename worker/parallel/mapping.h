@@ -1,0 +1,46 @@
+/*
+ * parallel/mapping.h - the mappings: a move forward, and one backward
+ */
+
+#ifndef PARALLEL_MAPPING_H
+#define PARALLEL_MAPPING_H
+
+#include "hoop/mappings.h"
+
+enum mapping {
+    MAPPING_UNKNOWN,
+    MAPPING_COPY_TO_TP,
+    MAPPING_REDUCE_FROM_TP,
+    MAPPING_SCATTER_TO_TP,
+    MAPPING_GATHER_FROM_TP,
+    MAPPING_SCATTER_TO_SP,
+    MAPPING_GATHER_FROM_SP,            /* whose consumer is sharded */
+    MAPPING_GATHER_FROM_SP_REPLICATED, /* ... or replicated */
+    MAPPING_REDUCE_SCATTER_TO_SP,
+    MAPPING_ALL_GATHER_LAST_FROM_TP,
+    MAPPING_REDUCE_SCATTER_LAST_TO_TP,
+    MAPPING_ALL_TO_ALL_ROWS,
+    MAPPING_SP2HP,
+    MAPPING_HP2SP,
+};
+
+struct mapping_call {
+    enum mapping mapping;
+    const struct hoop_tensor *tensor;
+    struct hoop_tensor *out;
+    hoop_comm_t *comm;
+    const struct hoop_rows *rows;         /* NULL: equal */
+    const struct hoop_row_splits *splits; /* the forward's; NULL: equal */
+};
+
+/* Handle: as in hoop/mappings.h. */
+enum hoop_status
+mapping_forward(struct mapping_call call);
+enum hoop_status
+mapping_forward_start(struct mapping_call call, hoop_op_t **out_op);
+enum hoop_status
+mapping_backward(struct mapping_call call);
+enum hoop_status
+mapping_backward_start(struct mapping_call call, hoop_op_t **out_op);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * parallel/mappings_sp.c - mappings to and from sequence-parallel layouts
+ *
+ * Only what each is called; the rest is the table in parallel/mapping.c.
+ *
+ * No test of its own: the vectors in tests/integration call each function.
+ */
+
+#include "parallel/mapping.h"
+
+static enum mapping
+gathering(enum hoop_consumer consumer)
+{
+    switch (consumer) {
+    case HOOP_CONSUMER_SHARDED:
+        return MAPPING_GATHER_FROM_SP;
+    case HOOP_CONSUMER_REPLICATED:
+        return MAPPING_GATHER_FROM_SP_REPLICATED;
+    }
+    return MAPPING_UNKNOWN;
+}
+
+static struct mapping_call
+rows_of(enum mapping mapping,
+        const struct hoop_tensor *tensor,
+        struct hoop_tensor *out,
+        const struct hoop_rows *rows,
+        hoop_comm_t *comm)
+{
+    return (struct mapping_call){.mapping = mapping,
+                                 .tensor = tensor,
+                                 .out = out,
+                                 .comm = comm,
+                                 .rows = rows};
+}
+
+enum hoop_status
+hoop_scatter_to_sp_forward(const struct hoop_tensor *input,
+                           struct hoop_tensor *output,
+                           hoop_comm_t *comm)
+{
+    return mapping_forward(
+        rows_of(MAPPING_SCATTER_TO_SP, input, output, NULL, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_sp_forward_start(const struct hoop_tensor *input,
+                                 struct hoop_tensor *output,
+                                 hoop_comm_t *comm,
+                                 hoop_op_t **out_op)
+{
+    return mapping_forward_start(
+        rows_of(MAPPING_SCATTER_TO_SP, input, output, NULL, comm), out_op);
+}
+
+enum hoop_status
+hoop_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
+                            struct hoop_tensor *input_grad,
+                            hoop_comm_t *comm)
+{
+    return mapping_backward(
+        rows_of(MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm));
+}
+
+enum hoop_status
+hoop_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
+                                  struct hoop_tensor *input_grad,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_backward_start(
+        rows_of(MAPPING_SCATTER_TO_SP, output_grad, input_grad, NULL, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_gather_from_sp_forward(const struct hoop_tensor *input,
+                            struct hoop_tensor *output,
+                            enum hoop_consumer consumer,
+                            const struct hoop_rows *rows,
+                            hoop_comm_t *comm)
+{
+    return mapping_forward(
+        rows_of(gathering(consumer), input, output, rows, comm));
+}
+
+enum hoop_status
+hoop_gather_from_sp_forward_start(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  enum hoop_consumer consumer,
+                                  const struct hoop_rows *rows,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    return mapping_forward_start(
+        rows_of(gathering(consumer), input, output, rows, comm), out_op);
+}
+
+enum hoop_status
+hoop_gather_from_sp_backward(const struct hoop_tensor *output_grad,
+                             struct hoop_tensor *input_grad,
+                             enum hoop_consumer consumer,
+                             const struct hoop_rows *rows,
+                             hoop_comm_t *comm)
+{
+    return mapping_backward(
+        rows_of(gathering(consumer), output_grad, input_grad, rows, comm));
+}
+
+enum hoop_status
+hoop_gather_from_sp_backward_start(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   enum hoop_consumer consumer,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    return mapping_backward_start(
+        rows_of(gathering(consumer), output_grad, input_grad, rows, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_forward(const struct hoop_tensor *input,
+                                  struct hoop_tensor *output,
+                                  const struct hoop_rows *rows,
+                                  hoop_comm_t *comm)
+{
+    return mapping_forward(
+        rows_of(MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_forward_start(const struct hoop_tensor *input,
+                                        struct hoop_tensor *output,
+                                        const struct hoop_rows *rows,
+                                        hoop_comm_t *comm,
+                                        hoop_op_t **out_op)
+{
+    return mapping_forward_start(
+        rows_of(MAPPING_REDUCE_SCATTER_TO_SP, input, output, rows, comm),
+        out_op);
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_backward(const struct hoop_tensor *output_grad,
+                                   struct hoop_tensor *input_grad,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm)
+{
+    return mapping_backward(rows_of(MAPPING_REDUCE_SCATTER_TO_SP, output_grad,
+                                    input_grad, rows, comm));
+}
+
+enum hoop_status
+hoop_reduce_scatter_to_sp_backward_start(const struct hoop_tensor *output_grad,
+                                         struct hoop_tensor *input_grad,
+                                         const struct hoop_rows *rows,
+                                         hoop_comm_t *comm,
+                                         hoop_op_t **out_op)
+{
+    return mapping_backward_start(rows_of(MAPPING_REDUCE_SCATTER_TO_SP,
+                                          output_grad, input_grad, rows, comm),
+                                  out_op);
+}

@@ -1,0 +1,291 @@
+/*
+ * parallel/move.c - what is done to a tensor between ranks
+ *
+ * A move is checked and measured, its result has memory, and then it is either
+ * a copy on this rank or one collective. The operation keeps what was packed,
+ * or will be unpacked, and the scratch until it has been waited for.
+ */
+
+#include "parallel/move.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "coll/collective.h"
+#include "coll/presence.h"
+#include "dtype/dtype.h"
+#include "parallel/measure.h"
+#include "parallel/scratch.h"
+#include "parallel/target.h"
+#include "session/comm.h"
+#include "tensor/axis.h"
+#include "tensor/operand.h"
+
+static const struct move_rule rules[] = {
+    [MOVE_COPY] = {.first = CHANGE_NONE},
+    [MOVE_SUM] = {.even = CALL_ALLREDUCE, .parts = COLL_REDUCES},
+    [MOVE_SPLIT_LAST] = {.last = CHANGE_CUT},
+    [MOVE_SPLIT_FIRST] = {.first = CHANGE_CUT},
+    [MOVE_GATHER_LAST] = {.last = CHANGE_JOIN,
+                          .even = CALL_ALLGATHER,
+                          .parts = COLL_RECV_ALL,
+                          .packing = PACKING_AFTER},
+    [MOVE_GATHER_FIRST] = {.first = CHANGE_JOIN,
+                           .even = CALL_ALLGATHER,
+                           .uneven = CALL_ALLGATHERV,
+                           .parts = COLL_RECV_ALL},
+    [MOVE_SCATTER_LAST] = {.last = CHANGE_CUT,
+                           .even = CALL_REDUCE_SCATTER,
+                           .parts = COLL_REDUCES | COLL_SEND_ALL,
+                           .packing = PACKING_BEFORE},
+    [MOVE_SCATTER_FIRST] = {.first = CHANGE_CUT,
+                            .even = CALL_REDUCE_SCATTER,
+                            .uneven = CALL_REDUCE_SCATTERV,
+                            .parts = COLL_REDUCES | COLL_SEND_ALL},
+    [MOVE_EXCHANGE] = {.first = CHANGE_SWAP,
+                       .even = CALL_ALLTOALL,
+                       .uneven = CALL_ALLTOALLV,
+                       .parts = COLL_SEND_ALL | COLL_RECV_ALL},
+    [MOVE_ROWS_TO_COLUMNS] = {.first = CHANGE_JOIN,
+                              .last = CHANGE_CUT,
+                              .even = CALL_ALLTOALL,
+                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
+                              .packing = PACKING_BEFORE},
+    [MOVE_COLUMNS_TO_ROWS] = {.first = CHANGE_CUT,
+                              .last = CHANGE_JOIN,
+                              .even = CALL_ALLTOALL,
+                              .parts = COLL_SEND_ALL | COLL_RECV_ALL,
+                              .packing = PACKING_AFTER},
+};
+
+const struct move_rule *
+move_rule(enum move move)
+{
+    return &rules[move];
+}
+
+/* What an operation keeps. */
+struct cargo {
+    struct hoop_scratch *scratch;
+    struct axis axis; /* the last of the tensor that has all columns */
+    void *whole;      /* its data, of the result; NULL: of the input */
+    uint32_t n_parts;
+    uint8_t packed[];
+};
+
+static enum hoop_status
+cargo_unpack(void *owner)
+{
+    const struct cargo *cargo = owner;
+
+    axis_join(&cargo->axis, cargo->whole, cargo->n_parts, cargo->packed);
+    return HOOP_OK;
+}
+
+static void
+cargo_destroy(void *owner)
+{
+    struct cargo *cargo = owner;
+
+    scratch_return(cargo->scratch);
+    free(cargo);
+}
+
+/* Of this rank alone, or of one row, nothing interleaves. */
+static bool
+needs_packing(const struct axis *axis, uint32_t n_ranks)
+{
+    return n_ranks > 1 && axis->n_outer > 1 && axis->length > 0;
+}
+
+static enum hoop_status
+cargo_create(const struct axis *axis, size_t n_bytes, struct cargo **out_cargo)
+{
+    struct cargo *cargo = malloc(sizeof(*cargo) + n_bytes);
+
+    if (!cargo)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to sort %zu bytes by rank", n_bytes);
+    *cargo = (struct cargo){.axis = *axis};
+    *out_cargo = cargo;
+    return HOOP_OK;
+}
+
+/* Brings the parts together, or will bring them apart, and has the scratch
+ * returned when the operation ends. */
+static enum hoop_status
+cargo_load(struct collective *collective, const struct move_call *call)
+{
+    const enum packing packing = rules[call->move].packing;
+    const uint32_t n_ranks = channel_size(call->comm->channel);
+    const struct hoop_tensor *whole =
+        packing == PACKING_BEFORE ? call->tensor : call->out;
+    enum hoop_status status = HOOP_OK;
+    struct axis axis = {0};
+    struct cargo *cargo = NULL;
+
+    if (packing != PACKING_NONE)
+        status = axis_of(&whole->shape, -1, whole->dtype, &axis);
+    const bool packs = needs_packing(&axis, n_ranks);
+    if (status != HOOP_OK || (!packs && !call->scratch))
+        return status;
+    status =
+        cargo_create(&axis, packs ? axis_bytes(&axis, axis.length) : 0, &cargo);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    cargo->whole = whole->data;
+    cargo->n_parts = n_ranks;
+    cargo->scratch = call->scratch;
+    collective->stages =
+        (struct stages){.destroy = cargo_destroy, .owner = cargo};
+    if (packs && packing == PACKING_BEFORE) {
+        axis_divide(&axis, whole->data, n_ranks, cargo->packed);
+        collective->send = cargo->packed;
+    } else if (packs) {
+        collective->recv = cargo->packed;
+        collective->stages.finish = cargo_unpack;
+    }
+    return HOOP_OK;
+}
+
+static struct collective
+describe(const struct move_call *call, const struct measure *measure)
+{
+    const struct move_rule *rule = &rules[call->move];
+    struct collective collective = {
+        .name = rule->even,
+        .parts = rule->parts,
+        .send = call->tensor->data,
+        .recv = call->out->data,
+        .count = measure->count,
+        .counts = measure->counts,
+        .recv_counts = measure->recv_counts,
+        .dtype = call->tensor->dtype,
+        .op = HOOP_SUM,
+        .agreed = measure->agreed,
+        .n_agreed = measure->n_agreed,
+    };
+
+    if (measure->counts) {
+        collective.name = rule->uneven;
+        collective.parts |= COLL_HAS_COUNTS;
+    }
+    if (measure->recv_counts)
+        collective.parts |= COLL_HAS_RECV_COUNTS;
+    return collective;
+}
+
+/* out_op is NULL for the blocking form. */
+static enum hoop_status
+exchange(const struct move_call *call,
+         const struct measure *measure,
+         hoop_op_t **out_op)
+{
+    struct collective collective = describe(call, measure);
+    const enum hoop_status status = cargo_load(&collective, call);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return out_op ? collective_start(&collective, call->comm, out_op)
+                  : collective_run(&collective, call->comm);
+}
+
+static void
+nothing_to_wait_for(hoop_op_t **out_op)
+{
+    if (out_op)
+        *out_op = (hoop_op_t *)engine_start_nothing();
+}
+
+/* All of it, or this rank's part. Of one shape they may be one. */
+static enum hoop_status
+copy_here(const struct move_call *call, hoop_op_t **out_op)
+{
+    const struct hoop_tensor *tensor = call->tensor;
+    const int32_t dim = rules[call->move].last == CHANGE_CUT ? -1 : 0;
+    const uint32_t rank = channel_rank(call->comm->channel);
+    const uint32_t size = channel_size(call->comm->channel);
+    struct axis axis;
+
+    nothing_to_wait_for(out_op);
+    scratch_return(call->scratch);
+    if (tensor->data == call->out->data)
+        return HOOP_OK;
+    if (call->move == MOVE_COPY) {
+        if (operand_bytes(tensor) > 0)
+            memcpy(call->out->data, tensor->data, operand_bytes(tensor));
+        return HOOP_OK;
+    }
+    const enum hoop_status status =
+        axis_of(&tensor->shape, dim, tensor->dtype, &axis);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const size_t n = axis.length / size;
+    axis_take(&axis, tensor->data, rank * n, n, call->out->data);
+    return HOOP_OK;
+}
+
+/* The tensor has been checked, and this process is a member. */
+static enum hoop_status
+move_checked(const struct move_call *call, hoop_op_t **out_op)
+{
+    const struct measure_group group = {
+        .rank = channel_rank(call->comm->channel),
+        .size = channel_size(call->comm->channel),
+    };
+    struct measure measure;
+    struct target target;
+    enum hoop_status status = measure_init(&measure, call, &group);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = target_prepare(call, &measure.result, &target);
+    if (status == HOOP_OK) {
+        status = rules[call->move].even == CALL_UNKNOWN
+                     ? copy_here(call, out_op)
+                     : exchange(call, &measure, out_op);
+        if (status != HOOP_OK)
+            target_withdraw(&target);
+    }
+    measure_deinit(&measure);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+move(const struct move_call *call, hoop_op_t **out_op)
+{
+    bool is_member;
+    enum hoop_status status = presence_check(call->comm, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member) {
+        nothing_to_wait_for(out_op);
+        return HOOP_OK;
+    }
+    status = operand_check(call->tensor, "the tensor");
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* It may be *out, which changes. */
+    const struct hoop_tensor tensor = *call->tensor;
+    struct move_call checked = *call;
+    checked.tensor = &tensor;
+    return move_checked(&checked, out_op);
+}
+
+enum hoop_status
+move_run(const struct move_call *call)
+{
+    return move(call, NULL);
+}
+
+enum hoop_status
+move_start(const struct move_call *call, hoop_op_t **out_op)
+{
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return move(call, out_op);
+}

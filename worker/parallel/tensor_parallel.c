@@ -1,0 +1,170 @@
+/*
+ * parallel/tensor_parallel.c - the moves that tensor parallelism is made of
+ *
+ * Only what each is called; the rest is parallel/move.c.
+ *
+ * No test of its own: the vectors in tests/integration call each function.
+ */
+
+#include "hoop/tensor_parallel.h"
+
+#include "parallel/move.h"
+
+static struct move_call
+call_of(enum move move,
+        const struct hoop_tensor *tensor,
+        struct hoop_tensor *out,
+        hoop_comm_t *comm)
+{
+    return (struct move_call){
+        .move = move, .tensor = tensor, .out = out, .comm = comm};
+}
+
+static struct move_call
+call_of_rows(enum move move,
+             const struct hoop_tensor *tensor,
+             struct hoop_tensor *out,
+             const struct hoop_rows *rows,
+             hoop_comm_t *comm)
+{
+    struct move_call call = call_of(move, tensor, out, comm);
+
+    if (rows) {
+        call.sizes = rows->sizes;
+        call.scratch = rows->scratch;
+    }
+    return call;
+}
+
+enum hoop_status
+hoop_tp_reduce(const struct hoop_tensor *tensor,
+               struct hoop_tensor *out,
+               hoop_comm_t *comm)
+{
+    const struct move_call call = call_of(MOVE_SUM, tensor, out, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_reduce_start(const struct hoop_tensor *tensor,
+                     struct hoop_tensor *out,
+                     hoop_comm_t *comm,
+                     hoop_op_t **out_op)
+{
+    const struct move_call call = call_of(MOVE_SUM, tensor, out, comm);
+
+    return move_start(&call, out_op);
+}
+
+enum hoop_status
+hoop_tp_split_last(const struct hoop_tensor *tensor,
+                   struct hoop_tensor *out,
+                   hoop_comm_t *comm)
+{
+    const struct move_call call = call_of(MOVE_SPLIT_LAST, tensor, out, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_split_first(const struct hoop_tensor *tensor,
+                    struct hoop_tensor *out,
+                    hoop_comm_t *comm)
+{
+    const struct move_call call = call_of(MOVE_SPLIT_FIRST, tensor, out, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_gather_last(const struct hoop_tensor *tensor,
+                    struct hoop_tensor *out,
+                    hoop_comm_t *comm)
+{
+    const struct move_call call = call_of(MOVE_GATHER_LAST, tensor, out, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_gather_last_start(const struct hoop_tensor *tensor,
+                          struct hoop_tensor *out,
+                          hoop_comm_t *comm,
+                          hoop_op_t **out_op)
+{
+    const struct move_call call = call_of(MOVE_GATHER_LAST, tensor, out, comm);
+
+    return move_start(&call, out_op);
+}
+
+enum hoop_status
+hoop_tp_gather_first(const struct hoop_tensor *tensor,
+                     struct hoop_tensor *out,
+                     const struct hoop_rows *rows,
+                     hoop_comm_t *comm)
+{
+    const struct move_call call =
+        call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_gather_first_start(const struct hoop_tensor *tensor,
+                           struct hoop_tensor *out,
+                           const struct hoop_rows *rows,
+                           hoop_comm_t *comm,
+                           hoop_op_t **out_op)
+{
+    const struct move_call call =
+        call_of_rows(MOVE_GATHER_FIRST, tensor, out, rows, comm);
+
+    return move_start(&call, out_op);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_last(const struct hoop_tensor *tensor,
+                            struct hoop_tensor *out,
+                            hoop_comm_t *comm)
+{
+    const struct move_call call = call_of(MOVE_SCATTER_LAST, tensor, out, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_last_start(const struct hoop_tensor *tensor,
+                                  struct hoop_tensor *out,
+                                  hoop_comm_t *comm,
+                                  hoop_op_t **out_op)
+{
+    const struct move_call call = call_of(MOVE_SCATTER_LAST, tensor, out, comm);
+
+    return move_start(&call, out_op);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_first(const struct hoop_tensor *tensor,
+                             struct hoop_tensor *out,
+                             const struct hoop_rows *rows,
+                             hoop_comm_t *comm)
+{
+    const struct move_call call =
+        call_of_rows(MOVE_SCATTER_FIRST, tensor, out, rows, comm);
+
+    return move_run(&call);
+}
+
+enum hoop_status
+hoop_tp_reduce_scatter_first_start(const struct hoop_tensor *tensor,
+                                   struct hoop_tensor *out,
+                                   const struct hoop_rows *rows,
+                                   hoop_comm_t *comm,
+                                   hoop_op_t **out_op)
+{
+    const struct move_call call =
+        call_of_rows(MOVE_SCATTER_FIRST, tensor, out, rows, comm);
+
+    return move_start(&call, out_op);
+}
