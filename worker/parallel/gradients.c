@@ -1,0 +1,423 @@
+/*
+ * parallel/gradients.c - gradients are reduced while others are computed
+ *
+ * A bucket is packed gradient by gradient as they become ready, and started
+ * when it is full and all before it have been; the background moves it. A
+ * gradient alone in its bucket is reduced where it lies.
+ *
+ * Ranks compare calls, not lists of gradients. So the first bucket of the first
+ * step carries all shapes, and no other is started before it has ended well:
+ * lists that differ are one failed operation on every rank, after which the
+ * communicator can still be used.
+ */
+
+#include "hoop/gradients.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "coll/collective.h"
+#include "dtype/dtype.h"
+#include "dtype/reduction.h"
+#include "parallel/bucket.h"
+#include "parallel/flat.h"
+
+enum {
+    BUCKET_BYTES = 25 * 1024 * 1024, /* what 0 means; torch's */
+    ALIGNMENT = 64,
+    MISSING_NAMED = 8, /* in a text */
+};
+
+struct slot {
+    size_t bucket;
+    uint8_t *packed; /* its place in there; NULL: reduced where it lies */
+    bool is_ready;
+};
+
+struct load {
+    struct bucket bucket;
+    uint8_t *bytes;
+    size_t n_missing;
+    hoop_op_t *op; /* NULL: not started, or waited for */
+};
+
+struct hoop_gradients {
+    hoop_comm_t *comm;
+    enum hoop_reduce_op op;
+    struct flat *flat;
+    size_t *agreed; /* bucket_bytes, then the shapes */
+    struct slot *slots;
+    struct load *loads; /* in the order of their starts */
+    size_t n_loads;
+    uint8_t *packed;
+    size_t n_started; /* of this step */
+    bool is_agreed;
+    bool is_broken; /* a failure has been reported */
+    enum hoop_status failure;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+DEFINE_CLEANUP(struct hoop_gradients *, hoop_gradients_free)
+
+static size_t
+n_gradients(const struct hoop_gradients *gradients)
+{
+    return gradients->flat->n_pieces;
+}
+
+/* The first failure of a step, for its wait. */
+static void
+fail(struct hoop_gradients *gradients, enum hoop_status status)
+{
+    if (gradients->failure != HOOP_OK)
+        return;
+    gradients->failure = status;
+    snprintf(gradients->text, sizeof(gradients->text), "%s", error_text());
+}
+
+static bool
+is_packed(const struct bucket *bucket)
+{
+    return bucket->end - bucket->first > 1;
+}
+
+/* A bucket's bytes in the packed memory: it begins on a cache line. */
+static size_t
+packed_bytes(const struct flat *flat, const struct bucket *bucket)
+{
+    const size_t n_bytes = bucket->count * flat->element_size;
+
+    return is_packed(bucket) ? (n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
+                             : 0;
+}
+
+static void
+load_begin(struct hoop_gradients *gradients, struct load *load)
+{
+    const struct bucket *bucket = &load->bucket;
+
+    load->n_missing = bucket->end - bucket->first;
+    for (size_t i = bucket->first; i < bucket->end; i++)
+        gradients->slots[i].is_ready = false;
+}
+
+static void
+step_begin(struct hoop_gradients *gradients)
+{
+    gradients->n_started = 0;
+    for (size_t i = 0; i < gradients->n_loads; i++)
+        load_begin(gradients, &gradients->loads[i]);
+}
+
+/* Where every gradient of a bucket goes; packed is the bucket's. */
+static void
+load_place(struct hoop_gradients *gradients, size_t at, uint8_t *packed)
+{
+    const struct flat *flat = gradients->flat;
+    struct load *load = &gradients->loads[at];
+    const struct bucket *bucket = &load->bucket;
+
+    load->bytes =
+        is_packed(bucket) ? packed : flat->pieces[bucket->first].bytes;
+    for (size_t i = bucket->first; i < bucket->end; i++) {
+        gradients->slots[i] = (struct slot){
+            .bucket = at,
+            .packed = is_packed(bucket) ? packed : NULL,
+        };
+        packed += flat->pieces[i].count * flat->element_size;
+    }
+}
+
+/* The buckets, and memory for those that are packed. */
+static enum hoop_status
+gradients_place(struct hoop_gradients *gradients, const struct bucket *buckets)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < gradients->n_loads; i++) {
+        gradients->loads[i].bucket = buckets[i];
+        n_bytes += packed_bytes(gradients->flat, &buckets[i]);
+    }
+    gradients->packed = aligned_alloc(ALIGNMENT, n_bytes + ALIGNMENT);
+    if (!gradients->packed)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to pack %zu bytes of gradients", n_bytes);
+    uint8_t *at = gradients->packed;
+    for (size_t i = 0; i < gradients->n_loads; i++) {
+        load_place(gradients, i, at);
+        at += packed_bytes(gradients->flat, &buckets[i]);
+    }
+    step_begin(gradients);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+gradients_cut(struct hoop_gradients *gradients, size_t bucket_bytes)
+{
+    const struct flat *flat = gradients->flat;
+    const size_t n = n_gradients(gradients);
+    CLEANUP(free) size_t *counts = calloc(n + 1, sizeof(*counts));
+    CLEANUP(free) struct bucket *buckets = calloc(n + 1, sizeof(*buckets));
+
+    gradients->slots = calloc(n + 1, sizeof(*gradients->slots));
+    gradients->loads = calloc(n + 1, sizeof(*gradients->loads));
+    gradients->agreed = calloc(flat->n_shapes + 1, sizeof(*gradients->agreed));
+    if (!counts || !buckets || !gradients->slots || !gradients->loads ||
+        !gradients->agreed)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu gradients", n);
+    for (size_t i = 0; i < n; i++)
+        counts[i] = flat->pieces[i].count;
+    gradients->n_loads =
+        bucket_cut(counts, n, bucket_bytes / flat->element_size, buckets);
+    gradients->agreed[0] = bucket_bytes;
+    memcpy(gradients->agreed + 1, flat->shapes,
+           flat->n_shapes * sizeof(*flat->shapes));
+    const enum hoop_status status = gradients_place(gradients, buckets);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+options_check(const struct hoop_gradients_options *options)
+{
+    if (!options)
+        return error_raise(HOOP_E_INVALID, "options is NULL");
+    if (!options->comm)
+        return error_raise(HOOP_E_INVALID, "comm is NULL");
+    if (options->op != HOOP_SUM && options->op != HOOP_AVG)
+        return error_raise(HOOP_E_INVALID,
+                           "gradients are reduced with HOOP_SUM or HOOP_AVG, "
+                           "not with %s",
+                           reduce_op_name(options->op));
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_gradients_create(const struct hoop_tensor *gradients,
+                      size_t n_gradients,
+                      const struct hoop_gradients_options *options,
+                      hoop_gradients_t **out_gradients)
+{
+    CLEANUP(hoop_gradients_free) struct hoop_gradients *created = NULL;
+    enum hoop_status status;
+
+    error_clear();
+    if (!out_gradients)
+        return error_raise(HOOP_E_INVALID, "out_gradients is NULL");
+    status = options_check(options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    created = calloc(1, sizeof(*created));
+    if (!created)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for gradients");
+    created->comm = options->comm;
+    created->op = options->op;
+    status = flat_create(gradients, n_gradients, "gradient", &created->flat);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!reduction_find(created->flat->dtype, options->op))
+        return error_raise(HOOP_E_INVALID, "%s of %s has no meaning",
+                           reduce_op_name(options->op),
+                           dtype_name(created->flat->dtype));
+    status =
+        gradients_cut(created, options->bucket_bytes > 0 ? options->bucket_bytes
+                                                         : BUCKET_BYTES);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_gradients = STEAL(created);
+    return HOOP_OK;
+}
+
+void
+hoop_gradients_free(hoop_gradients_t *gradients)
+{
+    if (!gradients)
+        return;
+    for (size_t i = 0; i < gradients->n_loads; i++) {
+        if (gradients->loads[i].op)
+            (void)!hoop_wait(gradients->loads[i].op, HOOP_FOREVER);
+    }
+    flat_destroy(gradients->flat);
+    free(gradients->agreed);
+    free(gradients->slots);
+    free(gradients->loads);
+    free(gradients->packed);
+    free(gradients);
+}
+
+size_t
+hoop_gradients_n_buckets(const hoop_gradients_t *gradients)
+{
+    return gradients ? gradients->n_loads : 0;
+}
+
+static enum hoop_status
+load_start(struct hoop_gradients *gradients, struct load *load)
+{
+    const bool is_first = !gradients->is_agreed;
+    const struct collective collective = {
+        .name = CALL_ALLREDUCE_COALESCED,
+        .parts = COLL_REDUCES,
+        .send = HOOP_IN_PLACE,
+        .recv = load->bytes,
+        .count = load->bucket.count,
+        .agreed = is_first ? gradients->agreed : NULL,
+        .n_agreed = is_first ? gradients->flat->n_shapes + 1 : 0,
+        .dtype = gradients->flat->dtype,
+        .op = gradients->op,
+    };
+    const enum hoop_status status =
+        collective_start(&collective, gradients->comm, &load->op);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* HOOP_E_PENDING: not yet. */
+static enum hoop_status
+load_wait(struct hoop_gradients *gradients, size_t at, int64_t timeout_ms)
+{
+    struct load *load = &gradients->loads[at];
+
+    if (!load->op)
+        return HOOP_OK;
+    const enum hoop_status status = hoop_wait(load->op, timeout_ms);
+    if (status == HOOP_E_PENDING)
+        return status;
+    load->op = NULL;
+    if (status != HOOP_OK) {
+        fail(gradients, status);
+        return error_pass(status);
+    }
+    gradients->is_agreed = true;
+    return HOOP_OK;
+}
+
+/* Starts what is full, in turn. */
+static void
+gradients_advance(struct hoop_gradients *gradients)
+{
+    while (gradients->failure == HOOP_OK &&
+           gradients->n_started < gradients->n_loads &&
+           gradients->loads[gradients->n_started].n_missing == 0) {
+        /* The others wait for the first one of all. */
+        if (gradients->n_started == 1 && !gradients->is_agreed &&
+            load_wait(gradients, 0, 0) != HOOP_OK)
+            return;
+        const enum hoop_status status =
+            load_start(gradients, &gradients->loads[gradients->n_started]);
+        if (status != HOOP_OK)
+            fail(gradients, status);
+        else
+            gradients->n_started++;
+    }
+}
+
+static enum hoop_status
+gradients_check(const struct hoop_gradients *gradients)
+{
+    if (!gradients)
+        return error_raise(HOOP_E_INVALID, "gradients is NULL");
+    if (gradients->is_broken)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "an earlier step failed, free these gradients: %s",
+                           gradients->text);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_gradients_ready(hoop_gradients_t *gradients, size_t index)
+{
+    error_clear();
+    const enum hoop_status status = gradients_check(gradients);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (index >= n_gradients(gradients))
+        return error_raise(HOOP_E_INVALID,
+                           "there is no gradient %zu: %zu were given", index,
+                           n_gradients(gradients));
+    struct slot *slot = &gradients->slots[index];
+    const struct flat_piece *piece = &gradients->flat->pieces[index];
+    if (slot->is_ready)
+        return error_raise(HOOP_E_INVALID,
+                           "gradient %zu is ready already in this step", index);
+    if (slot->packed && piece->count > 0)
+        memcpy(slot->packed, piece->bytes,
+               piece->count * gradients->flat->element_size);
+    slot->is_ready = true;
+    gradients->loads[slot->bucket].n_missing--;
+    gradients_advance(gradients);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+missing_check(const struct hoop_gradients *gradients)
+{
+    char text[MISSING_NAMED * 24] = "";
+    size_t n_missing = 0;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n_gradients(gradients); i++) {
+        if (gradients->slots[i].is_ready)
+            continue;
+        if (n_missing < MISSING_NAMED)
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%zu",
+                                   n_missing > 0 ? ", " : "", i);
+        n_missing++;
+    }
+    if (n_missing == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_PRECONDITION,
+                       "%zu of %zu gradients are not ready: %s%s", n_missing,
+                       n_gradients(gradients), text,
+                       n_missing > MISSING_NAMED ? ", ..." : "");
+}
+
+static void
+load_unpack(struct hoop_gradients *gradients, const struct load *load)
+{
+    const struct flat *flat = gradients->flat;
+
+    for (size_t i = load->bucket.first; i < load->bucket.end; i++) {
+        const struct flat_piece *piece = &flat->pieces[i];
+
+        if (gradients->slots[i].packed && piece->count > 0)
+            memcpy(piece->bytes, gradients->slots[i].packed,
+                   piece->count * flat->element_size);
+    }
+}
+
+/* Also after a failure, until nothing is under way. */
+static void
+gradients_finish(struct hoop_gradients *gradients)
+{
+    for (size_t i = 0; i < gradients->n_loads; i++) {
+        gradients_advance(gradients);
+        if (load_wait(gradients, i, HOOP_FOREVER) == HOOP_OK &&
+            gradients->failure == HOOP_OK)
+            load_unpack(gradients, &gradients->loads[i]);
+    }
+}
+
+enum hoop_status
+hoop_gradients_wait(hoop_gradients_t *gradients)
+{
+    enum hoop_status status;
+
+    error_clear();
+    status = gradients_check(gradients);
+    if (status == HOOP_OK)
+        status = missing_check(gradients);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    gradients_finish(gradients);
+    if (gradients->failure != HOOP_OK) {
+        gradients->is_broken = true;
+        return error_raise(gradients->failure, "%s", gradients->text);
+    }
+    step_begin(gradients);
+    return HOOP_OK;
+}
