@@ -13,6 +13,7 @@
 #include "hoop/group.h"
 #include "hoop/init.h"
 #include "hoop/mappings.h"
+#include "hoop/mesh.h"
 #include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"

@@ -1,0 +1,281 @@
+/*
+ * parallel/mesh.c - ranks laid out as a grid with named axes
+ *
+ * The grid's arithmetic is parallel/grid.h's. A line of the grid has one
+ * communicator, found by its axes of more than one place: members meet by their
+ * list, and axes of one place do not change it.
+ *
+ * No test of its own: tests/integration/mesh_test.c forms its communicators.
+ */
+
+#include "hoop/mesh.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "hoop/session.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "parallel/grid.h"
+#include "session/comm.h"
+
+enum {
+    AXIS_NAME = 32
+};
+
+/* Each has a lock of its own: threads of one process may wait for one while
+ * those of another wait for the other. */
+struct line {
+    LIST_ENTRY(line) link;
+    struct grid_axes axes;
+    pthread_mutex_t lock; /* of the forming */
+    hoop_comm_t *comm;    /* NULL: not formed yet */
+};
+
+struct hoop_mesh {
+    hoop_comm_t *world;
+    struct grid grid;
+    char names[HOOP_MAX_AXES][AXIS_NAME];
+    uint32_t here; /* the caller's place; HOOP_NO_RANK: it has none */
+    pthread_mutex_t lock;
+    LIST_HEAD(, line) lines; /* under the lock */
+    uint32_t ranks[];        /* by place */
+};
+
+static enum hoop_status
+check_name(const struct hoop_mesh_options *options, uint32_t axis)
+{
+    const char *name = options->axes[axis].name;
+
+    if (!name || !*name || strlen(name) >= AXIS_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "axis %u has no name of 1 to %d letters", axis,
+                           AXIS_NAME - 1);
+    for (uint32_t i = 0; i < axis; i++) {
+        if (strcmp(options->axes[i].name, name) == 0)
+            return error_raise(HOOP_E_INVALID,
+                               "axes %u and %u are both named \"%s\"", i, axis,
+                               name);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+grid_of(const struct hoop_mesh_options *options, struct grid *out_grid)
+{
+    *out_grid = (struct grid){0};
+    if (!options || !options->axes || options->n_axes == 0)
+        return error_raise(HOOP_E_INVALID, "a mesh has at least one axis");
+    for (uint32_t axis = 0; axis < options->n_axes; axis++) {
+        enum hoop_status status =
+            grid_extend(out_grid, options->axes[axis].size);
+
+        if (status == HOOP_OK)
+            status = check_name(options, axis);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static struct hoop_mesh *
+mesh_fill(hoop_comm_t *world,
+          const struct grid *grid,
+          const struct hoop_mesh_options *options)
+{
+    const uint32_t here = hoop_comm_rank(world);
+    struct hoop_mesh *mesh =
+        calloc(1, sizeof(*mesh) + grid->n_places * sizeof(*mesh->ranks));
+
+    if (!mesh)
+        return NULL;
+    mesh->world = world;
+    mesh->grid = *grid;
+    mesh->here = HOOP_NO_RANK;
+    pthread_mutex_init(&mesh->lock, NULL);
+    LIST_INIT(&mesh->lines);
+    for (uint32_t axis = 0; axis < grid->n_axes; axis++)
+        strcpy(mesh->names[axis], options->axes[axis].name);
+    for (uint32_t place = 0; place < grid->n_places; place++) {
+        mesh->ranks[place] = options->ranks ? options->ranks[place] : place;
+        if (mesh->ranks[place] == here)
+            mesh->here = place;
+    }
+    return mesh;
+}
+
+enum hoop_status
+hoop_mesh_create(hoop_session_t *session,
+                 const struct hoop_mesh_options *options,
+                 hoop_mesh_t **out_mesh)
+{
+    struct grid grid;
+
+    error_clear();
+    if (!session || !out_mesh)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           session ? "out_mesh" : "session");
+    enum hoop_status status = grid_of(options, &grid);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    hoop_comm_t *world = hoop_world(session);
+    if (grid.n_places > hoop_comm_size(world))
+        return error_raise(HOOP_E_INVALID,
+                           "a mesh of %u ranks does not fit a world of %u",
+                           grid.n_places, hoop_comm_size(world));
+    if (options->ranks) {
+        const struct registrar_list list = {options->ranks, grid.n_places};
+
+        status = comm_list_check(world->family->roster, &list);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct hoop_mesh *mesh = mesh_fill(world, &grid, options);
+    if (!mesh)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a mesh of %u",
+                           grid.n_places);
+    *out_mesh = mesh;
+    return HOOP_OK;
+}
+
+void
+hoop_mesh_free(hoop_mesh_t *mesh)
+{
+    struct line *line;
+
+    if (!mesh)
+        return;
+    while ((line = LIST_FIRST(&mesh->lines))) {
+        LIST_REMOVE(line, link);
+        hoop_comm_free(line->comm);
+        pthread_mutex_destroy(&line->lock);
+        free(line);
+    }
+    pthread_mutex_destroy(&mesh->lock);
+    free(mesh);
+}
+
+uint32_t
+hoop_mesh_n_axes(const hoop_mesh_t *mesh)
+{
+    return mesh ? mesh->grid.n_axes : 0;
+}
+
+uint32_t
+hoop_mesh_axis_size(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    return axis < hoop_mesh_n_axes(mesh) ? mesh->grid.sizes[axis] : 0;
+}
+
+uint32_t
+hoop_mesh_find_axis(const hoop_mesh_t *mesh, const char *name)
+{
+    for (uint32_t axis = 0; name && axis < hoop_mesh_n_axes(mesh); axis++) {
+        if (strcmp(mesh->names[axis], name) == 0)
+            return axis;
+    }
+    return HOOP_NO_AXIS;
+}
+
+uint32_t
+hoop_mesh_coordinate(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    uint32_t coordinates[HOOP_MAX_AXES];
+
+    if (axis >= hoop_mesh_n_axes(mesh) || mesh->here == HOOP_NO_RANK)
+        return HOOP_NO_RANK;
+    grid_coordinates(&mesh->grid, mesh->here, coordinates);
+    return coordinates[axis];
+}
+
+uint32_t
+hoop_mesh_rank(const hoop_mesh_t *mesh, const uint32_t *coordinates)
+{
+    uint32_t place;
+
+    if (!mesh || !coordinates || !grid_place(&mesh->grid, coordinates, &place))
+        return HOOP_NO_RANK;
+    return mesh->ranks[place];
+}
+
+static bool
+same_axes(const struct grid_axes *one, const struct grid_axes *other)
+{
+    return one->n_axes == other->n_axes &&
+           memcmp(one->axes, other->axes, one->n_axes * sizeof(*one->axes)) ==
+               0;
+}
+
+/* The mesh's line along axes, made when it is new. NULL: no memory. */
+static struct line *
+line_find(struct hoop_mesh *mesh, const struct grid_axes *axes)
+{
+    struct line *line;
+
+    pthread_mutex_lock(&mesh->lock);
+    LIST_FOREACH(line, &mesh->lines, link)
+    {
+        if (same_axes(&line->axes, axes))
+            break;
+    }
+    if (!line && (line = calloc(1, sizeof(*line)))) {
+        line->axes = *axes;
+        pthread_mutex_init(&line->lock, NULL);
+        LIST_INSERT_HEAD(&mesh->lines, line, link);
+    }
+    pthread_mutex_unlock(&mesh->lock);
+    return line;
+}
+
+/* Under its lock. */
+static enum hoop_status
+line_form(struct hoop_mesh *mesh, struct line *line)
+{
+    struct comm_family *family = mesh->world->family;
+    const uint32_t n_ranks = grid_line_count(&mesh->grid, &line->axes);
+
+    if (mesh->here == HOOP_NO_RANK)
+        return comm_form_without_us(family, &line->comm);
+    CLEANUP(free) uint32_t *ranks = calloc(n_ranks, sizeof(*ranks));
+    if (!ranks)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    for (uint32_t i = 0; i < n_ranks; i++)
+        ranks[i] = mesh->ranks[grid_line_place(&mesh->grid, &line->axes,
+                                               mesh->here, i)];
+    const struct registrar_list list = {ranks, n_ranks};
+    return comm_form(family, &list, clock_deadline_ns(family->timeout_ms),
+                     &line->comm);
+}
+
+enum hoop_status
+hoop_mesh_comm(hoop_mesh_t *mesh,
+               const uint32_t *axes,
+               uint32_t n_axes,
+               hoop_comm_t **out_comm)
+{
+    struct grid_axes longer;
+
+    error_clear();
+    if (!mesh || !out_comm || (!axes && n_axes > 0))
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !mesh       ? "mesh"
+                           : !out_comm ? "out_comm"
+                                       : "axes");
+    enum hoop_status status =
+        grid_axes_check(&mesh->grid, axes, n_axes, &longer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct line *line = line_find(mesh, &longer);
+    if (!line)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a communicator");
+    pthread_mutex_lock(&line->lock);
+    if (!line->comm)
+        status = line_form(mesh, line);
+    if (status == HOOP_OK)
+        *out_comm = line->comm;
+    pthread_mutex_unlock(&line->lock);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
