@@ -21,6 +21,7 @@ HEADERS = [
     "schedule.h",
     "tensor_parallel.h",
     "mappings.h",
+    "p2p_communicator.h",
     "coordinator.h", "control.h",
 ]
 # Nothing of their own: the first is for the others, the second has them all.

@@ -17,6 +17,7 @@
 #include "hoop/object.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"
+#include "hoop/p2p_communicator.h"
 #include "hoop/schedule.h"
 #include "hoop/session.h"
 #include "hoop/sharded.h"

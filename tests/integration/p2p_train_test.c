@@ -1,0 +1,229 @@
+/*
+ * tests/integration/p2p_train_test.c - one forward, one backward, as Megatron
+ *
+ * Its schedule without virtual stages, over the calls of a P2PCommunicator:
+ * warm-up, steady state, drain. Layers are sums that every stage can do in its
+ * head for all the others, so that each tensor that arrives is checked.
+ */
+
+#include "p2p_case.h"
+
+enum {
+    N_BATCHES = 8
+};
+
+struct training {
+    struct rank *rank;
+    hoop_p2p_t *p2p;
+    unsigned at;
+    uint32_t n_forward; /* done */
+    uint32_t n_backward;
+    struct hoop_tensor inputs[N_BATCHES];
+    struct hoop_tensor outputs[N_BATCHES];
+    int64_t weight_grad;
+};
+
+/* Lengths of sequences differ from batch to batch. */
+static struct hoop_shape
+batch_shape(uint32_t batch)
+{
+    return shape_of(2 + batch % 3, 1, 5);
+}
+
+/* What enters stage, where 0 is the text itself: x -> 3 x + stage. */
+static int64_t
+value_before(uint32_t stage, uint32_t batch)
+{
+    int64_t value = 100 * (int64_t)batch + 7;
+
+    for (uint32_t s = 0; s < stage; s++)
+        value = 3 * value + s;
+    return value;
+}
+
+/* The gradient that comes back to stage from behind it; the last one has its
+ * own, of the loss. */
+static int64_t
+grad_behind(uint32_t stage, uint32_t size, uint32_t batch)
+{
+    int64_t grad = (int64_t)batch + 1;
+
+    for (uint32_t s = size - 1; s > stage; s--)
+        grad = 3 * grad - s;
+    return grad;
+}
+
+/* The tensor of a list of one, which is empty at the ends. */
+static struct hoop_tensors
+list_of(struct hoop_tensor *tensor)
+{
+    return (struct hoop_tensors){1, tensor};
+}
+
+/* input's list is empty on the first stage, which has its own text. */
+static int
+forward(struct training *training, const struct hoop_tensors *input)
+{
+    const struct rank *rank = training->rank;
+    const uint32_t batch = training->n_forward++;
+    const struct hoop_shape shape = batch_shape(batch);
+    const int64_t before = value_before(rank->rank, batch);
+
+    RANK_CHECK(input->n_tensors == (rank->rank == 0 ? 0 : 1));
+    if (rank->rank == 0)
+        training->inputs[batch] = tensor_filled(&shape, before, 0);
+    RANK_CHECK(tensor_is(&training->inputs[batch], &shape, before, 0));
+    training->outputs[batch] =
+        tensor_filled(&shape, 3 * before + (int64_t)rank->rank, 0);
+    return 0;
+}
+
+/* In the order of the forward passes; frees what the batch has kept. */
+static int
+backward(struct training *training,
+         const struct hoop_tensors *output_grad,
+         struct hoop_tensor *out_input_grad)
+{
+    const struct rank *rank = training->rank;
+    const bool is_last = rank->rank == rank->size - 1;
+    const uint32_t batch = training->n_backward++;
+    const struct hoop_shape shape = batch_shape(batch);
+    const int64_t grad = grad_behind(rank->rank, rank->size, batch);
+
+    RANK_CHECK(output_grad->n_tensors == (is_last ? 0 : 1));
+    if (!is_last)
+        RANK_CHECK(tensor_is(&output_grad->tensors[0], &shape, grad, 0));
+    training->weight_grad +=
+        grad * ((const int64_t *)training->inputs[batch].data)[0];
+    *out_input_grad = tensor_filled(&shape, 3 * grad - (int64_t)rank->rank, 0);
+    hoop_tensor_free(&training->inputs[batch]);
+    hoop_tensor_free(&training->outputs[batch]);
+    return 0;
+}
+
+static int
+warm_up(struct training *training, uint32_t n_warm_up)
+{
+    const struct rank *rank = training->rank;
+
+    for (uint32_t i = 0; i < n_warm_up; i++) {
+        const struct hoop_shape shape = batch_shape(i);
+        struct hoop_tensors input = list_of(&training->inputs[i]);
+
+        training->inputs[i] = tensor_awaited(&shape);
+        RANK_CHECK(hoop_p2p_recv_forward(training->p2p, &input, training->at) ==
+                   HOOP_OK);
+        RANK_CHECK(forward(training, &input) == 0);
+        const struct hoop_tensors output = list_of(&training->outputs[i]);
+        RANK_CHECK(hoop_p2p_send_forward(training->p2p, &output,
+                                         training->at) == HOOP_OK);
+    }
+    return 0;
+}
+
+/* One batch forward, whose input has come, and one backward; then, in one call
+ * with giving back the gradient, the next batch's input. */
+static int
+steady_step(struct training *training, struct hoop_tensors *input)
+{
+    const struct rank *rank = training->rank;
+    const uint32_t behind = training->n_backward;
+    const struct hoop_shape shape = batch_shape(behind);
+    struct hoop_tensor grad = tensor_awaited(&shape);
+    struct hoop_tensors grads = list_of(&grad);
+    struct hoop_tensor input_grad;
+    const struct hoop_tensors input_grads = list_of(&input_grad);
+
+    RANK_CHECK(forward(training, input) == 0);
+    const uint32_t next = training->n_forward;
+    const struct hoop_tensors output = list_of(&training->outputs[next - 1]);
+    RANK_CHECK(hoop_p2p_send_forward_recv_backward(
+                   training->p2p, &output, &grads, training->at) == HOOP_OK);
+    RANK_CHECK(backward(training, &grads, &input_grad) == 0);
+    if (next == N_BATCHES) {
+        RANK_CHECK(hoop_p2p_send_backward(training->p2p, &input_grads,
+                                          training->at) == HOOP_OK);
+    } else {
+        const struct hoop_shape next_shape = batch_shape(next);
+
+        training->inputs[next] = tensor_awaited(&next_shape);
+        *input = list_of(&training->inputs[next]);
+        RANK_CHECK(hoop_p2p_send_backward_recv_forward(
+                       training->p2p, &input_grads, input, training->at) ==
+                   HOOP_OK);
+    }
+    hoop_tensor_free(&grad);
+    hoop_tensor_free(&input_grad);
+    return 0;
+}
+
+static int
+steady_state(struct training *training, uint32_t n_warm_up)
+{
+    const struct rank *rank = training->rank;
+    const struct hoop_shape shape = batch_shape(n_warm_up);
+    struct hoop_tensors input = list_of(&training->inputs[n_warm_up]);
+
+    training->inputs[n_warm_up] = tensor_awaited(&shape);
+    RANK_CHECK(hoop_p2p_recv_forward(training->p2p, &input, training->at) ==
+               HOOP_OK);
+    for (uint32_t i = n_warm_up; i < N_BATCHES; i++)
+        RANK_CHECK(steady_step(training, &input) == 0);
+    return 0;
+}
+
+static int
+drain(struct training *training)
+{
+    const struct rank *rank = training->rank;
+
+    while (training->n_backward < N_BATCHES) {
+        const struct hoop_shape shape = batch_shape(training->n_backward);
+        struct hoop_tensor grad = tensor_awaited(&shape);
+        struct hoop_tensors grads = list_of(&grad);
+        struct hoop_tensor input_grad;
+        const struct hoop_tensors input_grads = list_of(&input_grad);
+
+        RANK_CHECK(hoop_p2p_recv_backward(training->p2p, &grads,
+                                          training->at) == HOOP_OK);
+        RANK_CHECK(backward(training, &grads, &input_grad) == 0);
+        RANK_CHECK(hoop_p2p_send_backward(training->p2p, &input_grads,
+                                          training->at) == HOOP_OK);
+        hoop_tensor_free(&grad);
+        hoop_tensor_free(&input_grad);
+    }
+    return 0;
+}
+
+static int
+train(struct rank *rank, uint32_t kind)
+{
+    const uint32_t n_warm_up = rank->size - rank->rank - 1;
+    struct training training = {
+        .rank = rank, .p2p = p2p_of_kind(rank, kind), .at = stage_of(rank)};
+    int64_t expected = 0;
+
+    RANK_CHECK(warm_up(&training, n_warm_up) == 0);
+    RANK_CHECK(steady_state(&training, n_warm_up) == 0);
+    RANK_CHECK(drain(&training) == 0);
+    for (uint32_t batch = 0; batch < N_BATCHES; batch++)
+        expected += grad_behind(rank->rank, rank->size, batch) *
+                    value_before(rank->rank, batch);
+    RANK_CHECK(training.weight_grad == expected);
+    hoop_p2p_free(training.p2p);
+    return 0;
+}
+
+static int
+body(struct rank *rank)
+{
+    for (uint32_t kind = 0; kind < N_P2P_KINDS; kind++)
+        RANK_CHECK(train(rank, kind) == 0);
+    return 0;
+}
+
+int
+main(void)
+{
+    return p2p_case_run(body, 0);
+}

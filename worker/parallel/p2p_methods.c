@@ -1,0 +1,284 @@
+/*
+ * parallel/p2p_methods.c - the calls of Megatron's schedules
+ *
+ * Six take lists and know the ends of the pipeline: each is a turn with one
+ * neighbour, element by element. Three take what they are given, all at once.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/p2p_communicator.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "parallel/p2p_communicator.h"
+#include "parallel/p2p_exchange.h"
+
+enum turn_parts {
+    TURN_SEND = 1,
+    TURN_RECEIVE = 2,
+};
+
+/* What a stage gives to and takes from one neighbour. */
+struct turn {
+    enum hoop_p2p_stage end; /* that has no such neighbour: LAST, no next */
+    unsigned parts;
+    const struct hoop_tensors *send;
+    struct hoop_tensors *receive;
+};
+
+static enum hoop_status
+list_check(const struct hoop_tensors *list, const char *name)
+{
+    if (!list)
+        return error_raise(HOOP_E_INVALID, "no list of what to %s was given",
+                           name);
+    if (!list->tensors && list->n_tensors > 0)
+        return error_raise(HOOP_E_INVALID, "the list to %s has no tensors",
+                           name);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+send_check(const struct hoop_tensors *list)
+{
+    char name[64];
+    enum hoop_status status = list_check(list, "send");
+
+    for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
+        snprintf(name, sizeof(name), "tensor %zu to send", i);
+        status = p2p_exchange_check_send(&list->tensors[i], name);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+receive_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
+{
+    char name[64];
+    enum hoop_status status = list_check(list, "receive");
+
+    for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
+        snprintf(name, sizeof(name), "tensor %zu to receive", i);
+        status = p2p_exchange_check_receive(p2p, &list->tensors[i], name);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+turn_check(const struct hoop_p2p *p2p, const struct turn *turn)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (turn->parts & TURN_SEND)
+        status = send_check(turn->send);
+    if (status == HOOP_OK && turn->parts & TURN_RECEIVE)
+        status = receive_check(p2p, turn->receive);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (turn->send && turn->receive &&
+        turn->send->n_tensors != turn->receive->n_tensors)
+        return error_raise(HOOP_E_INVALID,
+                           "%zu tensors to send, but %zu to receive: they "
+                           "travel in pairs",
+                           turn->send->n_tensors, turn->receive->n_tensors);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+element_run(const struct hoop_p2p *p2p,
+            const struct turn *turn,
+            size_t index,
+            struct hoop_tensor *received)
+{
+    const struct hoop_tensor *send =
+        turn->send ? &turn->send->tensors[index] : NULL;
+    struct hoop_tensor *receive = received ? &received[index] : NULL;
+    const struct hoop_p2p_ops ops =
+        turn->end == HOOP_P2P_STAGE_LAST
+            ? (struct hoop_p2p_ops){.send_next = send, .recv_next = receive}
+            : (struct hoop_p2p_ops){.send_prev = send, .recv_prev = receive};
+    const enum hoop_status status = p2p_exchange_run(p2p, &ops);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Received into a copy of the list, which is handed out whole or not at all. */
+static enum hoop_status
+elements_run(const struct hoop_p2p *p2p,
+             const struct turn *turn,
+             struct hoop_tensor *received)
+{
+    const size_t n_tensors =
+        turn->send ? turn->send->n_tensors : turn->receive->n_tensors;
+
+    for (size_t i = 0; i < n_tensors; i++) {
+        const enum hoop_status status = element_run(p2p, turn, i, received);
+
+        if (status == HOOP_OK)
+            continue;
+        for (size_t k = 0; received && k < i; k++) {
+            if (!turn->receive->tensors[k].data)
+                hoop_tensor_free(&received[k]);
+        }
+        return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+lists_run(const struct hoop_p2p *p2p, const struct turn *turn)
+{
+    const size_t n_bytes = turn->receive ? turn->receive->n_tensors *
+                                               sizeof(*turn->receive->tensors)
+                                         : 0;
+    CLEANUP(free) struct hoop_tensor *received = NULL;
+
+    if (n_bytes > 0) {
+        received = malloc(n_bytes);
+        if (!received)
+            return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
+                               turn->receive->n_tensors);
+        memcpy(received, turn->receive->tensors, n_bytes);
+    }
+    const enum hoop_status status = elements_run(p2p, turn, received);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (received)
+        memcpy(turn->receive->tensors, received, n_bytes);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+turn_run(const struct hoop_p2p *p2p, const struct turn *turn, unsigned stage)
+{
+    bool is_member;
+    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member)
+        return HOOP_OK;
+    if (stage & ~(unsigned)(HOOP_P2P_STAGE_FIRST | HOOP_P2P_STAGE_LAST))
+        return error_raise(HOOP_E_INVALID,
+                           "stage %#x has bits that are not enum "
+                           "hoop_p2p_stage's",
+                           stage);
+    if (stage & turn->end) {
+        if (turn->receive)
+            turn->receive->n_tensors = 0;
+        return HOOP_OK;
+    }
+    status = turn_check(p2p, turn);
+    if (status == HOOP_OK)
+        status = lists_run(p2p, turn);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_p2p_recv_forward(hoop_p2p_t *p2p,
+                      struct hoop_tensors *input,
+                      unsigned stage)
+{
+    const struct turn turn = {
+        .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_RECEIVE, .receive = input};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_recv_backward(hoop_p2p_t *p2p,
+                       struct hoop_tensors *output_grad,
+                       unsigned stage)
+{
+    const struct turn turn = {.end = HOOP_P2P_STAGE_LAST,
+                              .parts = TURN_RECEIVE,
+                              .receive = output_grad};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_send_forward(hoop_p2p_t *p2p,
+                      const struct hoop_tensors *output,
+                      unsigned stage)
+{
+    const struct turn turn = {
+        .end = HOOP_P2P_STAGE_LAST, .parts = TURN_SEND, .send = output};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_send_backward(hoop_p2p_t *p2p,
+                       const struct hoop_tensors *input_grad,
+                       unsigned stage)
+{
+    const struct turn turn = {
+        .end = HOOP_P2P_STAGE_FIRST, .parts = TURN_SEND, .send = input_grad};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_send_forward_recv_backward(hoop_p2p_t *p2p,
+                                    const struct hoop_tensors *output,
+                                    struct hoop_tensors *output_grad,
+                                    unsigned stage)
+{
+    const struct turn turn = {.end = HOOP_P2P_STAGE_LAST,
+                              .parts = TURN_SEND | TURN_RECEIVE,
+                              .send = output,
+                              .receive = output_grad};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
+                                    const struct hoop_tensors *input_grad,
+                                    struct hoop_tensors *input,
+                                    unsigned stage)
+{
+    const struct turn turn = {.end = HOOP_P2P_STAGE_FIRST,
+                              .parts = TURN_SEND | TURN_RECEIVE,
+                              .send = input_grad,
+                              .receive = input};
+
+    return turn_run(p2p, &turn, stage);
+}
+
+enum hoop_status
+hoop_p2p_send_forward_recv_forward(hoop_p2p_t *p2p,
+                                   const struct hoop_tensor *output,
+                                   struct hoop_tensor *input,
+                                   struct hoop_p2p_requests *out_requests)
+{
+    const struct hoop_p2p_ops ops = {.send_next = output, .recv_prev = input};
+
+    return p2p_exchange_call(p2p, &ops, out_requests);
+}
+
+enum hoop_status
+hoop_p2p_send_backward_recv_backward(hoop_p2p_t *p2p,
+                                     const struct hoop_tensor *input_grad,
+                                     struct hoop_tensor *output_grad,
+                                     struct hoop_p2p_requests *out_requests)
+{
+    const struct hoop_p2p_ops ops = {.send_prev = input_grad,
+                                     .recv_next = output_grad};
+
+    return p2p_exchange_call(p2p, &ops, out_requests);
+}
+
+enum hoop_status
+hoop_p2p_exchange_all(hoop_p2p_t *p2p, const struct hoop_p2p_ops *ops)
+{
+    error_clear();
+    if (!ops)
+        return error_raise(HOOP_E_INVALID, "ops is NULL");
+    const enum hoop_status status = p2p_exchange_call(p2p, ops, NULL);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

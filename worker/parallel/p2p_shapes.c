@@ -1,0 +1,161 @@
+/*
+ * parallel/p2p_shapes.c - a shape as three int64, Megatron's wire form
+ *
+ * An exchange of shapes alone. Each is a message of its own, three elements of
+ * HOOP_INT64, with tags that tensors do not have.
+ */
+
+#include "parallel/p2p_shapes.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "parallel/p2p_communicator.h"
+#include "parallel/p2p_requests.h"
+#include "tensor/shape.h"
+
+enum hoop_status
+p2p_shapes_pack(const struct hoop_shape *shape,
+                const char *name,
+                int64_t sizes[P2P_SHAPES_DIMS])
+{
+    size_t count;
+
+    if (shape->n_dims != P2P_SHAPES_DIMS)
+        return error_raise(HOOP_E_INVALID,
+                           "%s has %u dimensions; three are exchanged: "
+                           "sequence, micro-batch, hidden",
+                           name, shape->n_dims);
+    /* Also bounds each size, so that it is no negative number. */
+    const enum hoop_status status = shape_count(shape, &count);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (uint32_t i = 0; i < P2P_SHAPES_DIMS; i++)
+        sizes[i] = (int64_t)shape->dims[i];
+    return HOOP_OK;
+}
+
+enum hoop_status
+p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
+                  uint32_t rank,
+                  struct hoop_shape *out_shape)
+{
+    struct hoop_shape shape = {.n_dims = P2P_SHAPES_DIMS};
+    bool is_right = true;
+    size_t count;
+
+    for (uint32_t i = 0; i < P2P_SHAPES_DIMS; i++) {
+        is_right &= sizes[i] >= 0;
+        shape.dims[i] = (size_t)sizes[i];
+    }
+    if (!is_right || shape_count(&shape, &count) != HOOP_OK)
+        return error_raise(HOOP_E_MISMATCH,
+                           "rank %u gave [%" PRId64 ", %" PRId64 ", %" PRId64
+                           "] as a shape, which no tensor has",
+                           rank, sizes[0], sizes[1], sizes[2]);
+    *out_shape = shape;
+    return HOOP_OK;
+}
+
+/* What is under way: sizes[direction] are those of tensors[direction]. */
+struct exchange {
+    int64_t sizes[P2P_ORDER_DIRECTIONS][P2P_SHAPES_DIMS];
+    struct hoop_tensor tensors[P2P_ORDER_DIRECTIONS];
+    struct hoop_p2p_ops ops;
+};
+
+static void
+exchange_prepare(struct exchange *exchange)
+{
+    *exchange = (struct exchange){0};
+    for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++)
+        exchange->tensors[i] = (struct hoop_tensor){
+            .data = exchange->sizes[i],
+            .dtype = HOOP_INT64,
+            .shape = {.n_dims = 1, .dims = {P2P_SHAPES_DIMS}},
+        };
+}
+
+static enum hoop_status
+exchange_fill(const struct hoop_p2p_exchange *wanted, struct exchange *exchange)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (wanted->send_prev) {
+        status = p2p_shapes_pack(&wanted->send_prev->shape, "send_prev",
+                                 exchange->sizes[HOOP_P2P_SEND_PREV]);
+        exchange->ops.send_prev = &exchange->tensors[HOOP_P2P_SEND_PREV];
+    }
+    if (status == HOOP_OK && wanted->send_next) {
+        status = p2p_shapes_pack(&wanted->send_next->shape, "send_next",
+                                 exchange->sizes[HOOP_P2P_SEND_NEXT]);
+        exchange->ops.send_next = &exchange->tensors[HOOP_P2P_SEND_NEXT];
+    }
+    if (wanted->recv_prev)
+        exchange->ops.recv_prev = &exchange->tensors[HOOP_P2P_RECV_PREV];
+    if (wanted->recv_next)
+        exchange->ops.recv_next = &exchange->tensors[HOOP_P2P_RECV_NEXT];
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+exchange_run(const struct hoop_p2p *p2p, const struct exchange *exchange)
+{
+    struct hoop_p2p_requests requests;
+    enum hoop_status status = p2p_requests_check_alone(p2p, &exchange->ops);
+
+    if (status == HOOP_OK)
+        status = p2p_requests_start(p2p, &exchange->ops, P2P_ORDER_BATCHED,
+                                    TAG_P2P_SHAPE, &requests);
+    if (status == HOOP_OK)
+        status = p2p_requests_finish(&requests);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+check_arguments(const struct hoop_p2p_exchange *exchange,
+                const struct hoop_shape *out_prev,
+                const struct hoop_shape *out_next)
+{
+    if (!exchange)
+        return error_raise(HOOP_E_INVALID, "exchange is NULL");
+    if (!out_prev || !out_next)
+        return error_raise(HOOP_E_INVALID, "out_%s is NULL",
+                           out_prev ? "next" : "prev");
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
+                         const struct hoop_p2p_exchange *exchange,
+                         struct hoop_shape *out_prev,
+                         struct hoop_shape *out_next)
+{
+    struct exchange under_way;
+    struct hoop_shape prev;
+    struct hoop_shape next;
+    bool is_member;
+    enum hoop_status status = p2p_communicator_check(p2p, &is_member);
+
+    if (status == HOOP_OK)
+        status = check_arguments(exchange, out_prev, out_next);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member)
+        return HOOP_OK;
+    exchange_prepare(&under_way);
+    status = exchange_fill(exchange, &under_way);
+    if (status == HOOP_OK)
+        status = exchange_run(p2p, &under_way);
+    if (status == HOOP_OK)
+        status = p2p_shapes_unpack(under_way.sizes[HOOP_P2P_RECV_PREV],
+                                   hoop_p2p_prev(p2p), &prev);
+    if (status == HOOP_OK)
+        status = p2p_shapes_unpack(under_way.sizes[HOOP_P2P_RECV_NEXT],
+                                   hoop_p2p_next(p2p), &next);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_prev = prev;
+    *out_next = next;
+    return HOOP_OK;
+}

@@ -1,0 +1,27 @@
+/* parallel/p2p_shapes.h - a shape as three int64, Megatron's wire form */
+
+#ifndef PARALLEL_P2P_SHAPES_H
+#define PARALLEL_P2P_SHAPES_H
+
+#include <stdint.h>
+
+#include "hoop/tensor.h"
+
+/* Sequence, micro-batch, hidden. */
+enum {
+    P2P_SHAPES_DIMS = 3
+};
+
+/* Handle: HOOP_E_INVALID (not three dimensions, too many elements). */
+enum hoop_status
+p2p_shapes_pack(const struct hoop_shape *shape,
+                const char *name,
+                int64_t sizes[P2P_SHAPES_DIMS]);
+
+/* Of what came from rank. Handle: HOOP_E_MISMATCH (no tensor has it). */
+enum hoop_status
+p2p_shapes_unpack(const int64_t sizes[P2P_SHAPES_DIMS],
+                  uint32_t rank,
+                  struct hoop_shape *out_shape);
+
+#endif
