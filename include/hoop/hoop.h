@@ -18,6 +18,7 @@
 #include "hoop/op.h"
 #include "hoop/p2p.h"
 #include "hoop/p2p_communicator.h"
+#include "hoop/pipeline.h"
 #include "hoop/schedule.h"
 #include "hoop/session.h"
 #include "hoop/sharded.h"

@@ -1,0 +1,63 @@
+/*
+ * parallel/parcel.h - one tensor of a transfer, on its way
+ *
+ * What is received has its memory before it is started, and is handed out or
+ * withdrawn when all has ended. With sharing, what travels is this rank's share
+ * of a tensor that can be cut.
+ */
+
+#ifndef PARALLEL_PARCEL_H
+#define PARALLEL_PARCEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "coll/tensor_message.h"
+#include "parallel/pipe_tag.h"
+#include "parallel/transfer.h"
+#include "tensor/result.h"
+
+struct parcel {
+    const struct transfer *transfer;
+    enum transfer_way way;
+    size_t index; /* in its list */
+    struct hoop_tensor *tensor;
+    struct hoop_tensor share; /* of it, when it is cut */
+    bool is_cut;
+    struct result result;
+    enum hoop_status status; /* how its journey has ended */
+};
+
+/*
+ * A new parcel, of which transfer, way and index are set. Checks the tensor and
+ * gives memory to one that is received.
+ * Handle: HOOP_E_INVALID and HOOP_E_EXHAUSTED; nothing to withdraw then.
+ */
+enum hoop_status
+parcel_prepare(struct parcel *parcel);
+
+/* Its tensor is handed out; no more. Zeroed: nothing. */
+void
+parcel_withdraw(struct parcel *parcel);
+
+bool
+parcel_is_received(const struct parcel *parcel);
+
+/* Tag of its shares among those who gather. */
+uint64_t
+parcel_share_tag(const struct parcel *parcel);
+/* Its place in its list, as a message says it. */
+uint32_t
+parcel_part(const struct parcel *parcel);
+
+/* Between the stages; borrows parcel. */
+struct tensor_message
+parcel_message(struct parcel *parcel);
+
+/* Its journey failed, with the text that is the last error's: raised again
+ * with a word on what it was. */
+enum hoop_status
+parcel_raise(const struct parcel *parcel);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * parallel/pipe.c - the nine exchanges of a pipeline's stages
+ *
+ * Each is a row of what it needs and which stage has no part in it; all of
+ * them are one exchange in up to four directions.
+ */
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "parallel/pipe_tag.h"
+#include "parallel/pipeline.h"
+#include "parallel/transfer.h"
+
+/* Who does nothing. */
+enum absentee {
+    NOBODY,
+    FIRST_STAGE,
+    LAST_STAGE,
+};
+
+struct step {
+    enum absentee absentee;
+    unsigned needs; /* bits of enum transfer_way */
+};
+
+enum {
+    SEND_PREV = 1 << TRANSFER_SEND_PREV,
+    RECV_PREV = 1 << TRANSFER_RECV_PREV,
+    RECV_NEXT = 1 << TRANSFER_RECV_NEXT,
+    SEND_NEXT = 1 << TRANSFER_SEND_NEXT,
+};
+
+static const struct step recv_forward = {FIRST_STAGE, RECV_PREV};
+static const struct step recv_backward = {LAST_STAGE, RECV_NEXT};
+static const struct step send_forward = {LAST_STAGE, SEND_NEXT};
+static const struct step send_backward = {FIRST_STAGE, SEND_PREV};
+/* These two may receive. */
+static const struct step forward_and_back = {LAST_STAGE, SEND_NEXT};
+static const struct step backward_and_forth = {FIRST_STAGE, SEND_PREV};
+static const struct step anything = {NOBODY, 0};
+
+static bool
+is_absent(const struct step *step, const hoop_pipeline_t *pipeline)
+{
+    switch (step->absentee) {
+    case NOBODY:
+        return false;
+    case FIRST_STAGE:
+        return hoop_pipeline_is_first(pipeline);
+    case LAST_STAGE:
+        return hoop_pipeline_is_last(pipeline);
+    }
+    return false;
+}
+
+static enum hoop_status
+rank_choose(const uint32_t *rank,
+            const char *name,
+            uint32_t neighbour,
+            const hoop_pipeline_t *pipeline,
+            uint32_t *out_rank)
+{
+    const uint32_t size = hoop_pipeline_size(pipeline);
+
+    if (rank && *rank >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "%s is rank %u, but the pipeline has %u stages",
+                           name, *rank, size);
+    *out_rank = rank ? *rank : neighbour;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+options_apply(const struct hoop_pipe_options *options,
+              const hoop_pipeline_t *pipeline,
+              struct transfer *transfer)
+{
+    if (options->lane >= PIPE_LANES)
+        return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
+                           options->lane, PIPE_LANES);
+    if (options->flags & ~(unsigned)HOOP_PIPE_SCATTER_GATHER)
+        return error_raise(HOOP_E_INVALID, "flags %#x are not known to hoop",
+                           options->flags);
+    transfer->lane = options->lane;
+    if ((options->flags & HOOP_PIPE_SCATTER_GATHER) &&
+        hoop_comm_size(pipeline->tensor_parallel) > 1)
+        transfer->sharing = pipeline->tensor_parallel;
+    const enum hoop_status status =
+        rank_choose(options->prev, "prev", hoop_pipeline_prev(pipeline),
+                    pipeline, &transfer->prev);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return rank_choose(options->next, "next", hoop_pipeline_next(pipeline),
+                       pipeline, &transfer->next);
+}
+
+static enum hoop_status
+needs_check(const struct step *step, const struct transfer *transfer)
+{
+    for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
+        if ((step->needs & 1U << way) && !transfer->lists[way])
+            return error_raise(HOOP_E_INVALID, "%s is NULL",
+                               transfer_name(way));
+    }
+    return HOOP_OK;
+}
+
+static void
+receive_nothing(const struct hoop_pipe_exchange *exchange)
+{
+    if (exchange->input)
+        exchange->input->n_tensors = 0;
+    if (exchange->output_grad)
+        exchange->output_grad->n_tensors = 0;
+}
+
+static enum hoop_status
+run(const struct step *step,
+    hoop_pipeline_t *pipeline,
+    const struct hoop_pipe_exchange *exchange,
+    const struct hoop_pipe_options *options)
+{
+    static const struct hoop_pipe_options usual = {0};
+
+    error_clear();
+    if (!pipeline || !exchange)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           pipeline ? "exchange" : "pipeline");
+    if (!hoop_comm_is_member(pipeline->stages))
+        return HOOP_OK;
+
+    struct transfer transfer = {
+        .lists = {[TRANSFER_SEND_PREV] = exchange->input_grad,
+                  [TRANSFER_RECV_PREV] = exchange->input,
+                  [TRANSFER_RECV_NEXT] = exchange->output_grad,
+                  [TRANSFER_SEND_NEXT] = exchange->output},
+        .stages = pipeline->stages,
+    };
+    enum hoop_status status =
+        options_apply(options ? options : &usual, pipeline, &transfer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_absent(step, pipeline)) {
+        receive_nothing(exchange);
+        return HOOP_OK;
+    }
+    status = needs_check(step, &transfer);
+    if (status == HOOP_OK)
+        status = transfer_run(&transfer);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
+                       struct hoop_tensors *input,
+                       const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.input = input};
+
+    return run(&recv_forward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_recv_backward(hoop_pipeline_t *pipeline,
+                        struct hoop_tensors *output_grad,
+                        const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.output_grad = output_grad};
+
+    return run(&recv_backward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward(hoop_pipeline_t *pipeline,
+                       const struct hoop_tensors *output,
+                       const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.output = output};
+
+    return run(&send_forward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward(hoop_pipeline_t *pipeline,
+                        const struct hoop_tensors *input_grad,
+                        const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {.input_grad = input_grad};
+
+    return run(&send_backward, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward_recv_backward(hoop_pipeline_t *pipeline,
+                                     const struct hoop_tensors *output,
+                                     struct hoop_tensors *output_grad,
+                                     const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .output = output,
+        .output_grad = output_grad,
+    };
+
+    return run(&forward_and_back, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward_recv_forward(hoop_pipeline_t *pipeline,
+                                     const struct hoop_tensors *input_grad,
+                                     struct hoop_tensors *input,
+                                     const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .input_grad = input_grad,
+        .input = input,
+    };
+
+    return run(&backward_and_forth, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_forward_recv_forward(hoop_pipeline_t *pipeline,
+                                    const struct hoop_tensors *output,
+                                    struct hoop_tensors *input,
+                                    const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .output = output,
+        .input = input,
+    };
+
+    return run(&anything, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_send_backward_recv_backward(hoop_pipeline_t *pipeline,
+                                      const struct hoop_tensors *input_grad,
+                                      struct hoop_tensors *output_grad,
+                                      const struct hoop_pipe_options *options)
+{
+    const struct hoop_pipe_exchange exchange = {
+        .input_grad = input_grad,
+        .output_grad = output_grad,
+    };
+
+    return run(&anything, pipeline, &exchange, options);
+}
+
+enum hoop_status
+hoop_pipe_exchange_all(hoop_pipeline_t *pipeline,
+                       const struct hoop_pipe_exchange *exchange,
+                       const struct hoop_pipe_options *options)
+{
+    return run(&anything, pipeline, exchange, options);
+}

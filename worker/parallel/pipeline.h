@@ -1,0 +1,17 @@
+/* parallel/pipeline.h - the communicators of a pipeline, and the place in it */
+
+#ifndef PARALLEL_PIPELINE_H
+#define PARALLEL_PIPELINE_H
+
+#include <stdint.h>
+
+#include "hoop/pipeline.h"
+
+struct hoop_pipeline {
+    hoop_comm_t *stages;          /* borrowed, as the one below */
+    hoop_comm_t *tensor_parallel; /* NULL: none */
+    uint32_t chunk;
+    uint32_t n_chunks;
+};
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * parallel/ring_forward.c - every rank's tensor moves on by one
+ *
+ * No test of its own: tests/integration/ring_forward_vectors_test.c.
+ */
+
+#include "hoop/pipeline.h"
+
+#include "base/error.h"
+#include "coll/presence.h"
+#include "coll/tags.h"
+#include "coll/tensor_message.h"
+#include "tensor/operand.h"
+#include "tensor/result.h"
+
+/* The input stays as it is. */
+static enum hoop_status
+check_apart(const struct hoop_tensor *tensor, const struct hoop_tensor *out)
+{
+    const uintptr_t from = (uintptr_t)tensor->data;
+    const uintptr_t to = (uintptr_t)out->data;
+    const size_t n_bytes = operand_bytes(tensor);
+
+    if (n_bytes > 0 && from < to + n_bytes && to < from + n_bytes)
+        return error_raise(HOOP_E_INVALID, "out and tensor overlap");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+rotate(const struct hoop_tensor *tensor,
+       struct hoop_tensor *out,
+       hoop_comm_t *comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    const uint32_t rank = hoop_comm_rank(comm);
+    struct hoop_tensor sent = *tensor;
+    const struct tensor_message messages[] = {
+        {
+            .kind = HOOP_SEND,
+            .tensor = &sent,
+            .peer = (rank + 1) % size,
+            .tag = tag_of(TAG_RING, 0),
+        },
+        {
+            .kind = HOOP_RECV,
+            .tensor = out,
+            .peer = (rank + size - 1) % size,
+            .tag = tag_of(TAG_RING, 0),
+        },
+    };
+
+    return tensor_message_run(messages, 2, comm);
+}
+
+enum hoop_status
+hoop_ring_forward(const struct hoop_tensor *tensor,
+                  struct hoop_tensor *out,
+                  hoop_comm_t *comm)
+{
+    struct result result;
+    bool is_member;
+    enum hoop_status status = presence_check(comm, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member)
+        return HOOP_OK;
+    status = operand_check(tensor, "tensor");
+    if (status == HOOP_OK)
+        status =
+            result_prepare(out, "out", tensor->dtype, &tensor->shape, &result);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = check_apart(tensor, out);
+    if (status == HOOP_OK)
+        status = rotate(tensor, out, comm);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    result_withdraw(&result);
+    return error_pass(status);
+}

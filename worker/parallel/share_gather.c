@@ -1,0 +1,92 @@
+/*
+ * parallel/share_gather.c - shares that came become whole tensors again
+ *
+ * Messages and not a collective: transfers of several lanes may be under way at
+ * once, in any order.
+ *
+ * No test of its own: tests/integration/pipe_share_test.c gathers.
+ */
+
+#include "parallel/share_gather.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "parallel/share.h"
+
+static bool
+is_gathered(const struct parcel *parcel)
+{
+    return parcel->is_cut && parcel_is_received(parcel);
+}
+
+/* Both halves of what goes on between this rank and another. */
+struct gathering {
+    struct tensor_message *messages;
+    struct hoop_tensor *shares; /* one for each message */
+    size_t n_messages;
+};
+
+static void
+gathering_add(struct gathering *gathering,
+              const struct tensor_message *message,
+              const struct hoop_tensor *share)
+{
+    const size_t i = gathering->n_messages++;
+
+    gathering->shares[i] = *share;
+    gathering->messages[i] = *message;
+    gathering->messages[i].tensor = &gathering->shares[i];
+}
+
+static void
+parcel_add(struct gathering *gathering, const struct parcel *parcel)
+{
+    const hoop_comm_t *sharing = parcel->transfer->sharing;
+    const uint32_t n_ranks = hoop_comm_size(sharing);
+    const struct hoop_tensor nothing = share_none(parcel->tensor->dtype);
+
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        const struct hoop_tensor theirs =
+            share_of(parcel->tensor, rank, n_ranks);
+        struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .peer = rank,
+            .tag = parcel_share_tag(parcel),
+            .part = parcel_part(parcel),
+        };
+
+        if (rank == hoop_comm_rank(sharing))
+            continue;
+        gathering_add(gathering, &message,
+                      parcel->status == HOOP_OK ? &parcel->share : &nothing);
+        message.kind = HOOP_RECV;
+        gathering_add(gathering, &message, &theirs);
+    }
+}
+
+enum hoop_status
+share_gather(const struct parcel *parcels, size_t n_parcels)
+{
+    hoop_comm_t *sharing = parcels->transfer->sharing;
+    const size_t n_most = 2 * n_parcels * hoop_comm_size(sharing);
+    CLEANUP(free)
+    struct tensor_message *messages = calloc(n_most, sizeof(*messages));
+    CLEANUP(free)
+    struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
+    struct gathering gathering = {messages, shares, 0};
+
+    if (!messages || !shares)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares",
+                           n_most);
+    for (size_t i = 0; i < n_parcels; i++) {
+        if (is_gathered(&parcels[i]))
+            parcel_add(&gathering, &parcels[i]);
+    }
+    const enum hoop_status status =
+        tensor_message_run(messages, gathering.n_messages, sharing);
+    if (status != HOOP_OK)
+        return error_raise(status, "gathering the shares: %s", error_text());
+    return HOOP_OK;
+}

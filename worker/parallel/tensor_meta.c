@@ -1,0 +1,172 @@
+/*
+ * parallel/tensor_meta.c - the shape of a tensor to come, as two messages
+ *
+ * No test of its own: tests/integration/tensor_meta_vectors_test.c.
+ */
+
+#include "base/error.h"
+#include "coll/tags.h"
+#include "coll/tensor_message.h"
+#include "parallel/pipe_tag.h"
+#include "parallel/pipeline.h"
+#include "tensor/shape.h"
+
+/* With whom, and on which lane. */
+struct way {
+    uint32_t peer;
+    uint64_t tag;
+};
+
+static enum hoop_status
+way_choose(const hoop_pipeline_t *pipeline,
+           const struct hoop_pipe_options *options,
+           enum hoop_message_kind kind,
+           struct way *out_way)
+{
+    const bool is_send = kind == HOOP_SEND;
+    const uint32_t *rank = NULL;
+
+    if (options)
+        rank = is_send ? options->next : options->prev;
+    if (options && options->lane >= PIPE_LANES)
+        return error_raise(HOOP_E_INVALID, "lane %u is not below %u",
+                           options->lane, PIPE_LANES);
+    out_way->tag = tag_of(TAG_META, options ? options->lane : 0);
+    if (rank)
+        out_way->peer = *rank;
+    else
+        out_way->peer = is_send ? hoop_pipeline_next(pipeline)
+                                : hoop_pipeline_prev(pipeline);
+    return HOOP_OK;
+}
+
+static struct hoop_tensor
+number(int64_t *at)
+{
+    return (struct hoop_tensor){.data = at, .dtype = HOOP_INT64};
+}
+
+static struct hoop_tensor
+numbers(int64_t *at, uint32_t n)
+{
+    return (struct hoop_tensor){
+        .data = at,
+        .dtype = HOOP_INT64,
+        .shape = {.n_dims = 1, .dims = {n}},
+    };
+}
+
+static struct tensor_message
+message(enum hoop_message_kind kind,
+        const struct way *way,
+        struct hoop_tensor *tensor)
+{
+    return (struct tensor_message){
+        .kind = kind,
+        .tensor = tensor,
+        .peer = way->peer,
+        .tag = way->tag,
+    };
+}
+
+static enum hoop_status
+shape_send(const struct hoop_shape *shape,
+           const struct way *way,
+           hoop_comm_t *stages)
+{
+    int64_t n_dims = shape->n_dims;
+    int64_t dims[HOOP_MAX_DIMS];
+
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        dims[i] = (int64_t)shape->dims[i];
+    struct hoop_tensor first = number(&n_dims);
+    struct hoop_tensor second = numbers(dims, shape->n_dims);
+    const struct tensor_message messages[] = {
+        message(HOOP_SEND, way, &first),
+        message(HOOP_SEND, way, &second),
+    };
+    return tensor_message_run(messages, 2, stages);
+}
+
+static enum hoop_status
+shape_receive(const struct way *way,
+              hoop_comm_t *stages,
+              struct hoop_shape *out_shape)
+{
+    int64_t n_dims = 0;
+    int64_t dims[HOOP_MAX_DIMS];
+    struct hoop_tensor first = number(&n_dims);
+    const struct tensor_message one = message(HOOP_RECV, way, &first);
+    enum hoop_status status = tensor_message_run(&one, 1, stages);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_dims < 0 || n_dims > HOOP_MAX_DIMS)
+        return error_raise(HOOP_E_MISMATCH,
+                           "stage %u tells of a tensor of %lld dimensions, but "
+                           "one has at most %d",
+                           way->peer, (long long)n_dims, HOOP_MAX_DIMS);
+    struct hoop_tensor second = numbers(dims, (uint32_t)n_dims);
+    const struct tensor_message other = message(HOOP_RECV, way, &second);
+    status = tensor_message_run(&other, 1, stages);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
+    size_t count;
+    for (uint32_t i = 0; i < shape.n_dims; i++)
+        shape.dims[i] = (size_t)dims[i];
+    if (shape_count(&shape, &count) != HOOP_OK)
+        return error_raise(HOOP_E_MISMATCH, "stage %u tells of a shape: %s",
+                           way->peer, error_text());
+    *out_shape = shape;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
+                      const struct hoop_tensor *tensor,
+                      bool *need_meta,
+                      const struct hoop_pipe_options *options)
+{
+    struct way way;
+    size_t count;
+
+    error_clear();
+    if (!pipeline || !tensor || !need_meta)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !pipeline ? "pipeline"
+                           : !tensor ? "tensor"
+                                     : "need_meta");
+    if (!hoop_comm_is_member(pipeline->stages) || !*need_meta)
+        return HOOP_OK;
+    enum hoop_status status = shape_count(&tensor->shape, &count);
+    if (status == HOOP_OK)
+        status = way_choose(pipeline, options, HOOP_SEND, &way);
+    if (status == HOOP_OK)
+        status = shape_send(&tensor->shape, &way, pipeline->stages);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *need_meta = false;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
+                      struct hoop_shape *shape,
+                      const struct hoop_pipe_options *options)
+{
+    struct way way;
+
+    error_clear();
+    if (!pipeline || !shape)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           pipeline ? "shape" : "pipeline");
+    if (!hoop_comm_is_member(pipeline->stages) ||
+        shape->n_dims != HOOP_ANY_SHAPE)
+        return HOOP_OK;
+    enum hoop_status status = way_choose(pipeline, options, HOOP_RECV, &way);
+    if (status == HOOP_OK)
+        status = shape_receive(&way, pipeline->stages, shape);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
