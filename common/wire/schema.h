@@ -36,4 +36,9 @@
     X(call.root, uint32_t, UINT32_MAX)                                         \
     X(call.count, uint64_t, UINT64_MAX)
 
+#define FIELD_ONE(field, type, max) +1
+enum {
+    FRAME_N_FIELDS = FRAME_FIELDS(FIELD_ONE)
+};
+
 #endif

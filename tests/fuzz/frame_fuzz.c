@@ -1,5 +1,6 @@
 /* tests/fuzz/frame_fuzz.c - whatever decodes keeps the rules, and comes back */
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "fuzz/fuzz.h"
@@ -26,6 +27,42 @@ require_same(const struct frame *left, const struct frame *right)
     FRAME_FIELDS(FIELD_COMPARE)
 }
 
+/* What a tensor's sender keeps to, so that its header fits. */
+static bool
+is_sendable(const struct frame *frame, const struct frame_tensor *tensor)
+{
+    uint64_t product = 1;
+
+    for (uint32_t i = 0; i < tensor->shape.n_dims; i++) {
+        const uint64_t size = tensor->shape.dims[i];
+
+        if (size > 0 && (__builtin_mul_overflow(product, size, &product) ||
+                         product > INT64_MAX))
+            return false;
+    }
+    return frame->signature == 0 && frame->step == 0 && frame->checksum == 0 &&
+           frame->codec < 128 && frame->call.name < 128 &&
+           frame->call.dtype < 128 && frame->call.reduce_op == 0;
+}
+
+static void
+try_tensor(const uint8_t *in, const struct frame *frame)
+{
+    uint8_t header[LIMIT_FRAME_HEADER];
+    struct frame_tensor tensor;
+    struct frame_tensor back;
+
+    if (frame_read_tensor(in, &tensor) != HOOP_OK)
+        return;
+    fuzz_require(tensor.shape.n_dims <= HOOP_MAX_DIMS);
+    if (!is_sendable(frame, &tensor))
+        return;
+    frame_encode(frame, header);
+    frame_append_tensor(&tensor, header);
+    fuzz_require(frame_read_tensor(header, &back) == HOOP_OK);
+    fuzz_require(memcmp(&tensor, &back, sizeof(tensor)) == 0);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
@@ -36,11 +73,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     /* Without a copy when there are enough, so that overreading shows. */
     if (n_bytes < sizeof(header))
         memcpy(header, bytes, n_bytes);
-    if (frame_decode(n_bytes < sizeof(header) ? header : bytes, &frame) !=
-        HOOP_OK)
+    const uint8_t *in = n_bytes < sizeof(header) ? header : bytes;
+    if (frame_decode(in, &frame) != HOOP_OK)
         return 0;
 
     require_rules(&frame);
+    try_tensor(in, &frame);
     frame_encode(&frame, header);
     fuzz_require(frame_decode(header, &back) == HOOP_OK);
     require_same(&frame, &back);

@@ -28,6 +28,7 @@ struct block {
     char name[16];
     size_t line;
     struct frame fields;
+    struct frame_tensor tensor; /* FRAME_TENSOR */
     size_t n_bytes;
     uint8_t bytes[LIMIT_FRAME_HEADER];
 };
@@ -65,16 +66,34 @@ block_add_field(struct block *block, const char *name, uint64_t value)
         fail_msg("%s:%zu: no field %s", document, block->line, name);
 }
 
+/* "4,8", or "-" for no dimensions. */
+static void
+block_add_sizes(struct block *block, const char *text)
+{
+    struct hoop_shape *shape = &block->tensor.shape;
+    char *end = NULL;
+
+    for (const char *at = text; *at != '-' && *at; at = end + (*end == ',')) {
+        assert_true(shape->n_dims < HOOP_MAX_DIMS);
+        shape->dims[shape->n_dims++] = strtoull(at, &end, 0);
+    }
+}
+
 static void
 block_add_line(struct block *block, const char *line)
 {
     char name[32];
-    char value[32];
+    char value[128];
     unsigned byte;
     int n_read;
 
-    if (sscanf(line, "%31s = %31s", name, value) == 2) {
-        block_add_field(block, name, strtoull(value, NULL, 0));
+    if (sscanf(line, "%31s = %127s", name, value) == 2) {
+        if (strcmp(name, "tensor.sizes") == 0)
+            block_add_sizes(block, value);
+        else if (strcmp(name, "tensor.part") == 0)
+            block->tensor.part = (uint32_t)strtoull(value, NULL, 0);
+        else
+            block_add_field(block, name, strtoull(value, NULL, 0));
         return;
     }
     for (; sscanf(line, "%2x%n", &byte, &n_read) == 1; line += n_read) {
@@ -115,8 +134,11 @@ frame_check(const struct block *block)
 {
     uint8_t bytes[LIMIT_FRAME_HEADER];
     struct frame frame;
-    const enum hoop_status status = frame_decode(block->bytes, &frame);
+    struct frame_tensor tensor = {0};
+    enum hoop_status status = frame_decode(block->bytes, &frame);
 
+    if (status == HOOP_OK && frame_is_tensor(&frame))
+        status = frame_read_tensor(block->bytes, &tensor);
     if (strcmp(block->name, "refused") == 0) {
         assert_int_not_equal(status, HOOP_OK);
         return;
@@ -124,7 +146,10 @@ frame_check(const struct block *block)
     assert_int_equal(status, HOOP_OK);
     assert_fields_equal(block, &frame);
     assert_signature_is_of_call(block);
+    assert_memory_equal(&tensor, &block->tensor, sizeof(tensor));
     frame_encode(&frame, bytes);
+    if (frame_is_tensor(&frame))
+        frame_append_tensor(&tensor, bytes);
     if (strcmp(block->name, "golden") == 0)
         assert_memory_equal(bytes, block->bytes, sizeof(bytes));
     else
@@ -179,7 +204,7 @@ golden_frames_of_the_document_decode_and_encode(void **state)
 
     (void)state;
     blocks_read(on_frame_block, &n_frames);
-    assert_int_equal(n_frames, 16);
+    assert_int_equal(n_frames, 20);
 }
 
 static const char *const handshake_names[] = {
