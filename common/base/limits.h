@@ -114,6 +114,9 @@ enum {
     LIMIT_GREETING_MS = 5000,
 };
 
+/* Bytes of a tensor of any shape that a message can make us allocate. */
+static const int64_t LIMIT_TENSOR = (int64_t)1 << 40;
+
 /* Bytes of an object, or of all that are gathered: more is a mistake. */
 static const int64_t LIMIT_OBJECT = (int64_t)1 << 40;
 

@@ -58,6 +58,12 @@ batch_withdraw(const struct batch *batch)
         result_withdraw(&batch->results[i]);
 }
 
+static bool
+is_any_shape(const struct hoop_tensor *tensor)
+{
+    return tensor->shape.n_dims == HOOP_ANY_SHAPE;
+}
+
 static enum hoop_status
 any_prepare(struct hoop_tensor *out, struct result *out_result)
 {
@@ -66,8 +72,7 @@ any_prepare(struct hoop_tensor *out, struct result *out_result)
                            "what is received in any shape is allocated by "
                            "hoop: the tensor's data must be NULL");
     *out_result = (struct result){out, *out};
-    return error_raise(HOOP_E_UNIMPLEMENTED,
-                       "receiving any shape is not implemented yet");
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -75,7 +80,7 @@ out_prepare(struct hoop_tensor *out, struct result *out_result)
 {
     if (!out)
         return error_raise(HOOP_E_INVALID, "tensor is NULL");
-    if (out->shape.n_dims == HOOP_ANY_SHAPE)
+    if (is_any_shape(out))
         return any_prepare(out, out_result);
     return result_prepare(out, "tensor", out->dtype, &out->shape, out_result);
 }
@@ -104,18 +109,25 @@ message_prepare(const struct tensor_message *message,
 static struct engine_message
 request_of(const struct tensor_message *message, enum engine_mode mode)
 {
-    const struct hoop_tensor *tensor = message->tensor;
-    struct engine_message request = message_request(
-        &(struct hoop_message){
-            .kind = message->kind,
-            .buffer = tensor->data,
-            .count = operand_count(tensor),
-            .dtype = tensor->dtype,
-            .peer = message->peer,
-        },
-        mode);
+    struct hoop_tensor *tensor = message->tensor;
+    struct engine_message request = {
+        .call = {.root = message->peer},
+        .tag = message->tag,
+        .peer = message->peer,
+        .tensor = tensor,
+        .part = message->part,
+        .mode = mode,
+    };
 
-    request.tag = message->tag;
+    if (is_any_shape(tensor)) {
+        request.call.name = CALL_RECV_ANY_TENSOR;
+        return request;
+    }
+    request.call.name =
+        message->kind == HOOP_SEND ? CALL_SEND_TENSOR : CALL_RECV_TENSOR;
+    request.call.dtype = tensor->dtype;
+    request.call.count = operand_count(tensor);
+    request.bytes = tensor->data;
     return request;
 }
 

@@ -4,9 +4,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "dtype/dtype.h"
+#include "tensor/shape.h"
+
+enum {
+    PART_TEXT_MAX = 40
+};
 
 /* What a call has besides its name, dtype and count. */
 enum call_part {
@@ -45,6 +51,9 @@ static const struct {
     [CALL_ALLGATHER_OBJECT] = {"allgather_object", CALL_HAS_NONE},
     [CALL_ALLREDUCE_COALESCED] = {"allreduce_coalesced", CALL_HAS_OP},
     [CALL_AGREE] = {"agreement on a communicator", CALL_HAS_NONE},
+    [CALL_SEND_TENSOR] = {"send_tensor", 0},
+    [CALL_RECV_TENSOR] = {"recv_tensor", 0},
+    [CALL_RECV_ANY_TENSOR] = {"recv_tensor of any shape", CALL_HAS_NONE},
 };
 
 void
@@ -79,6 +88,43 @@ call_describe(const struct frame_call *call,
         snprintf(count, sizeof(count), ", %" PRIu64 " elements", call->count);
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s%s%s%s)", calls[name].text, place,
              dtype_name((enum hoop_dtype)call->dtype), count, op, root);
+}
+
+/* Where a tensor stands in its list. */
+static void
+part_describe(uint32_t part, char text[PART_TEXT_MAX])
+{
+    text[0] = '\0';
+    if (part > 0)
+        snprintf(text, PART_TEXT_MAX, ", number %u of %u",
+                 (part & UINT16_MAX) + 1, part >> 16);
+}
+
+void
+call_describe_message(const struct frame_call *call,
+                      uint64_t number,
+                      const struct frame_tensor *tensor,
+                      char text[CALL_TEXT_MAX])
+{
+    char place[24] = "";
+    char part[PART_TEXT_MAX];
+
+    call_describe(call, number, text);
+    if (!tensor)
+        return;
+    part_describe(tensor->part, part);
+    if (tensor->shape.n_dims == HOOP_ANY_SHAPE) {
+        const size_t n_text = strlen(text);
+
+        snprintf(text + n_text, CALL_TEXT_MAX - n_text, "%s", part);
+        return;
+    }
+    if (number > 0)
+        snprintf(place, sizeof(place), " #%" PRIu64, number);
+    snprintf(text, CALL_TEXT_MAX, "%s%s (%s %.96s%s)",
+             call_text((enum call_name)call->name), place,
+             dtype_name((enum hoop_dtype)call->dtype),
+             shape_text(&tensor->shape).text, part);
 }
 
 const char *

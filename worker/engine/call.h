@@ -39,6 +39,9 @@ enum call_name {
     CALL_ALLGATHER_OBJECT = 21,
     CALL_ALLREDUCE_COALESCED = 22,
     CALL_AGREE = 23, /* the library's own: a communicator's table */
+    CALL_SEND_TENSOR = 24,
+    CALL_RECV_TENSOR = 25,
+    CALL_RECV_ANY_TENSOR = 26, /* HOOP_ANY_SHAPE */
 };
 
 struct call {
@@ -60,6 +63,14 @@ void
 call_describe(const struct frame_call *call,
               uint64_t number,
               char text[CALL_TEXT_MAX]);
+
+/* The same of a message: "send_tensor #3 (float32 [4, 8])". tensor NULL: of
+ * bytes. */
+void
+call_describe_message(const struct frame_call *call,
+                      uint64_t number,
+                      const struct frame_tensor *tensor,
+                      char text[CALL_TEXT_MAX]);
 
 /* The tag of messages that the library sends itself, above all of programs. */
 static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;

@@ -16,6 +16,7 @@
 #include "hoop/op.h"
 #include "hoop/p2p.h"
 #include "hoop/status.h"
+#include "hoop/tensor.h"
 
 #include "codec/codec.h"
 #include "engine/call.h"
@@ -132,10 +133,14 @@ struct engine_collective {
 };
 
 struct engine_message {
-    struct call call; /* CALL_SEND or CALL_RECV */
+    struct call call; /* CALL_SEND or CALL_RECV, or the like of tensors */
     uint64_t tag;
     uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
+    /* Where bytes are; NULL: not of a tensor. A CALL_RECV_ANY_TENSOR writes it
+     * when it is waited for and has ended well; its data are the caller's. */
+    struct hoop_tensor *tensor;
+    uint32_t part; /* of a list of tensors: n << 16 | i; 0: of none */
     struct hoop_received *received;
     enum engine_mode mode;
 };

@@ -50,10 +50,16 @@ on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
 }
 
 static void
-on_matched(void *owner, struct inflow *in)
+on_matched(void *owner,
+           struct inflow *in,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
 {
+    const struct step_flow *flow = in->owner;
+
     (void)owner;
-    (void)in;
+    if (flow->op->call.name == CALL_RECV_ANY_TENSOR)
+        delivery_begin(flow->op, frame, tensor);
 }
 
 static void
@@ -145,16 +151,23 @@ on_mismatch(void *owner,
             const struct frame *frame,
             struct inflow *in)
 {
-    struct engine *engine = owner;
+    struct channel *channel = engine_channel(owner, frame->comm);
 
-    if (in && in->key.kind == FLOW_MESSAGE) {
-        const struct step_flow *flow = in->owner;
-        mismatch_message(engine, peer, frame, flow->op);
-        return;
-    }
-    struct channel *channel = engine_channel(engine, frame->comm);
+    (void)in;
     if (channel)
         mismatch_calls(channel, peer, frame);
+}
+
+static void
+on_unfit(void *owner,
+         struct inflow *in,
+         const struct frame *frame,
+         const struct frame_tensor *tensor)
+{
+    const struct step_flow *flow = in->owner;
+
+    (void)owner;
+    refusal_of_other(flow->op, frame, tensor);
 }
 
 /* The calls are the same, the lengths are not. */
@@ -276,6 +289,7 @@ const struct transport_events engine_events = {
     .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
+    .on_unfit = on_unfit,
     .on_misfit = on_misfit,
     .on_verdict = on_verdict,
     .on_heartbeat = on_heartbeat,

@@ -87,30 +87,6 @@ describe_misfit(const struct engine *engine,
         call, misfit->n_sent);
 }
 
-/* A message does not fit its receive: both sides' operations end. */
-void
-mismatch_message(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 struct op *op)
-{
-    char text[LIMIT_ERROR_TEXT];
-    const struct frame verdict = {
-        .kind = FRAME_VERDICT,
-        .flags = FRAME_POINT_TO_POINT,
-        .epoch = engine->roster->epoch,
-        .comm = frame->comm,
-        .op = frame->op,
-        .tag = HOOP_E_MISMATCH,
-    };
-
-    describe(engine, peer, frame, &(struct own_call){.call = &op->call}, text);
-    if (peer == engine->roster->rank)
-        verdict_on_message(engine, op->channel, frame, text);
-    transport_tell(engine->transport, peer, &verdict, text);
-    op_fail(op, HOOP_E_MISMATCH, text);
-}
-
 /* Operation number, running or past, ends so on all ranks. */
 static void
 end_all(struct channel *channel, uint64_t number, const char *text)

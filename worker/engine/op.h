@@ -113,6 +113,9 @@ struct op {
     /* A message. */
     struct step_flow message;
     struct hoop_received *received;
+    struct frame_tensor tensor; /* label.tensor, if it is one */
+    struct hoop_tensor *out;    /* of any shape: the caller's */
+    struct hoop_tensor made;
 };
 
 /* executor.c: collectives. All by the driver. */
@@ -155,6 +158,17 @@ stages_advance(struct op *op, bool *out_is_complete);
 /* How op has ended, once its results are handed out. By its waiter. */
 enum hoop_status
 stages_finish(struct op *op);
+
+/* delivery.c: tensors of any shape. */
+
+/* op, a receive, will hand out what comes. */
+void
+delivery_expect(struct op *op, struct hoop_tensor *out);
+/* The message is there: give it memory, or end op and tell the sender. */
+void
+delivery_begin(struct op *op,
+               const struct frame *frame,
+               const struct frame_tensor *tensor);
 
 /* verdict.c: failures. */
 

@@ -238,19 +238,28 @@ void
 mismatch_bytes(struct channel *channel,
                uint32_t peer,
                const struct misfit *misfit);
-/* A message does not fit op, its receive. */
-void
-mismatch_message(struct engine *engine,
-                 uint32_t peer,
-                 const struct frame *frame,
-                 struct op *op);
-
 /* What came for op before it began: is it of the same call? */
 void
 mismatch_early(struct op *op);
 /* op has all it needs; true when more came, and it has ended for that. */
 bool
 mismatch_surplus(struct op *op);
+
+/* refusal.c, by the driver: op, a receive, has been matched with the message
+ * that frame, and tensor if it is one, begins, but does not take it. Both ends
+ * of it end. */
+
+/* It is not what op expects. */
+void
+refusal_of_other(struct op *op,
+                 const struct frame *frame,
+                 const struct frame_tensor *tensor);
+/* There is no memory for it: why. */
+void
+refusal_of_memory(struct op *op,
+                  const struct frame *frame,
+                  const struct frame_tensor *tensor,
+                  const char *why);
 
 /* inquiry.c, by the driver. */
 

@@ -252,6 +252,18 @@ message_set_receive(struct op *op, const struct engine_message *message)
     };
 }
 
+static void
+message_set_tensor(struct op *op, const struct engine_message *message)
+{
+    if (!message->tensor)
+        return;
+    op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
+    op->label.tensor = &op->tensor;
+    op->label.signature = 0;
+    if (message->call.name == CALL_RECV_ANY_TENSOR)
+        delivery_expect(op, message->tensor);
+}
+
 /* Long enough before the deadline for an answer. */
 static uint64_t
 op_last_ask_ns(const struct op *op)
@@ -275,10 +287,12 @@ message_take(struct channel *channel, const struct engine_message *message)
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;
-    if (message->call.name == CALL_RECV)
-        message_set_receive(op, message);
-    else
+    message_set_tensor(op, message);
+    if (message->call.name == CALL_SEND ||
+        message->call.name == CALL_SEND_TENSOR)
         message_set_send(op, message);
+    else
+        message_set_receive(op, message);
     return op;
 }
 

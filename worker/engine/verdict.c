@@ -423,25 +423,6 @@ verdict_settle(struct op *op, enum hoop_status status)
     return channel->owed_status;
 }
 
-void
-verdict_on_message(struct engine *engine,
-                   struct channel *channel,
-                   const struct frame *frame,
-                   const char *text)
-{
-    struct op *op;
-
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (op->is_message && op->channel == channel &&
-            !op->message.is_receive && op->number == frame->op) {
-            op_fail(op, HOOP_E_MISMATCH, text);
-            return;
-        }
-    }
-    verdict_owe(channel, HOOP_E_MISMATCH, text);
-}
-
 static enum hoop_status
 status_of(const struct frame *frame)
 {
@@ -450,6 +431,26 @@ status_of(const struct frame *frame)
                    frame->tag == HOOP_E_EXHAUSTED
                ? (enum hoop_status)frame->tag
                : HOOP_E_ABORTED;
+}
+
+void
+verdict_on_message(struct engine *engine,
+                   struct channel *channel,
+                   const struct frame *frame,
+                   const char *text)
+{
+    const enum hoop_status status = status_of(frame);
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->is_message && op->channel == channel &&
+            !op->message.is_receive && op->number == frame->op) {
+            op_fail(op, status, text);
+            return;
+        }
+    }
+    verdict_owe(channel, status, text);
 }
 
 /*

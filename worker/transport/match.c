@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dtype/dtype.h"
+#include "tensor/shape.h"
 
 static bool
 key_equal(const struct flow_key *a, const struct flow_key *b)
@@ -39,31 +41,64 @@ posted_wants(const struct inflow *flow,
            (flow->key.peer == FLOW_ANY_PEER || flow->key.peer == key->peer);
 }
 
-/* flow receives the message that frame begins. */
+/* What came of a message first. */
+struct opening {
+    const struct frame *frame;
+    const struct frame_tensor *tensor; /* NULL: it is none */
+};
+
+static bool
+is_expected(const struct frame_tensor *expected, const struct opening *opening)
+{
+    if (expected->part != opening->tensor->part)
+        return false;
+    return expected->shape.n_dims == HOOP_ANY_SHAPE ||
+           shape_equal(&expected->shape, &opening->tensor->shape);
+}
+
+static bool
+message_fits(const struct inflow *flow, const struct opening *opening)
+{
+    const struct flow_label *label = flow->label;
+
+    if (!label->tensor != !opening->tensor)
+        return false;
+    if (label->tensor && !is_expected(label->tensor, opening))
+        return false;
+    if (label->tensor && label->tensor->shape.n_dims == HOOP_ANY_SHAPE)
+        return dtype_size((enum hoop_dtype)opening->frame->call.dtype) > 0;
+    return opening->frame->total <= flow->total &&
+           opening->frame->call.dtype == label->call.dtype;
+}
+
+/* flow receives the message that begins so. */
 static void
 bind_message(struct peer *peer,
              struct inflow *flow,
              const struct flow_key *key,
-             const struct frame *frame)
+             const struct opening *opening)
 {
     struct transport *transport = peer->transport;
+    const struct frame *frame = opening->frame;
 
     TAILQ_REMOVE(&transport->posted, flow, link);
     TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
     flow->key = *key;
     flow->is_matched = true;
     peer_expect(peer);
-    const bool fits = frame->total <= flow->total;
+    const bool fits = message_fits(flow, opening);
     /* Also when it does not fit: cancelling must know what is still to come. */
     flow->total = frame->total;
-    if (!fits || frame->call.dtype != flow->label->call.dtype) {
-        transport->events->on_mismatch(transport->owner, peer->rank, frame,
-                                       flow);
+    if (!fits) {
+        transport->events->on_unfit(transport->owner, flow, frame,
+                                    opening->tensor);
         return;
     }
     flow->allowed = frame->total;
-    transport->events->on_matched(transport->owner, flow);
-    peer_grant(peer, flow);
+    transport->events->on_matched(transport->owner, flow, frame,
+                                  opening->tensor);
+    if (flow->is_open)
+        peer_grant(peer, flow);
 }
 
 struct inflow *
@@ -82,9 +117,12 @@ match_bound(struct peer *peer, const struct frame *frame)
 }
 
 struct inflow *
-match_find(struct peer *peer, const struct frame *frame)
+match_find(struct peer *peer,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_key(peer, frame);
+    const struct opening opening = {frame, tensor};
     struct inflow *flow = match_bound(peer, frame);
 
     if (flow)
@@ -94,7 +132,7 @@ match_find(struct peer *peer, const struct frame *frame)
     TAILQ_FOREACH(flow, &peer->transport->posted, link)
     {
         if (posted_wants(flow, &key, frame)) {
-            bind_message(peer, flow, &key, frame);
+            bind_message(peer, flow, &key, &opening);
             return flow->is_open ? flow : NULL;
         }
     }
@@ -112,7 +150,9 @@ match_arrival(struct peer *peer, const struct frame *frame)
 }
 
 struct arrival *
-match_arrival_add(struct peer *peer, const struct frame *frame)
+match_arrival_add(struct peer *peer,
+                  const struct frame *frame,
+                  const struct frame_tensor *tensor)
 {
     struct arrival *arrival = match_arrival(peer, frame);
 
@@ -120,10 +160,14 @@ match_arrival_add(struct peer *peer, const struct frame *frame)
         return arrival;
     if (HASH_COUNT(peer->arrival_index) >= LIMIT_ANNOUNCED)
         return NULL;
-    arrival = calloc(1, sizeof(*arrival));
+    arrival = calloc(1, sizeof(*arrival) + (tensor ? sizeof(*tensor) : 0));
     if (!arrival)
         return NULL;
     TAILQ_INIT(&arrival->parts);
+    if (tensor) {
+        arrival->tensors[0] = *tensor;
+        arrival->n_tensors = 1;
+    }
     arrival->key = match_key(peer, frame);
     arrival->first = *frame;
     arrival->sequence = peer->transport->arrival_next++;
@@ -180,6 +224,28 @@ earliest(struct peer *peer, const struct inflow *flow, struct arrival *best)
     return best;
 }
 
+/* From copies: arrival is forgotten when it does not fit. */
+static void
+open_arrival(struct transport *transport,
+             struct inflow *flow,
+             struct arrival *arrival)
+{
+    struct peer *peer = &transport->peers[arrival->key.peer];
+    const struct flow_key key = arrival->key;
+    const struct frame first = arrival->first;
+    struct frame_tensor tensor;
+    struct opening opening = {&first, NULL};
+
+    if (arrival->n_tensors > 0) {
+        tensor = arrival->tensors[0];
+        opening.tensor = &tensor;
+    }
+    arrival->is_claimed = true;
+    flow->arrival = arrival;
+    flow->is_announced = arrival->is_announced;
+    bind_message(peer, flow, &key, &opening);
+}
+
 static void
 open_message(struct transport *transport, struct inflow *flow)
 {
@@ -194,13 +260,7 @@ open_message(struct transport *transport, struct inflow *flow)
     if (!best)
         return;
 
-    struct peer *peer = &transport->peers[best->key.peer];
-    const struct flow_key key = best->key;
-    const struct frame first = best->first;
-    best->is_claimed = true;
-    flow->arrival = best;
-    flow->is_announced = best->is_announced;
-    bind_message(peer, flow, &key, &first);
+    open_arrival(transport, flow, best);
 }
 
 void

@@ -18,16 +18,21 @@ match_key(const struct peer *peer, const struct frame *frame);
 struct inflow *
 match_bound(struct peer *peer, const struct frame *frame);
 /* The open inflow that frame belongs to; binds a posted receive if the frame
- * is the first of its message and one waits for it. NULL: none. */
+ * is the first of its message and one waits for it. tensor: what the frame says
+ * of one, or NULL. NULL: none. */
 struct inflow *
-match_find(struct peer *peer, const struct frame *frame);
+match_find(struct peer *peer,
+           const struct frame *frame,
+           const struct frame_tensor *tensor);
 
 /* The record of a message nobody has asked for; NULL: none yet. */
 struct arrival *
 match_arrival(struct peer *peer, const struct frame *frame);
 /* ... made when there is none. NULL: the peer announced beyond the limit. */
 struct arrival *
-match_arrival_add(struct peer *peer, const struct frame *frame);
+match_arrival_add(struct peer *peer,
+                  const struct frame *frame,
+                  const struct frame_tensor *tensor);
 void
 match_arrival_destroy(struct peer *peer, struct arrival *arrival);
 

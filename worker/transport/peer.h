@@ -50,6 +50,7 @@ enum {
 struct control {
     TAILQ_ENTRY(control) link;
     struct frame frame;
+    struct frame_tensor tensor; /* FRAME_TENSOR */
     size_t n_text;
     char text[];
 };
@@ -95,8 +96,10 @@ struct arrival {
     struct frame first; /* the first frame's header: label and total */
     uint64_t sequence;  /* order of arrival over all peers */
     bool is_announced;
-    bool is_claimed; /* an inflow takes it */
-    bool is_dropped; /* nobody will want it: further frames are binned */
+    bool is_claimed;    /* an inflow takes it */
+    bool is_dropped;    /* nobody will want it: further frames are binned */
+    unsigned n_tensors; /* 1: the message is one */
+    struct frame_tensor tensors[];
 };
 
 TAILQ_HEAD(arrival_list, arrival);
@@ -148,6 +151,7 @@ struct peer {
     size_t inbound_end;
     bool in_payload;
     struct frame frame;
+    struct frame_tensor tensor; /* FRAME_TENSOR: while frame begins */
     enum peer_target target;
     struct inflow *flow; /* of the frame being read; NULL: cancelled or none */
     struct stash *stash; /* TARGET_STASH: being filled ... */
@@ -259,6 +263,11 @@ bool
 peer_write(struct peer *peer);
 void
 peer_control(struct peer *peer, const struct frame *frame, const char *text);
+/* The same, for the announcement of a tensor, which is copied; or NULL. */
+void
+peer_announce(struct peer *peer,
+              const struct frame *frame,
+              const struct frame_tensor *tensor);
 /* flow has been granted more. */
 void
 peer_send_granted(struct peer *peer, struct outflow *flow, uint64_t granted);
@@ -311,6 +320,9 @@ peer_keeps(struct peer *peer);
 /* Read until the socket is empty or the turn is over. */
 bool
 peer_read(struct peer *peer);
+/* What peer->frame, which has just begun, says of a tensor; NULL: nothing. */
+const struct frame_tensor *
+peer_tensor(const struct peer *peer);
 /* Room for peer->frame's payload; NULL: the peer is lost for lack of it. */
 struct stash *
 peer_stash(struct peer *peer);

@@ -34,7 +34,8 @@ keep_copy(struct peer *peer, struct frame *frame, const struct outflow *flow)
 
     if (flow->total > LIMIT_EAGER_MESSAGE || peer->credit < n_cost)
         return false;
-    struct arrival *arrival = match_arrival_add(peer, frame);
+    struct arrival *arrival =
+        match_arrival_add(peer, frame, flow->label->tensor);
     struct stash *part = malloc(sizeof(*part) + flow->total);
     if (!arrival || !part) {
         free(part);
@@ -57,7 +58,7 @@ try_send(struct peer *peer, struct outflow *flow)
 {
     struct transport *transport = peer->transport;
     struct frame frame = outflow_frame(flow);
-    struct inflow *target = match_find(peer, &frame);
+    struct inflow *target = match_find(peer, &frame, flow->label->tensor);
 
     /* They do not fit each other: both have been cancelled. */
     if (!flow->is_queued)
@@ -77,7 +78,7 @@ try_send(struct peer *peer, struct outflow *flow)
         finish(peer, flow);
         return true;
     }
-    match_arrival_add(peer, &frame);
+    match_arrival_add(peer, &frame, flow->label->tensor);
     return false;
 }
 

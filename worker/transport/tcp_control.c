@@ -202,7 +202,8 @@ take_announcement(struct peer *peer)
         take_withdrawal(peer);
         return;
     }
-    struct inflow *flow = match_find(peer, &peer->frame);
+    const struct frame_tensor *tensor = peer_tensor(peer);
+    struct inflow *flow = match_find(peer, &peer->frame, tensor);
 
     if (flow) {
         if (!is_same_call(peer, flow->label) ||
@@ -214,7 +215,7 @@ take_announcement(struct peer *peer)
     }
     if (!peer_keeps(peer))
         return;
-    struct arrival *arrival = match_arrival_add(peer, &peer->frame);
+    struct arrival *arrival = match_arrival_add(peer, &peer->frame, tensor);
     if (!arrival) {
         peer_lose(peer, "it announced more messages than the limit");
         return;

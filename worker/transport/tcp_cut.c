@@ -24,18 +24,19 @@ padded(size_t n_bytes)
     return (n_bytes + LIMIT_FRAME_PAD - 1) / LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
 }
 
-void
-peer_control(struct peer *peer, const struct frame *frame, const char *text)
+/* Queued; NULL: no memory, or nothing may follow any more. */
+static struct control *
+control_queue(struct peer *peer, const struct frame *frame, const char *text)
 {
     const size_t n_text = text ? strlen(text) : 0;
 
     if (peer->has_parted)
-        return;
+        return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
 
     if (!control) {
         peer_doom(peer, "no memory for a control frame");
-        return;
+        return NULL;
     }
     control->frame = *frame;
     control->frame.raw = (uint32_t)n_text;
@@ -48,6 +49,24 @@ peer_control(struct peer *peer, const struct frame *frame, const char *text)
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
     peer->has_parted = frame->kind == FRAME_GOODBYE;
     peer_touch(peer);
+    return control;
+}
+
+void
+peer_control(struct peer *peer, const struct frame *frame, const char *text)
+{
+    (void)control_queue(peer, frame, text);
+}
+
+void
+peer_announce(struct peer *peer,
+              const struct frame *frame,
+              const struct frame_tensor *tensor)
+{
+    struct control *control = control_queue(peer, frame, NULL);
+
+    if (control && tensor)
+        control->tensor = *tensor;
 }
 
 /* Room of an outframe's own for a payload of n_bytes. */
@@ -77,6 +96,8 @@ cut_control(struct peer *peer, struct outframe *out)
         memcpy(text, control->text, control->n_text);
     }
     frame_encode(&control->frame, out->header);
+    if (control->frame.flags & FRAME_TENSOR)
+        frame_append_tensor(&control->tensor, out->header);
     out->payload = out->owned;
     out->n_stored = control->n_text;
     out->n_raw = 0;
@@ -138,7 +159,7 @@ outflow_frame(const struct outflow *flow)
     return (struct frame){
         .kind =
             flow->key.kind == FLOW_MESSAGE ? FRAME_MESSAGE : FRAME_COLLECTIVE,
-        .flags = flow->label->flags,
+        .flags = flow->label->flags | (flow->label->tensor ? FRAME_TENSOR : 0),
         .epoch = flow->label->epoch,
         .comm = flow->key.comm,
         .op = flow->key.op,
@@ -210,6 +231,8 @@ cut_frame(struct peer *peer,
         peer->credit -= FRAME_COST + out->n_stored;
     }
     frame_encode(&frame, out->header);
+    if (flow->label->tensor)
+        frame_append_tensor(flow->label->tensor, out->header);
 
     flow->framed += cut.n_bytes;
     flow->is_opened = true;
@@ -234,7 +257,7 @@ announce(struct peer *peer, struct outflow *flow)
     TAILQ_REMOVE(&peer->outflows, flow, link);
     TAILQ_INSERT_TAIL(&peer->asking, flow, link);
     peer->n_asking++;
-    peer_control(peer, &frame, NULL);
+    peer_announce(peer, &frame, flow->label->tensor);
 }
 
 void

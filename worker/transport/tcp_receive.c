@@ -15,6 +15,8 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
+#include "dtype/dtype.h"
+#include "tensor/shape.h"
 #include "transport/match.h"
 #include "transport/peer.h"
 
@@ -62,9 +64,10 @@ peer_stash(struct peer *peer)
 static void
 begin_early(struct peer *peer, struct inflow *flow)
 {
-    struct arrival *arrival = flow && flow->arrival
-                                  ? flow->arrival
-                                  : match_arrival_add(peer, &peer->frame);
+    struct arrival *arrival =
+        flow && flow->arrival
+            ? flow->arrival
+            : match_arrival_add(peer, &peer->frame, peer_tensor(peer));
 
     if (!arrival) {
         peer_lose(peer, "it sent more early messages than the limit");
@@ -143,7 +146,7 @@ begin_payload(struct peer *peer)
 {
     struct transport *transport = peer->transport;
     const struct frame *frame = &peer->frame;
-    struct inflow *flow = match_find(peer, frame);
+    struct inflow *flow = match_find(peer, frame, peer_tensor(peer));
 
     peer->target = TARGET_BIN;
     counter_add(&transport->counters.bytes_received, frame->raw);
@@ -173,11 +176,49 @@ begin_payload(struct peer *peer)
         peer_lose(peer, "it sent bytes that were not granted");
 }
 
+const struct frame_tensor *
+peer_tensor(const struct peer *peer)
+{
+    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
+}
+
+/* Its sizes make as many bytes as it says, in elements of a known dtype. Of an
+ * unknown one it will not fit. */
+static enum hoop_status
+tensor_read(struct peer *peer, const uint8_t *header)
+{
+    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
+    size_t count;
+    size_t n_bytes;
+
+    enum hoop_status status = frame_read_tensor(header, &peer->tensor);
+    if (status == HOOP_OK)
+        status = shape_count(&peer->tensor.shape, &count);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
+                     n_bytes != peer->frame.total))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a tensor of shape %s has not the size it came with",
+                           shape_text(&peer->tensor.shape).text);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+header_read(struct peer *peer)
+{
+    const uint8_t *header = peer->inbound + peer->inbound_first;
+    const enum hoop_status status = frame_decode(header, &peer->frame);
+
+    if (status == HOOP_OK && peer_tensor(peer))
+        return tensor_read(peer, header);
+    return status;
+}
+
 static bool
 begin_frame(struct peer *peer)
 {
-    const enum hoop_status status =
-        frame_decode(peer->inbound + peer->inbound_first, &peer->frame);
+    const enum hoop_status status = header_read(peer);
 
     if (status != HOOP_OK) {
         peer_lose(peer, error_text());

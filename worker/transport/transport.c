@@ -255,7 +255,7 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
     if (flow->key.kind == FLOW_MESSAGE && flow->arrived < flow->total) {
         const struct frame frame = {
             .kind = FRAME_MESSAGE, .comm = flow->key.comm, .op = flow->key.op};
-        struct arrival *arrival = match_arrival_add(peer, &frame);
+        struct arrival *arrival = match_arrival_add(peer, &frame, NULL);
 
         if (arrival)
             arrival->is_dropped = true;

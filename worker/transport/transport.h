@@ -41,8 +41,13 @@ struct transport_events {
                        struct inflow *flow,
                        const uint8_t *piece,
                        size_t n_bytes);
-    /* A FLOW_MESSAGE inflow has met its message: key, total are known. */
-    void (*on_matched)(void *owner, struct inflow *flow);
+    /* A FLOW_MESSAGE inflow has met its message: key, total are known. For any
+     * shape, place and element_size must be set, or the flow be cancelled.
+     * tensor is valid for the call; NULL: it is none. */
+    void (*on_matched)(void *owner,
+                       struct inflow *flow,
+                       const struct frame *frame,
+                       const struct frame_tensor *tensor);
     /* Its sender has given it up: the flow is to be cancelled. */
     void (*on_withdrawn)(void *owner, struct inflow *flow);
     enum transport_fate (*on_unexpected)(void *owner,
@@ -53,6 +58,11 @@ struct transport_events {
                         uint32_t peer,
                         const struct frame *frame,
                         struct inflow *flow);
+    /* What came does not fit flow, a FLOW_MESSAGE; tensor as above. */
+    void (*on_unfit)(void *owner,
+                     struct inflow *flow,
+                     const struct frame *frame,
+                     const struct frame_tensor *tensor);
     /* The peer called the same, but its message of a collective, or what it
      * expects of ours (a GRANT), has another length; total is the one here. */
     void (*on_misfit)(void *owner,

@@ -43,6 +43,9 @@ family_of(enum call_name name)
     case CALL_UNKNOWN:
     case CALL_SEND:
     case CALL_RECV:
+    case CALL_SEND_TENSOR:
+    case CALL_RECV_TENSOR:
+    case CALL_RECV_ANY_TENSOR:
         break;
     }
     assert(!"not a collective");
@@ -73,6 +76,9 @@ family_is_uneven(enum call_name name)
     case CALL_BARRIER:
     case CALL_SEND:
     case CALL_RECV:
+    case CALL_SEND_TENSOR:
+    case CALL_RECV_TENSOR:
+    case CALL_RECV_ANY_TENSOR:
     case CALL_GATHER:
     case CALL_SCATTER:
     case CALL_ALLTOALL:

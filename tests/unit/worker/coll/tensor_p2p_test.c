@@ -140,6 +140,88 @@ failed_receive_hands_out_nothing(void **state)
     couple_run(&couple, side_differs);
 }
 
+/* Before the send, after it, and to oneself; also nothing at all. */
+static int
+side_any(struct side *side)
+{
+    const uint32_t peer = 1 - side->rank;
+    int64_t numbers[6] = {1, 2, 3, 4, 5, 6 + (int64_t)side->rank};
+    const struct hoop_tensor table = {numbers, HOOP_INT64, {2, {3, 2}}, NULL};
+    const struct hoop_tensor empty = {NULL, HOOP_BOOL, {3, {4, 0, 7}}, NULL};
+    struct hoop_tensor any = {.shape = {.n_dims = HOOP_ANY_SHAPE}};
+    struct hoop_tensor nothing = any;
+    struct hoop_tensor own = any;
+    hoop_op_t *ops[3];
+
+    SIDE_CHECK(hoop_recv_tensor_start(&any, peer, 1, side->comms, &ops[0]) ==
+               HOOP_OK);
+    SIDE_CHECK(any.shape.n_dims == HOOP_ANY_SHAPE && !any.data);
+    SIDE_CHECK(hoop_send_tensor(&table, peer, 1, side->comms) == HOOP_OK);
+    SIDE_CHECK(hoop_send_tensor(&empty, peer, 2, side->comms) == HOOP_OK);
+    SIDE_CHECK(hoop_wait(ops[0], HOOP_FOREVER) == HOOP_OK);
+    SIDE_CHECK(any.dtype == HOOP_INT64 && !any.strides);
+    SIDE_CHECK(hoop_shape_equal(&any.shape, &table.shape));
+    SIDE_CHECK(((int64_t *)any.data)[5] == 6 + (int64_t)peer);
+    SIDE_CHECK(hoop_recv_tensor(&nothing, HOOP_ANY_SOURCE, 2, side->comms) ==
+               HOOP_OK);
+    SIDE_CHECK(nothing.dtype == HOOP_BOOL && !nothing.data);
+    SIDE_CHECK(hoop_shape_equal(&nothing.shape, &empty.shape));
+    SIDE_CHECK(hoop_recv_tensor_start(&own, side->rank, 0, side->comms,
+                                      &ops[1]) == HOOP_OK);
+    SIDE_CHECK(hoop_send_tensor(&table, side->rank, 0, side->comms) == HOOP_OK);
+    SIDE_CHECK(hoop_wait(ops[1], HOOP_FOREVER) == HOOP_OK);
+    SIDE_CHECK(memcmp(own.data, numbers, sizeof(numbers)) == 0);
+    hoop_tensor_free(&any);
+    hoop_tensor_free(&own);
+    return 0;
+}
+
+static void
+any_shape_is_received_and_allocated(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_any);
+}
+
+/* Rank 1 sends one of 2 times 3, or bytes; rank 0 expects something else. */
+static int
+side_unfit(struct side *side)
+{
+    float values[6] = {0};
+    const struct hoop_tensor sent = {values, HOOP_FLOAT32, {2, {2, 3}}, NULL};
+    struct hoop_tensor other = {values, HOOP_FLOAT32, {2, {3, 2}}, NULL};
+    struct hoop_tensor any = {.shape = {.n_dims = HOOP_ANY_SHAPE}};
+    enum hoop_status status;
+
+    if (side->rank == 1) {
+        status = hoop_send_tensor(&sent, 0, 0, side->comms);
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        status = hoop_send_tensor(&sent, 0, 1, side->comms);
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        status = hoop_send(values, 6, HOOP_FLOAT32, 0, 2, side->comms);
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        return 0;
+    }
+    SIDE_CHECK(hoop_recv_tensor(&other, 1, 0, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "recv_tensor #1 (float32 [3, 2])"));
+    SIDE_CHECK(strstr(hoop_error_text(), "send_tensor #1 (float32 [2, 3])"));
+    SIDE_CHECK(hoop_recv(values, 6, HOOP_FLOAT32, 1, 1, side->comms, NULL) ==
+               HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "recv #2 (float32, 6 elements)"));
+    SIDE_CHECK(hoop_recv_tensor(&any, 1, 2, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "recv_tensor of any shape"));
+    SIDE_CHECK(strstr(hoop_error_text(), "send #3 (float32, 6 elements)"));
+    SIDE_CHECK(!any.data && any.shape.n_dims == HOOP_ANY_SHAPE);
+    return 0;
+}
+
+static void
+what_does_not_fit_is_named(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_unfit);
+}
+
 int
 main(void)
 {
@@ -149,6 +231,8 @@ main(void)
         COUPLE_TEST(no_member_is_done_at_once),
         COUPLE_TEST(tensors_are_exchanged),
         COUPLE_TEST(failed_receive_hands_out_nothing),
+        COUPLE_TEST(any_shape_is_received_and_allocated),
+        COUPLE_TEST(what_does_not_fit_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,12 +53,31 @@ on_arrived(void *owner,
 }
 
 static void
-on_matched(void *owner, struct inflow *flow)
+note_tensor(struct station *station, const struct frame_tensor *tensor)
 {
+    station->has_tensor = tensor;
+    if (tensor)
+        station->tensor = *tensor;
+}
+
+static void
+on_matched(void *owner,
+           struct inflow *flow,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
+{
+    const struct frame_tensor *expected = flow->label->tensor;
     struct station *station = owner;
 
     assert_true(flow->is_matched);
+    assert_int_equal(frame->total, flow->total);
     station->n_matched++;
+    note_tensor(station, tensor);
+    if (!expected || expected->shape.n_dims != HOOP_ANY_SHAPE)
+        return;
+    flow->place = station->room;
+    if (!station->room)
+        transport_receive_cancel(station->transport, flow);
 }
 
 static void
@@ -96,6 +115,16 @@ on_mismatch(void *owner,
     /* As the engine does: what failed is over. */
     if (flow)
         transport_receive_cancel(station->transport, flow);
+}
+
+static void
+on_unfit(void *owner,
+         struct inflow *flow,
+         const struct frame *frame,
+         const struct frame_tensor *tensor)
+{
+    note_tensor(owner, tensor);
+    on_mismatch(owner, flow->key.peer, frame, flow);
 }
 
 static void
@@ -182,6 +211,7 @@ static const struct transport_events events = {
     .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
+    .on_unfit = on_unfit,
     .on_misfit = on_misfit,
     .on_parting = on_parting,
     .on_verdict = on_verdict,
@@ -305,10 +335,22 @@ station_feed(struct station *station,
              const struct frame *frame,
              const void *payload)
 {
+    station_feed_tensor(station, rank, frame, NULL, payload);
+}
+
+void
+station_feed_tensor(struct station *station,
+                    uint32_t rank,
+                    const struct frame *frame,
+                    const struct frame_tensor *tensor,
+                    const void *payload)
+{
     uint8_t *bytes = malloc(LIMIT_FRAME_HEADER + LIMIT_FRAME_PAYLOAD);
 
     assert_non_null(bytes);
     const size_t n_bytes = frame_bytes(frame, payload, bytes);
+    if (tensor)
+        frame_append_tensor(tensor, bytes);
     station_feed_bytes(station, rank, (struct codec_span){bytes, n_bytes},
                        n_bytes);
     free(bytes);
@@ -337,6 +379,8 @@ raw_read(struct station *station, uint32_t rank, uint8_t *bytes, size_t n_bytes)
     return n_done > 0;
 }
 
+struct frame_tensor station_next_tensor;
+
 bool
 station_next(struct station *station,
              uint32_t rank,
@@ -349,6 +393,9 @@ station_next(struct station *station,
     if (!raw_read(station, rank, header, sizeof(header)))
         return false;
     assert_int_equal(frame_decode(header, out_frame), HOOP_OK);
+    if (frame_is_tensor(out_frame))
+        assert_int_equal(frame_read_tensor(header, &station_next_tensor),
+                         HOOP_OK);
     assert_int_equal(out_frame->epoch, STATION_EPOCH);
     if (out_frame->stored == 0)
         return true;

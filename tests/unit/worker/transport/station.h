@@ -30,10 +30,12 @@ struct station {
     enum transport_fate fate;
     /* Called within on_arrived(), if set. */
     void (*arrived_hook)(struct station *station, struct inflow *flow);
+    /* What a tensor of any shape is given: as many bytes; NULL: it is refused. */
+    uint8_t *room;
     unsigned n_matched;
     unsigned n_withdrawn;
     unsigned n_unexpected;
-    unsigned n_mismatches;
+    unsigned n_mismatches; /* also of messages that do not fit */
     unsigned n_misfits;
     unsigned n_partings;
     unsigned n_verdicts;
@@ -43,6 +45,8 @@ struct station {
     uint32_t peer;      /* of the last event */
     struct frame frame; /* of the last unexpected, mismatch or verdict */
     struct inflow *mismatched;
+    struct frame_tensor tensor; /* of the last match or misfit with one ... */
+    bool has_tensor;            /* ... if the last had one */
     uint64_t misfit_total;
     char text[2048]; /* of the last loss or verdict */
 };
@@ -80,6 +84,13 @@ station_feed(struct station *station,
              uint32_t rank,
              const struct frame *frame,
              const void *payload);
+/* The same, of a frame with FRAME_TENSOR. */
+void
+station_feed_tensor(struct station *station,
+                    uint32_t rank,
+                    const struct frame *frame,
+                    const struct frame_tensor *tensor,
+                    const void *payload);
 /* Any bytes, n_each at a time. */
 void
 station_feed_bytes(struct station *station,
@@ -93,6 +104,8 @@ station_next(struct station *station,
              uint32_t rank,
              struct frame *out_frame,
              uint8_t *out_payload);
+/* What the last such frame said of a tensor, which it must have. */
+extern struct frame_tensor station_next_tensor;
 /* Close raw[rank]. */
 void
 station_hang_up(struct station *station, uint32_t rank);

@@ -1,0 +1,166 @@
+/* tests/unit/worker/engine/delivery_test.c - engine/delivery.c */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+enum {
+    LARGE = 1 << 20, /* far more than goes unasked */
+};
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static enum hoop_status
+tensor_send(struct channel *channel, struct hoop_tensor *tensor, size_t count)
+{
+    const struct engine_message message = {
+        .call = {.name = CALL_SEND_TENSOR,
+                 .dtype = tensor->dtype,
+                 .count = count},
+        .peer = 1 - channel_rank(channel),
+        .bytes = tensor->data,
+        .tensor = tensor,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+    const enum hoop_status status =
+        engine_start_messages(channel, &message, 1, &op);
+
+    return status == HOOP_OK ? engine_wait(op, patience()) : status;
+}
+
+static enum hoop_status
+any_start(struct channel *channel, struct hoop_tensor *out, struct op **out_op)
+{
+    const struct engine_message message = {
+        .call = {.name = CALL_RECV_ANY_TENSOR},
+        .peer = 1 - channel_rank(channel),
+        .tensor = out,
+    };
+
+    out->data = NULL;
+    out->shape.n_dims = HOOP_ANY_SHAPE;
+    return engine_start_messages(channel, &message, 1, out_op);
+}
+
+static int
+side_large(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    struct hoop_tensor tensor = {.dtype = HOOP_INT16, .shape = {1, {LARGE}}};
+    struct op *op = NULL;
+
+    if (side->rank == 1) {
+        int16_t *values = calloc(LARGE, sizeof(*values));
+
+        SIDE_CHECK(values);
+        values[LARGE - 1] = 77;
+        tensor.data = values;
+        SIDE_CHECK(tensor_send(channel, &tensor, LARGE) == HOOP_OK);
+        free(values);
+        return 0;
+    }
+    SIDE_CHECK(any_start(channel, &tensor, &op) == HOOP_OK);
+    SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+    SIDE_CHECK(tensor.dtype == HOOP_INT16 && tensor.shape.n_dims == 1 &&
+               tensor.shape.dims[0] == LARGE);
+    SIDE_CHECK(((int16_t *)tensor.data)[LARGE - 1] == 77);
+    SIDE_CHECK((uintptr_t)tensor.data % 64 == 0);
+    free(tensor.data);
+    return 0;
+}
+
+static void
+any_shape_gets_memory_of_its_size(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_large);
+}
+
+/* Nothing comes, or its sender goes: what was NULL is NULL. */
+static void
+ended_receive_hands_out_nothing(void **state)
+{
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    struct hoop_tensor tensor = {.dtype = HOOP_BOOL};
+    struct op *op = NULL;
+
+    (void)state;
+    channel_set_timeout(channel, 20);
+    assert_int_equal(any_start(channel, &tensor, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
+    assert_non_null(strstr(error_text(), "recv_tensor of any shape"));
+    assert_null(tensor.data);
+    channel_set_timeout(channel, 20000);
+    assert_int_equal(any_start(channel, &tensor, &op), HOOP_OK);
+    engine_leave(couple.sides[1].engine, 0);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_null(tensor.data);
+    assert_int_equal(tensor.dtype, HOOP_BOOL);
+}
+
+/* The sender says so, and has begun to send; it never gets further. */
+static int
+side_enormous(struct side *side)
+{
+    static uint8_t bytes[LIMIT_EAGER_MESSAGE];
+    struct channel *channel = side->comms[0].channel;
+    const size_t count = (size_t)LIMIT_TENSOR + 1;
+    struct hoop_tensor tensor = {bytes, HOOP_UINT8, {1, {count}}, NULL};
+    struct op *op = NULL;
+
+    if (side->rank == 1) {
+        SIDE_CHECK(tensor_send(channel, &tensor, count) == HOOP_E_EXHAUSTED);
+    } else {
+        SIDE_CHECK(any_start(channel, &tensor, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_E_EXHAUSTED);
+        SIDE_CHECK(!tensor.data);
+    }
+    SIDE_CHECK(strstr(error_text(), "rank 0 (host:40) has no room"));
+    SIDE_CHECK(strstr(error_text(), "uint8 [1099511627777]"));
+    SIDE_CHECK(strstr(error_text(), "2^40"));
+    return 0;
+}
+
+static void
+more_than_the_limit_is_told_to_both(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_enormous);
+}
+
+#define COUPLE_TEST(name)                                                      \
+    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(any_shape_gets_memory_of_its_size),
+        COUPLE_TEST(ended_receive_hands_out_nothing),
+        COUPLE_TEST(more_than_the_limit_is_told_to_both),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+/*
+ * engine/delivery.c - memory for a tensor of which no shape was expected
+ *
+ * Allocated by whoever drives when the message is there. When its operation
+ * has ended well the waiter hands it out, otherwise it is freed by then.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "engine/state.h"
+#include "tensor/result.h"
+
+static enum hoop_status
+hand_out(void *owner)
+{
+    struct op *op = owner;
+
+    *op->out = op->made;
+    op->made.data = NULL;
+    return HOOP_OK;
+}
+
+static void
+take_back(void *owner)
+{
+    struct op *op = owner;
+
+    free(op->made.data);
+    op->made.data = NULL;
+}
+
+void
+delivery_expect(struct op *op, struct hoop_tensor *out)
+{
+    op->out = out;
+    op->made = (struct hoop_tensor){.data = NULL};
+    op->stages =
+        (struct stages){.finish = hand_out, .destroy = take_back, .owner = op};
+}
+
+static enum hoop_status
+allocate(struct op *op,
+         const struct frame *frame,
+         const struct frame_tensor *tensor)
+{
+    if (frame->total > (uint64_t)LIMIT_TENSOR)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "hoop allocates 2^40 bytes at most");
+    return result_allocate((enum hoop_dtype)frame->call.dtype, &tensor->shape,
+                           &op->made);
+}
+
+void
+delivery_begin(struct op *op,
+               const struct frame *frame,
+               const struct frame_tensor *tensor)
+{
+    struct inflow *in = &op->message.in;
+    const enum hoop_status status = allocate(op, frame, tensor);
+
+    if (status != HOOP_OK) {
+        refusal_of_memory(op, frame, tensor, error_text());
+        return;
+    }
+    op->element_size = dtype_size(op->made.dtype);
+    in->element_size = op->element_size;
+    in->place = op->made.data;
+}
