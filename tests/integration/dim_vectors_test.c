@@ -156,6 +156,7 @@ wrong_calls_fail_everywhere(struct rank *rank)
                                            HOOP_INT64, HOOP_SUM,
                                            rank->comm) == HOOP_E_INVALID);
     }
+    RANK_CHECK(rank->size == 1 || vector_is(&recv, NULL, 0));
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     return 0;
 }
