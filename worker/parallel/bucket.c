@@ -14,8 +14,8 @@ bucket_cut(const size_t *counts,
         const size_t count = counts[i - 1];
         struct bucket *last = n_buckets > 0 ? &buckets[n_buckets - 1] : NULL;
 
-        if (last && last->count <= count_max &&
-            count <= count_max - last->count) {
+        if (last && (last->count == 0 || (last->count <= count_max &&
+                                          count <= count_max - last->count))) {
             last->first = i - 1;
             last->count += count;
             continue;

@@ -4,7 +4,8 @@
  * Backward produces gradients in the reverse of the order in which a model
  * lists them, so the first bucket has the last gradients. A bucket is as full
  * as its size allows without cutting a gradient; one that is larger than that
- * has a bucket for itself.
+ * has a bucket for itself. No bucket is empty while there are elements, so that
+ * ranks hear each other in the first one.
  */
 
 #ifndef PARALLEL_BUCKET_H

@@ -112,7 +112,7 @@ buckets_are_as_many_as_their_size_says(void **state)
     const struct {
         size_t bucket_bytes;
         size_t n_buckets;
-    } rows[] = {{0, 1}, {44, 1}, {43, 2}, {20, 2}, {16, 3}, {4, 3}, {1, 4}};
+    } rows[] = {{0, 1}, {44, 1}, {43, 2}, {20, 2}, {16, 3}, {4, 3}, {1, 3}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -249,6 +249,33 @@ other_shapes_are_a_mismatch_on_both(void **state)
     couple_run(&couple, side_other_shapes);
 }
 
+/* The first bucket is empty but for what follows. */
+static int
+side_nothing_first(struct side *side)
+{
+    const struct hoop_gradients_options options = {
+        .comm = &side->comms[0], .op = HOOP_SUM, .bucket_bytes = 4};
+    int32_t values[6] = {0};
+    const struct hoop_tensor list[4] = {
+        {values, HOOP_INT32, {1, {2}}, NULL},
+        {values + 2, HOOP_INT32, {1, {2 - side->rank}}, NULL},
+        {values + 4, HOOP_INT32, {1, {2}}, NULL},
+        {NULL, HOOP_INT32, {1, {0}}, NULL},
+    };
+    hoop_gradients_t *gradients = NULL;
+
+    SIDE_CHECK(hoop_gradients_create(list, N_GRADIENTS, &options, &gradients) ==
+               HOOP_OK);
+    return differs(side, gradients);
+}
+
+static void
+empty_gradients_hide_no_mismatch(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_nothing_first);
+}
+
 static int
 side_other_buckets(struct side *side)
 {
@@ -329,6 +356,7 @@ main(void)
         COUPLE_TEST(many_missing_gradients_are_counted),
         COUPLE_TEST(steps_sum_whatever_the_orders),
         COUPLE_TEST(other_shapes_are_a_mismatch_on_both),
+        COUPLE_TEST(empty_gradients_hide_no_mismatch),
         COUPLE_TEST(other_bucket_sizes_are_a_mismatch_on_both),
         COUPLE_TEST(free_waits_for_what_is_under_way),
         COUPLE_TEST(no_member_keeps_its_own),
