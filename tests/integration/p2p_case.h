@@ -35,7 +35,7 @@ tensor_is(const struct hoop_tensor *tensor,
 
 /* Both ways of posting, with and without a shape that is expected. */
 enum {
-    N_P2P_KINDS = 2
+    N_P2P_KINDS = 4
 };
 /* int64; the test ends when it cannot be. */
 hoop_p2p_t *

@@ -7,6 +7,7 @@
  */
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,6 +186,7 @@ mismatch_is_told_to_all(struct stage *stage,
     RANK_CHECK(hoop_p2p_create(&options, &p2p) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(p2p, &output, &got, NULL) ==
                HOOP_E_MISMATCH);
+    RANK_CHECK(says("10, 100, 100"));
     RANK_CHECK(got.data == NULL && got.dtype == HOOP_UINT8);
     hoop_p2p_free(p2p);
     hoop_tensor_free(&output);
@@ -239,22 +241,34 @@ failed_list_hands_out_nothing(struct stage *stage)
     return 0;
 }
 
+/* Also of as many elements, also of other dimensions. */
+static const struct hoop_shape others[] = {
+    {.n_dims = 3, .dims = {10, 100, 99}},
+    {.n_dims = 3, .dims = {10, 100, 101}},
+    {.n_dims = 3, .dims = {100, 10, 100}},
+    {.n_dims = 2, .dims = {1000, 100}},
+    {.n_dims = 3, .dims = {0, 0, 0}},
+};
+
 static int
 mismatches_are_told(struct rank *rank)
 {
-    const struct hoop_shape other = shape_of(10, 100, 99);
     const struct hoop_shape right = large_shape();
     struct stage stage;
 
     stage_init(&stage, rank, 0);
-    RANK_CHECK(mismatch_is_told_to_all(&stage, HOOP_INT64, &other) == 0);
-    RANK_CHECK(ring_turns(&stage) == 0);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        RANK_CHECK(mismatch_is_told_to_all(&stage, HOOP_INT64, &others[i]) ==
+                   0);
+        RANK_CHECK(ring_turns(&stage) == 0);
+        if (rank->size > 1)
+            RANK_CHECK(mismatch_is_told_to_both(&stage, &others[i]) == 0);
+        RANK_CHECK(ring_turns(&stage) == 0);
+    }
     RANK_CHECK(mismatch_is_told_to_all(&stage, HOOP_FLOAT64, &right) == 0);
     RANK_CHECK(ring_turns(&stage) == 0);
-    if (rank->size > 1) {
-        RANK_CHECK(mismatch_is_told_to_both(&stage, &other) == 0);
+    if (rank->size > 1)
         RANK_CHECK(failed_list_hands_out_nothing(&stage) == 0);
-    }
     RANK_CHECK(ring_turns(&stage) == 0);
     stage_deinit(&stage);
     return 0;

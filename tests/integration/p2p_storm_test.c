@@ -195,7 +195,7 @@ body(struct rank *rank)
     storm->chance = 0x9e3779b97f4a7c15U * (seed + 1) + rank->rank;
     for (uint32_t round = 0; round < n_rounds; round++) {
         storm->round = round;
-        storm->p2p = p2p_of_kind(rank, round % 2 == 0 ? 1 : 1);
+        storm->p2p = p2p_of_kind(rank, round % 2 == 0 ? 1 : 3);
         RANK_CHECK(start_all(storm) == 0);
         RANK_CHECK(finish_all(storm) == 0);
         RANK_CHECK(exchange_all(storm) == 0);
