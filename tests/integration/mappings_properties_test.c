@@ -400,6 +400,49 @@ operations_may_be_under_way_at_once(void **state)
         assert_int_equal(ranks_run_all(size, crowd_body), 0);
 }
 
+/* Many frames and many rows: element i of rank r is r times the number of all,
+ * plus i. */
+static int
+large_body(struct rank *rank)
+{
+    const size_t t = 509;
+    const size_t h = 96;
+    const size_t n_columns = h * rank->size;
+    const struct hoop_shape shape = {3, {1, t, n_columns}};
+    const int64_t first = (int64_t)(rank->rank * t * n_columns);
+    struct hoop_tensor x = {.data = NULL};
+    struct hoop_tensor y = {.data = NULL};
+    struct hoop_tensor back = {.data = NULL};
+    int64_t n_wrong = 0;
+
+    RANK_CHECK(hoop_tensor_create(HOOP_INT64, &shape, &x) == HOOP_OK);
+    int64_t *given = x.data;
+    for (size_t i = 0; i < t * n_columns; i++)
+        given[i] = first + (int64_t)i;
+    RANK_CHECK(hoop_all_to_all_sp2hp_forward(&x, &y, rank->comm) == HOOP_OK);
+    /* Row i of all tokens, in order of their ranks, and this rank's columns. */
+    const int64_t *got = y.data;
+    for (size_t i = 0; i < t * rank->size * h; i++)
+        n_wrong +=
+            got[i] != (int64_t)(i / h * n_columns + rank->rank * h + i % h);
+    RANK_CHECK(n_wrong == 0);
+    RANK_CHECK(hoop_all_to_all_sp2hp_backward(&y, &back, rank->comm) ==
+               HOOP_OK);
+    RANK_CHECK(memcmp(back.data, x.data, t * n_columns * sizeof(*got)) == 0);
+    hoop_tensor_free(&x);
+    hoop_tensor_free(&y);
+    hoop_tensor_free(&back);
+    return 0;
+}
+
+static void
+large_tensors_are_sorted_there_and_back(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= RANKS_ALL; size++)
+        assert_int_equal(ranks_run_all(size, large_body), 0);
+}
+
 int
 main(void)
 {
@@ -408,6 +451,7 @@ main(void)
         cmocka_unit_test(splits_and_copies_send_nothing),
         cmocka_unit_test(scratch_has_one_result_after_the_other),
         cmocka_unit_test(operations_may_be_under_way_at_once),
+        cmocka_unit_test(large_tensors_are_sorted_there_and_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

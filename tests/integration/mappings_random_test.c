@@ -182,7 +182,7 @@ trials(struct rank *rank, uint8_t *bytes, hoop_scratch_t *scratch)
                                  (enum memory)(own % MEMORY_KINDS)),
             .is_started = own / 8 % 2 && passage_has_start(draw.passage),
             .scratch = scratch,
-            .bytes = bytes,
+            .bytes = bytes + own / 16 % 2, /* also at odd addresses */
         };
         const int failure = one_call(rank, &trial);
         if (failure)

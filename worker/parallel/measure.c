@@ -216,10 +216,12 @@ measure_fill(struct measure *measure,
         status = change(measure, call, group);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (is_uneven(call))
+    if (is_uneven(call)) {
+        measure->count = 0;
         count_elements(measure, group);
-    else if (is_cut(rule))
+    } else if (is_cut(rule)) {
         measure->count /= group->size;
+    }
     return HOOP_OK;
 }
 

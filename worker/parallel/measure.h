@@ -18,7 +18,7 @@
 
 struct measure {
     struct hoop_shape result;
-    size_t count;        /* of the collective; uneven: not looked at */
+    size_t count;        /* of the collective; uneven: 0 */
     size_t *counts;      /* elements of each rank; NULL: even */
     size_t *recv_counts; /* CHANGE_SWAP */
     size_t *agreed;      /* owned, and the two lists with it */

@@ -182,6 +182,25 @@ wrong_arguments_are_invalid_and_hand_out_nothing(void **state)
     assert_null(op);
 }
 
+static void
+results_too_large_for_memory_are_refused(void **state)
+{
+    const size_t n = (size_t)1 << 57;
+    int32_t value = 0;
+    const struct hoop_tensor tensor = {
+        .data = &value, .dtype = HOOP_INT32, .shape = {1, {n}}};
+    struct hoop_tensor out = {.data = NULL};
+    hoop_op_t *op = NULL;
+
+    (void)state;
+    assert_int_equal(run(MOVE_GATHER_FIRST, &tensor, &out, both()),
+                     HOOP_E_EXHAUSTED);
+    assert_int_equal(start(MOVE_SPLIT_LAST, &tensor, &out, both(), &op),
+                     HOOP_E_EXHAUSTED);
+    assert_null(out.data);
+    assert_null(op);
+}
+
 /* Rank 1 has another shape of as many elements. */
 static int
 side_mismatch(struct side *side)
@@ -257,6 +276,7 @@ main(void)
         COUPLE_TEST(moves_of_one_rank_copy),
         COUPLE_TEST(moves_of_no_member_touch_nothing),
         COUPLE_TEST(wrong_arguments_are_invalid_and_hand_out_nothing),
+        COUPLE_TEST(results_too_large_for_memory_are_refused),
         COUPLE_TEST(moves_of_other_shapes_fail_on_both_and_hand_out_nothing),
         COUPLE_TEST(moves_into_a_scratch_use_it_in_turn),
     };

@@ -99,6 +99,27 @@ scratch_that_holds_what_is_moved_is_refused(void **state)
 }
 
 static void
+scratch_without_memory_stays_as_it_was(void **state)
+{
+    uint8_t outside[8] = {0};
+    const struct hoop_tensor tensor = bytes_at(outside, sizeof(outside));
+    hoop_scratch_t *scratch = NULL;
+    void *before = NULL;
+    void *bytes = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_scratch_create(&scratch), HOOP_OK);
+    assert_int_equal(scratch_lend(scratch, 100, &tensor, &before), HOOP_OK);
+    scratch_return(scratch);
+    assert_int_equal(scratch_lend(scratch, (size_t)1 << 60, &tensor, &bytes),
+                     HOOP_E_EXHAUSTED);
+    assert_null(bytes);
+    assert_int_equal(scratch_lend(scratch, 100, &tensor, &bytes), HOOP_OK);
+    assert_ptr_equal(bytes, before);
+    hoop_scratch_free(scratch);
+}
+
+static void
 scratch_create_without_a_place_is_invalid(void **state)
 {
     (void)state;
@@ -113,6 +134,7 @@ main(void)
         cmocka_unit_test(scratch_of_nothing_is_lent),
         cmocka_unit_test(scratch_that_is_lent_is_refused_until_it_is_returned),
         cmocka_unit_test(scratch_that_holds_what_is_moved_is_refused),
+        cmocka_unit_test(scratch_without_memory_stays_as_it_was),
         cmocka_unit_test(scratch_create_without_a_place_is_invalid),
     };
 
