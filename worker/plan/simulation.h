@@ -40,6 +40,10 @@ struct simulation_machine {
     double receive_byte_ns;
     double copy_byte_ns;
     double reduce_byte_ns;
+    /* Where ranks outnumber the processors of their node: what one that waits
+     * takes from the others before it sleeps, each time that a message wakes
+     * it. */
+    double wait_ns;
     uint32_t n_processors; /* of one node; at least 1 */
 };
 

@@ -26,7 +26,7 @@ static const struct {
 } bounds[] = {
     [QUANTITY_TIME] = {0, 1e9, "a time up to a second, like 20us"},
     [QUANTITY_RATE] = {1e3, 1e13, "a rate like 1.2GB/s or 10Gbit/s"},
-    [QUANTITY_COUNT] = {1, 65536, "a number from 1 to 65536"},
+    [QUANTITY_COUNT] = {1, 65536, "a whole number from 1 to 65536"},
 };
 
 struct unit {
@@ -102,6 +102,7 @@ static const struct key keys[] = {
      QUANTITY_RATE,
      {offsetof(struct simulation_machine, reduce_byte_ns)},
      1},
+    {"wait", QUANTITY_TIME, {offsetof(struct simulation_machine, wait_ns)}, 1},
     {"processors", QUANTITY_COUNT, {0}, 0},
 };
 
@@ -129,6 +130,7 @@ link_usual(void)
         .receive_byte_ns = 0.17,
         .copy_byte_ns = 0.05,
         .reduce_byte_ns = 0.05,
+        .wait_ns = 4000,
         .n_processors = processors_here(),
     };
 }
@@ -160,6 +162,12 @@ number_take(const char **text, double *out_number)
 }
 
 static bool
+is_whole(double number)
+{
+    return number - (double)(uint64_t)number <= 0;
+}
+
+static bool
 value_parse(const char *text, enum quantity quantity, double *out_value)
 {
     double number;
@@ -170,6 +178,8 @@ value_parse(const char *text, enum quantity quantity, double *out_value)
         if (units[i].quantity != quantity || strcmp(units[i].name, text) != 0)
             continue;
         *out_value = number * units[i].factor;
+        if (quantity == QUANTITY_COUNT && !is_whole(number))
+            return false;
         return *out_value >= bounds[quantity].min &&
                *out_value <= bounds[quantity].max;
     }
@@ -203,28 +213,46 @@ value_store(const struct key *key,
         memcpy((char *)machine + key->places[i], &value, sizeof(value));
 }
 
+/* What has been said of a machine so far. */
+struct saying {
+    struct simulation_machine machine;
+    bool is_said[COUNT_OF(keys)];
+};
+
+static enum hoop_status
+key_take(const char *where,
+         size_t number,
+         const char *text,
+         struct saying *saying)
+{
+    const struct key *key = &keys[number];
+    double value;
+
+    if (saying->is_said[number])
+        return error_raise(HOOP_E_INVALID, "%s: %s is said twice", where,
+                           key->name);
+    if (!value_parse(text, key->quantity, &value))
+        return error_raise(HOOP_E_INVALID, "%s: %s=%s: expected is %s", where,
+                           key->name, text, bounds[key->quantity].example);
+    saying->is_said[number] = true;
+    value_store(key, value, &saying->machine);
+    return HOOP_OK;
+}
+
 /* One "name=value". */
 static enum hoop_status
-item_take(const char *where, char *item, struct simulation_machine *machine)
+item_take(const char *where, char *item, struct saying *saying)
 {
     char *text = strchr(item, '=');
-    double value;
 
     if (!text)
         return error_raise(HOOP_E_INVALID,
                            "%s: '%s' is not of the form name=value", where,
                            item);
     *text++ = '\0';
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        if (strcmp(keys[i].name, item) != 0)
-            continue;
-        if (!value_parse(text, keys[i].quantity, &value))
-            return error_raise(HOOP_E_INVALID, "%s: %s=%s: expected is %s",
-                               where, item, text,
-                               bounds[keys[i].quantity].example);
-        value_store(&keys[i], value, machine);
-        return HOOP_OK;
-    }
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (strcmp(keys[i].name, item) == 0)
+            return key_take(where, i, text, saying);
     return key_refuse(where, item);
 }
 
@@ -233,7 +261,7 @@ link_parse(const char *where,
            const char *text,
            struct simulation_machine *machine)
 {
-    struct simulation_machine said = *machine;
+    struct saying saying = {.machine = *machine};
     char copy[LIMIT_SETTING];
     char *rest = copy;
     char *item;
@@ -243,11 +271,11 @@ link_parse(const char *where,
                            where, sizeof(copy) - 1);
     snprintf(copy, sizeof(copy), "%s", text);
     while (text[0] && (item = strsep(&rest, ","))) {
-        const enum hoop_status status = item_take(where, item, &said);
+        const enum hoop_status status = item_take(where, item, &saying);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    *machine = said;
+    *machine = saying.machine;
     return HOOP_OK;
 }

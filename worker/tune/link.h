@@ -1,7 +1,7 @@
 /*
  * tune/link.h - what messages and bytes cost: as said by HOOP_LINK, or usual
  *
- * A list of name=value, any of:
+ * A list of name=value, each once, any of:
  *
  *     latency              from one rank to another, 20us
  *     latency_inside       ... of one node
@@ -12,6 +12,8 @@
  *     bandwidth_between    ... of a node's interface, each way
  *     socket               bytes into a socket or out of it, for a processor
  *     copy, reduce         bytes copied or combined by a processor
+ *     wait                 what a rank that waits takes from others, where
+ *                          there are more than processors
  *     processors           of a node
  */
 

@@ -75,7 +75,7 @@ each_name_says_its_part(void **state)
     const struct simulation_machine machine =
         parsed("latency_inside=5us,latency_between=50us,overhead=2us,"
                "bandwidth_inside=5GB/s,bandwidth_between=2GB/s,socket=4GB/s,"
-               "copy=20GB/s,reduce=10GB/s,processors=64");
+               "copy=20GB/s,reduce=10GB/s,wait=3us,processors=64");
 
     (void)state;
     assert_near(machine.latency_inside_ns, 5e3);
@@ -88,6 +88,7 @@ each_name_says_its_part(void **state)
     assert_near(machine.receive_byte_ns, 0.25);
     assert_near(machine.copy_byte_ns, 0.05);
     assert_near(machine.reduce_byte_ns, 0.1);
+    assert_near(machine.wait_ns, 3e3);
     assert_int_equal(machine.n_processors, 64);
 }
 
@@ -117,9 +118,11 @@ bad_lists_are_refused_and_change_nothing(void **state)
         {"bandwidth=0GB/s", "expected is a rate"},
         {"bandwidth=1gb/s", "expected is a rate"},
         {"bandwidth=99999999GB/s", "expected is a rate"},
-        {"processors=0", "expected is a number from 1"},
-        {"processors=65537", "expected is a number from 1 to 65536"},
-        {"processors=two", "expected is a number"},
+        {"processors=0", "expected is a whole number from 1"},
+        {"processors=65537", "expected is a whole number from 1 to 65536"},
+        {"processors=1.5", "expected is a whole number"},
+        {"processors=two", "expected is a whole number"},
+        {"copy=1GB/s,copy=2GB/s", "here: copy is said twice"},
     };
 
     (void)state;
