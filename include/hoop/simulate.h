@@ -30,6 +30,9 @@ struct hoop_machine {
     double copy_gbs;          /* ... copying */
     double reduce_gbs;        /* ... combining what came */
     uint32_t n_processors;    /* of a node, shared by its ranks */
+    /* Where these are fewer than the ranks: what a rank that waits takes from
+     * the others, each time that a message wakes it. */
+    double wait_us;
 };
 
 struct hoop_simulation {

@@ -12,10 +12,10 @@ table_begin(const struct options *options)
     const struct hoop_machine *machine = &options->machine;
 
     printf("# %u ranks per host, %u processors each; a message: %g us to send, "
-           "%g us to receive, latency %g us (inside %g)\n",
+           "%g us to receive, latency %g us (inside %g), wait %g us\n",
            options->n_per_host, machine->n_processors, machine->send_us,
-           machine->receive_us, machine->latency_us,
-           machine->latency_inside_us);
+           machine->receive_us, machine->latency_us, machine->latency_inside_us,
+           machine->wait_us);
     printf("# GB/s: link %g (inside %g), send %g, receive %g, copy %g, reduce "
            "%g; 0: endless\n",
            machine->link_gbs, machine->link_inside_gbs, machine->send_gbs,

@@ -27,6 +27,7 @@ enum {
     KEY_RECEIVE,
     KEY_COPY,
     KEY_REDUCE,
+    KEY_WAIT,
 };
 
 const char *argp_program_version = "hoop-sim " VERSION_TEXT;
@@ -73,6 +74,10 @@ static const struct argp_option table[] = {
     {"copy", KEY_COPY, "RATE", 0, "a processor, copying (default: 10)", 1},
     {"reduce", KEY_REDUCE, "RATE", 0, "a processor, combining (default: 20)",
      1},
+    {"wait", KEY_WAIT, "US", 0,
+     "what a rank that waits takes from others, each time, where ranks "
+     "outnumber processors (default: 4)",
+     1},
     {0},
 };
 
@@ -87,6 +92,7 @@ static const struct hoop_machine machine_default = {
     .copy_gbs = 10,
     .reduce_gbs = 20,
     .n_processors = 8,
+    .wait_us = 4,
 };
 
 /* Where an option's number goes. */
@@ -112,6 +118,7 @@ static const struct amount amounts[] = {
     {KEY_RECEIVE, "--receive", offsetof(struct hoop_machine, receive_gbs)},
     {KEY_COPY, "--copy", offsetof(struct hoop_machine, copy_gbs)},
     {KEY_REDUCE, "--reduce", offsetof(struct hoop_machine, reduce_gbs)},
+    {KEY_WAIT, "--wait", offsetof(struct hoop_machine, wait_us)},
 };
 
 static void

@@ -91,6 +91,7 @@ machine_check(const struct hoop_machine *machine)
         machine->link_gbs,   machine->link_inside_gbs,
         machine->send_gbs,   machine->receive_gbs,
         machine->copy_gbs,   machine->reduce_gbs,
+        machine->wait_us,
     };
 
     for (size_t i = 0; i < COUNT_OF(amounts); i++)
@@ -125,6 +126,7 @@ machine_model(const struct hoop_machine *machine)
         .receive_byte_ns = byte_ns(machine->receive_gbs),
         .copy_byte_ns = byte_ns(machine->copy_gbs),
         .reduce_byte_ns = byte_ns(machine->reduce_gbs),
+        .wait_ns = machine->wait_us * 1e3,
         .n_processors = machine->n_processors,
     };
 }

@@ -2,7 +2,16 @@
 
 #include "plan/simulation_flow.h"
 
-#include <stdbool.h>
+#include "base/limits.h"
+
+/* What is too large to go unasked goes in two parts, and between them comes a
+ * grant: either side sends one message more, and receives one more. */
+static double
+grant_ns(const struct simulation_machine *machine, double bytes)
+{
+    return bytes > LIMIT_EAGER_MESSAGE ? machine->send_ns + machine->receive_ns
+                                       : 0;
+}
 
 struct simulation_flow
 simulation_flow_make(const struct simulation_machine *machine,
@@ -13,15 +22,17 @@ simulation_flow_make(const struct simulation_machine *machine,
 
     switch (kind) {
     case PLAN_SEND:
-        flow.message_ns = machine->send_ns;
+        flow.message_ns = machine->send_ns + grant_ns(machine, bytes);
         flow.byte_ns = machine->send_byte_ns;
         break;
     case PLAN_STORE:
-        flow.message_ns = machine->receive_ns;
+        flow.message_ns = machine->receive_ns + grant_ns(machine, bytes);
+        flow.is_arrival = true;
         flow.byte_ns = machine->receive_byte_ns;
         break;
     case PLAN_REDUCE:
-        flow.message_ns = machine->receive_ns;
+        flow.message_ns = machine->receive_ns + grant_ns(machine, bytes);
+        flow.is_arrival = true;
         flow.byte_ns = machine->receive_byte_ns + machine->reduce_byte_ns;
         break;
     case PLAN_COPY:

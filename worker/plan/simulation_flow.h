@@ -14,6 +14,8 @@
 #ifndef PLAN_SIMULATION_FLOW_H
 #define PLAN_SIMULATION_FLOW_H
 
+#include <stdbool.h>
+
 #include "plan/plan.h"
 #include "plan/simulation.h"
 
@@ -23,6 +25,7 @@ struct simulation_flow {
     double bytes;
     double message_ns; /* of its processor's time, before the first byte */
     double byte_ns;    /* of its processor's time, for each */
+    bool is_arrival;   /* it may wake who waits for it */
 };
 
 /* Where two flows touch the same bytes, as parts of each, 0 to 1. */
@@ -36,7 +39,7 @@ struct simulation_overlap {
 enum {
     /* What is forwarded is what has come when somebody looks: not as much as
      * a frame can hold. */
-    SIMULATION_PIECE = 16 * 1024
+    SIMULATION_PIECE = 32 * 1024
 };
 
 /* A flow that waits for nothing. */

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "plan/nodes.h"
 
 struct simulation_node {
+    bool is_crowded; /* more ranks than processors */
     struct simulation_queue processors;
     struct simulation_queue outgoing;
     struct simulation_queue incoming;
@@ -34,6 +36,26 @@ queue_add(struct simulation_queue *queue,
     return queue->pieces_ns;
 }
 
+/* Others have to wait so much longer, whatever they do. */
+static void
+queue_delay(struct simulation_queue *queue, double ns)
+{
+    queue->all_ns += ns;
+    queue->pieces_ns += ns;
+}
+
+/* Ranks of the actor's node. */
+static uint32_t
+neighbours_of(const struct simulation_cast *cast, uint32_t actor)
+{
+    const struct plan_nodes *nodes = cast->shape->nodes;
+
+    if (!nodes)
+        return cast->shape->size;
+    return plan_nodes_size(nodes,
+                           nodes->node_of[simulation_cast_rank(cast, actor)]);
+}
+
 enum hoop_status
 simulation_hosts_init(struct simulation_hosts *hosts,
                       const struct simulation_machine *machine,
@@ -47,11 +69,15 @@ simulation_hosts_init(struct simulation_hosts *hosts,
         .threads = calloc(cast->n_actors, sizeof(*hosts->threads)),
         .nodes = calloc(cast->n_nodes, sizeof(*hosts->nodes)),
     };
-    if (hosts->threads && hosts->nodes)
-        return HOOP_OK;
-    simulation_hosts_deinit(hosts);
-    return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %u ranks",
-                       cast->n_actors);
+    if (!hosts->threads || !hosts->nodes) {
+        simulation_hosts_deinit(hosts);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to simulate %u ranks",
+                           cast->n_actors);
+    }
+    for (uint32_t actor = 0; actor < cast->n_actors; actor++)
+        hosts->nodes[simulation_cast_node(cast, actor)].is_crowded =
+            neighbours_of(cast, actor) > machine->n_processors;
+    return HOOP_OK;
 }
 
 void
@@ -67,17 +93,22 @@ simulation_hosts_work(struct simulation_hosts *hosts,
                       uint32_t actor,
                       struct simulation_flow *flow)
 {
-    const uint32_t node = simulation_cast_node(hosts->cast, actor);
+    struct simulation_node *node =
+        &hosts->nodes[simulation_cast_node(hosts->cast, actor)];
     const double work_ns = simulation_flow_work_ns(flow);
     /* All ranks for whom the actor stands do the same at this time. */
     const double share =
         (double)hosts->cast->n_behind / (double)hosts->machine->n_processors;
+    const bool is_woken = node->is_crowded && flow->is_arrival &&
+                          hosts->threads[actor].all_ns < flow->start_ns;
     const double thread_ns =
         queue_add(&hosts->threads[actor], flow, flow->start_ns, work_ns);
-    const double processors_ns = queue_add(&hosts->nodes[node].processors, flow,
-                                           flow->start_ns, work_ns * share);
+    const double processors_ns =
+        queue_add(&node->processors, flow, flow->start_ns, work_ns * share);
 
     flow->end_ns = larger(flow->end_ns, larger(thread_ns, processors_ns));
+    if (is_woken)
+        queue_delay(&node->processors, hosts->machine->wait_ns * share);
 }
 
 struct simulation_arrival

@@ -1,6 +1,7 @@
 /* tests/unit/worker/plan/simulation_flow_test.c - what follows a flow, and when
  */
 
+#include "base/limits.h"
 #include "check.h"
 #include "plan/simulation_flow.h"
 
@@ -51,6 +52,27 @@ work_is_of_the_message_and_its_bytes(void **state)
             simulation_flow_make(&machine, (enum plan_kind)kind, 100);
 
         assert_near(simulation_flow_work_ns(&flow), work_ns[kind]);
+    }
+}
+
+/* Both ways, and only where it goes through a socket. */
+static void
+message_that_is_granted_costs_one_more_at_each_end(void **state)
+{
+    const struct simulation_machine machine = {.send_ns = 10, .receive_ns = 20};
+    const double extra_ns[] = {
+        [PLAN_SEND] = 30, [PLAN_STORE] = 30,  [PLAN_REDUCE] = 30,
+        [PLAN_COPY] = 0,  [PLAN_COMBINE] = 0,
+    };
+
+    (void)state;
+    for (int kind = PLAN_SEND; kind <= PLAN_COMBINE; kind++) {
+        const struct simulation_flow eager = simulation_flow_make(
+            &machine, (enum plan_kind)kind, LIMIT_EAGER_MESSAGE);
+        const struct simulation_flow granted = simulation_flow_make(
+            &machine, (enum plan_kind)kind, LIMIT_EAGER_MESSAGE + 1);
+
+        assert_near(granted.message_ns - eager.message_ns, extra_ns[kind]);
     }
 }
 
@@ -146,6 +168,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_of_the_message_and_its_bytes),
+        cmocka_unit_test(message_that_is_granted_costs_one_more_at_each_end),
         cmocka_unit_test(flow_of_one_piece_is_followed_at_its_end),
         cmocka_unit_test(flow_of_many_pieces_is_followed_at_its_first),
         cmocka_unit_test(flow_that_meets_late_may_begin_early),

@@ -9,6 +9,7 @@ static const struct simulation_machine machine = {
     .latency_between_ns = 1000,
     .link_inside_ns = 1,
     .link_between_ns = 2,
+    .wait_ns = 40,
     .n_processors = 2,
 };
 
@@ -95,6 +96,42 @@ small_work_passes_by_large(void **state)
     assert_near(work(*state, 0, 20, large), 2 * large + 200);
 }
 
+static double
+take(struct fixture *fixture, uint32_t rank, double start_ns)
+{
+    struct simulation_flow flow = {
+        .start_ns = start_ns, .bytes = 10, .byte_ns = 1, .is_arrival = true};
+
+    simulation_hosts_work(&fixture->hosts, rank, &flow);
+    return flow.end_ns;
+}
+
+/* Not itself, but who comes next; half of it on each of two processors. */
+static void
+rank_that_waited_takes_time_from_others(void **state)
+{
+    assert_near(take(*state, 0, 100), 110);
+    assert_near(work(*state, 1, 100, 10), 130);
+    assert_near(work(*state, 1, 1000, 10), 1010);
+}
+
+static void
+rank_at_work_is_not_woken(void **state)
+{
+    assert_near(work(*state, 0, 0, 100), 100);
+    assert_near(take(*state, 0, 90), 110);
+    assert_near(work(*state, 1, 90, 10), 100);
+}
+
+static void
+rank_waits_for_free_where_there_is_a_processor_for_each(void **state)
+{
+    assert_near(take(*state, 4, 100), 110);
+    assert_near(work(*state, 5, 100, 10), 110);
+    assert_near(take(*state, 4, 100), 120);
+    assert_near(work(*state, 5, 115, 10), 125);
+}
+
 static struct simulation_arrival
 carry(struct fixture *fixture, uint32_t rank, uint32_t peer, double bytes)
 {
@@ -173,6 +210,13 @@ main(void)
                                         fixture_init, fixture_deinit),
         cmocka_unit_test_setup_teardown(ranks_of_a_node_share_its_processors,
                                         fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(rank_that_waited_takes_time_from_others,
+                                        fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(rank_at_work_is_not_woken, fixture_init,
+                                        fixture_deinit),
+        cmocka_unit_test_setup_teardown(
+            rank_waits_for_free_where_there_is_a_processor_for_each,
+            fixture_init, fixture_deinit),
         cmocka_unit_test_setup_teardown(small_work_passes_by_large,
                                         fixture_init, fixture_deinit),
         cmocka_unit_test_setup_teardown(
