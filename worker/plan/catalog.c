@@ -23,7 +23,8 @@ static const struct catalog_entry entries[] = {
      .needs_nodes = true},
     {.collective = CATALOG_ALLREDUCE,
      .algorithm = &algorithm_allreduce_hierarchical_tree,
-     .needs_nodes = true},
+     .needs_nodes = true,
+     .suits_one_node = true},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_chain},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_binomial},
     {.collective = CATALOG_REDUCE,
@@ -50,11 +51,11 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_allgather_hierarchical_tree,
      .needs_nodes = true},
     {.collective = CATALOG_REDUCE_SCATTER,
-     .algorithm = &algorithm_reduce_scatter_ring},
-    {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_halving},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_pairwise},
+    {.collective = CATALOG_REDUCE_SCATTER,
+     .algorithm = &algorithm_reduce_scatter_ring},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_binomial},
     {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
@@ -133,13 +134,20 @@ nodes_matter(const struct plan_nodes *nodes)
     return nodes && nodes->n_nodes > 1 && nodes->n_nodes < nodes->n_ranks;
 }
 
+static bool
+is_one_node(const struct plan_nodes *nodes)
+{
+    return !nodes || nodes->n_nodes == 1;
+}
+
 bool
 catalog_entry_suits(const struct catalog_entry *entry,
                     const struct plan_shape *shape)
 {
     if (entry->is_even_only && (shape->counts || shape->recv_counts))
         return false;
-    return !entry->needs_nodes || nodes_matter(shape->nodes);
+    return !entry->needs_nodes || nodes_matter(shape->nodes) ||
+           (entry->suits_one_node && is_one_node(shape->nodes));
 }
 
 const char *

@@ -35,9 +35,11 @@ enum {
 struct catalog_entry {
     enum catalog_collective collective;
     const struct algorithm *algorithm;
-    bool is_even_only; /* shape->counts and recv_counts must be NULL */
-    bool needs_nodes;  /* pointless unless a node has several ranks, and there
+    bool is_even_only;   /* shape->counts and recv_counts must be NULL */
+    bool needs_nodes;    /* pointless unless a node has several ranks, and there
                           are several nodes; correct everywhere */
+    bool suits_one_node; /* though it needs_nodes: there it is a plan of which
+                            there is no other name */
 };
 
 /* All of them, those of one collective side by side, the one that may always

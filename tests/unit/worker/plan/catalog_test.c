@@ -70,19 +70,22 @@ entry_for_even_blocks_does_not_suit_counts(void **state)
     assert_false(catalog_entry_suits(&entry, &shape));
 }
 
+static const struct catalog_entry for_nodes = {
+    .algorithm = &algorithm_allreduce_ring,
+    .needs_nodes = true,
+};
+
 static bool
-nodes_suit(const uint32_t *names, uint32_t n_ranks)
+nodes_suit(const struct catalog_entry *entry,
+           const uint32_t *names,
+           uint32_t n_ranks)
 {
-    const struct catalog_entry entry = {
-        .algorithm = &algorithm_allreduce_ring,
-        .needs_nodes = true,
-    };
     struct plan_nodes *nodes = NULL;
 
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     const struct plan_shape shape = {
         .size = n_ranks, .granule = 1, .nodes = nodes};
-    const bool suits = catalog_entry_suits(&entry, &shape);
+    const bool suits = catalog_entry_suits(entry, &shape);
     plan_nodes_destroy(nodes);
     return suits;
 }
@@ -90,17 +93,28 @@ nodes_suit(const uint32_t *names, uint32_t n_ranks)
 static void
 entry_for_nodes_needs_several_and_one_of_several_ranks(void **state)
 {
-    const struct catalog_entry entry = {
-        .algorithm = &algorithm_allreduce_ring,
-        .needs_nodes = true,
-    };
     const struct plan_shape unknown = {.size = 3, .granule = 1};
 
     (void)state;
-    assert_false(catalog_entry_suits(&entry, &unknown));
-    assert_false(nodes_suit((const uint32_t[]){4, 4, 4}, 3));
-    assert_false(nodes_suit((const uint32_t[]){4, 5, 6}, 3));
-    assert_true(nodes_suit((const uint32_t[]){4, 5, 4}, 3));
+    assert_false(catalog_entry_suits(&for_nodes, &unknown));
+    assert_false(nodes_suit(&for_nodes, (const uint32_t[]){4, 4, 4}, 3));
+    assert_false(nodes_suit(&for_nodes, (const uint32_t[]){4, 5, 6}, 3));
+    assert_true(nodes_suit(&for_nodes, (const uint32_t[]){4, 5, 4}, 3));
+}
+
+/* Where each rank has its own, it is still pointless. */
+static void
+entry_for_nodes_may_suit_one_node_too(void **state)
+{
+    const struct plan_shape unknown = {.size = 3, .granule = 1};
+    struct catalog_entry entry = for_nodes;
+
+    (void)state;
+    entry.suits_one_node = true;
+    assert_true(catalog_entry_suits(&entry, &unknown));
+    assert_true(nodes_suit(&entry, (const uint32_t[]){4, 4, 4}, 3));
+    assert_false(nodes_suit(&entry, (const uint32_t[]){4, 5, 6}, 3));
+    assert_true(nodes_suit(&entry, (const uint32_t[]){4, 5, 4}, 3));
 }
 
 static void
@@ -146,6 +160,7 @@ main(void)
         cmocka_unit_test(entry_for_even_blocks_does_not_suit_counts),
         cmocka_unit_test(
             entry_for_nodes_needs_several_and_one_of_several_ranks),
+        cmocka_unit_test(entry_for_nodes_may_suit_one_node_too),
         cmocka_unit_test(names_are_read_back),
         cmocka_unit_test(name_that_is_none_is_refused),
         cmocka_unit_test(blockwise_are_those_whose_count_is_a_block),
