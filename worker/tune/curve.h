@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    CURVE_SAMPLES = 12
+    CURVE_SAMPLES = 16
 };
 
 struct curve {

@@ -27,8 +27,16 @@ static const struct range way_between_ns = {5e3, 5e7};
 static const struct range byte_inside_ns = {0.05, 1};
 static const struct range byte_between_ns = {0.05, 1000};
 
-/* Of a message's way, on each of the two processors. */
-static const double OVERHEAD_PART = 0.25;
+/* Of a message's way, what passes on each of the two processors, and what a rank
+ * that waits takes from others. Where ranks share processors, most of the way is
+ * waking up. */
+struct parts {
+    double overhead;
+    double wait;
+};
+
+static const struct parts parts_alone = {.overhead = 0.25, .wait = 0.4};
+static const struct parts parts_crowded = {.overhead = 0.15, .wait = 0.2};
 
 /* To powers of 4/3, within the range. */
 static double
@@ -59,13 +67,17 @@ byte_of(const struct gauge_times *times, struct range range)
 void
 gauge_apply(const struct gauge_times *inside,
             const struct gauge_times *between,
+            uint32_t n_inside,
             struct simulation_machine *machine)
 {
     if (inside) {
+        const struct parts parts =
+            n_inside > machine->n_processors ? parts_crowded : parts_alone;
         const double way_ns = way_of(inside, way_inside_ns);
 
-        machine->send_ns = OVERHEAD_PART * way_ns;
-        machine->latency_inside_ns = way_ns * (1 - 2 * OVERHEAD_PART);
+        machine->send_ns = parts.overhead * way_ns;
+        machine->wait_ns = parts.wait * way_ns;
+        machine->latency_inside_ns = way_ns * (1 - 2 * parts.overhead);
         machine->send_byte_ns = byte_of(inside, byte_inside_ns);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
@@ -181,14 +193,15 @@ echo(struct channel *channel, uint8_t *bytes)
 struct partners {
     uint32_t inside;
     uint32_t between;
+    uint32_t n_inside; /* ranks of rank 0's node */
 };
 
 static struct partners
 partners_of(const struct plan_nodes *nodes)
 {
-    struct partners partners = {0, 0};
+    struct partners partners = {.n_inside = plan_nodes_size(nodes, 0)};
 
-    if (plan_nodes_size(nodes, 0) > 1)
+    if (partners.n_inside > 1)
         partners.inside = plan_nodes_rank(nodes, 0, 1);
     if (nodes->n_nodes > 1)
         partners.between = plan_nodes_rank(nodes, 1, 0);
@@ -235,7 +248,8 @@ partners_measure(struct channel *channel,
     if (part == GAUGE_DECLINES)
         return HOOP_OK;
     gauge_apply(partners->inside > 0 ? &inside : NULL,
-                partners->between > 0 ? &between : NULL, machine);
+                partners->between > 0 ? &between : NULL, partners->n_inside,
+                machine);
     log_debug("tune",
               "measured: a message inside a node %.1f us, between %.1f us; a "
               "byte for a processor %.3f ns, between nodes %.3f ns",

@@ -30,10 +30,12 @@ enum {
     GAUGE_LARGE_BYTES = 512 * 1024,
 };
 
-/* Change in machine what the times tell; NULL: there was no such partner. */
+/* Change in machine what the times tell; NULL: there was no such partner.
+ * n_inside is how many ranks share the node that was measured. */
 void
 gauge_apply(const struct gauge_times *inside,
             const struct gauge_times *between,
+            uint32_t n_inside,
             struct simulation_machine *machine);
 
 enum gauge_part {

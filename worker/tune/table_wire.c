@@ -20,10 +20,10 @@
 #include "wire/unpack.h"
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     NAME_MAX_BYTES = 32,
     ROW_FIELDS = 4,
-    N_COSTS = 10,
+    N_COSTS = 11,
 };
 
 /* No cost of a message or a byte is above a second. */
@@ -39,6 +39,7 @@ costs_of(struct simulation_machine *machine, double *out_costs[N_COSTS])
         &machine->link_inside_ns,    &machine->link_between_ns,
         &machine->send_byte_ns,      &machine->receive_byte_ns,
         &machine->copy_byte_ns,      &machine->reduce_byte_ns,
+        &machine->wait_ns,
     };
 
     memcpy(out_costs, costs, sizeof(costs));

@@ -59,7 +59,7 @@ times_inside_and_between_say_their_parts(void **state)
     struct simulation_machine machine = link_usual();
 
     (void)state;
-    gauge_apply(&near, &far, &machine);
+    gauge_apply(&near, &far, 2, &machine);
     assert_about(way_inside(&machine), 10e3);
     assert_about(machine.send_byte_ns, 0.2);
     assert_about(machine.receive_byte_ns, 0.2);
@@ -69,6 +69,22 @@ times_inside_and_between_say_their_parts(void **state)
     assert_about(machine.link_between_ns, 1);
 }
 
+/* The same way, of which less is work, for the time to wake up is none. */
+static void
+crowded_node_wakes_more_than_it_works(void **state)
+{
+    struct simulation_machine alone = {.n_processors = 4};
+    struct simulation_machine crowded = {.n_processors = 4};
+
+    (void)state;
+    gauge_apply(&near, NULL, 4, &alone);
+    gauge_apply(&near, NULL, 5, &crowded);
+    assert_true(way_inside(&alone) == way_inside(&crowded));
+    assert_true(crowded.send_ns < alone.send_ns);
+    assert_true(crowded.latency_inside_ns > alone.latency_inside_ns);
+    assert_true(crowded.wait_ns > 0 && crowded.wait_ns < 10e3);
+}
+
 static void
 without_a_partner_the_usual_stands(void **state)
 {
@@ -76,9 +92,9 @@ without_a_partner_the_usual_stands(void **state)
     struct simulation_machine machine = usual;
 
     (void)state;
-    gauge_apply(NULL, NULL, &machine);
+    gauge_apply(NULL, NULL, 2, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
-    gauge_apply(NULL, &far, &machine);
+    gauge_apply(NULL, &far, 2, &machine);
     assert_true(machine.latency_inside_ns == usual.latency_inside_ns);
     assert_true(machine.send_byte_ns == usual.send_byte_ns);
     assert_about(machine.link_between_ns, 1);
@@ -95,14 +111,14 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
     struct simulation_machine other = link_usual();
 
     (void)state;
-    gauge_apply(&near, NULL, &one);
-    gauge_apply(&again, NULL, &other);
+    gauge_apply(&near, NULL, 2, &one);
+    gauge_apply(&again, NULL, 2, &other);
     assert_true(one.latency_inside_ns == other.latency_inside_ns);
     assert_true(one.send_byte_ns == other.send_byte_ns);
-    gauge_apply(&silly, &silly, &one);
+    gauge_apply(&silly, &silly, 2, &one);
     assert_in_range(way_inside(&one), 1e3, 70e3);
     assert_true(one.send_byte_ns > 0);
-    gauge_apply(&none, &none, &one);
+    gauge_apply(&none, &none, 2, &one);
     assert_in_range(way_inside(&one), 1e3, 10e3);
     assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
 }
@@ -168,6 +184,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_inside_and_between_say_their_parts),
+        cmocka_unit_test(crowded_node_wakes_more_than_it_works),
         cmocka_unit_test(without_a_partner_the_usual_stands),
         cmocka_unit_test(few_per_cent_change_nothing_and_nonsense_is_bounded),
         COUPLE_TEST(partners_measure_inside_a_node_and_between),

@@ -124,9 +124,9 @@ struct row {
 static void
 machine_pack(struct pack *pack, uint64_t processors)
 {
-    pack_array(pack, 11);
+    pack_array(pack, 12);
     pack_uint(pack, processors);
-    for (unsigned i = 0; i < 10; i++)
+    for (unsigned i = 0; i < 11; i++)
         pack_uint(pack, 1000000);
 }
 
@@ -158,7 +158,7 @@ assert_refused(const struct row *row, const char *why)
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
     pack_array(&pack, 3);
-    pack_uint(&pack, 1);
+    pack_uint(&pack, 2);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
@@ -210,10 +210,9 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table = table_rich();
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
-    bytes[1] = 2; /* the version */
+    bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    assert_non_null(strstr(error_text(), "version 2, not 1"));
-    bytes[1] = 1;
+    assert_non_null(strstr(error_text(), "version 1, not 2"));
     table.machine.n_processors = 0;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
