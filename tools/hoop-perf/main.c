@@ -161,7 +161,8 @@ main(int argc, char **argv)
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
     const enum hoop_status status = hoop_join(NULL, &session);
-    if (status == HOOP_E_INVALID)
+    /* hooprun says where to join: whoever it started knows it. */
+    if (status == HOOP_E_INVALID && !getenv("HOOP_COORDINATOR"))
         errx(EXIT_FAILURE, "%s (to start 4 ranks here: hooprun -n 4 %s)",
              hoop_error_text(), argv[0]);
     if (status != HOOP_OK)
