@@ -69,6 +69,9 @@ struct frame {
     struct frame_call call;
 };
 
+/* As dtype of a call: any. */
+static const uint32_t FRAME_ANY_DTYPE = UINT8_MAX;
+
 /* What the header of a message that is a tensor says besides. Its dtype is the
  * call's. */
 struct frame_tensor {

@@ -121,6 +121,9 @@ request_of(const struct tensor_message *message, enum engine_mode mode)
 
     if (is_any_shape(tensor)) {
         request.call.name = CALL_RECV_ANY_TENSOR;
+        request.call.dtype = message->has_dtype
+                                 ? tensor->dtype
+                                 : (enum hoop_dtype)FRAME_ANY_DTYPE;
         return request;
     }
     request.call.name =

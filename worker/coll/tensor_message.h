@@ -9,6 +9,8 @@
 #ifndef COLL_TENSOR_MESSAGE_H
 #define COLL_TENSOR_MESSAGE_H
 
+#include <stdbool.h>
+
 #include "hoop/comm.h"
 #include "hoop/op.h"
 #include "hoop/p2p.h"
@@ -22,8 +24,9 @@ struct tensor_message {
     struct hoop_tensor *tensor; /* of a send: only read */
     uint32_t peer;              /* of a receive: or HOOP_ANY_SOURCE */
     uint64_t tag;               /* on the wire: tag_of() */
-    /* Of a list: TENSOR_PART, or else 0. Both sides must say the same. */
+    /* Of a list of n: n << 16 | i; 0: of none. Both sides must say the same. */
     uint32_t part;
+    bool has_dtype; /* HOOP_ANY_SHAPE, but only of the tensor's dtype */
 };
 
 /*

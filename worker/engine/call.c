@@ -115,8 +115,11 @@ call_describe_message(const struct frame_call *call,
     part_describe(tensor->part, part);
     if (tensor->shape.n_dims == HOOP_ANY_SHAPE) {
         const size_t n_text = strlen(text);
+        const bool is_any = call->dtype == FRAME_ANY_DTYPE;
 
-        snprintf(text + n_text, CALL_TEXT_MAX - n_text, "%s", part);
+        snprintf(text + n_text, CALL_TEXT_MAX - n_text, "%s%s%s",
+                 is_any ? "" : " of ",
+                 is_any ? "" : dtype_name((enum hoop_dtype)call->dtype), part);
         return;
     }
     if (number > 0)

@@ -73,7 +73,8 @@ describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
     describe_peer(op, flow, why);
     const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
     char tag[32] = "";
-    if (op->is_message)
+    /* The library's own say nothing to anybody. */
+    if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
         snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
     snprintf(text, LIMIT_ERROR_TEXT,
              "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",

@@ -137,8 +137,9 @@ struct engine_message {
     uint64_t tag;
     uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
-    /* Where bytes are; NULL: not of a tensor. A CALL_RECV_ANY_TENSOR writes it
-     * when it is waited for and has ended well; its data are the caller's. */
+    /* Where bytes are; NULL: not of a tensor. A CALL_RECV_ANY_TENSOR, whose
+     * dtype may be FRAME_ANY_DTYPE, writes it when it is waited for and has
+     * ended well; its data are the caller's. */
     struct hoop_tensor *tensor;
     uint32_t part; /* of a list of tensors: n << 16 | i; 0: of none */
     struct hoop_received *received;

@@ -40,8 +40,8 @@ struct flow_label {
     uint64_t tag;
     uint32_t flags; /* enum frame_flag, of each */
     struct frame_call call;
-    /* FLOW_MESSAGE: what is sent, or expected; HOOP_ANY_SHAPE: any, of any
-     * dtype. NULL: bytes, not a tensor. */
+    /* FLOW_MESSAGE: what is sent, or expected, which may be HOOP_ANY_SHAPE, and
+     * then the call's dtype FRAME_ANY_DTYPE. NULL: bytes, not a tensor. */
     const struct frame_tensor *tensor;
 };
 

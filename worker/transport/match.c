@@ -65,10 +65,12 @@ message_fits(const struct inflow *flow, const struct opening *opening)
         return false;
     if (label->tensor && !is_expected(label->tensor, opening))
         return false;
+    const uint32_t dtype = opening->frame->call.dtype;
     if (label->tensor && label->tensor->shape.n_dims == HOOP_ANY_SHAPE)
-        return dtype_size((enum hoop_dtype)opening->frame->call.dtype) > 0;
-    return opening->frame->total <= flow->total &&
-           opening->frame->call.dtype == label->call.dtype;
+        return dtype_size((enum hoop_dtype)dtype) > 0 &&
+               (label->call.dtype == FRAME_ANY_DTYPE ||
+                label->call.dtype == dtype);
+    return opening->frame->total <= flow->total && dtype == label->call.dtype;
 }
 
 /* flow receives the message that begins so. */

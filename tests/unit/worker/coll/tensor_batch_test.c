@@ -119,7 +119,8 @@ side_tags(struct side *side)
     /* The other way round than they are received. */
     for (unsigned i = 0; is_sender && i < 18; i++) {
         const uint64_t tag = tag_of(i / 3, numbers[i % 3]);
-        const struct tensor_message message = {HOOP_SEND, &tensor, 1, tag, 0};
+        const struct tensor_message message = {HOOP_SEND, &tensor, 1,
+                                               tag,       0,       false};
 
         values[0] = i;
         SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
@@ -132,7 +133,8 @@ side_tags(struct side *side)
     SIDE_CHECK(plain == 17);
     for (unsigned i = 18; i-- > 0;) {
         const uint64_t tag = tag_of(i / 3, numbers[i % 3]);
-        const struct tensor_message message = {HOOP_RECV, &tensor, 0, tag, 0};
+        const struct tensor_message message = {HOOP_RECV, &tensor, 0,
+                                               tag,       0,       false};
 
         SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
         SIDE_CHECK(values[0] == i);
@@ -180,6 +182,47 @@ failed_batch_hands_out_nothing(void **state)
     couple_run(&couple, side_half_fails);
 }
 
+/* The library's own may say which of how many, and any shape of one dtype. */
+static int
+side_own(struct side *side)
+{
+    int64_t values[4] = {4, 3, 2, 1};
+    struct hoop_tensor tensor = table(values);
+    struct tensor_message message = {
+        .tensor = &tensor, .peer = 1 - side->rank, .tag = tag_of(TAG_P2P, 9)};
+    enum hoop_status status;
+
+    for (uint32_t i = 0; side->rank == 0 && i < 3; i++) {
+        message.kind = HOOP_SEND;
+        message.part = i < 2 ? 2 << 16 | i : 0;
+        status = tensor_message_run(&message, 1, side->comms);
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+    }
+    if (side->rank == 0)
+        return 0;
+    message.kind = HOOP_RECV;
+    message.part = 2 << 16;
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
+    message.part = 1 << 16;
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "number 2 of 2"));
+    message.part = 0;
+    message.has_dtype = true;
+    tensor = (struct hoop_tensor){.dtype = HOOP_FLOAT64,
+                                  .shape = {.n_dims = HOOP_ANY_SHAPE}};
+    SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);
+    SIDE_CHECK(strstr(hoop_error_text(), "of any shape #3 of float64"));
+    SIDE_CHECK(!tensor.data && tensor.dtype == HOOP_FLOAT64);
+    return 0;
+}
+
+static void
+own_messages_compare_part_and_dtype(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_own);
+}
+
 int
 main(void)
 {
@@ -190,6 +233,7 @@ main(void)
         COUPLE_TEST(tensors_of_a_list_run_at_once),
         COUPLE_TEST(tags_of_one_part_meet_no_others),
         COUPLE_TEST(failed_batch_hands_out_nothing),
+        COUPLE_TEST(own_messages_compare_part_and_dtype),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

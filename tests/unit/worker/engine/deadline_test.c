@@ -64,6 +64,24 @@ receive_tells_whom_it_waited_for(void **state)
         strstr(error_text(), "waiting for rank 1 (host:41) to send (0 of 4"));
 }
 
+/* A program's; the library's are no help to anybody. */
+static void
+receive_tells_its_tag(void **state)
+{
+    static const uint64_t tags[] = {(uint64_t)1 << 62, (uint64_t)3 << 62};
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    couple_connect(&couple);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(
+            receive_start(short_channel(0), bytes, 4, tags[i], &op), HOOP_OK);
+        assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
+        assert_int_equal(strstr(error_text(), "tag") != NULL, i == 0);
+    }
+}
+
 static void
 receive_from_any_tells_so(void **state)
 {
@@ -170,6 +188,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(operation_without_a_connection_times_out_by_itself),
         COUPLE_TEST(receive_tells_whom_it_waited_for),
+        COUPLE_TEST(receive_tells_its_tag),
         COUPLE_TEST(receive_from_any_tells_so),
         COUPLE_TEST(deadline_of_the_wait_is_not_the_operations),
         COUPLE_TEST(timeout_is_the_one_at_the_start),

@@ -54,7 +54,8 @@ static enum hoop_status
 any_start(struct channel *channel, struct hoop_tensor *out, struct op **out_op)
 {
     const struct engine_message message = {
-        .call = {.name = CALL_RECV_ANY_TENSOR},
+        .call = {.name = CALL_RECV_ANY_TENSOR,
+                 .dtype = (enum hoop_dtype)FRAME_ANY_DTYPE},
         .peer = 1 - channel_rank(channel),
         .tensor = out,
     };

@@ -11,6 +11,8 @@ enum {
     LARGE = 1 << 18, /* bytes: not sent without a grant */
 };
 
+#define ANY_DTYPE ((enum hoop_dtype)UINT8_MAX)
+
 static struct couple couple;
 
 static int
@@ -57,11 +59,13 @@ static const struct {
     {{false, {NULL, HOOP_INT8, {1, {4}}, NULL}, 0, "send"},
      {true, {NULL, HOOP_INT8, {1, {4}}, NULL}, 0, "recv_tensor"}},
     {{false, {NULL, HOOP_INT8, {1, {4}}, NULL}, 0, "send"},
-     {true, {.shape = {.n_dims = HOOP_ANY_SHAPE}}, 0, "of any shape"}},
+     {true, {NULL, ANY_DTYPE, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of any shape"}},
     {{true, {NULL, HOOP_INT8, {1, {4}}, NULL}, 2 << 16 | 1, "number 2 of 2"},
-     {true, {.shape = {.n_dims = HOOP_ANY_SHAPE}}, 0, "of any shape"}},
+     {true, {NULL, ANY_DTYPE, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of any shape"}},
+    {{true, {NULL, HOOP_INT16, {1, {4}}, NULL}, 0, "(int16 [4])"},
+     {true, {NULL, HOOP_BOOL, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of bool"}},
     {{true, {NULL, (enum hoop_dtype)120, {0, {0}}, NULL}, 0, "unknown"},
-     {true, {.shape = {.n_dims = HOOP_ANY_SHAPE}}, 0, "of any shape"}},
+     {true, {NULL, ANY_DTYPE, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of any shape"}},
     {{true, {NULL, HOOP_INT8, {2, {2, LARGE}}, NULL}, 0, "[2, 262144]"},
      {true, {NULL, HOOP_INT8, {2, {LARGE, 2}}, NULL}, 0, "[262144, 2]"}},
     {{true, {NULL, HOOP_INT8, {1, {LARGE}}, NULL}, 0, "send_tensor"},

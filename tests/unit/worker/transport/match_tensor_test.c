@@ -1,0 +1,362 @@
+/* tests/unit/worker/transport/match_tensor_test.c - tensors, in
+ * transport/match.c and around */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+
+enum {
+    BYTES = 1200,
+    LARGE = 4 * LIMIT_EAGER_MESSAGE,
+    GUARD = 0xA5,
+    DTYPE = 1, /* of one byte, as station_label has it */
+};
+
+/* Rank 0 is a station, rank 1 is the test itself. */
+struct desk {
+    struct station station;
+    struct frame frame;
+    struct flow_label label;
+    struct frame_tensor expected;
+    uint8_t sent[LARGE];
+    uint8_t room[LARGE];
+    uint8_t payload[LIMIT_FRAME_PAYLOAD];
+};
+
+static struct desk desk;
+
+static const struct frame_tensor table = {0, {2, {40, 30}}};
+static const struct frame_tensor any = {0, {HOOP_ANY_SHAPE, {0}}};
+
+static int
+desk_open(void **state)
+{
+    (void)state;
+    memset(&desk, GUARD, sizeof(desk));
+    station_open(&desk.station, 0, CODEC_NONE);
+    station_attach(&desk.station, 1);
+    pattern_fill(desk.sent, sizeof(desk.sent), 3);
+    return 0;
+}
+
+static int
+desk_close(void **state)
+{
+    (void)state;
+    station_close(&desk.station);
+    return 0;
+}
+
+/* tensor NULL: bytes. */
+static struct inflow
+posted(const struct frame_tensor *tensor, uint64_t total)
+{
+    const bool is_any = tensor && tensor->shape.n_dims == HOOP_ANY_SHAPE;
+
+    desk.label = station_label;
+    if (tensor) {
+        desk.expected = *tensor;
+        desk.label.tensor = &desk.expected;
+    }
+    if (is_any)
+        desk.label.call.dtype = FRAME_ANY_DTYPE;
+    return (struct inflow){
+        .key = {.comm = STATION_COMM, .peer = 1, .kind = FLOW_MESSAGE},
+        .label = &desk.label,
+        .place = is_any ? NULL : desk.room,
+        .element_size = 1,
+        .total = is_any ? 0 : total,
+    };
+}
+
+static void
+feed(uint64_t op, const struct frame_tensor *tensor)
+{
+    struct frame frame = frame_message(op, 0, BYTES, BYTES);
+
+    frame.call.dtype = DTYPE;
+    if (tensor)
+        frame.flags |= FRAME_TENSOR;
+    station_feed_tensor(&desk.station, 1, &frame, tensor, desk.sent);
+}
+
+static void
+assert_received(const struct inflow *flow)
+{
+    assert_int_equal(desk.station.n_lost, 0);
+    assert_int_equal(desk.station.n_mismatches, 0);
+    assert_int_equal(flow->arrived, BYTES);
+    pattern_check(desk.room, BYTES, 3);
+    assert_int_equal(desk.room[BYTES], GUARD);
+    assert_true(desk.station.has_tensor);
+    assert_memory_equal(&desk.station.tensor, &table, sizeof(table));
+}
+
+static void
+expect_tensor(const struct frame_tensor *expected)
+{
+    struct transport *transport = desk.station.transport;
+    struct inflow flow = posted(expected, BYTES);
+
+    desk.station.room = desk.room;
+    transport_receive(transport, &flow);
+    feed(1, &table);
+    assert_received(&flow);
+    transport_receive_cancel(transport, &flow);
+
+    /* And when it is there before. */
+    memset(desk.room, GUARD, sizeof(desk.room));
+    desk.station.has_tensor = false;
+    feed(2, &table);
+    flow = posted(expected, BYTES);
+    transport_receive(transport, &flow);
+    station_settle(&desk.station);
+    assert_received(&flow);
+    transport_receive_cancel(transport, &flow);
+}
+
+static void
+tensor_that_is_expected_is_received(void **state)
+{
+    (void)state;
+    expect_tensor(&table);
+}
+
+static void
+tensor_of_any_shape_is_placed_where_the_owner_says(void **state)
+{
+    (void)state;
+    expect_tensor(&any);
+}
+
+static void
+tensor_is_announced_granted_and_received(void **state)
+{
+    const struct frame_tensor large = {0, {3, {4, 1, LIMIT_EAGER_MESSAGE}}};
+    struct inflow flow = posted(&any, 0);
+    struct frame frame = frame_message(1, 0, 0, LARGE);
+
+    (void)state;
+    desk.station.room = desk.room;
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_POINT_TO_POINT | FRAME_TENSOR;
+    frame.call.dtype = DTYPE;
+    station_feed_tensor(&desk.station, 1, &frame, &large, NULL);
+    assert_false(station_next(&desk.station, 1, &desk.frame, desk.payload));
+    transport_receive(desk.station.transport, &flow);
+    assert_memory_equal(&desk.station.tensor, &large, sizeof(large));
+    assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
+    assert_int_equal(desk.frame.kind, FRAME_GRANT);
+    assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);
+    assert_int_equal(desk.frame.offset, LARGE);
+    frame = frame_message(1, 0, LIMIT_FRAME_PAYLOAD, LARGE);
+    frame.flags = FRAME_TENSOR;
+    frame.call.dtype = DTYPE;
+    station_feed_tensor(&desk.station, 1, &frame, &large, desk.sent);
+    assert_int_equal(flow.arrived, LARGE);
+    pattern_check(desk.room, LARGE, 3);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+/* The owner has no room: what comes is dropped, what is behind it is not. */
+static void
+tensor_without_room_is_dropped(void **state)
+{
+    struct inflow flow = posted(&any, 0);
+
+    (void)state;
+    desk.station.room = NULL;
+    transport_receive(desk.station.transport, &flow);
+    feed(1, &table);
+    assert_false(flow.is_open);
+    assert_int_equal(flow.arrived, 0);
+    feed(2, &table);
+    desk.station.room = desk.room;
+    flow = posted(&any, 0);
+    transport_receive(desk.station.transport, &flow);
+    station_settle(&desk.station);
+    assert_received(&flow);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+what_differs_is_a_mismatch_and_gone(void **state)
+{
+    static const struct frame_tensor turned = {0, {2, {30, 40}}};
+    static const struct frame_tensor flat = {0, {1, {BYTES}}};
+    static const struct frame_tensor second = {2 << 16 | 1, {2, {40, 30}}};
+    static const struct {
+        const struct frame_tensor *expected;
+        const struct frame_tensor *sent;
+    } cases[] = {
+        {&table, &turned}, {&flat, &table}, {&table, &flat}, {&table, &second},
+        {&any, &second},   {&table, NULL},  {NULL, &table},  {&any, NULL},
+    };
+    uint64_t op = 1;
+
+    (void)state;
+    desk.station.room = desk.room;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct inflow flow = posted(cases[i].expected, BYTES);
+        const bool is_first = i % 2 == 0;
+
+        if (is_first)
+            feed(op, cases[i].sent);
+        transport_receive(desk.station.transport, &flow);
+        if (!is_first)
+            feed(op, cases[i].sent);
+        station_settle(&desk.station);
+        op++;
+        assert_int_equal(desk.station.n_mismatches, i + 1);
+        assert_int_equal(desk.station.has_tensor, cases[i].sent != NULL);
+        assert_false(flow.is_open);
+        assert_int_equal(desk.room[0], GUARD);
+    }
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+/* A header that contradicts itself makes us allocate nothing. */
+static void
+forged_sizes_lose_the_peer(void **state)
+{
+    static const struct frame_tensor forged[] = {
+        {0, {1, {BYTES - 1}}},
+        {0, {1, {(size_t)1 << 40}}},
+        {0, {2, {BYTES, 0}}},
+        {0, {0, {0}}},
+        {0, {2, {(size_t)1 << 62, (size_t)1 << 62}}},
+        {0, {3, {(size_t)1 << 40, (size_t)1 << 40, 0}}},
+        {0, {2, {((size_t)1 << 63) + BYTES / 2, 2}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(forged); i++) {
+        struct inflow flow;
+
+        if (i > 0)
+            desk_open(state);
+        flow = posted(&any, 0);
+        transport_receive(desk.station.transport, &flow);
+        feed(1, &forged[i]);
+        assert_int_equal(desk.station.n_lost, 1);
+        assert_int_equal(desk.station.n_matched, 0);
+        transport_receive_cancel(desk.station.transport, &flow);
+        if (i + 1 < COUNT_OF(forged))
+            desk_close(state);
+    }
+}
+
+static void
+flag_without_a_shape_loses_the_peer(void **state)
+{
+    struct frame frame = frame_message(1, 0, BYTES, BYTES);
+
+    (void)state;
+    frame.flags |= FRAME_TENSOR;
+    station_feed(&desk.station, 1, &frame, desk.sent);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_non_null(strstr(desk.station.text, "has no shape"));
+}
+
+/* Every frame says it, and so does what is announced. */
+static void
+sent_tensor_has_its_shape_in_each_frame(void **state)
+{
+    const struct frame_tensor large = {5, {2, {LARGE, 1}}};
+    const struct flow_label label = {
+        .epoch = STATION_EPOCH,
+        .call = station_label.call,
+        .tensor = &large,
+    };
+    struct outflow flow = {
+        .key = {.comm = STATION_COMM, .op = 1, .peer = 1, .kind = FLOW_MESSAGE},
+        .label = &label,
+        .bytes = desk.sent,
+        .total = LARGE,
+        .ready = LARGE,
+    };
+    struct frame grant = {.kind = FRAME_GRANT,
+                          .flags = FRAME_POINT_TO_POINT,
+                          .epoch = STATION_EPOCH,
+                          .comm = STATION_COMM,
+                          .op = 1,
+                          .offset = LARGE,
+                          .total = LARGE};
+    uint64_t n_bytes = 0;
+
+    (void)state;
+    transport_send(desk.station.transport, &flow);
+    while (n_bytes < LARGE) {
+        memset(&station_next_tensor, 0, sizeof(station_next_tensor));
+        assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
+        assert_true(frame_is_tensor(&desk.frame));
+        assert_memory_equal(&station_next_tensor, &large, sizeof(large));
+        assert_int_equal(desk.frame.offset, n_bytes);
+        n_bytes += desk.frame.raw;
+        if (n_bytes == LIMIT_EAGER_MESSAGE)
+            station_feed(&desk.station, 1, &grant, NULL);
+    }
+}
+
+static void
+announced_tensor_has_its_shape(void **state)
+{
+    const struct frame_tensor table_large = {0, {2, {2, 30000}}};
+    const struct flow_label label = {
+        .epoch = STATION_EPOCH,
+        .call = station_label.call,
+        .tensor = &table_large,
+    };
+    struct outflow flows[LIMIT_EAGER_WINDOW / 60000 + 2] = {0};
+    size_t n_announced = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(flows); i++) {
+        flows[i] = (struct outflow){
+            .key = {.comm = STATION_COMM,
+                    .op = i + 1,
+                    .peer = 1,
+                    .kind = FLOW_MESSAGE},
+            .label = &label,
+            .bytes = desk.sent,
+            .total = 60000,
+            .ready = 60000,
+        };
+        transport_send(desk.station.transport, &flows[i]);
+    }
+    while (station_next(&desk.station, 1, &desk.frame, desk.payload)) {
+        assert_memory_equal(&station_next_tensor, &table_large,
+                            sizeof(table_large));
+        if (desk.frame.kind != FRAME_ANNOUNCE)
+            continue;
+        assert_true(frame_is_tensor(&desk.frame));
+        n_announced++;
+    }
+    assert_true(n_announced > 0);
+    for (size_t i = 0; i < COUNT_OF(flows); i++)
+        transport_send_cancel(desk.station.transport, &flows[i]);
+}
+
+#define DESK_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(tensor_that_is_expected_is_received),
+        DESK_TEST(tensor_of_any_shape_is_placed_where_the_owner_says),
+        DESK_TEST(tensor_is_announced_granted_and_received),
+        DESK_TEST(tensor_without_room_is_dropped),
+        DESK_TEST(what_differs_is_a_mismatch_and_gone),
+        DESK_TEST(forged_sizes_lose_the_peer),
+        DESK_TEST(flag_without_a_shape_loses_the_peer),
+        DESK_TEST(sent_tensor_has_its_shape_in_each_frame),
+        DESK_TEST(announced_tensor_has_its_shape),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
