@@ -18,7 +18,7 @@ HEADERS = [
     "session.h", "init.h", "comm.h", "group.h", "mesh.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "object.h", "p2p.h", "pipeline.h", "gradients.h", "sharded.h",
     "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
-    "schedule.h",
+    "schedule.h", "schedule_run.h",
     "tensor_parallel.h",
     "mappings.h",
     "p2p_communicator.h",

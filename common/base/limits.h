@@ -43,6 +43,12 @@ enum {
 
     /* Tasks of a pipeline's schedule: 200 MB, and a second. */
     LIMIT_SCHEDULE_TASKS = 1 << 24,
+    /* A stage that runs one: receives started before their turn, which is what
+     * it may hold besides its activations; sends that are not through; and what
+     * it tells the others when it fails. */
+    LIMIT_RUN_AHEAD = 4,
+    LIMIT_RUN_SENDS = 16,
+    LIMIT_DISTRESS_TEXT = 512,
 
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,

@@ -9,8 +9,8 @@
  * last stage's chunk c to the first stage's chunk c + 1. A stage alone hands
  * them on to itself; its list has no sends and receives.
  *
- * In every kind the micro-batches of a chunk go forward, and backward, in rising
- * order: gradients are summed in one order whatever the kind.
+ * In every kind the micro-batches of a chunk go forward, and backward, in
+ * rising order: gradients are summed in one order whatever the kind.
  *
  * Thread (all): any.
  */
@@ -77,7 +77,7 @@ hoop_schedule_create(const struct hoop_schedule_options *options,
 HOOP_API void
 hoop_schedule_free(hoop_schedule_t *schedule);
 
-/* What it was made of. Borrowed, as long as the schedule lives; NULL has none. */
+/* What it was made of; borrowed, as long as the schedule lives. NULL: NULL. */
 HOOP_API const struct hoop_schedule_options *
 hoop_schedule_shape(const hoop_schedule_t *schedule);
 /* The tasks of a stage in order; borrowed. NULL: no such stage. out_n_tasks may

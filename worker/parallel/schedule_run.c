@@ -1,0 +1,475 @@
+/*
+ * parallel/schedule_run.c - a schedule, executed with the user's callbacks
+ *
+ * The list is gone through once, in order, and a task waits for nothing but the
+ * messages it needs: receives were started earlier, sends are left alone. All
+ * of that waits less than the rule under which schedules are proved, so no run
+ * waits for itself.
+ *
+ * A stage that fails goes on through its list to the end without computing:
+ * it sends its distress in place of every tensor it owes, and takes what it is
+ * sent. So every stage hears of it where it waits, does the same, and nothing
+ * is left behind on the communicator.
+ *
+ * No test of its own: tests/integration/schedule_run_test.c and
+ * schedule_loss_test.c run schedules.
+ */
+
+#include "hoop/schedule_run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "parallel/courier.h"
+#include "parallel/distress.h"
+#include "parallel/shelf.h"
+#include "schedule/schedule.h"
+#include "tensor/operand.h"
+
+struct run {
+    const struct hoop_schedule_options *shape;
+    const struct hoop_stage_work *work;
+    const struct hoop_task *tasks;
+    size_t n_tasks;
+    size_t at;
+    size_t receive_next; /* the first task that is no started receive */
+    size_t n_ahead;      /* receives started beyond the task at hand */
+    size_t n_live;
+    struct courier courier;
+    struct shelf shelf;
+    struct hoop_run_stats stats;
+    struct distress failure;
+    uint8_t distress_bytes[DISTRESS_BYTES];
+    struct hoop_tensor distress; /* what is sent of it */
+};
+
+static bool
+has_failed(const struct run *run)
+{
+    return run->failure.status != HOOP_OK;
+}
+
+static bool
+is_first(const struct run *run, const struct hoop_task *task)
+{
+    return run->courier.stage == 0 && task->chunk == 0;
+}
+
+static bool
+is_last(const struct run *run, const struct hoop_task *task)
+{
+    return run->courier.stage == run->shape->n_stages - 1 &&
+           task->chunk == run->shape->n_chunks - 1;
+}
+
+static bool
+is_alone(const struct run *run)
+{
+    return run->shape->n_stages == 1;
+}
+
+static struct shelf_place *
+place_of(const struct run *run,
+         enum shelf_row row,
+         const struct hoop_task *task)
+{
+    return shelf_at(&run->shelf, row, task->chunk, task->micro_batch);
+}
+
+/* The first failure counts, wherever it was. */
+static void
+run_end(struct run *run, const struct distress *failure)
+{
+    if (has_failed(run))
+        return;
+    run->failure = *failure;
+    run->distress = distress_pack(failure, run->distress_bytes);
+}
+
+/* A failure of this stage; the text behind it is the last error's, if any. */
+static void
+run_fail(struct run *run,
+         enum hoop_status status,
+         const struct hoop_task *task,
+         const char *what)
+{
+    struct distress failure = {.status = status};
+    char text[TASK_TEXT_MAX];
+    const char *why = error_text();
+
+    snprintf(failure.text, sizeof(failure.text), "stage %u: the %s %s (%s)%s%s",
+             run->courier.stage, task_describe(task, text), what,
+             hoop_status_name(status), why[0] ? ": " : "", why);
+    run_end(run, &failure);
+}
+
+static void
+run_report(const struct run *run,
+           const struct hoop_task *task,
+           uint64_t begin_ns,
+           uint64_t end_ns)
+{
+    if (run->work->on_task && !has_failed(run))
+        run->work->on_task(run->work->owner, task, begin_ns, end_ns);
+}
+
+/* What a task needs of another stage is there, or the run has failed. A stage
+ * alone has what it needs. */
+static void
+run_await(struct run *run,
+          enum hoop_task_kind kind,
+          const struct hoop_task *task,
+          struct shelf_place *place)
+{
+    const struct hoop_task receive = {kind, task->micro_batch, task->chunk};
+    const uint64_t begin_ns = clock_now_ns();
+    struct distress heard;
+
+    if (is_alone(run))
+        return;
+    const enum hoop_status status =
+        courier_await(&run->courier, &receive, place);
+    const uint64_t end_ns = clock_now_ns();
+    run->stats.wait_ns += end_ns - begin_ns;
+    if (status != HOOP_OK)
+        run_fail(run, status, &receive, "failed");
+    else if (distress_unpack(&place->tensor, &heard))
+        run_end(run, &heard);
+    run_report(run, &receive, begin_ns, end_ns);
+    if (has_failed(run))
+        shelf_clear(place);
+}
+
+/* A forward or a backward: what it is given, makes, and for whom. */
+struct computation {
+    struct shelf_place *input;       /* NULL: the first has none */
+    struct shelf_place *output_grad; /* NULL: of the last, or a forward */
+    struct shelf_place *made;
+    struct shelf_place *onward; /* of a stage alone; NULL: nowhere, or sent */
+    bool is_wanted;             /* what is made goes on */
+};
+
+static struct computation
+forward_of(const struct run *run, const struct hoop_task *task)
+{
+    struct hoop_task next = *task;
+    struct computation forward = {
+        .made = place_of(run, SHELF_OUTPUT, task),
+        .is_wanted = !is_last(run, task),
+    };
+
+    next.chunk++;
+    if (!is_first(run, task))
+        forward.input = place_of(run, SHELF_INPUT, task);
+    if (forward.is_wanted && is_alone(run))
+        forward.onward = place_of(run, SHELF_INPUT, &next);
+    return forward;
+}
+
+static struct computation
+backward_of(const struct run *run, const struct hoop_task *task)
+{
+    struct hoop_task next = *task;
+    struct computation backward = {
+        .made = place_of(run, SHELF_INPUT_GRAD, task),
+        .is_wanted = !is_first(run, task),
+    };
+
+    next.chunk--;
+    if (backward.is_wanted)
+        backward.input = place_of(run, SHELF_INPUT, task);
+    if (!is_last(run, task))
+        backward.output_grad = place_of(run, SHELF_OUTPUT_GRAD, task);
+    if (backward.is_wanted && is_alone(run))
+        backward.onward = place_of(run, SHELF_OUTPUT_GRAD, &next);
+    return backward;
+}
+
+static const struct hoop_tensor *
+tensor_at(const struct shelf_place *place)
+{
+    return place ? &place->tensor : NULL;
+}
+
+static bool
+is_memory_of(const struct shelf_place *made, const struct shelf_place *given)
+{
+    return made->tensor.data && given &&
+           made->tensor.data == given->tensor.data;
+}
+
+/* A tensor, whose memory is its own; that of others is not freed twice. */
+static enum hoop_status
+made_check(const struct computation *computation)
+{
+    struct shelf_place *made = computation->made;
+
+    if (is_memory_of(made, computation->input) ||
+        is_memory_of(made, computation->output_grad)) {
+        made->tensor = (struct hoop_tensor){0};
+        return error_raise(HOOP_E_INVALID,
+                           "it made a tensor of the memory that it was given; "
+                           "make one by hoop_tensor_create()");
+    }
+    return computation->is_wanted ? operand_check(&made->tensor, "what it made")
+                                  : HOOP_OK;
+}
+
+static enum hoop_status
+callback_call(const struct run *run,
+              const struct hoop_task *task,
+              const struct computation *computation)
+{
+    const struct hoop_stage_work *work = run->work;
+    struct hoop_tensor *out = &computation->made->tensor;
+
+    error_clear();
+    if (task->kind == HOOP_TASK_FORWARD)
+        return work->forward(work->owner, task, tensor_at(computation->input),
+                             out);
+    return work->backward(work->owner, task, tensor_at(computation->input),
+                          tensor_at(computation->output_grad), out);
+}
+
+static void
+callback_run(struct run *run,
+             const struct hoop_task *task,
+             const struct computation *computation)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    enum hoop_status status = callback_call(run, task, computation);
+    const uint64_t end_ns = clock_now_ns();
+
+    run->stats.compute_ns += end_ns - begin_ns;
+    if (status != HOOP_OK) {
+        run_fail(run, status, task, "failed");
+        return;
+    }
+    status = made_check(computation);
+    if (status != HOOP_OK)
+        run_fail(run, status, task, "went wrong");
+    run_report(run, task, begin_ns, end_ns);
+}
+
+/* What is made is freed, handed on, or stays until it is sent. */
+static void
+made_settle(const struct run *run, const struct computation *computation)
+{
+    if (has_failed(run) || !computation->is_wanted)
+        shelf_clear(computation->made);
+    else if (computation->onward)
+        shelf_move(computation->made, computation->onward);
+}
+
+static void
+run_forward(struct run *run, const struct hoop_task *task)
+{
+    const struct computation forward = forward_of(run, task);
+
+    if (forward.input)
+        run_await(run, HOOP_TASK_RECV_FORWARD, task, forward.input);
+    if (has_failed(run))
+        return;
+    if (++run->n_live > run->stats.n_live_max)
+        run->stats.n_live_max = run->n_live;
+    callback_run(run, task, &forward);
+    made_settle(run, &forward);
+}
+
+static void
+run_backward(struct run *run, const struct hoop_task *task)
+{
+    const struct computation backward = backward_of(run, task);
+
+    if (backward.output_grad)
+        run_await(run, HOOP_TASK_RECV_BACKWARD, task, backward.output_grad);
+    if (has_failed(run))
+        return;
+    callback_run(run, task, &backward);
+    made_settle(run, &backward);
+    if (backward.input)
+        shelf_clear(backward.input);
+    if (backward.output_grad)
+        shelf_clear(backward.output_grad);
+    run->n_live--;
+}
+
+static void
+run_send(struct run *run, const struct hoop_task *task)
+{
+    const enum shelf_row row =
+        task->kind == HOOP_TASK_SEND_FORWARD ? SHELF_OUTPUT : SHELF_INPUT_GRAD;
+    struct shelf_place *place = place_of(run, row, task);
+    const uint64_t begin_ns = clock_now_ns();
+
+    if (has_failed(run))
+        shelf_clear(place);
+    enum hoop_status status =
+        courier_send(&run->courier, task,
+                     has_failed(run) ? &run->distress : &place->tensor, place);
+    const uint64_t started_ns = clock_now_ns();
+    if (status == HOOP_OK)
+        status = courier_settle(&run->courier, LIMIT_RUN_SENDS);
+    const uint64_t end_ns = clock_now_ns();
+    run->stats.wait_ns += end_ns - started_ns;
+    if (status != HOOP_OK)
+        run_fail(run, status, task, "failed");
+    run_report(run, task, begin_ns, end_ns);
+}
+
+static bool
+is_receive(const struct hoop_task *task)
+{
+    return task->kind == HOOP_TASK_RECV_FORWARD ||
+           task->kind == HOOP_TASK_RECV_BACKWARD;
+}
+
+static void
+receive_start(struct run *run, const struct hoop_task *task)
+{
+    const enum shelf_row row =
+        task->kind == HOOP_TASK_RECV_FORWARD ? SHELF_INPUT : SHELF_OUTPUT_GRAD;
+    const enum hoop_status status =
+        courier_receive(&run->courier, task, place_of(run, row, task));
+
+    if (status != HOOP_OK)
+        run_fail(run, status, task, "failed");
+}
+
+/* The receive at hand is under way, and some of those behind it. */
+static void
+receives_start(struct run *run)
+{
+    if (run->receive_next > run->at && is_receive(&run->tasks[run->at]))
+        run->n_ahead--;
+    for (; run->receive_next < run->n_tasks; run->receive_next++) {
+        const struct hoop_task *task = &run->tasks[run->receive_next];
+        const bool is_ahead = run->receive_next > run->at;
+
+        if (is_ahead && run->n_ahead == LIMIT_RUN_AHEAD)
+            return;
+        if (!is_receive(task))
+            continue;
+        receive_start(run, task);
+        run->n_ahead += is_ahead;
+    }
+}
+
+static void
+task_run(struct run *run, const struct hoop_task *task)
+{
+    switch (task->kind) {
+    case HOOP_TASK_FORWARD:
+        run_forward(run, task);
+        return;
+    case HOOP_TASK_BACKWARD:
+        run_backward(run, task);
+        return;
+    case HOOP_TASK_SEND_FORWARD:
+    case HOOP_TASK_SEND_BACKWARD:
+        run_send(run, task);
+        return;
+    case HOOP_TASK_RECV_FORWARD:
+    case HOOP_TASK_RECV_BACKWARD:
+        /* Waited for by who needs it. */
+        return;
+    }
+}
+
+/* All that was started ends here: what has failed was told to the others. */
+static void
+run_finish(struct run *run)
+{
+    const uint64_t begin_ns = clock_now_ns();
+
+    while (run->courier.n_sends > 0) {
+        const struct hoop_task *last = &run->tasks[run->n_tasks - 1];
+        const enum hoop_status status = courier_settle(&run->courier, 0);
+
+        if (status != HOOP_OK)
+            run_fail(run, status, last, "or a send before it failed");
+    }
+    run->stats.wait_ns += clock_now_ns() - begin_ns;
+}
+
+static void
+run_tasks(struct run *run)
+{
+    const uint64_t begin_ns = clock_now_ns();
+
+    for (run->at = 0; run->at < run->n_tasks; run->at++) {
+        receives_start(run);
+        task_run(run, &run->tasks[run->at]);
+    }
+    run_finish(run);
+    run->stats.bytes_sent = run->courier.bytes_sent;
+    run->stats.bytes_received = run->courier.bytes_received;
+    run->stats.total_ns = clock_now_ns() - begin_ns;
+}
+
+static enum hoop_status
+call_check(const hoop_schedule_t *schedule,
+           const hoop_pipeline_t *pipeline,
+           const struct hoop_stage_work *work)
+{
+    if (!schedule || !pipeline || !work)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           !schedule   ? "schedule"
+                           : !pipeline ? "pipeline"
+                                       : "work");
+    if (!work->forward || !work->backward)
+        return error_raise(HOOP_E_INVALID, "work has no %s",
+                           work->forward ? "backward" : "forward");
+    const uint32_t n_stages = hoop_schedule_shape(schedule)->n_stages;
+    const uint32_t size = hoop_pipeline_size(pipeline);
+    if (size > 0 && size != n_stages)
+        return error_raise(HOOP_E_INVALID,
+                           "a schedule of %u stages, but the pipeline has %u",
+                           n_stages, size);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+run_all(const hoop_schedule_t *schedule,
+        const hoop_pipeline_t *pipeline,
+        const struct hoop_stage_work *work,
+        struct hoop_run_stats *out_stats)
+{
+    struct run run = {.shape = hoop_schedule_shape(schedule), .work = work};
+
+    courier_init(&run.courier, hoop_pipeline_comm(pipeline), run.shape);
+    run.tasks = hoop_schedule_tasks(schedule, run.courier.stage, &run.n_tasks);
+    const enum hoop_status status = shelf_init(&run.shelf, run.shape);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    run_tasks(&run);
+    shelf_deinit(&run.shelf);
+    if (has_failed(&run))
+        return error_raise(run.failure.status, "%s", run.failure.text);
+    *out_stats = run.stats;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_schedule_run(const hoop_schedule_t *schedule,
+                  hoop_pipeline_t *pipeline,
+                  const struct hoop_stage_work *work,
+                  struct hoop_run_stats *out_stats)
+{
+    struct hoop_run_stats stats = {0};
+
+    error_clear();
+    enum hoop_status status = call_check(schedule, pipeline, work);
+    if (status == HOOP_OK && hoop_comm_is_member(hoop_pipeline_comm(pipeline)))
+        status = run_all(schedule, pipeline, work, &stats);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (out_stats)
+        *out_stats = stats;
+    return HOOP_OK;
+}
