@@ -9,10 +9,11 @@
  *
  * Shapes travel along. Who receives says what is expected in the tensors that
  * are filled, or HOOP_ANY_SHAPE; hoop/tensor.h says who owns what comes.
- * Lists of tensors travel together, in order; one that is longer on one side
- * than on the other is HOOP_E_MISMATCH on both. Of a direction that its stage
- * has not, a received list gets n_tensors 0. A call that fails hands out
- * nothing: tensors to be received are as they were.
+ * Lists of tensors travel together, in order. One that is longer on one side
+ * than on the other is HOOP_E_MISMATCH on both, and their lane may still hold
+ * what was too much. Of a direction that its stage has not, a received list
+ * gets n_tensors 0. A call that fails hands out nothing: tensors to be received
+ * are as they were.
  *
  * Everything in one call is started together and waited for: no order of calls
  * between neighbours, and no ring, waits for itself.

@@ -173,6 +173,14 @@ engine_start_nothing(void);
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns);
 
+/*
+ * Have op end soon with HOOP_E_CANCELLED, if it has not ended; it is still to be
+ * waited for. Of a message that was not received by then nothing is kept, but
+ * one that was sent before it was asked for.
+ */
+void
+engine_cancel(struct op *op);
+
 enum engine_idle {
     ENGINE_DRIVEN, /* another thread drives */
     ENGINE_QUIET,  /* nothing more can be done now */

@@ -39,6 +39,7 @@ struct mail {
     struct letter *letter;
     struct op *op;
     struct closing *closing;
+    bool has_cancelled;
 };
 
 /* A channel is closed when all that was handed in before has begun. */
@@ -48,6 +49,8 @@ mail_take(struct engine *engine)
     struct mail mail = {0};
 
     pthread_mutex_lock(&engine->gate);
+    mail.has_cancelled = engine->has_cancelled;
+    engine->has_cancelled = false;
     if ((mail.letter = TAILQ_FIRST(&engine->letters)))
         TAILQ_REMOVE(&engine->letters, mail.letter, link);
     else if ((mail.op = TAILQ_FIRST(&engine->mailbox)))
@@ -102,6 +105,8 @@ engine_take_mail(struct engine *engine)
     while (atomic_load(&engine->has_mail)) {
         const struct mail mail = mail_take(engine);
 
+        if (mail.has_cancelled)
+            engine_end_cancelled(engine);
         if (mail.letter)
             letter_open(engine, mail.letter);
         if (mail.op)

@@ -85,7 +85,8 @@ struct op {
     uint64_t ask_ns;       /* when those it waits for are asked */
     uint64_t ask_after_ns; /* since they were asked before */
     unsigned n_graces;     /* times its deadline was put off for an answer */
-    atomic_bool is_done;   /* status and text are final: the waiter's */
+    atomic_bool is_cancelled; /* its caller has given it up */
+    atomic_bool is_done;      /* status and text are final: the waiter's */
     enum hoop_status status;
     struct waiter *waiter; /* under the gate */
     struct op *partner;    /* waited for and freed together; NULL: none */

@@ -116,6 +116,7 @@ struct engine {
     unsigned n_spares;
     struct channel_list channels;
     struct closing_list closings;
+    bool has_cancelled;                 /* operations, since the last look */
     unsigned n_expected;                /* channels that are being formed */
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
@@ -147,6 +148,15 @@ engine_take_mail(struct engine *engine);
 
 /* A verdict on a rank; others are on an operation of a communicator. */
 static const uint64_t VERDICT_ON_RANK = 0;
+
+/* cancel.c, by the driver */
+
+/* End what has been cancelled. */
+void
+engine_end_cancelled(struct engine *engine);
+/* ... before it began. */
+bool
+op_refuse_cancelled(struct op *op);
 
 /* channel.c */
 

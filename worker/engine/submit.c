@@ -43,6 +43,7 @@ op_take(struct channel *channel)
     op->received = NULL;
     op->stage = 0;
     op->is_checking = false;
+    atomic_store(&op->is_cancelled, false);
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();
     op->ask_after_ns = OP_ASK_FIRST_NS;
@@ -362,6 +363,8 @@ refuse(struct op *op)
         op_follow(op);
         return true;
     }
+    if (op_refuse_cancelled(op))
+        return true;
     struct foretold *foretold =
         op->is_message ? NULL : verdict_take(op->channel, op->number);
     if (foretold) {

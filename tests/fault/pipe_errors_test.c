@@ -1,0 +1,313 @@
+/*
+ * tests/fault/pipe_errors_test.c - calls that are wrong, and stages that are
+ * not there
+ *
+ * Everybody concerned is told, soon, and with whom it was; nothing is handed
+ * out.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "coll/tags.h"
+#include "coll/tensor_message.h"
+#include "pipe_case.h"
+
+enum {
+    LARGE = 1 << 18, /* elements: waits for its receive */
+};
+
+static uint8_t bytes[8 * LARGE];
+
+static bool
+says(const char *phrase)
+{
+    return strstr(hoop_error_text(), phrase) != NULL;
+}
+
+static bool
+names(const struct rank *rank, uint32_t other)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "rank %u (host:%d)", other,
+             (int)rank->pids[other]);
+    return says(name);
+}
+
+static int
+ring_goes_on(struct rank *rank, hoop_pipeline_t *pipeline)
+{
+    struct pair mine;
+    struct pair theirs;
+    const struct hoop_tensors *output = pair_fill(&mine, rank->rank, 3);
+
+    RANK_CHECK(hoop_pipe_send_forward_recv_forward(
+                   pipeline, output, pair_want(&theirs), NULL) == HOOP_OK);
+    RANK_CHECK(pair_came(&theirs, hoop_pipeline_prev(pipeline), 3));
+    return 0;
+}
+
+/* What is wrong in itself: on every rank, before anything moves. */
+static int
+invalid_body(struct rank *rank)
+{
+    const uint32_t far = rank->size;
+    const struct hoop_pipe_options wrong[] = {
+        {.prev = &far},
+        {.next = &far},
+        {.lane = 1 << 24},
+        {.flags = 2},
+    };
+    hoop_pipeline_t *pipeline = NULL;
+    struct pair mine;
+    struct pair theirs;
+
+    RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        RANK_CHECK(hoop_pipe_send_forward_recv_forward(
+                       pipeline, pair_fill(&mine, 1, 2), pair_want(&theirs),
+                       &wrong[i]) == HOOP_E_INVALID);
+    pair_fill(&mine, 1, 2);
+    mine.tensor.dtype = 77;
+    RANK_CHECK(hoop_pipe_send_backward_recv_backward(pipeline, &mine.list,
+                                                     pair_want(&theirs),
+                                                     NULL) == HOOP_E_INVALID);
+    RANK_CHECK(!theirs.tensor.data);
+    mine.list.tensors = NULL;
+    RANK_CHECK(hoop_pipe_send_backward_recv_backward(pipeline, &mine.list, NULL,
+                                                     NULL) == HOOP_E_INVALID);
+    pair_fill(&mine, 1, 2);
+    RANK_CHECK(hoop_ring_forward(&mine.tensor, &mine.tensor, rank->comm) ==
+               HOOP_E_INVALID);
+    RANK_CHECK(hoop_ring_forward(NULL, &mine.tensor, rank->comm) ==
+               HOOP_E_INVALID);
+    RANK_CHECK(hoop_ring_forward(&mine.tensor, NULL, rank->comm) ==
+               HOOP_E_INVALID);
+    RANK_CHECK(hoop_ring_forward(&mine.tensor, &mine.tensor, NULL) ==
+               HOOP_E_INVALID);
+    pair_want(&theirs);
+    theirs.tensor.shape.dims[0] = 5;
+    theirs.tensor.data = bytes;
+    RANK_CHECK(hoop_ring_forward(&mine.tensor, &theirs.tensor, rank->comm) ==
+               HOOP_E_INVALID);
+    if (ring_goes_on(rank, pipeline) != 0)
+        return 1;
+    hoop_pipeline_free(pipeline);
+    return 0;
+}
+
+static void
+wrong_calls_are_refused_on_every_rank(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 4; size++)
+        assert_int_equal(ranks_run_all(size, invalid_body), 0);
+}
+
+/* Nobody sends, and nobody receives. */
+static int
+missing_body(struct rank *rank)
+{
+    struct hoop_shape shape = {.n_dims = HOOP_ANY_SHAPE};
+    struct hoop_tensor large = tensor_like(HOOP_INT64, 1, (size_t[]){LARGE});
+    const struct hoop_tensors list = {1, &large};
+    hoop_pipeline_t *pipeline = NULL;
+    struct pair theirs;
+
+    large.data = bytes;
+    RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
+    RANK_CHECK(hoop_pipe_send_forward_recv_forward(
+                   pipeline, NULL, pair_want_any(&theirs),
+                   &(struct hoop_pipe_options){.lane = 5}) == HOOP_E_TIMEOUT);
+    RANK_CHECK(says("input[0] of 1 from stage ") && says(", lane 5"));
+    RANK_CHECK(names(rank, hoop_pipeline_prev(pipeline)));
+    RANK_CHECK(!theirs.tensor.data);
+    RANK_CHECK(hoop_pipe_send_backward_recv_backward(pipeline, &list, NULL,
+                                                     NULL) == HOOP_E_TIMEOUT);
+    RANK_CHECK(says("input_grad[0] of 1 to stage "));
+    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL) == HOOP_E_TIMEOUT);
+    RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
+    hoop_pipeline_free(pipeline);
+    /* Nobody leaves before all have waited. */
+    room_add(rank, 9);
+    room_await(rank, 9, rank->size);
+    return 0;
+}
+
+static void
+missing_peer_ends_the_wait_at_the_deadline(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 3; size++)
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = size,
+                             .body = missing_body,
+                             .timeout_ms = 200,
+                         }),
+                         0);
+}
+
+/* Rank 1 dies, while its neighbours exchange with it. */
+static int
+killed_body(struct rank *rank)
+{
+    struct hoop_tensor large = tensor_like(HOOP_INT64, 1, (size_t[]){LARGE});
+    const struct hoop_tensors list = {1, &large};
+    hoop_pipeline_t *pipeline = NULL;
+    struct pair theirs[2];
+    const struct hoop_pipe_exchange exchange = {
+        .output = &list,
+        .input_grad = &list,
+        .input = pair_want_any(&theirs[0]),
+        .output_grad = pair_want_any(&theirs[1]),
+    };
+
+    large.data = bytes;
+    RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1)
+        kill(getpid(), SIGKILL);
+    RANK_CHECK(hoop_pipe_exchange_all(pipeline, &exchange, NULL) ==
+               HOOP_E_PEER_LOST);
+    RANK_CHECK(names(rank, 1));
+    RANK_CHECK(!theirs[0].tensor.data && !theirs[1].tensor.data);
+    hoop_pipeline_free(pipeline);
+    return 0;
+}
+
+static void
+killed_neighbour_is_named(void **state)
+{
+    (void)state;
+    for (uint32_t size = 2; size <= 3; size++)
+        assert_int_equal(ranks_run_all(size, killed_body), 0);
+}
+
+/*
+ * Ranks 0 and 1 send shares to 2 and 3; rank 0 sends another shape, or dies.
+ * Both 2 and 3 must know, though 3 got what it expects.
+ */
+static int
+share_body(struct rank *rank)
+{
+    const enum hoop_status expected = *(const enum hoop_status *)rank->input;
+    const struct hoop_pipe_options options = {
+        .flags = HOOP_PIPE_SCATTER_GATHER,
+    };
+    const uint32_t column = rank->rank % 2;
+    hoop_comm_t comms[4];
+    hoop_pipeline_t *pipeline = NULL;
+    struct hoop_tensor tensor = tensor_like(HOOP_INT32, 2, (size_t[]){4, 2});
+    struct hoop_tensors list = {1, &tensor};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        RANK_CHECK(comm_begin(rank, 2 + i, (uint32_t[]){i, 2 + i}, 2,
+                              &comms[i]) == HOOP_OK);
+        RANK_CHECK(comm_begin(rank, 4 + i, (uint32_t[]){2 * i, 2 * i + 1}, 2,
+                              &comms[2 + i]) == HOOP_OK);
+    }
+    RANK_CHECK(hoop_pipeline_create(&comms[column], &comms[2 + rank->rank / 2],
+                                    &pipeline) == HOOP_OK);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 0 && expected == HOOP_E_PEER_LOST)
+        kill(getpid(), SIGKILL);
+    if (rank->rank == 0)
+        tensor.shape = (struct hoop_shape){2, {3, 4}};
+    if (rank->rank < 2) {
+        tensor.data = bytes;
+        RANK_CHECK(hoop_pipe_send_forward(pipeline, &list, &options) ==
+                   HOOP_OK);
+    } else {
+        const enum hoop_status status =
+            hoop_pipe_recv_forward(pipeline, &list, &options);
+
+        RANK_CHECK(!tensor.data);
+        RANK_CHECK(status == (rank->rank == 2 ? expected : HOOP_E_MISMATCH));
+        RANK_CHECK(rank->rank == 2 || says("gathering the shares"));
+    }
+    /* Nobody leaves before all have heard. */
+    room_add(rank, 9);
+    room_await(rank, 9, expected == HOOP_E_PEER_LOST ? 3 : 4);
+    hoop_pipeline_free(pipeline);
+    for (uint32_t i = 0; i < 4; i++)
+        comm_end(&comms[i]);
+    return 0;
+}
+
+static void
+share_that_fails_is_told_to_who_gathers(void **state)
+{
+    static const enum hoop_status all[] = {HOOP_E_MISMATCH, HOOP_E_PEER_LOST};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        assert_int_equal(ranks_run(&(struct ranks_options){
+                             .size = 4,
+                             .body = share_body,
+                             .input = &all[i],
+                         }),
+                         0);
+}
+
+/* Rank 0 tells of what no tensor can be. */
+static int
+meta_body(struct rank *rank)
+{
+    static int64_t numbers[][2] = {{9, 0}, {-1, 0}, {1, -5}};
+    hoop_pipeline_t *pipeline = NULL;
+
+    RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
+    for (uint32_t i = 0; i < COUNT_OF(numbers); i++) {
+        const struct hoop_pipe_options options = {.lane = i};
+        struct hoop_shape shape = {.n_dims = HOOP_ANY_SHAPE};
+        struct hoop_tensor parts[] = {
+            {.data = &numbers[i][0], .dtype = HOOP_INT64},
+            {.data = &numbers[i][1], .dtype = HOOP_INT64, .shape = {1, {1}}},
+        };
+
+        for (size_t k = 0; rank->rank == 0 && k < 2; k++) {
+            const struct tensor_message message = {
+                .kind = HOOP_SEND,
+                .tensor = &parts[k],
+                .peer = 1,
+                .tag = tag_of(TAG_META, i),
+            };
+            RANK_CHECK(tensor_message_run(&message, 1, rank->comm) == HOOP_OK);
+        }
+        if (rank->rank == 1) {
+            RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, &options) ==
+                       HOOP_E_MISMATCH);
+            RANK_CHECK(says("stage 0 tells of"));
+            RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
+        }
+    }
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    hoop_pipeline_free(pipeline);
+    return 0;
+}
+
+static void
+shape_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(2, meta_body), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_calls_are_refused_on_every_rank),
+        cmocka_unit_test(missing_peer_ends_the_wait_at_the_deadline),
+        cmocka_unit_test(killed_neighbour_is_named),
+        cmocka_unit_test(share_that_fails_is_told_to_who_gathers),
+        cmocka_unit_test(shape_that_cannot_be_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* tests/unit/worker/engine/cancel_test.c - engine/cancel.c */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+enum {
+    LARGE = 1 << 18, /* bytes: not sent without a grant */
+};
+
+static struct couple couple;
+static uint8_t large[2][LARGE];
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+static enum hoop_status
+cancel(struct op *op)
+{
+    engine_cancel(op);
+    return engine_wait(op, patience());
+}
+
+/* Rank 0 gives up its receive; what comes later is for the next. */
+static int
+side_receive(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    uint8_t byte = 7;
+    struct op *op = NULL;
+
+    if (side->rank == 0) {
+        SIDE_CHECK(receive_start(channel, large[0], LARGE, 1, &op) == HOOP_OK);
+        SIDE_CHECK(cancel(op) == HOOP_E_CANCELLED);
+        SIDE_CHECK(strstr(error_text(), "given up"));
+        byte = 0;
+        SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+        SIDE_CHECK(byte == 7);
+        return 0;
+    }
+    SIDE_CHECK(sum_run(side->alone.channel, &(int32_t){1}, 1) == HOOP_OK);
+    SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+    SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+    return 0;
+}
+
+static void
+cancelled_receive_takes_nothing(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_receive);
+}
+
+/* Rank 0 gives up a send that is announced; the next one is received. */
+static int
+side_send(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t value = (int32_t)side->rank;
+    uint8_t byte = 9;
+    struct op *op = NULL;
+
+    if (side->rank == 0) {
+        SIDE_CHECK(send_start(channel, large[0], LARGE, 1, &op) == HOOP_OK);
+        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(cancel(op) == HOOP_E_CANCELLED);
+        SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+        return 0;
+    }
+    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    byte = 0;
+    SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+    SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+    SIDE_CHECK(byte == 9);
+    return 0;
+}
+
+static void
+cancelled_send_is_not_received(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_send);
+}
+
+/* It has ended as it has. */
+static void
+what_has_ended_is_not_cancelled(void **state)
+{
+    struct channel *channel = couple.sides[0].alone.channel;
+    uint8_t byte = 3;
+    struct op *ops[2];
+
+    (void)state;
+    assert_int_equal(send_start(channel, &byte, 1, 1, &ops[0]), HOOP_OK);
+    assert_int_equal(receive_start(channel, &byte, 1, 1, &ops[1]), HOOP_OK);
+    assert_int_equal(cancel(ops[0]), HOOP_OK);
+    assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
+    assert_int_equal(cancel(engine_start_nothing()), HOOP_OK);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(cancelled_receive_takes_nothing,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(cancelled_send_is_not_received,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(what_has_ended_is_not_cancelled,
+                                        couple_set_up, couple_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

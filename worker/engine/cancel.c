@@ -1,0 +1,45 @@
+/*
+ * engine/cancel.c - an operation that its caller no longer waits for
+ *
+ * Whoever drives ends it; until then its memory stays lent.
+ */
+
+#include "engine/state.h"
+
+void
+engine_cancel(struct op *op)
+{
+    struct engine *engine = op->engine;
+
+    /* One that had nothing to do has none. */
+    if (!engine)
+        return;
+    pthread_mutex_lock(&engine->gate);
+    atomic_store(&op->is_cancelled, true);
+    engine->has_cancelled = true;
+    atomic_store(&engine->has_mail, true);
+    const bool is_driven = engine->is_driven;
+    pthread_mutex_unlock(&engine->gate);
+    if (is_driven)
+        engine_post(engine);
+}
+
+bool
+op_refuse_cancelled(struct op *op)
+{
+    if (!atomic_load(&op->is_cancelled))
+        return false;
+    op_fail(op, HOOP_E_CANCELLED, "it was given up");
+    return true;
+}
+
+void
+engine_end_cancelled(struct engine *engine)
+{
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        op_refuse_cancelled(op);
+    }
+}
