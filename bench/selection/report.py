@@ -7,6 +7,10 @@ for each size: what was chosen, its time, the best forced algorithm, its time,
 and the quotient. A time is the median over the jobs of their medians; the
 chosen one is measured twice in each job, as auto and forced, and the mean of
 the two counts. Without "all", only rows above LIMIT.
+
+The best of several noisy times is partly the luckiest. So a second quotient,
+"apart", takes the best by every other job and compares its time with that of
+the chosen one on the rest; then the other way round, and the mean.
 """
 
 import csv
@@ -36,12 +40,13 @@ def job_of(path):
 
 
 def rows_of(folder):
-    """(op, ranks, bytes) -> {algorithm: us}, of the chosen; and their names.
+    """(op, ranks, bytes) -> {algorithm: [us of each job]}; and names of those
+    that were chosen.
 
     Jobs may have chosen differently: the chosen one stands as CHOSEN.
     """
     cases, names = {}, {}
-    for path in glob.glob(os.path.join(folder, '*-*.csv')):
+    for path in sorted(glob.glob(os.path.join(folder, '*-*.csv'))):
         ranks = int(os.path.basename(path).split('-')[0])
         job, chosen = job_of(path)
         for (op, n_bytes), times in job.items():
@@ -52,9 +57,23 @@ def rows_of(folder):
             name = chosen[op, n_bytes]
             here.setdefault(CHOSEN, []).append(here[name][-1])
             names.setdefault(key, set()).add(name)
-    return {key: {name: statistics.median(medians)
-                  for name, medians in times.items()}
-            for key, times in cases.items()}, names
+    return cases, names
+
+
+def medians_of(jobs, first=0, step=1):
+    """{algorithm: us}, over all jobs or every other one."""
+    return {name: statistics.median(times[first::step])
+            for name, times in jobs.items()}
+
+
+def apart_of(jobs):
+    """Chosen over best, the best having been found on other jobs."""
+    halves = [medians_of(jobs, first, 2) for first in (0, 1)]
+    quotients = []
+    for found, used in (halves, halves[::-1]):
+        best = min(found, key=found.get)
+        quotients.append(used[CHOSEN] / used[best] if used[best] > 0 else 1)
+    return statistics.mean(quotients)
 
 
 def size_text(n_bytes):
@@ -85,9 +104,11 @@ def print_worst(cases):
     print()
 
 
-def print_rows(cases, chosen, everything):
-    print('| collective | ranks | size | chosen | us | best | us | ratio |')
-    print('|------------|------:|-----:|--------|---:|------|---:|------:|')
+def print_rows(cases, chosen, apart, everything):
+    print('| collective | ranks | size | chosen | us | best | us | ratio | '
+          'apart |')
+    print('|------------|------:|-----:|--------|---:|------|---:|------:|'
+          '------:|')
     for key in sorted(cases):
         op, ranks, n_bytes = key
         times, name = cases[key], ' or '.join(sorted(chosen[key]))
@@ -96,17 +117,24 @@ def print_rows(cases, chosen, everything):
         if everything or ratio > LIMIT:
             print(f'| {op} | {ranks} | {size_text(n_bytes)} | {name} | '
                   f'{times[CHOSEN]:.1f} | {best} | {times[best]:.1f} | '
-                  f'{ratio:.2f} |')
+                  f'{ratio:.2f} | {apart[key]:.2f} |')
+
+
+def print_sum(ratios, how):
+    within = sum(ratio <= LIMIT for ratio in ratios)
+    print(f'{within} of {len(ratios)} cases within {LIMIT:.2f} of the best, '
+          f'worst {max(ratios):.2f}{how}.')
 
 
 def main():
-    cases, chosen = rows_of(sys.argv[1])
+    jobs, chosen = rows_of(sys.argv[1])
+    cases = {key: medians_of(times) for key, times in jobs.items()}
+    apart = {key: apart_of(times) for key, times in jobs.items()}
     print_worst(cases)
-    print_rows(cases, chosen, len(sys.argv) > 2)
-    ratios = [ratio_of(times) for times in cases.values()]
-    within = sum(ratio <= LIMIT for ratio in ratios)
-    print(f'\n{within} of {len(ratios)} cases within {LIMIT:.2f} of the best, '
-          f'worst {max(ratios):.2f}.')
+    print_rows(cases, chosen, apart, len(sys.argv) > 2)
+    print()
+    print_sum([ratio_of(times) for times in cases.values()], '')
+    print_sum(list(apart.values()), ', the best found on other jobs')
 
 
 if __name__ == '__main__':
