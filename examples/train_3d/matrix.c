@@ -3,9 +3,10 @@
 
 #include "train_3d/matrix.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "train_3d/memory.h"
 
 enum {
     LANES = 8,
@@ -14,18 +15,27 @@ enum {
 struct matrix
 matrix_create(size_t n_rows, size_t n_columns)
 {
-    float *at = calloc(n_rows * n_columns, sizeof(float));
-
-    if (!at && n_rows * n_columns > 0)
-        err(EXIT_FAILURE, "no memory for a matrix of %zu x %zu", n_rows,
-            n_columns);
-    return (struct matrix){at, n_rows, n_columns};
+    return (struct matrix){
+        .at = zeros_create(n_rows * n_columns, sizeof(float)),
+        .n_rows = n_rows,
+        .n_columns = n_columns,
+    };
 }
 
 void
 matrix_free(struct matrix matrix)
 {
     free(matrix.at);
+}
+
+struct hoop_tensor
+matrix_tensor(struct matrix matrix)
+{
+    return (struct hoop_tensor){
+        .data = matrix.at,
+        .dtype = HOOP_FLOAT32,
+        .shape = {.n_dims = 2, .dims = {matrix.n_rows, matrix.n_columns}},
+    };
 }
 
 size_t

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "hoop/hoop.h"
+
 /* Rows one behind the other. Handed around by value: it owns nothing. */
 struct matrix {
     float *at;
@@ -12,12 +14,15 @@ struct matrix {
     size_t n_columns;
 };
 
-/* Zeros, for matrix_free(). A program without memory ends here: the other
- * ranks are told by hoop that it is gone. */
+/* Zeros, for matrix_free(). */
 struct matrix
 matrix_create(size_t n_rows, size_t n_columns);
 void
 matrix_free(struct matrix matrix);
+
+/* The same floats, as hoop takes them. */
+struct hoop_tensor
+matrix_tensor(struct matrix matrix);
 
 size_t
 matrix_count(struct matrix matrix);

@@ -3,11 +3,10 @@
 
 #include "train_3d/model.h"
 
-#include <err.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "train_3d/loss.h"
+#include "train_3d/memory.h"
 #include "train_3d/norm.h"
 
 enum {
@@ -15,16 +14,6 @@ enum {
     PARAMETERS_OF_LAYER = 3,
     PARAMETERS_OF_END = 2, /* of the first chunk, and of the last */
 };
-
-static void *
-zeros_create(size_t n, size_t n_bytes)
-{
-    void *zeros = calloc(n, n_bytes);
-
-    if (!zeros && n > 0)
-        err(EXIT_FAILURE, "no memory for the model");
-    return zeros;
-}
 
 /* One that every rank of the tensor-parallel group has whole. */
 static void
@@ -47,7 +36,8 @@ whole_init(struct parameter *parameter,
 static void
 ends_init(struct chunk *chunk, const struct dimensions *dimensions)
 {
-    const float reach = sqrtf(3 / (float)dimensions->width);
+    /* Small: who knows nothing yet should not be sure of anything. */
+    const float reach = 1 / (float)dimensions->width;
 
     if (chunk->is_first) {
         whole_init(&chunk->embedding, "embedding", dimensions, TEXT_BYTES, 1);

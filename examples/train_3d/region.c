@@ -4,22 +4,12 @@
 
 #include "train_3d/clock.h"
 
-static struct hoop_tensor
-tensor_of(struct matrix matrix)
-{
-    return (struct hoop_tensor){
-        .data = matrix.at,
-        .dtype = HOOP_FLOAT32,
-        .shape = {.n_dims = 2, .dims = {matrix.n_rows, matrix.n_columns}},
-    };
-}
-
 enum hoop_status
 region_enter(struct region *region, struct matrix mine, struct matrix all)
 {
     const uint64_t begin_ns = clock_ns();
-    const struct hoop_tensor input = tensor_of(mine);
-    struct hoop_tensor output = tensor_of(all);
+    const struct hoop_tensor input = matrix_tensor(mine);
+    struct hoop_tensor output = matrix_tensor(all);
     const enum hoop_status status = hoop_gather_from_sp_forward(
         &input, &output, HOOP_CONSUMER_SHARDED, NULL, region->comm);
 
@@ -31,8 +21,8 @@ enum hoop_status
 region_leave(struct region *region, struct matrix all, struct matrix mine)
 {
     const uint64_t begin_ns = clock_ns();
-    const struct hoop_tensor input = tensor_of(all);
-    struct hoop_tensor output = tensor_of(mine);
+    const struct hoop_tensor input = matrix_tensor(all);
+    struct hoop_tensor output = matrix_tensor(mine);
     const enum hoop_status status =
         hoop_reduce_scatter_to_sp_forward(&input, &output, NULL, region->comm);
 
@@ -46,8 +36,8 @@ region_leave_backward(struct region *region,
                       struct matrix all_grad)
 {
     const uint64_t begin_ns = clock_ns();
-    const struct hoop_tensor output_grad = tensor_of(mine_grad);
-    struct hoop_tensor input_grad = tensor_of(all_grad);
+    const struct hoop_tensor output_grad = matrix_tensor(mine_grad);
+    struct hoop_tensor input_grad = matrix_tensor(all_grad);
     const enum hoop_status status = hoop_reduce_scatter_to_sp_backward(
         &output_grad, &input_grad, NULL, region->comm);
 
@@ -61,8 +51,8 @@ region_enter_backward(struct region *region,
                       struct matrix mine_grad)
 {
     const uint64_t begin_ns = clock_ns();
-    const struct hoop_tensor output_grad = tensor_of(all_grad);
-    struct hoop_tensor input_grad = tensor_of(mine_grad);
+    const struct hoop_tensor output_grad = matrix_tensor(all_grad);
+    struct hoop_tensor input_grad = matrix_tensor(mine_grad);
     const enum hoop_status status = hoop_gather_from_sp_backward(
         &output_grad, &input_grad, HOOP_CONSUMER_SHARDED, NULL, region->comm);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train_3d/memory.h"
 #include "train_3d/noise.h"
 
 static enum hoop_status
@@ -32,9 +33,7 @@ text_read(FILE *file, const char *path, struct text *text)
         warnx("%s: a text of 1 to %d bytes is wanted", path, TEXT_SIZE_MAX);
         return HOOP_E_INVALID;
     }
-    text->bytes = malloc((size_t)n_bytes);
-    if (!text->bytes)
-        err(EXIT_FAILURE, "no memory for %s", path);
+    text->bytes = zeros_create((size_t)n_bytes, 1);
     text->n_bytes = fread(text->bytes, 1, (size_t)n_bytes, file);
     if (text->n_bytes != (size_t)n_bytes) {
         warn("cannot read %s", path);
@@ -89,10 +88,10 @@ text_share(const char *path,
         text_load_longer(path, n_positions, &text);
     const enum hoop_status status = hoop_broadcast_object(
         text.bytes, text.n_bytes, &bytes, &text.n_bytes, 0, world);
+    if (status != HOOP_OK)
+        warnx("no text from rank 0: %s", hoop_error_text());
     if (status == HOOP_OK && !text.bytes) {
-        text.bytes = malloc(text.n_bytes);
-        if (!text.bytes && text.n_bytes > 0)
-            err(EXIT_FAILURE, "no memory for the text");
+        text.bytes = zeros_create(text.n_bytes, 1);
         if (text.n_bytes > 0)
             memcpy(text.bytes, bytes, text.n_bytes);
         hoop_object_free(bytes);

@@ -2,11 +2,11 @@
 
 #include "train_3d/timeline.h"
 
-#include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "train_3d/clock.h"
+#include "train_3d/memory.h"
 
 enum {
     WIDTH = 960,
@@ -24,10 +24,10 @@ static const struct {
     const char *name;
     const char *color;
     const char *later_color; /* of later chunks */
-} looks[] = {
+} looks[N_EVENT_KINDS] = {
     [EVENT_FORWARD] = {"forward", "#6fa8dc", "#2f6fb0"},
     [EVENT_BACKWARD] = {"backward", "#f6b26b", "#d9822b"},
-    [EVENT_REDUCE] = {"gradients", "#93c47d", "#93c47d"},
+    [EVENT_REDUCE] = {"sums", "#93c47d", "#93c47d"},
     [EVENT_UPDATE] = {"update", "#8e7cc3", "#8e7cc3"},
 };
 
@@ -35,11 +35,9 @@ void
 timeline_init(struct timeline *timeline, size_t n_room)
 {
     *timeline = (struct timeline){
-        .events = calloc(n_room, sizeof(struct event)),
+        .events = zeros_create(n_room, sizeof(struct event)),
         .n_room = n_room,
     };
-    if (!timeline->events)
-        err(EXIT_FAILURE, "no memory for the timeline");
 }
 
 void
@@ -59,6 +57,7 @@ timeline_begin(struct timeline *timeline)
 void
 timeline_add(struct timeline *timeline, const struct event *event)
 {
+    timeline->total_ns[event->kind] += event->end_ns - event->begin_ns;
     if (timeline->n_events == timeline->n_room)
         return;
 
@@ -66,6 +65,14 @@ timeline_add(struct timeline *timeline, const struct event *event)
     *entry = *event;
     entry->begin_ns -= timeline->begin_ns;
     entry->end_ns -= timeline->begin_ns;
+}
+
+void
+timeline_end(struct timeline *timeline, enum event_kind kind, uint64_t begin_ns)
+{
+    timeline_add(timeline, &(struct event){.begin_ns = begin_ns,
+                                           .end_ns = clock_ns(),
+                                           .kind = kind});
 }
 
 enum hoop_status
@@ -126,7 +133,7 @@ frame_draw(uint32_t n_stages, FILE *file)
             "pipeline stage; grey is waiting, numbers are micro-batches"
             "</text>\n",
             WIDTH, height, WIDTH, height, LEFT);
-    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+    for (size_t i = 0; i < N_EVENT_KINDS; i++) {
         fprintf(file,
                 "<rect x=\"%d\" y=\"38\" width=\"12\" height=\"12\" "
                 "fill=\"%s\"/>\n<text x=\"%d\" y=\"48\">%s</text>\n",
@@ -140,14 +147,14 @@ ticks_draw(uint64_t end_ns, uint32_t n_stages, FILE *file)
 {
     const int y = TOP + ROW * (int)n_stages;
 
+    fprintf(file, "<text x=\"10\" y=\"%d\">ms</text>\n", y + 18);
     for (uint64_t i = 0; i <= TICKS; i++) {
         const uint64_t time_ns = end_ns / TICKS * i;
 
-        fprintf(file,
-                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.1f%s"
-                "</text>\n",
-                x_at(time_ns, end_ns), y + 18, (double)time_ns / 1e6,
-                i == TICKS ? " ms" : "");
+        fprintf(
+            file,
+            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.1f</text>\n",
+            x_at(time_ns, end_ns), y + 18, (double)time_ns / 1e6);
     }
 }
 

@@ -12,8 +12,9 @@
 enum event_kind {
     EVENT_FORWARD,
     EVENT_BACKWARD,
-    EVENT_REDUCE, /* gradients over replicas, as far as they are waited for */
+    EVENT_REDUCE, /* sums over replicas, as far as they are waited for */
     EVENT_UPDATE, /* the optimizer */
+    N_EVENT_KINDS,
 };
 
 /* What is not covered by an event is waiting. */
@@ -31,6 +32,7 @@ struct timeline {
     size_t n_events;
     size_t n_room;
     uint64_t begin_ns;
+    uint64_t total_ns[N_EVENT_KINDS]; /* of all steps */
 };
 
 /* Undo with timeline_deinit(). */
@@ -44,9 +46,14 @@ timeline_deinit(struct timeline *timeline);
 void
 timeline_begin(struct timeline *timeline);
 
-/* Times of the event by the clock; what there is no room for is left out. */
+/* Times of the event by the clock; what there is no room for is not drawn. */
 void
 timeline_add(struct timeline *timeline, const struct event *event);
+/* What began then and has just ended, and belongs to no micro-batch. */
+void
+timeline_end(struct timeline *timeline,
+             enum event_kind kind,
+             uint64_t begin_ns);
 
 /* Every stage calls it; rank 0 of stages gets all, for hoop_objects_free(). */
 HOOP_NODISCARD enum hoop_status

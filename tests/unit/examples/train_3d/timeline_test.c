@@ -47,9 +47,17 @@ timeline_events_count_from_its_begin(void **state)
     assert_int_equal(timeline.n_events, 2);
     assert_int_equal(timeline.events[1].begin_ns, 1);
     assert_int_equal(timeline.events[1].end_ns, 8);
+    /* What is not drawn counts, too. */
+    assert_int_equal(timeline.total_ns[EVENT_FORWARD], 21);
 
     timeline_begin(&timeline);
     assert_int_equal(timeline.n_events, 0);
+    assert_int_equal(timeline.total_ns[EVENT_FORWARD], 21);
+
+    timeline_end(&timeline, EVENT_UPDATE, timeline.begin_ns);
+    assert_int_equal(timeline.events[0].begin_ns, 0);
+    assert_int_equal(timeline.events[0].end_ns,
+                     timeline.total_ns[EVENT_UPDATE]);
     timeline_deinit(&timeline);
 }
 
