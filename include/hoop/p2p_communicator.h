@@ -47,7 +47,8 @@ struct hoop_p2p_options {
 /*
  * Where shapes do not vary, what is received has the shape that the receiver
  * says, or else HOOP_E_MISMATCH on both sides. Where they do, the shape that a
- * receiver says counts for nothing, it is written, and data must be NULL.
+ * receiver says counts for nothing, it is written, and data must be NULL; what
+ * is only started is written when it has been waited for.
  *
  * No communication. *out_p2p is the caller's. P2PCommunicator().
  */
@@ -93,9 +94,6 @@ enum hoop_p2p_direction {
 struct hoop_p2p_request {
     enum hoop_p2p_direction direction;
     hoop_op_t *op; /* NULL: waited for */
-    /* What it receives, and of which dtype; NULL: hoop knows already. */
-    const struct hoop_tensor *tensor;
-    enum hoop_dtype dtype;
 };
 /* What has been started, in the order in which it was. */
 struct hoop_p2p_requests {
@@ -116,7 +114,8 @@ struct hoop_p2p_ops {
 };
 /*
  * Start them as one batch. Tensors to receive have dtype and shape, whatever
- * was configured; all are borrowed until they are waited for.
+ * was configured, or any shape of this dtype; all are borrowed until they are
+ * waited for.
  * _batched_p2p_ops().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

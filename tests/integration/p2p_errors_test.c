@@ -173,14 +173,15 @@ large_shape(void)
 static int
 mismatch_is_told_to_all(struct stage *stage,
                         enum hoop_dtype dtype,
-                        const struct hoop_shape *expected)
+                        const struct hoop_shape *expected) /* NULL: any */
 {
     const struct rank *rank = stage->rank;
     const struct hoop_shape sent = large_shape();
     const struct hoop_p2p_options options = {.stages = rank->comm,
-                                             .dtype = &dtype};
+                                             .dtype = &dtype,
+                                             .has_variable_shapes = !expected};
     struct hoop_tensor output = tensor_filled(&sent, 1, 1);
-    struct hoop_tensor got = tensor_awaited(expected);
+    struct hoop_tensor got = tensor_awaited(expected ? expected : &sent);
     hoop_p2p_t *p2p = NULL;
 
     RANK_CHECK(hoop_p2p_create(&options, &p2p) == HOOP_OK);
@@ -264,6 +265,8 @@ mismatches_are_told(struct rank *rank)
         RANK_CHECK(ring_turns(&stage) == 0);
     }
     RANK_CHECK(mismatch_is_told_to_all(&stage, HOOP_FLOAT64, &right) == 0);
+    RANK_CHECK(ring_turns(&stage) == 0);
+    RANK_CHECK(mismatch_is_told_to_all(&stage, HOOP_FLOAT64, NULL) == 0);
     RANK_CHECK(ring_turns(&stage) == 0);
     if (rank->size > 1)
         RANK_CHECK(failed_list_hands_out_nothing(&stage) == 0);

@@ -85,24 +85,6 @@ expect(const struct hoop_p2p *p2p, struct hoop_tensor *tensor)
         tensor->shape.n_dims = HOOP_ANY_SHAPE;
 }
 
-/* Any shape is any dtype, so it is compared when it is there. */
-static void
-note_dtypes(const struct hoop_p2p *p2p,
-            const struct hoop_p2p_ops *ops,
-            struct hoop_p2p_requests *requests)
-{
-    for (uint32_t i = 0; i < requests->n_requests; i++) {
-        struct hoop_p2p_request *request = &requests->requests[i];
-
-        if (p2p_order_kind(request->direction) == HOOP_SEND)
-            continue;
-        request->tensor = request->direction == HOOP_P2P_RECV_PREV
-                              ? ops->recv_prev
-                              : ops->recv_next;
-        request->dtype = p2p->dtype;
-    }
-}
-
 /* All have been checked. */
 static enum hoop_status
 start_checked(const struct hoop_p2p *p2p,
@@ -115,11 +97,7 @@ start_checked(const struct hoop_p2p *p2p,
         expect(p2p, ops->recv_next);
     const enum hoop_status status =
         p2p_requests_start(p2p, ops, p2p->order, TAG_P2P, out_requests);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (p2p->has_variable_shapes)
-        note_dtypes(p2p, ops, out_requests);
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Received into copies, which success hands out. */

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "coll/tensor_message.h"
-#include "dtype/dtype.h"
 
 /* Of a send it is only read. */
 static struct hoop_tensor *
@@ -60,6 +59,7 @@ p2p_requests_start(const struct hoop_p2p *p2p,
             .tensor = tensor,
             .peer = p2p_order_peer(directions[i], p2p->rank, p2p->size),
             .tag = tag_of(part, p2p_order_way(directions[i])),
+            .has_dtype = true,
         };
         requests.requests[requests.n_requests++].direction = directions[i];
     }
@@ -70,25 +70,6 @@ p2p_requests_start(const struct hoop_p2p *p2p,
             return error_pass(status);
     }
     *out_requests = requests;
-    return HOOP_OK;
-}
-
-/* Where shapes vary, the receiver alone knows which dtype it wants. */
-static enum hoop_status
-check_dtypes(const struct hoop_p2p_requests *requests)
-{
-    for (uint32_t i = 0; i < requests->n_requests; i++) {
-        const struct hoop_p2p_request *request = &requests->requests[i];
-
-        if (request->tensor && request->tensor->dtype != request->dtype)
-            return error_raise(
-                HOOP_E_MISMATCH,
-                "a tensor of %s came from the %s stage, where "
-                "the pipeline's dtype is %s",
-                dtype_name(request->tensor->dtype),
-                request->direction == HOOP_P2P_RECV_PREV ? "previous" : "next",
-                dtype_name(request->dtype));
-    }
     return HOOP_OK;
 }
 
@@ -109,10 +90,8 @@ wait_all(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 enum hoop_status
 p2p_requests_finish(struct hoop_p2p_requests *requests)
 {
-    enum hoop_status status = wait_all(requests, HOOP_FOREVER);
+    const enum hoop_status status = wait_all(requests, HOOP_FOREVER);
 
-    if (status == HOOP_OK)
-        status = check_dtypes(requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -125,9 +104,7 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
     if (requests->n_requests > P2P_ORDER_DIRECTIONS)
         return error_raise(HOOP_E_INVALID, "%u requests are more than four",
                            requests->n_requests);
-    enum hoop_status status = wait_all(requests, timeout_ms);
-    if (status == HOOP_OK)
-        status = check_dtypes(requests);
+    const enum hoop_status status = wait_all(requests, timeout_ms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
