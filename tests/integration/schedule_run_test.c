@@ -2,8 +2,9 @@
  * tests/integration/schedule_run_test.c - schedules run, on processes
  *
  * Every kind on 1 to 4 processes, compared to the bit with one process that
- * computes in turn. HOOP_RUN_ROUNDS says how often 64 micro-batches go round
- * under random delays; seeded by HOOP_RUN_SEED.
+ * computes in turn. 64 micro-batches in flight go round under random delays;
+ * SCHEDULE_RUN_ROUNDS=1000 SCHEDULE_RUN_SEED=7 does so longer, and the same once
+ * more.
  */
 
 #include <stdio.h>
@@ -130,8 +131,8 @@ number_of(const char *name, uint64_t otherwise)
 static int
 delayed_body(struct rank *rank)
 {
-    const uint64_t n_rounds = number_of("HOOP_RUN_ROUNDS", 3);
-    const uint64_t seed = number_of("HOOP_RUN_SEED", 1);
+    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", 3);
+    const uint64_t seed = number_of("SCHEDULE_RUN_SEED", 1);
     hoop_pipeline_t *pipeline;
 
     RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
@@ -154,7 +155,7 @@ delayed_body(struct rank *rank)
 static void
 run_under_random_delays_computes_the_same(void **state)
 {
-    const uint64_t n_rounds = number_of("HOOP_RUN_ROUNDS", 3);
+    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", 3);
 
     (void)state;
     for (uint32_t size = 2; size <= 3; size++)

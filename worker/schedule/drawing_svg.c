@@ -22,6 +22,7 @@ enum {
     WIDTH_MAX = 1200,
     WIDTH_MIN = 720,
     DIGIT = 7, /* wide */
+    UNIT_WITH_GAP = 6,
     TICKS_MAX = 24,
 };
 
@@ -96,13 +97,14 @@ bar_draw(const struct picture *picture,
     const double end = timetable_end(timetable, stage, task);
     const double width = picture->unit * (end - begin);
     const struct color color = task_color(task, n_chunks);
+    const double gap = picture->unit < UNIT_WITH_GAP ? 0 : 1;
     const int y = y_of(stage);
 
     fprintf(picture->file,
             "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" "
             "fill=\"#%02x%02x%02x\"/>\n",
-            x_at(picture, begin), y, greater(width - 1, 1), BAR, color.red,
-            color.green, color.blue);
+            x_at(picture, begin), y, width - gap, BAR, color.red, color.green,
+            color.blue);
     if (width < DIGIT * n_digits(task->micro_batch) + 2)
         return;
     fprintf(picture->file,

@@ -79,7 +79,7 @@ axis_print(size_t n_units, FILE *file)
 {
     fputs("     time  ", file);
     for (size_t at = 0; at < n_units; at += TICK)
-        fprintf(file, "%-*zu", TICK, at);
+        fprintf(file, "%-*zu", at + TICK < n_units ? TICK : 0, at);
     fputs("\n", file);
 }
 

@@ -47,7 +47,7 @@ text_has_a_line_for_each_stage(void **state)
         "activations kept\n"
         "stage   0 |01..aa2bb.cc|\n"
         "stage   1 |.0aa1bb2cc..|\n"
-        "     time  0         10        \n"
+        "     time  0         10\n"
         "0-9: forward, a-j: backward of the micro-batch that ends in 0-9; .: "
         "idle\n");
 }
