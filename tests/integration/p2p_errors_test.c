@@ -283,12 +283,16 @@ missing_send_is_a_timeout(struct rank *rank)
     struct hoop_tensor got = tensor_awaited(&pair);
     struct hoop_tensors list = {1, &got};
     struct hoop_p2p_requests requests;
+    char waited[48];
 
     if (rank->size == 1)
         return 0;
     hoop_comm_set_timeout(rank->comm, SHORT_MS);
     stage_init(&stage, rank, 1);
+    /* As when the one before had only a wrong call to make. */
+    snprintf(waited, sizeof(waited), "waiting for rank %u", stage.prev);
     RANK_CHECK(hoop_p2p_recv_forward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
+    RANK_CHECK(says(waited));
     RANK_CHECK(hoop_p2p_recv_backward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
     RANK_CHECK(got.data == NULL && list.n_tensors == 1);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL, &got,
