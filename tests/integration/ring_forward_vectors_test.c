@@ -102,8 +102,10 @@ static int
 body(struct rank *rank)
 {
     if (vector_is_rotated(rank, rank->comm) != 0 ||
-        whole_turn_comes_home(rank, rank->comm) != 0 ||
-        large_tensor_is_rotated(rank) != 0)
+        whole_turn_comes_home(rank, rank->comm) != 0)
+        return 1;
+    /* Eight such processes only take longer. */
+    if (rank->size <= 4 && large_tensor_is_rotated(rank) != 0)
         return 1;
     return some_ranks(rank);
 }
