@@ -43,10 +43,10 @@ enum {
 
     /* Tasks of a pipeline's schedule: 200 MB, and a second. */
     LIMIT_SCHEDULE_TASKS = 1 << 24,
-    /* A stage that runs one: receives started before their turn, which is what
-     * it may hold besides its activations; sends that are not through; and what
-     * it tells the others when it fails. */
-    LIMIT_RUN_AHEAD = 4,
+    /* A stage that runs one: receives of so many tasks ahead are started, which
+     * is more than a forward and a backward with all their messages; sends that
+     * are not through; and what it tells the others when it fails. */
+    LIMIT_RUN_AHEAD = 8,
     LIMIT_RUN_SENDS = 16,
     LIMIT_DISTRESS_TEXT = 512,
 

@@ -2,10 +2,10 @@
  *
  * Every stage of a pipeline calls hoop_schedule_run() with the same schedule.
  * Receives are started ahead and sends are not waited for, so that messages
- * travel while the callbacks compute: up to 4 receives before their turn in the
- * list, and up to 16 sends, whose tensors are held beside the activations that
- * the schedule promises. A message's deadline, that of the stages'
- * communicator, counts from its start: it must be longer than some tasks.
+ * travel while the callbacks compute: receives of the next 8 tasks, and up to 16
+ * sends, whose tensors are held beside the activations that the schedule
+ * promises. A message's deadline, that of the stages' communicator, counts from
+ * its start: it must be longer than some tasks.
  */
 
 #ifndef HOOP_SCHEDULE_RUN_H

@@ -16,6 +16,14 @@
 #include "ranks.h"
 #include "relay.h"
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const uint32_t counts[] = {1, 3, 8, 20};
+static const uint64_t n_rounds_usual = 1;
+#else
+static const uint32_t counts[] = {1, 2, 3, 4, 7, 16, 64};
+static const uint64_t n_rounds_usual = 3;
+#endif
+
 struct trial {
     struct hoop_schedule_options shape;
     uint32_t delay_us;
@@ -90,7 +98,6 @@ trial_run(struct rank *rank,
 static int
 all_body(struct rank *rank)
 {
-    static const uint32_t counts[] = {1, 2, 3, 4, 7, 16, 64};
     hoop_pipeline_t *pipeline;
 
     RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
@@ -131,7 +138,7 @@ number_of(const char *name, uint64_t otherwise)
 static int
 delayed_body(struct rank *rank)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", 3);
+    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
     const uint64_t seed = number_of("SCHEDULE_RUN_SEED", 1);
     hoop_pipeline_t *pipeline;
 
@@ -155,7 +162,7 @@ delayed_body(struct rank *rank)
 static void
 run_under_random_delays_computes_the_same(void **state)
 {
-    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", 3);
+    const uint64_t n_rounds = number_of("SCHEDULE_RUN_ROUNDS", n_rounds_usual);
 
     (void)state;
     for (uint32_t size = 2; size <= 3; size++)

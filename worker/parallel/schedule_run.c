@@ -37,8 +37,7 @@ struct run {
     const struct hoop_task *tasks;
     size_t n_tasks;
     size_t at;
-    size_t receive_next; /* the first task that is no started receive */
-    size_t n_ahead;      /* receives started beyond the task at hand */
+    size_t receive_next; /* receives of all tasks before it are started */
     size_t n_live;
     struct courier courier;
     struct shelf shelf;
@@ -341,22 +340,17 @@ receive_start(struct run *run, const struct hoop_task *task)
         run_fail(run, status, task, "failed");
 }
 
-/* The receive at hand is under way, and some of those behind it. */
+/* The receive at hand is under way, and those shortly behind it. */
 static void
 receives_start(struct run *run)
 {
-    if (run->receive_next > run->at && is_receive(&run->tasks[run->at]))
-        run->n_ahead--;
-    for (; run->receive_next < run->n_tasks; run->receive_next++) {
+    for (; run->receive_next < run->n_tasks &&
+           run->receive_next <= run->at + LIMIT_RUN_AHEAD;
+         run->receive_next++) {
         const struct hoop_task *task = &run->tasks[run->receive_next];
-        const bool is_ahead = run->receive_next > run->at;
 
-        if (is_ahead && run->n_ahead == LIMIT_RUN_AHEAD)
-            return;
-        if (!is_receive(task))
-            continue;
-        receive_start(run, task);
-        run->n_ahead += is_ahead;
+        if (is_receive(task))
+            receive_start(run, task);
     }
 }
 
