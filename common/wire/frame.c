@@ -19,40 +19,11 @@
 #include "wire/value.h"
 
 enum {
-    /* magic, version, reserved, bytes of the array as u16 little-endian */
-    PREAMBLE_BYTES = 8,
-    PREAMBLE_VERSION = 4,
-    PREAMBLE_RESERVED = 5,
-    PREAMBLE_LENGTH = 6,
-    ARRAY_ROOM = LIMIT_FRAME_HEADER - PREAMBLE_BYTES,
     CODEC_RAW = 0,
 };
 
-/* Of msgpack's shortest forms. Sizes whose product is below 2^63 take a byte
- * each and, together, one more for every four bits of the product at most. */
-enum {
-    ARRAY_BYTES = 3,
-    TENSOR_SIZES_BYTES = HOOP_MAX_DIMS + 63 / 4,
-    TENSOR_BYTES = 1 + 5 + TENSOR_SIZES_BYTES,
-};
-
-#define FIELD_BYTES(field, type, max)                                          \
-    +((max) <= INT8_MAX     ? 1                                                \
-      : (max) <= UINT8_MAX  ? 2                                                \
-      : (max) <= UINT16_MAX ? 3                                                \
-      : (max) <= UINT32_MAX ? 5                                                \
-                            : 9)
-enum {
-    GREATEST_BYTES = ARRAY_BYTES FRAME_FIELDS(FIELD_BYTES),
-    /* Zeros: signature, step and checksum; of a byte only: codec, name, dtype
-     * and reduce_op. */
-    TENSOR_SPARED_BYTES = 8 + 4 + 8 + 4,
-    GREATEST_TENSOR_BYTES = GREATEST_BYTES - TENSOR_SPARED_BYTES + TENSOR_BYTES,
-};
-_Static_assert(GREATEST_BYTES <= (int)ARRAY_ROOM,
+_Static_assert((int)ARRAY_BYTES_MAX <= (int)ARRAY_ROOM,
                "a header with the greatest values must fit");
-_Static_assert(GREATEST_TENSOR_BYTES <= (int)ARRAY_ROOM,
-               "a tensor's header with the greatest values must fit");
 
 static const uint8_t magic[4] = {'H', 'O', 'O', 'P'};
 
@@ -233,68 +204,5 @@ frame_decode(const uint8_t in[LIMIT_FRAME_HEADER], struct frame *out_frame)
                            problem);
 
     *out_frame = frame;
-    return HOOP_OK;
-}
-
-void
-frame_append_tensor(const struct frame_tensor *tensor,
-                    uint8_t out[LIMIT_FRAME_HEADER])
-{
-    struct cursor cursor = {out + PREAMBLE_BYTES, out[PREAMBLE_LENGTH]};
-    const uint32_t n_dims = tensor->shape.n_dims;
-    msgpack_packer packer;
-
-    assert(n_dims <= HOOP_MAX_DIMS);
-    msgpack_packer_init(&packer, &cursor, cursor_append);
-    msgpack_pack_array(&packer, 1 + n_dims);
-    msgpack_pack_uint64(&packer, tensor->part);
-    for (uint32_t i = 0; i < n_dims; i++)
-        msgpack_pack_uint64(&packer, tensor->shape.dims[i]);
-    /* The array's head was three bytes: the last counts. */
-    out[PREAMBLE_BYTES + ARRAY_BYTES - 1] = FRAME_N_FIELDS + 1;
-    out[PREAMBLE_LENGTH] = (uint8_t)cursor.n_bytes;
-}
-
-/* Behind the fields that frame_decode() knows. */
-static struct field_reader
-reader_behind_fields(const uint8_t *in, size_t n_array)
-{
-    const struct value array = value_read(in, n_array);
-    struct field_reader reader = {
-        .at = in + array.n_bytes,
-        .n_left = n_array - array.n_bytes,
-        .is_wrong = array.number == FRAME_N_FIELDS,
-    };
-
-    for (size_t i = 0; i < FRAME_N_FIELDS; i++)
-        (void)field_decode(&reader, UINT64_MAX);
-    return reader;
-}
-
-enum hoop_status
-frame_read_tensor(const uint8_t in[LIMIT_FRAME_HEADER],
-                  struct frame_tensor *out_tensor)
-{
-    struct field_reader reader =
-        reader_behind_fields(in + PREAMBLE_BYTES, in[PREAMBLE_LENGTH]);
-    const struct value array = value_read(reader.at, reader.n_left);
-    struct frame_tensor tensor = {0};
-
-    if (reader.is_wrong || array.type != VALUE_ARRAY || array.number < 1 ||
-        array.number > 1 + HOOP_MAX_DIMS)
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "the frame of a tensor has no shape of at most %d "
-                           "dimensions",
-                           HOOP_MAX_DIMS);
-    reader.at += array.n_bytes;
-    reader.n_left -= array.n_bytes;
-    tensor.part = (uint32_t)field_decode(&reader, UINT32_MAX);
-    tensor.shape.n_dims = (uint32_t)array.number - 1;
-    for (uint32_t i = 0; i < tensor.shape.n_dims; i++)
-        tensor.shape.dims[i] = field_decode(&reader, SIZE_MAX);
-    if (reader.is_wrong)
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "the shape in the frame of a tensor is damaged");
-    *out_tensor = tensor;
     return HOOP_OK;
 }

@@ -8,11 +8,9 @@
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
-#include "hoop/tensor.h"
 
 #include "base/limits.h"
 
@@ -39,7 +37,7 @@ enum frame_flag {
     FRAME_ENDED = 16,    /* HEARTBEAT: yes, and it has ended well */
     FRAME_BUSY = 32,     /* HEARTBEAT: no, but call is under way, or nothing */
     FRAME_CHECKED = 64,  /* its sender lets all agree on the call first */
-    FRAME_TENSOR = 128,  /* MESSAGE, or ANNOUNCE of one: struct frame_tensor */
+    FRAME_TENSOR = 128,  /* MESSAGE, or ANNOUNCE of one: wire/frame_tensor.h */
 };
 
 /* What was called, so that a mismatch can name both calls. */
@@ -69,29 +67,6 @@ struct frame {
     struct frame_call call;
 };
 
-/* As dtype of a call: any. */
-static const uint32_t FRAME_ANY_DTYPE = UINT8_MAX;
-
-/* What the header of a message that is a tensor says besides. Its dtype is the
- * call's. */
-struct frame_tensor {
-    uint32_t part; /* of a list: which, and of how many; 0: of none */
-    struct hoop_shape shape;
-};
-
-/* Whether frame has FRAME_TENSOR where that says something. */
-static inline bool
-frame_is_tensor(const struct frame *frame)
-{
-    const uint32_t announces = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN;
-
-    if (!(frame->flags & FRAME_TENSOR))
-        return false;
-    return frame->kind == FRAME_MESSAGE ||
-           (frame->kind == FRAME_ANNOUNCE &&
-            (frame->flags & announces) == FRAME_POINT_TO_POINT);
-}
-
 /* Always LIMIT_FRAME_HEADER bytes. Thread: any. */
 void
 frame_encode(const struct frame *frame, uint8_t out[LIMIT_FRAME_HEADER]);
@@ -103,22 +78,5 @@ frame_encode(const struct frame *frame, uint8_t out[LIMIT_FRAME_HEADER]);
  */
 enum hoop_status
 frame_decode(const uint8_t in[LIMIT_FRAME_HEADER], struct frame *out_frame);
-
-/*
- * Behind the other fields of out, which frame_encode() has made of a tensor's
- * frame, without signature, step, checksum and reduce_op: those would
- * take its room. The product of the sizes but zeros is below 2^63.
- */
-void
-frame_append_tensor(const struct frame_tensor *tensor,
-                    uint8_t out[LIMIT_FRAME_HEADER]);
-
-/*
- * Of a tensor's frame, which frame_decode() has accepted. The sizes may be
- * anything. Handle: HOOP_E_DATA_LOSS (it has none, or it is damaged).
- */
-enum hoop_status
-frame_read_tensor(const uint8_t in[LIMIT_FRAME_HEADER],
-                  struct frame_tensor *out_tensor);
 
 #endif

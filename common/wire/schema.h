@@ -41,4 +41,22 @@ enum {
     FRAME_N_FIELDS = FRAME_FIELDS(FIELD_ONE)
 };
 
+/* What a field takes at most. */
+#define FIELD_BYTES(field, type, max)                                          \
+    +((max) <= INT8_MAX     ? 1                                                \
+      : (max) <= UINT8_MAX  ? 2                                                \
+      : (max) <= UINT16_MAX ? 3                                                \
+      : (max) <= UINT32_MAX ? 5                                                \
+                            : 9)
+enum {
+    /* magic, version, reserved, bytes of the array as u16 little-endian */
+    PREAMBLE_BYTES = 8,
+    PREAMBLE_VERSION = 4,
+    PREAMBLE_RESERVED = 5,
+    PREAMBLE_LENGTH = 6,
+    ARRAY_ROOM = LIMIT_FRAME_HEADER - PREAMBLE_BYTES,
+    ARRAY_HEAD_BYTES = 3,
+    ARRAY_BYTES_MAX = ARRAY_HEAD_BYTES FRAME_FIELDS(FIELD_BYTES),
+};
+
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "wire/frame.h"
+#include "wire/frame_tensor.h"
 #include "wire/schema.h"
 
 static void
@@ -52,14 +52,14 @@ try_tensor(const uint8_t *in, const struct frame *frame)
     struct frame_tensor tensor;
     struct frame_tensor back;
 
-    if (frame_read_tensor(in, &tensor) != HOOP_OK)
+    if (frame_tensor_read(in, &tensor) != HOOP_OK)
         return;
     fuzz_require(tensor.shape.n_dims <= HOOP_MAX_DIMS);
     if (!is_sendable(frame, &tensor))
         return;
     frame_encode(frame, header);
-    frame_append_tensor(&tensor, header);
-    fuzz_require(frame_read_tensor(header, &back) == HOOP_OK);
+    frame_tensor_append(&tensor, header);
+    fuzz_require(frame_tensor_read(header, &back) == HOOP_OK);
     fuzz_require(memcmp(&tensor, &back, sizeof(tensor)) == 0);
 }
 

@@ -17,7 +17,7 @@
 #include "engine/call.h"
 #include "transport/handshake.h"
 #include "transport/roster.h"
-#include "wire/frame.h"
+#include "wire/frame_tensor.h"
 #include "wire/schema.h"
 
 enum {
@@ -138,7 +138,7 @@ frame_check(const struct block *block)
     enum hoop_status status = frame_decode(block->bytes, &frame);
 
     if (status == HOOP_OK && frame_is_tensor(&frame))
-        status = frame_read_tensor(block->bytes, &tensor);
+        status = frame_tensor_read(block->bytes, &tensor);
     if (strcmp(block->name, "refused") == 0) {
         assert_int_not_equal(status, HOOP_OK);
         return;
@@ -149,7 +149,7 @@ frame_check(const struct block *block)
     assert_memory_equal(&tensor, &block->tensor, sizeof(tensor));
     frame_encode(&frame, bytes);
     if (frame_is_tensor(&frame))
-        frame_append_tensor(&tensor, bytes);
+        frame_tensor_append(&tensor, bytes);
     if (strcmp(block->name, "golden") == 0)
         assert_memory_equal(bytes, block->bytes, sizeof(bytes));
     else

@@ -11,7 +11,7 @@
 
 #include "hoop/dtype.h"
 
-#include "wire/frame.h"
+#include "wire/frame_tensor.h"
 
 /* The numbers are the wire's (docs/wire-format.md). */
 enum call_name {

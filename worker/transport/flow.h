@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "wire/frame.h"
+#include "wire/frame_tensor.h"
 
 enum flow_class {
     FLOW_COLLECTIVE, /* op: number of the operation; step: plan's message */

@@ -97,7 +97,7 @@ cut_control(struct peer *peer, struct outframe *out)
     }
     frame_encode(&control->frame, out->header);
     if (control->frame.flags & FRAME_TENSOR)
-        frame_append_tensor(&control->tensor, out->header);
+        frame_tensor_append(&control->tensor, out->header);
     out->payload = out->owned;
     out->n_stored = control->n_text;
     out->n_raw = 0;
@@ -232,7 +232,7 @@ cut_frame(struct peer *peer,
     }
     frame_encode(&frame, out->header);
     if (flow->label->tensor)
-        frame_append_tensor(flow->label->tensor, out->header);
+        frame_tensor_append(flow->label->tensor, out->header);
 
     flow->framed += cut.n_bytes;
     flow->is_opened = true;

@@ -191,7 +191,7 @@ tensor_read(struct peer *peer, const uint8_t *header)
     size_t count;
     size_t n_bytes;
 
-    enum hoop_status status = frame_read_tensor(header, &peer->tensor);
+    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
     if (status == HOOP_OK)
         status = shape_count(&peer->tensor.shape, &count);
     if (status != HOOP_OK)

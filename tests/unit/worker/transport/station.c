@@ -350,7 +350,7 @@ station_feed_tensor(struct station *station,
     assert_non_null(bytes);
     const size_t n_bytes = frame_bytes(frame, payload, bytes);
     if (tensor)
-        frame_append_tensor(tensor, bytes);
+        frame_tensor_append(tensor, bytes);
     station_feed_bytes(station, rank, (struct codec_span){bytes, n_bytes},
                        n_bytes);
     free(bytes);
@@ -394,7 +394,7 @@ station_next(struct station *station,
         return false;
     assert_int_equal(frame_decode(header, out_frame), HOOP_OK);
     if (frame_is_tensor(out_frame))
-        assert_int_equal(frame_read_tensor(header, &station_next_tensor),
+        assert_int_equal(frame_tensor_read(header, &station_next_tensor),
                          HOOP_OK);
     assert_int_equal(out_frame->epoch, STATION_EPOCH);
     if (out_frame->stored == 0)
