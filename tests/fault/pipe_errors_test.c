@@ -152,6 +152,17 @@ missing_peer_ends_the_wait_at_the_deadline(void **state)
                          0);
 }
 
+/* All have been connected, and have nothing under way. */
+static enum hoop_status
+meet(struct rank *rank)
+{
+    const enum hoop_status status = hoop_barrier(rank->comm);
+
+    room_add(rank, 10);
+    room_await(rank, 10, rank->size);
+    return status;
+}
+
 /* Rank 1 dies, while its neighbours exchange with it. */
 static int
 killed_body(struct rank *rank)
@@ -169,7 +180,7 @@ killed_body(struct rank *rank)
 
     large.data = bytes;
     RANK_CHECK(hoop_pipeline_create(rank->comm, NULL, &pipeline) == HOOP_OK);
-    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    RANK_CHECK(meet(rank) == HOOP_OK);
     if (rank->rank == 1)
         kill(getpid(), SIGKILL);
     RANK_CHECK(hoop_pipe_exchange_all(pipeline, &exchange, NULL) ==
@@ -213,7 +224,7 @@ share_body(struct rank *rank)
     }
     RANK_CHECK(hoop_pipeline_create(&comms[column], &comms[2 + rank->rank / 2],
                                     &pipeline) == HOOP_OK);
-    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    RANK_CHECK(meet(rank) == HOOP_OK);
     if (rank->rank == 0 && expected == HOOP_E_PEER_LOST)
         kill(getpid(), SIGKILL);
     if (rank->rank == 0)
