@@ -1,22 +1,14 @@
 /* tests/unit/examples/train_3d/model_test.c - train_3d/model.c and layer.c */
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "hoop/coordinator.h"
-
+#include "alone.h"
 #include "check.h"
 #include "slope.h"
 #include "train_3d/model.h"
 
 enum {
     MICRO_BATCHES = 2,
-};
-
-/* A session of one rank: its communicator is tensor parallelism of size 1. */
-struct alone {
-    hoop_coordinator_t *coordinator;
-    hoop_session_t *session;
 };
 
 static const struct dimensions dimensions = {
@@ -33,37 +25,6 @@ static const struct dimensions dimensions = {
 static const unsigned char bytes[] = "To be, or not to be: that is the ...";
 static const struct text text = {(unsigned char *)bytes, sizeof(bytes)};
 
-static int
-alone_setup(void **state)
-{
-    struct alone *alone = calloc(1, sizeof(*alone));
-    const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0"};
-
-    assert_non_null(alone);
-    assert_int_equal(hoop_coordinator_start(&options, &alone->coordinator),
-                     HOOP_OK);
-    const struct hoop_join_options join = {
-        .coordinator = hoop_coordinator_address(alone->coordinator),
-        .job = "model",
-        .world_size = 1,
-    };
-    if (hoop_join(&join, &alone->session) != HOOP_OK)
-        fail_msg("%s", hoop_error_text());
-    *state = alone;
-    return 0;
-}
-
-static int
-alone_teardown(void **state)
-{
-    struct alone *alone = *state;
-
-    hoop_leave(alone->session);
-    hoop_coordinator_destroy(alone->coordinator);
-    free(alone);
-    return 0;
-}
-
 /* A model that is cut into stages, all of them in this process. */
 struct cut {
     struct model stages[4];
@@ -75,13 +36,12 @@ struct cut {
 static struct cut
 cut_make(void **state, size_t n_stages, size_t n_chunks)
 {
-    const struct alone *alone = *state;
     struct cut cut = {.n_stages = n_stages, .n_chunks = n_chunks};
 
     for (size_t i = 0; i < n_stages; i++)
         model_init(&cut.stages[i], &(struct model_options){
                                        .dimensions = dimensions,
-                                       .comm = hoop_world(alone->session),
+                                       .comm = alone_comm(state),
                                        .stage = i,
                                        .n_stages = n_stages,
                                        .n_chunks = n_chunks,

@@ -13,7 +13,7 @@
 #include "train_3d/noise.h"
 
 enum {
-    DIRECTIONS = 4,
+    DIRECTIONS = 2,
 };
 
 static double
