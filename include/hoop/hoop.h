@@ -23,6 +23,7 @@
 #include "hoop/schedule_run.h"
 #include "hoop/session.h"
 #include "hoop/sharded.h"
+#include "hoop/sharding.h"
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 #include "hoop/tensor_parallel.h"

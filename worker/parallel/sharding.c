@@ -1,0 +1,252 @@
+/*
+ * parallel/sharding.c - which part of a tensor each rank of a mesh has
+ *
+ * The axes that cut a dimension are one number in mixed radix: which of the
+ * parts a place has. Equal or balanced, a part's offset and size follow from
+ * that number alone.
+ */
+
+#include "hoop/sharding.h"
+
+#include "base/error.h"
+#include "parallel/grid.h"
+#include "parallel/sharding_text.h"
+#include "tensor/shape.h"
+
+struct hoop_mesh_shape
+hoop_mesh_shape_of(const hoop_mesh_t *mesh)
+{
+    struct hoop_mesh_shape shape = {.n_axes = hoop_mesh_n_axes(mesh)};
+
+    for (uint32_t axis = 0; axis < shape.n_axes; axis++)
+        shape.sizes[axis] = hoop_mesh_axis_size(mesh, axis);
+    return shape;
+}
+
+static enum hoop_status
+grid_of(const struct hoop_mesh_shape *mesh, struct grid *out_grid)
+{
+    struct grid grid = {0};
+
+    if (!mesh || mesh->n_axes == 0)
+        return error_raise(HOOP_E_INVALID,
+                           mesh ? "the mesh has no axes" : "mesh is NULL");
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        /* Past the last that there can be, nothing is read. */
+        const uint32_t size = axis < HOOP_MAX_AXES ? mesh->sizes[axis] : 1;
+        const enum hoop_status status = grid_extend(&grid, size);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_grid = grid;
+    return HOOP_OK;
+}
+
+/* what names them in texts, "dim 2" or "partial". */
+static enum hoop_status
+check_axes(const struct hoop_axes *axes,
+           const struct grid *grid,
+           const char *what,
+           unsigned *seen)
+{
+    if (axes->n_axes > HOOP_MAX_AXES)
+        return error_raise(HOOP_E_INVALID, "%s names %u axes, more than %d",
+                           what, axes->n_axes, HOOP_MAX_AXES);
+    for (uint32_t i = 0; i < axes->n_axes; i++) {
+        const uint32_t axis = axes->axes[i];
+
+        if (axis >= grid->n_axes)
+            return error_raise(HOOP_E_INVALID,
+                               "%s names axis %u, but the mesh has %u axes",
+                               what, axis, grid->n_axes);
+        if (*seen & 1U << axis)
+            return error_raise(HOOP_E_INVALID,
+                               "%s names axis %u, which is there already: an "
+                               "axis cuts once",
+                               what, axis);
+        *seen |= 1U << axis;
+    }
+    return HOOP_OK;
+}
+
+static uint32_t
+n_parts_along(const struct hoop_axes *axes, const struct grid *grid)
+{
+    uint32_t n_parts = 1;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        n_parts *= grid->sizes[axes->axes[i]];
+    return n_parts;
+}
+
+static enum hoop_status
+check_dim(const struct hoop_sharding *sharding,
+          const struct grid *grid,
+          const struct hoop_shape *shape,
+          uint32_t dim)
+{
+    const struct hoop_axes *axes = &sharding->dims[dim];
+
+    if (dim >= shape->n_dims)
+        return error_raise(HOOP_E_INVALID,
+                           "dim %u is cut, but the tensor has %u dimensions",
+                           dim, shape->n_dims);
+    const uint32_t n_parts = n_parts_along(axes, grid);
+    if (sharding->is_uneven || shape->dims[dim] % n_parts == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_INVALID,
+                       "%zu elements along dim %u cannot be cut into %u equal "
+                       "parts, as %s wants: choose other axes, or is_uneven",
+                       shape->dims[dim], dim, n_parts, axes_text(axes).text);
+}
+
+static enum hoop_status
+check_partial(const struct hoop_sharding *sharding)
+{
+    switch (sharding->partial_op) {
+    case HOOP_SUM:
+    case HOOP_PRODUCT:
+    case HOOP_MIN:
+    case HOOP_MAX:
+    case HOOP_BOR:
+    case HOOP_BAND:
+    case HOOP_BXOR:
+    case HOOP_AVG:
+        return HOOP_OK;
+    }
+    return error_raise(HOOP_E_INVALID, "partial_op %d is not known to hoop",
+                       (int)sharding->partial_op);
+}
+
+static enum hoop_status
+check(const struct hoop_sharding *sharding,
+      const struct grid *grid,
+      const struct hoop_shape *shape)
+{
+    unsigned seen = 0;
+    enum hoop_status status = HOOP_OK;
+
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        if (sharding->dims[dim].n_axes == 0)
+            continue;
+        status =
+            check_axes(&sharding->dims[dim], grid, dim_text(dim).text, &seen);
+        if (status == HOOP_OK)
+            status = check_dim(sharding, grid, shape, dim);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (sharding->partial.n_axes > 0) {
+        status = check_axes(&sharding->partial, grid, "partial", &seen);
+        if (status == HOOP_OK)
+            status = check_partial(sharding);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* All but NULL for what is handed out. */
+static enum hoop_status
+check_all(const struct hoop_sharding *sharding,
+          const struct hoop_mesh_shape *mesh,
+          const struct hoop_shape *shape,
+          struct grid *out_grid)
+{
+    size_t count;
+
+    error_clear();
+    if (!sharding)
+        return error_raise(HOOP_E_INVALID, "sharding is NULL");
+    enum hoop_status status = grid_of(mesh, out_grid);
+    if (status == HOOP_OK)
+        status = shape_count(shape, &count);
+    if (status == HOOP_OK)
+        status = check(sharding, out_grid, shape);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_sharding_check(const struct hoop_sharding *sharding,
+                    const struct hoop_mesh_shape *mesh,
+                    const struct hoop_shape *shape)
+{
+    struct grid grid;
+    const enum hoop_status status = check_all(sharding, mesh, shape, &grid);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Of n balanced parts of size: how much number i has, and what those before
+ * have. */
+static size_t
+part_size(size_t size, uint32_t n, uint32_t i)
+{
+    return size / n + (i < size % n ? 1 : 0);
+}
+
+static size_t
+part_offset(size_t size, uint32_t n, uint32_t i)
+{
+    return size / n * i + (i < size % n ? i : size % n);
+}
+
+enum hoop_status
+hoop_sharding_part(const struct hoop_sharding *sharding,
+                   const struct hoop_mesh_shape *mesh,
+                   const struct hoop_shape *shape,
+                   uint32_t place,
+                   struct hoop_part *out_part)
+{
+    uint32_t at[HOOP_MAX_AXES];
+    struct grid grid;
+    const enum hoop_status status = check_all(sharding, mesh, shape, &grid);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!out_part)
+        return error_raise(HOOP_E_INVALID, "out_part is NULL");
+    if (place >= grid.n_places)
+        return error_raise(HOOP_E_INVALID,
+                           "there is no place %u in a mesh of %u ranks", place,
+                           grid.n_places);
+    grid_coordinates(&grid, place, at);
+    struct hoop_part part = {.shape = *shape};
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        const struct hoop_axes *axes = &sharding->dims[dim];
+        const uint32_t n_parts = n_parts_along(axes, &grid);
+        uint32_t number = 0;
+
+        for (uint32_t i = 0; i < axes->n_axes; i++)
+            number = number * grid.sizes[axes->axes[i]] + at[axes->axes[i]];
+        part.offset[dim] = part_offset(shape->dims[dim], n_parts, number);
+        part.shape.dims[dim] = part_size(shape->dims[dim], n_parts, number);
+    }
+    *out_part = part;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_sharding_part_here(const struct hoop_sharding *sharding,
+                        const hoop_mesh_t *mesh,
+                        const struct hoop_shape *shape,
+                        struct hoop_part *out_part)
+{
+    const struct hoop_mesh_shape sizes = hoop_mesh_shape_of(mesh);
+    uint32_t place = 0;
+
+    error_clear();
+    if (!mesh)
+        return error_raise(HOOP_E_INVALID, "mesh is NULL");
+    for (uint32_t axis = 0; axis < sizes.n_axes; axis++) {
+        const uint32_t at = hoop_mesh_coordinate(mesh, axis);
+
+        if (at == HOOP_NO_RANK)
+            return error_raise(HOOP_E_INVALID,
+                               "this process is not in the mesh: it has no "
+                               "part");
+        place = place * sizes.sizes[axis] + at;
+    }
+    const enum hoop_status status =
+        hoop_sharding_part(sharding, &sizes, shape, place, out_part);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
