@@ -2,7 +2,7 @@
 """bench/scaling/compare.py - what hoop-sim predicts beside what was measured
 
 compare.py BUILD: reads BUILD/scaling.csv (bench/scaling/measure.sh), describes
-this machine to BUILD/tools/hoop-sim/hoop-sim by five numbers that fit two
+this machine to BUILD/tools/hoop-sim/hoop-sim by six numbers that fit two
 algorithms of allreduce on 2 and 8 ranks best, and writes into docs/scaling.md:
 those numbers, then for each operation, number of ranks and size which algorithm
 was the fastest and which one was predicted, and what was predicted for it.
@@ -22,7 +22,7 @@ FITTED = {'allreduce': ('ring', 'recursive_doubling')}
 FITTED_RANKS = (2, 8)
 # Where the search begins: us, us, GB/s, GB/s, GB/s.
 START = {'overhead': 2.0, 'latency-inside': 2.0, 'send': 8.0, 'receive': 8.0,
-         'reduce': 20.0}
+         'reduce': 20.0, 'wait': 4.0}
 FIXED = {'copy': 10.0}
 OPS = ('allreduce', 'reduce', 'broadcast', 'allgather', 'reduce_scatter',
        'gather', 'scatter', 'alltoall', 'scan', 'exscan', 'barrier')
