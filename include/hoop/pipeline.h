@@ -72,6 +72,8 @@ hoop_pipeline_comm(const hoop_pipeline_t *pipeline);
 /*
  * The caller now works for virtual stage chunk of n_chunks: it is first only
  * while that is 0, last only while it is n_chunks - 1. A new pipeline has one.
+ * Threads that work for different chunks have a pipeline each, of the same
+ * communicators. Thread: not during another call on pipeline.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_pipeline_set_chunk(hoop_pipeline_t *pipeline,
