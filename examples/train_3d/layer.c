@@ -15,8 +15,11 @@ enum {
 struct span
 dimensions_rows(const struct dimensions *dimensions)
 {
-    return span_part(dimensions->n_windows * dimensions->n_positions,
-                     dimensions->part, dimensions->n_parts);
+    const size_t n_rows = dimensions->n_windows * dimensions->n_positions;
+
+    if (dimensions->rows == ROWS_REPLICATED)
+        return span_all(n_rows);
+    return span_part(n_rows, dimensions->part, dimensions->n_parts);
 }
 
 /* Outputs of the first linear and inputs of the second, of all parts. */
@@ -136,7 +139,7 @@ workspace_init(struct workspace *workspace,
     const size_t second = a.second > b.second ? a.second : b.second;
 
     *workspace = (struct workspace){
-        .region = {.comm = comm},
+        .region = {.rows = dimensions->rows, .comm = comm},
         .mine = matrix_create(rows.count, dimensions->width),
         .all = matrix_create(rows.whole, dimensions->width),
         .inner = matrix_create(rows.whole, first / dimensions->n_parts),

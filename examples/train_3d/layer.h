@@ -31,6 +31,7 @@ struct dimensions {
     size_t n_windows;   /* of a micro-batch */
     size_t part;        /* rank in the tensor-parallel group */
     size_t n_parts;     /* its size */
+    enum region_rows rows;
     uint64_t seed;
 };
 

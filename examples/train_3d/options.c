@@ -31,6 +31,7 @@ enum option_key {
     KEY_CHUNKS,
     KEY_MICRO_BATCHES,
     KEY_SHARDED,
+    KEY_REPLICATED_ROWS,
     KEY_BLOCKS,
     KEY_WIDTH,
     KEY_HIDDEN,
@@ -44,6 +45,8 @@ static const struct argp_option table[] = {
     {"dp", KEY_DATA, "N", 0, "replicas of the model (1)", 1},
     {"tp", KEY_TENSOR, "N", 0, "ranks that divide each layer (1)", 1},
     {"pp", KEY_PIPELINE, "N", 0, "stages of the pipeline (1)", 1},
+    {"replicated-rows", KEY_REPLICATED_ROWS, NULL, 0,
+     "no sequence parallelism between the layers' divided parts", 1},
     {"schedule", KEY_SCHEDULE, "KIND", 0, "gpipe, 1f1b or interleaved (1f1b)",
      2},
     {"chunks", KEY_CHUNKS, "N", 0,
@@ -172,6 +175,9 @@ parallel_take(int key, const char *value, struct argp_state *state)
     case KEY_MICRO_BATCHES:
         trainer->n_micro_batches = number_take(state, "micro-batches", value);
         return 0;
+    case KEY_REPLICATED_ROWS:
+        trainer->dimensions.rows = ROWS_REPLICATED;
+        return 0;
     case KEY_SHARDED:
         trainer->place = OPTIMIZER_SHARDED;
         return 0;
@@ -279,7 +285,8 @@ model_fits(const struct trainer_options *trainer,
         {dimensions->width, dimensions->n_heads, "--width", "--heads"},
         {dimensions->n_heads, parts, "--heads", "--tp"},
         {dimensions->hidden, parts, "--hidden", "--tp"},
-        {dimensions->n_windows * dimensions->n_positions, parts,
+        {dimensions->n_windows * dimensions->n_positions,
+         dimensions->rows == ROWS_REPLICATED ? 1 : parts,
          "--windows x --positions", "--tp"},
         {dimensions->n_blocks, stages * trainer->n_chunks, "--blocks",
          "--pp x --chunks"},

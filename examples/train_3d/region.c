@@ -10,9 +10,17 @@ region_enter(struct region *region, struct matrix mine, struct matrix all)
     const uint64_t begin_ns = clock_ns();
     const struct hoop_tensor input = matrix_tensor(mine);
     struct hoop_tensor output = matrix_tensor(all);
-    const enum hoop_status status = hoop_gather_from_sp_forward(
-        &input, &output, HOOP_CONSUMER_SHARDED, NULL, region->comm);
+    enum hoop_status status = HOOP_OK;
 
+    switch (region->rows) {
+    case ROWS_SEQUENCE_PARALLEL:
+        status = hoop_gather_from_sp_forward(
+            &input, &output, HOOP_CONSUMER_SHARDED, NULL, region->comm);
+        break;
+    case ROWS_REPLICATED:
+        status = hoop_copy_to_tp_forward(&input, &output, region->comm);
+        break;
+    }
     region->wait_ns += clock_ns() - begin_ns;
     return status;
 }
@@ -23,9 +31,17 @@ region_leave(struct region *region, struct matrix all, struct matrix mine)
     const uint64_t begin_ns = clock_ns();
     const struct hoop_tensor input = matrix_tensor(all);
     struct hoop_tensor output = matrix_tensor(mine);
-    const enum hoop_status status =
-        hoop_reduce_scatter_to_sp_forward(&input, &output, NULL, region->comm);
+    enum hoop_status status = HOOP_OK;
 
+    switch (region->rows) {
+    case ROWS_SEQUENCE_PARALLEL:
+        status = hoop_reduce_scatter_to_sp_forward(&input, &output, NULL,
+                                                   region->comm);
+        break;
+    case ROWS_REPLICATED:
+        status = hoop_reduce_from_tp_forward(&input, &output, region->comm);
+        break;
+    }
     region->wait_ns += clock_ns() - begin_ns;
     return status;
 }
@@ -38,9 +54,18 @@ region_leave_backward(struct region *region,
     const uint64_t begin_ns = clock_ns();
     const struct hoop_tensor output_grad = matrix_tensor(mine_grad);
     struct hoop_tensor input_grad = matrix_tensor(all_grad);
-    const enum hoop_status status = hoop_reduce_scatter_to_sp_backward(
-        &output_grad, &input_grad, NULL, region->comm);
+    enum hoop_status status = HOOP_OK;
 
+    switch (region->rows) {
+    case ROWS_SEQUENCE_PARALLEL:
+        status = hoop_reduce_scatter_to_sp_backward(&output_grad, &input_grad,
+                                                    NULL, region->comm);
+        break;
+    case ROWS_REPLICATED:
+        status = hoop_reduce_from_tp_backward(&output_grad, &input_grad,
+                                              region->comm);
+        break;
+    }
     region->wait_ns += clock_ns() - begin_ns;
     return status;
 }
@@ -53,9 +78,19 @@ region_enter_backward(struct region *region,
     const uint64_t begin_ns = clock_ns();
     const struct hoop_tensor output_grad = matrix_tensor(all_grad);
     struct hoop_tensor input_grad = matrix_tensor(mine_grad);
-    const enum hoop_status status = hoop_gather_from_sp_backward(
-        &output_grad, &input_grad, HOOP_CONSUMER_SHARDED, NULL, region->comm);
+    enum hoop_status status = HOOP_OK;
 
+    switch (region->rows) {
+    case ROWS_SEQUENCE_PARALLEL:
+        status = hoop_gather_from_sp_backward(&output_grad, &input_grad,
+                                              HOOP_CONSUMER_SHARDED, NULL,
+                                              region->comm);
+        break;
+    case ROWS_REPLICATED:
+        status =
+            hoop_copy_to_tp_backward(&output_grad, &input_grad, region->comm);
+        break;
+    }
     region->wait_ns += clock_ns() - begin_ns;
     return status;
 }

@@ -1,12 +1,18 @@
 /*
  * train_3d/region.h - in and out of the part of a layer that ranks divide
  *
- * Outside, each rank of the tensor-parallel group has some of the rows (tokens)
- * and all columns: sequence parallelism. Inside, it has all rows, and makes a
- * part of the columns, or a part of a sum.
+ * Inside, each rank of the tensor-parallel group has all rows (tokens), and
+ * makes a part of the columns, or a part of a sum. Outside, it has either some
+ * of the rows and all columns, or all of both, as every other rank has:
  *
- *   forward:  enter = gather rows           leave = sum, scatter rows
- *   backward: enter = sum, scatter rows     leave = gather rows
+ *                      sequence parallel        replicated
+ *   enter              gather rows              nothing
+ *   leave              sum, scatter rows        sum
+ *   leave, backward    gather rows              nothing
+ *   enter, backward    sum, scatter rows        sum
+ *
+ * The first does the work outside, and has the memory for it, only once; what is
+ * sent is the same.
  */
 
 #ifndef TRAIN_3D_REGION_H
@@ -18,9 +24,15 @@
 
 #include "train_3d/matrix.h"
 
+enum region_rows {
+    ROWS_SEQUENCE_PARALLEL,
+    ROWS_REPLICATED,
+};
+
 struct region {
-    hoop_comm_t *comm; /* borrowed */
-    uint64_t wait_ns;  /* time spent here so far */
+    enum region_rows rows; /* outside */
+    hoop_comm_t *comm;     /* borrowed */
+    uint64_t wait_ns;      /* time spent here so far */
 };
 
 HOOP_NODISCARD enum hoop_status

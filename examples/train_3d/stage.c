@@ -72,7 +72,7 @@ on_forward(void *owner,
 }
 
 /*
- * Outside of regions the tensor-parallel ranks see different rows: of what all
+ * Where tensor-parallel ranks see different rows outside of regions: of what all
  * of them have whole, such as a norm's gain, each has a part of the gradient.
  */
 static enum hoop_status
@@ -105,8 +105,10 @@ whole_gradients_sum(const struct stage *stage, const struct chunk *chunk)
 static enum hoop_status
 chunk_finish(struct stage *stage, const struct chunk *chunk)
 {
-    const enum hoop_status status = whole_gradients_sum(stage, chunk);
+    enum hoop_status status = HOOP_OK;
 
+    if (stage->model->options.dimensions.rows == ROWS_SEQUENCE_PARALLEL)
+        status = whole_gradients_sum(stage, chunk);
     if (status != HOOP_OK)
         return status;
     return optimizer_ready(stage->optimizer, chunk);

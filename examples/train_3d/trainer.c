@@ -93,12 +93,21 @@ micro_batches_run(struct trainer *trainer)
     return status;
 }
 
+/* How many ranks have seen the loss of the same row. */
+static double
+witnesses_of(const struct trainer_options *options)
+{
+    return options->dimensions.rows == ROWS_REPLICATED ? options->sizes.tensor
+                                                       : 1;
+}
+
 /* The ranks of the last stages have seen the loss, each that of its rows. */
 static enum hoop_status
 loss_sum(struct trainer *trainer, double *out_loss)
 {
     const uint64_t begin_ns = clock_ns();
-    double loss = trainer->model.loss / tokens_of(&trainer->options);
+    double loss = trainer->model.loss / tokens_of(&trainer->options) /
+                  witnesses_of(&trainer->options);
     const enum hoop_status status = hoop_allreduce(
         HOOP_IN_PLACE, &loss, 1, HOOP_FLOAT64, HOOP_SUM, trainer->axes->world);
 

@@ -191,6 +191,7 @@ loss_does_not_depend_on_the_division(void **state)
         {"4", "--dp 2 --pp 2"},
         {"4", "--pp 4"},
         {"8", "--tp 4 --pp 2"},
+        {"4", "--tp 2 --pp 2 --replicated-rows"},
     };
 
     (void)state;

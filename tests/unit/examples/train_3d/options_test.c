@@ -74,6 +74,7 @@ static const struct {
     {"--tp 8 --heads 8 --hidden 4", "--hidden, 4,"},
     {"--tp 8 --heads 8 --windows 1 --positions 9",
      "--windows x --positions, 9"},
+    {"--tp 8 --heads 8 --width 36 --replicated-rows", "--width, 36,"},
     {"--tp 8 --heads 24", "--width, 32,"},
     {"--pp 8", "--blocks, 4, cannot be divided equally by --pp x --chunks, 8"},
     {"--pp 8 --blocks 8 --schedule interleaved", "--pp x --chunks, 16"},

@@ -21,11 +21,12 @@ region_of_one_rank_copies(void **state)
     struct region region = {.comm = alone_comm(state)};
     float from[] = {1, 2, 3, 4, 5, 6};
 
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+    for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
         float to[6] = {0};
 
-        assert_int_equal(ways[i](&region, (struct matrix){from, 3, 2},
-                                 (struct matrix){to, 3, 2}),
+        region.rows = i % 2 == 0 ? ROWS_SEQUENCE_PARALLEL : ROWS_REPLICATED;
+        assert_int_equal(ways[i / 2](&region, (struct matrix){from, 3, 2},
+                                     (struct matrix){to, 3, 2}),
                          HOOP_OK);
         assert_memory_equal(to, from, sizeof(from));
     }
