@@ -107,8 +107,9 @@ hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out);
  * but tensors and untyped messages of one tag do not meet: a tensor for a
  * hoop_recv(), or the reverse, is HOOP_E_MISMATCH.
  *
- * For an expected shape, data is allocated at the start; for any, when the
- * message is there, by whoever drives.
+ * For an expected shape, data is allocated at the start. For any, the tensor is
+ * written when the operation is waited for and has ended well, and what was
+ * allocated when the message came is freed otherwise.
  *
  * Handle: as hoop_send() and hoop_recv(), HOOP_E_EXHAUSTED (no memory for what
  * comes, or more than 2^40 bytes; the sender is told).
