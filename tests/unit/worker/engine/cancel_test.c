@@ -42,6 +42,7 @@ static int
 side_receive(struct side *side)
 {
     struct channel *channel = side->comms[0].channel;
+    int32_t value = 1;
     uint8_t byte = 7;
     struct op *op = NULL;
 
@@ -49,13 +50,14 @@ side_receive(struct side *side)
         SIDE_CHECK(receive_start(channel, large[0], LARGE, 1, &op) == HOOP_OK);
         SIDE_CHECK(cancel(op) == HOOP_E_CANCELLED);
         SIDE_CHECK(strstr(error_text(), "given up"));
+        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
         byte = 0;
         SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
         SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
         SIDE_CHECK(byte == 7);
         return 0;
     }
-    SIDE_CHECK(sum_run(side->alone.channel, &(int32_t){1}, 1) == HOOP_OK);
+    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
     SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
     SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
     return 0;
