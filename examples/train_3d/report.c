@@ -146,9 +146,19 @@ summary_print(const struct trainer *trainer,
 enum hoop_status
 out_prepare(const char *directory)
 {
-    if (mkdir(directory, 0777) == 0 || errno == EEXIST)
+    char inside[PATH_MAX_BYTES];
+
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
+        warn("cannot make the directory %s; choose another with --out",
+             directory);
+        return HOOP_E_UNAVAILABLE;
+    }
+    /* Of a file, this does not exist. */
+    snprintf(inside, sizeof(inside), "%s/.", directory);
+    if (access(inside, W_OK | X_OK) == 0)
         return HOOP_OK;
-    warn("cannot make the directory %s; choose another with --out", directory);
+    warn("cannot write into %s; choose another directory with --out",
+         directory);
     return HOOP_E_UNAVAILABLE;
 }
 

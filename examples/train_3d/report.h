@@ -25,8 +25,8 @@ struct progress {
 void
 progress_show(const struct progress *progress);
 
-/* Makes the directory for pictures, or says on stderr why it cannot. Handle:
- * HOOP_E_UNAVAILABLE. */
+/* Makes the directory for pictures, unless it is there; says on stderr why it
+ * cannot, or why nothing can be put there. Handle: HOOP_E_UNAVAILABLE. */
 HOOP_NODISCARD enum hoop_status
 out_prepare(const char *directory);
 

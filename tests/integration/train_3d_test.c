@@ -238,6 +238,7 @@ sizes_that_do_not_fit_are_told_once(void **state)
          "--blocks, 4, cannot"},
         {{"2", "--pp 2 --text /nowhere"}, "/nowhere (say where"},
         {{"2", "--pp 2 --out /nowhere/at/all"}, "choose another with --out"},
+        {{"2", "--pp 2 --out /dev/null"}, "cannot write into /dev/null"},
     };
 
     (void)state;
