@@ -8,6 +8,7 @@
 #include "hoop/coll.h"
 #include "hoop/comm.h"
 #include "hoop/dim.h"
+#include "hoop/dim_map.h"
 #include "hoop/dtype.h"
 #include "hoop/gradients.h"
 #include "hoop/group.h"
