@@ -15,7 +15,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 HEADERS = [
-    "session.h", "init.h", "comm.h", "group.h", "mesh.h", "sharding.h", "coll.h", "coalesced.h",
+    "session.h", "init.h", "comm.h", "group.h", "mesh.h",
+    "process_group.h", "sharding.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "dim_map.h", "object.h", "p2p.h", "pipeline.h", "gradients.h", "sharded.h",
     "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
     "schedule.h", "schedule_run.h",

@@ -20,6 +20,7 @@
 #include "hoop/p2p.h"
 #include "hoop/p2p_communicator.h"
 #include "hoop/pipeline.h"
+#include "hoop/process_group.h"
 #include "hoop/schedule.h"
 #include "hoop/schedule_run.h"
 #include "hoop/session.h"
