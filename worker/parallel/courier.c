@@ -10,7 +10,11 @@
 #include "base/error.h"
 #include "coll/tags.h"
 #include "coll/tensor_message.h"
+#include "engine/engine.h"
 #include "tensor/operand.h"
+
+/* What a neighbour gets for the rest, once a message with it has failed. */
+static const int64_t DOUBT_MS = 500;
 
 void
 courier_init(struct courier *courier,
@@ -21,29 +25,25 @@ courier_init(struct courier *courier,
         .stages = stages,
         .shape = shape,
         .stage = hoop_comm_rank(stages),
+        .patience_ms = {HOOP_FOREVER, HOOP_FOREVER},
     };
     STAILQ_INIT(&courier->sends);
 }
 
-enum side {
-    SIDE_PREV,
-    SIDE_NEXT,
-};
-
-static enum side
+static enum courier_side
 task_side(const struct hoop_task *task)
 {
     return task->kind == HOOP_TASK_SEND_FORWARD ||
                    task->kind == HOOP_TASK_RECV_BACKWARD
-               ? SIDE_NEXT
-               : SIDE_PREV;
+               ? COURIER_NEXT
+               : COURIER_PREV;
 }
 
 uint32_t
 courier_peer(const struct courier *courier, const struct hoop_task *task)
 {
     const uint32_t n = courier->shape->n_stages;
-    const uint32_t step = task_side(task) == SIDE_NEXT ? 1 : n - 1;
+    const uint32_t step = task_side(task) == COURIER_NEXT ? 1 : n - 1;
 
     return (courier->stage + step) % n;
 }
@@ -103,6 +103,29 @@ message_start(struct courier *courier,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+static void
+cut(struct courier *courier, enum courier_side side)
+{
+    courier->is_cut[side] = true;
+    if (courier->patience_ms[side] == HOOP_FOREVER)
+        courier->patience_ms[side] = DOUBT_MS;
+}
+
+/* Until it has ended, or patience with that side has. */
+static enum hoop_status
+message_wait(struct courier *courier, enum courier_side side, hoop_op_t *op)
+{
+    int64_t *patience_ms = &courier->patience_ms[side];
+    enum hoop_status status = hoop_wait(op, *patience_ms);
+
+    if (status == HOOP_E_PENDING) {
+        *patience_ms = 0;
+        engine_cancel((struct op *)op);
+        status = hoop_wait(op, HOOP_FOREVER);
+    }
+    return status;
+}
+
 enum hoop_status
 courier_receive(struct courier *courier,
                 const struct hoop_task *task,
@@ -116,7 +139,7 @@ courier_receive(struct courier *courier,
     if (status == HOOP_OK)
         return HOOP_OK;
     place->tensor = (struct hoop_tensor){0};
-    courier->is_cut[task_side(task)] = true;
+    cut(courier, task_side(task));
     return error_pass(status);
 }
 
@@ -127,14 +150,15 @@ courier_await(struct courier *courier,
 {
     if (!place->op)
         return HOOP_OK;
-    const enum hoop_status status = hoop_wait(place->op, HOOP_FOREVER);
+    const enum hoop_status status =
+        message_wait(courier, task_side(task), place->op);
     place->op = NULL;
-    if (status == HOOP_OK) {
-        courier->bytes_received += operand_bytes(&place->tensor);
-        return HOOP_OK;
+    if (status != HOOP_OK) {
+        cut(courier, task_side(task));
+        return error_pass(status);
     }
-    courier->is_cut[task_side(task)] = true;
-    return error_pass(status);
+    courier->bytes_received += operand_bytes(&place->tensor);
+    return HOOP_OK;
 }
 
 enum hoop_status
@@ -149,9 +173,16 @@ courier_send(struct courier *courier,
     if (status != HOOP_OK)
         return error_pass(status);
     courier->bytes_sent += operand_bytes(tensor);
+    place->is_to_next = task_side(task) == COURIER_NEXT;
     STAILQ_INSERT_TAIL(&courier->sends, place, link);
     courier->n_sends++;
     return HOOP_OK;
+}
+
+static enum courier_side
+place_side(const struct shelf_place *place)
+{
+    return place->is_to_next ? COURIER_NEXT : COURIER_PREV;
 }
 
 enum hoop_status
@@ -163,13 +194,18 @@ courier_settle(struct courier *courier, size_t n_under_way)
     while (status == HOOP_OK && (place = STAILQ_FIRST(&courier->sends))) {
         const bool may_stay = courier->n_sends <= n_under_way;
 
-        status = hoop_wait(place->op, may_stay ? 0 : HOOP_FOREVER);
+        if (may_stay)
+            status = hoop_wait(place->op, 0);
+        else
+            status = message_wait(courier, place_side(place), place->op);
         if (status == HOOP_E_PENDING)
             return HOOP_OK;
         STAILQ_REMOVE_HEAD(&courier->sends, link);
         courier->n_sends--;
         place->op = NULL;
         shelf_clear(place);
+        if (status != HOOP_OK)
+            cut(courier, place_side(place));
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

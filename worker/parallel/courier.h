@@ -5,6 +5,9 @@
  * comes is needed. Sends are started and left alone; what has been sent is
  * freed when the next one is, and a stage that is far ahead of its neighbour
  * waits for the oldest.
+ *
+ * A neighbour of whom one message failed may never send or receive the others,
+ * as when its schedule has fewer: they get a moment, and are given up.
  */
 
 #ifndef PARALLEL_COURIER_H
@@ -18,11 +21,20 @@
 
 #include "parallel/shelf.h"
 
+enum courier_side {
+    COURIER_PREV,
+    COURIER_NEXT,
+    COURIER_SIDES,
+};
+
 struct courier {
     hoop_comm_t *stages;                       /* borrowed, as shape */
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
-    bool is_cut[2]; /* from prev, from next: nothing comes any more */
+    /* Of each side: nothing is asked for any more, and how long what is under
+     * way with it may take, all together. */
+    bool is_cut[COURIER_SIDES];
+    int64_t patience_ms[COURIER_SIDES];
     STAILQ_HEAD(, shelf_place) sends; /* under way, oldest first */
     size_t n_sends;
     size_t bytes_sent;
@@ -45,7 +57,7 @@ courier_receive(struct courier *courier,
                 const struct hoop_task *task,
                 struct shelf_place *place);
 /* Wait for it; nothing started, nothing waited for. When it fails, its sender
- * is cut off. */
+ * is cut off, as is the receiver of a send that fails. */
 enum hoop_status
 courier_await(struct courier *courier,
               const struct hoop_task *task,

@@ -9,6 +9,7 @@
 #ifndef PARALLEL_SHELF_H
 #define PARALLEL_SHELF_H
 
+#include <stdbool.h>
 #include <sys/queue.h>
 
 #include "hoop/op.h"
@@ -25,7 +26,8 @@ enum shelf_row {
 
 struct shelf_place {
     struct hoop_tensor tensor;
-    hoop_op_t *op; /* NULL: the tensor is at rest */
+    hoop_op_t *op;   /* NULL: the tensor is at rest */
+    bool is_to_next; /* where it is being sent to */
     STAILQ_ENTRY(shelf_place) link;
 };
 
