@@ -7,8 +7,9 @@
  * Where they do not, every rank gets HOOP_E_MISMATCH once, with a text that
  * names both calls and their ranks, and no byte of another call reaches a
  * buffer. A rank that only sends, or has nothing to receive, may have returned
- * HOOP_OK before: its next call on the communicator to end, collective or
- * message, tells it. That call itself has been done, or has failed for another
+ * HOOP_OK before: one of its next calls on the communicator, collective or
+ * message, tells it when it ends, the second that waits for all ranks at the
+ * latest. That call itself has been done, or has failed for another
  * reason that its text gives, too; but objects, coalesced tensors and _dim
  * forms that tell it hand out nothing. Every call counts, however it ends:
  * behind a mismatch the communicator goes on with the next call of all ranks.

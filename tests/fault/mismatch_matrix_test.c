@@ -3,9 +3,9 @@
  *
  * One rank of two, three or four calls another operation than the others, or
  * the same one with another dtype, count, root, reduce operator or in another
- * order. Each rank is told exactly once, at the call itself or, where it only
- * sends and has returned already, by its next call; the text names both calls
- * and both ranks. No byte of another call reaches a buffer, and with the calls
+ * order. Each rank is told exactly once, at the call itself or, where it has
+ * returned already, by one of two barriers; the text names both calls and both
+ * ranks. No byte of another call reaches a buffer, and with the calls
  * checked first no byte at all is written. Then the communicator goes on.
  */
 
@@ -20,6 +20,8 @@
 #include "check.h"
 #include "mismatch_calls.h"
 #include "ranks.h"
+#include "session/comm.h"
+#include "tune/tuner.h"
 
 enum {
     SMALL = 8,
@@ -356,10 +358,18 @@ play_slice(struct scene *scene, size_t first)
 struct slice {
     bool is_checked;
     size_t first;
+    const char *algorithms; /* NULL: the first of each collective */
 };
 
+/* Rings and chains wait for neighbours; trees and exchanges leave other ranks
+ * without a word. */
+static const char trees[] =
+    "reduce:binomial,broadcast:binomial,gather:binomial,scatter:binomial,"
+    "allreduce:recursive_doubling,allgather:bruck,reduce_scatter:pairwise,"
+    "alltoall:bruck,scan:doubling,exscan:doubling";
+
 static int
-matrix_body(struct rank *rank)
+slice_play(struct rank *rank)
 {
     const struct slice *slice = rank->input;
     struct scene scene = {
@@ -373,6 +383,35 @@ matrix_body(struct rank *rank)
     const int result = play_slice(&scene, slice->first);
     free(scene.send);
     free(scene.recv);
+    return result;
+}
+
+static int
+matrix_body(struct rank *rank)
+{
+    const struct slice *slice = rank->input;
+    struct tuner *tuner = NULL;
+    struct roster *roster = NULL;
+
+    if (!slice->algorithms)
+        return slice_play(rank);
+    RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);
+    roster->rank = rank->rank;
+    for (uint32_t i = 0; i < rank->size; i++)
+        snprintf(roster->members[i].host_id, LIMIT_NAME, "node");
+    RANK_CHECK(
+        tuner_create(&(struct tuner_options){.roster = roster,
+                                             .algorithms = slice->algorithms,
+                                             .link = "latency=20us"},
+                     &tuner) == HOOP_OK);
+    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
+                            clock_deadline_ns(20000),
+                            &rank->comm->tuning) == HOOP_OK);
+    const int result = slice_play(rank);
+    tuning_destroy(rank->comm->tuning);
+    rank->comm->tuning = NULL;
+    tuner_destroy(tuner);
+    roster_destroy(roster);
     return result;
 }
 
@@ -396,14 +435,18 @@ slice_start(const struct slice *slice, uint32_t size)
 /* Where all ranks only wait, each case takes the time until they ask each
  * other: many at a time. */
 static void
-run_matrix(bool is_checked)
+run_matrix(const struct slice *kind)
 {
     pid_t pids[MATRIX_RANKS + 1][SLICES];
     int how;
 
     for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
-        for (size_t i = 0; i < SLICES; i++)
-            pids[size][i] = slice_start(&(struct slice){is_checked, i}, size);
+        for (size_t i = 0; i < SLICES; i++) {
+            struct slice slice = *kind;
+
+            slice.first = i;
+            pids[size][i] = slice_start(&slice, size);
+        }
     }
     for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
         for (size_t i = 0; i < SLICES; i++) {
@@ -417,14 +460,21 @@ static void
 differing_calls_are_told_to_every_rank(void **state)
 {
     (void)state;
-    run_matrix(false);
+    run_matrix(&(struct slice){0});
+}
+
+static void
+differing_calls_of_trees_are_told_to_every_rank(void **state)
+{
+    (void)state;
+    run_matrix(&(struct slice){.algorithms = trees});
 }
 
 static void
 calls_that_are_checked_first_touch_nothing(void **state)
 {
     (void)state;
-    run_matrix(true);
+    run_matrix(&(struct slice){.is_checked = true});
 }
 
 int
@@ -432,6 +482,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differing_calls_are_told_to_every_rank),
+        cmocka_unit_test(differing_calls_of_trees_are_told_to_every_rank),
         cmocka_unit_test(calls_that_are_checked_first_touch_nothing),
     };
 

@@ -135,6 +135,7 @@ struct engine {
     uint32_t n_lost;
     uint32_t n_left; /* of them, in good order */
     bool is_leaving;
+    bool may_look; /* at the sockets that nothing waits for, before an end */
 };
 
 /* mail.c */
