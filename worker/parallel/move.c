@@ -178,6 +178,41 @@ describe(const struct move_call *call, const struct measure *measure)
     return collective;
 }
 
+static void
+nothing_to_wait_for(hoop_op_t **out_op)
+{
+    if (out_op)
+        *out_op = (hoop_op_t *)engine_start_nothing();
+}
+
+/* Of one shape they may be one. */
+static void
+copy_all(const struct move_call *call)
+{
+    const size_t n_bytes = operand_bytes(call->tensor);
+
+    if (call->tensor->data != call->out->data && n_bytes > 0)
+        memcpy(call->out->data, call->tensor->data, n_bytes);
+}
+
+/*
+ * A rank alone ends with what it began with, if its call is right. The engine
+ * is not asked: where something else is under way, another thread drives it.
+ */
+static enum hoop_status
+exchange_alone(const struct move_call *call,
+               const struct collective *collective,
+               hoop_op_t **out_op)
+{
+    const enum hoop_status status = collective_check(collective, call->comm);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    nothing_to_wait_for(out_op);
+    copy_all(call);
+    return HOOP_OK;
+}
+
 /* out_op is NULL for the blocking form. */
 static enum hoop_status
 exchange(const struct move_call *call,
@@ -185,19 +220,16 @@ exchange(const struct move_call *call,
          hoop_op_t **out_op)
 {
     struct collective collective = describe(call, measure);
-    const enum hoop_status status = cargo_load(&collective, call);
 
+    /* A scratch is in use until the operation has been waited for. */
+    if (channel_size(call->comm->channel) == 1 && !call->scratch)
+        return exchange_alone(call, &collective, out_op);
+
+    const enum hoop_status status = cargo_load(&collective, call);
     if (status != HOOP_OK)
         return error_pass(status);
     return out_op ? collective_start(&collective, call->comm, out_op)
                   : collective_run(&collective, call->comm);
-}
-
-static void
-nothing_to_wait_for(hoop_op_t **out_op)
-{
-    if (out_op)
-        *out_op = (hoop_op_t *)engine_start_nothing();
 }
 
 /* All of it, or this rank's part. Of one shape they may be one. */
@@ -212,11 +244,8 @@ copy_here(const struct move_call *call, hoop_op_t **out_op)
 
     nothing_to_wait_for(out_op);
     scratch_return(call->scratch);
-    if (tensor->data == call->out->data)
-        return HOOP_OK;
-    if (call->move == MOVE_COPY) {
-        if (operand_bytes(tensor) > 0)
-            memcpy(call->out->data, tensor->data, operand_bytes(tensor));
+    if (tensor->data == call->out->data || call->move == MOVE_COPY) {
+        copy_all(call);
         return HOOP_OK;
     }
     const enum hoop_status status =

@@ -120,6 +120,7 @@ moves_that_keep_the_shape_work_in_place(void **state)
 static void
 moves_of_one_rank_copy(void **state)
 {
+    hoop_op_t *op = NULL;
     int32_t values[4];
     const struct hoop_tensor tensor = square(values, 1);
 
@@ -131,7 +132,27 @@ moves_of_one_rank_copy(void **state)
         assert_ptr_not_equal(out.data, values);
         assert_true(is(&out, 2, values));
         hoop_tensor_free(&out);
+        assert_int_equal(finish(start(move, &tensor, &out, alone(), &op), &op),
+                         HOOP_OK);
+        assert_true(is(&out, 2, values));
+        hoop_tensor_free(&out);
     }
+}
+
+static void
+results_of_one_rank_must_not_overlap(void **state)
+{
+    hoop_op_t *op = NULL;
+    int32_t values[5] = {1, 2, 3, 4, 5};
+    const struct hoop_tensor tensor = {
+        .data = values, .dtype = HOOP_INT32, .shape = {2, {2, 2}}};
+    struct hoop_tensor out = {
+        .data = values + 1, .dtype = HOOP_INT32, .shape = {2, {2, 2}}};
+
+    (void)state;
+    assert_invalid(run(MOVE_SUM, &tensor, &out, alone()), "overlap");
+    assert_invalid(start(MOVE_SUM, &tensor, &out, alone(), &op), "overlap");
+    assert_int_equal(values[2], 3);
 }
 
 static void
@@ -274,6 +295,7 @@ main(void)
         COUPLE_TEST(moves_that_sort_give_the_same_in_both_forms),
         COUPLE_TEST(moves_that_keep_the_shape_work_in_place),
         COUPLE_TEST(moves_of_one_rank_copy),
+        COUPLE_TEST(results_of_one_rank_must_not_overlap),
         COUPLE_TEST(moves_of_no_member_touch_nothing),
         COUPLE_TEST(wrong_arguments_are_invalid_and_hand_out_nothing),
         COUPLE_TEST(results_too_large_for_memory_are_refused),
