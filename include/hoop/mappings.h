@@ -262,7 +262,8 @@ struct hoop_row_splits {
 /*
  * Rows to everybody and from everybody, in rank order. Zero rows are fine; what
  * one rank says it sends and the other that it receives must agree, else both
- * get HOOP_E_MISMATCH. Backward: the same with the two lists exchanged, which
+ * get HOOP_E_MISMATCH; who had all it expected and is done is told by its next
+ * call. Backward: the same with the two lists exchanged, which
  * is done here: give the forward's. all_to_all(), _AllToAll.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

@@ -11,7 +11,8 @@
  * are filled, or HOOP_ANY_SHAPE; hoop/tensor.h says who owns what comes.
  * Lists of tensors travel together, in order. One that is longer on one side
  * than on the other is HOOP_E_MISMATCH on both, and their lane may still hold
- * what was too much. Of a direction that its stage has not, a received list
+ * what was too much; but a list of none sends nothing, and who expects one
+ * waits until the deadline. Of a direction that its stage has not, a received list
  * gets n_tensors 0. A call that fails hands out nothing: tensors to be received
  * are as they were.
  *

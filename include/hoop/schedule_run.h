@@ -77,10 +77,10 @@ struct hoop_run_stats {
  * communicator.
  *
  * Handle: HOOP_E_INVALID (also what a callback made was no tensor), what a
- * callback returned, as hoop_batch_tensors(); HOOP_E_MISMATCH where stages' schedules
+ * callback returned, as hoop_batch_tensors(); HOOP_E_MISMATCH where schedules
  * have other numbers of micro-batches or chunks. Where their messages do not
- * meet at all, as of other kinds, they wait for each other until the deadline.
- * Thread: any, one run on a pipeline at a time.
+ * meet at all, as of other kinds, stages wait for each other until the
+ * deadline. Thread: any, one run on a pipeline at a time.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_schedule_run(const hoop_schedule_t *schedule,
