@@ -4,7 +4,8 @@
  * counts most first. Dimensions may be counted from the last, which is -1, and
  * pairs of one dimension may stand there more than once; the two functions make
  * one pair of them, each in its way. ColossalAI's dim_partition_dict, where a
- * key stands once and order is that of insertion.
+ * key stands once and order is that of insertion. What comes out can be put,
+ * pair by pair, into a struct hoop_sharding.
  *
  * Pure: only the caller's memory is touched. What a mesh has, and whether an
  * axis cuts twice, is for who uses the map. Thread: any.
@@ -16,15 +17,14 @@
 #include <stdint.h>
 
 #include "hoop/api.h"
-#include "hoop/mesh.h"
+#include "hoop/sharding.h"
 #include "hoop/status.h"
 
 HOOP_BEGIN
 
 struct hoop_dim_axes {
     int32_t dim; /* from the last if negative */
-    uint32_t n_axes;
-    uint32_t axes[HOOP_MAX_AXES];
+    struct hoop_axes axes;
 };
 
 /* Both the struct and what it points to are the caller's. */

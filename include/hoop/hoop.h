@@ -19,6 +19,7 @@
 #include "hoop/op.h"
 #include "hoop/p2p.h"
 #include "hoop/p2p_communicator.h"
+#include "hoop/parameter.h"
 #include "hoop/pipeline.h"
 #include "hoop/process_group.h"
 #include "hoop/schedule.h"

@@ -1,5 +1,5 @@
 /*
- * parallel/dim_map.c - which axes of a mesh each dimension of a tensor is cut by
+ * parallel/dim_map.c - which axes of a mesh cut each dimension of a tensor
  *
  * Both functions check all that can be wrong first, so that they write all or
  * nothing; then they go over the pairs once, writing behind where they read.
@@ -30,10 +30,10 @@ check_pair(uint32_t n_dims, const struct hoop_dim_axes *pair)
         return error_raise(HOOP_E_INVALID,
                            "a tensor of %u dimensions has no dimension %d",
                            n_dims, pair->dim);
-    if (pair->n_axes > HOOP_MAX_AXES)
+    if (pair->axes.n_axes > HOOP_MAX_AXES)
         return error_raise(HOOP_E_INVALID,
                            "dimension %d has %u axes, a mesh has %d at most",
-                           pair->dim, pair->n_axes, HOOP_MAX_AXES);
+                           pair->dim, pair->axes.n_axes, HOOP_MAX_AXES);
     return HOOP_OK;
 }
 
@@ -62,7 +62,7 @@ check_sums(uint32_t n_dims, const struct hoop_dim_map *map)
     uint64_t n_axes[HOOP_MAX_DIMS] = {0};
 
     for (uint32_t i = 0; i < map->n_pairs; i++)
-        n_axes[dim_of(n_dims, &map->pairs[i])] += map->pairs[i].n_axes;
+        n_axes[dim_of(n_dims, &map->pairs[i])] += map->pairs[i].axes.n_axes;
     for (uint32_t dim = 0; dim < n_dims; dim++) {
         if (n_axes[dim] > HOOP_MAX_AXES)
             return error_raise(
@@ -82,7 +82,7 @@ pair_find(struct hoop_dim_axes *pairs, uint32_t *n, int32_t dim)
             return &pairs[i];
     }
     pairs[*n].dim = dim;
-    pairs[*n].n_axes = 0;
+    pairs[*n].axes.n_axes = 0;
     return &pairs[(*n)++];
 }
 
@@ -149,9 +149,9 @@ hoop_dim_map_merge(uint32_t n_dims,
         struct hoop_dim_axes *place =
             pair_find(out_map->pairs, &n_pairs, (int32_t)dim_of(n_dims, &pair));
 
-        memcpy(&place->axes[place->n_axes], pair.axes,
-               pair.n_axes * sizeof(*pair.axes));
-        place->n_axes += pair.n_axes;
+        memcpy(&place->axes.axes[place->axes.n_axes], pair.axes.axes,
+               pair.axes.n_axes * sizeof(*pair.axes.axes));
+        place->axes.n_axes += pair.axes.n_axes;
     }
     out_map->n_pairs = n_pairs;
     return HOOP_OK;

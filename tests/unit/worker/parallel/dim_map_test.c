@@ -27,10 +27,12 @@ struct room {
 #define PAIR(dimension, ...)                                                   \
     (struct hoop_dim_axes)                                                     \
     {                                                                          \
-        .dim = (dimension),                                                    \
-        .n_axes = sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),        \
-        .axes = {                                                              \
-            __VA_ARGS__                                                        \
+        (dimension),                                                           \
+        {                                                                      \
+            sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),              \
+            {                                                                  \
+                __VA_ARGS__                                                    \
+            }                                                                  \
         }                                                                      \
     }
 
@@ -49,9 +51,9 @@ expect(const struct hoop_dim_map *map,
     assert_int_equal(map->n_pairs, n_expected);
     for (uint32_t i = 0; i < n_expected; i++) {
         assert_int_equal(map->pairs[i].dim, expected[i].dim);
-        assert_int_equal(map->pairs[i].n_axes, expected[i].n_axes);
-        assert_memory_equal(map->pairs[i].axes, expected[i].axes,
-                            expected[i].n_axes * sizeof(uint32_t));
+        assert_int_equal(map->pairs[i].axes.n_axes, expected[i].axes.n_axes);
+        assert_memory_equal(map->pairs[i].axes.axes, expected[i].axes.axes,
+                            expected[i].axes.n_axes * sizeof(uint32_t));
     }
 }
 
@@ -208,8 +210,8 @@ model_merge(const struct hoop_dim_map *map,
         struct hoop_dim_axes joined =
             dictionary.keys[key + DIMS_TRIED].value; /* zeros at first */
 
-        for (uint32_t k = 0; k < map->pairs[i].n_axes; k++)
-            joined.axes[joined.n_axes++] = map->pairs[i].axes[k];
+        for (uint32_t k = 0; k < map->pairs[i].axes.n_axes; k++)
+            joined.axes.axes[joined.axes.n_axes++] = map->pairs[i].axes.axes[k];
         dictionary_set(&dictionary, key, &joined);
     }
     return dictionary_list(&dictionary, out);
@@ -225,7 +227,8 @@ check_one(int32_t n_dims, const int32_t *dims, uint32_t n_pairs)
 
     /* Pair i has i axes: none, then 1, then 2 and 3. */
     for (uint32_t i = 0; i < n_pairs; i++)
-        given[i] = (struct hoop_dim_axes){dims[i], i, {i * (i + 1) / 2, i + 1}};
+        given[i] =
+            (struct hoop_dim_axes){dims[i], {i, {i * (i + 1) / 2, i + 1}}};
     room_set(&room, given, n_pairs);
     room_set(&out, given, 0);
     uint32_t n = model_merge(&room.map, n_dims, expected);
@@ -303,7 +306,7 @@ wrong_pairs_are_refused_untouched(void **state)
     struct hoop_dim_axes nine = PAIR(0, 0, 1, 2, 3, 4, 5, 6, 7);
 
     (void)state;
-    nine.n_axes = 9;
+    nine.axes.n_axes = 9;
     refused(2, PAIR(2, 0), "no dimension 2");
     refused(2, PAIR(-3, 0), "no dimension -3");
     refused(2, PAIR(INT32_MIN, 0), "no dimension -2147483648");

@@ -1,0 +1,236 @@
+/*
+ * parallel/named_params.c - the tensors of a tree of modules, by full name
+ *
+ * The tree is gone through three times: checked and counted, listed for other
+ * tensors, listed for parameters. Nothing is listed unless all is right.
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/parameter.h"
+
+#include "base/error.h"
+
+/* From a module to the first; a name may be "". */
+struct path {
+    const struct path *outer;
+    const char *name;
+};
+
+/* The tensors that are listed: a table of addresses, never full. */
+struct seen {
+    const struct hoop_param **slots;
+    size_t n_slots; /* a power of two */
+};
+
+struct listing {
+    enum hoop_named_scope scope;
+    bool is_model; /* which ones are listed now */
+    struct seen seen;
+    struct hoop_param_names params;
+};
+
+static enum hoop_status
+check_lists(const struct hoop_module *module)
+{
+    if (!module)
+        return error_raise(HOOP_E_INVALID, "a module is NULL");
+    if (module->n_params > 0 && !module->params)
+        return error_raise(HOOP_E_INVALID, "a module's params are NULL");
+    if (module->n_children > 0 && !module->children)
+        return error_raise(HOOP_E_INVALID, "a module's children are NULL");
+    return HOOP_OK;
+}
+
+static enum hoop_status
+check_names(const struct hoop_module *module)
+{
+    for (size_t i = 0; i < module->n_params; i++) {
+        const struct hoop_param *param = module->params[i];
+
+        if (!param || !param->name || !*param->name)
+            return error_raise(HOOP_E_INVALID, "params[%zu] of a module %s", i,
+                               param ? "has no name" : "is NULL");
+    }
+    for (size_t i = 0; i < module->n_children; i++) {
+        const struct hoop_module *child = module->children[i];
+
+        if (!child || !child->name || !*child->name)
+            return error_raise(HOOP_E_INVALID, "children[%zu] of a module %s",
+                               i, child ? "has no name" : "is NULL");
+    }
+    return HOOP_OK;
+}
+
+/* Adds its tensors, those that several have each time, to *count. */
+static enum hoop_status
+tree_count(const struct hoop_module *module,
+           enum hoop_named_scope scope,
+           uint32_t depth,
+           size_t *count)
+{
+    enum hoop_status status = check_lists(module);
+
+    if (status == HOOP_OK)
+        status = check_names(module);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (depth > HOOP_MAX_MODULE_DEPTH)
+        return error_raise(HOOP_E_INVALID,
+                           "modules lie more than %d deep: is one in itself?",
+                           HOOP_MAX_MODULE_DEPTH);
+    *count += module->n_params;
+    if (scope == HOOP_NAMED_OWN)
+        return HOOP_OK;
+    for (size_t i = 0; i < module->n_children; i++) {
+        status = tree_count(module->children[i], scope, depth + 1, count);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* False: it is there already. */
+static bool
+seen_add(struct seen *seen, const struct hoop_param *param)
+{
+    const size_t mask = seen->n_slots - 1;
+    /* Addresses are multiples of a few bytes: their high bits count, too. */
+    uint64_t at = (uint64_t)(uintptr_t)param * UINT64_C(0x9e3779b97f4a7c15);
+
+    at = at >> 32 & mask;
+    while (seen->slots[at] && seen->slots[at] != param)
+        at = (at + 1) & mask;
+    if (seen->slots[at])
+        return false;
+    seen->slots[at] = param;
+    return true;
+}
+
+/* Parts with dots between them. NULL: no memory. */
+static char *
+path_join(const struct path *path, const char *name)
+{
+    size_t n_bytes = strlen(name) + 1;
+
+    for (const struct path *at = path; at; at = at->outer)
+        n_bytes += *at->name ? strlen(at->name) + 1 : 0;
+    char *text = malloc(n_bytes);
+    if (!text)
+        return NULL;
+    char *begin = text + n_bytes - strlen(name) - 1;
+    memcpy(begin, name, strlen(name) + 1);
+    for (const struct path *at = path; at; at = at->outer) {
+        if (!*at->name)
+            continue;
+        *--begin = '.';
+        begin -= strlen(at->name);
+        memcpy(begin, at->name, strlen(at->name));
+    }
+    return text;
+}
+
+static enum hoop_status
+tree_list(const struct hoop_module *module,
+          const struct path *path,
+          struct listing *listing)
+{
+    for (size_t i = 0; i < module->n_params; i++) {
+        struct hoop_param *param = module->params[i];
+
+        if ((param->kind == HOOP_PARAM_MODEL) != listing->is_model ||
+            !seen_add(&listing->seen, param))
+            continue;
+        char *name = path_join(path, param->name);
+        if (!name)
+            return error_raise(HOOP_E_EXHAUSTED, "no memory for a name");
+        listing->params.params[listing->params.n_params++] =
+            (struct hoop_named_param){name, param};
+    }
+    if (listing->scope == HOOP_NAMED_OWN)
+        return HOOP_OK;
+    for (size_t i = 0; i < module->n_children; i++) {
+        const struct path inner = {path, module->children[i]->name};
+        const enum hoop_status status =
+            tree_list(module->children[i], &inner, listing);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* For count tensors at most. */
+static enum hoop_status
+listing_init(struct listing *listing, size_t count)
+{
+    size_t n_slots = 2;
+
+    while (n_slots < 2 * count)
+        n_slots *= 2;
+    listing->seen.slots = calloc(n_slots, sizeof(*listing->seen.slots));
+    listing->seen.n_slots = n_slots;
+    listing->params.params =
+        calloc(count > 0 ? count : 1, sizeof(*listing->params.params));
+    if (!listing->seen.slots || !listing->params.params)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu names", count);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+listing_fill(struct listing *listing,
+             const struct hoop_module *module,
+             const char *prefix)
+{
+    const struct path first = {NULL, prefix ? prefix : ""};
+    enum hoop_status status = tree_list(module, &first, listing);
+
+    if (status == HOOP_OK) {
+        listing->is_model = true;
+        status = tree_list(module, &first, listing);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_named_params(const struct hoop_module *module,
+                  const char *prefix,
+                  enum hoop_named_scope scope,
+                  struct hoop_param_names *out_params)
+{
+    struct listing listing = {.scope = scope};
+    size_t count = 0;
+
+    error_clear();
+    if (!module || !out_params)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           module ? "out_params" : "module");
+    if (scope != HOOP_NAMED_ALL && scope != HOOP_NAMED_OWN)
+        return error_raise(HOOP_E_INVALID, "there is no scope %d", (int)scope);
+    enum hoop_status status = tree_count(module, scope, 0, &count);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = listing_init(&listing, count);
+    if (status == HOOP_OK)
+        status = listing_fill(&listing, module, prefix);
+    free(listing.seen.slots);
+    if (status != HOOP_OK) {
+        hoop_named_params_free(&listing.params);
+        return error_pass(status);
+    }
+    *out_params = listing.params;
+    return HOOP_OK;
+}
+
+void
+hoop_named_params_free(struct hoop_param_names *params)
+{
+    if (!params)
+        return;
+    for (size_t i = 0; i < params->n_params; i++)
+        free(params->params[i].name);
+    free(params->params);
+    *params = (struct hoop_param_names){0};
+}

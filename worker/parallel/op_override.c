@@ -1,0 +1,83 @@
+/*
+ * parallel/op_override.c - who does an operation in this thread
+ *
+ * Replacements are the caller's memory, linked from the newest on.
+ */
+
+#include "parallel/op_override.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static _Thread_local struct hoop_op_replacement *newest;
+
+/* The pointer that leads to replacement; one that is NULL: there is none. */
+static struct hoop_op_replacement **
+link_to(const struct hoop_op_replacement *replacement)
+{
+    struct hoop_op_replacement **link = &newest;
+
+    while (*link && *link != replacement)
+        link = &(*link)->older;
+    return link;
+}
+
+enum hoop_status
+hoop_op_override(struct hoop_op_replacement *replacement)
+{
+    error_clear();
+    if (!replacement)
+        return error_raise(HOOP_E_INVALID, "replacement is NULL");
+    if (!replacement->name || !*replacement->name)
+        return error_raise(HOOP_E_INVALID, "replacement names no operation");
+    if (*link_to(replacement))
+        return error_raise(
+            HOOP_E_PRECONDITION,
+            "this replacement of \"%s\" is in use: release it first",
+            replacement->name);
+    replacement->older = newest;
+    newest = replacement;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_op_override_release(struct hoop_op_replacement *replacement)
+{
+    error_clear();
+    if (!replacement)
+        return error_raise(HOOP_E_INVALID, "replacement is NULL");
+    struct hoop_op_replacement **link = link_to(replacement);
+    if (!*link)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the replacement is not in use on this thread");
+    *link = replacement->older;
+    return HOOP_OK;
+}
+
+static bool
+is_of(const struct hoop_op_replacement *replacement,
+      const struct hoop_param_op *op)
+{
+    return op->name && strcmp(replacement->name, op->name) == 0;
+}
+
+struct op_work
+op_override_forward(const struct hoop_param_op *op)
+{
+    for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
+        if (at->forward && is_of(at, op))
+            return (struct op_work){at->forward, at->owner};
+    }
+    return (struct op_work){op->forward, op->owner};
+}
+
+struct op_work
+op_override_backward(const struct hoop_param_op *op)
+{
+    for (const struct hoop_op_replacement *at = newest; at; at = at->older) {
+        if (at->backward && is_of(at, op))
+            return (struct op_work){at->backward, at->owner};
+    }
+    return (struct op_work){op->backward, op->owner};
+}

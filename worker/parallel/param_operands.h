@@ -1,0 +1,31 @@
+/*
+ * parallel/param_operands.h - the tensors among an operation's operands
+ *
+ * Pure. Lists in lists are gone through in order.
+ */
+
+#ifndef PARALLEL_PARAM_OPERANDS_H
+#define PARALLEL_PARAM_OPERANDS_H
+
+#include "hoop/parameter.h"
+
+struct param_census {
+    size_t n_tensors;
+    size_t n_params;     /* of which are parameters */
+    size_t n_need_grads; /* of which require a gradient */
+};
+
+/* Handle: HOOP_E_INVALID (as hoop_param_op_forward()). */
+enum hoop_status
+param_operands_count(const struct hoop_operand *operands,
+                     size_t n_operands,
+                     struct param_census *out_census);
+
+/* Writes the parameters of operands that have been counted to params, which
+ * has room for them; returns how many. */
+size_t
+param_operands_list(const struct hoop_operand *operands,
+                    size_t n_operands,
+                    struct hoop_param **params);
+
+#endif
