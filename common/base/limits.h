@@ -49,6 +49,8 @@ enum {
     LIMIT_RUN_AHEAD = 8,
     LIMIT_RUN_SENDS = 16,
     LIMIT_DISTRESS_TEXT = 512,
+    /* Between stages, once a message did not fit: for what else is expected. */
+    LIMIT_DOUBT_MS = 200,
 
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,

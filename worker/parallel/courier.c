@@ -10,11 +10,7 @@
 #include "base/error.h"
 #include "coll/tags.h"
 #include "coll/tensor_message.h"
-#include "engine/engine.h"
 #include "tensor/operand.h"
-
-/* What a neighbour gets for the rest, once a message with it has failed. */
-static const int64_t DOUBT_MS = 500;
 
 void
 courier_init(struct courier *courier,
@@ -25,7 +21,7 @@ courier_init(struct courier *courier,
         .stages = stages,
         .shape = shape,
         .stage = hoop_comm_rank(stages),
-        .patience_ms = {HOOP_FOREVER, HOOP_FOREVER},
+        .patience = {patience_endless(), patience_endless()},
     };
     STAILQ_INIT(&courier->sends);
 }
@@ -107,23 +103,7 @@ static void
 cut(struct courier *courier, enum courier_side side)
 {
     courier->is_cut[side] = true;
-    if (courier->patience_ms[side] == HOOP_FOREVER)
-        courier->patience_ms[side] = DOUBT_MS;
-}
-
-/* Until it has ended, or patience with that side has. */
-static enum hoop_status
-message_wait(struct courier *courier, enum courier_side side, hoop_op_t *op)
-{
-    int64_t *patience_ms = &courier->patience_ms[side];
-    enum hoop_status status = hoop_wait(op, *patience_ms);
-
-    if (status == HOOP_E_PENDING) {
-        *patience_ms = 0;
-        engine_cancel((struct op *)op);
-        status = hoop_wait(op, HOOP_FOREVER);
-    }
-    return status;
+    patience_doubt(&courier->patience[side]);
 }
 
 enum hoop_status
@@ -151,7 +131,7 @@ courier_await(struct courier *courier,
     if (!place->op)
         return HOOP_OK;
     const enum hoop_status status =
-        message_wait(courier, task_side(task), place->op);
+        patience_wait(&courier->patience[task_side(task)], place->op);
     place->op = NULL;
     if (status != HOOP_OK) {
         cut(courier, task_side(task));
@@ -197,7 +177,8 @@ courier_settle(struct courier *courier, size_t n_under_way)
         if (may_stay)
             status = hoop_wait(place->op, 0);
         else
-            status = message_wait(courier, place_side(place), place->op);
+            status =
+                patience_wait(&courier->patience[place_side(place)], place->op);
         if (status == HOOP_E_PENDING)
             return HOOP_OK;
         STAILQ_REMOVE_HEAD(&courier->sends, link);

@@ -19,6 +19,7 @@
 #include "hoop/comm.h"
 #include "hoop/schedule.h"
 
+#include "parallel/patience.h"
 #include "parallel/shelf.h"
 
 enum courier_side {
@@ -31,10 +32,8 @@ struct courier {
     hoop_comm_t *stages;                       /* borrowed, as shape */
     const struct hoop_schedule_options *shape; /* the same on all stages */
     uint32_t stage;
-    /* Of each side: nothing is asked for any more, and how long what is under
-     * way with it may take, all together. */
-    bool is_cut[COURIER_SIDES];
-    int64_t patience_ms[COURIER_SIDES];
+    bool is_cut[COURIER_SIDES]; /* nothing is asked for any more */
+    struct patience patience[COURIER_SIDES];
     STAILQ_HEAD(, shelf_place) sends; /* under way, oldest first */
     size_t n_sends;
     size_t bytes_sent;

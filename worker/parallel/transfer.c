@@ -16,12 +16,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "engine/engine.h"
 #include "parallel/parcel.h"
+#include "parallel/patience.h"
 #include "parallel/share_gather.h"
-
-/* After one of a list did not fit: how long the others get. */
-static const int64_t DOUBT_MS = 200;
 
 /* As many as the part of a message can count. */
 static const size_t LIST_MAX = UINT16_MAX;
@@ -82,23 +79,14 @@ parcels_prepare(const struct transfer *transfer, struct parcel *parcels)
     return HOOP_OK;
 }
 
-/*
- * Of a list that is too long, the rest is waited for by one side alone: once
- * one of a list did not fit, the others have *patience_ms left, all together.
- * Where the lists do fit, both sides have started all long ago.
- */
+/* Of a list that is too long, the rest is waited for by one side alone. */
 static enum hoop_status
-parcel_wait(hoop_op_t *op, int64_t *patience_ms)
+parcel_wait(hoop_op_t *op, struct patience *patience)
 {
-    enum hoop_status status = hoop_wait(op, *patience_ms);
+    const enum hoop_status status = patience_wait(patience, op);
 
-    if (status == HOOP_E_PENDING) {
-        *patience_ms = 0;
-        engine_cancel((struct op *)op);
-        status = hoop_wait(op, HOOP_FOREVER);
-    }
-    if (status == HOOP_E_MISMATCH && *patience_ms == HOOP_FOREVER)
-        *patience_ms = DOUBT_MS;
+    if (status == HOOP_E_MISMATCH)
+        patience_doubt(patience);
     return status;
 }
 
@@ -106,16 +94,16 @@ parcel_wait(hoop_op_t *op, int64_t *patience_ms)
 static enum hoop_status
 parcels_wait(struct parcel *parcels, hoop_op_t **ops, size_t n_parcels)
 {
-    int64_t patience_ms[TRANSFER_WAYS];
+    struct patience patience[TRANSFER_WAYS];
     enum hoop_status first = HOOP_OK;
     char text[LIMIT_ERROR_TEXT];
 
     for (unsigned way = 0; way < TRANSFER_WAYS; way++)
-        patience_ms[way] = HOOP_FOREVER;
+        patience[way] = patience_endless();
     for (size_t i = 0; i < n_parcels; i++) {
         struct parcel *parcel = &parcels[i];
 
-        parcel->status = parcel_wait(ops[i], &patience_ms[parcel->way]);
+        parcel->status = parcel_wait(ops[i], &patience[parcel->way]);
         if (parcel->status == HOOP_OK || first != HOOP_OK)
             continue;
         first = parcel_raise(parcel);

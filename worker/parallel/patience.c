@@ -1,0 +1,36 @@
+/*
+ * parallel/patience.c - how long to wait for what may never come
+ *
+ * No test of its own: tests/integration/pipe_lists_test.c and
+ * schedule_loss_test.c wait in vain.
+ */
+
+#include "parallel/patience.h"
+
+#include "base/limits.h"
+#include "engine/engine.h"
+
+struct patience
+patience_endless(void)
+{
+    return (struct patience){HOOP_FOREVER};
+}
+
+void
+patience_doubt(struct patience *patience)
+{
+    if (patience->left_ms == HOOP_FOREVER)
+        patience->left_ms = LIMIT_DOUBT_MS;
+}
+
+enum hoop_status
+patience_wait(struct patience *patience, hoop_op_t *op)
+{
+    const enum hoop_status status = hoop_wait(op, patience->left_ms);
+
+    if (status != HOOP_E_PENDING)
+        return status;
+    patience->left_ms = 0;
+    engine_cancel((struct op *)op);
+    return hoop_wait(op, HOOP_FOREVER);
+}
