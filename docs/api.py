@@ -33,8 +33,8 @@ INTRODUCTION = """# The API of libhoop
 
 Made from the headers in `include/hoop/` by `docs/api.py`; they are what counts.
 `#include "hoop/hoop.h"` brings all that a worker needs; simulate.h, control.h and
-coordinator.h are apart. Which call of MPI, NCCL, torch.distributed or Bagua is
-which here: [names.md](names.md).
+coordinator.h are apart. Which call of MPI, NCCL, torch.distributed, Bagua,
+Megatron or ColossalAI is which here: [names.md](names.md).
 """
 
 

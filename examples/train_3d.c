@@ -11,6 +11,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,19 @@ train(struct trainer *trainer, const struct options *options, double *losses)
     return status;
 }
 
-/* The last line is the loss. */
+/* The last line is the loss; no number is no success. */
+static enum hoop_status
+loss_print(const struct options *options, double loss)
+{
+    printf("curve     %s/loss.csv, %s/loss.svg, %s/timeline.svg\n"
+           "loss %.9f\n",
+           options->out, options->out, options->out, loss);
+    if (isfinite(loss))
+        return HOOP_OK;
+    warnx("training went astray: choose a smaller --rate");
+    return HOOP_E_INVALID;
+}
+
 static enum hoop_status
 text_train(hoop_session_t *session,
            const struct options *options,
@@ -78,10 +91,7 @@ text_train(hoop_session_t *session,
     else
         status = pictures_write(&trainer, options, losses);
     if (status == HOOP_OK && is_chief(axes.world))
-        printf("curve     %s/loss.csv, %s/loss.svg, %s/timeline.svg\n"
-               "loss %.9f\n",
-               options->out, options->out, options->out,
-               losses[options->n_steps - 1]);
+        status = loss_print(options, losses[options->n_steps - 1]);
     trainer_deinit(&trainer);
     axes_deinit(&axes);
     free(losses);

@@ -196,6 +196,14 @@ losses_write(const struct options *options, const double *losses)
     return out_close(file, options->out);
 }
 
+static const char *
+curve_title(const struct options *options)
+{
+    return strcmp(options->text, DEVILS_DICTIONARY) == 0
+               ? "The Devil's Dictionary, byte by byte: training loss"
+               : "A text, byte by byte: training loss";
+}
+
 static enum hoop_status
 curve_draw(const struct options *options, const double *losses)
 {
@@ -205,7 +213,7 @@ curve_draw(const struct options *options, const double *losses)
         return HOOP_E_UNAVAILABLE;
     chart_write(
         &(struct chart){
-            .title = "The Devil's Dictionary, byte by byte: training loss",
+            .title = curve_title(options),
             .x_title = "step",
             .y_title = "cross-entropy (nats per byte)",
             .values = losses,
