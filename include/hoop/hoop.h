@@ -7,6 +7,7 @@
 #include "hoop/coalesced.h"
 #include "hoop/coll.h"
 #include "hoop/comm.h"
+#include "hoop/comm_spec.h"
 #include "hoop/dim.h"
 #include "hoop/dim_map.h"
 #include "hoop/dtype.h"

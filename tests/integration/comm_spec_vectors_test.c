@@ -1,0 +1,282 @@
+/*
+ * tests/integration/comm_spec_vectors_test.c - worked examples of each pattern
+ *
+ * On a mesh of 2 x 2, rank r holding [[1, 2], [3, 4]] + 10r; and mix-gathers on
+ * 2 x 4, of 0 to 63 as 8 x 8.
+ */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "plane.h"
+
+enum {
+    RANKS = 4,
+    VALUES_MAX = 16,
+    SIDE = 8,
+};
+
+struct given {
+    struct hoop_shape shape;
+    int64_t at[VALUES_MAX];
+};
+
+struct example {
+    struct hoop_comm_spec spec;
+    struct given results[RANKS];
+    bool is_inverse; /* the backward of the results is the input */
+};
+
+static const struct hoop_shape square = {2, {2, 2}};
+
+static const struct example examples[] = {
+    {{.pattern = HOOP_COMM_GATHER,
+      .gather_dim = {1, {1}},
+      .shard_dim = {1, {-1}},
+      .axes = {1, {1}}},
+     {{{2, {2, 4}}, {1, 2, 11, 12, 3, 4, 13, 14}},
+      {{2, {2, 4}}, {1, 2, 11, 12, 3, 4, 13, 14}},
+      {{2, {2, 4}}, {21, 22, 31, 32, 23, 24, 33, 34}},
+      {{2, {2, 4}}, {21, 22, 31, 32, 23, 24, 33, 34}}},
+     true},
+    {{.pattern = HOOP_COMM_GATHER,
+      .gather_dim = {1, {0}},
+      .shard_dim = {1, {0}},
+      .axes = {1, {0}}},
+     {{{2, {4, 2}}, {1, 2, 3, 4, 21, 22, 23, 24}},
+      {{2, {4, 2}}, {11, 12, 13, 14, 31, 32, 33, 34}},
+      {{2, {4, 2}}, {1, 2, 3, 4, 21, 22, 23, 24}},
+      {{2, {4, 2}}, {11, 12, 13, 14, 31, 32, 33, 34}}},
+     true},
+    {{.pattern = HOOP_COMM_SPLIT,
+      .gather_dim = {1, {1}},
+      .shard_dim = {1, {1}},
+      .axes = {1, {1}}},
+     {{{2, {2, 1}}, {1, 3}},
+      {{2, {2, 1}}, {12, 14}},
+      {{2, {2, 1}}, {21, 23}},
+      {{2, {2, 1}}, {32, 34}}},
+     false},
+    {{.pattern = HOOP_COMM_ALLREDUCE, .axes = {1, {0}}},
+     {{{2, {2, 2}}, {22, 24, 26, 28}},
+      {{2, {2, 2}}, {42, 44, 46, 48}},
+      {{2, {2, 2}}, {22, 24, 26, 28}},
+      {{2, {2, 2}}, {42, 44, 46, 48}}},
+     false},
+    {{.pattern = HOOP_COMM_ALLREDUCE, .axes = {2, {0, 1}}},
+     {{{2, {2, 2}}, {64, 68, 72, 76}},
+      {{2, {2, 2}}, {64, 68, 72, 76}},
+      {{2, {2, 2}}, {64, 68, 72, 76}},
+      {{2, {2, 2}}, {64, 68, 72, 76}}},
+     false},
+    {{.pattern = HOOP_COMM_ALL_TO_ALL,
+      .gather_dim = {1, {0}},
+      .shard_dim = {1, {1}},
+      .axes = {1, {0}}},
+     {{{2, {4, 1}}, {1, 3, 21, 23}},
+      {{2, {4, 1}}, {11, 13, 31, 33}},
+      {{2, {4, 1}}, {2, 4, 22, 24}},
+      {{2, {4, 1}}, {12, 14, 32, 34}}},
+     true},
+    {{.pattern = HOOP_COMM_IDENTITY, .axes = {1, {0}}},
+     {{{2, {2, 2}}, {1, 2, 3, 4}},
+      {{2, {2, 2}}, {11, 12, 13, 14}},
+      {{2, {2, 2}}, {21, 22, 23, 24}},
+      {{2, {2, 2}}, {31, 32, 33, 34}}},
+     false},
+    {{.pattern = HOOP_COMM_REDUCE_SCATTER,
+      .gather_dim = {1, {1}},
+      .shard_dim = {1, {1}},
+      .axes = {1, {1}}},
+     {{{2, {2, 1}}, {12, 16}},
+      {{2, {2, 1}}, {14, 18}},
+      {{2, {2, 1}}, {52, 56}},
+      {{2, {2, 1}}, {54, 58}}},
+     false},
+};
+
+static bool
+tensor_is(const struct hoop_tensor *tensor,
+          const struct hoop_shape *shape,
+          const int64_t *values)
+{
+    size_t count;
+
+    return hoop_shape_equal(&tensor->shape, shape) &&
+           hoop_shape_count(shape, &count) == HOOP_OK &&
+           memcmp(tensor->data, values, count * sizeof(*values)) == 0;
+}
+
+static int
+example_body(struct plane *plane, const struct example *example)
+{
+    const struct given *expected = &example->results[plane->rank];
+    const int64_t base = 10 * (int64_t)plane->rank;
+    int64_t values[] = {base + 1, base + 2, base + 3, base + 4};
+    const struct hoop_tensor input = {values, HOOP_INT64, square, NULL};
+    struct hoop_tensor output = {.data = NULL};
+    int64_t own[VALUES_MAX];
+    struct hoop_tensor started = {own, HOOP_INT64, expected->shape, NULL};
+    struct hoop_tensor back = {.data = NULL};
+    hoop_op_t *op = NULL;
+
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &example->spec,
+                                        plane->mesh) == HOOP_OK);
+    WORKER_CHECK(tensor_is(&output, &expected->shape, expected->at));
+    WORKER_CHECK(hoop_comm_spec_forward_start(&input, &started, &example->spec,
+                                              plane->mesh, &op) == HOOP_OK);
+    WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
+    WORKER_CHECK(tensor_is(&started, &expected->shape, expected->at));
+    WORKER_CHECK(hoop_comm_spec_backward_start(&output, &back, &example->spec,
+                                               plane->mesh, &op) == HOOP_OK);
+    WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
+    if (example->is_inverse)
+        WORKER_CHECK(tensor_is(&back, &square, values));
+    hoop_tensor_free(&output);
+    hoop_tensor_free(&back);
+    return 0;
+}
+
+static int
+examples_body(struct plane *plane)
+{
+    int failure = 0;
+
+    for (size_t i = 0; i < COUNT_OF(examples) && failure == 0; i++)
+        failure = example_body(plane, &examples[i]);
+    return failure;
+}
+
+static void
+patterns_give_the_worked_examples(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, examples_body), 0);
+}
+
+/* The gradient of an identity is summed, that of a sum is as it is; both in
+ * place, too. */
+static int
+sums_body(struct plane *plane)
+{
+    const int64_t base = 10 * (int64_t)plane->rank;
+    const int64_t sums[2][4] = {{22, 24, 26, 28}, {42, 44, 46, 48}};
+    int64_t values[] = {base + 1, base + 2, base + 3, base + 4};
+    struct hoop_tensor tensor = {values, HOOP_INT64, square, NULL};
+    struct hoop_comm_spec spec = {.pattern = HOOP_COMM_ALLREDUCE,
+                                  .axes = {1, {0}}};
+
+    WORKER_CHECK(hoop_comm_spec_backward(&tensor, &tensor, &spec,
+                                         plane->mesh) == HOOP_OK);
+    WORKER_CHECK(values[0] == base + 1 && values[3] == base + 4);
+    spec.pattern = HOOP_COMM_IDENTITY;
+    WORKER_CHECK(hoop_comm_spec_backward(&tensor, &tensor, &spec,
+                                         plane->mesh) == HOOP_OK);
+    WORKER_CHECK(tensor_is(&tensor, &square, sums[plane->rank % 2]));
+    return 0;
+}
+
+static void
+gradients_of_sums_and_identities_are_each_others(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, sums_body), 0);
+}
+
+/* Of dims 0 and 1, where a rank's part begins, and how large it is. */
+struct layout {
+    struct hoop_comm_dims dims;
+    uint32_t axes[2];
+    size_t row, column; /* of rank 5, (1, 1) */
+    struct hoop_shape part;
+};
+
+static const struct layout layouts[] = {
+    {{2, {1, 0}}, {1, 0}, 4, 2, {2, {4, 2}}},  /* S0 S1 */
+    {{2, {1, 0}}, {0, 1}, 2, 4, {2, {2, 4}}},  /* S1 S0 */
+    {{1, {0}}, {1, 1}, 5, 0, {2, {1, 8}}},     /* S01 R */
+    {{1, {1}}, {1, 1}, 0, 5, {2, {8, 1}}},     /* R S01 */
+    {{1, {0}}, {0, 0}, 3, 0, {2, {1, 8}}},     /* S10 R */
+    {{1, {-1}}, {0, 0}, 0, 3, {2, {8, 1}}},    /* R S10 */
+    {{2, {0, -1}}, {0, 1}, 4, 2, {2, {4, 2}}}, /* S0 S1, in the other order */
+};
+
+/* The same layout, said as axes of each dimension. */
+static const struct hoop_sharding shardings[] = {
+    {.dims = {{1, {0}}, {1, {1}}}}, {.dims = {{1, {1}}, {1, {0}}}},
+    {.dims = {{2, {0, 1}}}},        {.dims = {{0}, {2, {0, 1}}}},
+    {.dims = {{2, {1, 0}}}},        {.dims = {{0}, {2, {1, 0}}}},
+    {.dims = {{1, {0}}, {1, {1}}}},
+};
+
+static int
+layout_body(struct plane *plane, size_t i)
+{
+    const struct layout *layout = &layouts[i];
+    const struct hoop_comm_spec spec = {
+        .pattern = HOOP_COMM_MIX_GATHER,
+        .gather_dim = layout->dims,
+        .axes = {2, {layout->axes[0], layout->axes[1]}},
+    };
+    const struct hoop_shape shape = {2, {SIDE, SIDE}};
+    int64_t whole[SIDE * SIDE];
+    int64_t mine[SIDE];
+    struct hoop_tensor input = {mine, HOOP_INT64, layout->part, NULL};
+    struct hoop_tensor output = {.data = NULL};
+    struct hoop_tensor back = {.data = NULL};
+    struct hoop_part part;
+
+    WORKER_CHECK(hoop_sharding_part_here(&shardings[i], plane->mesh, &shape,
+                                         &part) == HOOP_OK);
+    WORKER_CHECK(hoop_shape_equal(&part.shape, &layout->part));
+    if (plane->rank == 5)
+        WORKER_CHECK(part.offset[0] == layout->row &&
+                     part.offset[1] == layout->column);
+    for (size_t at = 0; at < SIDE * SIDE; at++)
+        whole[at] = (int64_t)at;
+    for (size_t at = 0; at < SIDE; at++) {
+        const size_t row = part.offset[0] + at / part.shape.dims[1];
+        const size_t column = part.offset[1] + at % part.shape.dims[1];
+
+        mine[at] = (int64_t)(row * SIDE + column);
+    }
+    WORKER_CHECK(hoop_comm_spec_forward(&input, &output, &spec, plane->mesh) ==
+                 HOOP_OK);
+    WORKER_CHECK(tensor_is(&output, &shape, whole));
+    WORKER_CHECK(hoop_comm_spec_backward(&output, &back, &spec, plane->mesh) ==
+                 HOOP_OK);
+    WORKER_CHECK(tensor_is(&back, &layout->part, mine));
+    hoop_tensor_free(&output);
+    hoop_tensor_free(&back);
+    return 0;
+}
+
+static int
+layouts_body(struct plane *plane)
+{
+    int failure = 0;
+
+    for (size_t i = 0; i < COUNT_OF(layouts) && failure == 0; i++)
+        failure = layout_body(plane, i);
+    return failure;
+}
+
+static void
+mix_gather_and_mix_split_are_inverse_in_all_layouts(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 4, 0, layouts_body), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_give_the_worked_examples),
+        cmocka_unit_test(gradients_of_sums_and_identities_are_each_others),
+        cmocka_unit_test(mix_gather_and_mix_split_are_inverse_in_all_layouts),
+    };
+
+    return cmocka_run_group_tests(tests, plane_setup, plane_teardown);
+}

@@ -1,0 +1,188 @@
+/*
+ * parallel/blocks.c - a dense tensor as one block for each rank
+ *
+ * A block is a tensor with the whole one's strides. Where one dimension is cut,
+ * all blocks are copied by tensor/axis.h, which minds the cache.
+ */
+
+#include "parallel/blocks.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "tensor/axis.h"
+#include "tensor/layout.h"
+#include "tensor/operand.h"
+
+uint32_t
+cuts_count(const struct cuts *cuts)
+{
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < cuts->n_cuts; i++)
+        count *= cuts->cuts[i].n_parts;
+    return count;
+}
+
+enum hoop_status
+cuts_divide(const struct cuts *cuts, struct hoop_shape *shape)
+{
+    for (uint32_t i = 0; i < cuts->n_cuts; i++) {
+        const struct cut *cut = &cuts->cuts[i];
+        size_t *size = &shape->dims[cut->dim];
+
+        if (*size % cut->n_parts != 0)
+            return error_raise(HOOP_E_INVALID,
+                               "%zu elements along dim %u cannot be cut into "
+                               "%u equal parts",
+                               *size, cut->dim, cut->n_parts);
+        *size /= cut->n_parts;
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+cuts_multiply(const struct cuts *cuts, struct hoop_shape *shape)
+{
+    for (uint32_t i = 0; i < cuts->n_cuts; i++) {
+        const struct cut *cut = &cuts->cuts[i];
+        size_t *size = &shape->dims[cut->dim];
+
+        if (__builtin_mul_overflow(*size, cut->n_parts, size))
+            return error_raise(HOOP_E_INVALID,
+                               "%u parts along dim %u are more than 2^64 "
+                               "elements together",
+                               cut->n_parts, cut->dim);
+    }
+    return HOOP_OK;
+}
+
+bool
+cuts_interleave(const struct cuts *cuts, const struct hoop_shape *whole)
+{
+    size_t n_outer = 1;
+
+    if (cuts_count(cuts) == 1)
+        return false;
+    if (cuts->n_cuts != 1)
+        return true;
+    for (uint32_t i = 0; i < cuts->cuts[0].dim; i++)
+        n_outer *= whole->dims[i];
+    return n_outer > 1;
+}
+
+/* A block where it lies in the whole tensor. */
+struct view {
+    struct hoop_tensor tensor;
+    size_t strides[HOOP_MAX_DIMS];
+};
+
+static void
+view_init(struct view *view,
+          const struct cuts *cuts,
+          const struct hoop_tensor *whole,
+          uint32_t number)
+{
+    const struct hoop_shape *shape = &whole->shape;
+    size_t offset = 0;
+    size_t stride = 1;
+
+    for (uint32_t i = shape->n_dims; i > 0; i--) {
+        view->strides[i - 1] = stride;
+        stride *= shape->dims[i - 1];
+    }
+    view->tensor = *whole;
+    view->tensor.strides = view->strides;
+    const enum hoop_status status = cuts_divide(cuts, &view->tensor.shape);
+    assert(status == HOOP_OK);
+    (void)status;
+    for (uint32_t i = 0; i < cuts->n_cuts; i++) {
+        const struct cut *cut = &cuts->cuts[i];
+
+        offset += number % cut->n_parts * view->tensor.shape.dims[cut->dim] *
+                  view->strides[cut->dim];
+        number /= cut->n_parts;
+    }
+    if (stride > 0)
+        view->tensor.data =
+            (uint8_t *)whole->data + offset * dtype_size(whole->dtype);
+}
+
+void
+block_take(const struct cuts *cuts,
+           const struct hoop_tensor *whole,
+           uint32_t number,
+           void *part)
+{
+    struct view view;
+
+    view_init(&view, cuts, whole, number);
+    const struct hoop_tensor to = {
+        .data = part, .dtype = whole->dtype, .shape = view.tensor.shape};
+    layout_copy(&view.tensor, &to);
+}
+
+void
+block_put(const struct cuts *cuts,
+          const struct hoop_tensor *whole,
+          uint32_t number,
+          const void *part)
+{
+    struct view view;
+
+    view_init(&view, cuts, whole, number);
+    const struct hoop_tensor from = {.data = (void *)(uintptr_t)part,
+                                     .dtype = whole->dtype,
+                                     .shape = view.tensor.shape};
+    layout_copy(&from, &view.tensor);
+}
+
+/* Where the only dimension that is cut is; false: there are others. */
+static bool
+axis_cut(const struct cuts *cuts,
+         const struct hoop_tensor *whole,
+         struct axis *out_axis)
+{
+    return cuts->n_cuts == 1 &&
+           axis_of(&whole->shape, (int32_t)cuts->cuts[0].dim, whole->dtype,
+                   out_axis) == HOOP_OK;
+}
+
+void
+blocks_divide(const struct cuts *cuts,
+              const struct hoop_tensor *whole,
+              void *parts)
+{
+    const uint32_t n_parts = cuts_count(cuts);
+    const size_t n_bytes = operand_bytes(whole) / n_parts;
+    struct axis axis;
+
+    if (n_bytes == 0)
+        return;
+    if (axis_cut(cuts, whole, &axis)) {
+        axis_divide(&axis, whole->data, n_parts, parts);
+        return;
+    }
+    for (uint32_t i = 0; i < n_parts; i++)
+        block_take(cuts, whole, i, (uint8_t *)parts + i * n_bytes);
+}
+
+void
+blocks_join(const struct cuts *cuts,
+            const struct hoop_tensor *whole,
+            const void *parts)
+{
+    const uint32_t n_parts = cuts_count(cuts);
+    const size_t n_bytes = operand_bytes(whole) / n_parts;
+    struct axis axis;
+
+    if (n_bytes == 0)
+        return;
+    if (axis_cut(cuts, whole, &axis)) {
+        axis_join(&axis, whole->data, n_parts, parts);
+        return;
+    }
+    for (uint32_t i = 0; i < n_parts; i++)
+        block_put(cuts, whole, i, (const uint8_t *)parts + i * n_bytes);
+}

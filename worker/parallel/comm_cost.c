@@ -1,0 +1,142 @@
+/*
+ * parallel/comm_cost.c - what ColossalAI estimates that a spec costs
+ *
+ * Alpha to begin with, and beta for what a rank sends of x elements. The odd
+ * tenths keep collectives apart that would cost the same.
+ */
+
+#include "hoop/comm_spec.h"
+
+#include "base/error.h"
+#include "parallel/action.h"
+#include "tensor/shape.h"
+
+/* A token for what no other rank is needed for. */
+static const double split_cost = 100;
+
+/* What costs depend on. */
+struct terms {
+    double x; /* elements of a rank's part */
+    double n;
+    double alpha;
+    double beta;
+    double beta_min;
+};
+
+static double
+all_gather_cost(const struct terms *terms)
+{
+    return terms->alpha + terms->beta * (terms->n - 1) / terms->n * terms->x +
+           0.1;
+}
+
+static double
+all_reduce_cost(const struct terms *terms)
+{
+    return terms->alpha +
+           2 * terms->beta * (terms->n - 1) / terms->n * terms->x + 0.01;
+}
+
+static double
+reduce_scatter_cost(const struct terms *terms)
+{
+    return terms->alpha + terms->beta * (terms->n - 1) / terms->n * terms->x +
+           0.001;
+}
+
+static double
+all_to_all_cost(const struct terms *terms)
+{
+    const double n = terms->n;
+
+    return terms->alpha + terms->beta * (n - 1) / (n * n) * terms->x * (n / 2) +
+           0.001;
+}
+
+static double
+mix_gather_cost(const struct terms *terms)
+{
+    return terms->alpha +
+           terms->beta_min * (terms->n - 1) / terms->n * terms->x + 0.1;
+}
+
+/* The largest alpha and beta of the line's axes. */
+static struct terms
+terms_of(const struct hoop_axes *line,
+         const struct hoop_mesh_shape *mesh,
+         const struct hoop_mesh_links *links,
+         size_t x)
+{
+    struct terms terms = {.x = (double)x, .n = 1};
+
+    for (uint32_t i = 0; i < line->n_axes; i++) {
+        const uint32_t axis = line->axes[i];
+        const double alpha = links ? links->alpha[axis] : 1;
+        const double beta = links ? links->beta[axis] : 1;
+
+        terms.n *= mesh->sizes[axis];
+        if (i == 0 || alpha > terms.alpha)
+            terms.alpha = alpha;
+        if (i == 0 || beta > terms.beta)
+            terms.beta = beta;
+        if (i == 0 || beta < terms.beta_min)
+            terms.beta_min = beta;
+    }
+    return terms;
+}
+
+/* Without the total. */
+static struct hoop_comm_cost
+cost_of(enum hoop_comm_pattern pattern, const struct terms *terms)
+{
+    switch (pattern) {
+    case HOOP_COMM_GATHER:
+        return (struct hoop_comm_cost){all_gather_cost(terms), split_cost, 0};
+    case HOOP_COMM_SPLIT:
+        return (struct hoop_comm_cost){split_cost, all_gather_cost(terms), 0};
+    case HOOP_COMM_ALL_TO_ALL:
+        return (struct hoop_comm_cost){all_to_all_cost(terms),
+                                       all_to_all_cost(terms), 0};
+    case HOOP_COMM_ALLREDUCE:
+        return (struct hoop_comm_cost){all_reduce_cost(terms), 0, 0};
+    case HOOP_COMM_IDENTITY:
+        return (struct hoop_comm_cost){0, all_reduce_cost(terms), 0};
+    case HOOP_COMM_MIX_GATHER:
+        return (struct hoop_comm_cost){mix_gather_cost(terms), split_cost, 0};
+    case HOOP_COMM_REDUCE_SCATTER:
+        return (struct hoop_comm_cost){reduce_scatter_cost(terms),
+                                       all_gather_cost(terms), 0};
+    }
+    return (struct hoop_comm_cost){0, 0, 0};
+}
+
+enum hoop_status
+hoop_comm_spec_cost(const struct hoop_comm_spec *spec,
+                    const struct hoop_mesh_shape *mesh,
+                    const struct hoop_mesh_links *links,
+                    struct hoop_comm_cost *out_cost)
+{
+    struct hoop_axes line;
+    struct hoop_part part;
+    size_t x;
+
+    error_clear();
+    if (!out_cost)
+        return error_raise(HOOP_E_INVALID, "out_cost is NULL");
+    enum hoop_status status = action_line(spec, mesh, &line);
+    /* The first place has the largest part. */
+    if (status == HOOP_OK)
+        status =
+            hoop_sharding_part(&spec->sharding, mesh, &spec->shape, 0, &part);
+    if (status == HOOP_OK)
+        status = shape_count(&part.shape, &x);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct terms terms = terms_of(&line, mesh, links, x);
+    struct hoop_comm_cost cost = cost_of(spec->pattern, &terms);
+    if (spec->is_forward_only)
+        cost.backward = 0;
+    cost.total = cost.forward + cost.backward;
+    *out_cost = cost;
+    return HOOP_OK;
+}

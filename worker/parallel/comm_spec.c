@@ -1,0 +1,324 @@
+/*
+ * parallel/comm_spec.c - one collective on a tensor along axes of a mesh
+ *
+ * What the action is, is parallel/action.c's. Here it is done: a copy, or one
+ * collective between blocks that are sorted before it and put in their places
+ * behind it, where they interleave.
+ *
+ * No test of its own: tests/integration runs each pattern between processes.
+ */
+
+#include "hoop/comm_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "coll/collective.h"
+#include "parallel/action.h"
+#include "parallel/target.h"
+#include "session/comm.h"
+#include "tensor/operand.h"
+
+enum {
+    /* The kind, both cuts, the number of dimensions, each of them. */
+    AGREED_MAX = 2 + 2 * (1 + 2 * CUTS_MAX) + HOOP_MAX_DIMS,
+};
+
+/* What an operation keeps: blocks, and where they will be put. */
+struct freight {
+    struct cuts join;
+    struct hoop_tensor whole; /* the result; its data is the caller's */
+    uint8_t *coming;          /* NULL: nothing to put; in blocks */
+    uint8_t blocks[];
+};
+
+static enum hoop_status
+freight_unload(void *owner)
+{
+    const struct freight *freight = owner;
+
+    if (freight->coming)
+        blocks_join(&freight->join, &freight->whole, freight->coming);
+    return HOOP_OK;
+}
+
+/* Sorts what goes, and makes room for what comes, where that is needed. */
+static enum hoop_status
+freight_load(struct collective *collective,
+             const struct action *action,
+             const struct hoop_tensor *input,
+             const struct hoop_tensor *output)
+{
+    const bool packs = action->kind != ACTION_GATHER &&
+                       cuts_interleave(&action->cut, &input->shape);
+    const bool unpacks = action->kind != ACTION_SCATTER &&
+                         cuts_interleave(&action->join, &output->shape);
+    const size_t n_packed = packs ? operand_bytes(input) : 0;
+    const size_t n_coming = unpacks ? operand_bytes(output) : 0;
+
+    if (n_packed + n_coming == 0)
+        return HOOP_OK;
+    struct freight *freight = malloc(sizeof(*freight) + n_packed + n_coming);
+    if (!freight)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to sort %zu bytes by rank",
+                           n_packed + n_coming);
+    freight->join = action->join;
+    freight->whole = *output;
+    freight->coming = n_coming > 0 ? freight->blocks + n_packed : NULL;
+    collective->stages = (struct stages){
+        .finish = freight_unload, .destroy = free, .owner = freight};
+    if (n_packed > 0) {
+        blocks_divide(&action->cut, input, freight->blocks);
+        collective->send = freight->blocks;
+    }
+    if (n_coming > 0)
+        collective->recv = freight->coming;
+    return HOOP_OK;
+}
+
+static size_t *
+agree_on_cuts(size_t *at, const struct cuts *cuts)
+{
+    *at++ = cuts->n_cuts;
+    for (uint32_t i = 0; i < cuts->n_cuts; i++) {
+        *at++ = cuts->cuts[i].dim;
+        *at++ = cuts->cuts[i].n_parts;
+    }
+    return at;
+}
+
+static uint32_t
+agree(size_t agreed[AGREED_MAX],
+      const struct action *action,
+      const struct hoop_shape *shape)
+{
+    size_t *at = agreed;
+
+    *at++ = (size_t)action->kind;
+    at = agree_on_cuts(at, &action->cut);
+    at = agree_on_cuts(at, &action->join);
+    *at++ = shape->n_dims;
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        *at++ = shape->dims[i];
+    return (uint32_t)(at - agreed);
+}
+
+/* Only of a kind that is a collective. */
+static struct collective
+describe(const struct action *action,
+         const struct hoop_tensor *input,
+         const struct hoop_tensor *output)
+{
+    struct collective collective = {
+        .send = input->data,
+        .recv = output->data,
+        .count = operand_count(input),
+        .dtype = input->dtype,
+        .op = HOOP_SUM,
+    };
+
+    switch (action->kind) {
+    case ACTION_COPY:
+    case ACTION_TAKE:
+        break;
+    case ACTION_GATHER:
+        collective.name = CALL_ALLGATHER;
+        collective.parts = COLL_RECV_ALL;
+        break;
+    case ACTION_SCATTER:
+        collective.name = CALL_REDUCE_SCATTER;
+        collective.parts = COLL_REDUCES | COLL_SEND_ALL;
+        collective.count /= action->n_ranks;
+        break;
+    case ACTION_EXCHANGE:
+        collective.name = CALL_ALLTOALL;
+        collective.parts = COLL_SEND_ALL | COLL_RECV_ALL;
+        collective.count /= action->n_ranks;
+        break;
+    case ACTION_SUM:
+        collective.name = CALL_ALLREDUCE;
+        collective.parts = COLL_REDUCES;
+        break;
+    }
+    return collective;
+}
+
+/* One call: who asks for what. */
+struct request {
+    struct action action;
+    struct hoop_mesh_shape sizes;
+    uint32_t coordinates[HOOP_MAX_AXES];
+    hoop_mesh_t *mesh;
+    struct hoop_tensor input;
+    struct hoop_tensor *output;
+    hoop_op_t **out_op; /* NULL for the blocking form */
+};
+
+static enum hoop_status
+exchange(const struct request *request)
+{
+    const struct action *action = &request->action;
+    struct collective collective =
+        describe(action, &request->input, request->output);
+    size_t agreed[AGREED_MAX];
+    hoop_comm_t *comm = NULL;
+    enum hoop_status status = hoop_mesh_comm(request->mesh, action->line.axes,
+                                             action->line.n_axes, &comm);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    collective.agreed = agreed;
+    collective.n_agreed = agree(agreed, action, &request->input.shape);
+    status =
+        freight_load(&collective, action, &request->input, request->output);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return request->out_op
+               ? collective_start(&collective, comm, request->out_op)
+               : collective_run(&collective, comm);
+}
+
+static void
+nothing_to_wait_for(hoop_op_t **out_op)
+{
+    if (out_op)
+        *out_op = (hoop_op_t *)engine_start_nothing();
+}
+
+/* What needs no other rank; of one shape input and output may be one. */
+static void
+copy_here(const struct request *request)
+{
+    const struct action *action = &request->action;
+    const struct hoop_tensor *input = &request->input;
+    const struct hoop_tensor *output = request->output;
+    const size_t n_bytes = operand_bytes(input);
+
+    nothing_to_wait_for(request->out_op);
+    if (output->data == input->data)
+        return;
+    if (action->kind == ACTION_TAKE)
+        block_take(&action->cut, input,
+                   action_number(action, &request->sizes, request->coordinates),
+                   output->data);
+    else if (n_bytes > 0)
+        memcpy(output->data, input->data, n_bytes);
+}
+
+/* The result has memory before anybody is waited for. */
+static enum hoop_status
+request_run(const struct request *request)
+{
+    const struct action *action = &request->action;
+    const struct move_call call = {.tensor = &request->input,
+                                   .out = request->output};
+    struct hoop_shape shape = request->input.shape;
+    struct target target;
+    enum hoop_status status = action_reshape(action, &shape);
+
+    if (status == HOOP_OK)
+        status = target_prepare(&call, &shape, &target);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (action->n_ranks == 1 || action->kind == ACTION_COPY ||
+        action->kind == ACTION_TAKE) {
+        copy_here(request);
+        return HOOP_OK;
+    }
+    status = exchange(request);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    target_withdraw(&target);
+    return error_pass(status);
+}
+
+/* False: the process is outside. */
+static bool
+find_place(struct request *request)
+{
+    for (uint32_t axis = 0; axis < request->sizes.n_axes; axis++) {
+        request->coordinates[axis] = hoop_mesh_coordinate(request->mesh, axis);
+        if (request->coordinates[axis] == HOOP_NO_RANK)
+            return false;
+    }
+    return true;
+}
+
+static enum hoop_status
+act(struct request *request,
+    const struct hoop_tensor *input,
+    const struct hoop_comm_spec *spec,
+    enum action_way way)
+{
+    error_clear();
+    if (!request->mesh)
+        return error_raise(HOOP_E_INVALID, "mesh is NULL");
+    request->sizes = hoop_mesh_shape_of(request->mesh);
+    if (!find_place(request)) {
+        nothing_to_wait_for(request->out_op);
+        return HOOP_OK;
+    }
+    enum hoop_status status = operand_check(input, "the tensor");
+    if (status == HOOP_OK)
+        status = action_init(&request->action, spec, &request->sizes,
+                             input->shape.n_dims, way);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* It may be *output, which changes. */
+    request->input = *input;
+    status = request_run(request);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_comm_spec_forward(const struct hoop_tensor *input,
+                       struct hoop_tensor *output,
+                       const struct hoop_comm_spec *spec,
+                       hoop_mesh_t *mesh)
+{
+    struct request request = {.mesh = mesh, .output = output};
+
+    return act(&request, input, spec, ACTION_FORWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_forward_start(const struct hoop_tensor *input,
+                             struct hoop_tensor *output,
+                             const struct hoop_comm_spec *spec,
+                             hoop_mesh_t *mesh,
+                             hoop_op_t **out_op)
+{
+    struct request request = {.mesh = mesh, .output = output, .out_op = out_op};
+
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return act(&request, input, spec, ACTION_FORWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_backward(const struct hoop_tensor *output_grad,
+                        struct hoop_tensor *input_grad,
+                        const struct hoop_comm_spec *spec,
+                        hoop_mesh_t *mesh)
+{
+    struct request request = {.mesh = mesh, .output = input_grad};
+
+    return act(&request, output_grad, spec, ACTION_BACKWARD);
+}
+
+enum hoop_status
+hoop_comm_spec_backward_start(const struct hoop_tensor *output_grad,
+                              struct hoop_tensor *input_grad,
+                              const struct hoop_comm_spec *spec,
+                              hoop_mesh_t *mesh,
+                              hoop_op_t **out_op)
+{
+    struct request request = {
+        .mesh = mesh, .output = input_grad, .out_op = out_op};
+
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    return act(&request, output_grad, spec, ACTION_BACKWARD);
+}
