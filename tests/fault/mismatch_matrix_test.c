@@ -435,12 +435,12 @@ slice_start(const struct slice *slice, uint32_t size)
 /* Where all ranks only wait, each case takes the time until they ask each
  * other: many at a time. */
 static void
-run_matrix(const struct slice *kind)
+run_matrix(const struct slice *kind, uint32_t smallest)
 {
     pid_t pids[MATRIX_RANKS + 1][SLICES];
     int how;
 
-    for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
+    for (uint32_t size = smallest; size <= MATRIX_RANKS; size++) {
         for (size_t i = 0; i < SLICES; i++) {
             struct slice slice = *kind;
 
@@ -448,7 +448,7 @@ run_matrix(const struct slice *kind)
             pids[size][i] = slice_start(&slice, size);
         }
     }
-    for (uint32_t size = 2; size <= MATRIX_RANKS; size++) {
+    for (uint32_t size = smallest; size <= MATRIX_RANKS; size++) {
         for (size_t i = 0; i < SLICES; i++) {
             assert_int_equal(waitpid(pids[size][i], &how, 0), pids[size][i]);
             assert_int_equal(how, 0);
@@ -460,21 +460,22 @@ static void
 differing_calls_are_told_to_every_rank(void **state)
 {
     (void)state;
-    run_matrix(&(struct slice){0});
+    run_matrix(&(struct slice){0}, 2);
 }
 
 static void
 differing_calls_of_trees_are_told_to_every_rank(void **state)
 {
     (void)state;
-    run_matrix(&(struct slice){.algorithms = trees});
+    /* Of fewer ranks trees are stars. */
+    run_matrix(&(struct slice){.algorithms = trees}, 4);
 }
 
 static void
 calls_that_are_checked_first_touch_nothing(void **state)
 {
     (void)state;
-    run_matrix(&(struct slice){.is_checked = true});
+    run_matrix(&(struct slice){.is_checked = true}, 2);
 }
 
 int
