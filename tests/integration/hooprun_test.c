@@ -305,6 +305,23 @@ hooprun_sigterm_is_passed_on(void **state)
 }
 
 static void
+hooprun_ignored_hangup_stays_ignored(void **state)
+{
+    const char *const arguments[] = {
+        "/bin/sh", "-c", "trap '' HUP; exec \"$0\" \"$@\"", hooprun, "-n", "2",
+        "sh",      "-c", "echo ready; exec sleep 60",       NULL};
+    struct program *program = program_start(arguments, NULL);
+
+    *state = program;
+    program_await(program, "[0] ready\n");
+    program_await(program, "[1] ready\n");
+    kill(program->pid, SIGHUP);
+    kill(program->pid, SIGTERM);
+    assert_int_equal(program_wait(program), 128 + SIGTERM);
+    assert_null(strstr(err_of(state), "SIGHUP"));
+}
+
+static void
 hooprun_workers_that_end_well_on_sigint_exit_zero(void **state)
 {
     struct program *program =
@@ -416,6 +433,8 @@ main(int argc, char **argv)
         cmocka_unit_test_teardown(hooprun_killed_launcher_takes_workers_along,
                                   teardown),
         cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on, teardown),
+        cmocka_unit_test_teardown(hooprun_ignored_hangup_stays_ignored,
+                                  teardown),
         cmocka_unit_test_teardown(
             hooprun_workers_that_end_well_on_sigint_exit_zero, teardown),
         cmocka_unit_test_teardown(hooprun_timeout_ends_all, teardown),

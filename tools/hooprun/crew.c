@@ -64,12 +64,23 @@ now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static bool
+signal_is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
 static void
 crew_mask(sigset_t *out_mask)
 {
     sigemptyset(out_mask);
     sigaddset(out_mask, SIGCHLD);
-    sigaddset(out_mask, SIGHUP);
+    /* nohup's wish; a descriptor of signals hears ignored ones, too. */
+    if (!signal_is_ignored(SIGHUP))
+        sigaddset(out_mask, SIGHUP);
     sigaddset(out_mask, SIGINT);
     sigaddset(out_mask, SIGQUIT);
     sigaddset(out_mask, SIGTERM);
