@@ -127,6 +127,7 @@ match_find(struct peer *peer,
     const struct opening opening = {frame, tensor};
     struct inflow *flow = match_bound(peer, frame);
 
+    peer->has_refused = false;
     if (flow)
         return flow;
     if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
@@ -135,10 +136,17 @@ match_find(struct peer *peer,
     {
         if (posted_wants(flow, &key, frame)) {
             bind_message(peer, flow, &key, &opening);
+            peer->has_refused = !flow->is_open;
             return flow->is_open ? flow : NULL;
         }
     }
     return NULL;
+}
+
+bool
+match_has_refused_all(const struct peer *peer, const struct frame *frame)
+{
+    return peer->has_refused && frame->total == 0;
 }
 
 struct arrival *

@@ -24,6 +24,11 @@ struct inflow *
 match_find(struct peer *peer,
            const struct frame *frame,
            const struct frame_tensor *tensor);
+/* Whether match_find() has just ended a receive that frame's message does not
+ * fit, and nothing of it is to come: there is no rest to be binned, and it must
+ * not be kept for the next receive. */
+bool
+match_has_refused_all(const struct peer *peer, const struct frame *frame);
 
 /* The record of a message nobody has asked for; NULL: none yet. */
 struct arrival *

@@ -152,6 +152,7 @@ struct peer {
     bool in_payload;
     struct frame frame;
     struct frame_tensor tensor; /* FRAME_TENSOR: while frame begins */
+    bool has_refused; /* the message that frame opens: it fits no receive */
     enum peer_target target;
     struct inflow *flow; /* of the frame being read; NULL: cancelled or none */
     struct stash *stash; /* TARGET_STASH: being filled ... */

@@ -213,7 +213,7 @@ take_announcement(struct peer *peer)
         peer_grant(peer, flow);
         return;
     }
-    if (!peer_keeps(peer))
+    if (!peer_keeps(peer) || match_has_refused_all(peer, &peer->frame))
         return;
     struct arrival *arrival = match_arrival_add(peer, &peer->frame, tensor);
     if (!arrival) {

@@ -152,7 +152,7 @@ begin_payload(struct peer *peer)
     counter_add(&transport->counters.bytes_received, frame->raw);
     if (!flow && !peer_keeps(peer))
         return;
-    if (!flow && is_unwanted(peer))
+    if (!flow && (match_has_refused_all(peer, frame) || is_unwanted(peer)))
         return;
     if (flow && frame->kind == FRAME_COLLECTIVE &&
         frame->signature != flow->label->signature) {

@@ -218,6 +218,40 @@ what_differs_is_a_mismatch_and_gone(void **state)
     assert_int_equal(desk.station.n_lost, 0);
 }
 
+/* Of a message of no bytes there is no rest, and none of it may stay. */
+static void
+empty_message_that_differs_is_gone(void **state)
+{
+    static const struct frame_tensor none = {0, {1, {0}}};
+    struct inflow flow = posted(&table, BYTES);
+    struct frame frame = frame_message(1, 0, 0, 0);
+
+    (void)state;
+    frame.call.dtype = DTYPE;
+    frame.flags |= FRAME_TENSOR;
+    transport_receive(desk.station.transport, &flow);
+    station_feed_tensor(&desk.station, 1, &frame, &none, desk.sent);
+    assert_int_equal(desk.station.n_mismatches, 1);
+    assert_false(flow.is_open);
+    frame = frame_message(2, 0, 0, 0);
+    frame.call.dtype = DTYPE;
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_TENSOR | FRAME_POINT_TO_POINT;
+    flow = posted(&table, BYTES);
+    transport_receive(desk.station.transport, &flow);
+    station_feed_tensor(&desk.station, 1, &frame, &none, desk.sent);
+    assert_int_equal(desk.station.n_mismatches, 2);
+    flow = posted(&table, BYTES);
+    transport_receive(desk.station.transport, &flow);
+    station_settle(&desk.station);
+    assert_true(flow.is_open);
+    assert_int_equal(desk.station.n_mismatches, 2);
+    assert_int_equal(desk.station.n_lost, 0);
+    feed(3, &table);
+    assert_int_equal(flow.arrived, BYTES);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
 /* A header that contradicts itself makes us allocate nothing. */
 static void
 forged_sizes_lose_the_peer(void **state)
@@ -352,6 +386,7 @@ main(void)
         DESK_TEST(tensor_is_announced_granted_and_received),
         DESK_TEST(tensor_without_room_is_dropped),
         DESK_TEST(what_differs_is_a_mismatch_and_gone),
+        DESK_TEST(empty_message_that_differs_is_gone),
         DESK_TEST(forged_sizes_lose_the_peer),
         DESK_TEST(flag_without_a_shape_loses_the_peer),
         DESK_TEST(sent_tensor_has_its_shape_in_each_frame),
