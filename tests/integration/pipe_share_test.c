@@ -213,6 +213,51 @@ each_tensor_of_a_list_is_cut_or_not(void **state)
     assert_int_equal(ranks_run_all(8, mixed_body), 0);
 }
 
+/* The last rank expects a shape that is not even cut: all who share are told,
+ * if not with this call, then with the next, and none gets a share of it. */
+static int
+mistaken_body(struct rank *rank)
+{
+    const struct hoop_shape right = {1, {12}};
+    const struct hoop_shape wrong = {1, {13}};
+    struct hoop_tensor tensor;
+    struct hoop_tensors list = {1, &tensor};
+    struct grid grid;
+
+    if (grid_begin(rank, &grid) != 0)
+        return 1;
+    for (int step = 0; step < 3; step++) {
+        const bool is_mistaken = step == 0 && rank->rank == rank->size - 1;
+
+        tensor = counted(&right, 100 * step);
+        if (rank->rank < grid.n_ranks) {
+            /* It may be done before it is found not to fit. */
+            (void)!hoop_pipe_send_forward(grid.pipeline, &list, &in_shares);
+            hoop_tensor_free(&tensor);
+            continue;
+        }
+        hoop_tensor_free(&tensor);
+        tensor.shape = is_mistaken ? wrong : right;
+        const enum hoop_status status =
+            hoop_pipe_recv_forward(grid.pipeline, &list, &in_shares);
+        RANK_CHECK(status == (step == 0 ? HOOP_E_MISMATCH : HOOP_OK) ||
+                   (step == 1 && status == HOOP_E_MISMATCH));
+        RANK_CHECK(status != HOOP_OK ||
+                   is_counted(&tensor, &right, 100 * step));
+        hoop_tensor_free(&tensor);
+    }
+    grid_end(&grid);
+    return 0;
+}
+
+static void
+mistake_of_one_rank_leaves_no_share_behind(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(4, mistaken_body), 0);
+    assert_int_equal(ranks_run_all(6, mistaken_body), 0);
+}
+
 /* Alone, and with nobody to share with, the flag changes nothing. */
 static int
 alone_body(struct rank *rank)
@@ -253,6 +298,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_sent_and_gathered),
         cmocka_unit_test(each_tensor_of_a_list_is_cut_or_not),
+        cmocka_unit_test(mistake_of_one_rank_leaves_no_share_behind),
         cmocka_unit_test(flag_of_a_rank_alone_changes_nothing),
     };
 

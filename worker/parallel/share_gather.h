@@ -8,9 +8,9 @@
 #include "parallel/parcel.h"
 
 /*
- * Of the parcels of one transfer those that are cut and were received: every
- * rank that shares sends its share to all others. For one that failed it sends
- * none, so that the others fail, too. Does nothing when there are no such.
+ * Of the parcels of one transfer those that were received: every rank that
+ * shares sends its share to all others. Of one that is not cut it sends
+ * nothing, as of one that failed, so that the others fail, too.
  * Handle: as tensor_message_run().
  */
 enum hoop_status
