@@ -21,16 +21,31 @@ text_print(const char *text)
     }
 }
 
+/* Of "... (default 60; HOOP_X)" or "... (HOOP_X)": the variable is the
+ * heading. */
+static void
+variable_omit(char *description, const char *variable)
+{
+    char *end = description + strlen(description) - strlen(variable) - 1;
+
+    if (end[-1] == '(')
+        end[-2] = '\0';
+    else
+        strcpy(&end[-2], ")");
+}
+
 static void
 setting_print(const struct setting *setting, enum setting_user user)
 {
     char description[512];
 
     setting_describe(setting, description, sizeof(description));
-    if (user == SETTING_USER_HOOPD)
+    if (user == SETTING_USER_HOOPD) {
         printf("*--%s*=_%s_", setting->option, setting->placeholder);
-    else
+    } else {
+        variable_omit(description, setting->environment);
         printf("*%s*=_%s_", setting->environment, setting->placeholder);
+    }
     printf("\n\t");
     text_print(description);
     printf("\n\n");
