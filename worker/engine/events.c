@@ -235,6 +235,8 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 static void
 on_parting(void *owner, uint32_t peer)
 {
+    /* First why: who was connected since has not heard of it. */
+    verdict_part(owner, peer);
     inquiry_part(owner, peer);
 }
 

@@ -201,6 +201,9 @@ verdict_tell(struct engine *engine,
              uint64_t number,
              enum hoop_status status,
              const char *text);
+/* Tell a peer to whom goodbye is said of all ranks that are lost. */
+void
+verdict_part(struct engine *engine, uint32_t peer);
 /* The verdict on operation number that came before it began, which is the
  * caller's to free; NULL: none. */
 struct foretold *

@@ -7,7 +7,6 @@
  * it, so that ranks that wait for somebody else's sake end too.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,11 +281,10 @@ fail_needing(struct engine *engine, uint32_t world_rank, const char *why)
     }
 }
 
-void
-engine_lose(struct engine *engine, uint32_t rank, const char *why)
+static struct frame
+verdict_on(const struct engine *engine, uint32_t rank)
 {
-    struct lost_rank *lost = &engine->lost[rank];
-    const struct frame verdict = {
+    return (struct frame){
         .kind = FRAME_VERDICT,
         .epoch = engine->roster->epoch,
         .comm = VERDICT_ON_RANK,
@@ -294,6 +292,27 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
         .signature = engine->roster->members[rank].incarnation,
         .tag = HOOP_E_PEER_LOST,
     };
+}
+
+void
+verdict_part(struct engine *engine, uint32_t peer)
+{
+    if (engine->n_lost == 0)
+        return;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const struct frame verdict = verdict_on(engine, rank);
+
+        if (engine->lost[rank].is_lost && rank != peer)
+            transport_tell(engine->transport, peer, &verdict,
+                           engine->lost[rank].why);
+    }
+}
+
+void
+engine_lose(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const struct frame verdict = verdict_on(engine, rank);
 
     if (lost->is_lost || lost->has_left || engine->is_leaving)
         return;
@@ -313,61 +332,6 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     fail_needing(engine, rank, text);
     transport_unreachable(engine->transport, rank, why);
     engine->options.on_lost(engine->options.owner, rank, why);
-}
-
-/* The flow cannot end: its peer left before it sent or took everything. */
-static bool
-is_stranded(const struct engine *engine, const struct step_flow *flow)
-{
-    const uint32_t peer = step_flow_peer(flow);
-
-    if (peer == FLOW_ANY_PEER || !engine->lost[peer].has_left)
-        return false;
-    return flow->is_receive
-               ? !transport_has_all(&flow->in)
-               : flow->out.framed < flow->out.total || !flow->out.is_opened ||
-                     (flow->out.handed < flow->out.total &&
-                      transport_is_gone(engine->transport, peer));
-}
-
-static bool
-is_deserted(const struct op *op)
-{
-    const struct engine *engine = op->engine;
-
-    /* Alone, a rank has never had anybody but itself to hear from. */
-    if (op->message.in.key.peer != FLOW_ANY_PEER || op->channel->size == 1)
-        return false;
-    for (uint32_t i = 0; i < op->channel->size; i++) {
-        if (i != op->channel->rank &&
-            !engine->lost[op->channel->ranks[i]].has_left)
-            return false;
-    }
-    return true;
-}
-
-const char *
-op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT])
-{
-    const struct engine *engine = op->engine;
-    const struct step_flow *flow =
-        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
-    char name[ROSTER_NAME_MAX];
-
-    if (engine->n_left == 0)
-        return NULL;
-    if (op->is_message && op->message.is_receive && is_deserted(op)) {
-        snprintf(text, LIMIT_ERROR_TEXT, "every other rank has left the job");
-        return text;
-    }
-    for (; flow; flow = op->is_message ? NULL : TAILQ_NEXT(flow, link)) {
-        if (!is_stranded(engine, flow))
-            continue;
-        snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
-                 roster_name(engine->roster, step_flow_peer(flow), name));
-        return text;
-    }
-    return NULL;
 }
 
 const char *

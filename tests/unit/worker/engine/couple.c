@@ -55,13 +55,16 @@ side_open(struct side *side, uint32_t rank, enum engine_checking checking)
     struct engine_options with_roster = options;
 
     side->rank = rank;
-    assert_int_equal(roster_create(2, &side->roster), HOOP_OK);
+    assert_int_equal(roster_create(3, &side->roster), HOOP_OK);
     side->roster->rank = rank;
     side->roster->epoch = 7;
     for (uint32_t i = 0; i < 2; i++) {
         snprintf(side->roster->members[i].host, LIMIT_NAME, "host");
         side->roster->members[i].pid = 40 + i;
     }
+    snprintf(side->roster->members[2].host, LIMIT_NAME, "far");
+    snprintf(side->roster->members[2].host_id, LIMIT_NAME, "far");
+    side->roster->members[2].pid = 42;
     with_roster.roster = side->roster;
     assert_int_equal(engine_create(&with_roster, &side->engine), HOOP_OK);
     for (uint32_t i = 0; i < COUPLE_CHANNELS; i++) {

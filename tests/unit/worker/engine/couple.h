@@ -1,8 +1,9 @@
 /*
  * tests/unit/worker/engine/couple.h - two engines in one process, connected
  *
- * Rank 0 and rank 1 of a job of two, over a socket pair. Nobody drives but the
- * threads of the test, unless it starts the backgrounds.
+ * Rank 0 and rank 1 of a job, over a socket pair, and a rank 2 on another host
+ * that nobody is connected to. Nobody drives but the threads of the test,
+ * unless it starts the backgrounds.
  */
 
 #ifndef TESTS_COUPLE_H

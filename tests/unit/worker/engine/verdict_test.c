@@ -172,6 +172,28 @@ collective_with_one_that_left_fails_at_once(void **state)
     assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
 }
 
+/* Told of before there was a connection, and by who is leaving already. */
+static void
+rank_that_leaves_says_who_was_lost(void **state)
+{
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    couple_open(&couple);
+    engine_condemn(couple.sides[1].engine, 2, "killed by signal 9");
+    engine_turn_idle(couple.sides[1].engine);
+    assert_int_equal(
+        sum_start(couple.sides[0].comms[0].channel, &value, 1, &op), HOOP_OK);
+    couple_connect(&couple);
+    engine_leave(couple.sides[1].engine, 0);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(),
+                           "rank 1 (host:41) has left the job; before that "
+                           "rank 2 (far:42) was lost: killed by signal 9"));
+    couple_close(&couple);
+}
+
 /* Who else is in the job is no matter to a rank that is alone. */
 static void
 rank_alone_hears_itself_when_others_have_left(void **state)
@@ -211,6 +233,7 @@ main(void)
         cmocka_unit_test(connection_that_ends_fails_what_waits_for_it),
         COUPLE_TEST(what_was_sent_before_the_end_is_still_received),
         COUPLE_TEST(collective_with_one_that_left_fails_at_once),
+        cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
     };
 

@@ -1,0 +1,87 @@
+/*
+ * engine/stranded.c - operations that wait for somebody who is gone
+ *
+ * A rank that leaves in good order has ended its own operations; whoever still
+ * waits for it waits in vain. Why it left may be known here, and is said, too.
+ *
+ * No test of its own: verdict_test.c and inquiry_test.c have ranks that leave.
+ */
+
+#include <stdio.h>
+
+#include "engine/state.h"
+
+/* The flow cannot end: its peer left before it sent or took everything. */
+static bool
+is_stranded(const struct engine *engine, const struct step_flow *flow)
+{
+    const uint32_t peer = step_flow_peer(flow);
+
+    if (peer == FLOW_ANY_PEER || !engine->lost[peer].has_left)
+        return false;
+    return flow->is_receive
+               ? !transport_has_all(&flow->in)
+               : flow->out.framed < flow->out.total || !flow->out.is_opened ||
+                     (flow->out.handed < flow->out.total &&
+                      transport_is_gone(engine->transport, peer));
+}
+
+static bool
+is_deserted(const struct op *op)
+{
+    const struct engine *engine = op->engine;
+
+    /* Alone, a rank has never had anybody but itself to hear from. */
+    if (op->message.in.key.peer != FLOW_ANY_PEER || op->channel->size == 1)
+        return false;
+    for (uint32_t i = 0; i < op->channel->size; i++) {
+        if (i != op->channel->rank &&
+            !engine->lost[op->channel->ranks[i]].has_left)
+            return false;
+    }
+    return true;
+}
+
+/* Who leaves early may have had a reason that is known here. */
+static void
+describe_leaver(const struct engine *engine,
+                uint32_t leaver,
+                char text[LIMIT_ERROR_TEXT])
+{
+    char name[ROSTER_NAME_MAX];
+    size_t n_text =
+        (size_t)snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
+                         roster_name(engine->roster, leaver, name));
+
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        if (!engine->lost[rank].is_lost)
+            continue;
+        snprintf(text + n_text, LIMIT_ERROR_TEXT - n_text,
+                 "; before that %s was lost: %s",
+                 roster_name(engine->roster, rank, name),
+                 engine->lost[rank].why);
+        return;
+    }
+}
+
+const char *
+op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT])
+{
+    const struct engine *engine = op->engine;
+    const struct step_flow *flow =
+        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
+
+    if (engine->n_left == 0)
+        return NULL;
+    if (op->is_message && op->message.is_receive && is_deserted(op)) {
+        snprintf(text, LIMIT_ERROR_TEXT, "every other rank has left the job");
+        return text;
+    }
+    for (; flow; flow = op->is_message ? NULL : TAILQ_NEXT(flow, link)) {
+        if (!is_stranded(engine, flow))
+            continue;
+        describe_leaver(engine, step_flow_peer(flow), text);
+        return text;
+    }
+    return NULL;
+}
