@@ -4,6 +4,7 @@
  * The first argument is hooprun. Nothing here joins: the launcher is tested.
  */
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,30 +178,50 @@ hooprun_progress_off_terminal_leaves_its_last_state(void **state)
     assert_string_equal(err_of(state), "[0] ready\n");
 }
 
+/* What its workers wait for, in their folder. */
+static void
+event_happens(const char *folder, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
 /* On a terminal it is drawn, taken away for a line, and drawn again. */
 static void
 hooprun_progress_on_terminal_stays_below_lines(void **state)
 {
-    const char *const arguments[] = {
-        hooprun,
-        "-n",
-        "2",
-        "sh",
-        "-c",
-        "if [ $HOOP_RANK = 0 ]; then"
-        " echo asked $HOOP_PROGRESS; printf '\\rstep 1' >&2; sleep 1;"
-        " printf '\\rready\\n' >&2; "
-        "else sleep 0.5; echo a line; fi",
-        NULL};
+    char folder[] = "/tmp/hooprun_test.XXXXXX";
+    char script[512];
+    const char *const arguments[] = {hooprun, "-n",   "2", "sh",
+                                     "-c",    script, NULL};
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(script, sizeof(script),
+             "after() { until [ -e %s/$1 ]; do sleep 0.01; done; }; "
+             "if [ $HOOP_RANK = 0 ]; then"
+             " echo asked $HOOP_PROGRESS; printf '\\rstep 1' >&2; "
+             " after line; printf '\\rready\\n' >&2; "
+             "else after step; echo a line; fi",
+             folder);
     struct program *program = program_start_on_terminal(arguments);
 
     *state = program;
+    program_await(program, "[0] step 1\033[K");
+    event_happens(folder, "step");
+    program_await(program, "[1] a line\r\n\r[0] step 1\033[K");
+    event_happens(folder, "line");
     assert_int_equal(program_wait(program), 0);
     assert_non_null(strstr(out_of(state), "[0] asked 1\r\n"));
     assert_non_null(strstr(out_of(state),
                            "\r[0] step 1\033[K\r\033[K[1] a line\r\n"
                            "\r[0] step 1\033[K"));
     assert_non_null(strstr(out_of(state), "\r\033[K[0] ready\r\n"));
+    snprintf(script, sizeof(script), "rm -r %s", folder);
+    assert_int_equal(system(script), 0);
 }
 
 static void
