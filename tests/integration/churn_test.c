@@ -71,24 +71,6 @@ struct footprint {
     uint64_t n_descriptors;
 };
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 static uint64_t
 rss_kib(pid_t pid)
 {
@@ -299,5 +281,5 @@ main(void)
         cmocka_unit_test(comms_of_two_come_and_go_without_a_trace),
         cmocka_unit_test(overlapping_comms_come_and_go_without_a_trace),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

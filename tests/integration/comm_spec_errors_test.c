@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "daemon.h"
 #include "plane.h"
 
 enum {
@@ -289,5 +290,5 @@ main(void)
         cmocka_unit_test(process_outside_the_mesh_does_nothing),
     };
 
-    return cmocka_run_group_tests(tests, plane_setup, plane_teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "daemon.h"
 #include "plane.h"
 
 enum {
@@ -440,5 +441,5 @@ main(void)
         cmocka_unit_test(specs_on_2x4_follow_the_formulas),
     };
 
-    return cmocka_run_group_tests(tests, plane_setup, plane_teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "daemon.h"
 #include "plane.h"
 
 enum {
@@ -278,5 +279,5 @@ main(void)
         cmocka_unit_test(mix_gather_and_mix_split_are_inverse_in_all_layouts),
     };
 
-    return cmocka_run_group_tests(tests, plane_setup, plane_teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -172,3 +172,21 @@ daemon_check(const char *address)
 
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
+
+struct daemon hoopd;
+
+int
+daemon_setup(void **state)
+{
+    (void)state;
+    daemon_start(&hoopd, (const char *[]){NULL});
+    return 0;
+}
+
+int
+daemon_teardown(void **state)
+{
+    (void)state;
+    daemon_stop(&hoopd);
+    return 0;
+}

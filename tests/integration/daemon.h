@@ -35,4 +35,11 @@ daemon_stop(struct daemon *daemon);
 int
 daemon_check(const char *address);
 
+/* One for all tests of a program: the fixtures of their group. */
+extern struct daemon hoopd;
+int
+daemon_setup(void **state);
+int
+daemon_teardown(void **state);
+
 #endif

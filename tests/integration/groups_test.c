@@ -10,24 +10,6 @@
 #include "daemon.h"
 #include "workers.h"
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 /* Sum of what each member has: 1 + its world rank. */
 static int
 sum_is_right(hoop_comm_t *comm)
@@ -479,5 +461,5 @@ main(void)
         cmocka_unit_test(comm_free_does_not_disturb_the_others),
         cmocka_unit_test(comm_has_a_deadline_of_its_own),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

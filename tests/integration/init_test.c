@@ -13,24 +13,6 @@ enum {
     CHILD_SECONDS_MAX = 30
 };
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 static int
 nothing_is_there(void)
 {
@@ -144,5 +126,5 @@ main(void)
         cmocka_unit_test(init_that_failed_may_be_tried_again),
         cmocka_unit_test(child_shuts_down_and_begins_anew),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -14,24 +14,6 @@
 #include "daemon.h"
 #include "workers.h"
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 static const struct hoop_mesh_axis cube[] = {{"data", 2},
                                              {"pipeline", 2},
                                              {"tensor", 2}};
@@ -310,5 +292,5 @@ main(void)
         cmocka_unit_test(mesh_that_is_wrong_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

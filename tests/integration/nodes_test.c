@@ -14,24 +14,6 @@
 #include "daemon.h"
 #include "workers.h"
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 struct expected {
     uint32_t n_ranks;
     uint32_t ranks[4];
@@ -309,5 +291,5 @@ main(void)
         cmocka_unit_test(parts_form_in_any_order_of_threads),
         cmocka_unit_test(parts_of_one_node_form_in_any_order_of_threads),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -6,27 +6,9 @@
 
 #include "daemon.h"
 
-static struct daemon hoopd;
-
 /* What the forked workers inherit. */
 static struct plane sizes;
 static plane_fn *body_of_all;
-
-int
-plane_setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-int
-plane_teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
 
 static int
 worker_body(const struct worker *worker)

@@ -25,12 +25,6 @@ struct plane {
 typedef int
 plane_fn(struct plane *plane);
 
-/* Group set-up and tear-down for cmocka: hoopd runs in between. */
-int
-plane_setup(void **state);
-int
-plane_teardown(void **state);
-
 /* Run body in n_rows * n_columns processes that have joined, and in n_outside
  * more that are not in the mesh. Returns how many did not return 0. */
 uint32_t

@@ -12,24 +12,6 @@
 #include "daemon.h"
 #include "workers.h"
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 static int
 run_on_sizes(worker_fn *body)
 {
@@ -122,5 +104,5 @@ main(void)
         cmocka_unit_test(groups_that_are_wrong_are_refused_on_all_ranks),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

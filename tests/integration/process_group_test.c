@@ -18,24 +18,6 @@ enum {
     RANKS_TRIED = 8,
 };
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 static int
 run_on_sizes(worker_fn *body)
 {
@@ -462,5 +444,5 @@ main(void)
         cmocka_unit_test(groups_form_both_pairs_for_several_threads),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -13,24 +13,6 @@
 #include "daemon.h"
 #include "workers.h"
 
-static struct daemon hoopd;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    daemon_start(&hoopd, (const char *[]){NULL});
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    daemon_stop(&hoopd);
-    return 0;
-}
-
 enum {
     OUTSIDE = 6,
 };
@@ -99,5 +81,5 @@ main(void)
         cmocka_unit_test(part_of_a_process_is_that_of_its_place),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

@@ -461,7 +461,6 @@ static void
 storm_of_groups_and_threads_is_weathered(void **state)
 {
     uint64_t room[WORKERS_ROOM];
-    struct daemon hoopd;
 
     (void)state;
     seed = number_of("STORM_SEED", clock_now_ns());
