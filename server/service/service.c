@@ -202,9 +202,12 @@ event_step(struct service *service, const struct cluster_event *event)
 
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
+
+    /* Who has its answer finds itself counted. */
+    figures_publish(service);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
 
-    figures_publish(service);
+figures_publish(service); /* the answers, too */
     timer_arm(service);
 }
 
