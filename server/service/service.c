@@ -207,7 +207,7 @@ event_step(struct service *service, const struct cluster_event *event)
     figures_publish(service);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
 
-figures_publish(service); /* the answers, too */
+    figures_publish(service); /* the answers, too */
     timer_arm(service);
 }
 
