@@ -17,11 +17,50 @@
 
 enum {
     ARGUMENTS_MAX = 16,
+    RUNNING_MAX = 8,
     WAIT_MS = 10000,
     LOOK_US = 5000,
 };
 
 extern char **environ;
+
+/* A test that fails jumps past its daemon_stop(). */
+static struct running {
+    pid_t pid; /* 0: none */
+    pid_t starter;
+} running[RUNNING_MAX];
+
+/* Ranks that were forked exit, too: not theirs. */
+static void
+running_kill(void)
+{
+    for (size_t i = 0; i < RUNNING_MAX; i++) {
+        if (running[i].pid > 0 && running[i].starter == getpid())
+            kill(running[i].pid, SIGKILL);
+    }
+}
+
+static struct running *
+running_find(pid_t pid)
+{
+    for (size_t i = 0; i < RUNNING_MAX; i++) {
+        if (running[i].pid == pid)
+            return &running[i];
+    }
+    fail_msg("more than %d daemons at once", RUNNING_MAX);
+    return NULL;
+}
+
+static void
+running_add(pid_t pid)
+{
+    static bool is_registered = false;
+
+    if (!is_registered)
+        atexit(running_kill);
+    is_registered = true;
+    *running_find(0) = (struct running){pid, getpid()};
+}
 
 static const char *
 daemon_path(void)
@@ -118,6 +157,7 @@ daemon_start(struct daemon *daemon, const char *const *arguments)
     close(fd);
 
     daemon->pid = program_spawn((char *const *)all, daemon->log_path);
+    running_add(daemon->pid);
     assert_true(log_await(daemon, "serves workers on "));
     addresses_read(daemon);
 }
@@ -155,6 +195,7 @@ daemon_stop(struct daemon *daemon)
     assert_true(daemon->pid > 0);
     assert_int_equal(kill(daemon->pid, SIGTERM), 0);
     const int state = program_wait(daemon->pid);
+    running_find(daemon->pid)->pid = 0;
 
     if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
         CLEANUP(free) char *log = log_read(daemon);
