@@ -49,7 +49,7 @@ hoop_control_create(const struct hoop_control_options *options,
 HOOP_API void
 hoop_control_destroy(hoop_control_t *control);
 
-/* "host:port" that is asked, and the job it is asked about. */
+/* "host:port" that is asked, and the job it is asked about. NULL: NULL. */
 HOOP_API const char *
 hoop_control_coordinator(const hoop_control_t *control);
 HOOP_API const char *

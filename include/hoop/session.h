@@ -79,7 +79,7 @@ struct hoop_stats {
     uint64_t connections; /* peers connected now */
 };
 
-/* Neither may be NULL. Thread: any. */
+/* Of no session: zeros. Thread: any. */
 HOOP_API void
 hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats);
 

@@ -129,6 +129,8 @@ hoop_control_create(const struct hoop_control_options *options,
     error_clear();
     if (!control)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
+    if (!out_control)
+        return error_raise(HOOP_E_INVALID, "out_control is NULL");
     if (!options)
         options = &none;
     control->timeout_ms =
@@ -174,13 +176,13 @@ hoop_control_destroy(hoop_control_t *control)
 const char *
 hoop_control_coordinator(const hoop_control_t *control)
 {
-    return control->coordinator;
+    return control ? control->coordinator : NULL;
 }
 
 const char *
 hoop_control_job_name(const hoop_control_t *control)
 {
-    return control->job;
+    return control ? control->job : NULL;
 }
 
 static enum hoop_status
@@ -210,6 +212,19 @@ on_answer(void *owner, const struct rpc_answer *answer)
 }
 
 enum hoop_status
+control_check(const struct hoop_control *control,
+              const void *argument,
+              const char *name)
+{
+    error_clear();
+    if (!control)
+        return error_raise(HOOP_E_INVALID, "control is NULL");
+    if (!argument)
+        return error_raise(HOOP_E_INVALID, "%s is NULL", name);
+    return HOOP_OK;
+}
+
+enum hoop_status
 control_call(struct hoop_control *control,
              enum method_id method,
              struct pack *pack)
@@ -218,7 +233,6 @@ control_call(struct hoop_control *control,
     size_t n_bytes = 0;
     enum hoop_status status = HOOP_OK;
 
-    error_clear();
     if (pack)
         status = pack_take(pack, &bytes, &n_bytes);
     if (status != HOOP_OK)

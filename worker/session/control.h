@@ -50,6 +50,13 @@ struct hoop_control {
     struct control_answer answer;
 };
 
+/* Neither is NULL: name is what argument is called. Begins a public call.
+ * Handle: HOOP_E_INVALID. */
+enum hoop_status
+control_check(const struct hoop_control *control,
+              const void *argument,
+              const char *name);
+
 /*
  * Forget the last answer, call method with what pack holds (NULL: no body)
  * and keep the body of the answer. Takes the bytes of pack.

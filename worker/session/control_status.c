@@ -18,8 +18,11 @@ hoop_control_health(hoop_control_t *control)
     struct health_reply reply;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
+    enum hoop_status status = control_check(control, control, "control");
+    if (status != HOOP_OK)
+        return error_pass(status);
     health_request_encode(&(struct health_request){""}, &pack);
-    enum hoop_status status = control_call(control, METHOD_HEALTH_CHECK, &pack);
+    status = control_call(control, METHOD_HEALTH_CHECK, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
     status = health_reply_decode(control_body(control), &reply);
@@ -50,9 +53,12 @@ enum hoop_status
 hoop_control_status(hoop_control_t *control,
                     const struct hoop_control_overview **out_overview)
 {
+    enum hoop_status status =
+        control_check(control, out_overview, "out_overview");
+    if (status != HOOP_OK)
+        return error_pass(status);
     const struct jobs_reply *reply = &control->answer.jobs;
-
-    enum hoop_status status = control_call(control, METHOD_STATUS_JOBS, NULL);
+    status = control_call(control, METHOD_STATUS_JOBS, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     status = jobs_reply_decode(control_body(control), &control->answer.jobs);
@@ -94,9 +100,11 @@ enum hoop_status
 hoop_control_ranks(hoop_control_t *control,
                    const struct hoop_control_roster **out_roster)
 {
+    enum hoop_status status = control_check(control, out_roster, "out_roster");
+    if (status != HOOP_OK)
+        return error_pass(status);
     const struct job_reply *reply = &control->answer.job;
-
-    enum hoop_status status = control_call(control, METHOD_STATUS_JOB, NULL);
+    status = control_call(control, METHOD_STATUS_JOB, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     status = job_reply_decode(control_body(control), &control->answer.job);
@@ -149,9 +157,11 @@ hoop_control_groups(hoop_control_t *control,
                     const char *after,
                     const struct hoop_control_group_list **out_groups)
 {
+    enum hoop_status status = control_check(control, out_groups, "out_groups");
+    if (status != HOOP_OK)
+        return error_pass(status);
     const struct groups_reply *reply = &control->answer.groups;
-
-    const enum hoop_status status = groups_ask(control, after);
+    status = groups_ask(control, after);
     if (status != HOOP_OK)
         return error_pass(status);
 

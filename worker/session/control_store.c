@@ -54,7 +54,11 @@ hoop_control_get(hoop_control_t *control,
                  const char *key,
                  struct hoop_control_value *out_value)
 {
-    const enum hoop_status status = key_ask(control, METHOD_STORE_GET, key);
+    enum hoop_status status = control_check(control, key, "key");
+    if (status == HOOP_OK)
+        status = control_check(control, out_value, "out_value");
+    if (status == HOOP_OK)
+        status = key_ask(control, METHOD_STORE_GET, key);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -76,14 +80,15 @@ hoop_control_set(hoop_control_t *control,
                  const struct hoop_control_value *value)
 {
     CLEANUP(pack_deinit) struct pack pack;
-    struct store_set_request request = {
-        .value = {value->bytes, value->n_bytes},
-    };
+    struct store_set_request request = {0};
 
-    enum hoop_status status = text_take(request.key, sizeof(request.key), key);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    enum hoop_status status = control_check(control, value, "value");
+    if (status == HOOP_OK)
+        status = text_take(request.key, sizeof(request.key), key);
     if (status != HOOP_OK)
         return error_pass(status);
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    request.value = (struct message_span){value->bytes, value->n_bytes};
     store_set_request_encode(&request, &pack);
     status = store_ask(control, METHOD_STORE_SET, &pack);
     if (status != HOOP_OK)
@@ -94,7 +99,9 @@ hoop_control_set(hoop_control_t *control,
 enum hoop_status
 hoop_control_delete(hoop_control_t *control, const char *key)
 {
-    const enum hoop_status status = key_ask(control, METHOD_STORE_DELETE, key);
+    enum hoop_status status = control_check(control, key, "key");
+    if (status == HOOP_OK)
+        status = key_ask(control, METHOD_STORE_DELETE, key);
     if (status != HOOP_OK)
         return error_pass(status);
     if (control->answer.store.counter == 0)
@@ -126,11 +133,14 @@ hoop_control_list(hoop_control_t *control,
                   const struct hoop_control_scan *scan,
                   const struct hoop_control_keys **out_keys)
 {
-    const struct store_reply *reply = &control->answer.store;
-
-    const enum hoop_status status = list_ask(control, scan);
+    enum hoop_status status = control_check(control, scan, "scan");
+    if (status == HOOP_OK)
+        status = control_check(control, out_keys, "out_keys");
+    if (status == HOOP_OK)
+        status = list_ask(control, scan);
     if (status != HOOP_OK)
         return error_pass(status);
+    const struct store_reply *reply = &control->answer.store;
 
     struct hoop_control_key *keys =
         control_items(control, reply->n_entries, sizeof(*keys));

@@ -484,17 +484,3 @@ hoop_world(hoop_session_t *session)
 {
     return session ? &session->world.comm : NULL;
 }
-
-void
-hoop_session_stats(hoop_session_t *session, struct hoop_stats *out_stats)
-{
-    struct engine_stats stats;
-    engine_stats(session->engine, &stats);
-    *out_stats = (struct hoop_stats){
-        .operations = stats.operations,
-        .bytes_sent = stats.transport.bytes_sent,
-        .bytes_received = stats.transport.bytes_received,
-        .wire_sent = stats.transport.wire_sent,
-        .connections = stats.transport.connections,
-    };
-}
