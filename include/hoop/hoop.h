@@ -23,6 +23,7 @@
 #include "hoop/parameter.h"
 #include "hoop/pipeline.h"
 #include "hoop/process_group.h"
+#include "hoop/redistribute.h"
 #include "hoop/schedule.h"
 #include "hoop/schedule_run.h"
 #include "hoop/session.h"
