@@ -54,6 +54,7 @@ static const struct {
     [CALL_SEND_TENSOR] = {"send_tensor", 0},
     [CALL_RECV_TENSOR] = {"recv_tensor", 0},
     [CALL_RECV_ANY_TENSOR] = {"recv_tensor of any shape", CALL_HAS_NONE},
+    [CALL_REDISTRIBUTE] = {"redistribute", 0},
 };
 
 void

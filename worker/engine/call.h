@@ -42,6 +42,7 @@ enum call_name {
     CALL_SEND_TENSOR = 24,
     CALL_RECV_TENSOR = 25,
     CALL_RECV_ANY_TENSOR = 26, /* HOOP_ANY_SHAPE */
+    CALL_REDISTRIBUTE = 27,    /* of a distributed tensor; all of its stages */
 };
 
 struct call {

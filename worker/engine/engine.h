@@ -126,7 +126,11 @@ struct engine_collective {
     struct call call;
     const struct algorithm *algorithm;
     struct plan_shape shape; /* its counts are borrowed for the call */
-    const void *input;       /* in place: the output */
+    /* The plan's rank i is rank members[i] of the channel, as all who run this
+     * plan together say. NULL: each is its own. Borrowed as the buffers are.
+     * What others of the channel run must be of the same call. */
+    const uint32_t *members;
+    const void *input; /* in place: the output */
     void *output;
     enum engine_mode mode;
     struct stages stages; /* what follows: engine/stages.h */

@@ -57,6 +57,16 @@ flow_give_back(struct step_flow *flow)
     TAILQ_INSERT_HEAD(&flow->op->spare_flows, flow, link);
 }
 
+uint32_t
+op_member(const struct op *op, uint32_t rank)
+{
+    const struct channel *channel = op->channel;
+
+    /* All of the channel agree on the call. */
+    return op->members && !op->is_checking ? channel->ranks[op->members[rank]]
+                                           : channel->ranks[rank];
+}
+
 static struct flow_key
 step_key(const struct op *op, const struct plan_step *step)
 {
@@ -65,7 +75,7 @@ step_key(const struct op *op, const struct plan_step *step)
         .comm = op->channel->id,
         .op = op->number,
         .step = op_stage(op) << STAGE_SHIFT | step->message,
-        .peer = op->channel->ranks[step->peer],
+        .peer = op_member(op, step->peer),
         .kind = FLOW_COLLECTIVE,
     };
 }
@@ -138,12 +148,20 @@ algorithm_of(const struct op *op)
     return op->is_checking ? &algorithm_barrier_dissemination : op->algorithm;
 }
 
+static struct plan_shape
+shape_of(const struct op *op)
+{
+    return op->is_checking ? (struct plan_shape){.rank = op->channel->rank,
+                                                 .size = op->channel->size}
+                           : op->shape;
+}
+
 static enum hoop_status
-scratch_ensure(struct op *op)
+scratch_ensure(struct op *op, const struct plan_shape *shape)
 {
     const struct algorithm *algorithm = algorithm_of(op);
     const size_t n_elements =
-        algorithm->n_scratch ? algorithm->n_scratch(&op->shape) : 0;
+        algorithm->n_scratch ? algorithm->n_scratch(shape) : 0;
     const size_t n_bytes = n_elements * op->element_size;
 
     if (n_bytes <= op->scratch_capacity)
@@ -164,12 +182,13 @@ scratch_ensure(struct op *op)
 enum hoop_status
 executor_begin(struct op *op)
 {
+    const struct plan_shape shape = shape_of(op);
     struct track *first = NULL;
 
-    enum hoop_status status = scratch_ensure(op);
+    enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
-    tracker_init(&op->tracker, algorithm_of(op), &op->shape, op->element_size);
+    tracker_init(&op->tracker, algorithm_of(op), &shape, op->element_size);
     status = tracker_refill(&op->tracker, &first);
     if (status != HOOP_OK)
         return error_pass(status);

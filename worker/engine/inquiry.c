@@ -26,12 +26,18 @@ tell(const struct channel *channel, uint32_t peer, struct frame frame)
     transport_tell(channel->engine->transport, peer, &frame, NULL);
 }
 
-/* Bytes of the call itself: those of the check before it are no length that
- * the peer, who may be through with it, would know. */
+/* Of the call itself: those of the check before it, or of another stage, are no
+ * length that the peer, who may be through with it, would know. */
+static bool
+is_in_call(const struct op *op)
+{
+    return op_stage(op) == 0;
+}
+
 static uint64_t
 bytes_awaited(const struct step_flow *flow)
 {
-    return flow->is_receive && !flow->op->is_checking ? flow->in.total : 0;
+    return flow->is_receive && is_in_call(flow->op) ? flow->in.total : 0;
 }
 
 void
@@ -120,16 +126,16 @@ answer_past(const struct channel *channel, uint32_t peer, uint64_t number)
                   : (struct frame){.flags = FRAME_ENDED, .op = number});
 }
 
-/* Bytes that op, of alltoallv, sends to peer. */
+/* Bytes that op, of alltoallv, sends to peer, in or out of its line. */
 static uint64_t
 bytes_for(const struct op *op, uint32_t peer)
 {
-    const struct channel *channel = op->channel;
     uint32_t rank = 0;
 
-    while (rank < channel->size && channel->ranks[rank] != peer)
+    while (rank < op->shape.size && op_member(op, rank) != peer)
         rank++;
-    return rank < channel->size ? op->shape.counts[rank] * op->element_size : 0;
+    return rank < op->shape.size ? op->shape.counts[rank] * op->element_size
+                                 : 0;
 }
 
 void
@@ -147,7 +153,7 @@ inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame)
         return;
     }
     /* What will be sent to nobody never shows by itself. */
-    if (op && op->shape.recv_counts && !op->is_checking && frame->total > 0 &&
+    if (op && op->shape.recv_counts && is_in_call(op) && frame->total > 0 &&
         frame->signature == op->signatures[0] &&
         frame->total != bytes_for(op, peer)) {
         mismatch_bytes(channel, peer,

@@ -96,6 +96,7 @@ struct op {
     struct tracker tracker;
     struct plan_shape shape;
     const struct algorithm *algorithm;
+    const uint32_t *members; /* NULL: all of the channel's */
     struct stages stages;
     uint32_t stage;                  /* the one under way */
     uint64_t signatures[STAGES_MAX]; /* up to it */
@@ -134,6 +135,9 @@ void
 executor_handed(struct step_flow *flow, uint64_t n_bytes);
 void
 executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
+/* The world rank of rank of the plan that is under way. */
+uint32_t
+op_member(const struct op *op, uint32_t rank);
 /* Frees what a spare op keeps. */
 void
 executor_deinit(struct op *op);

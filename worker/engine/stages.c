@@ -34,7 +34,6 @@ stages_next(struct op *op, bool *out_has_next)
     *out_has_next = false;
     if (!op->stages.next)
         return HOOP_OK;
-    assert(op->stage + 1 < STAGES_MAX);
     enum hoop_status status =
         op->stages.next(op->stages.owner, op->stage + 1, &next);
     if (status != HOOP_OK)
@@ -44,6 +43,7 @@ stages_next(struct op *op, bool *out_has_next)
         return HOOP_OK;
     }
     op->stage++;
+    assert(op->stage < STAGES_MAX);
     status = op_set_collective(op, &next);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -4,7 +4,9 @@
  * What one has brought decides about the next: first the lengths of objects,
  * then their bytes. All of them have the operation's number, deadline and
  * waiter, so that nothing the ranks call in between can mix in, and a failure
- * of one ends the operation. On the wire the stage is part of the step.
+ * of one ends the operation. On the wire the stage is part of the step. A stage
+ * may have its plan run among a few of the ranks, others at the same time among
+ * others: whoever has no part in it goes on to the next.
  */
 
 #ifndef ENGINE_STAGES_H
@@ -17,7 +19,7 @@
 struct engine_collective;
 
 enum {
-    STAGES_MAX = 4,
+    STAGES_MAX = 12,
     /* Of the wire's step; those below are the plan's. */
     STAGE_SHIFT = 28,
     /* Before the first, when calls are checked first: all ranks agree. */

@@ -76,7 +76,7 @@ op_label(struct op *op, const struct call *call, uint64_t tag)
 static bool
 is_checked_first(const struct op *op)
 {
-    return (op->label.flags & FRAME_CHECKED) && op->shape.size > 1 &&
+    return (op->label.flags & FRAME_CHECKED) && op->channel->size > 1 &&
            op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
 }
 
@@ -163,6 +163,7 @@ enum hoop_status
 op_set_collective(struct op *op, const struct engine_collective *collective)
 {
     op->algorithm = collective->algorithm;
+    op->members = collective->members;
     op->input = collective->input;
     op->output = collective->output;
     op_label(op, &collective->call, 0);

@@ -46,6 +46,7 @@ family_of(enum call_name name)
     case CALL_SEND_TENSOR:
     case CALL_RECV_TENSOR:
     case CALL_RECV_ANY_TENSOR:
+    case CALL_REDISTRIBUTE:
         break;
     }
     assert(!"not a collective");
@@ -79,6 +80,7 @@ family_is_uneven(enum call_name name)
     case CALL_SEND_TENSOR:
     case CALL_RECV_TENSOR:
     case CALL_RECV_ANY_TENSOR:
+    case CALL_REDISTRIBUTE:
     case CALL_GATHER:
     case CALL_SCATTER:
     case CALL_ALLTOALL:

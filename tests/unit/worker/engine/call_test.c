@@ -84,7 +84,7 @@ call_describe_of_nonsense_stays_in_bounds(void **state)
     assert_string_equal(text, "reduce #18446744073709551615 (unknown, "
                               "18446744073709551615 elements, unknown, "
                               "root 4294967295)");
-    half.name = CALL_RECV_ANY_TENSOR + 1;
+    half.name = CALL_REDISTRIBUTE + 1;
     call_describe(&half, 1, text);
     assert_string_equal(text, "nothing known #1");
 }

@@ -232,6 +232,76 @@ start_that_fails_takes_the_owner_too(void **state)
     assert_int_equal(growing.n_destroyed, 1);
 }
 
+/* As many stages as there may be: both ranks, the other way round, alone. */
+struct turning {
+    struct channel *channel;
+    uint32_t members[2];
+    int32_t value;
+};
+
+static struct engine_collective
+turning_sum(struct turning *turning, uint32_t stage)
+{
+    const uint32_t rank = channel_rank(turning->channel);
+    const bool is_turned = stage % 3 == 1;
+    struct engine_collective sum = {
+        .call = {.name = CALL_ALLREDUCE,
+                 .dtype = HOOP_INT32,
+                 .reduce_op = HOOP_SUM,
+                 .count = 1},
+        .algorithm = &algorithm_allreduce_ring,
+        .shape = {.rank = is_turned ? 1 - rank : rank,
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = 1,
+                  .granule = 16},
+        .members = turning->members,
+        .input = &turning->value,
+        .output = &turning->value,
+    };
+
+    turning->members[0] = is_turned ? 1 : 0;
+    turning->members[1] = is_turned ? 0 : 1;
+    if (stage % 3 == 2) {
+        sum.shape.rank = 0;
+        sum.shape.size = 1;
+        turning->members[0] = rank;
+    }
+    return sum;
+}
+
+static enum hoop_status
+turning_next(void *owner, uint32_t stage, struct engine_collective *out_next)
+{
+    if (stage < STAGES_MAX)
+        *out_next = turning_sum(owner, stage);
+    return HOOP_OK;
+}
+
+static int
+side_turning(struct side *side)
+{
+    struct turning turning = {.channel = side->comms[0].channel,
+                              .value = 1 + (int32_t)side->rank};
+    struct engine_collective sum = turning_sum(&turning, 0);
+    struct op *op = NULL;
+
+    sum.stages = (struct stages){.next = turning_next, .owner = &turning};
+    SIDE_CHECK(engine_start(turning.channel, &sum, &op) == HOOP_OK);
+    SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+    /* Once 1 + 2, then doubled 7 times. */
+    SIDE_CHECK(turning.value == 3 << 7);
+    return 0;
+}
+
+static void
+members_change_from_stage_to_stage(void **state)
+{
+    (void)state;
+    assert_int_equal(STAGES_MAX, 12);
+    couple_run(&couple, side_turning);
+}
+
 /* Rank 1 calls something else: rank 0 is told in its first stage. */
 static int
 side_mismatch(struct side *side)
@@ -266,6 +336,7 @@ main(void)
         COUPLE_TEST(stage_that_cannot_begin_ends_it_on_all_ranks),
         COUPLE_TEST(failing_finish_is_the_status),
         COUPLE_TEST(start_that_fails_takes_the_owner_too),
+        COUPLE_TEST(members_change_from_stage_to_stage),
         COUPLE_TEST(mismatch_leaves_the_numbers_in_step),
     };
 
