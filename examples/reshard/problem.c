@@ -1,0 +1,17 @@
+/* reshard/problem.c - a sentence about what is in the way */
+
+#include "reshard/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool
+problem_say(struct problem *out_problem, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(out_problem->text, sizeof(out_problem->text), format, list);
+    va_end(list);
+    return false;
+}

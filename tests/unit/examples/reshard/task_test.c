@@ -1,0 +1,184 @@
+/* tests/unit/examples/reshard/task_test.c - reshard/task.c, options.c */
+
+#include <string.h>
+
+#include "check.h"
+#include "reshard/options.h"
+#include "reshard/task.h"
+
+enum {
+    WORDS_MAX = 32,
+    LINE_MAX_BYTES = 512,
+};
+
+static struct options
+line_parse(const char *line)
+{
+    static char text[LINE_MAX_BYTES];
+    char *words[WORDS_MAX] = {(char *)"reshard"};
+    struct options options;
+    int n_words = 1;
+    char *rest = NULL;
+
+    assert_true(strlen(line) < sizeof(text));
+    strcpy(text, line);
+    for (char *word = strtok_r(text, " ", &rest); word;
+         word = strtok_r(NULL, " ", &rest))
+        words[n_words++] = word;
+    options_parse(n_words, words, &options);
+    return options;
+}
+
+static struct task
+task_of(const char *line, uint32_t n_ranks)
+{
+    const struct options options = line_parse(line);
+    struct problem problem;
+    struct task task = {0};
+
+    if (!task_make(&options, n_ranks, &task, &problem))
+        fail_msg("%s: %s", line, problem.text);
+    return task;
+}
+
+static void
+shape_check(const char *line, struct hoop_shape shape)
+{
+    const struct task task = task_of(line, 8);
+
+    if (!hoop_shape_equal(&task.shape, &shape))
+        fail_msg("%s: %zu x %zu", line, task.shape.dims[0], task.shape.dims[1]);
+}
+
+static void
+options_without_any_reshard_256_mib_on_all_ranks(void **state)
+{
+    static const struct {
+        uint32_t n_ranks;
+        const char *words[3];
+    } cases[] = {
+        {8, {"2x4 [S0, S1]", "4x2 [S01, R]", "3 [S0, R] uneven"}},
+        {1, {"1x1 [S0, S1]", "1x1 [S01, R]", "1 [S0, R]"}},
+        {2, {"1x2 [S0, S1]", "2x1 [S01, R]", "1 [S0, R]"}},
+        {3, {"1x3 [S0, S1] uneven", "3x1 [S01, R] uneven", "2 [S0, R]"}},
+        {12,
+         {"3x4 [S0, S1] uneven", "4x3 [S01, R] uneven", "3 [S0, R] uneven"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct task task = task_of("", cases[i].n_ranks);
+
+        assert_int_equal(task_n_bytes(&task), 256 << 20);
+        assert_int_equal(task.dtype, HOOP_FLOAT32);
+        assert_int_equal(task.n_to, 2);
+        assert_string_equal(layout_describe(&task.from).text,
+                            cases[i].words[0]);
+        assert_string_equal(layout_describe(&task.to[0]).text,
+                            cases[i].words[1]);
+        assert_string_equal(layout_describe(&task.to[1]).text,
+                            cases[i].words[2]);
+    }
+}
+
+static void
+size_becomes_whole_rows(void **state)
+{
+    (void)state;
+    shape_check("--size 256M", (struct hoop_shape){2, {8192, 8192}});
+    shape_check("--size 1000 --dtype uint8", (struct hoop_shape){2, {62, 16}});
+    shape_check("--size 512M --dtype complex64",
+                (struct hoop_shape){2, {8192, 8192}});
+    shape_check("--size 256M --from 8:S0,R,R",
+                (struct hoop_shape){3, {512, 512, 256}});
+    shape_check("--size 100K --from 8:S0 --to 4x2:S10",
+                (struct hoop_shape){1, {25600}});
+    shape_check("--size 4 --from 1:R,R --to 1:R,R",
+                (struct hoop_shape){2, {1, 1}});
+    shape_check("--shape 8x16x4 --dtype bool",
+                (struct hoop_shape){3, {8, 16, 4}});
+}
+
+/* What is not said has as many dimensions as what is. */
+static void
+layouts_not_said_follow_those_that_are(void **state)
+{
+    struct task task = task_of("--to 4x2:S0,R,S1 --to 8:R,S0,R", 8);
+
+    (void)state;
+    assert_string_equal(layout_describe(&task.from).text, "2x4 [S0, S1, R]");
+    assert_int_equal(task.n_to, 2);
+    task = task_of("--from 2x2@4:S0", 8);
+    assert_string_equal(layout_describe(&task.to[0]).text, "4x2 [S01]");
+    assert_string_equal(layout_describe(&task.to[1]).text, "3 [S0] uneven");
+    task = task_of("--shape 100", 8);
+    assert_string_equal(layout_describe(&task.from).text, "2x4 [S01] uneven");
+}
+
+static void
+options_that_make_no_sense_say_why(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *words;
+    } cases[] = {
+        {"--from 3x3:R,R", "--from 3x3:R,R: the mesh wants ranks 0 to 8, but "
+                           "the world has 8"},
+        {"--to 4x4:R,R", "--to 4x4:R,R: the mesh wants"},
+        {"--to 8:S0,R --to 8:S1,R", "--to 8:S1,R: dim 0 names axis 1, but"},
+        {"--from 2x4", "--from 2x4: a layout begins"},
+        {"--to 8:R,X", "--to 8:R,X: \"X\" is no placement"},
+        {"--to 3:S0,R", "--to 3:S0,R: 8192 elements along dim 0 cannot be cut "
+                        "into 3 equal"},
+        {"--shape 8x8 --to 8:S0", "--to 8:S0: the tensor has 2 dimensions"},
+        {"--from 8:S0,R,R --to 8:S0,R",
+         "--to 8:S0,R: the tensor has 3 dimensions"},
+        {"--size 0", "--size 0: bytes are expected"},
+        {"--size 3", "--size 3: bytes are expected"},
+        {"--size lots", "--size lots: bytes are expected"},
+        {"--size 2048G", "--size 2048G: bytes are expected"},
+        {"--shape 8x", "--shape 8x: sizes from 1 on"},
+        {"--shape 8x8 --size 256", "not both"},
+        {"--shape 1048576x1048576", "more than 2^40 bytes"},
+        {"--shape 1048576x1048576x1048576x1048576 --from 8:R,R,R,R", "2^63"},
+        {"--dtype float", "--dtype float: there is none of that name"},
+        {"--dtype unknown", "--dtype unknown: there is none of that name"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct options options = line_parse(cases[i].line);
+        struct problem problem = {""};
+        struct task task;
+
+        if (task_make(&options, 8, &task, &problem) ||
+            !strstr(problem.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].line, problem.text);
+    }
+}
+
+static void
+options_say_where_and_whether_to_keep(void **state)
+{
+    const struct options options = line_parse("--folder /x --keep --damage");
+    const struct options none = line_parse("");
+
+    (void)state;
+    assert_string_equal(options.folder, "/x");
+    assert_true(options.is_kept && options.is_damaged);
+    assert_null(none.folder);
+    assert_false(none.is_kept || none.is_damaged);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_without_any_reshard_256_mib_on_all_ranks),
+        cmocka_unit_test(size_becomes_whole_rows),
+        cmocka_unit_test(layouts_not_said_follow_those_that_are),
+        cmocka_unit_test(options_that_make_no_sense_say_why),
+        cmocka_unit_test(options_say_where_and_whether_to_keep),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
