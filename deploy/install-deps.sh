@@ -17,6 +17,7 @@ packages='
   libmsgpack-dev
   libzstd-dev
   libssl-dev
+  libxxhash-dev
   libjansson-dev
   uthash-dev
   libcmocka-dev

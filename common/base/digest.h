@@ -1,0 +1,38 @@
+/*
+ * base/digest.h - XXH3: whether bytes are those that they were
+ *
+ * Against accidents, not against somebody who means it.
+ */
+
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
+
+struct digest;
+
+/* Of nothing yet. Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+digest_create(struct digest **out_digest);
+
+/* NULL is fine. */
+void
+digest_destroy(struct digest *digest);
+
+DEFINE_CLEANUP(struct digest *, digest_destroy)
+
+/* The next bytes; may be NULL when there are none. How they are cut up does not
+ * matter. */
+void
+digest_add(struct digest *digest, const void *bytes, size_t n_bytes);
+
+/* XXH3, 64 bits, without a seed, of all bytes so far. More may follow. */
+uint64_t
+digest_value(const struct digest *digest);
+
+#endif

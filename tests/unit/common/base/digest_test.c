@@ -1,0 +1,91 @@
+/* tests/unit/common/base/digest_test.c - XXH3: bytes are those they were */
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "check.h"
+
+enum {
+    ROOM = 5000
+};
+
+/* In pieces of n_piece bytes. */
+static uint64_t
+digest_of(const uint8_t *bytes, size_t n_bytes, size_t n_piece)
+{
+    struct digest *digest = NULL;
+
+    assert_int_equal(digest_create(&digest), HOOP_OK);
+    for (size_t i = 0; i < n_bytes; i += n_piece)
+        digest_add(digest, bytes + i,
+                   n_bytes - i < n_piece ? n_bytes - i : n_piece);
+    const uint64_t value = digest_value(digest);
+    digest_destroy(digest);
+    return value;
+}
+
+static void
+digest_of_nothing_is_xxh3s(void **state)
+{
+    (void)state;
+    assert_int_equal(digest_of(NULL, 0, 1), 0x2d06800538d394c2);
+}
+
+static void
+digest_in_pieces_is_that_of_the_whole(void **state)
+{
+    static const size_t pieces[] = {1, 7, 64, 1000};
+    uint8_t bytes[ROOM];
+
+    (void)state;
+    for (size_t i = 0; i < ROOM; i++)
+        bytes[i] = (uint8_t)(i * 37);
+    for (size_t i = 0; i < COUNT_OF(pieces); i++)
+        assert_int_equal(digest_of(bytes, ROOM, pieces[i]),
+                         digest_of(bytes, ROOM, ROOM));
+}
+
+static void
+digest_of_every_changed_byte_differs(void **state)
+{
+    uint8_t bytes[300] = {0};
+    const uint64_t before = digest_of(bytes, sizeof(bytes), sizeof(bytes));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = 1;
+        assert_int_not_equal(digest_of(bytes, sizeof(bytes), sizeof(bytes)),
+                             before);
+        bytes[i] = 0;
+    }
+}
+
+static void
+digest_goes_on_after_its_value(void **state)
+{
+    struct digest *digest = NULL;
+
+    (void)state;
+    assert_int_equal(digest_create(&digest), HOOP_OK);
+    digest_add(digest, "ab", 2);
+    assert_int_equal(digest_value(digest),
+                     digest_of((const uint8_t *)"ab", 2, 2));
+    digest_add(digest, "c", 1);
+    assert_int_equal(digest_value(digest),
+                     digest_of((const uint8_t *)"abc", 3, 3));
+    digest_destroy(digest);
+    digest_destroy(NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digest_of_nothing_is_xxh3s),
+        cmocka_unit_test(digest_in_pieces_is_that_of_the_whole),
+        cmocka_unit_test(digest_of_every_changed_byte_differs),
+        cmocka_unit_test(digest_goes_on_after_its_value),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
