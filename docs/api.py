@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 HEADERS = [
     "session.h", "init.h", "comm.h", "group.h", "mesh.h",
-    "process_group.h", "sharding.h", "comm_spec.h",
-    "redistribute.h", "coll.h", "coalesced.h",
+    "process_group.h", "sharding.h", "dtensor.h", "redistribute.h",
+    "comm_spec.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "dim_map.h", "parameter.h",
     "object.h", "p2p.h", "pipeline.h", "gradients.h", "sharded.h",
     "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",

@@ -10,6 +10,7 @@
 #include "hoop/comm_spec.h"
 #include "hoop/dim.h"
 #include "hoop/dim_map.h"
+#include "hoop/dtensor.h"
 #include "hoop/dtype.h"
 #include "hoop/gradients.h"
 #include "hoop/group.h"

@@ -8,7 +8,7 @@
  * No test of its own: tests/integration/mesh_test.c forms its communicators.
  */
 
-#include "hoop/mesh.h"
+#include "parallel/mesh.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "parallel/grid.h"
+#include "parallel/junction.h"
 #include "session/comm.h"
 
 enum {
@@ -42,7 +43,8 @@ struct hoop_mesh {
     uint32_t here; /* the caller's place; HOOP_NO_RANK: it has none */
     pthread_mutex_t lock;
     LIST_HEAD(, line) lines; /* under the lock */
-    uint32_t ranks[];        /* by place */
+    struct junctions junctions;
+    uint32_t ranks[]; /* by place */
 };
 
 static enum hoop_status
@@ -97,6 +99,7 @@ mesh_fill(hoop_comm_t *world,
     mesh->here = HOOP_NO_RANK;
     pthread_mutex_init(&mesh->lock, NULL);
     LIST_INIT(&mesh->lines);
+    junctions_init(&mesh->junctions);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++)
         strcpy(mesh->names[axis], options->axes[axis].name);
     for (uint32_t place = 0; place < grid->n_places; place++) {
@@ -154,6 +157,7 @@ hoop_mesh_free(hoop_mesh_t *mesh)
         pthread_mutex_destroy(&line->lock);
         free(line);
     }
+    junctions_deinit(&mesh->junctions);
     pthread_mutex_destroy(&mesh->lock);
     free(mesh);
 }
@@ -199,6 +203,52 @@ hoop_mesh_rank(const hoop_mesh_t *mesh, const uint32_t *coordinates)
     if (!mesh || !coordinates || !grid_place(&mesh->grid, coordinates, &place))
         return HOOP_NO_RANK;
     return mesh->ranks[place];
+}
+
+const uint32_t *
+mesh_ranks(const hoop_mesh_t *mesh)
+{
+    return mesh->ranks;
+}
+
+uint32_t
+mesh_n_places(const hoop_mesh_t *mesh)
+{
+    return mesh->grid.n_places;
+}
+
+uint32_t
+mesh_place(const hoop_mesh_t *mesh)
+{
+    return mesh->here;
+}
+
+uint32_t
+mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank)
+{
+    for (uint32_t place = 0; place < mesh->grid.n_places; place++) {
+        if (mesh->ranks[place] == rank)
+            return place;
+    }
+    return HOOP_NO_RANK;
+}
+
+hoop_comm_t *
+mesh_world(const hoop_mesh_t *mesh)
+{
+    return mesh->world;
+}
+
+const char *
+mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis)
+{
+    return axis < mesh->grid.n_axes ? mesh->names[axis] : "";
+}
+
+struct junctions *
+mesh_junctions(hoop_mesh_t *mesh)
+{
+    return &mesh->junctions;
 }
 
 static bool

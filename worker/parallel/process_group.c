@@ -8,7 +8,7 @@
  * real processes.
  */
 
-#include "hoop/process_group.h"
+#include "parallel/process_group.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "parallel/degrees.h"
+#include "parallel/group_mesh.h"
 #include "session/comm.h"
 
 /* Axes of both meshes. */
@@ -33,6 +34,7 @@ struct hoop_pg {
     hoop_mesh_t *mesh;
     hoop_mesh_t *cpu_mesh; /* nobody asks it before the next is true */
     atomic_bool has_cpu_groups;
+    struct group_meshes meshes; /* of its tensors */
     struct degrees degrees;
     uint32_t rank;  /* in the world */
     uint32_t place; /* in ranks; HOOP_NO_RANK: not there */
@@ -97,6 +99,9 @@ group_fill(const hoop_comm_t *world,
     for (uint32_t i = 0; group->place != HOOP_NO_RANK && i < degrees->dp; i++)
         group->column[i] =
             group->ranks[degrees_column_place(degrees, group->place, i)];
+    group->meshes = (struct group_meshes){
+        .ranks = group->ranks, .n_rows = degrees->dp, .n_columns = degrees->tp};
+    group_meshes_init(&group->meshes);
     return group;
 }
 
@@ -110,6 +115,7 @@ group_lay_out(hoop_session_t *session, struct hoop_pg *group)
     const struct hoop_mesh_options options = {axes, N_AXES, group->ranks};
     enum hoop_status status = hoop_mesh_create(session, &options, &group->mesh);
 
+    group->meshes.session = session;
     if (status == HOOP_OK)
         status = hoop_mesh_create(session, &options, &group->cpu_mesh);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -157,6 +163,7 @@ hoop_pg_free(hoop_pg_t *group)
         return;
     hoop_mesh_free(group->mesh);
     hoop_mesh_free(group->cpu_mesh);
+    group_meshes_deinit(&group->meshes);
     free(group);
 }
 
@@ -164,6 +171,12 @@ static bool
 is_member(const hoop_pg_t *group)
 {
     return group && group->place != HOOP_NO_RANK;
+}
+
+struct group_meshes *
+process_group_meshes(hoop_pg_t *group)
+{
+    return &group->meshes;
 }
 
 uint32_t

@@ -1,0 +1,122 @@
+/* hoop/dtensor.h - one tensor that lies over the ranks of a mesh
+ *
+ * A distributed tensor has a shape, a mesh, and a sharding, which says what
+ * part of it each rank of the mesh has (hoop/sharding.h); every rank keeps its
+ * part as a plain tensor. A process outside the mesh may have the tensor, too:
+ * with everything but a part. ColossalAI's ColoTensor, torch's DTensor.
+ *
+ * What cannot be done is HOOP_E_INVALID with the same text on every rank,
+ * before anything moves.
+ */
+
+#ifndef HOOP_DTENSOR_H
+#define HOOP_DTENSOR_H
+
+#include "hoop/api.h"
+#include "hoop/dtype.h"
+#include "hoop/mesh.h"
+#include "hoop/parameter.h"
+#include "hoop/process_group.h"
+#include "hoop/sharding.h"
+#include "hoop/status.h"
+#include "hoop/tensor.h"
+
+HOOP_BEGIN
+
+typedef struct hoop_dtensor hoop_dtensor_t;
+
+/*
+ * Where a tensor lies, and how. What it points to is borrowed for the life of
+ * every tensor that has it. ColossalAI's ColoTensorSpec.
+ */
+struct hoop_tensor_spec {
+    hoop_mesh_t *mesh;
+    struct hoop_sharding sharding;      /* zeroed: whole on every rank */
+    const struct hoop_compute *compute; /* a label; NULL: none */
+};
+
+/*
+ * How a tensor lies over the caller's row of a process group, the same in all
+ * rows. The mesh has the group's ranks; its axes are "data", the D rows, and
+ * those of dist->mesh, called "tensor", or "tensor0", "tensor1", ... if there
+ * are several. dist NULL: whole on every rank. ColoTensorSpec(pg, dist_attr).
+ *
+ * The mesh is the group's, which frees it; the same sizes give the same one.
+ * Handle: HOOP_E_INVALID (NULL, dist->mesh has not T places, or HOOP_MAX_AXES
+ * axes), HOOP_E_EXHAUSTED. Thread: any.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_pg_tensor_spec(hoop_pg_t *group,
+                    const struct hoop_group_sharding *dist,
+                    struct hoop_tensor_spec *out_spec);
+
+/*
+ * Label local as this rank's part: nothing is sent, cut or copied, and its data
+ * is borrowed for the tensor's life. shape is that of the whole; NULL: what
+ * parts like this one make. Outside the mesh local has no data, and the shape
+ * of a part if shape is NULL. ColoTensor(), from_torch_tensor().
+ *
+ * *out_dtensor is the caller's, who gives it to hoop_dtensor_free().
+ * Handle (this and the next two): HOOP_E_INVALID (NULL, dtype, as
+ * hoop_sharding_check(), a partial_op that has no meaning for dtype; here also:
+ * local has strides, or is not the part, or is_uneven leaves the shape open),
+ * HOOP_E_EXHAUSTED. Thread (all of this file): one at a time for a tensor.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_from_local(const struct hoop_tensor *local,
+                        const struct hoop_shape *shape,
+                        const struct hoop_tensor_spec *spec,
+                        hoop_dtensor_t **out_dtensor);
+
+/*
+ * Copy this rank's part out of global, which every rank of the mesh has whole;
+ * outside the mesh its dtype and shape count alone. Nothing is sent. Of addends
+ * the first rank along the axes of partial has the value, the others what
+ * changes no sum, product or bits; of MIN, MAX and AVG all have the value.
+ * torch's distribute_tensor().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_from_global(const struct hoop_tensor *global,
+                         const struct hoop_tensor_spec *spec,
+                         hoop_dtensor_t **out_dtensor);
+
+/* Zeros in every part. */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_create(enum hoop_dtype dtype,
+                    const struct hoop_shape *shape,
+                    const struct hoop_tensor_spec *spec,
+                    hoop_dtensor_t **out_dtensor);
+
+/* Frees the part, too, unless it was borrowed. NULL is fine. */
+HOOP_API void
+hoop_dtensor_free(hoop_dtensor_t *dtensor);
+
+/* This rank's part, whose elements may be changed; NULL outside the mesh. It,
+ * and what the next two hand out, are borrowed until a call changes the tensor.
+ * NULL of NULL. */
+HOOP_API const struct hoop_tensor *
+hoop_dtensor_local(const hoop_dtensor_t *dtensor);
+HOOP_API const struct hoop_shape *
+hoop_dtensor_shape(const hoop_dtensor_t *dtensor);
+HOOP_API const struct hoop_tensor_spec *
+hoop_dtensor_spec(const hoop_dtensor_t *dtensor);
+
+/* Of NULL: none that is known. */
+HOOP_API enum hoop_dtype
+hoop_dtensor_dtype(const hoop_dtensor_t *dtensor);
+
+/*
+ * Say that the tensor, which every rank has whole, lies over the ranks of
+ * group: a label, nothing is sent. A tensor that lies over such a group already
+ * stays as it is. Who is not in group has no part any more. set_process_group().
+ *
+ * Handle: HOOP_E_INVALID (NULL, another session), HOOP_E_PRECONDITION, and
+ * nothing changes (the tensor is cut or partial, its mesh has two axes longer
+ * than 1, group has a rank that has no part yet), HOOP_E_EXHAUSTED.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group);
+
+HOOP_END
+
+#endif

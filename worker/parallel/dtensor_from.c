@@ -1,0 +1,207 @@
+/*
+ * parallel/dtensor_from.c - parts that are here become a distributed tensor
+ *
+ * By label, or by a copy out of the whole: neither asks another rank.
+ *
+ * No test of its own: tests/integration/dtensor_from_test.c has every placement
+ * on real processes.
+ */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "dtype/neutral.h"
+#include "parallel/dtensor.h"
+#include "parallel/mesh.h"
+#include "tensor/layout.h"
+#include "tensor/operand.h"
+#include "tensor/shape.h"
+
+static enum hoop_status
+whole_dim(const struct hoop_sharding *sharding,
+          const hoop_mesh_t *mesh,
+          uint32_t dim,
+          size_t *size)
+{
+    const struct hoop_axes *axes = &sharding->dims[dim];
+
+    for (uint32_t i = 0; i < axes->n_axes && i < HOOP_MAX_AXES; i++) {
+        const uint32_t n_parts = hoop_mesh_axis_size(mesh, axes->axes[i]);
+
+        if (sharding->is_uneven && n_parts > 1)
+            return error_raise(HOOP_E_INVALID,
+                               "how long dim %u of an uneven tensor is cannot "
+                               "be told from a part: give its shape",
+                               dim);
+        /* Of an axis that is not there the size is 0: refused later. */
+        if (__builtin_mul_overflow(*size, n_parts, size))
+            return error_raise(HOOP_E_INVALID,
+                               "%u parts like this one along dim %u are more "
+                               "than 2^64 elements",
+                               n_parts, dim);
+    }
+    return HOOP_OK;
+}
+
+/* What equal parts like local make. */
+static enum hoop_status
+whole_shape(const struct hoop_tensor *local,
+            const struct hoop_tensor_spec *spec,
+            struct hoop_shape *out_shape)
+{
+    struct hoop_shape shape = local->shape;
+    size_t count;
+    enum hoop_status status = shape_count(&shape, &count);
+
+    if (status == HOOP_OK && (!spec || !spec->mesh))
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           spec ? "spec->mesh" : "spec");
+    for (uint32_t dim = 0; status == HOOP_OK && dim < shape.n_dims; dim++)
+        status = whole_dim(&spec->sharding, spec->mesh, dim, &shape.dims[dim]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_shape = shape;
+    return HOOP_OK;
+}
+
+/* Only in the mesh. */
+static enum hoop_status
+check_part(const struct hoop_tensor *local, const struct hoop_dtensor *dtensor)
+{
+    const struct hoop_shape *part = &dtensor->local.shape;
+    const enum hoop_status status = operand_check(local, "the part");
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!shape_equal(&local->shape, part))
+        return error_raise(
+            HOOP_E_INVALID,
+            "the part is %s, but this rank's of %s that is %s is %s",
+            shape_text(&local->shape).text, shape_text(&dtensor->shape).text,
+            hoop_sharding_describe(&dtensor->spec.sharding,
+                                   dtensor->shape.n_dims)
+                .text,
+            shape_text(part).text);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_dtensor_from_local(const struct hoop_tensor *local,
+                        const struct hoop_shape *shape,
+                        const struct hoop_tensor_spec *spec,
+                        hoop_dtensor_t **out_dtensor)
+{
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
+    struct hoop_shape whole;
+    enum hoop_status status = HOOP_OK;
+
+    error_clear();
+    if (!local || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           local ? "out_dtensor" : "local");
+    if (shape)
+        whole = *shape;
+    else
+        status = whole_shape(local, spec, &whole);
+    if (status == HOOP_OK)
+        status = dtensor_check(local->dtype, &whole, spec);
+    if (status == HOOP_OK)
+        status = dtensor_label(local->dtype, &whole, spec, &dtensor);
+    if (status == HOOP_OK && dtensor_is_here(dtensor)) {
+        status = check_part(local, dtensor);
+        dtensor->local.data = local->data;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = STEAL(dtensor);
+    return HOOP_OK;
+}
+
+/* The part of global, which is dense, where it lies. */
+static struct hoop_tensor
+part_of(const struct hoop_tensor *global,
+        const struct hoop_part *part,
+        size_t strides[HOOP_MAX_DIMS])
+{
+    size_t stride = 1;
+    size_t offset = 0;
+
+    for (uint32_t dim = global->shape.n_dims; dim-- > 0;) {
+        strides[dim] = stride;
+        offset += part->offset[dim] * stride;
+        stride *= global->shape.dims[dim];
+    }
+    return (struct hoop_tensor){
+        .data = (uint8_t *)global->data + offset * dtype_size(global->dtype),
+        .dtype = global->dtype,
+        .shape = part->shape,
+        .strides = strides,
+    };
+}
+
+/* Whether this rank's addend is the value. */
+static bool
+has_the_value(const struct hoop_dtensor *dtensor)
+{
+    const struct hoop_sharding *sharding = &dtensor->spec.sharding;
+    const struct hoop_axes *partial = &sharding->partial;
+
+    if (partial->n_axes == 0 ||
+        !neutral_exists(dtensor->local.dtype, sharding->partial_op))
+        return true;
+    for (uint32_t i = 0; i < partial->n_axes; i++) {
+        if (hoop_mesh_coordinate(dtensor->spec.mesh, partial->axes[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+static enum hoop_status
+part_copy(const struct hoop_dtensor *dtensor, const struct hoop_tensor *global)
+{
+    const struct hoop_tensor *local = &dtensor->local;
+    size_t strides[HOOP_MAX_DIMS];
+    struct hoop_part part;
+
+    if (!local->data)
+        return HOOP_OK;
+    if (!has_the_value(dtensor)) {
+        neutral_fill(local->dtype, dtensor->spec.sharding.partial_op,
+                     local->data, operand_count(local));
+        return HOOP_OK;
+    }
+    const enum hoop_status status = hoop_sharding_part_here(
+        &dtensor->spec.sharding, dtensor->spec.mesh, &dtensor->shape, &part);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct hoop_tensor from = part_of(global, &part, strides);
+    layout_copy(&from, local);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_dtensor_from_global(const struct hoop_tensor *global,
+                         const struct hoop_tensor_spec *spec,
+                         hoop_dtensor_t **out_dtensor)
+{
+    CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
+
+    error_clear();
+    if (!global || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           global ? "out_dtensor" : "global");
+    enum hoop_status status =
+        dtensor_check(global->dtype, &global->shape, spec);
+    if (status == HOOP_OK && mesh_place(spec->mesh) != HOOP_NO_RANK)
+        status = operand_check(global, "global");
+    if (status == HOOP_OK)
+        status =
+            dtensor_allocate(global->dtype, &global->shape, spec, &dtensor);
+    if (status == HOOP_OK)
+        status = part_copy(dtensor, global);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = STEAL(dtensor);
+    return HOOP_OK;
+}

@@ -1,0 +1,42 @@
+/*
+ * parallel/mesh.h - a mesh, as those see it who lay tensors over it
+ *
+ * What hoop/mesh.h leaves out: all ranks at once, and the session. Thread: any.
+ */
+
+#ifndef PARALLEL_MESH_H
+#define PARALLEL_MESH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hoop/mesh.h"
+
+struct junctions;
+
+/* World ranks by place; borrowed for the mesh's life. */
+const uint32_t *
+mesh_ranks(const hoop_mesh_t *mesh);
+uint32_t
+mesh_n_places(const hoop_mesh_t *mesh);
+
+/* The caller's; HOOP_NO_RANK: it has none. */
+uint32_t
+mesh_place(const hoop_mesh_t *mesh);
+/* The place of a world rank; HOOP_NO_RANK: it has none. */
+uint32_t
+mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank);
+
+/* The world that the ranks are of: one for each session. */
+hoop_comm_t *
+mesh_world(const hoop_mesh_t *mesh);
+
+/* "" unless there is such an axis. */
+const char *
+mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
+
+/* Its communicators with other meshes; parallel/junction.h's. */
+struct junctions *
+mesh_junctions(hoop_mesh_t *mesh);
+
+#endif
