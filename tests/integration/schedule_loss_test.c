@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "chain.h"
 #include "check.h"
 #include "ranks.h"
-#include "relay.h"
 
 struct loss {
     struct hoop_schedule_options shape;
@@ -23,7 +23,7 @@ struct loss {
     struct hoop_task bad_task;
 };
 
-/* The run of one stage, whose relay and schedule end with it. */
+/* The run of one stage, whose chain and schedule end with it. */
 static enum hoop_status
 loss_run(const struct loss *loss,
          uint32_t stage,
@@ -31,14 +31,14 @@ loss_run(const struct loss *loss,
          void (*on_bad)(void))
 {
     hoop_schedule_t *schedule;
-    struct relay relay = {
+    struct chain chain = {
         .shape = &loss->shape,
         .stage = stage,
         .bad_task = loss->bad_task,
         .on_bad = on_bad,
         .bad_status = stage == loss->bad_stage ? HOOP_E_RANGE : HOOP_OK,
     };
-    const struct hoop_stage_work work = relay_work(&relay);
+    const struct hoop_stage_work work = chain_work(&chain);
 
     if (hoop_schedule_create(&loss->shape, &schedule) != HOOP_OK)
         return HOOP_E_UNKNOWN;

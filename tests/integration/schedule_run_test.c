@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "chain.h"
 #include "check.h"
 #include "ranks.h"
-#include "relay.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const uint32_t counts[] = {1, 3, 8, 20};
@@ -31,36 +31,36 @@ struct trial {
 };
 
 static int
-result_check(struct rank *rank, const struct relay *relay)
+result_check(struct rank *rank, const struct chain *chain)
 {
-    const struct hoop_schedule_options *shape = relay->shape;
-    uint64_t sums[RELAY_VIRTUAL_MAX];
+    const struct hoop_schedule_options *shape = chain->shape;
+    uint64_t sums[CHAIN_VIRTUAL_MAX];
     uint64_t losses;
 
-    relay_reference(shape, sums, &losses);
+    chain_reference(shape, sums, &losses);
     for (uint32_t chunk = 0; chunk < shape->n_chunks; chunk++)
-        RANK_CHECK(relay->sums[chunk] ==
-                   sums[chunk * shape->n_stages + relay->stage]);
-    if (relay->stage == shape->n_stages - 1)
-        RANK_CHECK(relay->losses == losses);
+        RANK_CHECK(chain->sums[chunk] ==
+                   sums[chunk * shape->n_stages + chain->stage]);
+    if (chain->stage == shape->n_stages - 1)
+        RANK_CHECK(chain->losses == losses);
     return 0;
 }
 
 static int
 stats_check(struct rank *rank,
             const hoop_schedule_t *schedule,
-            const struct relay *relay,
+            const struct chain *chain,
             const struct hoop_run_stats *stats)
 {
     struct hoop_schedule_cost cost = {0};
     size_t n_tasks;
 
     RANK_CHECK(hoop_schedule_check(schedule, &cost) == HOOP_OK);
-    RANK_CHECK(hoop_schedule_tasks(schedule, relay->stage, &n_tasks));
-    RANK_CHECK(relay->n_tasks == n_tasks);
-    RANK_CHECK(!relay->is_out_of_order);
+    RANK_CHECK(hoop_schedule_tasks(schedule, chain->stage, &n_tasks));
+    RANK_CHECK(chain->n_tasks == n_tasks);
+    RANK_CHECK(!chain->is_out_of_order);
     RANK_CHECK(stats->n_live_max <= cost.n_live);
-    RANK_CHECK(relay->stage > 0 || stats->n_live_max == cost.n_live);
+    RANK_CHECK(chain->stage > 0 || stats->n_live_max == cost.n_live);
     RANK_CHECK(stats->compute_ns + stats->wait_ns <= stats->total_ns);
     RANK_CHECK((stats->bytes_sent > 0) == (rank->size > 1));
     RANK_CHECK((stats->bytes_received > 0) == (rank->size > 1));
@@ -74,13 +74,13 @@ trial_run(struct rank *rank,
 {
     hoop_schedule_t *schedule;
     struct hoop_run_stats stats = {0};
-    struct relay relay = {
+    struct chain chain = {
         .shape = &trial->shape,
         .stage = rank->rank,
         .delay_us = trial->delay_us,
         .chance = trial->seed + rank->rank,
     };
-    const struct hoop_stage_work work = relay_work(&relay);
+    const struct hoop_stage_work work = chain_work(&chain);
 
     RANK_CHECK(hoop_schedule_create(&trial->shape, &schedule) == HOOP_OK);
     const enum hoop_status status =
@@ -88,8 +88,8 @@ trial_run(struct rank *rank,
     if (status != HOOP_OK)
         fprintf(stderr, "rank %u: %s\n", rank->rank, hoop_error_text());
     RANK_CHECK(status == HOOP_OK);
-    RANK_CHECK(result_check(rank, &relay) == 0);
-    RANK_CHECK(stats_check(rank, schedule, &relay, &stats) == 0);
+    RANK_CHECK(result_check(rank, &chain) == 0);
+    RANK_CHECK(stats_check(rank, schedule, &chain, &stats) == 0);
     hoop_schedule_free(schedule);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * tests/integration/relay.h - a model of integers that tells every mistake
+ * tests/integration/chain.h - a model of integers that tells every mistake
  *
  * Each virtual stage computes whole numbers below a prime, in float64, of what
  * it is given, its own number and the micro-batch's; shapes differ from one
@@ -9,23 +9,23 @@
  * one process that computes in turn knows them.
  */
 
-#ifndef TESTS_RELAY_H
-#define TESTS_RELAY_H
+#ifndef TESTS_CHAIN_H
+#define TESTS_CHAIN_H
 
 #include <stdint.h>
 
 #include "hoop/hoop.h"
 
 enum {
-    RELAY_CHUNKS_MAX = 4,
-    RELAY_VIRTUAL_MAX = 4 * RELAY_CHUNKS_MAX,
+    CHAIN_CHUNKS_MAX = 4,
+    CHAIN_VIRTUAL_MAX = 4 * CHAIN_CHUNKS_MAX,
 };
 
 /* A stage's part of the model; owner of its callbacks. */
-struct relay {
+struct chain {
     const struct hoop_schedule_options *shape; /* borrowed */
     uint32_t stage;
-    uint64_t sums[RELAY_CHUNKS_MAX]; /* gradients */
+    uint64_t sums[CHAIN_CHUNKS_MAX]; /* gradients */
     uint64_t losses;                 /* of the last virtual stage */
     /* Sleep up to so long in each callback, by chance. */
     uint32_t delay_us;
@@ -40,14 +40,14 @@ struct relay {
     int is_out_of_order;
 };
 
-/* Callbacks of a relay. */
+/* Callbacks of a chain. */
 struct hoop_stage_work
-relay_work(struct relay *relay);
+chain_work(struct chain *chain);
 
 /* What the sums are, of all virtual stages, computed in turn. */
 void
-relay_reference(const struct hoop_schedule_options *shape,
-                uint64_t sums[RELAY_VIRTUAL_MAX],
+chain_reference(const struct hoop_schedule_options *shape,
+                uint64_t sums[CHAIN_VIRTUAL_MAX],
                 uint64_t *out_losses);
 
 #endif

@@ -1,6 +1,6 @@
-/* tests/integration/relay.c - a model of integers that tells every mistake */
+/* tests/integration/chain.c - a model of integers that tells every mistake */
 
-#include "relay.h"
+#include "chain.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -125,38 +125,38 @@ loss_add(uint64_t losses, const struct hoop_tensor *output)
 }
 
 static struct leg
-leg_of(const struct relay *relay, const struct hoop_task *task)
+leg_of(const struct chain *chain, const struct hoop_task *task)
 {
     return (struct leg){
-        .at = task->chunk * relay->shape->n_stages + relay->stage,
-        .n_virtual = relay->shape->n_stages * relay->shape->n_chunks,
+        .at = task->chunk * chain->shape->n_stages + chain->stage,
+        .n_virtual = chain->shape->n_stages * chain->shape->n_chunks,
         .micro_batch = task->micro_batch,
     };
 }
 
 static void
-relay_delay(struct relay *relay)
+chain_delay(struct chain *chain)
 {
-    if (relay->delay_us == 0)
+    if (chain->delay_us == 0)
         return;
-    relay->chance = relay->chance * 6364136223846793005u + 1442695040888963407u;
-    const uint64_t us = (relay->chance >> 33) % relay->delay_us;
+    chain->chance = chain->chance * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t us = (chain->chance >> 33) % chain->delay_us;
     nanosleep(&(struct timespec){.tv_nsec = (long)(1000 * us)}, NULL);
 }
 
 /* The task that is to fail, fails. */
 static enum hoop_status
-relay_status(struct relay *relay, const struct hoop_task *task)
+chain_status(struct chain *chain, const struct hoop_task *task)
 {
-    const struct hoop_task *bad = &relay->bad_task;
+    const struct hoop_task *bad = &chain->bad_task;
 
-    relay_delay(relay);
-    if (relay->bad_status == HOOP_OK || task->kind != bad->kind ||
+    chain_delay(chain);
+    if (chain->bad_status == HOOP_OK || task->kind != bad->kind ||
         task->micro_batch != bad->micro_batch || task->chunk != bad->chunk)
         return HOOP_OK;
-    if (relay->on_bad)
-        relay->on_bad();
-    return relay->bad_status;
+    if (chain->on_bad)
+        chain->on_bad();
+    return chain->bad_status;
 }
 
 static enum hoop_status
@@ -165,13 +165,13 @@ on_forward(void *owner,
            const struct hoop_tensor *input,
            struct hoop_tensor *out)
 {
-    struct relay *relay = owner;
-    const struct leg leg = leg_of(relay, task);
+    struct chain *chain = owner;
+    const struct leg leg = leg_of(chain, task);
 
     *out = leg_forward(&leg, input);
     if (leg.at == leg.n_virtual - 1)
-        relay->losses = loss_add(relay->losses, out);
-    return relay_status(relay, task);
+        chain->losses = loss_add(chain->losses, out);
+    return chain_status(chain, task);
 }
 
 static enum hoop_status
@@ -181,12 +181,12 @@ on_backward(void *owner,
             const struct hoop_tensor *output_grad,
             struct hoop_tensor *out_input_grad)
 {
-    struct relay *relay = owner;
-    const struct leg leg = leg_of(relay, task);
+    struct chain *chain = owner;
+    const struct leg leg = leg_of(chain, task);
 
     *out_input_grad =
-        leg_backward(&leg, input, output_grad, &relay->sums[task->chunk]);
-    return relay_status(relay, task);
+        leg_backward(&leg, input, output_grad, &chain->sums[task->chunk]);
+    return chain_status(chain, task);
 }
 
 static void
@@ -195,21 +195,21 @@ on_task(void *owner,
         uint64_t begin_ns,
         uint64_t end_ns)
 {
-    struct relay *relay = owner;
+    struct chain *chain = owner;
 
     (void)task;
-    relay->n_tasks++;
-    relay->is_out_of_order |= begin_ns < relay->last_ns || end_ns < begin_ns;
-    relay->last_ns = end_ns;
+    chain->n_tasks++;
+    chain->is_out_of_order |= begin_ns < chain->last_ns || end_ns < begin_ns;
+    chain->last_ns = end_ns;
 }
 
 struct hoop_stage_work
-relay_work(struct relay *relay)
+chain_work(struct chain *chain)
 {
     return (struct hoop_stage_work){
         .forward = on_forward,
         .backward = on_backward,
-        .owner = relay,
+        .owner = chain,
         .on_task = on_task,
     };
 }
@@ -218,10 +218,10 @@ relay_work(struct relay *relay)
 static void
 micro_batch_reference(uint32_t n_virtual,
                       uint32_t micro_batch,
-                      uint64_t sums[RELAY_VIRTUAL_MAX],
+                      uint64_t sums[CHAIN_VIRTUAL_MAX],
                       uint64_t *losses)
 {
-    struct hoop_tensor made[RELAY_VIRTUAL_MAX] = {0};
+    struct hoop_tensor made[CHAIN_VIRTUAL_MAX] = {0};
     struct hoop_tensor grad = {0};
 
     for (uint32_t at = 0; at < n_virtual; at++) {
@@ -245,13 +245,13 @@ micro_batch_reference(uint32_t n_virtual,
 }
 
 void
-relay_reference(const struct hoop_schedule_options *shape,
-                uint64_t sums[RELAY_VIRTUAL_MAX],
+chain_reference(const struct hoop_schedule_options *shape,
+                uint64_t sums[CHAIN_VIRTUAL_MAX],
                 uint64_t *out_losses)
 {
     const uint32_t n_virtual = shape->n_stages * shape->n_chunks;
 
-    assert(n_virtual <= RELAY_VIRTUAL_MAX);
+    assert(n_virtual <= CHAIN_VIRTUAL_MAX);
     for (uint32_t at = 0; at < n_virtual; at++)
         sums[at] = 0;
     *out_losses = 0;
