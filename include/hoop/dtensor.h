@@ -3,7 +3,8 @@
  * A distributed tensor has a shape, a mesh, and a sharding, which says what
  * part of it each rank of the mesh has (hoop/sharding.h); every rank keeps its
  * part as a plain tensor. A process outside the mesh may have the tensor, too:
- * with everything but a part. ColossalAI's ColoTensor, torch's DTensor.
+ * with everything but a part. Tensors borrow their mesh, which is freed behind
+ * them. ColossalAI's ColoTensor, torch's DTensor.
  *
  * What cannot be done is HOOP_E_INVALID with the same text on every rank,
  * before anything moves.
@@ -100,6 +101,11 @@ HOOP_API const struct hoop_shape *
 hoop_dtensor_shape(const hoop_dtensor_t *dtensor);
 HOOP_API const struct hoop_tensor_spec *
 hoop_dtensor_spec(const hoop_dtensor_t *dtensor);
+
+/* Which part of the whole that is. Handle: HOOP_E_INVALID (NULL; outside the
+ * mesh). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part);
 
 /* Of NULL: none that is known. */
 HOOP_API enum hoop_dtype

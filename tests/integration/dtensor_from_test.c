@@ -78,12 +78,16 @@ placement_body(struct plane *plane, const struct placement *placement)
                                           NULL};
     hoop_dtensor_t *dtensor = NULL;
     hoop_dtensor_t *label = NULL;
+    struct hoop_part part;
     const struct hoop_tensor outside = {NULL, HOOP_INT64, placement->part,
                                         NULL};
 
     WORKER_CHECK(hoop_dtensor_from_global(whole(), &spec, &dtensor) == HOOP_OK);
     const struct hoop_tensor *local = hoop_dtensor_local(dtensor);
+    WORKER_CHECK(hoop_dtensor_part(dtensor, &part) ==
+                 (local ? HOOP_OK : HOOP_E_INVALID));
     if (plane->rank < RANKS) {
+        WORKER_CHECK(hoop_shape_equal(&part.shape, &placement->part));
         WORKER_CHECK(hoop_shape_equal(&local->shape, &placement->part));
         WORKER_CHECK(local->dtype == HOOP_INT64 && local->data != x);
         WORKER_CHECK(memcmp(local->data, placement->at[plane->rank],

@@ -161,6 +161,17 @@ hoop_dtensor_dtype(const hoop_dtensor_t *dtensor)
     return dtensor ? dtensor->local.dtype : (enum hoop_dtype)DTYPE_COUNT;
 }
 
+enum hoop_status
+hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part)
+{
+    error_clear();
+    if (!dtensor)
+        return error_raise(HOOP_E_INVALID, "dtensor is NULL");
+    const enum hoop_status status = hoop_sharding_part_here(
+        &dtensor->spec.sharding, dtensor->spec.mesh, &dtensor->shape, out_part);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 /* All ranks have it, of which group's are some. */
 static enum hoop_status
 check_change(const struct hoop_dtensor *dtensor,

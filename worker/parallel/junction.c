@@ -49,26 +49,42 @@ junctions_deinit(struct junctions *junctions)
     pthread_mutex_destroy(&junctions->lock);
 }
 
+uint32_t
+junction_list(const hoop_mesh_t *source,
+              const hoop_mesh_t *target,
+              uint32_t *out_ranks,
+              uint32_t *out_places)
+{
+    uint32_t n_ranks = mesh_n_places(source);
+
+    memcpy(out_ranks, mesh_ranks(source), n_ranks * sizeof(*out_ranks));
+    for (uint32_t place = 0; place < mesh_n_places(target); place++) {
+        const uint32_t rank = mesh_ranks(target)[place];
+
+        out_places[place] = mesh_place_of(source, rank);
+        if (out_places[place] == HOOP_NO_RANK) {
+            out_places[place] = n_ranks;
+            out_ranks[n_ranks++] = rank;
+        }
+    }
+    return n_ranks;
+}
+
 /* The list, without a communicator. NULL: no memory. */
 static struct junction *
 junction_of(const hoop_mesh_t *source, const hoop_mesh_t *target)
 {
-    const uint32_t n_source = mesh_n_places(source);
-    const uint32_t n_target = mesh_n_places(target);
+    const size_t n_target = mesh_n_places(target);
+    CLEANUP(free) uint32_t *places = calloc(n_target, sizeof(*places));
     struct junction *junction =
-        calloc(1, sizeof(*junction) +
-                      ((size_t)n_source + n_target) * sizeof(uint32_t));
+        calloc(1, sizeof(*junction) + (mesh_n_places(source) + n_target) *
+                                          sizeof(*junction->ranks));
 
-    if (!junction)
+    if (!junction || !places) {
+        free(junction);
         return NULL;
-    memcpy(junction->ranks, mesh_ranks(source), n_source * sizeof(uint32_t));
-    junction->n_ranks = n_source;
-    for (uint32_t place = 0; place < n_target; place++) {
-        const uint32_t rank = mesh_ranks(target)[place];
-
-        if (mesh_place_of(source, rank) == HOOP_NO_RANK)
-            junction->ranks[junction->n_ranks++] = rank;
     }
+    junction->n_ranks = junction_list(source, target, junction->ranks, places);
     return junction;
 }
 

@@ -9,6 +9,7 @@
 #define PARALLEL_JUNCTION_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "hoop/mesh.h"
@@ -27,9 +28,20 @@ void
 junctions_deinit(struct junctions *junctions);
 
 /*
- * The ranks of both meshes, which are of one session: the source's in the order
- * of their places, behind them those of the target that the source has not, in
- * theirs. Borrowed: it lives as long as source.
+ * The world ranks of both meshes: the source's in the order of their places,
+ * behind them those of the target that the source has not, in theirs; at most
+ * as many as both have. out_places: where in the list the target's places are.
+ * Returns how many.
+ */
+uint32_t
+junction_list(const hoop_mesh_t *source,
+              const hoop_mesh_t *target,
+              uint32_t *out_ranks,
+              uint32_t *out_places);
+
+/*
+ * The communicator of that list, of meshes of one session. Borrowed: it lives
+ * as long as source, and outlives target.
  * Handle: as hoop_mesh_comm(). Thread: any.
  */
 enum hoop_status
