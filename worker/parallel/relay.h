@@ -11,6 +11,7 @@
 #define PARALLEL_RELAY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hoop/comm.h"
 #include "hoop/dtype.h"
@@ -22,9 +23,10 @@
 #include "parallel/redistribution.h"
 
 struct relay_request {
-    /* Its ranks are comm's. Borrowed as the tensors are. */
-    const struct redistribution *redistribution;
+    const struct redistribution *redistribution; /* borrowed as data are */
+    /* The redistribution's channel; NULL: nothing is sent by any rank. */
     hoop_comm_t *comm;
+    uint32_t rank; /* of this process there; HOOP_NO_RANK: it is outside */
     /* Of the whole tensor; the count is for texts. */
     enum hoop_dtype dtype;
     size_t count;
@@ -40,9 +42,9 @@ struct relay_request {
 };
 
 /*
- * Collective over comm; a process that is not in it has nothing to do. Where
- * nothing is sent by any rank, there is nothing to wait for: then the start
- * does it all, hooks included. What is in *to after a failure is unspecified.
+ * Collective over comm. Where nothing is sent by any rank, or this process is
+ * outside, there is nothing to wait for: the start does it all, hooks included.
+ * What is in *to after a failure is unspecified.
  *
  * Handle: HOOP_E_EXHAUSTED (two buffers to sort blocks in).
  * Thread: as a collective of comm.
