@@ -46,3 +46,15 @@ digest_value(const struct digest *digest)
 {
     return XXH3_64bits_digest(digest->state);
 }
+
+uint64_t
+digest_elements(const struct digest_run *run)
+{
+    const uint8_t *at = run->elements;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < run->count; i++)
+        sum += XXH3_64bits_withSeed(at + i * run->n_bytes, run->n_bytes,
+                                    run->first + i);
+    return sum;
+}

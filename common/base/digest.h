@@ -35,4 +35,17 @@ digest_add(struct digest *digest, const void *bytes, size_t n_bytes);
 uint64_t
 digest_value(const struct digest *digest);
 
+/* Elements of an array, one behind the other, from number first on. */
+struct digest_run {
+    const void *elements;
+    size_t n_bytes; /* of each */
+    size_t count;
+    uint64_t first;
+};
+
+/* XXH3 of each element with its number as the seed, added up modulo 2^64: runs
+ * of one array add up to the same however they are cut, and in any order. */
+uint64_t
+digest_elements(const struct digest_run *run);
+
 #endif

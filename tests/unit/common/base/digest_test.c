@@ -77,6 +77,31 @@ digest_goes_on_after_its_value(void **state)
     digest_destroy(NULL);
 }
 
+static void
+digest_of_elements_adds_up_however_they_are_cut(void **state)
+{
+    int32_t values[100];
+    uint64_t sum = 0;
+    struct digest_run run = {values, sizeof(*values), 100, 7};
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        values[i] = i * i;
+    const uint64_t whole = digest_elements(&run);
+    for (size_t first = 0; first < 100; first += 10)
+        sum += digest_elements(&(struct digest_run){
+            values + first, sizeof(*values), 10, 7 + first});
+    assert_int_equal(sum, whole);
+    run.first = 8;
+    assert_int_not_equal(digest_elements(&run), whole);
+    run.first = 7;
+    values[3] = values[4];
+    values[4] = 9;
+    assert_int_not_equal(digest_elements(&run), whole);
+    run.count = 0;
+    assert_int_equal(digest_elements(&run), 0);
+}
+
 int
 main(void)
 {
@@ -85,6 +110,7 @@ main(void)
         cmocka_unit_test(digest_in_pieces_is_that_of_the_whole),
         cmocka_unit_test(digest_of_every_changed_byte_differs),
         cmocka_unit_test(digest_goes_on_after_its_value),
+        cmocka_unit_test(digest_of_elements_adds_up_however_they_are_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
