@@ -8,10 +8,12 @@
 #include "parallel/transit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "parallel/junction.h"
 #include "parallel/mesh.h"
+#include "parallel/refinement.h"
 #include "session/comm.h"
 
 static enum hoop_status
@@ -59,6 +61,37 @@ transit_list(struct transit *transit,
     return HOOP_OK;
 }
 
+static bool
+same_sizes(const struct hoop_mesh_shape *one,
+           const struct hoop_mesh_shape *other)
+{
+    return one->n_axes == other->n_axes &&
+           memcmp(one->sizes, other->sizes,
+                  one->n_axes * sizeof(*one->sizes)) == 0;
+}
+
+/* Two meshes of the same ranks in the same order become one: what neither cuts
+ * stays apart, as rows of data parallelism, however rows are cut. */
+static void
+transit_refine(struct transit *transit)
+{
+    struct redistribution_side *from = &transit->request.from;
+    struct redistribution_side *to = &transit->request.to;
+    struct hoop_mesh_shape fine;
+
+    for (uint32_t rank = 0; rank < transit->request.n_ranks; rank++) {
+        if (transit->places[rank] != rank)
+            return;
+    }
+    if (same_sizes(&from->mesh, &to->mesh) ||
+        !refinement_of(&from->mesh, &to->mesh, &fine))
+        return;
+    from->sharding = refinement_sharding(&from->mesh, &fine, &from->sharding);
+    to->sharding = refinement_sharding(&to->mesh, &fine, &to->sharding);
+    from->mesh = fine;
+    to->mesh = fine;
+}
+
 enum hoop_status
 transit_init(struct transit *transit,
              const struct hoop_dtensor *dtensor,
@@ -88,6 +121,8 @@ transit_init(struct transit *transit,
     request->way = way;
     request->tuner = mesh_world(spec->mesh)->family->tuner;
     request->world_ranks = transit->ranks;
+    if (mesh_n_places(dtensor->spec.mesh) == mesh_n_places(spec->mesh))
+        transit_refine(transit);
     return HOOP_OK;
 }
 
