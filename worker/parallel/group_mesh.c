@@ -15,7 +15,7 @@
 #include "parallel/mesh.h"
 
 enum {
-    AXIS_NAME = 16,
+    AXIS_NAME = 24, /* for the number of any axis */
 };
 
 static const char rows_name[] = "data";
