@@ -52,6 +52,10 @@ enum {
     /* Between stages, once a message did not fit: for what else is expected. */
     LIMIT_DOUBT_MS = 200,
 
+    /* Shardings that a search for a redistribution looks at: it ends within some
+     * 50 ms on a mesh of eight axes, too. */
+    LIMIT_ROUTE_SHARDINGS = 1024,
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

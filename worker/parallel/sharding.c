@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "parallel/grid.h"
 #include "parallel/sharding_text.h"
+#include "parallel/tiling.h"
 #include "tensor/shape.h"
 
 struct hoop_mesh_shape
@@ -176,20 +177,6 @@ hoop_sharding_check(const struct hoop_sharding *sharding,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Of n balanced parts of size: how much number i has, and what those before
- * have. */
-static size_t
-part_size(size_t size, uint32_t n, uint32_t i)
-{
-    return size / n + (i < size % n ? 1 : 0);
-}
-
-static size_t
-part_offset(size_t size, uint32_t n, uint32_t i)
-{
-    return size / n * i + (i < size % n ? i : size % n);
-}
-
 enum hoop_status
 hoop_sharding_part(const struct hoop_sharding *sharding,
                    const struct hoop_mesh_shape *mesh,
@@ -218,8 +205,8 @@ hoop_sharding_part(const struct hoop_sharding *sharding,
 
         for (uint32_t i = 0; i < axes->n_axes; i++)
             number = number * grid.sizes[axes->axes[i]] + at[axes->axes[i]];
-        part.offset[dim] = part_offset(shape->dims[dim], n_parts, number);
-        part.shape.dims[dim] = part_size(shape->dims[dim], n_parts, number);
+        part.offset[dim] = tile_offset(shape->dims[dim], n_parts, number);
+        part.shape.dims[dim] = tile_size(shape->dims[dim], n_parts, number);
     }
     *out_part = part;
     return HOOP_OK;

@@ -138,6 +138,17 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
     pthread_mutex_unlock(&tuner->lock);
 }
 
+void
+tuner_terms(struct tuner *tuner,
+            struct simulation_machine *out_machine,
+            struct forced *out_forced)
+{
+    pthread_mutex_lock(&tuner->lock);
+    *out_machine = tuner->machine;
+    *out_forced = tuner->forced;
+    pthread_mutex_unlock(&tuner->lock);
+}
+
 /* FNV-1a: equal layouts are equal tables. */
 static uint64_t
 layout_of(const struct plan_nodes *nodes)

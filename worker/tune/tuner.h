@@ -60,6 +60,12 @@ void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
 
+/* What tables are made from; after the agreement, the same on all ranks. */
+void
+tuner_terms(struct tuner *tuner,
+            struct simulation_machine *out_machine,
+            struct forced *out_forced);
+
 /*
  * Build a table for ranks on these nodes, or find it. Takes up to tens of
  * milliseconds, tenths of a second for thousands of ranks. forced: instead of

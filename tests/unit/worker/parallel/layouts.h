@@ -1,0 +1,23 @@
+/* tests/unit/worker/parallel/layouts.h - all ways to lay a tensor over a mesh */
+
+#ifndef TESTS_PARALLEL_LAYOUTS_H
+#define TESTS_PARALLEL_LAYOUTS_H
+
+#include "hoop/sharding.h"
+
+enum {
+    LAYOUTS_MAX = 256
+};
+
+/* Every sharding of a tensor of n_dims, addends included, each axis used once
+ * at most, in all orders. op is that of addends. Returns how many. */
+uint32_t
+layouts_list(const struct hoop_mesh_shape *mesh,
+             uint32_t n_dims,
+             enum hoop_reduce_op op,
+             struct hoop_sharding layouts[LAYOUTS_MAX]);
+
+uint32_t
+layouts_places(const struct hoop_mesh_shape *mesh);
+
+#endif

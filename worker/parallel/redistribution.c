@@ -1,0 +1,471 @@
+/* parallel/redistribution.c - how a tensor gets from one layout to another */
+
+#include "parallel/redistribution.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "parallel/hop.h"
+#include "parallel/redistribution_check.h"
+#include "parallel/redistribution_steps.h"
+
+enum {
+    /* Blocks that a plan cuts begin on cache lines, as in a call. */
+    GRANULE_BYTES = 64,
+    SIGNATURE_MAX = 16 + HOOP_MAX_DIMS + 2 * HOOP_MAX_AXES + 6 * HOOP_MAX_STEPS,
+};
+
+static const uint32_t NO_STEP = UINT32_MAX;
+
+struct redistribution {
+    struct hoop_shape shape;
+    size_t element_size;
+    uint32_t n_ranks;
+    enum exchange_meshes meshes;
+    struct exchange_side sides[2];
+    struct redistribution_steps steps;
+    /* What there is before each step, and in the end. */
+    struct tiling tilings[HOOP_MAX_STEPS + 1];
+    struct exchange exchange; /* of the only step that is one */
+    uint32_t exchange_step;   /* NO_STEP: none is */
+    uint32_t n_numbers;
+    size_t numbers[SIGNATURE_MAX];
+    uint32_t lists[]; /* places by rank, twice, then ranks by place, twice */
+};
+
+void
+redistribution_destroy(struct redistribution *redistribution)
+{
+    free(redistribution);
+}
+
+/* Copies a side's list, and inverts it. */
+static void
+side_fill(struct exchange_side *side,
+          const struct redistribution_side *asked,
+          uint32_t n_places,
+          uint32_t *places,
+          uint32_t *ranks)
+{
+    for (uint32_t i = 0; i < n_places; i++) {
+        ranks[i] = asked->ranks ? asked->ranks[i] : i;
+        places[ranks[i]] = i;
+    }
+    side->places = places;
+    side->ranks = ranks;
+}
+
+static enum exchange_meshes
+meshes_of(const struct redistribution_request *request,
+          const struct exchange_side sides[2])
+{
+    const struct hoop_mesh_shape *from = &request->from.mesh;
+    const struct hoop_mesh_shape *to = &request->to.mesh;
+
+    if (from->n_axes != to->n_axes ||
+        memcmp(from->sizes, to->sizes, from->n_axes * sizeof(*from->sizes)) !=
+            0 ||
+        memcmp(sides[0].places, sides[1].places,
+               request->n_ranks * sizeof(*sides[0].places)) != 0)
+        return EXCHANGE_TWO_MESHES;
+    return EXCHANGE_ONE_MESH;
+}
+
+/* With room for the lists, and the lists. NULL: no memory. */
+static struct redistribution *
+redistribution_make(const struct redistribution_request *request,
+                    const uint32_t n_places[2])
+{
+    const size_t n_lists =
+        2 * (size_t)request->n_ranks + n_places[0] + n_places[1];
+    struct redistribution *made =
+        calloc(1, sizeof(*made) + n_lists * sizeof(*made->lists));
+
+    if (!made)
+        return NULL;
+    made->shape = request->shape;
+    made->element_size = dtype_size(request->dtype);
+    made->n_ranks = request->n_ranks;
+    uint32_t *places = made->lists;
+    uint32_t *ranks = made->lists + 2 * (size_t)request->n_ranks;
+    for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
+        places[i] = HOOP_NO_RANK;
+    side_fill(&made->sides[0], &request->from, n_places[0], places, ranks);
+    side_fill(&made->sides[1], &request->to, n_places[1],
+              places + request->n_ranks, ranks + n_places[0]);
+    made->meshes = meshes_of(request, made->sides);
+    return made;
+}
+
+static struct hoop_sharding
+sharding_asked(const struct redistribution_request *request,
+               const struct redistribution_side *side)
+{
+    struct hoop_sharding sharding = side->sharding;
+
+    if (request->way == REDISTRIBUTION_BACKWARD || sharding.partial.n_axes == 0)
+        sharding.partial = (struct hoop_axes){0};
+    if (sharding.partial.n_axes == 0)
+        sharding.partial_op = HOOP_SUM;
+    return sharding;
+}
+
+/* The mesh that a step begins on. */
+static enum redistribution_mesh
+mesh_before(const struct redistribution *redistribution, uint32_t step)
+{
+    const struct redistribution_steps *steps = &redistribution->steps;
+
+    if (step < steps->n_steps && steps->steps[step].kind == HOOP_STEP_EXCHANGE)
+        return REDISTRIBUTION_FROM;
+    if (step < steps->n_steps)
+        return steps->steps[step].mesh;
+    return redistribution->meshes == EXCHANGE_ONE_MESH ? REDISTRIBUTION_FROM
+                                                       : REDISTRIBUTION_TO;
+}
+
+static void
+tilings_fill(struct redistribution *redistribution,
+             const struct redistribution_problem *problem)
+{
+    const struct redistribution_request *request = problem->request;
+    const uint32_t n_steps = redistribution->steps.n_steps;
+
+    redistribution->exchange_step = NO_STEP;
+    for (uint32_t i = 0; i <= n_steps; i++) {
+        const bool is_end = i == n_steps;
+        const struct redistribution_step *step =
+            &redistribution->steps.steps[i];
+
+        tiling_init(&redistribution->tilings[i],
+                    is_end ? &problem->to : &step->before,
+                    mesh_before(redistribution, i) == REDISTRIBUTION_FROM
+                        ? &request->from.mesh
+                        : &request->to.mesh,
+                    &request->shape);
+        if (is_end || step->kind != HOOP_STEP_EXCHANGE)
+            continue;
+        redistribution->exchange_step = i;
+        redistribution->exchange =
+            problem_exchange(problem, &step->before, &step->after);
+    }
+}
+
+static void
+number_add(struct redistribution *redistribution, uint64_t number)
+{
+    assert(redistribution->n_numbers < SIGNATURE_MAX);
+    redistribution->numbers[redistribution->n_numbers++] = (size_t)number;
+}
+
+/* FNV-1a. */
+static uint64_t
+hash_of(const void *bytes, size_t n_bytes)
+{
+    const uint8_t *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void
+side_sign(struct redistribution *redistribution,
+          const struct hoop_mesh_shape *mesh,
+          const struct hoop_sharding *sharding)
+{
+    number_add(redistribution, mesh->n_axes);
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
+        number_add(redistribution, mesh->sizes[axis]);
+    number_add(redistribution, sharding_key(sharding));
+    number_add(redistribution, sharding->partial_op);
+    number_add(redistribution, sharding->is_uneven);
+}
+
+static void
+sign(struct redistribution *redistribution,
+     const struct redistribution_problem *problem)
+{
+    const struct redistribution_request *request = problem->request;
+
+    number_add(redistribution, request->way);
+    number_add(redistribution, request->dtype);
+    number_add(redistribution, request->shape.n_dims);
+    for (uint32_t dim = 0; dim < request->shape.n_dims; dim++)
+        number_add(redistribution, request->shape.dims[dim]);
+    side_sign(redistribution, &request->from.mesh, &problem->from);
+    side_sign(redistribution, &request->to.mesh, &problem->to);
+    number_add(redistribution,
+               hash_of(redistribution->lists,
+                       2 * sizeof(uint32_t) * redistribution->n_ranks));
+    for (uint32_t i = 0; i < redistribution->steps.n_steps; i++) {
+        const struct redistribution_step *step =
+            &redistribution->steps.steps[i];
+        const char *name = step->algorithm ? step->algorithm->name : "";
+
+        number_add(redistribution, step->kind);
+        number_add(redistribution,
+                   (uint64_t)step->gather_dim << 32 | step->shard_dim);
+        number_add(redistribution, sharding_key(&step->after));
+        number_add(redistribution, hash_of(name, strlen(name)));
+    }
+}
+
+enum hoop_status
+redistribution_create(const struct redistribution_request *request,
+                      struct redistribution **out_redistribution)
+{
+    CLEANUP(redistribution_destroy) struct redistribution *made = NULL;
+    uint32_t n_places[2];
+
+    enum hoop_status status = redistribution_check(request, n_places);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    made = redistribution_make(request, n_places);
+    if (!made)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks",
+                           request->n_ranks);
+    const struct redistribution_problem problem = {
+        .request = request,
+        .meshes = made->meshes,
+        .from = sharding_asked(request, &request->from),
+        .to = sharding_asked(request, &request->to),
+        .sides = {&made->sides[0], &made->sides[1]},
+    };
+    tiling_init(&made->sides[0].tiling, &problem.from, &request->from.mesh,
+                &request->shape);
+    tiling_init(&made->sides[1].tiling, &problem.to, &request->to.mesh,
+                &request->shape);
+    status = redistribution_steps_find(&problem, &made->steps);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    tilings_fill(made, &problem);
+    sign(made, &problem);
+    *out_redistribution = STEAL(made);
+    return HOOP_OK;
+}
+
+uint32_t
+redistribution_n_steps(const struct redistribution *redistribution)
+{
+    return redistribution->steps.n_steps;
+}
+
+const struct redistribution_step *
+redistribution_step(const struct redistribution *redistribution, uint32_t step)
+{
+    assert(step < redistribution->steps.n_steps);
+    return &redistribution->steps.steps[step];
+}
+
+uint32_t
+redistribution_place(const struct redistribution *redistribution,
+                     enum redistribution_mesh mesh,
+                     uint32_t rank)
+{
+    assert(rank < redistribution->n_ranks);
+    return redistribution->sides[mesh].places[rank];
+}
+
+static uint32_t
+place_before(const struct redistribution *redistribution,
+             uint32_t step,
+             uint32_t rank)
+{
+    return redistribution_place(redistribution,
+                                mesh_before(redistribution, step), rank);
+}
+
+bool
+redistribution_part(const struct redistribution *redistribution,
+                    uint32_t step,
+                    uint32_t rank,
+                    struct hoop_part *out_part)
+{
+    const struct tiling *tiling = &redistribution->tilings[step];
+    const uint32_t place = place_before(redistribution, step, rank);
+    uint32_t at[HOOP_MAX_AXES];
+    struct tile tile;
+
+    if (place == HOOP_NO_RANK)
+        return false;
+    grid_coordinates(&tiling->grid, place, at);
+    tiling_tile(tiling, at, &tile);
+    *out_part = tile.part;
+    return true;
+}
+
+/* Elements of a rank's part before step. */
+static size_t
+elements_before(const struct redistribution *redistribution,
+                uint32_t step,
+                uint32_t rank)
+{
+    struct hoop_part part;
+    const bool is_there =
+        redistribution_part(redistribution, step, rank, &part);
+
+    assert(is_there);
+    return is_there ? part_count(&part) : 0;
+}
+
+static struct grid_axes
+line_axes(const struct redistribution_step *step)
+{
+    struct grid_axes axes = {.n_axes = step->axes.n_axes};
+
+    memcpy(axes.axes, step->axes.axes, sizeof(axes.axes));
+    return axes;
+}
+
+struct plan_shape
+redistribution_shape(const struct redistribution *redistribution,
+                     uint32_t step,
+                     uint32_t rank)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    const struct grid *grid = &redistribution->tilings[step].grid;
+    const size_t granule = GRANULE_BYTES / redistribution->element_size;
+    struct plan_shape shape = {.size = 1, .granule = granule > 0 ? granule : 1};
+    uint32_t at[HOOP_MAX_AXES];
+
+    grid_coordinates(grid, place_before(redistribution, step, rank), at);
+    for (uint32_t i = 0; i < this->axes.n_axes; i++) {
+        const uint32_t axis = this->axes.axes[i];
+
+        shape.size *= grid->sizes[axis];
+        shape.rank = shape.rank * grid->sizes[axis] + at[axis];
+    }
+    shape.count = elements_before(redistribution, step, rank);
+    if (this->kind == HOOP_STEP_ALL_TO_ALL ||
+        this->kind == HOOP_STEP_REDUCE_SCATTER)
+        shape.count /= shape.size;
+    return shape;
+}
+
+uint32_t
+redistribution_member(const struct redistribution *redistribution,
+                      uint32_t step,
+                      uint32_t rank,
+                      uint32_t n)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    const struct grid_axes axes = line_axes(this);
+    const uint32_t place =
+        grid_line_place(&redistribution->tilings[step].grid, &axes,
+                        place_before(redistribution, step, rank), n);
+
+    return redistribution->sides[this->mesh].ranks[place];
+}
+
+bool
+redistribution_piece(const struct redistribution *redistribution,
+                     uint32_t step,
+                     uint32_t sender,
+                     uint32_t receiver,
+                     struct redistribution_piece *out_piece)
+{
+    assert(step == redistribution->exchange_step);
+    assert(sender < redistribution->n_ranks);
+    assert(receiver < redistribution->n_ranks);
+    return exchange_piece(&redistribution->exchange, sender, receiver,
+                          out_piece);
+}
+
+/* What the plan of a rank sends. */
+static enum hoop_status
+line_sent(const struct redistribution *redistribution,
+          uint32_t step,
+          uint32_t rank,
+          uint64_t *out_n_elements)
+{
+    const struct algorithm *algorithm =
+        redistribution_step(redistribution, step)->algorithm;
+    const struct plan_shape shape =
+        redistribution_shape(redistribution, step, rank);
+    struct plan plan = {0};
+    uint64_t n_sent = 0;
+
+    const uint32_t n_rounds = algorithm->n_rounds(&shape);
+    for (uint32_t round = 0; round < n_rounds; round++) {
+        plan_clear(&plan);
+        algorithm->plan_round(&plan, &shape, round);
+        for (size_t i = 0; i < plan.n_steps; i++) {
+            if (plan.steps[i].kind == PLAN_SEND)
+                n_sent += plan.steps[i].from.count;
+        }
+    }
+    const enum hoop_status status = plan_status(&plan);
+    plan_deinit(&plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_n_elements = n_sent;
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribution_bytes_sent(const struct redistribution *redistribution,
+                          uint32_t step,
+                          uint32_t rank,
+                          uint64_t *out_n_bytes)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    uint64_t n_elements = 0;
+
+    if (this->kind == HOOP_STEP_EXCHANGE) {
+        n_elements = exchange_sent(&redistribution->exchange, rank,
+                                   redistribution->n_ranks);
+    } else if (this->algorithm &&
+               place_before(redistribution, step, rank) != HOOP_NO_RANK) {
+        const enum hoop_status status =
+            line_sent(redistribution, step, rank, &n_elements);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_n_bytes = n_elements * redistribution->element_size;
+    return HOOP_OK;
+}
+
+enum hoop_status
+redistribution_bytes_total(const struct redistribution *redistribution,
+                           uint32_t step,
+                           uint64_t *out_n_bytes)
+{
+    const struct redistribution_step *this =
+        redistribution_step(redistribution, step);
+    uint64_t n_bytes = 0;
+
+    for (uint32_t rank = 0; rank < redistribution->n_ranks; rank++) {
+        uint64_t more = 0;
+        enum hoop_status status = HOOP_OK;
+
+        /* What is sent is what is got: less to ask for. */
+        if (this->kind == HOOP_STEP_EXCHANGE)
+            more = exchange_received(&redistribution->exchange, rank) *
+                   redistribution->element_size;
+        else
+            status =
+                redistribution_bytes_sent(redistribution, step, rank, &more);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        n_bytes += more;
+    }
+    *out_n_bytes = n_bytes;
+    return HOOP_OK;
+}
+
+const size_t *
+redistribution_signature(const struct redistribution *redistribution,
+                         uint32_t *out_n_numbers)
+{
+    *out_n_numbers = redistribution->n_numbers;
+    return redistribution->numbers;
+}

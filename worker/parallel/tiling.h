@@ -1,0 +1,63 @@
+/*
+ * parallel/tiling.h - a tensor as the tiles that the axes of a mesh cut
+ *
+ * Pure. Along each dimension a tile has a number, which the axes that cut it
+ * are in mixed radix. Sizes that do not divide are balanced: the first tiles
+ * have one element more, and the last ones may have none.
+ */
+
+#ifndef PARALLEL_TILING_H
+#define PARALLEL_TILING_H
+
+#include "hoop/sharding.h"
+
+#include "parallel/grid.h"
+
+struct tiling {
+    struct grid grid;
+    struct hoop_shape shape;
+    struct hoop_axes cuts[HOOP_MAX_DIMS];
+    uint32_t n_tiles[HOOP_MAX_DIMS]; /* along each dimension */
+    unsigned cutting;                /* bit of each axis that cuts */
+};
+
+struct tile {
+    uint32_t numbers[HOOP_MAX_DIMS];
+    struct hoop_part part;
+};
+
+/* Of n tiles of size elements: what tile number i has, and where it begins;
+ * and which one has element at, which is below size. */
+size_t
+tile_size(size_t size, uint32_t n, uint32_t i);
+size_t
+tile_offset(size_t size, uint32_t n, uint32_t i);
+uint32_t
+tile_of(size_t size, uint32_t n, size_t at);
+
+/* They have been checked (hoop_sharding_check()). */
+void
+tiling_init(struct tiling *tiling,
+            const struct hoop_sharding *sharding,
+            const struct hoop_mesh_shape *mesh,
+            const struct hoop_shape *shape);
+
+/* The tile of the place at coordinates. */
+void
+tiling_tile(const struct tiling *tiling,
+            const uint32_t coordinates[HOOP_MAX_AXES],
+            struct tile *out_tile);
+
+/* Elements of the largest tile: the first. */
+size_t
+tiling_largest(const struct tiling *tiling);
+
+/* What both have; false: nothing, *out_both is not written. */
+bool
+part_meet(const struct hoop_part *one,
+          const struct hoop_part *other,
+          struct hoop_part *out_both);
+size_t
+part_count(const struct hoop_part *part);
+
+#endif
