@@ -32,7 +32,8 @@ enum {
     LIMIT_TRACKER_ROUNDS = 16,
 
     /* A table of switch points: some twenty rows of a few names. */
-    LIMIT_TUNE_TABLE = 4096,
+    LIMIT_TUNE_TABLE = 8192,
+    LIMIT_RACES = 1 << 20,  /* a file of times measured: ten thousand lines */
     LIMIT_TUNE_TABLES = 32, /* of one session, kept for the next group */
 
     /* Simulated steps of all ranks: a second; beyond that, a part stands for

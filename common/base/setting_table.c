@@ -221,6 +221,18 @@ static const struct setting rows[SETTING_COUNT] = {
             .max = 2 * LIMIT_NAME - 1,
             .users = WORKER,
         },
+    [SETTING_TUNING] =
+        {
+            .name = "tuning",
+            .environment = "HOOP_TUNING",
+            .option = "tuning",
+            .placeholder = "PATH",
+            .help = "file of times that hoop-perf --tune measured, to choose "
+                    "algorithms by; rank 0's counts",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
+            .users = WORKER,
+        },
     [SETTING_LOG] =
         {
             .name = "log",

@@ -38,6 +38,7 @@ enum setting_id {
     SETTING_NODE,
     SETTING_ALGORITHM,
     SETTING_LINK,
+    SETTING_TUNING,
     SETTING_LOG,
     SETTING_LOG_FORMAT, /* hoopd, too */
 

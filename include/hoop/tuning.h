@@ -4,8 +4,10 @@
  * for each collective on what it knows of the machine, and tells all ranks up
  * to which size each is taken. HOOP_ALGORITHM on rank 0 of the job forces some,
  * HOOP_LINK says what messages cost instead of having it measured (hoop(7) has
- * its names). Runs that must have the same bits set one of the two, since what
- * is measured, and so the order in which floats are summed, may differ.
+ * its names), and HOOP_TUNING is a file of what algorithms took here, measured
+ * by hoop-perf --tune. Runs that must have the same bits set one of the first
+ * two, since what is measured, and so the order in which floats are summed, may
+ * differ.
  *
  * A collective is named as its function is, "allreduce" or "allgatherv"; the
  * forms along a dimension are those without it, and messages have none. Sizes
@@ -40,6 +42,11 @@ hoop_comm_algorithm(const hoop_comm_t *comm,
  * them, or where there is no such collective. Thread: any. */
 HOOP_API const char *
 hoop_algorithm_name(const char *collective, uint32_t index);
+
+/* How many nodes its ranks are on; 0 where comm is NULL or has not this process
+ * as a member. Thread: any. */
+HOOP_API uint32_t
+hoop_comm_nodes(const hoop_comm_t *comm);
 
 struct hoop_choice {
     const char *algorithm;

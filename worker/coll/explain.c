@@ -63,6 +63,15 @@ hoop_algorithm_name(const char *collective, uint32_t index)
     return NULL;
 }
 
+uint32_t
+hoop_comm_nodes(const hoop_comm_t *comm)
+{
+    if (!has_channel(comm))
+        return 0;
+    const struct plan_nodes *nodes = tuning_nodes(comm->tuning);
+    return nodes ? nodes->n_nodes : 1;
+}
+
 enum hoop_status
 hoop_comm_explain(const hoop_comm_t *comm,
                   const char *collective,

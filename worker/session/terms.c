@@ -129,6 +129,7 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_ALGORITHM, sizeof(terms->algorithms),
               terms->algorithms);
     text_take(settings, SETTING_LINK, sizeof(terms->link), terms->link);
+    text_take(settings, SETTING_TUNING, sizeof(terms->tuning), terms->tuning);
 }
 
 static void
@@ -174,7 +175,12 @@ terms_check(const struct terms *terms)
         return error_raise(HOOP_E_INVALID,
                            "rank %u is not below the world size, %u",
                            terms->rank, terms->world_size);
-    const enum hoop_status status = tuner_check(terms->algorithms, terms->link);
+    const struct tuner_options options = {
+        .algorithms = terms->algorithms,
+        .link = terms->link,
+        .races = terms->tuning,
+    };
+    const enum hoop_status status = tuner_check(&options);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -207,6 +213,9 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
     texts_take(settings, &terms);
     numbers_take(settings, &terms);
     launcher_apply(settings, &terms);
+    /* The file may be on rank 0's host only. */
+    if (terms.rank > 0 && terms.rank != RENDEZVOUS_RANK_ANY)
+        terms.tuning[0] = '\0';
     status = token_take(settings, &terms);
     if (status == HOOP_OK)
         status = terms_check(&terms);

@@ -29,8 +29,9 @@ struct terms {
     char node[LIMIT_NAME];          /* "": not said */
     char algorithms[LIMIT_SETTING]; /* "": not said */
     char link[LIMIT_NAME * 2];      /* "": to be measured */
-    uint32_t rank;                  /* or RENDEZVOUS_RANK_ANY */
-    uint32_t world_size;            /* 0: the coordinator's */
+    char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
+    uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
+    uint32_t world_size;        /* 0: the coordinator's */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint16_t port;
@@ -41,9 +42,10 @@ struct terms {
 };
 
 /*
- * options may be NULL. Reads the environment and the token file.
- * Handle: HOOP_E_INVALID (the text names the setting), HOOP_E_NOT_FOUND (the
- * token file). Thread: while nobody calls setenv().
+ * options may be NULL. Reads the environment, the token file and, unless it asks
+ * for another rank than 0, HOOP_TUNING.
+ * Handle: HOOP_E_INVALID (the text names the setting), HOOP_E_NOT_FOUND (one
+ * of the files). Thread: while nobody calls setenv().
  */
 enum hoop_status
 terms_resolve(const struct hoop_join_options *options, struct terms *out_terms);

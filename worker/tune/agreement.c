@@ -18,15 +18,15 @@ enum {
     CHAIN_RANKS_MAX = 64,
 };
 
-static enum hoop_status
-bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
+enum hoop_status
+agreement_share(struct channel *channel, void *bytes, size_t n_bytes)
 {
     const struct engine_collective request = {
         .call =
             {
                 .name = CALL_AGREE,
                 .dtype = HOOP_UINT8,
-                .count = LIMIT_TUNE_TABLE,
+                .count = n_bytes,
             },
         .algorithm = channel_size(channel) > CHAIN_RANKS_MAX
                          ? &algorithm_broadcast_binomial
@@ -36,7 +36,7 @@ bytes_broadcast(struct channel *channel, uint8_t bytes[LIMIT_TUNE_TABLE])
                 .rank = channel_rank(channel),
                 .size = channel_size(channel),
                 .is_in_place = true,
-                .count = LIMIT_TUNE_TABLE,
+                .count = n_bytes,
                 .granule = 1,
             },
         .input = bytes,
@@ -62,7 +62,7 @@ agreement_reach(struct channel *channel, struct table *table)
     if (channel_rank(channel) == 0)
         status = table_encode(table, bytes);
     if (status == HOOP_OK)
-        status = bytes_broadcast(channel, bytes);
+        status = agreement_share(channel, bytes, sizeof(bytes));
     if (status != HOOP_OK)
         return error_pass(status);
     if (bytes[0] == 0)
@@ -83,7 +83,7 @@ agreement_refuse(struct channel *channel)
         return;
     /* The others' failure to come is not what the caller asked about. */
     snprintf(text, sizeof(text), "%s", error_text());
-    if (bytes_broadcast(channel, bytes) != HOOP_OK)
+    if (agreement_share(channel, bytes, sizeof(bytes)) != HOOP_OK)
         log_debug("tune", "nobody told: %s", error_text());
     (void)error_raise(HOOP_E_INVALID, "%s", text);
 }

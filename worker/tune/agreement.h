@@ -7,6 +7,7 @@
 #ifndef TUNE_AGREEMENT_H
 #define TUNE_AGREEMENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -21,6 +22,11 @@
  */
 enum hoop_status
 agreement_reach(struct channel *channel, struct table *table);
+
+/* What follows the world's table: rank 0's n_bytes, which all ranks know from
+ * it. Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST. */
+enum hoop_status
+agreement_share(struct channel *channel, void *bytes, size_t n_bytes);
 
 /* Instead, on rank 0: there is no table to give. The others'
  * agreement_reach() gives HOOP_E_INVALID. */

@@ -21,7 +21,7 @@
 #include "tune/forced.h"
 
 enum {
-    TABLE_POINTS = 6
+    TABLE_POINTS = 12
 };
 
 enum table_form {
@@ -47,6 +47,8 @@ struct table_row {
 struct table {
     struct simulation_machine machine;
     struct forced forced;
+    /* The world's alone: what of HOOP_TUNING follows the table; 0: nothing. */
+    uint32_t n_race_bytes;
     struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
 };
 

@@ -1,7 +1,7 @@
 /*
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
- *     [version, machine, [row, ...]]
+ *     [version, machine, [row, ...], bytes of races]
  *     machine: [processors, cost, ...], a cost in millionths of a nanosecond
  *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
  *
@@ -20,8 +20,9 @@
 #include "wire/unpack.h"
 
 enum {
-    VERSION = 2,
+    VERSION = 3,
     NAME_MAX_BYTES = 32,
+    FIELDS = 4,
     ROW_FIELDS = 4,
     N_COSTS = 11,
 };
@@ -132,10 +133,11 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     size_t n_packed = 0;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, 3);
+    pack_array(&pack, FIELDS);
     pack_uint(&pack, VERSION);
     machine_pack(&pack, table->machine);
     rows_pack(&pack, table);
+    pack_uint(&pack, table->n_race_bytes);
     const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -289,7 +291,7 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
     struct table table = {.machine = {.n_processors = 1}};
 
     unpack_init(&unpack, bytes, LIMIT_TUNE_TABLE, LIMIT_TUNE_TABLE);
-    unpack_array(&unpack, 3);
+    unpack_array(&unpack, FIELDS);
     const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
     if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
         return error_raise(HOOP_E_DATA_LOSS,
@@ -303,6 +305,9 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
     const enum hoop_status status = rows_unpack(&unpack, &table);
     if (status != HOOP_OK)
         return error_pass(status);
+    table.n_race_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
+    if (unpack_status(&unpack) != HOOP_OK)
+        return error_pass(unpack_status(&unpack));
     *out_table = table;
     return HOOP_OK;
 }

@@ -30,19 +30,30 @@ struct tuner {
     struct simulation_machine machine;
     bool has_machine;
     bool has_agreed;
+    struct races *races;   /* NULL: none were read */
     struct kept_list kept; /* the last used first */
     unsigned n_kept;
 };
 
-enum hoop_status
-tuner_check(const char *algorithms, const char *link)
+static bool
+has_races(const struct tuner_options *options)
 {
+    return options->races && options->races[0];
+}
+
+enum hoop_status
+tuner_check(const struct tuner_options *options)
+{
+    CLEANUP(races_destroy) struct races *races = NULL;
     struct simulation_machine machine = link_usual();
     struct forced forced;
 
-    enum hoop_status status = forced_parse(FROM_ALGORITHM, algorithms, &forced);
+    enum hoop_status status =
+        forced_parse(FROM_ALGORITHM, options->algorithms, &forced);
     if (status == HOOP_OK)
-        status = link_parse(FROM_LINK, link, &machine);
+        status = link_parse(FROM_LINK, options->link, &machine);
+    if (status == HOOP_OK && has_races(options))
+        status = races_read(options->races, &races);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -62,6 +73,8 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
     if (status == HOOP_OK)
         status = link_parse(FROM_LINK, options->link, &tuner->machine);
+    if (status == HOOP_OK && has_races(options))
+        status = races_read(options->races, &tuner->races);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_tuner = STEAL(tuner);
@@ -86,6 +99,7 @@ tuner_destroy(struct tuner *tuner)
     if (!tuner)
         return;
     kept_clear(tuner);
+    races_destroy(tuner->races);
     pthread_mutex_destroy(&tuner->lock);
     free(tuner);
 }
@@ -133,6 +147,8 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
         tuner->forced = agreed->forced;
         tuner->has_machine = true;
         tuner->has_agreed = true;
+        if (agreed->n_race_bytes == 0)
+            races_destroy(STEAL(tuner->races));
         kept_clear(tuner);
     }
     pthread_mutex_unlock(&tuner->lock);
@@ -146,6 +162,26 @@ tuner_terms(struct tuner *tuner,
     pthread_mutex_lock(&tuner->lock);
     *out_machine = tuner->machine;
     *out_forced = tuner->forced;
+    pthread_mutex_unlock(&tuner->lock);
+}
+
+const char *
+tuner_races(struct tuner *tuner, size_t *out_n_bytes)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const char *text = tuner->races ? tuner->races->text : "";
+    *out_n_bytes = tuner->races ? tuner->races->n_bytes : 0;
+    pthread_mutex_unlock(&tuner->lock);
+    return text;
+}
+
+void
+tuner_take_races(struct tuner *tuner, struct races *races)
+{
+    pthread_mutex_lock(&tuner->lock);
+    races_destroy(tuner->races);
+    tuner->races = races;
+    kept_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
 
@@ -212,6 +248,8 @@ table_make(struct tuner *tuner,
 
         if (status != HOOP_OK)
             return error_pass(status);
+        if (tuner->races)
+            races_apply(tuner->races, nodes, out_table);
         kept = kept_add(tuner, layout);
         if (kept)
             kept->table = *out_table;

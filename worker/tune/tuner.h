@@ -11,12 +11,14 @@
 #define TUNE_TUNER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
 #include "plan/nodes.h"
 #include "transport/roster.h"
+#include "tune/races.h"
 #include "tune/table.h"
 
 struct tuner;
@@ -25,12 +27,14 @@ struct tuner_options {
     const struct roster *roster; /* borrowed for life */
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
     const char *link;            /* HOOP_LINK; "": to be measured */
+    const char *races; /* HOOP_TUNING, a file to read; NULL, "": none */
 };
 
-/* What is wrong with these texts, before anything is done with them.
- * Handle: HOOP_E_INVALID (error_text() says what there is). */
+/* What is wrong with these, before anything is done with them; the roster plays
+ * no part. Handle: HOOP_E_INVALID (error_text() says what there is),
+ * HOOP_E_NOT_FOUND (the file). */
 enum hoop_status
-tuner_check(const char *algorithms, const char *link);
+tuner_check(const struct tuner_options *options);
 
 /*
  * *out_tuner is the caller's.
@@ -76,6 +80,14 @@ tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
             const struct forced *forced,
             struct table *out_table);
+
+/* What was read from HOOP_TUNING, as text, to be given to the others; 0 bytes:
+ * nothing was. Borrowed until somebody sets others. */
+const char *
+tuner_races(struct tuner *tuner, size_t *out_n_bytes);
+/* Takes races. */
+void
+tuner_take_races(struct tuner *tuner, struct races *races);
 
 /* From now on, what was agreed on counts, not what was said here; only the
  * first agreement, the world's, says anything new. */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "tune/gauge.h"
 #include "tune/link.h"
 #include "tune/placement.h"
+#include "tune/races.h"
 #include "tune/table.h"
 
 struct tuning {
@@ -26,10 +28,16 @@ struct tuning {
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
+    size_t n_race_bytes = 0;
     const enum hoop_status status =
         tuner_table(tuning->tuner, tuning->nodes, NULL, &tuning->table);
 
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    tuner_races(tuning->tuner, &n_race_bytes);
+    if (!tuner_has_agreed(tuning->tuner))
+        tuning->table.n_race_bytes = (uint32_t)n_race_bytes;
+    return HOOP_OK;
 }
 
 /* Once in a session, when its world forms. */
@@ -52,6 +60,31 @@ machine_measure(struct tuning *tuning)
     return HOOP_OK;
 }
 
+/* What rank 0 read goes to all: any of them may be a group's rank 0. */
+static enum hoop_status
+races_agree(struct tuning *tuning)
+{
+    CLEANUP(free) char *text = NULL;
+    struct races *races = NULL;
+    size_t n_bytes = tuning->table.n_race_bytes;
+
+    if (n_bytes == 0 || channel_size(tuning->channel) == 1)
+        return HOOP_OK;
+    text = malloc(n_bytes);
+    if (!text)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu bytes",
+                           n_bytes);
+    if (channel_rank(tuning->channel) == 0)
+        memcpy(text, tuner_races(tuning->tuner, &n_bytes), n_bytes);
+    enum hoop_status status = agreement_share(tuning->channel, text, n_bytes);
+    if (status == HOOP_OK && channel_rank(tuning->channel) > 0) {
+        status = races_parse("rank 0's HOOP_TUNING", text, n_bytes, &races);
+        if (status == HOOP_OK)
+            tuner_take_races(tuning->tuner, races);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 table_agree(struct tuning *tuning)
 {
@@ -61,6 +94,8 @@ table_agree(struct tuning *tuning)
         status = table_decide(tuning);
     if (status == HOOP_OK)
         status = agreement_reach(tuning->channel, &tuning->table);
+    if (status == HOOP_OK)
+        status = races_agree(tuning);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

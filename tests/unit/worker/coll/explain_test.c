@@ -52,6 +52,8 @@ who_is_no_member_is_told_nothing(void **state)
     (void)state;
     assert_null(hoop_comm_algorithm(NULL, "allreduce", 8));
     assert_null(hoop_comm_algorithm(&stranger, "allreduce", 8));
+    assert_int_equal(hoop_comm_nodes(NULL), 0);
+    assert_int_equal(hoop_comm_nodes(&stranger), 0);
     assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, &choice),
                      HOOP_E_INVALID);
     assert_int_equal(hoop_comm_explain(NULL, "allreduce", 8, NULL),
@@ -81,6 +83,7 @@ side_asks(struct side *side)
     SIDE_CHECK(hoop_comm_set_algorithms(comm, "allreduce:ring") == HOOP_OK);
     SIDE_CHECK(strcmp(hoop_comm_algorithm(comm, "allreduce", 8), "ring") == 0);
     SIDE_CHECK(!hoop_comm_algorithm(comm, "gossip", 8));
+    SIDE_CHECK(hoop_comm_nodes(comm) == 1);
     SIDE_CHECK(hoop_comm_explain(comm, "allreduce", 8, &choice) == HOOP_OK);
     SIDE_CHECK(strcmp(choice.algorithm, "ring") == 0);
     SIDE_CHECK(choice.is_forced);

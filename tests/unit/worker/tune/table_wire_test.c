@@ -31,6 +31,7 @@ table_rich(void)
                 j + 1 < TABLE_POINTS ? (uint64_t)1 << (40 + j) : UINT64_MAX,
                 &entries[j % n_entries],
             };
+        table.n_race_bytes = 77;
         table.forced.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
     }
     return table;
@@ -68,6 +69,7 @@ table_comes_back_as_it_went(void **state)
     assert_int_equal(table_decode(bytes, &back), HOOP_OK);
     assert_rows_equal(&table, &back);
     assert_int_equal(back.machine.n_processors, table.machine.n_processors);
+    assert_int_equal(back.n_race_bytes, 77);
     assert_true(back.machine.latency_inside_ns ==
                 table.machine.latency_inside_ns);
     assert_int_equal(table_encode(&back, again), HOOP_OK);
@@ -157,11 +159,12 @@ assert_refused(const struct row *row, const char *why)
     struct table table;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, 3);
-    pack_uint(&pack, 2);
+    pack_array(&pack, 4);
+    pack_uint(&pack, 3);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
+    pack_uint(&pack, 0);
     assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
     memcpy(bytes, packed, n_packed);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
@@ -184,8 +187,13 @@ bad_rows_are_refused(void **state)
         {{"allreduce", 0, NULL, "ring", {8, 8, UINT64_MAX}, 3}, "ascend"},
         {{"allreduce", 0, NULL, "ring", {9, 8, UINT64_MAX}, 3}, "ascend"},
         {{"allreduce", 0, NULL, "ring", {0}, 0}, ""},
-        {{"allreduce", 0, NULL, "ring", {1, 2, 3, 4, 5, 6, 7}, 7},
-         "row of 14 values"},
+        {{"allreduce",
+          0,
+          NULL,
+          "ring",
+          {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13},
+          13},
+         "row of 26 values"},
         {{"allreduce", 0, NULL, "ring", {UINT64_MAX}, 1},
          "does not say reduce"},
     };
@@ -206,13 +214,16 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     memset(bytes, 0xff, sizeof(bytes));
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    memset(bytes, 0x93, sizeof(bytes));
+    memset(bytes, 0x94, sizeof(bytes));
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table = table_rich();
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    assert_non_null(strstr(error_text(), "version 1, not 2"));
+    assert_non_null(strstr(error_text(), "version 1, not 3"));
+    table.n_race_bytes = LIMIT_RACES + 1;
+    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.machine.n_processors = 0;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);

@@ -27,18 +27,27 @@ nodes_of(const uint32_t *names, uint32_t n_ranks)
     return nodes;
 }
 
+static enum hoop_status
+check(const char *algorithms, const char *link, const char *races)
+{
+    return tuner_check(&(struct tuner_options){
+        .algorithms = algorithms, .link = link, .races = races});
+}
+
 static void
 bad_texts_are_refused_by_the_name_of_the_setting(void **state)
 {
     struct tuner *tuner = NULL;
 
     (void)state;
-    assert_int_equal(tuner_check("", ""), HOOP_OK);
-    assert_int_equal(tuner_check("allreduce:ring", "latency=1us"), HOOP_OK);
-    assert_int_equal(tuner_check("allreduce", ""), HOOP_E_INVALID);
+    assert_int_equal(check("", "", ""), HOOP_OK);
+    assert_int_equal(check("allreduce:ring", "latency=1us", NULL), HOOP_OK);
+    assert_int_equal(check("allreduce", "", NULL), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ALGORITHM: 'allreduce'"));
-    assert_int_equal(tuner_check("", "latency"), HOOP_E_INVALID);
+    assert_int_equal(check("", "latency", NULL), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_LINK: 'latency'"));
+    assert_int_equal(check("", "", "/nowhere/times"), HOOP_E_NOT_FOUND);
+    assert_non_null(strstr(error_text(), "HOOP_TUNING: cannot open"));
 
     const struct tuner_options options = {.algorithms = "x", .link = ""};
     assert_int_equal(tuner_create(&options, &tuner), HOOP_E_INVALID);
@@ -127,10 +136,60 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
     tuner_destroy(tuner);
 }
 
+/* Three races of two ranks, whose loser by far is what the model takes. */
+static struct races *
+races_of_two(void)
+{
+    static const char text[] = "2 2 broadcast 8 chain=1 binomial=9000\n"
+                               "2 2 broadcast 8 chain=2 binomial=9000\n"
+                               "2 2 broadcast 8 chain=3 binomial=9000\n";
+    struct races *races = NULL;
+
+    assert_int_equal(races_parse("here", text, sizeof(text) - 1, &races),
+                     HOOP_OK);
+    return races;
+}
+
+static const char *
+broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
+{
+    static struct table table;
+
+    assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
+    return table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8)
+        ->algorithm->name;
+}
+
+static void
+races_change_tables_until_rank_0_agrees_on_none(void **state)
+{
+    struct plan_nodes *nodes = nodes_of((const uint32_t[]){0, 1}, 2);
+    struct tuner *tuner = tuner_of("", "latency=1ms");
+    struct table agreed;
+    size_t n_bytes = 1;
+
+    (void)state;
+    table_init(&agreed);
+    agreed.machine = link_usual();
+    assert_string_equal(tuner_races(tuner, &n_bytes), "");
+    assert_int_equal(n_bytes, 0);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, &agreed), HOOP_OK);
+    const char *model = broadcast_of(tuner, nodes);
+    tuner_take_races(tuner, races_of_two());
+    assert_non_null(strstr(tuner_races(tuner, &n_bytes), "chain=3"));
+    assert_string_equal(broadcast_of(tuner, nodes), "chain");
+    agreed.n_race_bytes = 0;
+    tuner_adopt(tuner, &agreed);
+    assert_string_equal(broadcast_of(tuner, nodes), model);
+    plan_nodes_destroy(nodes);
+    tuner_destroy(tuner);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(races_change_tables_until_rank_0_agrees_on_none),
         cmocka_unit_test(bad_texts_are_refused_by_the_name_of_the_setting),
         cmocka_unit_test(what_is_said_of_the_link_is_not_measured),
         cmocka_unit_test(table_holds_what_was_said),

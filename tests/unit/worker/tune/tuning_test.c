@@ -73,6 +73,48 @@ settings_of_rank_0_count_for_all(void **state)
     couple_run(&couple, side_mixed);
 }
 
+/* Rank 0 alone has read some; what they tell counts on all, and on a channel
+ * whose rank 0 is another one. */
+static int
+side_raced(struct side *side)
+{
+    static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n"
+                               "2 1 allreduce 64 ring=2 recursive_doubling=9\n"
+                               "2 1 allreduce 64 ring=3 recursive_doubling=9\n";
+    struct tuner *tuner = tuner_of(side, "");
+    struct tuning *tunings[2] = {NULL, NULL};
+    struct races *races = NULL;
+    size_t n_bytes;
+
+    SIDE_CHECK(tuner);
+    SIDE_CHECK(races_parse("here", text, sizeof(text) - 1, &races) == HOOP_OK);
+    if (side->rank == 0)
+        tuner_take_races(tuner, STEAL(races));
+    races_destroy(races);
+    for (size_t i = 0; i < 2; i++) {
+        SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
+                                &tunings[i]) == HOOP_OK);
+        SIDE_CHECK(strcmp(name_found(tunings[i], CALL_ALLREDUCE, 64), "ring") ==
+                   0);
+        SIDE_CHECK(
+            strcmp(name_found(tunings[i], CALL_ALLREDUCE, 256), "ring") == 0);
+        SIDE_CHECK(
+            strcmp(name_found(tunings[i], CALL_ALLREDUCE, 260), "ring") != 0);
+    }
+    SIDE_CHECK(strcmp(tuner_races(tuner, &n_bytes), text) == 0);
+    tuning_destroy(tunings[0]);
+    tuning_destroy(tunings[1]);
+    tuner_destroy(tuner);
+    return 0;
+}
+
+static void
+races_that_rank_0_read_count_for_all(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_raced);
+}
+
 static int
 side_alone(struct side *side)
 {
@@ -274,6 +316,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(settings_of_rank_0_count_for_all),
+        COUPLE_TEST(races_that_rank_0_read_count_for_all),
         COUPLE_TEST(one_rank_alone_does_not_communicate),
         COUPLE_TEST(missing_rank_0_is_a_timeout),
         COUPLE_TEST(nonsense_from_rank_0_is_refused),
