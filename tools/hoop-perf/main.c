@@ -13,15 +13,17 @@
 #include "hoop-perf/explain.h"
 #include "hoop-perf/options.h"
 #include "hoop-perf/progress.h"
+#include "hoop-perf/race_log.h"
 #include "hoop-perf/report.h"
 #include "hoop-perf/rivals.h"
 
-/* What a run needs on every rank; report is rank 0's. */
+/* What a run needs on every rank; report and race log are rank 0's. */
 struct run {
     const struct options *options;
     struct bench bench;
     struct rivals rivals;
     struct report report;
+    struct race_log race_log;
     bool is_reporter;
     bool has_progress;
     size_t n_done;
@@ -71,6 +73,8 @@ size_run(struct run *run, const struct operation *operation, size_t n_bytes)
             report_row(&run->report, operation, &extent,
                        &rivals->measurements[i]);
     }
+    if (run->is_reporter)
+        race_log_add(&run->race_log, operation, &extent, rivals);
     return HOOP_OK;
 }
 
@@ -103,16 +107,21 @@ sizes_run(struct run *run)
 static int
 run_report(struct run *run)
 {
-    if (report_open(&run->report, run->options, run->bench.n_ranks) != HOOP_OK)
+    const struct options *options = run->options;
+
+    if (race_log_open(&run->race_log, options->tune, run->bench.comm) !=
+            HOOP_OK ||
+        report_open(&run->report, options, run->bench.n_ranks) != HOOP_OK)
         return EXIT_FAILURE;
 
     const enum hoop_status ran = sizes_run(run);
     const enum hoop_status closed = report_close(&run->report);
+    const enum hoop_status logged = race_log_close(&run->race_log);
     if (run->n_wrong > 0)
         warnx("wrong elements: %lld", (long long)run->n_wrong);
-    return ran == HOOP_OK && closed == HOOP_OK && run->n_wrong == 0
-               ? EXIT_SUCCESS
-               : EXIT_FAILURE;
+    const bool is_kept = closed == HOOP_OK && logged == HOOP_OK;
+    return ran == HOOP_OK && is_kept && run->n_wrong == 0 ? EXIT_SUCCESS
+                                                          : EXIT_FAILURE;
 }
 
 static int

@@ -8,6 +8,7 @@
 
 #include "hoop-perf/byte_size.h"
 #include "hoop-perf/element.h"
+#include "hoop-perf/race_log.h"
 
 enum {
     EXIT_USAGE = 64,
@@ -25,6 +26,7 @@ enum {
     KEY_EXPLAIN,
     KEY_ALGORITHMS,
     KEY_ROUNDS,
+    KEY_TUNE,
 };
 
 const char *argp_program_version = "hoop-perf " VERSION_TEXT;
@@ -67,6 +69,10 @@ static const struct argp_option table[] = {
      "all",
      0},
     {"rounds", KEY_ROUNDS, "N", 0, "turns of each (default: 11)", 0},
+    {"tune", KEY_TUNE, "FILE", 0,
+     "add what each algorithm took to FILE, for HOOP_TUNING; measures all, and "
+     "of --op all those with a choice. Three runs at least",
+     0},
     {"csv", KEY_CSV, "FILE", 0, "also write CSV; - is stdout, instead", 0},
     {"json", KEY_JSON, "FILE", 0, "also write JSON; - is stdout, instead", 0},
     {"inject-wrong", KEY_INJECT, "RANK:INDEX", 0,
@@ -152,21 +158,29 @@ types_take(struct argp_state *state, int key, const char *text)
                      key == KEY_DTYPE ? "dtype" : "reduce", text);
 }
 
-/* Of all operations, those for which the operator has a meaning: a prefix has
- * no average. */
+/* The operator has a meaning for it (a prefix has no average), and --tune a
+ * use. */
+static bool
+operation_is_meant(const struct options *options,
+                   const struct operation *operation)
+{
+    const bool is_prefix = operation->result == RESULT_PREFIX ||
+                           operation->result == RESULT_BEFORE;
+
+    if (is_prefix && options->reduce_op == HOOP_AVG)
+        return false;
+    return !options->tune || race_log_takes(operation);
+}
+
+/* Of --op all. */
 static void
 operations_narrow(struct options *options)
 {
     size_t n_kept = 0;
 
-    for (size_t i = 0; i < options->n_chosen; i++) {
-        const struct operation *operation = options->chosen[i];
-
-        if (options->reduce_op != HOOP_AVG ||
-            (operation->result != RESULT_PREFIX &&
-             operation->result != RESULT_BEFORE))
-            options->chosen[n_kept++] = operation;
-    }
+    for (size_t i = 0; i < options->n_chosen; i++)
+        if (operation_is_meant(options, options->chosen[i]))
+            options->chosen[n_kept++] = options->chosen[i];
     options->n_chosen = n_kept;
 }
 
@@ -284,12 +298,17 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_ALGORITHMS:
         options->algorithms = value;
         return 0;
+    case KEY_TUNE:
+        options->tune = value;
+        return 0;
     case KEY_INJECT:
         injection_take(state, value);
         return 0;
     case ARGP_KEY_END:
         if (options->takes_all)
             operations_narrow(options);
+        if (options->tune && !options->algorithms)
+            options->algorithms = "all";
         options_check(state, options);
         return 0;
     default:

@@ -46,6 +46,7 @@ struct options {
     struct injection injection;
     const char *csv;  /* a path, "-", or NULL */
     const char *json; /* a path, "-", or NULL */
+    const char *tune; /* a path, or NULL */
 };
 
 /* Prints what is wrong and exits 64, or fills *out_options. */

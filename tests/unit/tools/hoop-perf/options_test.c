@@ -108,6 +108,21 @@ options_all_is_every_operation(void **state)
     assert_int_equal(options.n_chosen, OPERATION_COUNT);
 }
 
+static void
+options_tune_measures_all_that_have_a_choice(void **state)
+{
+    char all[] = "all";
+    char file[] = "times";
+    char *arguments[] = {"hoop-perf", "-o", all, "--tune", file, NULL};
+    struct options options;
+
+    (void)state;
+    options_parse(5, arguments, &options);
+    assert_string_equal(options.tune, "times");
+    assert_string_equal(options.algorithms, "all");
+    assert_int_equal(options.n_chosen, 10);
+}
+
 int
 main(void)
 {
@@ -117,6 +132,7 @@ main(void)
         cmocka_unit_test(options_are_taken_from_the_command_line),
         cmocka_unit_test(options_of_comparing_are_taken),
         cmocka_unit_test(options_all_is_every_operation),
+        cmocka_unit_test(options_tune_measures_all_that_have_a_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
