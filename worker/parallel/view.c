@@ -1,0 +1,143 @@
+/* parallel/view.c - a box of elements where it lies in a larger tensor */
+
+#include "parallel/view.h"
+
+#include <stdint.h>
+
+#include "dtype/dtype.h"
+#include "tensor/layout.h"
+
+struct view
+view_of(const struct hoop_shape *shape)
+{
+    struct view view = {.shape = *shape};
+    size_t stride = 1;
+
+    for (uint32_t i = shape->n_dims; i > 0; i--) {
+        view.strides[i - 1] = stride;
+        stride *= shape->dims[i - 1];
+    }
+    return view;
+}
+
+struct view
+view_cut(const struct view *view, const struct hoop_part *box)
+{
+    struct view cut = *view;
+
+    cut.shape = box->shape;
+    for (uint32_t i = 0; i < box->shape.n_dims; i++)
+        cut.first += box->offset[i] * view->strides[i];
+    return cut;
+}
+
+size_t
+view_count(const struct hoop_shape *shape)
+{
+    size_t count = 1;
+
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        count *= shape->dims[i];
+    return count;
+}
+
+static struct hoop_tensor
+tensor_of(const struct view *view, const struct view_memory *memory)
+{
+    const size_t offset = view->first * dtype_size(memory->dtype);
+
+    return (struct hoop_tensor){
+        .data = (uint8_t *)memory->data + offset,
+        .dtype = memory->dtype,
+        .shape = view->shape,
+        .strides = view->strides,
+    };
+}
+
+bool
+view_is_run(const struct view *view,
+            const struct hoop_part *boxes,
+            size_t n_boxes,
+            size_t *out_first)
+{
+    size_t end = SIZE_MAX;
+
+    *out_first = 0;
+    for (size_t i = 0; i < n_boxes; i++) {
+        const size_t count = view_count(&boxes[i].shape);
+        const struct view box = view_cut(view, &boxes[i]);
+        const struct hoop_tensor tensor = {.shape = box.shape,
+                                           .strides = box.strides};
+
+        if (count == 0)
+            continue;
+        if (!layout_is_dense(&tensor) || (end != SIZE_MAX && box.first != end))
+            return false;
+        if (end == SIZE_MAX)
+            *out_first = box.first;
+        end = box.first + count;
+    }
+    return true;
+}
+
+void
+view_copy(const struct view *from,
+          const struct view_memory *from_memory,
+          const struct view *to,
+          const struct view_memory *to_memory)
+{
+    if (view_count(&from->shape) == 0)
+        return;
+
+    const struct hoop_tensor source = tensor_of(from, from_memory);
+    const struct hoop_tensor target = tensor_of(to, to_memory);
+
+    layout_copy(&source, &target);
+}
+
+/* One box, and the dense memory behind which the next one lies. */
+static size_t
+box_pair(const struct view *view,
+         const struct hoop_part *box,
+         size_t first,
+         struct view out_views[2])
+{
+    out_views[0] = view_cut(view, box);
+    out_views[1] = view_of(&box->shape);
+    out_views[1].first = first;
+    return first + view_count(&box->shape);
+}
+
+void
+view_pack(const struct view *view,
+          const struct view_memory *memory,
+          const struct hoop_part *boxes,
+          size_t n_boxes,
+          void *packed)
+{
+    const struct view_memory dense = {memory->dtype, packed};
+    struct view views[2];
+    size_t first = 0;
+
+    for (size_t i = 0; i < n_boxes; i++) {
+        first = box_pair(view, &boxes[i], first, views);
+        view_copy(&views[0], memory, &views[1], &dense);
+    }
+}
+
+void
+view_unpack(const struct view *view,
+            const struct view_memory *memory,
+            const struct hoop_part *boxes,
+            size_t n_boxes,
+            const void *packed)
+{
+    const struct view_memory dense = {memory->dtype, (void *)(uintptr_t)packed};
+    struct view views[2];
+    size_t first = 0;
+
+    for (size_t i = 0; i < n_boxes; i++) {
+        first = box_pair(view, &boxes[i], first, views);
+        view_copy(&views[1], &dense, &views[0], memory);
+    }
+}
