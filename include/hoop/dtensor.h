@@ -13,9 +13,12 @@
 #ifndef HOOP_DTENSOR_H
 #define HOOP_DTENSOR_H
 
+#include <stdint.h>
+
 #include "hoop/api.h"
 #include "hoop/dtype.h"
 #include "hoop/mesh.h"
+#include "hoop/op.h"
 #include "hoop/parameter.h"
 #include "hoop/process_group.h"
 #include "hoop/sharding.h"
@@ -122,6 +125,89 @@ hoop_dtensor_dtype(const hoop_dtensor_t *dtensor);
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group);
+
+/*
+ * The same tensor as spec says, in memory of its own; dtensor stays as it is.
+ * The mesh may be another, of other ranks: all ranks of both call, one that is
+ * in neither may, and gets a tensor without a part. How it goes there is
+ * hoop/redistribute.h's: in the cheapest steps that there are, along axes that
+ * both spec and dtensor leave alone, nothing moves. Addends become whole, and
+ * whole becomes addends as hoop_dtensor_from_global() says. redistribute().
+ *
+ * *out_dtensor is the caller's. In the start form it is handed out at once, and
+ * however the operation ends; its part counts when that was waited for, and
+ * until then neither tensor is used. The first call between two meshes forms a
+ * communicator, which the first of them keeps: it waits for the other ranks, in
+ * the start form as well.
+ *
+ * Handle (all to hoop_dtensor_gather_start()): HOOP_E_INVALID on all ranks
+ * alike (NULL, another session, as hoop_sharding_check(), a partial_op that has
+ * no meaning for the dtype); HOOP_E_MISMATCH as in hoop/coll.h (ranks do not
+ * mean the same layouts); HOOP_E_EXHAUSTED; and as there and hoop_mesh_comm().
+ * Thread: as there.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute(const hoop_dtensor_t *dtensor,
+                          const struct hoop_tensor_spec *spec,
+                          hoop_dtensor_t **out_dtensor);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
+                                const struct hoop_tensor_spec *spec,
+                                hoop_dtensor_t **out_dtensor,
+                                hoop_op_t **out_op);
+
+/*
+ * The gradient of that: grad lies as what came out of the forward,
+ * *out_grad as what went in. Nothing is summed: a rank takes what it has
+ * itself, what it has not from the first that has. What is partial, before or
+ * after, counts as whole: the gradient of an addend is that of the sum.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute_backward(const hoop_dtensor_t *grad,
+                                   const struct hoop_tensor_spec *input_spec,
+                                   hoop_dtensor_t **out_grad);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute_backward_start(
+    const hoop_dtensor_t *grad,
+    const struct hoop_tensor_spec *input_spec,
+    hoop_dtensor_t **out_grad,
+    hoop_op_t **out_op);
+
+/*
+ * The tensor itself becomes what hoop_dtensor_redistribute() makes of it: its
+ * part is in new memory then, unless nothing had to change, and what it had
+ * borrowed is as it was. In the start form it changes when the operation is
+ * waited for. After a failure it is as it was. set_dist_spec().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_set_spec(hoop_dtensor_t *dtensor,
+                      const struct hoop_tensor_spec *spec);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_set_spec_start(hoop_dtensor_t *dtensor,
+                            const struct hoop_tensor_spec *spec,
+                            hoop_op_t **out_op);
+
+/* The whole tensor on every rank of its mesh; outside nothing is written.
+ * Ownership of *out as hoop/tensor.h says, of what is not the part's memory.
+ * torch's full_tensor(). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_gather(const hoop_dtensor_t *dtensor, struct hoop_tensor *out);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_gather_start(const hoop_dtensor_t *dtensor,
+                          struct hoop_tensor *out,
+                          hoop_op_t **out_op);
+
+/*
+ * A number that tells tensors apart, the same on all ranks of the mesh and for
+ * every layout: a hash of each element and its place in the whole (XXH3), added
+ * up. Of what several ranks have the first counts. Not against those who forge.
+ * 0 outside the mesh.
+ *
+ * Handle: HOOP_E_INVALID (NULL; the tensor is partial), HOOP_E_MISMATCH,
+ * and as in hoop/coll.h and hoop_mesh_comm().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest);
 
 HOOP_END
 

@@ -10,6 +10,7 @@
 
 #include "parallel/dtensor.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,24 @@ bool
 dtensor_is_here(const struct hoop_dtensor *dtensor)
 {
     return mesh_place(dtensor->spec.mesh) != HOOP_NO_RANK;
+}
+
+void
+dtensor_lie(struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec)
+{
+    struct hoop_part part;
+
+    dtensor->spec = *spec;
+    if (dtensor_is_here(dtensor)) {
+        const enum hoop_status status = hoop_sharding_part_here(
+            &spec->sharding, spec->mesh, &dtensor->shape, &part);
+
+        assert(status == HOOP_OK);
+        dtensor->local.shape = part.shape;
+        return;
+    }
+    hoop_tensor_free(&dtensor->own);
+    dtensor->local = (struct hoop_tensor){.dtype = dtensor->local.dtype};
 }
 
 enum hoop_status
@@ -207,18 +226,6 @@ check_change(const struct hoop_dtensor *dtensor,
     return HOOP_OK;
 }
 
-/* The part stays, or is not this rank's any more. */
-static void
-lie_over(struct hoop_dtensor *dtensor, hoop_mesh_t *mesh)
-{
-    dtensor->spec.mesh = mesh;
-    dtensor->spec.sharding = (struct hoop_sharding){.is_uneven = false};
-    if (dtensor_is_here(dtensor))
-        return;
-    hoop_tensor_free(&dtensor->own);
-    dtensor->local = (struct hoop_tensor){.dtype = dtensor->local.dtype};
-}
-
 enum hoop_status
 hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
 {
@@ -242,6 +249,7 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
                                  &mesh);
     if (status != HOOP_OK)
         return error_pass(status);
-    lie_over(dtensor, mesh);
+    dtensor_lie(dtensor, &(struct hoop_tensor_spec){
+                             .mesh = mesh, .compute = dtensor->spec.compute});
     return HOOP_OK;
 }

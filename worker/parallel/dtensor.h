@@ -42,6 +42,11 @@ dtensor_allocate(enum hoop_dtype dtype,
                  const struct hoop_tensor_spec *spec,
                  hoop_dtensor_t **out_dtensor);
 
+/* From now on it lies like that, which was checked: its part stays, or is given
+ * up outside the mesh. */
+void
+dtensor_lie(struct hoop_dtensor *dtensor, const struct hoop_tensor_spec *spec);
+
 /* Whether the caller has a part, which may be empty. */
 bool
 dtensor_is_here(const struct hoop_dtensor *dtensor);

@@ -1,0 +1,345 @@
+/*
+ * tests/integration/dtensor_errors_test.c - tensors and layouts that cannot be
+ *
+ * Each is the same error with the same text on every rank, and nothing has been
+ * called: a tensor goes on its way afterwards.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "daemon.h"
+#include "plane.h"
+
+enum {
+    RANKS = 4,
+};
+
+static int64_t values[64];
+
+/* 6 x 4 of float64, cut by rows along the first axis. */
+static hoop_dtensor_t *
+tensor_over(hoop_mesh_t *mesh)
+{
+    const struct hoop_tensor_spec spec = {.mesh = mesh,
+                                          .sharding = {.dims = {{1, {0}}}}};
+    const struct hoop_shape shape = {2, {6, 4}};
+    hoop_dtensor_t *dtensor = NULL;
+
+    return hoop_dtensor_create(HOOP_FLOAT64, &shape, &spec, &dtensor) == HOOP_OK
+               ? dtensor
+               : NULL;
+}
+
+/* It works, in place, with all ranks. */
+static int
+all_work(hoop_dtensor_t *dtensor)
+{
+    const struct hoop_tensor_spec before = *hoop_dtensor_spec(dtensor);
+    const struct hoop_tensor_spec columns = {
+        .mesh = before.mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
+
+    WORKER_CHECK(hoop_dtensor_set_spec(dtensor, &columns) == HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_local(dtensor)->shape.dims[1] == 2);
+    WORKER_CHECK(hoop_dtensor_set_spec(dtensor, &before) == HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_local(dtensor)->shape.dims[0] == 3);
+    return 0;
+}
+
+struct wrong {
+    struct hoop_sharding sharding;
+    const char *text;
+};
+
+static const struct wrong wrongs[] = {
+    {{.dims = {{0}, {0}, {1, {1}}}},
+     "dim 2 is cut, but the tensor has 2 dimensions"},
+    {{.dims = {{1, {2}}}}, "dim 0 names axis 2, but the mesh has 2 axes"},
+    {{.dims = {{1, {0}}, {1, {0}}}}, "axis 0, which is there already"},
+    {{.dims = {{2, {1, 1}}}}, "axis 1, which is there already"},
+    {{.dims = {{1, {0}}}, .partial = {1, {0}}},
+     "partial names axis 0, which is there already"},
+    {{.dims = {{2, {0, 1}}}},
+     "6 elements along dim 0 cannot be cut into 4 equal parts"},
+    {{.dims = {{9, {0}}}}, "dim 0 names 9 axes"},
+    {{.partial = {1, {0}}, .partial_op = (enum hoop_reduce_op)99},
+     "partial_op 99 is not known"},
+    {{.partial = {1, {0}}, .partial_op = HOOP_BOR},
+     "partial: bor of float64 has no meaning"},
+};
+
+/* By every call that takes a spec. */
+static int
+wrong_body(hoop_dtensor_t *dtensor,
+           const struct hoop_tensor_spec *spec,
+           const char *text)
+{
+    const struct hoop_tensor global = {values, HOOP_FLOAT64, {2, {6, 4}}, NULL};
+    hoop_dtensor_t *out = NULL;
+    hoop_op_t *op = NULL;
+
+    WORKER_CHECK(hoop_dtensor_redistribute(dtensor, spec, &out) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, spec, &out, &op) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_set_spec(dtensor, spec) == HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_set_spec_start(dtensor, spec, &op) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_from_global(&global, spec, &out) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_create(HOOP_FLOAT64, &global.shape, spec, &out) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(hoop_dtensor_from_local(&global, &global.shape, spec, &out) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    WORKER_CHECK(!out && !op);
+    return 0;
+}
+
+static int
+wrongs_body(struct plane *plane)
+{
+    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    struct hoop_tensor_spec spec = {.mesh = NULL};
+
+    WORKER_CHECK(wrong_body(dtensor, &spec, "spec->mesh is NULL") == 0);
+    spec.mesh = plane->mesh;
+    for (size_t i = 0; i < COUNT_OF(wrongs); i++) {
+        spec.sharding = wrongs[i].sharding;
+        WORKER_CHECK(wrong_body(dtensor, &spec, wrongs[i].text) == 0);
+    }
+    WORKER_CHECK(all_work(dtensor) == 0);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+spec_that_is_wrong_is_told_to_all_before_anything_moves(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, wrongs_body), 0);
+}
+
+static int
+refuses(enum hoop_status status, const char *text)
+{
+    WORKER_CHECK(status == HOOP_E_INVALID);
+    WORKER_CHECK(strstr(hoop_error_text(), text));
+    return 0;
+}
+
+static int
+wrong_locals(const struct hoop_tensor_spec *spec, hoop_dtensor_t **out)
+{
+    const size_t strides[] = {9, 1};
+    const struct hoop_shape shape = {2, {6, 4}};
+    const struct hoop_shape huge = {1, {SIZE_MAX / 2}};
+    struct hoop_tensor local = {values, HOOP_INT64, {2, {2, 4}}, NULL};
+    struct hoop_tensor_spec uneven = *spec;
+
+    WORKER_CHECK(refuses(hoop_dtensor_from_local(&local, &shape, spec, out),
+                         "the part is [2, 4], but this rank's of [6, 4] that "
+                         "is [S0, R] is [3, 4]") == 0);
+    local.strides = strides;
+    WORKER_CHECK(refuses(hoop_dtensor_from_local(&local, NULL, spec, out),
+                         "pack it") == 0);
+    local.strides = NULL;
+    local.data = NULL;
+    WORKER_CHECK(hoop_dtensor_from_local(&local, NULL, spec, out) ==
+                 HOOP_E_INVALID);
+    local.data = values;
+    uneven.sharding.is_uneven = true;
+    WORKER_CHECK(refuses(hoop_dtensor_from_local(&local, NULL, &uneven, out),
+                         "how long dim 0 of an uneven tensor is cannot be told "
+                         "from a part") == 0);
+    local.shape = huge;
+    WORKER_CHECK(hoop_dtensor_from_local(&local, NULL, spec, out) ==
+                 HOOP_E_INVALID);
+    local.shape = shape;
+    local.dtype = (enum hoop_dtype)77;
+    WORKER_CHECK(refuses(hoop_dtensor_from_local(&local, NULL, spec, out),
+                         "dtype 77 is not known") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_from_local(NULL, NULL, spec, out),
+                         "local is NULL") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_from_global(&local, spec, NULL),
+                         "out_dtensor is NULL") == 0);
+    WORKER_CHECK(
+        refuses(hoop_dtensor_create(HOOP_INT8, NULL, spec, out), "NULL") == 0);
+    WORKER_CHECK(!*out);
+    return 0;
+}
+
+static int
+wrong_results(hoop_dtensor_t *dtensor, hoop_dtensor_t **out)
+{
+    const struct hoop_tensor_spec spec = *hoop_dtensor_spec(dtensor);
+    struct hoop_tensor_spec partial = spec;
+    struct hoop_tensor whole = {values, HOOP_FLOAT64, {2, {4, 6}}, NULL};
+    uint64_t digest = 7;
+    hoop_dtensor_t *addends = NULL;
+
+    WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, &whole),
+                         "out is [4, 6] of float64, but the result is [6, 4] "
+                         "of float64") == 0);
+    whole.shape = (struct hoop_shape){2, {6, 4}};
+    whole.data = hoop_dtensor_local(dtensor)->data;
+    WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, &whole),
+                         "overlaps the tensor") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, NULL),
+                         "what the call hands out is NULL") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_gather_start(dtensor, &whole, NULL),
+                         "out_op is NULL") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_redistribute(NULL, &spec, out),
+                         "the tensor is NULL") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_redistribute(dtensor, NULL, out),
+                         "the spec is NULL") == 0);
+    WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &spec, NULL) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_dtensor_redistribute_backward(dtensor, NULL, out) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, &spec, out, NULL) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_dtensor_redistribute_backward_start(
+                     dtensor, &spec, out, NULL) == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_dtensor_set_spec_start(dtensor, &spec, NULL) ==
+                 HOOP_E_INVALID);
+    partial.sharding.partial = (struct hoop_axes){1, {1}};
+    WORKER_CHECK(hoop_dtensor_create(HOOP_FLOAT64, &whole.shape, &partial,
+                                     &addends) == HOOP_OK);
+    WORKER_CHECK(refuses(hoop_dtensor_digest(addends, &digest),
+                         "the tensor is partial") == 0);
+    WORKER_CHECK(digest == 7);
+    hoop_dtensor_free(addends);
+    return 0;
+}
+
+static int
+arguments_body(struct plane *plane)
+{
+    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    const struct hoop_tensor_spec spec = *hoop_dtensor_spec(dtensor);
+    hoop_dtensor_t *out = NULL;
+
+    WORKER_CHECK(wrong_locals(&spec, &out) == 0);
+    WORKER_CHECK(wrong_results(dtensor, &out) == 0);
+    WORKER_CHECK(!out);
+    WORKER_CHECK(hoop_dtensor_dtype(NULL) != hoop_dtensor_dtype(dtensor));
+    WORKER_CHECK(!hoop_dtensor_local(NULL) && !hoop_dtensor_shape(NULL));
+    WORKER_CHECK(!hoop_dtensor_spec(NULL));
+    hoop_dtensor_free(NULL);
+    WORKER_CHECK(all_work(dtensor) == 0);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+argument_that_is_wrong_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, arguments_body), 0);
+}
+
+/* A mesh and a group of another job, of this process alone. */
+static int
+sessions_body(struct plane *plane)
+{
+    char job[32];
+    const struct hoop_join_options joining = {.coordinator = hoopd.address,
+                                              .job = job,
+                                              .token = "secret",
+                                              .world_size = 1};
+    const struct hoop_mesh_axis axes[] = {{"one", 1}, {"two", 1}};
+    const struct hoop_mesh_options options = {axes, 2, NULL};
+    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    struct hoop_tensor_spec spec = {.mesh = NULL};
+    hoop_session_t *session = NULL;
+    hoop_dtensor_t *out = NULL;
+    hoop_pg_t *group = NULL;
+
+    snprintf(job, sizeof(job), "alone%u", plane->rank);
+    WORKER_CHECK(hoop_join(&joining, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_mesh_create(session, &options, &spec.mesh) == HOOP_OK);
+    WORKER_CHECK(hoop_pg_create(session, NULL, &group) == HOOP_OK);
+    WORKER_CHECK(refuses(hoop_dtensor_redistribute(dtensor, &spec, &out),
+                         "spec->mesh is of another session than the tensor") ==
+                 0);
+    WORKER_CHECK(refuses(hoop_dtensor_set_spec(dtensor, &spec),
+                         "of another session") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_set_process_group(dtensor, group),
+                         "the group is of another session") == 0);
+    WORKER_CHECK(!out && all_work(dtensor) == 0);
+    hoop_dtensor_free(dtensor);
+    hoop_pg_free(group);
+    hoop_mesh_free(spec.mesh);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+mesh_of_another_session_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, sessions_body), 0);
+}
+
+/* One rank means something else: both are told, and can go on. */
+static int
+differ_body(struct plane *plane)
+{
+    const bool is_odd = plane->rank == 1;
+    const struct hoop_tensor_spec columns = {
+        .mesh = plane->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
+    const struct hoop_tensor_spec whole = {.mesh = plane->mesh};
+    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    const void *data = hoop_dtensor_local(dtensor)->data;
+    hoop_dtensor_t *out = NULL;
+    hoop_op_t *op = NULL;
+    uint64_t digest = 7;
+
+    WORKER_CHECK(hoop_dtensor_redistribute(dtensor, is_odd ? &whole : &columns,
+                                           &out) == HOOP_E_MISMATCH);
+    WORKER_CHECK(!out);
+    WORKER_CHECK(hoop_dtensor_set_spec_start(
+                     dtensor, is_odd ? &whole : &columns, &op) == HOOP_OK);
+    WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_E_MISMATCH);
+    WORKER_CHECK(hoop_dtensor_local(dtensor)->data == data);
+    WORKER_CHECK(hoop_dtensor_spec(dtensor)->sharding.dims[0].n_axes == 1);
+    if (is_odd)
+        WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &whole, &out) ==
+                     HOOP_E_MISMATCH);
+    else
+        WORKER_CHECK(hoop_dtensor_digest(dtensor, &digest) == HOOP_E_MISMATCH);
+    WORKER_CHECK(digest == 7 && !out);
+    WORKER_CHECK(all_work(dtensor) == 0);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+ranks_that_differ_are_told_and_go_on(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 1, 0, differ_body), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            spec_that_is_wrong_is_told_to_all_before_anything_moves),
+        cmocka_unit_test(argument_that_is_wrong_is_refused),
+        cmocka_unit_test(mesh_of_another_session_is_refused),
+        cmocka_unit_test(ranks_that_differ_are_told_and_go_on),
+    };
+
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
+}

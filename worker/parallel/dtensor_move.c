@@ -1,0 +1,177 @@
+/*
+ * parallel/dtensor_move.c - the calls that lay distributed tensors out anew
+ *
+ * No test of its own: tests/integration/dtensor_*_test.c move tensors between
+ * real processes.
+ */
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "parallel/passage.h"
+
+/* What all calls check first. */
+static enum hoop_status
+check(const void *dtensor, const void *spec, const void *out)
+{
+    error_clear();
+    if (dtensor && spec && out)
+        return HOOP_OK;
+    return error_raise(HOOP_E_INVALID, "%s is NULL",
+                       !dtensor ? "the tensor"
+                       : !spec  ? "the spec"
+                                : "what the call hands out");
+}
+
+/* The start forms. */
+static enum hoop_status
+check_op(hoop_op_t *const *out_op)
+{
+    error_clear();
+    return out_op ? HOOP_OK : error_raise(HOOP_E_INVALID, "out_op is NULL");
+}
+
+static enum hoop_status
+redistribute(const hoop_dtensor_t *dtensor,
+             const struct hoop_tensor_spec *spec,
+             hoop_dtensor_t **out_dtensor,
+             hoop_op_t **out_op)
+{
+    enum hoop_status status = check(dtensor, spec, out_dtensor);
+
+    if (status == HOOP_OK)
+        status = passage_begin(&(struct passage_call){.from = dtensor,
+                                                      .spec = *spec,
+                                                      .out_op = out_op},
+                               out_dtensor);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute(const hoop_dtensor_t *dtensor,
+                          const struct hoop_tensor_spec *spec,
+                          hoop_dtensor_t **out_dtensor)
+{
+    return redistribute(dtensor, spec, out_dtensor, NULL);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
+                                const struct hoop_tensor_spec *spec,
+                                hoop_dtensor_t **out_dtensor,
+                                hoop_op_t **out_op)
+{
+    const enum hoop_status status = check_op(out_op);
+
+    return status == HOOP_OK ? redistribute(dtensor, spec, out_dtensor, out_op)
+                             : error_pass(status);
+}
+
+static enum hoop_status
+redistribute_back(const hoop_dtensor_t *grad,
+                  const struct hoop_tensor_spec *input_spec,
+                  hoop_dtensor_t **out_grad,
+                  hoop_op_t **out_op)
+{
+    enum hoop_status status = check(grad, input_spec, out_grad);
+
+    if (status == HOOP_OK) {
+        struct passage_call call = {.from = grad,
+                                    .spec = *input_spec,
+                                    .way = REDISTRIBUTION_BACKWARD,
+                                    .out_op = out_op};
+
+        /* The gradient of an addend is that of the sum. */
+        call.spec.sharding.partial.n_axes = 0;
+        status = passage_begin(&call, out_grad);
+    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute_backward(const hoop_dtensor_t *grad,
+                                   const struct hoop_tensor_spec *input_spec,
+                                   hoop_dtensor_t **out_grad)
+{
+    return redistribute_back(grad, input_spec, out_grad, NULL);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute_backward_start(
+    const hoop_dtensor_t *grad,
+    const struct hoop_tensor_spec *input_spec,
+    hoop_dtensor_t **out_grad,
+    hoop_op_t **out_op)
+{
+    const enum hoop_status status = check_op(out_op);
+
+    return status == HOOP_OK
+               ? redistribute_back(grad, input_spec, out_grad, out_op)
+               : error_pass(status);
+}
+
+static enum hoop_status
+set_spec(hoop_dtensor_t *dtensor,
+         const struct hoop_tensor_spec *spec,
+         hoop_op_t **out_op)
+{
+    enum hoop_status status = check(dtensor, spec, dtensor);
+
+    if (status == HOOP_OK)
+        status = passage_return(&(struct passage_call){.from = dtensor,
+                                                       .spec = *spec,
+                                                       .out_op = out_op},
+                                dtensor);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_set_spec(hoop_dtensor_t *dtensor,
+                      const struct hoop_tensor_spec *spec)
+{
+    return set_spec(dtensor, spec, NULL);
+}
+
+enum hoop_status
+hoop_dtensor_set_spec_start(hoop_dtensor_t *dtensor,
+                            const struct hoop_tensor_spec *spec,
+                            hoop_op_t **out_op)
+{
+    const enum hoop_status status = check_op(out_op);
+
+    return status == HOOP_OK ? set_spec(dtensor, spec, out_op)
+                             : error_pass(status);
+}
+
+static enum hoop_status
+gather(const hoop_dtensor_t *dtensor,
+       struct hoop_tensor *out,
+       hoop_op_t **out_op)
+{
+    enum hoop_status status = check(dtensor, dtensor, out);
+
+    if (status == HOOP_OK)
+        status = passage_deliver(
+            &(struct passage_call){.from = dtensor,
+                                   .spec = {.mesh = dtensor->spec.mesh},
+                                   .out_op = out_op},
+            out);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_gather(const hoop_dtensor_t *dtensor, struct hoop_tensor *out)
+{
+    return gather(dtensor, out, NULL);
+}
+
+enum hoop_status
+hoop_dtensor_gather_start(const hoop_dtensor_t *dtensor,
+                          struct hoop_tensor *out,
+                          hoop_op_t **out_op)
+{
+    const enum hoop_status status = check_op(out_op);
+
+    return status == HOOP_OK ? gather(dtensor, out, out_op)
+                             : error_pass(status);
+}
