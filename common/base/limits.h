@@ -57,6 +57,17 @@ enum {
      * 50 ms on a mesh of eight axes, too. */
     LIMIT_ROUTE_SHARDINGS = 1024,
 
+    /* Checkpoints: what an index can make us read and keep; ten times the bytes
+     * of a large one. */
+    LIMIT_CHECKPOINT_INDEX = 32 * 1024 * 1024,
+    LIMIT_CHECKPOINT_TENSORS = 1 << 17,
+    LIMIT_CHECKPOINT_NAME = 1024, /* with the final 0 */
+    /* Ranges of a file that one call reads: IOV_MAX. And so many bytes between
+     * two are read along rather than asked for apart: a page comes whole. */
+    LIMIT_READ_RANGES = 1024,
+    LIMIT_READ_GAP = 4096,
+    LIMIT_WRITE = 8 * 1024 * 1024, /* in one call, while the cache has it */
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

@@ -4,6 +4,7 @@
 #define HOOP_HOOP_H
 
 #include "hoop/api.h"
+#include "hoop/checkpoint.h"
 #include "hoop/coalesced.h"
 #include "hoop/coll.h"
 #include "hoop/comm.h"

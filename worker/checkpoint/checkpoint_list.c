@@ -1,0 +1,38 @@
+/*
+ * checkpoint/checkpoint_list.c - what a folder's checkpoint holds
+ *
+ * No test of its own: tests/integration/checkpoint_*_test.c list what they have
+ * saved.
+ */
+
+#include "hoop/checkpoint.h"
+
+#include "base/error.h"
+#include "checkpoint/folder.h"
+
+enum hoop_status
+hoop_checkpoint_list(const char *folder,
+                     struct hoop_checkpoint_contents **out_contents)
+{
+    struct folder opened = FOLDER_CLOSED;
+    struct manifest *manifest = NULL;
+
+    error_clear();
+    if (!out_contents)
+        return error_raise(HOOP_E_INVALID, "out_contents is NULL");
+    enum hoop_status status = folder_open(folder, &opened);
+    if (status == HOOP_OK)
+        status = folder_load(&opened, &manifest);
+    folder_close(&opened);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_contents = &manifest->contents;
+    return HOOP_OK;
+}
+
+void
+hoop_checkpoint_contents_free(struct hoop_checkpoint_contents *contents)
+{
+    if (contents)
+        manifest_destroy(CONTAINER_OF(contents, struct manifest, contents));
+}

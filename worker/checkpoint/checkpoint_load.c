@@ -1,0 +1,375 @@
+/*
+ * checkpoint/checkpoint_load.c - load tensors, all ranks or none
+ *
+ * The first rank reads the index and gives it to the others, so that all load
+ * from the same checkpoint. A save may replace it meanwhile and remove its
+ * files: when a load fails, and the index is another by now, it begins again.
+ *
+ * No test of its own: tests/integration/checkpoint_*_test.c load on real
+ * processes.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/checkpoint.h"
+#include "hoop/object.h"
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "checkpoint/accord.h"
+#include "checkpoint/fetch.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/request.h"
+#include "dtype/dtype.h"
+#include "parallel/dtensor.h"
+#include "tensor/shape.h"
+
+enum {
+    ATTEMPTS = 3,
+    /* What the ranks say in an accord. */
+    BEGIN_DIGEST = 0,
+    AGAIN_IS_OTHER = 0,
+};
+
+struct load {
+    const char *path;
+    struct folder folder;
+    struct accord *accord;
+    struct manifest *manifest; /* of the checkpoint */
+    uint64_t digest;           /* of what is asked for */
+    const struct hoop_named_dtensor *tensors;
+    size_t n_tensors;
+    /* Of one tensor that is made when its shape is known; NULL: they are all
+     * there. */
+    const struct hoop_tensor_spec *spec;
+    hoop_dtensor_t *made;
+};
+
+static bool
+load_is_first(const struct load *load)
+{
+    return hoop_comm_rank(load->accord->comm) == 0;
+}
+
+/* What the first rank read is everybody's; for free(). mine is how it has gone
+ * so far. */
+static enum hoop_status
+index_share(struct load *load,
+            enum hoop_status mine,
+            char **out_text,
+            size_t *out_n_bytes)
+{
+    const uint64_t said[ACCORD_NUMBERS] = {load->digest};
+    CLEANUP(free) char *text = NULL;
+    void *received = NULL;
+    size_t n_bytes = 0;
+
+    if (mine == HOOP_OK && load_is_first(load))
+        mine = folder_read(&load->folder, &text, &n_bytes);
+    enum hoop_status status = accord_reach(load->accord, mine, said);
+    if (status == HOOP_OK)
+        status = accord_compare(load->accord, BEGIN_DIGEST, "loads");
+    if (status == HOOP_OK)
+        status = hoop_broadcast_object(text, n_bytes, &received, &n_bytes, 0,
+                                       load->accord->comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_text = text ? STEAL(text) : received;
+    *out_n_bytes = n_bytes;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+tensor_make(struct load *load, const struct hoop_checkpoint_tensor *saved)
+{
+    enum hoop_status status =
+        dtensor_check(saved->dtype, &saved->shape, load->spec);
+
+    if (status == HOOP_OK)
+        status = dtensor_allocate(saved->dtype, &saved->shape, load->spec,
+                                  &load->made);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The tensor of that name, made or compared. */
+static enum hoop_status
+tensor_match(struct load *load, size_t at, size_t *out_number)
+{
+    const struct hoop_named_dtensor *tensor = &load->tensors[at];
+    hoop_dtensor_t *dtensor = tensor->dtensor;
+    size_t number;
+
+    enum hoop_status status =
+        manifest_find(load->manifest, tensor->name, &number);
+    if (status != HOOP_OK)
+        return error_raise(status, "%s: %s", load->path, error_text());
+    const struct hoop_checkpoint_tensor *saved =
+        &load->manifest->tensors[number];
+    if (load->spec) {
+        status = tensor_make(load, saved);
+        dtensor = load->made;
+    }
+    if (status != HOOP_OK)
+        return error_raise(status, "tensor \"%s\": %s", tensor->name,
+                           error_text());
+    const struct hoop_shape *shape = hoop_dtensor_shape(dtensor);
+    const enum hoop_dtype dtype = hoop_dtensor_dtype(dtensor);
+    if (dtype != saved->dtype || !shape_equal(shape, &saved->shape))
+        return error_raise(HOOP_E_INVALID,
+                           "tensor \"%s\" is %s %s in the checkpoint, not %s "
+                           "%s",
+                           tensor->name, dtype_name(saved->dtype),
+                           shape_text(&saved->shape).text, dtype_name(dtype),
+                           shape_text(shape).text);
+    *out_number = number;
+    return HOOP_OK;
+}
+
+static int
+compare_numbers(const void *left, const void *right)
+{
+    const size_t a = ((const struct fetch_part *)left)->number;
+    const size_t b = ((const struct fetch_part *)right)->number;
+
+    return (a > b) - (a < b);
+}
+
+/* All that this rank wants, by number. */
+static enum hoop_status
+parts_match(struct load *load, struct fetch_part *parts)
+{
+    for (size_t i = 0; i < load->n_tensors; i++) {
+        enum hoop_status status = tensor_match(load, i, &parts[i].number);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        const hoop_dtensor_t *dtensor =
+            load->spec ? load->made : load->tensors[i].dtensor;
+        const struct hoop_tensor_spec *spec = hoop_dtensor_spec(dtensor);
+        status = hoop_sharding_part_here(&spec->sharding, spec->mesh,
+                                         hoop_dtensor_shape(dtensor),
+                                         &parts[i].part);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        parts[i].bytes = hoop_dtensor_local(dtensor)->data;
+    }
+    qsort(parts, load->n_tensors, sizeof(*parts), compare_numbers);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+parts_fetch(struct load *load, struct fetch_part *parts)
+{
+    const struct fetch fetch = {
+        .folder = &load->folder,
+        .manifest = load->manifest,
+        .parts = parts,
+        .n_parts = load->n_tensors,
+        .first_file = hoop_comm_rank(load->accord->comm),
+    };
+    const enum hoop_status status =
+        accord_reach(load->accord, fetch_run(&fetch), NULL);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* mine is how the caller's arguments are. */
+static enum hoop_status
+load_attempt(struct load *load, enum hoop_status mine)
+{
+    CLEANUP(free)
+    struct fetch_part *parts = calloc(load->n_tensors, sizeof(*parts));
+    CLEANUP(free) char *text = NULL;
+    size_t n_bytes = 0;
+
+    if (mine == HOOP_OK && !parts)
+        mine = error_raise(HOOP_E_EXHAUSTED, "no memory for %zu parts",
+                           load->n_tensors);
+    if (mine == HOOP_OK)
+        mine = folder_open(load->path, &load->folder);
+    enum hoop_status status = index_share(load, mine, &text, &n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    mine = folder_decode(&load->folder, text, n_bytes, &load->manifest);
+    if (mine == HOOP_OK)
+        mine = parts_match(load, parts);
+    status = accord_reach(load->accord, mine, NULL);
+    if (status == HOOP_OK)
+        status = parts_fetch(load, parts);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* After a failure that all know of: whether the checkpoint has been replaced.
+ */
+static bool
+load_is_outdated(struct load *load, enum hoop_status failure)
+{
+    CLEANUP(manifest_destroy) struct manifest *now = NULL;
+    uint64_t said[ACCORD_NUMBERS] = {0};
+
+    if (!load->manifest || !load->accord->is_agreed ||
+        (failure != HOOP_E_DATA_LOSS && failure != HOOP_E_UNAVAILABLE))
+        return false;
+    if (load_is_first(load) && folder_load(&load->folder, &now) == HOOP_OK)
+        said[AGAIN_IS_OTHER] = now->token != load->manifest->token;
+    if (accord_reach(load->accord, HOOP_OK, said) != HOOP_OK)
+        return false;
+    return load->accord->words[0].numbers[AGAIN_IS_OTHER] != 0;
+}
+
+/* As before the attempt. */
+static void
+load_reset(struct load *load)
+{
+    folder_close(&load->folder);
+    manifest_destroy(STEAL(load->manifest));
+    hoop_dtensor_free(STEAL(load->made));
+}
+
+/* On failure what was made is freed. */
+static enum hoop_status
+load_run(struct load *load, enum hoop_status mine)
+{
+    enum hoop_status status = load_attempt(load, mine);
+
+    for (int i = 1; i < ATTEMPTS && status != HOOP_OK; i++) {
+        char text[LIMIT_ERROR_TEXT];
+
+        snprintf(text, sizeof(text), "%s", error_text());
+        if (!load_is_outdated(load, status)) {
+            load_reset(load);
+            return error_raise(status, "%s", text);
+        }
+        load_reset(load);
+        status = load_attempt(load, mine);
+    }
+    if (status == HOOP_OK) {
+        folder_close(&load->folder);
+        manifest_destroy(STEAL(load->manifest));
+        return HOOP_OK;
+    }
+    load_reset(load);
+    return error_pass(status);
+}
+
+/* In a process that is not in the mesh: the tensor without a part. */
+static enum hoop_status
+load_outside(struct load *load, enum hoop_status status)
+{
+    size_t number;
+
+    if (status == HOOP_OK)
+        status = folder_open(load->path, &load->folder);
+    if (status == HOOP_OK)
+        status = folder_load(&load->folder, &load->manifest);
+    if (status == HOOP_OK)
+        status = tensor_match(load, 0, &number);
+    folder_close(&load->folder);
+    manifest_destroy(STEAL(load->manifest));
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A hash of what is asked for, where the shape is not known: of all cuts. */
+static enum hoop_status
+wish_digest(const char *name,
+            const struct hoop_tensor_spec *spec,
+            uint64_t *out_digest)
+{
+    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    enum hoop_status status = manifest_create(1, 0, &manifest);
+
+    if (status == HOOP_OK)
+        status = manifest_set_name(manifest, 0, name);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    manifest->tensors[0].shape.n_dims = HOOP_MAX_DIMS;
+    manifest->tensors[0].mesh = hoop_mesh_shape_of(spec->mesh);
+    manifest->tensors[0].sharding = spec->sharding;
+    status = manifest_digest(manifest, out_digest);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+wish_check(const char *name,
+           const struct hoop_tensor_spec *spec,
+           hoop_dtensor_t **out_dtensor,
+           uint64_t *out_digest)
+{
+    if (!name || !out_dtensor)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           name ? "out_dtensor" : "name");
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        if (spec->sharding.dims[dim].n_axes > HOOP_MAX_AXES)
+            return error_raise(HOOP_E_INVALID, "dim %u names %u axes", dim,
+                               spec->sharding.dims[dim].n_axes);
+    }
+    if (spec->sharding.partial.n_axes > 0)
+        return error_raise(HOOP_E_INVALID,
+                           "tensor \"%s\" cannot be loaded as a partial sum",
+                           name);
+    return wish_digest(name, spec, out_digest);
+}
+
+enum hoop_status
+hoop_checkpoint_load(const char *folder,
+                     const char *name,
+                     const struct hoop_tensor_spec *spec,
+                     hoop_dtensor_t **out_dtensor)
+{
+    const struct hoop_named_dtensor tensor = {.name = name};
+    struct load load = {.path = folder,
+                        .folder = FOLDER_CLOSED,
+                        .tensors = &tensor,
+                        .n_tensors = 1,
+                        .spec = spec};
+    CLEANUP(accord_destroy) struct accord *accord = NULL;
+    hoop_comm_t *comm = NULL;
+
+    error_clear();
+    if (!spec)
+        return error_raise(HOOP_E_INVALID, "spec is NULL");
+    enum hoop_status status = request_comm(spec->mesh, &comm);
+    if (status == HOOP_OK && hoop_comm_is_member(comm))
+        status = accord_create(comm, &accord);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    load.accord = accord;
+    status = wish_check(name, spec, out_dtensor, &load.digest);
+    status = accord ? load_run(&load, status) : load_outside(&load, status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_dtensor = load.made;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_checkpoint_restore(const char *folder,
+                        const struct hoop_named_dtensor *tensors,
+                        size_t n_tensors)
+{
+    const struct request request = {tensors, n_tensors};
+    struct load load = {.path = folder,
+                        .folder = FOLDER_CLOSED,
+                        .tensors = tensors,
+                        .n_tensors = n_tensors};
+    CLEANUP(accord_destroy) struct accord *accord = NULL;
+    CLEANUP(manifest_destroy) struct manifest *asked = NULL;
+    hoop_comm_t *comm = NULL;
+
+    error_clear();
+    enum hoop_status status = request_comm_of(&request, &comm);
+    if (status == HOOP_OK && !hoop_comm_is_member(comm))
+        return HOOP_OK;
+    if (status == HOOP_OK)
+        status = accord_create(comm, &accord);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    load.accord = accord;
+    status = request_describe(&request, comm, &asked);
+    if (status == HOOP_OK)
+        status = manifest_digest(asked, &load.digest);
+    status = load_run(&load, status);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,208 @@
+/*
+ * checkpoint/checkpoint_save.c - save tensors, all ranks or none
+ *
+ * Three accords divide it. Before the first, each rank looks at what it is to
+ * save, and the first rank locks the folder and chooses the names of the files.
+ * Before the second, each writes its file to the disk. Before the third, the
+ * first rank commits. Files that no checkpoint will name are removed at once
+ * only where all ranks know that; a rank that has lost the others cannot tell,
+ * and leaves its file to the next save.
+ *
+ * No test of its own: tests/integration/checkpoint_*_test.c save on real
+ * processes, and kill them.
+ */
+
+#include "hoop/checkpoint.h"
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "checkpoint/accord.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/piece.h"
+#include "checkpoint/request.h"
+#include "checkpoint/writing.h"
+#include "dtype/dtype.h"
+
+/* What the ranks say in an accord. */
+enum {
+    BEGIN_DIGEST = 0,
+    BEGIN_GENERATION,
+    BEGIN_TOKEN,
+    END_BYTES = 0,
+    END_DIGEST,
+    COMMIT_OUTCOME = 0,
+};
+
+struct save {
+    struct request request;
+    struct folder folder;
+    struct accord *accord;
+    struct manifest *manifest;
+    uint32_t place;
+    struct writing *writing; /* this rank's file */
+};
+
+/* The first rank's: which save it is. */
+static enum hoop_status
+folder_prepare(struct folder *folder, uint64_t *out_generation, uint64_t *token)
+{
+    CLEANUP(manifest_destroy) struct manifest *before = NULL;
+
+    enum hoop_status status = folder_lock(folder);
+    if (status == HOOP_OK)
+        status = folder_load(folder, &before);
+    if (status == HOOP_E_NOT_FOUND)
+        status = HOOP_OK;
+    if (status == HOOP_OK)
+        status = random_fill(token, sizeof(*token));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    folder_clean(folder, before);
+    *out_generation = before ? before->contents.generation + 1 : 1;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+save_begin(struct save *save, const char *path)
+{
+    uint64_t said[ACCORD_NUMBERS] = {0};
+    const struct accord_word *first = &save->accord->words[0];
+
+    enum hoop_status status =
+        request_describe(&save->request, save->accord->comm, &save->manifest);
+    if (status == HOOP_OK)
+        status = manifest_digest(save->manifest, &said[BEGIN_DIGEST]);
+    if (status == HOOP_OK)
+        status = folder_open(path, &save->folder);
+    if (status == HOOP_OK && save->place == 0)
+        status = folder_prepare(&save->folder, &said[BEGIN_GENERATION],
+                                &said[BEGIN_TOKEN]);
+    status = accord_reach(save->accord, status, said);
+    if (status == HOOP_OK)
+        status = accord_compare(save->accord, BEGIN_DIGEST, "saves");
+    if (status != HOOP_OK)
+        return error_pass(status);
+    manifest_set_save(save->manifest, first->numbers[BEGIN_GENERATION],
+                      first->numbers[BEGIN_TOKEN]);
+    return HOOP_OK;
+}
+
+/* This rank's piece of a tensor. */
+static enum hoop_status
+piece_write(struct save *save, size_t number)
+{
+    const struct hoop_tensor *local =
+        hoop_dtensor_local(save->request.tensors[number].dtensor);
+    const size_t element = dtype_size(local->dtype);
+    const struct piece piece = piece_of(save->manifest, number, save->place);
+
+    if (piece.n_elements == 0)
+        return HOOP_OK;
+    enum hoop_status status = writing_add(
+        save->writing, (const uint8_t *)local->data + piece.first * element,
+        piece.n_elements * element);
+    if (status == HOOP_OK)
+        status = writing_align(save->writing, PIECE_ALIGNMENT);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+file_write(struct save *save, struct written *out_written)
+{
+    enum hoop_status status = writing_create(
+        &save->folder, save->manifest->files[save->place].name, &save->writing);
+
+    for (size_t i = 0; status == HOOP_OK && i < save->request.n_tensors; i++)
+        status = piece_write(save, i);
+    if (status == HOOP_OK)
+        status = writing_finish(save->writing, out_written);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+save_write(struct save *save)
+{
+    struct written written = {0};
+    enum hoop_status status = file_write(save, &written);
+    const uint64_t said[ACCORD_NUMBERS] = {written.n_bytes, written.digest};
+
+    status = accord_reach(save->accord, status, said);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (uint32_t i = 0; i < save->manifest->contents.n_files; i++) {
+        const uint64_t *numbers = save->accord->words[i].numbers;
+
+        save->manifest->files[i].n_bytes = numbers[END_BYTES];
+        save->manifest->files[i].digest = numbers[END_DIGEST];
+    }
+    return HOOP_OK;
+}
+
+/* *out_outcome is what the first rank says; a rank that cannot hear it does not
+ * know. */
+static enum hoop_status
+save_commit(struct save *save, enum folder_outcome *out_outcome)
+{
+    enum folder_outcome outcome = FOLDER_AS_IT_WAS;
+    enum hoop_status status = HOOP_OK;
+
+    if (save->place == 0) {
+        status = folder_check_files(&save->folder, save->manifest);
+        if (status == HOOP_OK)
+            status = folder_commit(&save->folder, save->manifest, &outcome);
+    }
+    const uint64_t said[ACCORD_NUMBERS] = {outcome};
+    status = accord_reach(save->accord, status, said);
+    *out_outcome = save->accord->is_agreed
+                       ? (enum folder_outcome)save->accord->words[0]
+                             .numbers[COMMIT_OUTCOME]
+                       : FOLDER_UNCERTAIN;
+    /* Nobody but the first rank knows that it has, if it is alone now. */
+    if (outcome == FOLDER_COMMITTED)
+        folder_clean(&save->folder, save->manifest);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+save_run(struct save *save, const char *path)
+{
+    enum folder_outcome outcome = FOLDER_AS_IT_WAS;
+    enum hoop_status status = save_begin(save, path);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = save_write(save);
+    if (status == HOOP_OK)
+        status = save_commit(save, &outcome);
+    if (status != HOOP_OK && save->accord->is_agreed &&
+        outcome == FOLDER_AS_IT_WAS)
+        writing_abandon(STEAL(save->writing));
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_checkpoint_save(const char *folder,
+                     const struct hoop_named_dtensor *tensors,
+                     size_t n_tensors)
+{
+    struct save save = {.request = {tensors, n_tensors},
+                        .folder = FOLDER_CLOSED};
+    hoop_comm_t *comm = NULL;
+
+    error_clear();
+    enum hoop_status status = request_comm_of(&save.request, &comm);
+    if (status == HOOP_OK && !hoop_comm_is_member(comm))
+        return HOOP_OK;
+    if (status == HOOP_OK)
+        status = accord_create(comm, &save.accord);
+    if (status == HOOP_OK) {
+        save.place = hoop_comm_rank(comm);
+        status = save_run(&save, folder);
+    }
+    writing_destroy(save.writing);
+    manifest_destroy(save.manifest);
+    accord_destroy(save.accord);
+    folder_close(&save.folder);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,138 @@
+/*
+ * checkpoint/checkpoint_verify.c - read all files and compare their digests
+ *
+ * A save may replace the checkpoint meanwhile: what was found counts only if
+ * the index is still the same.
+ *
+ * No test of its own: tests/integration/checkpoint_errors_test.c damages files.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hoop/checkpoint.h"
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "checkpoint/folder.h"
+#include "checkpoint/piece.h"
+#include "checkpoint/reading.h"
+
+enum {
+    ATTEMPTS = 3,
+    ROOM = 1024 * 1024,
+};
+
+static enum hoop_status
+file_digest(const struct folder *folder,
+            const struct hoop_checkpoint_file *file,
+            uint64_t *out_digest)
+{
+    CLEANUP(reading_destroy) struct reading *reading = NULL;
+    CLEANUP(digest_destroy) struct digest *digest = NULL;
+    CLEANUP(free) uint8_t *room = malloc(ROOM);
+
+    if (!room)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for reading");
+    enum hoop_status status = digest_create(&digest);
+    if (status == HOOP_OK)
+        status = reading_create(folder, file, &reading);
+    for (uint64_t at = 0; status == HOOP_OK && at < file->n_bytes; at += ROOM) {
+        const uint64_t n_left = file->n_bytes - at;
+        const struct range range = {at, room, n_left < ROOM ? n_left : ROOM};
+
+        status = reading_add(reading, &range);
+        if (status == HOOP_OK)
+            status = reading_finish(reading);
+        digest_add(digest, room, range.n_bytes);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_digest = digest_value(digest);
+    return HOOP_OK;
+}
+
+/* offsets has room for those of all tensors. */
+static enum hoop_status
+file_verify(const struct folder *folder,
+            const struct manifest *manifest,
+            uint32_t number,
+            uint64_t *offsets)
+{
+    const struct hoop_checkpoint_file *file = &manifest->files[number];
+    uint64_t digest = 0;
+
+    if (piece_offsets(manifest, number, offsets) != file->n_bytes)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "%s/index.json gives %s other bytes than its "
+                           "tensors make",
+                           folder->path, file->name);
+    const enum hoop_status status = file_digest(folder, file, &digest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (digest != file->digest)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "%s/%s has the digest %016" PRIx64
+                           ", the index says %016" PRIx64 ": it is damaged",
+                           folder->path, file->name, digest, file->digest);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+manifest_verify(const struct folder *folder, const struct manifest *manifest)
+{
+    CLEANUP(free)
+    uint64_t *offsets =
+        calloc(manifest->contents.n_tensors + 1, sizeof(*offsets));
+
+    if (!offsets)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the offsets");
+    for (uint32_t i = 0; i < manifest->contents.n_files; i++) {
+        const enum hoop_status status =
+            file_verify(folder, manifest, i, offsets);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* *out_is_outdated: it has been replaced meanwhile. */
+static enum hoop_status
+folder_verify(const struct folder *folder, bool *out_is_outdated)
+{
+    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    CLEANUP(manifest_destroy) struct manifest *now = NULL;
+    char text[LIMIT_ERROR_TEXT];
+
+    enum hoop_status status = folder_load(folder, &manifest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = manifest_verify(folder, manifest);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    snprintf(text, sizeof(text), "%s", error_text());
+    *out_is_outdated =
+        folder_load(folder, &now) == HOOP_OK && now->token != manifest->token;
+    return error_raise(status, "%s", text);
+}
+
+enum hoop_status
+hoop_checkpoint_verify(const char *folder)
+{
+    struct folder opened = FOLDER_CLOSED;
+    bool is_outdated = true;
+
+    error_clear();
+    enum hoop_status status = folder_open(folder, &opened);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (int i = 0; i < ATTEMPTS && is_outdated; i++) {
+        is_outdated = false;
+        status = folder_verify(&opened, &is_outdated);
+    }
+    folder_close(&opened);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,112 @@
+/*
+ * checkpoint/fetch.c - this rank's parts of some tensors, out of the files
+ *
+ * No test of its own: tests/integration/checkpoint_meshes_test.c loads tensors
+ * by chance.
+ */
+
+#include "checkpoint/fetch.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "checkpoint/overlap.h"
+#include "checkpoint/piece.h"
+#include "checkpoint/reading.h"
+#include "dtype/dtype.h"
+
+/* Whether a file has anything that is wanted. */
+static bool
+file_matters(const struct fetch *fetch, uint32_t file)
+{
+    struct run run;
+
+    for (size_t i = 0; i < fetch->n_parts; i++) {
+        const struct fetch_part *wanted = &fetch->parts[i];
+        const struct piece piece =
+            piece_of(fetch->manifest, wanted->number, file);
+        struct overlap overlap = overlap_of(&piece, &wanted->part);
+
+        if (overlap_next(&overlap, &run))
+            return true;
+    }
+    return false;
+}
+
+/* What a file has of a part; its piece begins at offset. */
+static enum hoop_status
+part_read(const struct fetch *fetch,
+          const struct fetch_part *wanted,
+          struct overlap *overlap,
+          uint64_t offset,
+          struct reading *reading)
+{
+    const size_t element =
+        dtype_size(fetch->manifest->tensors[wanted->number].dtype);
+    struct run run;
+
+    while (overlap_next(overlap, &run)) {
+        const struct range range = {
+            .offset = offset + run.from * element,
+            .bytes = (uint8_t *)wanted->bytes + run.to * element,
+            .n_bytes = run.n_elements * element,
+        };
+        const enum hoop_status status = reading_add(reading, &range);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+/* offsets has room for those of all tensors. */
+static enum hoop_status
+file_read(const struct fetch *fetch, uint32_t file, uint64_t *offsets)
+{
+    CLEANUP(reading_destroy) struct reading *reading = NULL;
+    const struct hoop_checkpoint_file *said = &fetch->manifest->files[file];
+    const uint64_t n_bytes = piece_offsets(fetch->manifest, file, offsets);
+
+    if (n_bytes != said->n_bytes)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "%s/index.json gives %s %llu bytes, where its "
+                           "tensors make %llu",
+                           fetch->folder->path, said->name,
+                           (unsigned long long)said->n_bytes,
+                           (unsigned long long)n_bytes);
+    enum hoop_status status = reading_create(fetch->folder, said, &reading);
+    for (size_t i = 0; status == HOOP_OK && i < fetch->n_parts; i++) {
+        const struct fetch_part *wanted = &fetch->parts[i];
+        const struct piece piece =
+            piece_of(fetch->manifest, wanted->number, file);
+        struct overlap overlap = overlap_of(&piece, &wanted->part);
+
+        status = part_read(fetch, wanted, &overlap, offsets[wanted->number],
+                           reading);
+    }
+    if (status == HOOP_OK)
+        status = reading_finish(reading);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+fetch_run(const struct fetch *fetch)
+{
+    const uint32_t n_files = fetch->manifest->contents.n_files;
+    CLEANUP(free)
+    uint64_t *offsets =
+        calloc(fetch->manifest->contents.n_tensors + 1, sizeof(*offsets));
+
+    if (!offsets)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the offsets");
+    for (uint32_t i = 0; i < n_files; i++) {
+        const uint32_t file = (fetch->first_file % n_files + i) % n_files;
+
+        if (!file_matters(fetch, file))
+            continue;
+        const enum hoop_status status = file_read(fetch, file, offsets);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}

@@ -1,0 +1,280 @@
+/* checkpoint/manifest.c - what a checkpoint's index says */
+
+#include "checkpoint/manifest.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "checkpoint/file_name.h"
+#include "checkpoint/piece.h"
+#include "dtype/dtype.h"
+#include "tensor/shape.h"
+
+enum hoop_status
+manifest_create(size_t n_tensors,
+                uint32_t n_files,
+                struct manifest **out_manifest)
+{
+    CLEANUP(manifest_destroy)
+    struct manifest *manifest = calloc(1, sizeof(*manifest));
+
+    if (manifest) {
+        manifest->tensors = calloc(n_tensors + 1, sizeof(*manifest->tensors));
+        manifest->files = calloc(n_files + 1, sizeof(*manifest->files));
+        manifest->names = calloc(n_files + 1, FILE_NAME_ROOM);
+    }
+    if (!manifest || !manifest->tensors || !manifest->files || !manifest->names)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory for the index of %zu tensors", n_tensors);
+    manifest->contents = (struct hoop_checkpoint_contents){
+        .n_tensors = n_tensors,
+        .tensors = manifest->tensors,
+        .n_files = n_files,
+        .files = manifest->files,
+    };
+    *out_manifest = STEAL(manifest);
+    return HOOP_OK;
+}
+
+void
+manifest_destroy(struct manifest *manifest)
+{
+    if (!manifest)
+        return;
+    for (size_t i = 0; manifest->tensors && i < manifest->contents.n_tensors;
+         i++)
+        free((char *)(uintptr_t)manifest->tensors[i].name);
+    free(manifest->tensors);
+    free(manifest->files);
+    free(manifest->names);
+    free(manifest);
+}
+
+enum hoop_status
+manifest_set_name(struct manifest *manifest, size_t number, const char *name)
+{
+    char *copy = strdup(name);
+
+    if (!copy)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a tensor's name");
+    manifest->tensors[number].name = copy;
+    return HOOP_OK;
+}
+
+void
+manifest_set_save(struct manifest *manifest,
+                  uint64_t generation,
+                  uint64_t token)
+{
+    manifest->contents.generation = generation;
+    manifest->token = token;
+    for (uint32_t i = 0; i < manifest->contents.n_files; i++) {
+        char *name = manifest->names + (size_t)i * FILE_NAME_ROOM;
+        const struct file_name of = {FILE_NAME_PART, generation, token, i};
+
+        file_name_write(&of, name);
+        manifest->files[i].name = name;
+    }
+}
+
+static uint64_t
+places_of(const struct hoop_mesh_shape *mesh)
+{
+    uint64_t n_places = 1;
+
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        n_places *= mesh->sizes[i];
+    return n_places;
+}
+
+static enum hoop_status
+check_name(const char *name, size_t number)
+{
+    if (!name || !*name)
+        return error_raise(HOOP_E_INVALID, "tensor %zu has no name", number);
+    if (strlen(name) >= LIMIT_CHECKPOINT_NAME)
+        return error_raise(HOOP_E_INVALID,
+                           "the name of tensor %zu has more than %d bytes",
+                           number, LIMIT_CHECKPOINT_NAME - 1);
+    if (!manifest_is_text(name))
+        return error_raise(HOOP_E_INVALID,
+                           "the name of tensor %zu is not UTF-8", number);
+    return HOOP_OK;
+}
+
+/* Adds the tensor's bytes to *bytes. */
+static enum hoop_status
+check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
+{
+    const struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
+    const uint32_t n_files = manifest->contents.n_files;
+    size_t count;
+    uint64_t n_bytes;
+
+    enum hoop_status status = check_name(tensor->name, number);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        hoop_sharding_check(&tensor->sharding, &tensor->mesh, &tensor->shape);
+    if (status == HOOP_OK)
+        status = shape_count(&tensor->shape, &count);
+    if (status != HOOP_OK)
+        return error_raise(status, "tensor \"%s\": %s", tensor->name,
+                           error_text());
+    if (dtype_size(tensor->dtype) == 0)
+        return error_raise(HOOP_E_INVALID, "tensor \"%s\" has no known dtype",
+                           tensor->name);
+    if (tensor->sharding.partial.n_axes > 0)
+        return error_raise(HOOP_E_INVALID,
+                           "tensor \"%s\" is a partial sum: redistribute it "
+                           "first",
+                           tensor->name);
+    if (places_of(&tensor->mesh) != n_files)
+        return error_raise(
+            HOOP_E_INVALID, "tensor \"%s\" lies over %llu ranks, not %u",
+            tensor->name, (unsigned long long)places_of(&tensor->mesh),
+            n_files);
+    if (__builtin_mul_overflow(count, dtype_size(tensor->dtype), &n_bytes) ||
+        __builtin_add_overflow(*bytes, n_bytes, bytes) ||
+        __builtin_add_overflow(*bytes, PIECE_ALIGNMENT, bytes) ||
+        *bytes > INT64_MAX)
+        return error_raise(HOOP_E_INVALID,
+                           "the tensors up to \"%s\" have more than 2^63 bytes",
+                           tensor->name);
+    return HOOP_OK;
+}
+
+static int
+compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* That no name is there twice. */
+static enum hoop_status
+check_names(const struct manifest *manifest)
+{
+    const size_t n_names = manifest->contents.n_tensors;
+    CLEANUP(free) const char **names = calloc(n_names + 1, sizeof(*names));
+
+    if (!names)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu names",
+                           n_names);
+    for (size_t i = 0; i < n_names; i++)
+        names[i] = manifest->tensors[i].name;
+    qsort(names, n_names, sizeof(*names), compare_names);
+    for (size_t i = 1; i < n_names; i++) {
+        if (strcmp(names[i - 1], names[i]) == 0)
+            return error_raise(HOOP_E_INVALID,
+                               "two tensors are both named \"%s\"", names[i]);
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+manifest_check(const struct manifest *manifest)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < manifest->contents.n_tensors; i++) {
+        const enum hoop_status status = check_tensor(manifest, i, &bytes);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    const enum hoop_status status = check_names(manifest);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+manifest_find(const struct manifest *manifest,
+              const char *name,
+              size_t *out_number)
+{
+    const size_t n_tensors = manifest->contents.n_tensors;
+
+    for (size_t i = 0; i < n_tensors; i++) {
+        if (strcmp(manifest->tensors[i].name, name) == 0) {
+            *out_number = i;
+            return HOOP_OK;
+        }
+    }
+    return error_raise(HOOP_E_NOT_FOUND,
+                       "there is no tensor \"%s\" among the %zu of the "
+                       "checkpoint: the first is \"%s\"",
+                       name, n_tensors,
+                       n_tensors > 0 ? manifest->tensors[0].name : "");
+}
+
+static void
+add_number(struct digest *digest, uint64_t number)
+{
+    digest_add(digest, &number, sizeof(number));
+}
+
+static void
+add_tensor(struct digest *digest, const struct hoop_checkpoint_tensor *tensor)
+{
+    const struct hoop_shape *shape = &tensor->shape;
+    const size_t n_name = strlen(tensor->name);
+
+    add_number(digest, n_name);
+    digest_add(digest, tensor->name, n_name);
+    add_number(digest, tensor->dtype);
+    add_number(digest, shape->n_dims);
+    for (uint32_t dim = 0; dim < shape->n_dims; dim++) {
+        const struct hoop_axes *axes = &tensor->sharding.dims[dim];
+
+        add_number(digest, shape->dims[dim]);
+        add_number(digest, axes->n_axes);
+        for (uint32_t i = 0; i < axes->n_axes; i++)
+            add_number(digest, axes->axes[i]);
+    }
+    add_number(digest, tensor->sharding.is_uneven);
+    add_number(digest, tensor->mesh.n_axes);
+    for (uint32_t i = 0; i < tensor->mesh.n_axes; i++)
+        add_number(digest, tensor->mesh.sizes[i]);
+}
+
+enum hoop_status
+manifest_digest(const struct manifest *manifest, uint64_t *out_digest)
+{
+    const struct hoop_checkpoint_contents *contents = &manifest->contents;
+    CLEANUP(digest_destroy) struct digest *digest = NULL;
+
+    const enum hoop_status status = digest_create(&digest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    add_number(digest, contents->generation);
+    add_number(digest, manifest->token);
+    add_number(digest, contents->n_tensors);
+    for (size_t i = 0; i < contents->n_tensors; i++)
+        add_tensor(digest, &manifest->tensors[i]);
+    add_number(digest, contents->n_files);
+    for (uint32_t i = 0; i < contents->n_files; i++) {
+        add_number(digest, manifest->files[i].n_bytes);
+        add_number(digest, manifest->files[i].digest);
+    }
+    *out_digest = digest_value(digest);
+    return HOOP_OK;
+}
+
+enum hoop_status
+manifest_prove(const struct manifest *manifest)
+{
+    uint64_t found;
+    const enum hoop_status status = manifest_digest(manifest, &found);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (found != manifest->digest)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "its digest is %016" PRIx64 ", it says %016" PRIx64
+                           ": it has been changed",
+                           found, manifest->digest);
+    return HOOP_OK;
+}

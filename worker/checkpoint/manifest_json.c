@@ -1,0 +1,455 @@
+/*
+ * checkpoint/manifest_json.c - an index as text, and back
+ *
+ * A tensor or file a line, for people. What is read is checked field by field,
+ * and then as a whole by what users' tensors are checked by; what hoop does not
+ * know is left alone. docs/checkpoint.md is normative.
+ */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "checkpoint/manifest.h"
+#include "dtype/dtype.h"
+
+enum {
+    VERSION = 1,
+    HEX_DIGITS = 16,
+};
+
+static const char format_name[] = "hoop-checkpoint";
+
+static void
+json_destroy(json_t *json)
+{
+    json_decref(json);
+}
+
+DEFINE_CLEANUP(json_t *, json_destroy)
+
+bool
+manifest_is_text(const char *name)
+{
+    CLEANUP(json_destroy) json_t *text = json_string(name);
+
+    return text;
+}
+
+static json_t *
+list_of_axes(const uint32_t *numbers, uint32_t n_numbers)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; list && i < n_numbers; i++)
+        json_array_append_new(list, json_integer(numbers[i]));
+    return list;
+}
+
+/* NULL: no memory. */
+static json_t *
+tensor_encode(const struct hoop_checkpoint_tensor *tensor)
+{
+    json_t *shape = json_array();
+    json_t *cuts = json_array();
+
+    for (uint32_t dim = 0; dim < tensor->shape.n_dims; dim++) {
+        const struct hoop_axes *axes = &tensor->sharding.dims[dim];
+
+        json_array_append_new(
+            shape, json_integer((json_int_t)tensor->shape.dims[dim]));
+        json_array_append_new(cuts, list_of_axes(axes->axes, axes->n_axes));
+    }
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:b}", "name", tensor->name,
+                     "dtype", dtype_name(tensor->dtype), "shape", shape, "mesh",
+                     list_of_axes(tensor->mesh.sizes, tensor->mesh.n_axes),
+                     "cuts", cuts, "uneven", (int)tensor->sharding.is_uneven);
+}
+
+static json_t *
+file_encode(const struct hoop_checkpoint_file *file)
+{
+    char digest[HEX_DIGITS + 1];
+
+    snprintf(digest, sizeof(digest), "%016" PRIx64, file->digest);
+    return json_pack("{s:I, s:s}", "bytes", (json_int_t)file->n_bytes, "xxh3",
+                     digest);
+}
+
+/* Takes value. false: there is none. */
+static bool
+line_write(json_t *value, const char *end, FILE *out)
+{
+    CLEANUP(json_destroy) json_t *taken = value;
+
+    if (!taken || json_dumpf(taken, out, JSON_COMPACT) != 0)
+        return false;
+    fputs(end, out);
+    return true;
+}
+
+/* false: as line_write(). */
+static bool
+manifest_write(const struct manifest *manifest, uint64_t digest, FILE *out)
+{
+    const struct hoop_checkpoint_contents *contents = &manifest->contents;
+
+    fprintf(out,
+            "{\n\"format\": \"%s\",\n\"version\": %d,\n"
+            "\"generation\": %" PRIu64 ",\n\"token\": \"%016" PRIx64 "\",\n"
+            "\"digest\": \"%016" PRIx64 "\",\n\"tensors\": [\n",
+            format_name, VERSION, contents->generation, manifest->token,
+            digest);
+    for (size_t i = 0; i < contents->n_tensors; i++) {
+        if (!line_write(tensor_encode(&manifest->tensors[i]),
+                        i + 1 < contents->n_tensors ? ",\n" : "\n", out))
+            return false;
+    }
+    fputs("],\n\"files\": [\n", out);
+    for (uint32_t i = 0; i < contents->n_files; i++) {
+        if (!line_write(file_encode(&manifest->files[i]),
+                        i + 1 < contents->n_files ? ",\n" : "\n", out))
+            return false;
+    }
+    fputs("]\n}\n", out);
+    return true;
+}
+
+enum hoop_status
+manifest_encode(const struct manifest *manifest,
+                char **out_text,
+                size_t *out_n_bytes)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    uint64_t digest;
+
+    const enum hoop_status status = manifest_digest(manifest, &digest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    FILE *out = open_memstream(&text, &n_bytes);
+    if (!out)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an index");
+    const bool is_whole = manifest_write(manifest, digest, out);
+    const bool is_kept = !ferror(out);
+    if (fclose(out) != 0 || !is_whole || !is_kept) {
+        free(text);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an index");
+    }
+    if (n_bytes > LIMIT_CHECKPOINT_INDEX) {
+        free(text);
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the index of %zu tensors has %zu bytes, more than "
+                           "the %d that can be read",
+                           manifest->contents.n_tensors, n_bytes,
+                           LIMIT_CHECKPOINT_INDEX);
+    }
+    *out_text = text;
+    *out_n_bytes = n_bytes;
+    return HOOP_OK;
+}
+
+/* A value and what texts call it, "tensors[3].shape". */
+struct field {
+    const json_t *value;
+    char where[64];
+};
+
+static struct field
+field_in(const struct field *object, const char *key)
+{
+    struct field field = {.value = json_object_get(object->value, key)};
+
+    snprintf(field.where, sizeof(field.where), "%.40s%s%s", object->where,
+             *object->where ? "." : "", key);
+    return field;
+}
+
+static struct field
+field_at(const struct field *list, size_t at)
+{
+    struct field field = {.value = json_array_get(list->value, at)};
+
+    snprintf(field.where, sizeof(field.where), "%.40s[%zu]", list->where, at);
+    return field;
+}
+
+static enum hoop_status
+field_raise(const struct field *field, const char *expected)
+{
+    return error_raise(HOOP_E_DATA_LOSS, "%s is %s: %s is expected",
+                       *field->where ? field->where : "it",
+                       field->value ? "wrong" : "missing", expected);
+}
+
+static enum hoop_status
+number_decode(const struct field *field, uint64_t max, uint64_t *out_number)
+{
+    const json_int_t number = json_integer_value(field->value);
+
+    if (!json_is_integer(field->value) || number < 0 || (uint64_t)number > max)
+        return field_raise(field, "a whole number in its bounds");
+    *out_number = (uint64_t)number;
+    return HOOP_OK;
+}
+
+/* 16 digits. */
+static enum hoop_status
+hex_decode(const struct field *field, uint64_t *out_number)
+{
+    const char *text = json_string_value(field->value);
+
+    if (!text || strlen(text) != HEX_DIGITS ||
+        strspn(text, "0123456789abcdef") != HEX_DIGITS)
+        return field_raise(field, "a text of 16 hexadecimal digits");
+    *out_number = strtoull(text, NULL, 16);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+list_decode(const struct field *field, size_t max, size_t *out_count)
+{
+    if (!json_is_array(field->value) || json_array_size(field->value) > max)
+        return field_raise(field, "a list, not too long");
+    *out_count = json_array_size(field->value);
+    return HOOP_OK;
+}
+
+/* Of up to HOOP_MAX_AXES numbers of 32 bits. */
+static enum hoop_status
+axes_decode(const struct field *field, uint32_t *out_numbers, uint32_t *out_n)
+{
+    size_t count = 0;
+    enum hoop_status status = list_decode(field, HOOP_MAX_AXES, &count);
+
+    for (size_t i = 0; status == HOOP_OK && i < count; i++) {
+        const struct field at = field_at(field, i);
+        uint64_t number = 0;
+
+        status = number_decode(&at, UINT32_MAX, &number);
+        if (status == HOOP_OK)
+            out_numbers[i] = (uint32_t)number;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_n = (uint32_t)count;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+dtype_decode(const struct field *field, enum hoop_dtype *out_dtype)
+{
+    const char *name = json_string_value(field->value);
+
+    for (unsigned i = 0; name && i < DTYPE_COUNT; i++) {
+        if (strcmp(name, dtype_name(i)) == 0) {
+            *out_dtype = i;
+            return HOOP_OK;
+        }
+    }
+    return field_raise(field, "the name of a dtype");
+}
+
+static enum hoop_status
+shape_decode(const struct field *field, struct hoop_shape *out_shape)
+{
+    size_t n_dims = 0;
+    enum hoop_status status = list_decode(field, HOOP_MAX_DIMS, &n_dims);
+
+    for (size_t i = 0; status == HOOP_OK && i < n_dims; i++) {
+        const struct field at = field_at(field, i);
+        uint64_t size = 0;
+
+        status = number_decode(&at, INT64_MAX, &size);
+        if (status == HOOP_OK)
+            out_shape->dims[i] = size;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out_shape->n_dims = (uint32_t)n_dims;
+    return HOOP_OK;
+}
+
+/* How it lay over its mesh. */
+static enum hoop_status
+layout_decode(const struct field *object, struct hoop_checkpoint_tensor *tensor)
+{
+    const struct field mesh = field_in(object, "mesh");
+    const struct field cuts = field_in(object, "cuts");
+    const struct field uneven = field_in(object, "uneven");
+    size_t n_cuts = 0;
+
+    enum hoop_status status =
+        axes_decode(&mesh, tensor->mesh.sizes, &tensor->mesh.n_axes);
+    if (status == HOOP_OK)
+        status = list_decode(&cuts, HOOP_MAX_DIMS, &n_cuts);
+    if (status == HOOP_OK && n_cuts != tensor->shape.n_dims)
+        status = field_raise(&cuts, "a list for each dimension");
+    for (size_t i = 0; status == HOOP_OK && i < n_cuts; i++) {
+        const struct field at = field_at(&cuts, i);
+        struct hoop_axes *axes = &tensor->sharding.dims[i];
+
+        status = axes_decode(&at, axes->axes, &axes->n_axes);
+    }
+    if (status == HOOP_OK && !json_is_boolean(uneven.value))
+        status = field_raise(&uneven, "true or false");
+    tensor->sharding.is_uneven = json_is_true(uneven.value);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+tensor_decode(const struct field *object,
+              struct manifest *manifest,
+              size_t number)
+{
+    struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
+    const struct field name = field_in(object, "name");
+    const struct field dtype = field_in(object, "dtype");
+    const struct field shape = field_in(object, "shape");
+
+    enum hoop_status status = HOOP_OK;
+    if (!json_is_string(name.value))
+        status = field_raise(&name, "a text");
+    if (status == HOOP_OK)
+        status =
+            manifest_set_name(manifest, number, json_string_value(name.value));
+    if (status == HOOP_OK)
+        status = dtype_decode(&dtype, &tensor->dtype);
+    if (status == HOOP_OK)
+        status = shape_decode(&shape, &tensor->shape);
+    if (status == HOOP_OK)
+        status = layout_decode(object, tensor);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+file_decode(const struct field *object, struct hoop_checkpoint_file *file)
+{
+    const struct field bytes = field_in(object, "bytes");
+    const struct field digest = field_in(object, "xxh3");
+    enum hoop_status status = number_decode(&bytes, INT64_MAX, &file->n_bytes);
+
+    if (status == HOOP_OK)
+        status = hex_decode(&digest, &file->digest);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* What it is, before anything else is looked at. */
+static enum hoop_status
+format_decode(const struct field *root)
+{
+    const struct field format = field_in(root, "format");
+    const struct field version = field_in(root, "version");
+    const char *name = json_string_value(format.value);
+    uint64_t number;
+
+    if (!name || strcmp(name, format_name) != 0)
+        return field_raise(&format, "\"hoop-checkpoint\"");
+    const enum hoop_status status = number_decode(&version, INT64_MAX, &number);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (number != VERSION)
+        return error_raise(HOOP_E_UNIMPLEMENTED,
+                           "it has version %" PRIu64 ", this hoop reads "
+                           "version %d",
+                           number, VERSION);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+save_decode(const struct field *root, struct manifest *manifest)
+{
+    const struct field generation = field_in(root, "generation");
+    const struct field token = field_in(root, "token");
+    uint64_t number = 0;
+    uint64_t chance = 0;
+    /* One more must be a number, too. */
+    enum hoop_status status =
+        number_decode(&generation, INT64_MAX - 1, &number);
+
+    if (status == HOOP_OK)
+        status = hex_decode(&token, &chance);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    manifest_set_save(manifest, number, chance);
+    return HOOP_OK;
+}
+
+/* Room for as many as there are. */
+static enum hoop_status
+lists_decode(const struct field *root, struct manifest **out_manifest)
+{
+    const struct field tensors = field_in(root, "tensors");
+    const struct field files = field_in(root, "files");
+    size_t n_tensors = 0;
+    size_t n_files = 0;
+    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+
+    enum hoop_status status =
+        list_decode(&tensors, LIMIT_CHECKPOINT_TENSORS, &n_tensors);
+    if (status == HOOP_OK)
+        status = list_decode(&files, LIMIT_RANKS, &n_files);
+    if (status == HOOP_OK)
+        status = manifest_create(n_tensors, (uint32_t)n_files, &manifest);
+    for (size_t i = 0; status == HOOP_OK && i < n_tensors; i++) {
+        const struct field at = field_at(&tensors, i);
+
+        status = tensor_decode(&at, manifest, i);
+    }
+    for (size_t i = 0; status == HOOP_OK && i < n_files; i++) {
+        const struct field at = field_at(&files, i);
+
+        status = file_decode(&at, &manifest->files[i]);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_manifest = STEAL(manifest);
+    return HOOP_OK;
+}
+
+/* That such tensors can have been saved. */
+static enum hoop_status
+whole_check(const struct field *root, struct manifest *manifest)
+{
+    const struct field digest = field_in(root, "digest");
+    const enum hoop_status status = manifest_check(manifest);
+
+    if (status == HOOP_E_INVALID)
+        return error_raise(HOOP_E_DATA_LOSS, "%s", error_text());
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return hex_decode(&digest, &manifest->digest);
+}
+
+enum hoop_status
+manifest_decode(const char *text,
+                size_t n_bytes,
+                struct manifest **out_manifest)
+{
+    CLEANUP(manifest_destroy) struct manifest *manifest = NULL;
+    json_error_t error;
+
+    CLEANUP(json_destroy)
+    json_t *json = json_loadb(text, n_bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!json)
+        return error_raise(HOOP_E_DATA_LOSS, "line %d: %s", error.line,
+                           error.text);
+    const struct field root = {.value = json};
+    enum hoop_status status = json_is_object(json)
+                                  ? format_decode(&root)
+                                  : field_raise(&root, "an object");
+    if (status == HOOP_OK)
+        status = lists_decode(&root, &manifest);
+    if (status == HOOP_OK)
+        status = save_decode(&root, manifest);
+    if (status == HOOP_OK)
+        status = whole_check(&root, manifest);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_manifest = STEAL(manifest);
+    return HOOP_OK;
+}

@@ -1,0 +1,146 @@
+/*
+ * checkpoint/overlap.c - what a piece of a file has of a part in memory
+ *
+ * From the innermost dimension outwards, dimensions which both boxes have whole
+ * are one row, and so is what they have in common of the next. The dimensions
+ * outside of that count the rows. A piece is some of its box, in a row: runs
+ * are cut where it begins and ends.
+ */
+
+#include "checkpoint/overlap.h"
+
+/* Where they overlap along one dimension, from start to end. */
+struct stretch {
+    size_t start;
+    size_t end;
+};
+
+static struct stretch
+stretch_along(const struct hoop_part *a,
+              const struct hoop_part *b,
+              uint32_t dim)
+{
+    const size_t end_a = a->offset[dim] + a->shape.dims[dim];
+    const size_t end_b = b->offset[dim] + b->shape.dims[dim];
+    const struct stretch stretch = {
+        a->offset[dim] > b->offset[dim] ? a->offset[dim] : b->offset[dim],
+        end_a < end_b ? end_a : end_b};
+
+    return stretch;
+}
+
+/* Where row n begins, beside *out_to. */
+static size_t
+row_start(const struct overlap *overlap, size_t row, size_t *out_to)
+{
+    size_t from = overlap->from;
+    size_t to = overlap->to;
+
+    for (uint32_t dim = overlap->rows.n_dims; dim > 0; dim--) {
+        const size_t at = row % overlap->rows.dims[dim - 1];
+
+        row /= overlap->rows.dims[dim - 1];
+        from += at * overlap->from_strides[dim - 1];
+        to += at * overlap->to_strides[dim - 1];
+    }
+    *out_to = to;
+    return from;
+}
+
+/* The first row that ends behind the piece's beginning. */
+static size_t
+row_find(const struct overlap *overlap)
+{
+    size_t low = 0;
+    size_t high = overlap->n_rows;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        size_t to;
+
+        if (row_start(overlap, middle, &to) + overlap->n_elements >
+            overlap->piece_first)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Takes one dimension in, the inner ones being done. */
+static void
+overlap_extend(struct overlap *overlap,
+               const struct stretch *stretch,
+               uint32_t dim)
+{
+    const size_t size = stretch->end - stretch->start;
+
+    overlap->rows.dims[dim] = size;
+    overlap->n_rows *= size;
+    if (overlap->rows.n_dims > 0)
+        return;
+    /* Still unbroken. */
+    overlap->n_rows = 1;
+    overlap->rows.dims[dim] = 1;
+    overlap->n_elements *= size;
+}
+
+struct overlap
+overlap_of(const struct piece *piece, const struct hoop_part *part)
+{
+    const struct hoop_part *saved = &piece->part;
+    struct overlap overlap = {
+        .n_elements = 1,
+        .n_rows = 1,
+        .piece_first = piece->first,
+        .piece_end = piece->first + piece->n_elements,
+    };
+    size_t from_stride = 1;
+    size_t to_stride = 1;
+
+    if (piece->n_elements == 0)
+        return (struct overlap){0};
+    for (uint32_t dim = saved->shape.n_dims; dim > 0; dim--) {
+        const uint32_t i = dim - 1;
+        const struct stretch stretch = stretch_along(saved, part, i);
+
+        if (stretch.start >= stretch.end)
+            return (struct overlap){0};
+        overlap_extend(&overlap, &stretch, i);
+        overlap.from += (stretch.start - saved->offset[i]) * from_stride;
+        overlap.to += (stretch.start - part->offset[i]) * to_stride;
+        overlap.from_strides[i] = from_stride;
+        overlap.to_strides[i] = to_stride;
+        from_stride *= saved->shape.dims[i];
+        to_stride *= part->shape.dims[i];
+        if (overlap.rows.n_dims == 0 &&
+            (stretch.end - stretch.start < saved->shape.dims[i] ||
+             stretch.end - stretch.start < part->shape.dims[i]))
+            overlap.rows.n_dims = i; /* what is outside counts rows */
+    }
+    overlap.row = row_find(&overlap);
+    return overlap;
+}
+
+bool
+overlap_next(struct overlap *overlap, struct run *out_run)
+{
+    size_t to;
+
+    if (overlap->row >= overlap->n_rows)
+        return false;
+    const size_t start = row_start(overlap, overlap->row++, &to);
+    size_t end = start + overlap->n_elements;
+    if (start >= overlap->piece_end)
+        return false;
+    const size_t cut =
+        start < overlap->piece_first ? overlap->piece_first - start : 0;
+    if (end > overlap->piece_end)
+        end = overlap->piece_end;
+    *out_run = (struct run){
+        .from = start + cut - overlap->piece_first,
+        .to = to + cut,
+        .n_elements = end - start - cut,
+    };
+    return true;
+}

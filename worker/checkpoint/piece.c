@@ -1,0 +1,96 @@
+/* checkpoint/piece.c - which elements of a tensor each place writes */
+
+#include "checkpoint/piece.h"
+
+#include <assert.h>
+
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "tensor/shape.h"
+
+/* Among the places that have the same part. */
+struct share {
+    uint32_t n_shares;
+    uint32_t number;
+};
+
+static struct share
+share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+{
+    struct share share = {.n_shares = 1};
+    uint32_t stride = 1;
+    unsigned cutting = 0;
+
+    for (uint32_t dim = 0; dim < tensor->shape.n_dims; dim++) {
+        const struct hoop_axes *axes = &tensor->sharding.dims[dim];
+
+        for (uint32_t i = 0; i < axes->n_axes; i++)
+            cutting |= 1U << axes->axes[i];
+    }
+    for (uint32_t axis = tensor->mesh.n_axes; axis > 0; axis--) {
+        const uint32_t size = tensor->mesh.sizes[axis - 1];
+
+        if (!(cutting & 1U << (axis - 1))) {
+            share.number += place % size * stride;
+            share.n_shares *= size;
+            stride *= size;
+        }
+        place /= size;
+    }
+    return share;
+}
+
+static size_t
+smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+struct piece
+piece_of(const struct manifest *manifest, size_t number, uint32_t place)
+{
+    const struct hoop_checkpoint_tensor *tensor = &manifest->tensors[number];
+    const struct share share = share_of(tensor, place);
+    const size_t turn = (share.number + number) % share.n_shares;
+    const size_t unit = PIECE_UNIT / dtype_size(tensor->dtype);
+    struct piece piece;
+    size_t count;
+
+    enum hoop_status status = hoop_sharding_part(
+        &tensor->sharding, &tensor->mesh, &tensor->shape, place, &piece.part);
+    assert(status == HOOP_OK);
+    status = shape_count(&piece.part.shape, &count);
+    assert(status == HOOP_OK);
+    (void)status;
+    const size_t n_units = count / unit + (count % unit > 0 ? 1 : 0);
+    const size_t each = n_units / share.n_shares;
+    const size_t more = n_units % share.n_shares;
+    const size_t unit_first = each * turn + smaller(turn, more);
+    const size_t unit_end = unit_first + each + (turn < more ? 1 : 0);
+    piece.first = smaller(unit_first * unit, count);
+    piece.n_elements = smaller(unit_end * unit, count) - piece.first;
+    return piece;
+}
+
+uint64_t
+piece_room(uint64_t n_bytes)
+{
+    return (n_bytes + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
+}
+
+uint64_t
+piece_offsets(const struct manifest *manifest,
+              uint32_t place,
+              uint64_t *out_offsets)
+{
+    uint64_t offset = 0;
+
+    for (size_t i = 0; i < manifest->contents.n_tensors; i++) {
+        const struct piece piece = piece_of(manifest, i, place);
+
+        out_offsets[i] = offset;
+        offset += piece_room((uint64_t)piece.n_elements *
+                             dtype_size(manifest->tensors[i].dtype));
+    }
+    return offset;
+}
