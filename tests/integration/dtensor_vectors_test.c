@@ -331,6 +331,44 @@ tensor_of_one_group_goes_to_another(void **state)
     assert_int_equal(plane_run(2, 2, 0, groups_body), 0);
 }
 
+/* What needs nobody asks nobody: one rank calls, and is done. */
+static int
+slice_body(struct plane *plane)
+{
+    hoop_dtensor_t *dtensor = NULL;
+    hoop_dtensor_t *part = NULL;
+    hoop_op_t *op = NULL;
+    const struct hoop_tensor_spec whole = {.mesh = plane->mesh};
+    const struct hoop_tensor_spec cut = {
+        .mesh = plane->mesh, .sharding = {.dims = {{1, {1}}, {1, {0}}}}};
+    const struct hoop_shape shape = {2, {SIDE, SIDE}};
+    struct hoop_stats before;
+    struct hoop_stats after;
+
+    if (plane->rank > 0)
+        return 0;
+    hoop_session_stats(plane->session, &before);
+    WORKER_CHECK(hoop_dtensor_create(HOOP_INT64, &shape, &whole, &dtensor) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &cut, &part) == HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_local(part)->shape.dims[0] == SIDE / 2);
+    WORKER_CHECK(hoop_dtensor_set_spec_start(dtensor, &cut, &op) == HOOP_OK);
+    WORKER_CHECK(hoop_test(op) == HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_local(dtensor)->shape.dims[1] == SIDE / 2);
+    hoop_session_stats(plane->session, &after);
+    WORKER_CHECK(after.bytes_sent == before.bytes_sent);
+    hoop_dtensor_free(part);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+slice_waits_for_nobody(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, slice_body), 0);
+}
+
 int
 main(void)
 {
@@ -338,6 +376,7 @@ main(void)
         cmocka_unit_test(placements_of_four_become_each_other),
         cmocka_unit_test(gradient_of_a_gather_is_ones_own_part_without_a_sum),
         cmocka_unit_test(tensor_of_one_group_goes_to_another),
+        cmocka_unit_test(slice_waits_for_nobody),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
