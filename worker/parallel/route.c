@@ -5,8 +5,6 @@
  * done, after other hops, and after an exchange. The nodes are few, so the
  * nearest is found by looking at all; which of them has a key is found by
  * hashing.
- *
- * No test of its own: redistribution_test.c goes through all of it.
  */
 
 #include "parallel/route.h"

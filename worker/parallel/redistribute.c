@@ -1,0 +1,75 @@
+/*
+ * parallel/redistribute.c - what a redistribution would do
+ *
+ * No test of its own: tests/integration/redistribute_plan_test.c asks on real
+ * meshes; the steps are redistribution_test.c's.
+ */
+
+#include "hoop/redistribute.h"
+
+#include "base/error.h"
+#include "parallel/redistribution.h"
+#include "parallel/transit.h"
+
+static const double NS_PER_US = 1e3;
+
+static enum hoop_status
+step_describe(const struct transit *transit,
+              const struct redistribution *redistribution,
+              uint32_t number,
+              struct hoop_step *out_step)
+{
+    const struct redistribution_step *step =
+        redistribution_step(redistribution, number);
+    enum hoop_status status = HOOP_OK;
+
+    *out_step = (struct hoop_step){
+        .kind = step->kind,
+        .mesh = step->mesh == REDISTRIBUTION_FROM ? transit->request.from.mesh
+                                                  : transit->request.to.mesh,
+        .axes = step->axes,
+        .gather_dim = step->gather_dim,
+        .shard_dim = step->shard_dim,
+        .after = step->after,
+        .time_us = step->time_ns / NS_PER_US,
+    };
+    if (transit->here != HOOP_NO_RANK)
+        status = redistribution_bytes_sent(
+            redistribution, number, transit->here, &out_step->bytes_sent);
+    if (status == HOOP_OK)
+        status = redistribution_bytes_total(redistribution, number,
+                                            &out_step->bytes_total);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
+                       const struct hoop_tensor_spec *spec,
+                       struct hoop_redistribution *out_plan)
+{
+    CLEANUP(redistribution_destroy)
+    struct redistribution *redistribution = NULL;
+    CLEANUP(transit_deinit) struct transit transit = {0};
+    struct hoop_redistribution plan = {0};
+
+    error_clear();
+    if (!out_plan)
+        return error_raise(HOOP_E_INVALID, "out_plan is NULL");
+    enum hoop_status status =
+        transit_init(&transit, dtensor, spec, REDISTRIBUTION_FORWARD);
+    if (status == HOOP_OK)
+        status = redistribution_create(&transit.request, &redistribution);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    plan.n_steps = redistribution_n_steps(redistribution);
+    for (uint32_t i = 0; i < plan.n_steps; i++) {
+        status = step_describe(&transit, redistribution, i, &plan.steps[i]);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        plan.bytes_sent += plan.steps[i].bytes_sent;
+        plan.bytes_total += plan.steps[i].bytes_total;
+        plan.time_us += plan.steps[i].time_us;
+    }
+    *out_plan = plan;
+    return HOOP_OK;
+}

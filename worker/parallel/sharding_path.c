@@ -1,0 +1,184 @@
+/* parallel/sharding_path.c - the cheapest row of specs, by ColossalAI's costs
+ */
+
+#include <stdio.h>
+
+#include "hoop/redistribute.h"
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "parallel/route.h"
+
+static struct hoop_comm_dims
+one_dim(uint32_t dim)
+{
+    return (struct hoop_comm_dims){.n_dims = 1, .dims = {(int32_t)dim}};
+}
+
+/* Gathers and scatters are the reverse of each other: they name the dimension
+ * for both ways. */
+static void
+spec_set_kind(struct hoop_comm_spec *spec, const struct hop *hop)
+{
+    switch (hop->kind) {
+    case HOOP_STEP_SLICE:
+        spec->pattern = HOOP_COMM_SPLIT;
+        break;
+    case HOOP_STEP_ALLGATHER:
+        spec->pattern = HOOP_COMM_GATHER;
+        break;
+    case HOOP_STEP_ALL_TO_ALL:
+        spec->pattern = HOOP_COMM_ALL_TO_ALL;
+        break;
+    case HOOP_STEP_REDUCE_SCATTER:
+        spec->pattern = HOOP_COMM_REDUCE_SCATTER;
+        break;
+    case HOOP_STEP_ALLREDUCE:
+        spec->pattern = HOOP_COMM_ALLREDUCE;
+        break;
+    case HOOP_STEP_EXCHANGE:
+    case HOOP_STEP_FILL:
+        break;
+    }
+}
+
+static struct hoop_comm_spec
+spec_of(const struct hoop_path_request *request, const struct route_leg *leg)
+{
+    const struct hop *hop = &leg->hop;
+    struct hoop_comm_spec spec = {
+        .axes = hop->axes,
+        .is_forward_only = request->is_forward_only,
+        .sharding = leg->before,
+        .shape = *request->shape,
+    };
+
+    spec_set_kind(&spec, hop);
+    if (hop->kind == HOOP_STEP_ALLREDUCE)
+        return spec;
+    spec.gather_dim = one_dim(hop->kind == HOOP_STEP_ALLGATHER ||
+                                      hop->kind == HOOP_STEP_ALL_TO_ALL
+                                  ? hop->gather_dim
+                                  : hop->shard_dim);
+    spec.shard_dim = one_dim(hop->kind == HOOP_STEP_ALLGATHER ? hop->gather_dim
+                                                              : hop->shard_dim);
+    return spec;
+}
+
+static enum hoop_status
+leg_cost(void *owner, const struct route_leg *leg, double *out_cost)
+{
+    const struct hoop_path_request *request = owner;
+    const struct hoop_comm_spec spec = spec_of(request, leg);
+    struct hoop_comm_cost cost;
+    const enum hoop_status status =
+        hoop_comm_spec_cost(&spec, request->mesh, request->links, &cost);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_cost = cost.total;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+check_sharding(const struct hoop_path_request *request,
+               const struct hoop_sharding *sharding,
+               const char *name)
+{
+    char text[LIMIT_ERROR_TEXT];
+    struct hoop_sharding even;
+
+    if (!sharding)
+        return error_raise(HOOP_E_INVALID, "%s is NULL", name);
+    even = *sharding;
+    even.is_uneven = false;
+    const enum hoop_status status =
+        hoop_sharding_check(&even, request->mesh, request->shape);
+    if (status != HOOP_OK) {
+        snprintf(text, sizeof(text), "%s", error_text());
+        return error_raise(status, "%s: %s", name, text);
+    }
+    if (even.partial.n_axes > 0 && even.partial_op != HOOP_SUM)
+        return error_raise(HOOP_E_INVALID,
+                           "%s has addends that are no sum: no spec adds them",
+                           name);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+check(const struct hoop_path_request *request)
+{
+    if (!request)
+        return error_raise(HOOP_E_INVALID, "request is NULL");
+    enum hoop_status status = check_sharding(request, request->from, "from");
+    if (status == HOOP_OK)
+        status = check_sharding(request, request->to, "to");
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const unsigned made =
+        axes_mask(&request->to->partial) & ~axes_mask(&request->from->partial);
+    if (made != 0)
+        return error_raise(HOOP_E_INVALID,
+                           "to has addends along axis %d, which from has not: "
+                           "no spec makes any",
+                           __builtin_ctz(made));
+    return HOOP_OK;
+}
+
+/* All axes may cut, and count, also those of size 1. */
+static struct route_request
+route_request_of(const struct hoop_path_request *request)
+{
+    struct route_request route = {
+        .kind = ROUTE_HOPS,
+        .from = *request->from,
+        .to = *request->to,
+        .from_rules = {.mesh = *request->mesh,
+                       .shape = *request->shape,
+                       .cutting = (1U << request->mesh->n_axes) - 1,
+                       .reduced = axes_mask(&request->from->partial) &
+                                  ~axes_mask(&request->to->partial),
+                       .n_together = 1},
+        .n_legs = HOOP_MAX_STEPS,
+        .cost = leg_cost,
+        .owner = (void *)(uintptr_t)request,
+    };
+
+    route.from.is_uneven = false;
+    route.to.is_uneven = false;
+    return route;
+}
+
+enum hoop_status
+hoop_sharding_path(const struct hoop_path_request *request,
+                   struct hoop_comm_path *out_path)
+{
+    struct route route;
+
+    error_clear();
+    if (!out_path)
+        return error_raise(HOOP_E_INVALID, "out_path is NULL");
+    enum hoop_status status = check(request);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct route_request wanted = route_request_of(request);
+    status = route_find(&wanted, &route);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct hoop_comm_path path = {.n_steps = route.n_legs,
+                                  .after = *request->to};
+    for (uint32_t i = 0; i < route.n_legs; i++) {
+        struct hoop_comm_cost cost;
+
+        path.steps[i] = spec_of(request, &route.legs[i]);
+        status = hoop_comm_spec_cost(&path.steps[i], request->mesh,
+                                     request->links, &cost);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        path.cost.forward += cost.forward;
+        path.cost.backward += cost.backward;
+        path.cost.total += cost.total;
+    }
+    *out_path = path;
+    return HOOP_OK;
+}
