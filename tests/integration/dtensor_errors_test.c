@@ -5,6 +5,7 @@
  * called: a tensor goes on its way afterwards.
  */
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -330,6 +331,45 @@ ranks_that_differ_are_told_and_go_on(void **state)
     assert_int_equal(plane_run(2, 1, 0, differ_body), 0);
 }
 
+/* The other rank dies: the tensor is as it was, what was handed out is freed as
+ * ever. */
+static int
+loss_body(struct plane *plane)
+{
+    const struct hoop_tensor_spec columns = {
+        .mesh = plane->mesh, .sharding = {.dims = {{0}, {1, {0}}}}};
+    hoop_dtensor_t *dtensor = tensor_over(plane->mesh);
+    const void *data = hoop_dtensor_local(dtensor)->data;
+    struct hoop_tensor whole = {.data = NULL};
+    hoop_dtensor_t *out = NULL;
+    hoop_op_t *op = NULL;
+
+    WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, &columns, &out,
+                                                 &op) == HOOP_OK);
+    if (plane->rank == 1)
+        raise(SIGKILL);
+    (void)!hoop_wait(op, HOOP_FOREVER);
+    hoop_dtensor_free(out);
+    out = NULL;
+    WORKER_CHECK(hoop_dtensor_set_spec(dtensor, &columns) == HOOP_E_PEER_LOST);
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 1"));
+    WORKER_CHECK(hoop_dtensor_redistribute_backward(dtensor, &columns, &out) ==
+                 HOOP_E_PEER_LOST);
+    WORKER_CHECK(hoop_dtensor_gather(dtensor, &whole) == HOOP_E_PEER_LOST);
+    WORKER_CHECK(!out && !whole.data);
+    WORKER_CHECK(hoop_dtensor_local(dtensor)->data == data);
+    WORKER_CHECK(hoop_dtensor_spec(dtensor)->sharding.dims[0].n_axes == 1);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+tensor_is_as_it_was_when_a_rank_is_lost(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 1, 0, loss_body), 0);
+}
+
 int
 main(void)
 {
@@ -339,6 +379,7 @@ main(void)
         cmocka_unit_test(argument_that_is_wrong_is_refused),
         cmocka_unit_test(mesh_of_another_session_is_refused),
         cmocka_unit_test(ranks_that_differ_are_told_and_go_on),
+        cmocka_unit_test(tensor_is_as_it_was_when_a_rank_is_lost),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
