@@ -1,0 +1,442 @@
+/*
+ * tests/integration/checkpoint_errors_test.c - what fails on one fails on all
+ *
+ * Every failure is the same status with the same text on all three ranks, and
+ * leaves the checkpoint that was there.
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "checkpoint_case.h"
+#include "daemon.h"
+#include "plane.h"
+
+enum {
+    RANKS = 3,
+    ODD = 1, /* the rank that differs */
+    CONTENT = 5,
+    TEXT = 512,
+    NOBODY = 65534,
+};
+
+static char folder[CASE_PATH];
+
+static const struct hoop_shape shape = {2, {6, 40}};
+static const struct hoop_sharding columns = {.dims = {[1] = {1, {1}}},
+                                             .is_uneven = true};
+
+/* In a body: this failure, on all ranks, with those words. */
+static int
+check_failure(const struct plane *plane,
+              enum hoop_status status,
+              enum hoop_status expected,
+              const char *words)
+{
+    char mine[TEXT] = "";
+    char first[TEXT] = "";
+
+    snprintf(mine, sizeof(mine), "%s", hoop_error_text());
+    if (status != expected || !strstr(mine, words))
+        fprintf(stderr, "rank %u: %s, \"%s\": %s, \"%s\" was expected\n",
+                plane->rank, hoop_status_name(status), mine,
+                hoop_status_name(expected), words);
+    WORKER_CHECK(status == expected && strstr(mine, words));
+    WORKER_CHECK(hoop_broadcast(mine, first, TEXT, HOOP_UINT8, 0,
+                                hoop_world(plane->session)) == HOOP_OK);
+    WORKER_CHECK(plane->rank == 0 || strcmp(mine, first) == 0);
+    return 0;
+}
+
+static hoop_dtensor_t *
+tensor_of(const struct plane *plane, uint64_t content)
+{
+    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+
+    return case_tensor(HOOP_FLOAT32, &shape, &spec, content);
+}
+
+/* Saves the one tensor, "t", or what is meant to fail. */
+static enum hoop_status
+save_as(const struct plane *plane, const char *path, const char *name)
+{
+    const struct hoop_named_dtensor tensor = {name, tensor_of(plane, 9)};
+    const enum hoop_status status = hoop_checkpoint_save(path, &tensor, 1);
+
+    hoop_dtensor_free(tensor.dtensor);
+    return status;
+}
+
+static int
+good_body(struct plane *plane)
+{
+    const struct hoop_named_dtensor tensor = {"t", tensor_of(plane, CONTENT)};
+
+    WORKER_CHECK(hoop_checkpoint_save(folder, &tensor, 1) == HOOP_OK);
+    hoop_dtensor_free(tensor.dtensor);
+    return 0;
+}
+
+/* What good_body() has saved is still there, and nothing else. */
+static int
+check_good(const struct plane *plane)
+{
+    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    hoop_dtensor_t *dtensor = NULL;
+
+    WORKER_CHECK(hoop_checkpoint_load(folder, "t", &spec, &dtensor) == HOOP_OK);
+    WORKER_CHECK(case_is(dtensor, CONTENT));
+    WORKER_CHECK(case_count_files(folder, "") == RANKS + 2);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static int
+one_fails_body(struct plane *plane)
+{
+    const bool is_odd = plane->rank == ODD;
+    const char *elsewhere = "/tmp/hoop-no-such-folder";
+
+    if (check_failure(plane, save_as(plane, is_odd ? elsewhere : folder, "t"),
+                      HOOP_E_NOT_FOUND, "rank 1: cannot open the folder /tmp/"))
+        return 1;
+    if (check_failure(plane, save_as(plane, folder, is_odd ? "u" : "t"),
+                      HOOP_E_MISMATCH, "rank 1 saves other tensors"))
+        return 1;
+    if (check_failure(plane, save_as(plane, folder, is_odd ? NULL : "t"),
+                      HOOP_E_INVALID, "rank 1: tensors[0] has no name"))
+        return 1;
+    if (check_failure(plane, save_as(plane, elsewhere, "t"), HOOP_E_NOT_FOUND,
+                      "rank 0: cannot open the folder /tmp/"))
+        return 1;
+    return check_good(plane);
+}
+
+/* 320 bytes, where 100 are allowed. */
+static int
+no_space_body(struct plane *plane)
+{
+    struct rlimit before;
+
+    WORKER_CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const struct rlimit less = {100, before.rlim_max};
+    if (plane->rank == ODD)
+        WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &less) == 0);
+    const enum hoop_status status = save_as(plane, folder, "t");
+    char text[TEXT];
+    snprintf(text, sizeof(text), "%s", hoop_error_text());
+    WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    WORKER_CHECK(strstr(text, "rank 1: cannot write /tmp/"));
+    if (check_failure(plane, status, HOOP_E_EXHAUSTED, "File too large"))
+        return 1;
+    return check_good(plane);
+}
+
+static int
+not_allowed_body(struct plane *plane)
+{
+    const uid_t before = geteuid();
+
+    if (plane->rank == ODD && before == 0)
+        WORKER_CHECK(seteuid(NOBODY) == 0);
+    const enum hoop_status status = save_as(plane, folder, "t");
+    const int failure = check_failure(
+        plane, status, HOOP_E_DENIED,
+        before == 0 ? "rank 1: cannot create /tmp/" : "Permission denied");
+    if (plane->rank == ODD && before == 0)
+        WORKER_CHECK(seteuid(before) == 0);
+    return failure != 0 ? failure : check_good(plane);
+}
+
+static int
+locked_body(struct plane *plane)
+{
+    if (check_failure(plane, save_as(plane, folder, "t"), HOOP_E_PRECONDITION,
+                      "rank 0: another save into /tmp/"))
+        return 1;
+    return check_good(plane);
+}
+
+static int
+wrong_tensors_body(struct plane *plane)
+{
+    hoop_mesh_t *other =
+        case_mesh(plane->session, 1, RANKS, (uint32_t[]){1, 0, 2});
+    struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    struct hoop_named_dtensor tensors[2] = {{"t", tensor_of(plane, 1)},
+                                            {"t", tensor_of(plane, 2)}};
+
+    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+                      HOOP_E_INVALID, "both named \"t\""))
+        return 1;
+    hoop_dtensor_free(tensors[1].dtensor);
+    spec.mesh = other;
+    tensors[1] = (struct hoop_named_dtensor){
+        "u", case_tensor(HOOP_FLOAT32, &shape, &spec, 1)};
+    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+                      HOOP_E_INVALID, "mesh of tensor \"u\" has other ranks"))
+        return 1;
+    hoop_dtensor_free(tensors[1].dtensor);
+    spec = (struct hoop_tensor_spec){.mesh = plane->mesh};
+    spec.sharding.partial = (struct hoop_axes){1, {1}};
+    tensors[1].dtensor = case_tensor(HOOP_FLOAT32, &shape, &spec, 1);
+    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+                      HOOP_E_INVALID, "\"u\" is a partial sum"))
+        return 1;
+    hoop_dtensor_free(tensors[0].dtensor);
+    hoop_dtensor_free(tensors[1].dtensor);
+    hoop_mesh_free(other);
+    WORKER_CHECK(hoop_checkpoint_save(folder, NULL, 1) == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_checkpoint_save(folder, tensors, 0) == HOOP_E_INVALID);
+    return check_good(plane);
+}
+
+static int
+load_as(struct plane *plane,
+        const char *name,
+        const struct hoop_sharding *sharding,
+        enum hoop_status expected,
+        const char *words)
+{
+    const struct hoop_tensor_spec spec = {plane->mesh, *sharding, NULL};
+    hoop_dtensor_t *dtensor = NULL;
+    const enum hoop_status status =
+        hoop_checkpoint_load(folder, name, &spec, &dtensor);
+
+    WORKER_CHECK(!dtensor);
+    return check_failure(plane, status, expected, words);
+}
+
+static int
+wrong_loads_body(struct plane *plane)
+{
+    const struct hoop_sharding beyond = {.dims = {[2] = {1, {1}}}};
+    const struct hoop_sharding twice = {.dims = {{1, {1}}, {1, {1}}}};
+    const struct hoop_sharding uneven = {.dims = {[1] = {1, {1}}}};
+    const struct hoop_sharding partial = {.partial = {1, {1}}};
+    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    struct hoop_named_dtensor tensor = {"t", NULL};
+
+    if (load_as(plane, "u", &columns, HOOP_E_NOT_FOUND, "no tensor \"u\"") ||
+        load_as(plane, plane->rank == ODD ? "u" : "t", &columns,
+                HOOP_E_MISMATCH, "rank 1 loads other tensors") ||
+        load_as(plane, "t", plane->rank == ODD ? &uneven : &columns,
+                HOOP_E_MISMATCH, "rank 1 loads other tensors") ||
+        load_as(plane, "t", &beyond, HOOP_E_INVALID, "dim 2 is cut") ||
+        load_as(plane, "t", &twice, HOOP_E_INVALID, "which is there already") ||
+        load_as(plane, "t", &uneven, HOOP_E_INVALID, "40 elements along") ||
+        load_as(plane, "t", &partial, HOOP_E_INVALID, "partial sum"))
+        return 1;
+    WORKER_CHECK(hoop_checkpoint_load(folder, "t", NULL, NULL) ==
+                 HOOP_E_INVALID);
+    WORKER_CHECK(hoop_dtensor_create(HOOP_INT32, &shape, &spec,
+                                     &tensor.dtensor) == HOOP_OK);
+    const enum hoop_status status = hoop_checkpoint_restore(folder, &tensor, 1);
+    hoop_dtensor_free(tensor.dtensor);
+    return check_failure(plane, status, HOOP_E_INVALID,
+                         "\"t\" is float32 [6, 40] in the checkpoint");
+}
+
+static int
+damaged_file_body(struct plane *plane)
+{
+    return load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, ".part has 321");
+}
+
+static int
+missing_file_body(struct plane *plane)
+{
+    return load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, ".part is missing");
+}
+
+static int
+damaged_index_body(struct plane *plane)
+{
+    const char *words = "/index.json: line 1";
+
+    if (load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, words))
+        return 1;
+    return check_failure(plane, save_as(plane, folder, "t"), HOOP_E_DATA_LOSS,
+                         words);
+}
+
+static int
+missing_index_body(struct plane *plane)
+{
+    return load_as(plane, "t", &columns, HOOP_E_NOT_FOUND,
+                   "there is no checkpoint in");
+}
+
+/* Three are in the mesh, one is not. */
+static int
+outside_body(struct plane *plane)
+{
+    const bool is_here = hoop_mesh_coordinate(plane->mesh, 0) != HOOP_NO_RANK;
+    const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
+    struct hoop_named_dtensor tensor = {"t", NULL};
+
+    WORKER_CHECK(hoop_dtensor_create(HOOP_FLOAT32, &shape, &spec,
+                                     &tensor.dtensor) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_save(folder, &tensor, 1) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_restore(folder, &tensor, 1) == HOOP_OK);
+    hoop_dtensor_free(tensor.dtensor);
+    WORKER_CHECK(hoop_checkpoint_load(folder, "t", &spec, &tensor.dtensor) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_shape_equal(hoop_dtensor_shape(tensor.dtensor), &shape));
+    WORKER_CHECK(!hoop_dtensor_local(tensor.dtensor) == !is_here);
+    hoop_dtensor_free(tensor.dtensor);
+    return 0;
+}
+
+static void
+run_good(void)
+{
+    assert_int_equal(plane_run(1, RANKS, 0, good_body), 0);
+}
+
+static void
+failure_of_one_rank_is_that_of_all(void **state)
+{
+    (void)state;
+    run_good();
+    assert_int_equal(plane_run(1, RANKS, 0, one_fails_body), 0);
+    assert_int_equal(plane_run(1, RANKS, 0, no_space_body), 0);
+    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(plane_run(1, RANKS, 0, not_allowed_body), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+}
+
+static void
+save_beside_another_is_refused(void **state)
+{
+    char path[CASE_PATH + 16];
+
+    (void)state;
+    run_good();
+    snprintf(path, sizeof(path), "%s/hoop.lock", folder);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(plane_run(1, RANKS, 0, locked_body), 0);
+    close(fd);
+    run_good();
+}
+
+static void
+wrong_requests_are_refused_alike(void **state)
+{
+    (void)state;
+    run_good();
+    assert_int_equal(plane_run(1, RANKS, 0, wrong_tensors_body), 0);
+    assert_int_equal(plane_run(1, RANKS, 0, wrong_loads_body), 0);
+}
+
+/* The file of a place; out_path is as long as it needs to be. */
+static void
+find_part(uint32_t place, char *out_path, size_t n_path)
+{
+    struct hoop_checkpoint_contents *contents = NULL;
+
+    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_OK);
+    snprintf(out_path, n_path, "%s/%s", folder, contents->files[place].name);
+    hoop_checkpoint_contents_free(contents);
+}
+
+static void
+append(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void
+damaged_files_are_named(void **state)
+{
+    char path[256];
+
+    (void)state;
+    run_good();
+    find_part(2, path, sizeof(path));
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "x", 1, 100), 1);
+    close(fd);
+    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(hoop_error_text(), path));
+    assert_non_null(strstr(hoop_error_text(), "damaged"));
+    append(path, "x");
+    assert_int_equal(plane_run(1, RANKS, 0, damaged_file_body), 0);
+    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(plane_run(1, RANKS, 0, missing_file_body), 0);
+    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+}
+
+static void
+damaged_index_is_not_replaced(void **state)
+{
+    char path[CASE_PATH + 16];
+    struct hoop_checkpoint_contents *contents = NULL;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/index.json", folder);
+    unlink(path);
+    assert_int_equal(plane_run(1, RANKS, 0, missing_index_body), 0);
+    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_E_NOT_FOUND);
+    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_NOT_FOUND);
+    append(path, "nonsense");
+    assert_int_equal(plane_run(1, RANKS, 0, damaged_index_body), 0);
+    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_E_DATA_LOSS);
+    assert_int_equal(unlink(path), 0);
+    run_good();
+    assert_int_equal(case_count_files(folder, ".part"), RANKS);
+}
+
+static void
+calls_outside_the_mesh_are_local(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(1, RANKS, 1, outside_body), 0);
+    assert_int_equal(hoop_checkpoint_verify("/tmp/hoop-no-such-folder"),
+                     HOOP_E_NOT_FOUND);
+    assert_int_equal(hoop_checkpoint_verify(NULL), HOOP_E_INVALID);
+    assert_int_equal(hoop_checkpoint_list(folder, NULL), HOOP_E_INVALID);
+}
+
+static int
+folder_setup(void **state)
+{
+    case_folder_make(folder);
+    return chmod(folder, 0755) == 0 ? daemon_setup(state) : -1;
+}
+
+static int
+folder_teardown(void **state)
+{
+    case_folder_remove(folder);
+    return daemon_teardown(state);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failure_of_one_rank_is_that_of_all),
+        cmocka_unit_test(save_beside_another_is_refused),
+        cmocka_unit_test(wrong_requests_are_refused_alike),
+        cmocka_unit_test(damaged_files_are_named),
+        cmocka_unit_test(damaged_index_is_not_replaced),
+        cmocka_unit_test(calls_outside_the_mesh_are_local),
+    };
+
+    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+}
