@@ -65,8 +65,8 @@ fi
 
 # What else an installation must hold.
 for name in libhoop.so.0 libhoop-coordinator.so.0 hoop-coordinator.pc hoop.h \
-  hoopd hooprun hoop-perf hoop-sim hoopctl hoopd.8 hooprun.1 hoop-perf.1 \
-  hoop-sim.1 hoop.7; do
+  hoopd hooprun hoop-checkpoint hoop-perf hoop-sim hoopctl hoopd.8 \
+  hooprun.1 hoop-checkpoint.1 hoop-perf.1 hoop-sim.1 hoop.7; do
   [ -n "$(find "$root" -name "$name" -o -name "$name.gz")" ] || {
     echo "installed.sh: $name is not installed"
     exit 1
