@@ -117,6 +117,13 @@ enum {
     /* ... and what a sender announces at a time; the rest waits for it. */
     LIMIT_ASKED = 262144,
 
+    /* Shared memory between two ranks of a host, for each direction: frames in
+     * flight, which shall not leave the cache ... */
+    LIMIT_RING_MAX = 1024 * 1024,
+    LIMIT_RING_MIN = 64 * 1024,
+    /* ... and of one rank with all others of its host, roughly. */
+    LIMIT_RING_TOTAL = 16 * 1024 * 1024,
+
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_FORETOLD = 1024,
 
