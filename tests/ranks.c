@@ -20,6 +20,7 @@
 #include "engine/background.h"
 #include "engine/engine.h"
 #include "net/socket.h"
+#include "segments.h"
 #include "session/comm.h"
 #include "transport/connector.h"
 
@@ -76,11 +77,11 @@ on_abandoned(void *owner)
 }
 
 static void
-on_connected(void *owner, uint32_t rank, int fd)
+on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     const struct machine *machine = owner;
 
-    engine_connected(machine->engine, rank, fd);
+    engine_shared(machine->engine, rank, fd, segment);
 }
 
 static void
@@ -121,6 +122,7 @@ machine_start(struct machine *machine, const struct world *world)
         .roster = world->roster,
         .token = "secret",
         .listen_fd = world->listeners[world->roster->rank],
+        .sharing = segments_mode(),
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .owner = machine,

@@ -32,6 +32,9 @@ static const char *const codecs[] = {"none", "zstd", NULL};
 /* In the order of enum engine_checking (engine/engine.h). */
 static const char *const checks[] = {"frames", "full", NULL};
 
+/* In the order of enum sharing_mode (transport/sharing.h). */
+static const char *const transports[] = {"auto", "tcp", "shm", NULL};
+
 static const struct setting rows[SETTING_COUNT] = {
     [SETTING_COORDINATOR] =
         {
@@ -183,6 +186,18 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "compare calls by their frames, or before each collective",
             .default_text = "frames",
             .choices = checks,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_TRANSPORT] =
+        {
+            .name = "transport",
+            .environment = "HOOP_TRANSPORT",
+            .option = "transport",
+            .placeholder = "TRANSPORT",
+            .help = "between ranks of one host; auto: shm where possible",
+            .default_text = "tcp",
+            .choices = transports,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },

@@ -15,7 +15,9 @@ HOOP_BEGIN
  * Everything is borrowed for the call. A zero or NULL member means: from the
  * environment (the name beside it), then from a launcher's variables (Slurm,
  * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
- * environment alone: HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
+ * environment alone: HOOP_TRANSPORT (between ranks of one node: "tcp", "shm",
+ * which fails where they cannot share memory, or "auto", which does not),
+ * HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
  * HOOP_TUNING (hoop/tuning.h), HOOP_LOG, HOOP_LOG_FORMAT.
  */
 struct hoop_join_options {

@@ -241,6 +241,8 @@ golden_handshake_of_the_document_is_accepted(void **state)
     blocks_read(on_handshake_block, messages);
     assert_int_equal(handshake_key_init(&key, "secret", &roster), HOOP_OK);
     memcpy(dialer.hello, messages[0], HANDSHAKE_BYTES);
+    memcpy(dialer.offer, messages[2] + HANDSHAKE_BYTES - HANDSHAKE_OFFER,
+           HANDSHAKE_OFFER);
     assert_int_equal(handshake_prove(&dialer, messages[1], proof), HOOP_OK);
     assert_memory_equal(proof, messages[2], HANDSHAKE_BYTES);
     assert_int_equal(handshake_verify(&dialer, messages[2]), HOOP_OK);

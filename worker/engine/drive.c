@@ -442,6 +442,7 @@ engine_turn_idle(struct engine *engine)
         return ENGINE_DRIVEN;
     for (unsigned i = 0; has_moved && i < IDLE_TURNS_MAX; i++)
         has_moved = engine_turn(engine, 0);
+    has_moved |= !transport_rest(engine->transport);
 
     /* As engine_release(), but the background itself is the last resort. */
     pthread_mutex_lock(&engine->gate);

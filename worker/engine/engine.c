@@ -82,7 +82,7 @@ engine_destroy(struct engine *engine)
     while ((letter = TAILQ_FIRST(&engine->letters))) {
         TAILQ_REMOVE(&engine->letters, letter, link);
         if (letter->kind == LETTER_CONNECTED)
-            socket_close(letter->fd);
+            letter_refuse(letter);
         free(letter);
     }
     while ((op = TAILQ_FIRST(&engine->spares))) {
@@ -105,9 +105,19 @@ letter_why(struct letter *letter, const char *why)
 void
 engine_connected(struct engine *engine, uint32_t rank, int fd)
 {
-    engine_letter(
-        engine,
-        &(struct letter){.kind = LETTER_CONNECTED, .rank = rank, .fd = fd});
+    engine_shared(engine, rank, fd, NULL);
+}
+
+void
+engine_shared(struct engine *engine,
+              uint32_t rank,
+              int fd,
+              struct segment *segment)
+{
+    engine_letter(engine, &(struct letter){.kind = LETTER_CONNECTED,
+                                           .rank = rank,
+                                           .fd = fd,
+                                           .segment = segment});
 }
 
 void

@@ -64,6 +64,12 @@ engine_check(const struct engine *engine);
 /* fd is taken. */
 void
 engine_connected(struct engine *engine, uint32_t rank, int fd);
+/* ... and memory shared with it, which is taken, too; NULL: none. */
+void
+engine_shared(struct engine *engine,
+              uint32_t rank,
+              int fd,
+              struct segment *segment);
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
 /* Somebody else found out that rank is dead. */

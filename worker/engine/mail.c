@@ -11,6 +11,14 @@
 
 #include "engine/state.h"
 #include "net/socket.h"
+#include "transport/segment.h"
+
+void
+letter_refuse(const struct letter *letter)
+{
+    socket_close(letter->fd);
+    segment_destroy(letter->segment);
+}
 
 void
 engine_letter(struct engine *engine, const struct letter *content)
@@ -19,7 +27,7 @@ engine_letter(struct engine *engine, const struct letter *content)
 
     if (!letter) {
         if (content->kind == LETTER_CONNECTED)
-            socket_close(content->fd);
+            letter_refuse(content);
         return;
     }
     *letter = *content;
@@ -68,7 +76,8 @@ letter_open(struct engine *engine, const struct letter *letter)
 {
     switch (letter->kind) {
     case LETTER_CONNECTED:
-        transport_connected(engine->transport, letter->rank, letter->fd);
+        transport_shared(engine->transport, letter->rank, letter->fd,
+                         letter->segment);
         return;
     case LETTER_UNREACHABLE:
         transport_unreachable(engine->transport, letter->rank, letter->why);

@@ -31,6 +31,7 @@ struct letter {
     enum letter_kind kind;
     uint32_t rank;
     int fd;
+    struct segment *segment;
     char why[LIMIT_NAME];
 };
 
@@ -143,6 +144,9 @@ struct engine {
 /* Put into the box; the driver, or the next one, opens it. */
 void
 engine_letter(struct engine *engine, const struct letter *content);
+/* The connection that nobody takes. */
+void
+letter_refuse(const struct letter *letter);
 /* By the driver: do what was handed in. Returns whether there was any. */
 bool
 engine_take_mail(struct engine *engine);

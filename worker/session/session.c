@@ -90,11 +90,11 @@ on_abandoned(void *owner)
 }
 
 static void
-on_connected(void *owner, uint32_t rank, int fd)
+on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     const struct hoop_session *session = owner;
 
-    engine_connected(session->engine, rank, fd);
+    engine_shared(session->engine, rank, fd, segment);
 }
 
 static void
@@ -244,6 +244,7 @@ connector_open(struct hoop_session *session)
         .roster = session->roster,
         .token = session->terms.token,
         .listen_fd = session->listen_fd,
+        .sharing = session->terms.sharing,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .owner = session,

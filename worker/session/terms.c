@@ -146,6 +146,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
     terms->checking =
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
+    terms->sharing =
+        (enum sharing_mode)settings_number(settings, SETTING_TRANSPORT);
     terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
     terms->log_format =
         (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);

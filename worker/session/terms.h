@@ -19,6 +19,7 @@
 #include "codec/codec.h"
 #include "engine/engine.h"
 #include "rpc/messages/rendezvous_messages.h"
+#include "transport/sharing.h"
 
 struct terms {
     char coordinator[LIMIT_ADDRESS];
@@ -37,6 +38,7 @@ struct terms {
     uint16_t port;
     enum codec_id codec;
     enum engine_checking checking;
+    enum sharing_mode sharing;
     enum log_level log_level;
     enum log_format log_format;
 };

@@ -8,6 +8,7 @@
 #include "transport/connector.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -167,28 +168,38 @@ on_verified(void *owner, uint32_t peer)
     return HANDSHAKE_WELCOME;
 }
 
-static bool
-is_on_this_host(const struct roster *roster, uint32_t rank)
-{
-    return strcmp(roster->members[rank].host_id,
-                  roster->members[roster->rank].host_id) == 0;
-}
-
 /* Proven: the descriptor changes hands. */
 static void
 hand_over(struct connector *connector, struct greeting *greeting)
 {
     struct link *link = &connector->links[greeting->handshake.peer];
     const int fd = greeting_take_fd(greeting);
+    struct segment *segment = greeting_take_segment(greeting);
 
+    log_debug("peer", "rank %u: %s", link->rank,
+              segment ? "shared memory" : sharing_why(&greeting->sharing));
     greeting_forget(connector, greeting);
     if (link->dial)
         greeting_forget(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    if (is_on_this_host(connector->options.roster, link->rank))
+    if (roster_is_near(connector->options.roster, link->rank))
         socket_set_local(fd);
-    connector->options.on_connected(connector->options.owner, link->rank, fd);
+    connector->options.on_connected(connector->options.owner, link->rank, fd,
+                                    segment);
+}
+
+/* One of the two insists on what cannot be. */
+static void
+link_fail_unshared(struct link *link, const struct sharing *sharing)
+{
+    char why[LIMIT_NAME];
+
+    snprintf(why, sizeof(why),
+             "HOOP_TRANSPORT=shm, but ranks %u and %u share no memory: %s",
+             link->connector->options.roster->rank, link->rank,
+             sharing_why(sharing));
+    link_fail(link, why);
 }
 
 static void
@@ -200,6 +211,11 @@ on_answered(void *owner, struct greeting *greeting)
 
     if (greeting->answer == HANDSHAKE_WELCOME) {
         hand_over(connector, greeting);
+        return;
+    }
+    if (greeting->answer == HANDSHAKE_UNSHARED) {
+        link_fail_unshared(link, &greeting->sharing);
+        greeting_forget(connector, greeting);
         return;
     }
     const enum handshake_answer answer = greeting->answer;
@@ -229,6 +245,7 @@ connector_greet(struct connector *connector,
         .address = *address,
         .handshake = {.key = &connector->key,
                       .roster = connector->options.roster},
+        .sharing = {.mode = connector->options.sharing},
         .owner = connector,
         .on_verified = on_verified,
         .on_answered = on_answered,

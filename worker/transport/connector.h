@@ -18,6 +18,7 @@
 
 #include "net/loop.h"
 #include "transport/roster.h"
+#include "transport/sharing.h"
 
 struct connector;
 
@@ -26,8 +27,13 @@ struct connector_options {
     const struct roster *roster; /* borrowed for life */
     const char *token;           /* borrowed for the call */
     int listen_fd;               /* borrowed for life; -1: only dial */
-    /* fd is handed over, proven. On the loop's thread. */
-    void (*on_connected)(void *owner, uint32_t rank, int fd);
+    enum sharing_mode sharing;
+    /* fd is handed over, proven, and what both sides share beside it; NULL:
+     * nothing. On the loop's thread. */
+    void (*on_connected)(void *owner,
+                         uint32_t rank,
+                         int fd,
+                         struct segment *segment);
     void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
     void *owner;
 };

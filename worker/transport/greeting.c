@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "net/socket.h"
 
@@ -34,6 +35,7 @@ greeting_destroy(struct greeting *greeting)
         return;
     loop_watch_destroy(greeting->watch);
     loop_timer_destroy(greeting->timer);
+    sharing_deinit(&greeting->sharing);
     socket_close(greeting->fd);
     free(greeting);
 }
@@ -95,6 +97,8 @@ static void
 take_challenge(struct greeting *greeting)
 {
     uint8_t proof[HANDSHAKE_BYTES];
+
+    sharing_offer(&greeting->sharing, &greeting->handshake);
     const enum hoop_status status =
         handshake_prove(&greeting->handshake, greeting->message, proof);
 
@@ -106,6 +110,22 @@ take_challenge(struct greeting *greeting)
     greeting_send(greeting, SEND_PROOF);
 }
 
+/* What the verified peer is told. */
+static void
+choose_answer(struct greeting *greeting)
+{
+    struct handshake *handshake = &greeting->handshake;
+
+    greeting->answer = greeting->on_verified(greeting->owner, handshake->peer);
+    if (greeting->answer == HANDSHAKE_WELCOME)
+        sharing_take(&greeting->sharing, handshake);
+    else
+        memset(handshake->offer, 0, HANDSHAKE_OFFER);
+    if (greeting->answer == HANDSHAKE_WELCOME &&
+        sharing_has_failed(&greeting->sharing))
+        greeting->answer = HANDSHAKE_UNSHARED;
+}
+
 static void
 take_proof(struct greeting *greeting)
 {
@@ -113,8 +133,7 @@ take_proof(struct greeting *greeting)
         handshake_verify(&greeting->handshake, greeting->message);
 
     if (status == HOOP_OK) {
-        greeting->answer =
-            greeting->on_verified(greeting->owner, greeting->handshake.peer);
+        choose_answer(greeting);
         status = handshake_answer(&greeting->handshake, greeting->answer,
                                   greeting->message);
     }
@@ -130,10 +149,12 @@ take_welcome(struct greeting *greeting)
     const enum hoop_status status = handshake_finish(
         &greeting->handshake, greeting->message, &greeting->answer);
 
-    if (status != HOOP_OK)
+    if (status != HOOP_OK) {
         greeting_fail(greeting, status);
-    else
-        greeting->on_answered(greeting->owner, greeting);
+        return;
+    }
+    sharing_settle(&greeting->sharing, &greeting->handshake);
+    greeting->on_answered(greeting->owner, greeting);
 }
 
 static void
@@ -284,4 +305,10 @@ greeting_take_fd(struct greeting *greeting)
     greeting->watch = NULL;
     greeting->fd = -1;
     return fd;
+}
+
+struct segment *
+greeting_take_segment(struct greeting *greeting)
+{
+    return STEAL(greeting->sharing.segment);
 }

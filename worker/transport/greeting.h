@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "net/loop.h"
 #include "transport/handshake.h"
+#include "transport/sharing.h"
 
 enum greeting_state {
     DIALING,
@@ -35,6 +36,7 @@ struct greeting {
     enum greeting_state state; /* DIALING or AWAIT_HELLO at first */
     struct address address;    /* of the other side */
     struct handshake handshake;
+    struct sharing sharing; /* mode, at first */
     void *owner;
     /* Acceptor: the peer has proved itself. What shall it be told? */
     enum handshake_answer (*on_verified)(void *owner, uint32_t peer);
@@ -67,5 +69,8 @@ greeting_is_dialer(const struct greeting *greeting);
 /* The proven descriptor, which is the caller's then. */
 int
 greeting_take_fd(struct greeting *greeting);
+/* ... and the memory that both sides share; NULL: none. */
+struct segment *
+greeting_take_segment(struct greeting *greeting);
 
 #endif

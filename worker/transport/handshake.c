@@ -7,8 +7,8 @@
  *              26 incarnation u64  34 nonce[32]
  *   CHALLENGE  0 letters  8 version  10 from u32  18 epoch u64
  *              26 incarnation u64  34 nonce[32]
- *   PROOF      0 letters  34 MAC[32]
- *   WELCOME    0 letters  8 answer   34 MAC[32]
+ *   PROOF      0 letters  34 MAC[32]  66 offer[62]
+ *   WELCOME    0 letters  8 answer   34 MAC[32]  66 offer[62]
  */
 
 #include "transport/handshake.h"
@@ -31,6 +31,7 @@ enum {
     AT_INCARNATION = 26,
     AT_NONCE = 34,
     AT_MAC = 34,
+    AT_OFFER = 66,
     LETTERS = 8,
 };
 
@@ -89,18 +90,22 @@ handshake_key_init(struct handshake_key *key,
                        COUNT_OF(parts), key->bytes);
 }
 
-/* role is eight letters: a proof must not serve as a welcome. */
+_Static_assert(AT_OFFER + HANDSHAKE_OFFER == HANDSHAKE_BYTES, "the rest");
+
+/* Of message, whose eight letters say its role: a proof must not serve as a
+ * welcome. */
 static enum hoop_status
 sign(const struct handshake *handshake,
-     const char *role,
+     const uint8_t message[HANDSHAKE_BYTES],
      uint8_t answer,
      uint8_t out_mac[HMAC_BYTES])
 {
     const struct hmac_span parts[] = {
-        {role, LETTERS},
+        {message, LETTERS},
         {&answer, 1},
         {handshake->hello, HANDSHAKE_BYTES},
         {handshake->challenge, HANDSHAKE_BYTES},
+        {message + AT_OFFER, HANDSHAKE_OFFER},
     };
 
     return hmac_sha256((struct hmac_span){handshake->key->bytes, HMAC_BYTES},
@@ -185,11 +190,12 @@ handshake_prove(struct handshake *handshake,
                            get(in + AT_FROM, 4), handshake->peer);
     memcpy(handshake->challenge, in, HANDSHAKE_BYTES);
     begin(out, proof_letters);
-    return sign(handshake, proof_letters, 0, out + AT_MAC);
+    memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
+    return sign(handshake, out, 0, out + AT_MAC);
 }
 
 enum hoop_status
-handshake_finish(const struct handshake *handshake,
+handshake_finish(struct handshake *handshake,
                  const uint8_t in[HANDSHAKE_BYTES],
                  enum handshake_answer *out_answer)
 {
@@ -198,16 +204,17 @@ handshake_finish(const struct handshake *handshake,
     enum hoop_status status = check_letters(in, welcome_letters);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = sign(handshake, welcome_letters, in[AT_ANSWER], mac);
+    status = sign(handshake, in, in[AT_ANSWER], mac);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(mac, in + AT_MAC))
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "rank %u does not know the job's token",
                            handshake->peer);
-    if (in[AT_ANSWER] > HANDSHAKE_REFUSED)
+    if (in[AT_ANSWER] > HANDSHAKE_UNSHARED)
         return error_raise(HOOP_E_DATA_LOSS, "unknown answer %u of rank %u",
                            in[AT_ANSWER], handshake->peer);
+    memcpy(handshake->offer, in + AT_OFFER, HANDSHAKE_OFFER);
     *out_answer = (enum handshake_answer)in[AT_ANSWER];
     return HOOP_OK;
 }
@@ -241,15 +248,14 @@ handshake_challenge(struct handshake *handshake,
 }
 
 enum hoop_status
-handshake_verify(const struct handshake *handshake,
-                 const uint8_t in[HANDSHAKE_BYTES])
+handshake_verify(struct handshake *handshake, const uint8_t in[HANDSHAKE_BYTES])
 {
     uint8_t mac[HMAC_BYTES];
 
     enum hoop_status status = check_letters(in, proof_letters);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = sign(handshake, proof_letters, 0, mac);
+    status = sign(handshake, in, 0, mac);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!hmac_equal(mac, in + AT_MAC))
@@ -257,6 +263,7 @@ handshake_verify(const struct handshake *handshake,
                            "it says it is rank %u but does not know the job's "
                            "token",
                            handshake->peer);
+    memcpy(handshake->offer, in + AT_OFFER, HANDSHAKE_OFFER);
     return HOOP_OK;
 }
 
@@ -267,5 +274,6 @@ handshake_answer(const struct handshake *handshake,
 {
     begin(out, welcome_letters);
     out[AT_ANSWER] = (uint8_t)answer;
-    return sign(handshake, welcome_letters, (uint8_t)answer, out + AT_MAC);
+    memcpy(out + AT_OFFER, handshake->offer, HANDSHAKE_OFFER);
+    return sign(handshake, out, (uint8_t)answer, out + AT_MAC);
 }

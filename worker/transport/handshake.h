@@ -10,8 +10,8 @@
  * Each message is HANDSHAKE_BYTES long and begins with its own eight letters;
  * nothing else is read, and nothing is allocated, before the MAC is right. The
  * MACs are HMAC-SHA256 with a key made of the job's token, name and epoch,
- * over role, both nonces and both identities: a message of another job, epoch,
- * rank or connection proves nothing. Who does not know the token learns only
+ * over role, both nonces, both identities and what the message offers: one of
+ * another job, epoch, rank or connection proves nothing. Who does not know the token learns only
  * that something listens. docs/wire-format.md has the bytes.
  *
  * Pure: no sockets. Thread: any, one at a time for a handshake.
@@ -31,6 +31,7 @@
 enum {
     HANDSHAKE_BYTES = 128,
     HANDSHAKE_NONCE = 32,
+    HANDSHAKE_OFFER = 62, /* of PROOF and WELCOME: transport/sharing.h */
 };
 
 /* What the acceptor answers at the end. */
@@ -38,6 +39,7 @@ enum handshake_answer {
     HANDSHAKE_WELCOME = 0,
     HANDSHAKE_DUPLICATE = 1, /* the other side's own dial goes first */
     HANDSHAKE_REFUSED = 2,   /* no such rank, or it is lost here */
+    HANDSHAKE_UNSHARED = 3,  /* one insists on shared memory: sharing.h */
 };
 
 struct handshake_key {
@@ -56,6 +58,7 @@ struct handshake {
     uint32_t peer; /* dialer: whom it calls; acceptor: known from HELLO */
     uint8_t hello[HANDSHAKE_BYTES];
     uint8_t challenge[HANDSHAKE_BYTES];
+    uint8_t offer[HANDSHAKE_OFFER]; /* what is told next, or was told last */
 };
 
 /* The dialer's side: what to send, what to make of the answers. */
@@ -69,7 +72,7 @@ handshake_prove(struct handshake *handshake,
                 uint8_t out[HANDSHAKE_BYTES]);
 /* Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
-handshake_finish(const struct handshake *handshake,
+handshake_finish(struct handshake *handshake,
                  const uint8_t in[HANDSHAKE_BYTES],
                  enum handshake_answer *out_answer);
 
@@ -82,7 +85,7 @@ handshake_challenge(struct handshake *handshake,
 /* HOOP_OK: the peer is who it says; handshake->peer is its rank.
  * Handle: HOOP_E_UNAUTHENTICATED, HOOP_E_DATA_LOSS. */
 enum hoop_status
-handshake_verify(const struct handshake *handshake,
+handshake_verify(struct handshake *handshake,
                  const uint8_t in[HANDSHAKE_BYTES]);
 enum hoop_status
 handshake_answer(const struct handshake *handshake,

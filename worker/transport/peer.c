@@ -52,6 +52,12 @@ peer_disconnect(struct peer *peer)
         poller_remove(peer->transport->poller, peer->fd);
         socket_close(peer->fd);
         peer->fd = -1;
+        if (peer->segment)
+            TAILQ_REMOVE(&peer->transport->sharers, peer, sharer_link);
+    }
+    if (peer->segment && !peer->is_reading) {
+        segment_destroy(peer->segment);
+        peer->segment = NULL;
     }
     if (peer->is_dirty)
         TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);

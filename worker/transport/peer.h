@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 /* A hash that cannot grow says so instead of ending the user's process. */
 #define HASH_NONFATAL_OOM 1
@@ -21,6 +23,7 @@
 #include "base/limits.h"
 #include "net/poller.h"
 #include "transport/flow.h"
+#include "transport/segment.h"
 #include "transport/transport.h"
 
 /*
@@ -116,11 +119,15 @@ struct peer {
     struct transport *transport;
     TAILQ_ENTRY(peer) dirty_link;
     TAILQ_ENTRY(peer) expected_link;
+    TAILQ_ENTRY(peer) sharer_link;
     uint32_t rank;
     enum peer_state state;
     int fd;
-    const char *doom; /* why it is lost when it is written to next */
-    bool is_dirty;    /* has something to write */
+    struct segment *segment; /* shared with it, or NULL: fd carries all */
+    bool is_reading;         /* ... in it: it must not go away now */
+    bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
+    const char *doom;        /* why it is lost when it is written to next */
+    bool is_dirty;           /* has something to write */
     bool is_blocked;  /* the socket is full: epoll tells when it is not */
     bool is_watched;  /* epoll tells when it is writable */
     bool is_expected; /* an inflow waits for it */
@@ -198,6 +205,8 @@ struct transport {
     uint32_t n_goodbyes; /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
+    struct peer_list sharers;  /* peers with a segment */
+    bool is_resting;           /* sharers are asked to ring */
     struct inflow_list posted; /* messages wanted, not matched yet */
     struct inflow_list drains; /* inflows with early arrivals to take */
     struct arrival_list early; /* of collectives */
@@ -321,6 +330,20 @@ peer_keeps(struct peer *peer);
 /* Read until the socket is empty or the turn is over. */
 bool
 peer_read(struct peer *peer);
+/* Its stream has ended: why, if it is too early. */
+void
+peer_stream_ended(struct peer *peer, const char *why);
+/* The header in peer->inbound. False: the peer is lost. */
+bool
+peer_begin_frame(struct peer *peer);
+/* Where the next payload byte goes. */
+uint8_t *
+peer_payload_at(struct peer *peer);
+/* n_bytes more have been stored there: hand on what a flow can use. */
+void
+peer_payload_came(struct peer *peer, size_t n_bytes);
+void
+peer_end_frame(struct peer *peer);
 /* What peer->frame, which has just begun, says of a tensor; NULL: nothing. */
 const struct frame_tensor *
 peer_tensor(const struct peer *peer);
@@ -335,5 +358,30 @@ peer_deliver(struct peer *peer,
              struct inflow *flow,
              const uint8_t *raw,
              size_t n_bytes);
+
+/* shm_stream.c: the same stream through a segment */
+
+/* As sendmsg(2); errno is EAGAIN when it is full. */
+ssize_t
+peer_share(struct peer *peer, const struct iovec *spans, size_t n_spans);
+/* The stream to the peer has ended; what is written will be read. */
+void
+peer_share_end(struct peer *peer);
+bool
+peer_read_shared(struct peer *peer);
+/* Something came over fd: it rings, or has hung up. */
+void
+peer_hear(struct peer *peer);
+/* Read and write what can be. */
+bool
+sharers_turn(struct transport *transport);
+/* Only write. */
+bool
+sharers_write(struct transport *transport);
+/* Ask all to ring; false: there is something to read or room to write. */
+bool
+sharers_rest(struct transport *transport);
+void
+sharers_rouse(struct transport *transport);
 
 #endif

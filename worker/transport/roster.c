@@ -58,6 +58,13 @@ roster_local_ranks(const struct roster *roster)
     return n_ranks;
 }
 
+bool
+roster_is_near(const struct roster *roster, uint32_t rank)
+{
+    return strcmp(roster->members[rank].host_id,
+                  roster->members[roster->rank].host_id) == 0;
+}
+
 const char *
 roster_name(const struct roster *roster,
             uint32_t rank,

@@ -7,6 +7,7 @@
 #ifndef TRANSPORT_ROSTER_H
 #define TRANSPORT_ROSTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -41,6 +42,10 @@ roster_destroy(struct roster *roster);
  * it play several nodes. */
 uint32_t
 roster_local_ranks(const struct roster *roster);
+
+/* On the same node as this process: it counts as one host. */
+bool
+roster_is_near(const struct roster *roster, uint32_t rank);
 
 enum {
     ROSTER_NAME_MAX = LIMIT_NAME + 48

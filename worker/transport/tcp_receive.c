@@ -215,8 +215,8 @@ header_read(struct peer *peer)
     return status;
 }
 
-static bool
-begin_frame(struct peer *peer)
+bool
+peer_begin_frame(struct peer *peer)
 {
     const enum hoop_status status = header_read(peer);
 
@@ -243,9 +243,8 @@ begin_frame(struct peer *peer)
     return peer->fd >= 0;
 }
 
-/* Where the next payload byte goes. */
-static uint8_t *
-payload_at(struct peer *peer)
+uint8_t *
+peer_payload_at(struct peer *peer)
 {
     switch (peer->target) {
     case TARGET_PLACE:
@@ -262,9 +261,8 @@ payload_at(struct peer *peer)
     return peer->transport->bin;
 }
 
-/* n_bytes more have been stored: hand on what a flow can use by now. */
-static void
-payload_came(struct peer *peer, size_t n_bytes)
+void
+peer_payload_came(struct peer *peer, size_t n_bytes)
 {
     const struct transport *transport = peer->transport;
     struct inflow *flow = peer->flow;
@@ -336,8 +334,8 @@ end_stash(struct peer *peer)
     }
 }
 
-static void
-end_frame(struct peer *peer)
+void
+peer_end_frame(struct peer *peer)
 {
     /* Wherever it would have gone: no byte of it will be reported. */
     const bool is_empty_message =
@@ -364,7 +362,7 @@ parse(struct peer *peer)
     const size_t n_ahead = peer->inbound_end - peer->inbound_first;
 
     if (!peer->in_payload)
-        return n_ahead >= LIMIT_FRAME_HEADER && begin_frame(peer);
+        return n_ahead >= LIMIT_FRAME_HEADER && peer_begin_frame(peer);
 
     const size_t n_left = peer->frame.stored - peer->n_stored;
     if (n_left > 0) {
@@ -372,15 +370,16 @@ parse(struct peer *peer)
 
         if (n_bytes == 0)
             return false;
-        memcpy(payload_at(peer), peer->inbound + peer->inbound_first, n_bytes);
+        memcpy(peer_payload_at(peer), peer->inbound + peer->inbound_first,
+               n_bytes);
         peer->inbound_first += n_bytes;
-        payload_came(peer, n_bytes);
+        peer_payload_came(peer, n_bytes);
         return peer->fd >= 0;
     }
     if (n_ahead < peer->pad_left)
         return false;
     peer->inbound_first += peer->pad_left;
-    end_frame(peer);
+    peer_end_frame(peer);
     return peer->fd >= 0;
 }
 
@@ -401,7 +400,7 @@ read_more(struct peer *peer, size_t *out_direct)
     const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
                                  : PEER_INBOUND_MAX - n_ahead;
     struct iovec iov[2] = {
-        {n_left ? payload_at(peer) : NULL, n_left},
+        {n_left ? peer_payload_at(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},
     };
     const size_t first = n_left ? 0 : 1;
@@ -414,19 +413,23 @@ read_more(struct peer *peer, size_t *out_direct)
     return n_read;
 }
 
-static void
-stream_ended(struct peer *peer, ssize_t n_read)
+void
+peer_stream_ended(struct peer *peer, const char *why)
 {
     if (peer->has_left && !peer->in_payload) {
         peer->has_ended = true;
-        const bool is_broken = peer->is_blocked && !peer->is_watched;
+        const bool is_broken = peer->segment
+                                   ? peer->has_hung_up
+                                   : peer->is_blocked && !peer->is_watched;
         if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls)))
             peer_end(peer);
+        else if (peer->segment)
+            peer_touch(peer);
         else
             peer_await_writable(peer);
         return;
     }
-    peer_lose(peer, n_read == 0 ? "connection closed" : strerror(errno));
+    peer_lose(peer, why);
 }
 
 bool
@@ -434,6 +437,8 @@ peer_read(struct peer *peer)
 {
     size_t n_total = 0;
 
+    if (peer->segment)
+        return peer_read_shared(peer);
     while (peer->fd >= 0 && !peer->has_ended && n_total < PEER_TURN_BYTES) {
         size_t n_direct;
         const ssize_t n_read = read_more(peer, &n_direct);
@@ -441,12 +446,13 @@ peer_read(struct peer *peer)
         if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n_read <= 0) {
-            stream_ended(peer, n_read);
+            peer_stream_ended(peer, n_read == 0 ? "connection closed"
+                                                : strerror(errno));
             return true;
         }
         n_total += (size_t)n_read;
         peer->inbound_end += (size_t)n_read - n_direct;
-        payload_came(peer, n_direct);
+        peer_payload_came(peer, n_direct);
         while (peer->fd >= 0 && parse(peer))
             ;
         /* A short read means an empty socket: no second call to learn it. */

@@ -64,6 +64,8 @@ write_frames(struct peer *peer)
                                    .msg_iovlen = n_iov - first};
     ssize_t n_written;
 
+    if (peer->segment)
+        return peer_share(peer, message.msg_iov, message.msg_iovlen);
     do {
         n_written = sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n_written < 0 && errno == EINTR);
@@ -145,7 +147,7 @@ watch_writable(struct peer *peer, bool is_wanted)
     const struct poller_interest interest = {.reads = !peer->has_ended,
                                              .writes = is_wanted};
 
-    if (peer->is_watched == is_wanted)
+    if (peer->is_watched == is_wanted || peer->segment)
         return;
     peer->is_watched = is_wanted;
     if (poller_change(peer->transport->poller, peer->fd, interest, peer) !=
@@ -159,6 +161,8 @@ goodbye_sent(struct peer *peer)
 {
     if (peer->has_ended)
         peer_end(peer);
+    else if (peer->segment)
+        peer_share_end(peer);
     else
         shutdown(peer->fd, SHUT_WR);
 }

@@ -45,6 +45,7 @@ transport_create(const struct transport_options *options,
     transport->window = window_of(size);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
+    TAILQ_INIT(&transport->sharers);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
     TAILQ_INIT(&transport->early);
@@ -104,19 +105,33 @@ say_goodbye(struct peer *peer)
 void
 transport_connected(struct transport *transport, uint32_t rank, int fd)
 {
+    transport_shared(transport, rank, fd, NULL);
+}
+
+void
+transport_shared(struct transport *transport,
+                 uint32_t rank,
+                 int fd,
+                 struct segment *segment)
+{
     struct peer *peer = &transport->peers[rank];
     const struct poller_interest reads = {.reads = true};
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
         socket_close(fd);
+        segment_destroy(segment);
         return;
     }
     if (poller_add(transport->poller, fd, reads, peer) != HOOP_OK) {
         socket_close(fd);
+        segment_destroy(segment);
         peer_lose(peer, error_text());
         return;
     }
     peer->fd = fd;
+    peer->segment = segment;
+    if (segment)
+        TAILQ_INSERT_TAIL(&transport->sharers, peer, sharer_link);
     peer_move(peer, PEER_READY);
     counter_add(&transport->counters.connections, 1);
     peer_expect(peer);
@@ -263,76 +278,6 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
     peer_expect(peer);
 }
 
-static bool
-is_of(const struct flow_key *key, uint64_t comm, uint64_t op)
-{
-    return key->kind == FLOW_COLLECTIVE && key->comm == comm && key->op == op;
-}
-
-static void
-peer_forget_grants(struct peer *peer, uint64_t comm, uint64_t op)
-{
-    struct promise *next;
-
-    for (struct promise *at = TAILQ_FIRST(&peer->promises); at; at = next) {
-        next = TAILQ_NEXT(at, link);
-        if (is_of(&at->key, comm, op))
-            match_promise_destroy(peer, at);
-    }
-}
-
-bool
-transport_find_early(const struct transport *transport,
-                     const struct transport_early *wanted,
-                     uint32_t *out_peer,
-                     struct frame *out_first)
-{
-    const struct arrival *arrival;
-
-    TAILQ_FOREACH(arrival, &transport->early, early_link)
-    {
-        if (!is_of(&arrival->key, wanted->comm, wanted->op) ||
-            arrival->key.step < wanted->step_first ||
-            arrival->key.step > wanted->step_last ||
-            arrival->first.signature == wanted->except)
-            continue;
-        *out_peer = arrival->key.peer;
-        *out_first = arrival->first;
-        return true;
-    }
-    return false;
-}
-
-void
-transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
-{
-    if (transport->n_promises == 0)
-        return;
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        peer_forget_grants(&transport->peers[rank], comm, op);
-}
-
-void
-transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
-{
-    struct arrival *next;
-
-    transport_forget_grants(transport, comm, op);
-    for (struct arrival *at = TAILQ_FIRST(&transport->early); at; at = next) {
-        next = TAILQ_NEXT(at, early_link);
-        if (is_of(&at->key, comm, op))
-            match_arrival_destroy(&transport->peers[at->key.peer], at);
-    }
-}
-
-void
-transport_sweep(struct transport *transport,
-                bool (*wants)(void *owner, uint64_t comm))
-{
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        match_sweep(&transport->peers[rank], wants);
-}
-
 void
 transport_tell(struct transport *transport,
                uint32_t rank,
@@ -423,6 +368,9 @@ poll_all(struct transport *transport, int timeout_ms)
     const size_t n_events =
         poller_wait(transport->poller, events, EVENTS_MAX, timeout_ms);
 
+    if (transport->is_resting)
+        sharers_rouse(transport);
+
     for (size_t i = 0; i < n_events; i++) {
         struct peer *peer = events[i].owner;
 
@@ -430,6 +378,8 @@ poll_all(struct transport *transport, int timeout_ms)
             peer->is_blocked = false;
             has_moved |= peer_write(peer);
         }
+        if (events[i].can_read && peer->segment)
+            peer_hear(peer);
         if (events[i].can_read && peer->fd >= 0)
             has_moved |= peer_read(peer);
     }
@@ -450,9 +400,18 @@ transport_turn(struct transport *transport, int timeout_ms)
     bool has_moved = drain_all(transport);
 
     has_moved |= write_all(transport);
+    has_moved |= sharers_turn(transport);
     if (has_moved || !TAILQ_EMPTY(&transport->dirty))
         timeout_ms = 0;
+    if (timeout_ms != 0 && !sharers_rest(transport))
+        timeout_ms = 0;
     return poll_all(transport, timeout_ms) || has_moved;
+}
+
+bool
+transport_rest(struct transport *transport)
+{
+    return sharers_rest(transport);
 }
 
 bool
@@ -462,6 +421,7 @@ transport_spin(struct transport *transport)
     struct peer *next = NULL;
 
     has_moved |= write_all(transport);
+    has_moved |= sharers_write(transport);
     for (struct peer *peer = TAILQ_FIRST(&transport->expected); peer;
          peer = next) {
         next = TAILQ_NEXT(peer, expected_link);

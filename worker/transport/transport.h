@@ -24,6 +24,7 @@
 #include "transport/roster.h"
 
 struct transport;
+struct segment;
 
 /* What to do with a frame of a collective that no open inflow expects. */
 enum transport_fate {
@@ -104,6 +105,14 @@ transport_destroy(struct transport *transport);
 /* Takes fd, a proven connection to peer. A second one is closed. */
 void
 transport_connected(struct transport *transport, uint32_t peer, int fd);
+/* ... and segment, memory shared with the peer: everything goes through that,
+ * while the connection only wakes, and tells of the end. NULL: there is none.
+ * Both are taken. */
+void
+transport_shared(struct transport *transport,
+                 uint32_t peer,
+                 int fd,
+                 struct segment *segment);
 /* There will be no connection: as if it were lost. */
 void
 transport_unreachable(struct transport *transport,
@@ -209,6 +218,11 @@ transport_spin(struct transport *transport);
 /* Write what is queued, as a turn does. False: there is more. */
 bool
 transport_flush(struct transport *transport);
+
+/* Nobody takes turns from now on: who writes to memory shared with this rank
+ * makes transport_fd() readable. False: something has come before. */
+bool
+transport_rest(struct transport *transport);
 
 /* Makes a waiting transport_turn() return. Thread: any. */
 void

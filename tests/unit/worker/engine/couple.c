@@ -11,6 +11,7 @@
 #include "check.h"
 #include "net/socket.h"
 #include "plan/algorithms.h"
+#include "segments.h"
 
 static void
 on_needed(void *owner, uint32_t rank)
@@ -103,8 +104,11 @@ couple_open_checking(struct couple *couple, enum engine_checking checking)
 void
 couple_connect(struct couple *couple)
 {
+    struct segment *ends[2];
+
+    segments_open(ends);
     for (uint32_t i = 0; i < 2; i++) {
-        engine_connected(couple->sides[i].engine, 1 - i, couple->fds[i]);
+        engine_shared(couple->sides[i].engine, 1 - i, couple->fds[i], ends[i]);
         couple->fds[i] = -1;
     }
 }

@@ -336,6 +336,47 @@ want_of_descriptors_is_survived_in_peace(void **state)
     hall_connect(&hall, 0, 1);
 }
 
+static void
+two_of_a_node_share_memory_if_both_want(void **state)
+{
+    (void)state;
+    hall_open(&hall);
+    hall.booths[2].sharing = SHARING_NEVER;
+    hall_start(&hall);
+    hall_connect(&hall, 0, 1);
+    hall_connect(&hall, 2, 1);
+    pthread_mutex_lock(&hall.lock);
+    assert_non_null(hall.booths[0].segments[1]);
+    assert_non_null(hall.booths[1].segments[0]);
+    assert_null(hall.booths[2].segments[1]);
+    assert_null(hall.booths[1].segments[2]);
+    pthread_mutex_unlock(&hall.lock);
+    hall_close(&hall);
+}
+
+/* Whoever of the two insists, and whoever dials. */
+static void
+two_that_must_share_and_cannot_are_told_why(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        hall_open(&hall);
+        for (unsigned k = 0; k < 2; k++)
+            snprintf(hall.booths[k].roster->members[1].host_id, LIMIT_NAME,
+                     "far");
+        hall.booths[i % 2].sharing = SHARING_ALWAYS;
+        hall_start(&hall);
+        connector_dial(hall.booths[i / 2].connector, 1 - i / 2);
+        hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
+        hall_await(&hall, &hall.booths[1].n_unreachable[0], 1);
+        assert_non_null(strstr(hall.booths[0].why,
+                               "ranks 0 and 1 share no memory: they "
+                               "are on different nodes"));
+        assert_non_null(strstr(hall.booths[1].why, "ranks 1 and 0"));
+        hall_close(&hall);
+    }
+}
+
 /* Leaks and descriptors are the sanitizer's to find. */
 static void
 destroy_closes_what_is_under_way(void **state)
@@ -377,6 +418,8 @@ main(void)
         HALL_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
         HALL_TEST_LOGGED(http_request_is_named_in_the_log),
         HALL_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
+        cmocka_unit_test(two_of_a_node_share_memory_if_both_want),
+        cmocka_unit_test(two_that_must_share_and_cannot_are_told_why),
         cmocka_unit_test(destroy_closes_what_is_under_way),
     };
 

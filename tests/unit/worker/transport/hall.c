@@ -18,15 +18,18 @@ enum {
 };
 
 static void
-on_connected(void *owner, uint32_t rank, int fd)
+on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     struct booth *booth = owner;
 
     pthread_mutex_lock(&booth->hall->lock);
-    if (booth->n_connected[rank]++ == 0)
+    if (booth->n_connected[rank]++ == 0) {
         booth->fds[rank] = fd;
-    else
+        booth->segments[rank] = segment;
+    } else {
         close(fd);
+        segment_destroy(segment);
+    }
     pthread_cond_broadcast(&booth->hall->changed);
     pthread_mutex_unlock(&booth->hall->lock);
 }
@@ -97,6 +100,7 @@ hall_start(struct hall *hall)
             .roster = booth->roster,
             .token = booth->token,
             .listen_fd = booth->listen_fd,
+            .sharing = booth->sharing,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,
             .owner = booth,
@@ -120,8 +124,10 @@ hall_close(struct hall *hall)
         connector_destroy(booth->connector);
         roster_destroy(booth->roster);
         socket_close(booth->listen_fd);
-        for (uint32_t k = 0; k < HALL_RANKS; k++)
+        for (uint32_t k = 0; k < HALL_RANKS; k++) {
             socket_close(booth->fds[k]);
+            segment_destroy(booth->segments[k]);
+        }
     }
     loop_destroy(hall->loop);
     pthread_cond_destroy(&hall->changed);

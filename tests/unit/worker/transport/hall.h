@@ -26,11 +26,13 @@ struct booth {
     struct roster *roster;
     struct connector *connector;
     const char *token;
+    enum sharing_mode sharing; /* SHARING_AUTO */
     int listen_fd;
     /* Under the hall's lock: by the other side's rank. */
     unsigned n_connected[HALL_RANKS];
     unsigned n_unreachable[HALL_RANKS];
     int fds[HALL_RANKS];
+    struct segment *segments[HALL_RANKS]; /* NULL: TCP alone */
     char why[256];
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "segments.h"
 
 const struct flow_label station_label = {
     .epoch = STATION_EPOCH,
@@ -250,13 +251,6 @@ station_close(struct station *station)
     }
 }
 
-static void
-pair_open(int fds[2])
-{
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
-                     0);
-}
-
 void
 station_attach(struct station *station, uint32_t rank)
 {
@@ -270,11 +264,13 @@ station_attach(struct station *station, uint32_t rank)
 void
 station_join(struct station *one, struct station *other)
 {
+    struct segment *ends[2];
     int fds[2];
 
     pair_open(fds);
-    transport_connected(one->transport, other->roster->rank, fds[0]);
-    transport_connected(other->transport, one->roster->rank, fds[1]);
+    segments_open(ends);
+    transport_shared(one->transport, other->roster->rank, fds[0], ends[0]);
+    transport_shared(other->transport, one->roster->rank, fds[1], ends[1]);
 }
 
 void

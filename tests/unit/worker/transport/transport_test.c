@@ -189,6 +189,7 @@ fd_is_readable_when_something_has_come(void **state)
                              .events = POLLIN};
 
     (void)state;
+    assert_true(transport_rest(here.transport));
     assert_int_equal(poll(&poll_fd, 1, 0), 0);
     transport_send(there.transport, &out);
     station_settle(&there);

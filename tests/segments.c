@@ -1,0 +1,49 @@
+/* tests/segments.c - what HOOP_TRANSPORT says, for tests that connect */
+
+#include "segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/limits.h"
+#include "base/settings.h"
+#include "check.h"
+
+enum sharing_mode
+segments_mode(void)
+{
+    const struct setting *row = setting_row(SETTING_TRANSPORT);
+    const char *text = getenv(row->environment);
+
+    if (!text)
+        text = row->default_text;
+    for (unsigned i = 0; row->choices[i]; i++) {
+        if (strcmp(row->choices[i], text) == 0)
+            return (enum sharing_mode)i;
+    }
+    fail_msg("%s=%s", row->environment, text);
+    return SHARING_NEVER;
+}
+
+void
+segments_open(struct segment *out_ends[2])
+{
+    struct segment_place place;
+
+    out_ends[0] = NULL;
+    out_ends[1] = NULL;
+    if (segments_mode() == SHARING_NEVER)
+        return;
+    assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &out_ends[0]),
+                     HOOP_OK);
+    assert_int_equal(segment_open(&place, &out_ends[1]), HOOP_OK);
+    segment_seal_off(out_ends[0]);
+}
+
+void
+pair_open(int fds[2])
+{
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+                     0);
+}

@@ -1,0 +1,25 @@
+/*
+ * tests/segments.h - what HOOP_TRANSPORT says, for tests that make connections
+ *
+ * Tests join two ends by hand; so that all of them also run over shared memory
+ * (meson test --setup shm) they ask here for what a handshake would give.
+ */
+
+#ifndef TESTS_SEGMENTS_H
+#define TESTS_SEGMENTS_H
+
+#include "transport/sharing.h"
+
+/* The setting, or its default. */
+enum sharing_mode
+segments_mode(void);
+
+/* The two ends of one segment, or NULL for both where TCP is wanted. */
+void
+segments_open(struct segment *out_ends[2]);
+
+/* Two ends of a connection. */
+void
+pair_open(int fds[2]);
+
+#endif

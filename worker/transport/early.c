@@ -1,0 +1,78 @@
+/*
+ * transport/early.c - what came before it was wanted: found, and forgotten
+ *
+ * No test of its own: tests/unit/worker/transport/match_early_test.c has both.
+ */
+
+#include "transport/match.h"
+#include "transport/peer.h"
+
+static bool
+is_of(const struct flow_key *key, uint64_t comm, uint64_t op)
+{
+    return key->kind == FLOW_COLLECTIVE && key->comm == comm && key->op == op;
+}
+
+static void
+peer_forget_grants(struct peer *peer, uint64_t comm, uint64_t op)
+{
+    struct promise *next;
+
+    for (struct promise *at = TAILQ_FIRST(&peer->promises); at; at = next) {
+        next = TAILQ_NEXT(at, link);
+        if (is_of(&at->key, comm, op))
+            match_promise_destroy(peer, at);
+    }
+}
+
+bool
+transport_find_early(const struct transport *transport,
+                     const struct transport_early *wanted,
+                     uint32_t *out_peer,
+                     struct frame *out_first)
+{
+    const struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &transport->early, early_link)
+    {
+        if (!is_of(&arrival->key, wanted->comm, wanted->op) ||
+            arrival->key.step < wanted->step_first ||
+            arrival->key.step > wanted->step_last ||
+            arrival->first.signature == wanted->except)
+            continue;
+        *out_peer = arrival->key.peer;
+        *out_first = arrival->first;
+        return true;
+    }
+    return false;
+}
+
+void
+transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
+{
+    if (transport->n_promises == 0)
+        return;
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        peer_forget_grants(&transport->peers[rank], comm, op);
+}
+
+void
+transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
+{
+    struct arrival *next;
+
+    transport_forget_grants(transport, comm, op);
+    for (struct arrival *at = TAILQ_FIRST(&transport->early); at; at = next) {
+        next = TAILQ_NEXT(at, early_link);
+        if (is_of(&at->key, comm, op))
+            match_arrival_destroy(&transport->peers[at->key.peer], at);
+    }
+}
+
+void
+transport_sweep(struct transport *transport,
+                bool (*wants)(void *owner, uint64_t comm))
+{
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        match_sweep(&transport->peers[rank], wants);
+}

@@ -1,0 +1,247 @@
+/*
+ * transport/shm_stream.c - the stream of frames through shared memory
+ *
+ * The same frames as over a socket, so that all above is the same. What must
+ * be combined is handed on where it lies, without a copy in between. The TCP
+ * connection stays: one byte over it wakes a peer that sleeps, and its end
+ * tells of the peer's. A goodbye is answered in the ring, so that the
+ * connection can wake to the last; it is closed when both have ended.
+ *
+ * The other side may write what it likes at any time: headers are copied before
+ * they are looked at, and nothing in a payload is believed.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "transport/peer.h"
+
+enum {
+    /* Elements of a size that divides this are whole in a row of steps. */
+    DIRECT_MAX = RING_STEP,
+    /* More rings than can be waiting: each is asked for by a flag. */
+    RINGS_MAX = 64,
+};
+
+/* One byte. Fails only when the peer is gone, or has bytes to wake it. */
+static void
+ring_bell(const struct peer *peer)
+{
+    static const uint8_t bell = 1;
+
+    (void)!send(peer->fd, &bell, sizeof(bell), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t
+peer_share(struct peer *peer, const struct iovec *spans, size_t n_spans)
+{
+    struct ring_writer *ring = &peer->segment->out;
+    const size_t n_bytes = ring_write(ring, spans, n_spans);
+
+    if (ring->is_broken) {
+        errno = EPROTO;
+        return -1;
+    }
+    if (n_bytes == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (ring_must_wake_reader(ring))
+        ring_bell(peer);
+    return (ssize_t)n_bytes;
+}
+
+void
+peer_share_end(struct peer *peer)
+{
+    struct ring_writer *ring = &peer->segment->out;
+
+    ring_end(ring);
+    if (ring_must_wake_reader(ring))
+        ring_bell(peer);
+}
+
+/* Some of the payload, combined from where it lies if that is possible. Returns
+ * the bytes used of n_bytes. */
+static size_t
+use_payload(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+    struct inflow *flow = peer->flow;
+
+    if (peer->target != TARGET_PIECE || flow->element_size > DIRECT_MAX ||
+        peer->piece_used != peer->n_stored) {
+        memcpy(peer_payload_at(peer), bytes, n_bytes);
+        peer_payload_came(peer, n_bytes);
+        return n_bytes;
+    }
+    const size_t n_whole = n_bytes / flow->element_size * flow->element_size;
+    if (n_whole == 0)
+        return 0;
+    peer->n_stored += n_whole;
+    peer->piece_used += n_whole;
+    flow->arrived += n_whole;
+    transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
+    return n_whole;
+}
+
+/* One header, piece or padding. Returns whether there was one. */
+static bool
+step(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+    size_t n_ahead;
+    const uint8_t *bytes = ring_peek(ring, &n_ahead);
+    const size_t n_left =
+        peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
+
+    if (!peer->in_payload) {
+        if (n_ahead < LIMIT_FRAME_HEADER)
+            return false;
+        memcpy(peer->inbound, bytes, LIMIT_FRAME_HEADER);
+        ring_take(ring, LIMIT_FRAME_HEADER);
+        peer->inbound_first = 0;
+        return peer_begin_frame(peer);
+    }
+    if (n_left > 0) {
+        size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
+
+        n_bytes = n_bytes < RING_PIECE ? n_bytes : RING_PIECE;
+        n_bytes = n_bytes > 0 ? use_payload(peer, bytes, n_bytes) : 0;
+        ring_take(ring, n_bytes);
+        return n_bytes > 0;
+    }
+    if (n_ahead < peer->pad_left)
+        return false;
+    ring_take(ring, peer->pad_left);
+    peer_end_frame(peer);
+    return true;
+}
+
+/* What has been read, up to a turn's worth. */
+static size_t
+read_some(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+    const uint64_t first = ring->read;
+
+    peer->is_reading = true;
+    while (peer->fd >= 0 && ring->read - first < PEER_TURN_BYTES && step(peer))
+        ;
+    peer->is_reading = false;
+    return (size_t)(ring->read - first);
+}
+
+bool
+peer_read_shared(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+
+    if (peer->has_ended)
+        return false;
+    /* Asked first: nothing follows what is read then. */
+    const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
+    const size_t n_read = read_some(peer);
+
+    if (peer->fd < 0) {
+        peer_disconnect(peer);
+        return true;
+    }
+    ring_tell(ring);
+    if (ring_must_wake_writer(ring))
+        ring_bell(peer);
+    if (ring->is_broken)
+        peer_lose(peer, "its shared memory is broken");
+    else if (is_last && n_read < PEER_TURN_BYTES)
+        peer_stream_ended(peer, "connection closed");
+    else
+        return n_read > 0;
+    return true;
+}
+
+void
+peer_hear(struct peer *peer)
+{
+    uint8_t rings[RINGS_MAX];
+    const ssize_t n = recv(peer->fd, rings, sizeof(rings), MSG_DONTWAIT);
+
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    peer->has_hung_up = true;
+    /* It has ended in good order before: nothing more is written to it. */
+    if (peer->has_ended)
+        peer_end(peer);
+}
+
+bool
+sharers_write(struct transport *transport)
+{
+    bool has_moved = false;
+    struct peer *next; /* may be lost meanwhile, and stays a peer */
+
+    if (transport->is_resting)
+        sharers_rouse(transport);
+    for (struct peer *peer = TAILQ_FIRST(&transport->sharers); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, sharer_link);
+        if (peer->fd < 0 || !peer->is_blocked ||
+            !ring_has_room(&peer->segment->out))
+            continue;
+        peer->is_blocked = false;
+        has_moved |= peer_write(peer);
+    }
+    return has_moved;
+}
+
+bool
+sharers_turn(struct transport *transport)
+{
+    bool has_moved = sharers_write(transport);
+    struct peer *next;
+
+    for (struct peer *peer = TAILQ_FIRST(&transport->sharers); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, sharer_link);
+        if (peer->fd >= 0)
+            has_moved |= peer_read_shared(peer);
+    }
+    return has_moved;
+}
+
+static bool
+may_sleep(struct peer *peer)
+{
+    struct segment *segment = peer->segment;
+
+    if (!peer->has_ended && !ring_reader_may_sleep(&segment->in))
+        return false;
+    return !peer->is_blocked || ring_writer_may_sleep(&segment->out);
+}
+
+bool
+sharers_rest(struct transport *transport)
+{
+    struct peer *peer;
+
+    TAILQ_FOREACH(peer, &transport->sharers, sharer_link)
+    {
+        transport->is_resting = true;
+        if (!may_sleep(peer))
+            return false;
+    }
+    return true;
+}
+
+void
+sharers_rouse(struct transport *transport)
+{
+    struct peer *peer;
+
+    transport->is_resting = false;
+    TAILQ_FOREACH(peer, &transport->sharers, sharer_link)
+    {
+        ring_reader_awake(&peer->segment->in);
+        ring_writer_awake(&peer->segment->out);
+    }
+}
