@@ -132,6 +132,20 @@ long_axes(const struct hoop_mesh_shape *mesh)
     return mask;
 }
 
+/* Backward it matters whose gradient is taken, where there is a choice. */
+static enum route_sources
+sources_of(const struct redistribution_problem *problem,
+           const struct hoop_sharding *from,
+           const struct hoop_sharding *to)
+{
+    const struct exchange exchange = problem_exchange(problem, from, to);
+
+    if (problem->request->way == REDISTRIBUTION_FORWARD ||
+        grid_line_count(&exchange.from.tiling.grid, &exchange.havers) == 1)
+        return ROUTE_ANY;
+    return ROUTE_OWN;
+}
+
 /* to: without addends that are made at the end. */
 static struct route_request
 route_request_of(struct trip *trip,
@@ -147,6 +161,7 @@ route_request_of(struct trip *trip,
 
     return (struct route_request){
         .kind = is_one ? ROUTE_ONE_MESH : ROUTE_TWO_MESHES,
+        .sources = sources_of(trip->problem, from, to),
         .from = *from,
         .to = *to,
         .from_rules = {.mesh = request->from.mesh,

@@ -108,7 +108,7 @@ world_begin(struct world *world, const struct redistribution_request *request)
         const uint32_t rank = rank_of(from, i);
         const unsigned token =
             1U << (request->way == REDISTRIBUTION_BACKWARD
-                       ? 0
+                       ? i
                        : addend_number(&from->sharding.partial, &from->mesh,
                                        i));
 
@@ -255,12 +255,68 @@ all_tokens(const struct redistribution_request *request)
 {
     uint32_t n = 1;
 
-    if (request->way == REDISTRIBUTION_FORWARD) {
-        for (uint32_t i = 0; i < request->from.sharding.partial.n_axes; i++)
-            n *= request->from.mesh
-                     .sizes[request->from.sharding.partial.axes[i]];
-    }
+    for (uint32_t i = 0; i < request->from.sharding.partial.n_axes; i++)
+        n *= request->from.mesh.sizes[request->from.sharding.partial.axes[i]];
     return (1U << n) - 1;
+}
+
+static bool
+is_cutting(const struct hoop_sharding *sharding, uint32_t axis)
+{
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        for (uint32_t i = 0; i < sharding->dims[dim].n_axes; i++) {
+            if (sharding->dims[dim].axes[i] == axis)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* In the same place along all axes that neither layout uses. */
+static bool
+is_in_row(const struct redistribution_request *request,
+          uint32_t place,
+          uint32_t other)
+{
+    const struct hoop_mesh_shape *mesh = &request->from.mesh;
+
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        if (!is_cutting(&request->from.sharding, axis) &&
+            !is_cutting(&request->to.sharding, axis) &&
+            coordinate(mesh, place, axis) != coordinate(mesh, other, axis))
+            return false;
+    }
+    return true;
+}
+
+static bool
+had(const struct redistribution_request *request,
+    uint32_t place,
+    const size_t *at)
+{
+    struct hoop_part part;
+
+    assert_int_equal(hoop_sharding_part(&request->from.sharding,
+                                        &request->from.mesh, &request->shape,
+                                        place, &part),
+                     HOOP_OK);
+    return index_in(&part, at) != SIZE_MAX;
+}
+
+/* Whose gradient a place gets, of one mesh: its own, or that of the first in
+ * its row who had one. */
+static unsigned
+first_token(const struct redistribution_request *request,
+            uint32_t place,
+            const size_t *at)
+{
+    uint32_t first = 0;
+
+    if (had(request, place, at))
+        return 1U << place;
+    while (!had(request, first, at) || !is_in_row(request, place, first))
+        first++;
+    return 1U << first;
 }
 
 /* Of an element of place's part: the addends of all who share it. */
@@ -282,8 +338,6 @@ check_element(const struct redistribution_request *request,
 
             for (uint32_t j = 0; j < partial->n_axes; j++)
                 is_partial = is_partial || partial->axes[j] == axis;
-            if (request->way == REDISTRIBUTION_BACKWARD)
-                is_partial = false;
             is_partner = is_partner &&
                          (is_partial || coordinate(&to->mesh, i, axis) ==
                                             coordinate(&to->mesh, place, axis));
@@ -316,7 +370,11 @@ world_check(const struct world *world,
         assert_memory_equal(&part, &world->parts[rank], sizeof(part));
         for (size_t j = 0; j < part_count(&part); j++) {
             locate(&part, j, at);
-            check_element(request, world, i, at);
+            if (request->way == REDISTRIBUTION_FORWARD)
+                check_element(request, world, i, at);
+            else
+                assert_int_equal(token_at(world, rank, at),
+                                 first_token(request, i, at));
         }
     }
 }
