@@ -8,11 +8,11 @@
 static void
 axis_add(struct hoop_sharding *sharding, uint32_t axis, uint32_t what)
 {
+    if (what == 0)
+        return;
     struct hoop_axes *axes =
         what == 1 ? &sharding->partial : &sharding->dims[what - 2];
-
-    if (what > 0)
-        axes->axes[axes->n_axes++] = axis;
+    axes->axes[axes->n_axes++] = axis;
 }
 
 size_t

@@ -16,7 +16,7 @@
 
 enum {
     PLACINGS_MAX = 32, /* of a mesh of two axes, and three dimensions */
-    PLACING_ELEMENTS_MAX = 512,
+    PLACING_ELEMENTS_MAX = 576,
 };
 
 /* Every axis of a mesh of two leaves the tensor whole, cuts a dimension, or

@@ -40,24 +40,60 @@ trip_value(const struct hoop_tensor *tensor, size_t at)
     return ((const double *)tensor->data)[at];
 }
 
-struct placing_seat
-trip_seat(const struct trip *trip,
-          const struct hoop_sharding *sharding,
-          uint32_t place)
+uint32_t
+plot_place(const struct plot_side *side, uint32_t rank)
 {
-    return (struct placing_seat){
-        .sharding = sharding,
-        .mesh = &trip->plot->mesh,
-        .shape = &trip->group->shape,
-        .place = place,
-    };
+    const uint32_t n_places = side->mesh.sizes[0] * side->mesh.sizes[1];
+
+    for (uint32_t place = 0; place < n_places; place++) {
+        if ((side->ranks ? side->ranks[place] : place) == rank)
+            return place;
+    }
+    return HOOP_NO_RANK;
+}
+
+struct placing_seat
+trip_seat_from(const struct trip *trip, uint32_t place)
+{
+    return (struct placing_seat){.sharding = trip->from,
+                                 .mesh = &trip->plot->from.mesh,
+                                 .shape = &trip->group->shape,
+                                 .place = place};
+}
+
+struct placing_seat
+trip_seat_to(const struct trip *trip, uint32_t place)
+{
+    return (struct placing_seat){.sharding = trip->to,
+                                 .mesh = &trip->plot->to.mesh,
+                                 .shape = &trip->group->shape,
+                                 .place = place};
+}
+
+/* What the rank of the trip has, if it is there. */
+static bool
+has_before(const struct trip *trip, size_t i, size_t *out_at)
+{
+    const uint32_t place = plot_place(&trip->plot->from, trip->rank->rank);
+    const struct placing_seat seat = trip_seat_from(trip, place);
+
+    return place != HOOP_NO_RANK && placing_has(&seat, i, out_at);
+}
+
+static bool
+has_after(const struct trip *trip, size_t i, size_t *out_at)
+{
+    const uint32_t place = plot_place(&trip->plot->to, trip->rank->rank);
+    const struct placing_seat seat = trip_seat_to(trip, place);
+
+    return place != HOOP_NO_RANK && placing_has(&seat, i, out_at);
 }
 
 /* What the rank at a place begins with. */
 static double
 value_before(const struct trip *trip, size_t i, uint32_t place)
 {
-    const struct placing_seat seat = trip_seat(trip, trip->from, place);
+    const struct placing_seat seat = trip_seat_from(trip, place);
     uint32_t n_addends;
     const uint32_t number = placing_addend(&seat, &n_addends);
 
@@ -67,15 +103,19 @@ value_before(const struct trip *trip, size_t i, uint32_t place)
                                       n_addends);
 }
 
-/* Along axes that nothing is cut by, before or after, ranks are apart. */
+/* On one mesh, ranks are apart along axes that nothing is cut by, before or
+ * after. */
 static bool
 may_give(const struct trip *trip, uint32_t place)
 {
-    const uint32_t n_columns = trip->plot->mesh.sizes[1];
-    const uint32_t own = trip->rank->rank;
+    const struct plot_side *side = &trip->plot->from;
+    const uint32_t n_columns = side->mesh.sizes[1];
+    const uint32_t own = plot_place(side, trip->rank->rank);
+
+    if (memcmp(side, &trip->plot->to, sizeof(*side)) != 0)
+        return true;
     const bool is_row = own / n_columns == place / n_columns;
     const bool is_column = own % n_columns == place % n_columns;
-
     return (is_row || placing_cuts(trip->from, 0) ||
             placing_cuts(trip->to, 0)) &&
            (is_column || placing_cuts(trip->from, 1) ||
@@ -86,32 +126,31 @@ may_give(const struct trip *trip, uint32_t place)
 static double
 value_after(const struct trip *trip, size_t i)
 {
-    struct placing_seat seat = trip_seat(trip, trip->from, trip->rank->rank);
+    struct placing_seat seat = trip_seat_from(trip, 0);
     size_t at;
 
     if (trip->way != REDISTRIBUTION_BACKWARD)
         return placing_value(i);
-    if (placing_has(&seat, i, &at))
-        return value_before(trip, i, trip->rank->rank);
-    seat.place = 0;
+    if (has_before(trip, i, &at))
+        return value_before(trip, i,
+                            plot_place(&trip->plot->from, trip->rank->rank));
     while (!placing_has(&seat, i, &at) || !may_give(trip, seat.place))
         seat.place++;
     return value_before(trip, i, seat.place);
 }
 
+/* Without data: the rank is outside. */
 static struct hoop_tensor
-tensor_of(const struct trip *trip, const struct hoop_sharding *sharding)
+tensor_of(const struct trip *trip, const struct placing_seat *seat)
 {
-    const struct placing_seat seat =
-        trip_seat(trip, sharding, trip->rank->rank);
-    const size_t n_bytes =
-        placing_count(&seat) * dtype_size(trip->group->dtype) + GUARD;
-    struct hoop_tensor tensor = {
-        .data = malloc(n_bytes),
-        .dtype = trip->group->dtype,
-        .shape = {.n_dims = 1, .dims = {placing_count(&seat)}},
-    };
+    const enum hoop_dtype dtype = trip->group->dtype;
+    struct hoop_tensor tensor = {.dtype = dtype, .shape = {.n_dims = 1}};
 
+    if (seat->place == HOOP_NO_RANK)
+        return tensor;
+    tensor.shape.dims[0] = placing_count(seat);
+    const size_t n_bytes = tensor.shape.dims[0] * dtype_size(dtype) + GUARD;
+    tensor.data = malloc(n_bytes);
     memset(tensor.data, 0x55, n_bytes);
     return tensor;
 }
@@ -137,8 +176,12 @@ static enum hoop_status
 trip_plan(struct trip *trip)
 {
     const struct redistribution_request request = {
-        .from = {.mesh = trip->plot->mesh, .sharding = *trip->from},
-        .to = {.mesh = trip->plot->mesh, .sharding = *trip->to},
+        .from = {.ranks = trip->plot->from.ranks,
+                 .mesh = trip->plot->from.mesh,
+                 .sharding = *trip->from},
+        .to = {.ranks = trip->plot->to.ranks,
+               .mesh = trip->plot->to.mesh,
+               .sharding = *trip->to},
         .n_ranks = trip->rank->size,
         .shape = trip->group->shape,
         .dtype = trip->group->dtype,
@@ -165,16 +208,18 @@ trip_plan(struct trip *trip)
 enum hoop_status
 trip_pack(struct trip *trip)
 {
-    const struct placing_seat seat =
-        trip_seat(trip, trip->from, trip->rank->rank);
+    const uint32_t rank = trip->rank->rank;
+    const uint32_t place = plot_place(&trip->plot->from, rank);
+    const struct placing_seat before = trip_seat_from(trip, place);
+    const struct placing_seat after =
+        trip_seat_to(trip, plot_place(&trip->plot->to, rank));
     size_t at;
 
-    trip->input = tensor_of(trip, trip->from);
-    trip->output = tensor_of(trip, trip->to);
+    trip->input = tensor_of(trip, &before);
+    trip->output = tensor_of(trip, &after);
     for (size_t i = 0; i < placing_whole(&trip->group->shape); i++) {
-        if (placing_has(&seat, i, &at))
-            value_set(&trip->input, at,
-                      value_before(trip, i, trip->rank->rank));
+        if (has_before(trip, i, &at))
+            value_set(&trip->input, at, value_before(trip, i, place));
     }
     return trip_plan(trip);
 }
@@ -199,10 +244,11 @@ trip_request(struct trip *trip)
 static bool
 is_guarded(const struct hoop_tensor *tensor)
 {
-    const uint8_t *guard = (const uint8_t *)tensor->data +
-                           tensor->shape.dims[0] * dtype_size(tensor->dtype);
+    const size_t n_bytes = tensor->shape.dims[0] * dtype_size(tensor->dtype);
+    const uint8_t *guard =
+        tensor->data ? (uint8_t *)tensor->data + n_bytes : NULL;
 
-    for (size_t i = 0; i < GUARD; i++) {
+    for (size_t i = 0; tensor->data && i < GUARD; i++) {
         if (guard[i] != 0x55)
             return false;
     }
@@ -219,8 +265,7 @@ int
 trip_check(const struct trip *trip, size_t pair)
 {
     const struct rank *rank = trip->rank;
-    const struct placing_seat before = trip_seat(trip, trip->from, rank->rank);
-    const struct placing_seat after = trip_seat(trip, trip->to, rank->rank);
+    const uint32_t place = plot_place(&trip->plot->from, rank->rank);
     const bool is_partial =
         trip->to->partial.n_axes > 0 && trip->way != REDISTRIBUTION_BACKWARD;
     size_t at;
@@ -228,14 +273,15 @@ trip_check(const struct trip *trip, size_t pair)
     RANK_CHECK(trip->n_finished == 1 && trip->n_destroyed == 1);
     RANK_CHECK(is_guarded(&trip->input) && is_guarded(&trip->output));
     for (size_t i = 0; i < placing_whole(&trip->group->shape); i++) {
-        if (placing_has(&before, i, &at))
+        if (has_before(trip, i, &at))
             RANK_CHECK(trip_value(&trip->input, at) ==
-                       value_before(trip, i, rank->rank));
-        if (placing_has(&after, i, &at) && !is_partial)
+                       value_before(trip, i, place));
+        if (has_after(trip, i, &at) && !is_partial)
             RANK_CHECK(trip_value(&trip->output, at) == value_after(trip, i));
     }
-    memcpy(trip_part(trip->plot, rank->rank, pair), trip->output.data,
-           trip->output.shape.dims[0] * dtype_size(trip->group->dtype));
+    if (trip->output.data)
+        memcpy(trip_part(trip->plot, rank->rank, pair), trip->output.data,
+               trip->output.shape.dims[0] * dtype_size(trip->group->dtype));
     return 0;
 }
 
@@ -260,11 +306,12 @@ int
 trip_say(const struct trip *trip)
 {
     const uint32_t n_dims = trip->group->shape.n_dims;
+    const uint32_t *from = trip->plot->from.mesh.sizes;
+    const uint32_t *to = trip->plot->to.mesh.sizes;
 
-    fprintf(stderr, "from %s to %s, %u x %u%s\n",
-            hoop_sharding_describe(trip->from, n_dims).text,
-            hoop_sharding_describe(trip->to, n_dims).text,
-            trip->plot->mesh.sizes[0], trip->plot->mesh.sizes[1],
+    fprintf(stderr, "from %s on %u x %u to %s on %u x %u%s\n",
+            hoop_sharding_describe(trip->from, n_dims).text, from[0], from[1],
+            hoop_sharding_describe(trip->to, n_dims).text, to[0], to[1],
             trip->way == REDISTRIBUTION_BACKWARD ? ", backward" : "");
     return 1;
 }

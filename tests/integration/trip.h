@@ -1,8 +1,8 @@
 /*
  * tests/integration/trip.h - one redistribution, of one rank, and its result
  *
- * From one layout to another on a mesh of two axes, whose places are the ranks.
- * What a rank begins with and what it is to have in the end follow from the
+ * From one layout to another, each on a mesh of two axes; where both have one,
+ * the two meshes are one. What a rank begins with and what it is to have in the end follow from the
  * whole tensor (placings.h). Of a gradient each rank has another.
  */
 
@@ -34,11 +34,21 @@ struct group {
     enum hoop_reduce_op to_op;
 };
 
-/* Of one set of processes: who has the parts that are added up. */
-struct plot {
+struct plot_side {
     struct hoop_mesh_shape mesh;
-    uint8_t *parts; /* [rank][pair], shared by all processes */
+    const uint32_t *ranks; /* [place]; NULL: 0, 1, ... */
 };
+
+/* Where all trips of a test are from and to. */
+struct plot {
+    struct plot_side from;
+    struct plot_side to;
+    uint8_t *parts; /* results, [rank][pair], shared by all processes */
+};
+
+/* HOOP_NO_RANK: rank is outside. */
+uint32_t
+plot_place(const struct plot_side *side, uint32_t rank);
 
 /* One redistribution, of one rank. */
 struct trip {
@@ -79,9 +89,10 @@ uint8_t *
 trip_part(const struct plot *plot, uint32_t rank, size_t pair);
 double
 trip_value(const struct hoop_tensor *tensor, size_t at);
+/* From where its layouts are looked at. */
 struct placing_seat
-trip_seat(const struct trip *trip,
-          const struct hoop_sharding *sharding,
-          uint32_t place);
+trip_seat_from(const struct trip *trip, uint32_t place);
+struct placing_seat
+trip_seat_to(const struct trip *trip, uint32_t place);
 
 #endif

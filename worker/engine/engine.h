@@ -131,7 +131,9 @@ enum engine_mode {
 struct engine_collective {
     struct call call;
     const struct algorithm *algorithm;
-    struct plan_shape shape; /* its counts are borrowed for the call */
+    /* Its counts are borrowed for the call, where blocks begin as the buffers
+     * are. */
+    struct plan_shape shape;
     /* The plan's rank i is rank members[i] of the channel, as all who run this
      * plan together say. NULL: each is its own. Borrowed as the buffers are.
      * What others of the channel run must be of the same call. */

@@ -184,7 +184,9 @@ crossing_allocate(const struct crossing_place *place)
         calloc(crossing->n_out + crossing->n_in, sizeof(*crossing->boxes));
     crossing->members = calloc(size, sizeof(*crossing->members));
     crossing->counts = calloc(2 * size, sizeof(*crossing->counts));
-    if (!crossing->boxes || !crossing->members || !crossing->counts) {
+    crossing->firsts = calloc(2 * size, sizeof(*crossing->firsts));
+    if (!crossing->boxes || !crossing->members || !crossing->counts ||
+        !crossing->firsts) {
         crossing_destroy(crossing);
         return NULL;
     }
@@ -249,5 +251,6 @@ crossing_destroy(struct crossing *crossing)
     free(crossing->boxes);
     free(crossing->members);
     free(crossing->counts);
+    free(crossing->firsts);
     free(crossing);
 }

@@ -34,6 +34,7 @@ struct crossing {
     struct hoop_part *boxes;
     uint32_t *members;
     size_t *counts;
+    size_t *firsts; /* room for those of an exchange, out and in */
 };
 
 /* One rank's side of a step. */

@@ -1,8 +1,4 @@
-/*
- * parallel/legs.c - where one rank's part lies, step by step
- *
- * No test of its own: tests/integration/relay_pairs_test.c goes all of them.
- */
+/* parallel/legs.c - where one rank's part lies, step by step */
 
 #include "parallel/legs.h"
 
@@ -131,16 +127,44 @@ leg_keep(struct leg *leg, const struct crossing_place *place)
     crossing_leave_out(crossing, place->rank);
 }
 
+/* Whether what goes has to be sorted. An exchange takes it from anywhere, if
+ * each rank's lies without gaps; else a plan wants one behind the other. */
+static bool
+leg_packs(struct leg *leg)
+{
+    struct crossing *crossing = leg->crossing;
+    const struct view *view = &leg->before.view;
+
+    if (leg->step->kind != HOOP_STEP_EXCHANGE)
+        return !view_is_run(view, crossing->out, crossing->n_out, &leg->first);
+    if (!view_is_runs(view, crossing->out, crossing->n_out, crossing->firsts))
+        return true;
+    crossing->shape.firsts = crossing->firsts;
+    return false;
+}
+
+static bool
+leg_unpacks(struct leg *leg)
+{
+    struct crossing *crossing = leg->crossing;
+    const struct view *view = &leg->after.view;
+    size_t *firsts = crossing->firsts + crossing->shape.size;
+    size_t first;
+
+    if (leg->step->kind != HOOP_STEP_EXCHANGE)
+        return !view_is_run(view, crossing->in, crossing->n_in, &first);
+    if (!view_is_runs(view, crossing->in, crossing->n_in, firsts))
+        return true;
+    crossing->shape.recv_firsts = firsts;
+    return false;
+}
+
 /* Which rooms what is sent passes, from before to after. */
 static void
 leg_find_rooms(struct leg *leg, const struct crossing_place *place)
 {
-    const struct crossing *crossing = leg->crossing;
-    size_t first;
-    const bool packs = !view_is_run(&leg->before.view, crossing->out,
-                                    crossing->n_out, &leg->first);
-    const bool unpacks =
-        !view_is_run(&leg->after.view, crossing->in, crossing->n_in, &first);
+    const bool packs = leg_packs(leg);
+    const bool unpacks = leg_unpacks(leg);
     enum room source = leg->before.room;
 
     if (packs) {

@@ -4,8 +4,6 @@
  * Where everything will lie is known when it starts (parallel/legs.h), and all
  * memory is there then. Whoever drives packs what the next step sends; what the
  * last one brought is put in its place by the waiter.
- *
- * No test of its own: tests/integration/relay_pairs_test.c runs it.
  */
 
 #include "parallel/relay.h"

@@ -54,6 +54,16 @@ tensor_of(const struct view *view, const struct view_memory *memory)
     };
 }
 
+/* Without gaps; it is not empty. */
+static bool
+is_dense(const struct view *box)
+{
+    const struct hoop_tensor tensor = {.shape = box->shape,
+                                       .strides = box->strides};
+
+    return layout_is_dense(&tensor);
+}
+
 bool
 view_is_run(const struct view *view,
             const struct hoop_part *boxes,
@@ -66,16 +76,31 @@ view_is_run(const struct view *view,
     for (size_t i = 0; i < n_boxes; i++) {
         const size_t count = view_count(&boxes[i].shape);
         const struct view box = view_cut(view, &boxes[i]);
-        const struct hoop_tensor tensor = {.shape = box.shape,
-                                           .strides = box.strides};
 
         if (count == 0)
             continue;
-        if (!layout_is_dense(&tensor) || (end != SIZE_MAX && box.first != end))
+        if (!is_dense(&box) || (end != SIZE_MAX && box.first != end))
             return false;
         if (end == SIZE_MAX)
             *out_first = box.first;
         end = box.first + count;
+    }
+    return true;
+}
+
+bool
+view_is_runs(const struct view *view,
+             const struct hoop_part *boxes,
+             size_t n_boxes,
+             size_t *out_firsts)
+{
+    for (size_t i = 0; i < n_boxes; i++) {
+        const size_t count = view_count(&boxes[i].shape);
+        const struct view box = view_cut(view, &boxes[i]);
+
+        if (count > 0 && !is_dense(&box))
+            return false;
+        out_firsts[i] = count > 0 ? box.first : 0;
     }
     return true;
 }

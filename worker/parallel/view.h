@@ -42,6 +42,14 @@ view_is_run(const struct view *view,
             size_t n_boxes,
             size_t *out_first);
 
+/* Whether each of the boxes lies without gaps, wherever; then out_firsts are
+ * the elements of the memory that stand first, 0 for an empty one. */
+bool
+view_is_runs(const struct view *view,
+             const struct hoop_part *boxes,
+             size_t n_boxes,
+             size_t *out_firsts);
+
 /* What is viewed, in memory of dtype. data is borrowed. */
 struct view_memory {
     enum hoop_dtype dtype;

@@ -42,6 +42,7 @@ static enum way
 way_of(const struct plan_shape *shape)
 {
     assert(!shape->counts == !shape->recv_counts);
+    assert(!shape->is_in_place || (!shape->firsts && !shape->recv_firsts));
 
     if (!shape->is_in_place)
         return WAY_APART;
@@ -127,8 +128,20 @@ departure_span(const struct plan_shape *shape, enum way way, uint32_t peer)
 
     if (way == WAY_APART)
         span.buffer = PLAN_INPUT;
+    if (way == WAY_APART && shape->firsts)
+        span.first = shape->firsts[peer];
     if (way == WAY_SAVE && span.first < saved_count(shape))
         span.buffer = PLAN_SCRATCH;
+    return span;
+}
+
+static struct plan_span
+arrival_span(const struct plan_shape *shape, uint32_t peer)
+{
+    struct plan_span span = block_received(shape, PLAN_OUTPUT, peer);
+
+    if (shape->recv_firsts)
+        span.first = shape->recv_firsts[peer];
     return span;
 }
 
@@ -140,7 +153,7 @@ plan_exchange(struct plan *plan,
 {
     const uint32_t peer = partner(shape, round);
     const struct plan_span from = departure_span(shape, way, peer);
-    const struct plan_span place = block_received(shape, PLAN_OUTPUT, peer);
+    const struct plan_span place = arrival_span(shape, peer);
 
     if (peer != shape->rank) {
         plan_send(plan, peer, 0, from);

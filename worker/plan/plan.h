@@ -70,6 +70,11 @@ struct plan_shape {
     const size_t *counts; /* v-forms: one per rank, borrowed; else NULL */
     const size_t *recv_counts; /* alltoallv: what comes from each rank; counts
                                   is what goes to each. Else NULL */
+    /* Pairwise alltoallv, not in place: elements where blocks begin that go to
+     * each rank, and come from each; those that go may overlap. NULL: they lie
+     * one behind the other. */
+    const size_t *firsts;
+    const size_t *recv_firsts;
     size_t granule; /* cut blocks on multiples of this many elements */
     const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
 };

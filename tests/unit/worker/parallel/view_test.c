@@ -119,6 +119,24 @@ run_skips_what_is_empty(void **state)
 }
 
 static void
+runs_may_lie_anywhere_and_overlap(void **state)
+{
+    const struct hoop_part boxes[] = {box_of(2, 0, 1, 4), box_of(0, 0, 0, 4),
+                                      box_of(1, 1, 1, 3), box_of(1, 0, 2, 4)};
+    const struct hoop_part columns = box_of(0, 2, 3, 2);
+    const struct view view = view_of(&shape);
+    size_t firsts[4];
+
+    (void)state;
+    assert_true(view_is_runs(&view, boxes, 4, firsts));
+    assert_int_equal(firsts[0], 8);
+    assert_int_equal(firsts[1], 0);
+    assert_int_equal(firsts[2], 5);
+    assert_int_equal(firsts[3], 4);
+    assert_false(view_is_runs(&view, &columns, 1, firsts));
+}
+
+static void
 packed_columns_lie_one_behind_the_other(void **state)
 {
     static const int16_t expected[] = {2, 3, 6, 7, 10, 11, 4, 5, 6, 7};
@@ -197,6 +215,7 @@ main(void)
         cmocka_unit_test(rows_are_a_run_and_columns_are_not),
         cmocka_unit_test(run_minds_order_gaps_and_repetition),
         cmocka_unit_test(run_skips_what_is_empty),
+        cmocka_unit_test(runs_may_lie_anywhere_and_overlap),
         cmocka_unit_test(packed_columns_lie_one_behind_the_other),
         cmocka_unit_test(unpacked_boxes_are_where_they_were),
         cmocka_unit_test(copy_between_views_of_different_strides),

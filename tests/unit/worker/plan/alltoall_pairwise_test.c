@@ -95,6 +95,38 @@ pairwise_in_place_saves_what_is_written_over(void **state)
     plan_deinit(&plan);
 }
 
+/* One element goes to both others, and what comes leaves a gap. */
+static void
+pairwise_blocks_begin_where_it_is_said(void **state)
+{
+    const size_t counts[] = {0, 1, 1};
+    const size_t recv_counts[] = {0, 2, 3};
+    const size_t firsts[] = {0, 7, 7};
+    const size_t recv_firsts[] = {0, 10, 4};
+    const struct plan_shape shape = {
+        .size = 3,
+        .counts = counts,
+        .recv_counts = recv_counts,
+        .firsts = firsts,
+        .recv_firsts = recv_firsts,
+    };
+    struct plan plan = {0};
+
+    (void)state;
+    pairwise_plan(&plan, &shape);
+    assert_int_equal(plan.n_steps, 4);
+    for (size_t i = 0; i < plan.n_steps; i += 2) {
+        assert_int_equal(plan.steps[i].kind, PLAN_SEND);
+        assert_int_equal(plan.steps[i].from.first, 7);
+        assert_int_equal(plan.steps[i + 1].kind, PLAN_STORE);
+        assert_int_equal(plan.steps[i + 1].to.first,
+                         recv_firsts[plan.steps[i + 1].peer]);
+        assert_int_equal(plan.steps[i + 1].to.count,
+                         recv_counts[plan.steps[i + 1].peer]);
+    }
+    plan_deinit(&plan);
+}
+
 static void
 pairwise_alone_copies_or_rests(void **state)
 {
@@ -118,6 +150,7 @@ main(void)
         cmocka_unit_test(pairwise_partners_are_mutual_and_all_met),
         cmocka_unit_test(pairwise_in_place_keeps_two_blocks),
         cmocka_unit_test(pairwise_in_place_saves_what_is_written_over),
+        cmocka_unit_test(pairwise_blocks_begin_where_it_is_said),
         cmocka_unit_test(pairwise_alone_copies_or_rests),
     };
 

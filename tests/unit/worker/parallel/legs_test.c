@@ -1,0 +1,225 @@
+/* tests/unit/worker/parallel/legs_test.c - parallel/legs.c */
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "parallel/legs.h"
+
+/* On 2 x 2, of rank 1. */
+struct case_of_legs {
+    struct redistribution *redistribution;
+    struct legs legs;
+};
+
+static struct case_of_legs way;
+
+static const struct hoop_sharding whole = {0};
+static const struct hoop_sharding rows = {.dims = {{1, {1}}}};
+static const struct hoop_sharding columns = {.dims = {{0}, {1, {1}}}};
+static const struct hoop_sharding addends = {.partial = {1, {1}}};
+static const struct hoop_sharding other_addends = {.partial = {1, {0}}};
+
+static void
+plan_way(const struct hoop_sharding *from,
+         const struct hoop_sharding *to,
+         const struct hoop_shape *shape)
+{
+    const struct hoop_mesh_shape mesh = {2, {2, 2}};
+    const struct redistribution_request request = {
+        .from = {.mesh = mesh, .sharding = *from},
+        .to = {.mesh = mesh, .sharding = *to},
+        .n_ranks = 4,
+        .shape = *shape,
+        .dtype = HOOP_FLOAT32,
+    };
+
+    memset(&way, 0, sizeof(way));
+    assert_int_equal(redistribution_create(&request, &way.redistribution),
+                     HOOP_OK);
+    const struct crossing_place place = {
+        .redistribution = way.redistribution, .rank = 1, .n_ranks = 4};
+    assert_int_equal(legs_init(&way.legs, &place, HOOP_FLOAT32), HOOP_OK);
+}
+
+static void
+end_way(void)
+{
+    legs_deinit(&way.legs);
+    redistribution_destroy(way.redistribution);
+}
+
+static bool
+has_buffers(void)
+{
+    return way.legs.counts[ROOM_FIRST] > 0 || way.legs.counts[ROOM_SECOND] > 0;
+}
+
+/* Large enough for lines to be worth it. */
+static const struct hoop_shape large = {2, {1000, 2000}};
+
+static void
+no_steps_stay_in_the_input(void **state)
+{
+    (void)state;
+    plan_way(&rows, &rows, &large);
+    assert_int_equal(way.legs.n_legs, 0);
+    assert_true(way.legs.is_local);
+    assert_int_equal(way.legs.last.room, ROOM_INPUT);
+    end_way();
+}
+
+static void
+slice_is_a_view_of_the_input(void **state)
+{
+    (void)state;
+    plan_way(&whole, &columns, &large);
+    assert_true(way.legs.is_local);
+    assert_false(has_buffers());
+    assert_int_equal(way.legs.last.room, ROOM_INPUT);
+    assert_int_equal(way.legs.last.view.first, 1000);
+    assert_int_equal(way.legs.last.view.strides[0], 2000);
+    assert_int_equal(way.legs.last.view.shape.dims[1], 1000);
+    end_way();
+}
+
+static void
+rows_are_gathered_where_they_belong(void **state)
+{
+    (void)state;
+    plan_way(&rows, &whole, &large);
+    assert_int_equal(way.legs.n_legs, 1);
+    assert_false(way.legs.is_local);
+    assert_false(has_buffers());
+    assert_int_equal(way.legs.legs[0].packed, ROOM_NONE);
+    assert_int_equal(way.legs.legs[0].landed, ROOM_OUTPUT);
+    assert_int_equal(way.legs.last.room, ROOM_OUTPUT);
+    end_way();
+}
+
+static void
+columns_that_are_gathered_are_sorted_behind(void **state)
+{
+    (void)state;
+    plan_way(&columns, &whole, &large);
+    assert_int_equal(way.legs.n_legs, 1);
+    assert_int_equal(way.legs.legs[0].packed, ROOM_NONE);
+    assert_int_equal(way.legs.last.room, ROOM_OUTPUT);
+    if (way.legs.legs[0].step->kind == HOOP_STEP_ALLGATHER) {
+        assert_int_equal(way.legs.legs[0].landed, ROOM_FIRST);
+        assert_int_equal(way.legs.counts[ROOM_FIRST], 2000000);
+    }
+    end_way();
+}
+
+/* One side of the two sorts: columns of rows that are one behind the other. */
+static void
+rows_become_columns_with_one_buffer(void **state)
+{
+    (void)state;
+    plan_way(&rows, &columns, &large);
+    const struct leg *leg = &way.legs.legs[0];
+    assert_int_equal(way.legs.n_legs, 1);
+    assert_int_equal(leg->packed, ROOM_FIRST);
+    assert_int_equal(leg->landed, ROOM_OUTPUT);
+    assert_int_equal(way.legs.counts[ROOM_FIRST], leg->crossing->out_count);
+    assert_int_equal(way.legs.counts[ROOM_SECOND], 0);
+    assert_false(leg->has_kept);
+    end_way();
+}
+
+/* Uneven parts go by an exchange, from where they lie, even to many. */
+static void
+exchange_of_runs_needs_no_buffer(void **state)
+{
+    const struct hoop_shape odd = {1, {1001}};
+    const struct hoop_sharding parts = {.dims = {{2, {0, 1}}},
+                                        .is_uneven = true};
+    const struct hoop_sharding all = {.is_uneven = true};
+
+    (void)state;
+    plan_way(&parts, &all, &odd);
+    const struct leg *leg = &way.legs.legs[0];
+    assert_int_equal(leg->step->kind, HOOP_STEP_EXCHANGE);
+    assert_false(has_buffers());
+    assert_non_null(leg->crossing->shape.firsts);
+    assert_non_null(leg->crossing->shape.recv_firsts);
+    assert_int_equal(leg->crossing->shape.recv_firsts[2], 501);
+    end_way();
+}
+
+/* A corner stays where both sides sort. */
+static void
+exchange_does_not_sort_what_stays(void **state)
+{
+    const struct hoop_shape cube = {3, {5, 7, 6}};
+    const struct hoop_sharding middle = {.dims = {{0}, {2, {0, 1}}},
+                                         .is_uneven = true};
+    const struct hoop_sharding turned = {.dims = {{0}, {0}, {2, {0, 1}}},
+                                         .is_uneven = true};
+
+    (void)state;
+    plan_way(&middle, &turned, &cube);
+    const struct leg *leg = &way.legs.legs[0];
+    assert_int_equal(leg->step->kind, HOOP_STEP_EXCHANGE);
+    assert_int_equal(leg->packed, ROOM_FIRST);
+    assert_int_equal(leg->landed, ROOM_SECOND);
+    assert_int_equal(leg->after.room, ROOM_OUTPUT);
+    assert_true(leg->has_kept);
+    assert_int_equal(leg->crossing->shape.counts[1], 0);
+    assert_int_equal(leg->crossing->out_count +
+                         view_count(&leg->kept_out.shape),
+                     view_count(&leg->before.view.shape));
+    end_way();
+}
+
+/* Reduced into the output; whoever is not first fills that, the first not. */
+static void
+fill_goes_over_what_is_in_the_output(void **state)
+{
+    (void)state;
+    plan_way(&addends, &other_addends, &large);
+    const struct leg *fill = &way.legs.legs[way.legs.n_legs - 1];
+    assert_int_equal(fill->step->kind, HOOP_STEP_FILL);
+    assert_false(fill->is_filled);
+    assert_int_equal(fill->before.room, ROOM_OUTPUT);
+    assert_int_equal(way.legs.last.room, ROOM_OUTPUT);
+    end_way();
+
+    plan_way(&other_addends, &addends, &large);
+    fill = &way.legs.legs[way.legs.n_legs - 1];
+    assert_true(fill->is_filled);
+    assert_int_equal(fill->before.room, ROOM_OUTPUT);
+    assert_int_equal(fill->after.room, ROOM_OUTPUT);
+    end_way();
+}
+
+static void
+nothing_lies_nowhere(void **state)
+{
+    const struct hoop_shape empty = {2, {0, 4}};
+
+    (void)state;
+    plan_way(&whole, &columns, &empty);
+    assert_int_equal(way.legs.last.room, ROOM_NONE);
+    assert_false(has_buffers());
+    end_way();
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_steps_stay_in_the_input),
+        cmocka_unit_test(slice_is_a_view_of_the_input),
+        cmocka_unit_test(rows_are_gathered_where_they_belong),
+        cmocka_unit_test(columns_that_are_gathered_are_sorted_behind),
+        cmocka_unit_test(rows_become_columns_with_one_buffer),
+        cmocka_unit_test(exchange_of_runs_needs_no_buffer),
+        cmocka_unit_test(exchange_does_not_sort_what_stays),
+        cmocka_unit_test(fill_goes_over_what_is_in_the_output),
+        cmocka_unit_test(nothing_lies_nowhere),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
