@@ -167,7 +167,14 @@ layout_check(const struct layout *layout,
                            shape->n_dims, layout->n_dims);
     if (hoop_sharding_check(&layout->sharding, &layout->mesh, shape) == HOOP_OK)
         return true;
-    return problem_say(out_problem, "%s", hoop_error_text());
+    problem_say(out_problem, "%s", hoop_error_text());
+    struct hoop_sharding relaxed = layout->sharding;
+    relaxed.is_uneven = true;
+    if (hoop_sharding_check(&relaxed, &layout->mesh, shape) != HOOP_OK)
+        return false;
+    const struct problem inner = *out_problem;
+    return problem_say(out_problem, "%.400s (%s behind the layout)", inner.text,
+                       uneven_word);
 }
 
 enum hoop_status
