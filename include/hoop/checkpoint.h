@@ -51,12 +51,13 @@ struct hoop_named_dtensor {
  * the text says that the new one may be.
  *
  * Handle: HOOP_E_INVALID (no tensors, a name that is missing, too long or there
- * twice, partial sums, meshes that differ),
- * HOOP_E_NOT_FOUND (the folder), HOOP_E_DENIED, HOOP_E_EXHAUSTED (no space),
- * HOOP_E_PRECONDITION (another save into the folder runs), HOOP_E_DATA_LOSS
- * (there is an index.json that hoop cannot read), HOOP_E_MISMATCH (ranks save
- * different tensors), and as a collective. Thread (these three): as a collective
- * on the communicator of all axes.
+ * twice, partial sums, meshes that differ), HOOP_E_NOT_FOUND (the folder),
+ * HOOP_E_DENIED, HOOP_E_EXHAUSTED (no space), HOOP_E_PRECONDITION (another save
+ * into the folder runs), HOOP_E_DATA_LOSS (there is an index.json that hoop
+ * cannot read), HOOP_E_UNIMPLEMENTED (or one of another version; these two also
+ * from all that read it), HOOP_E_MISMATCH (ranks save different tensors), and
+ * as a collective. Thread (these three): as a collective on the communicator of
+ * all axes.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_checkpoint_save(const char *folder,
