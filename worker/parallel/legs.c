@@ -114,16 +114,15 @@ static void
 leg_keep(struct leg *leg, const struct crossing_place *place)
 {
     struct crossing *crossing = leg->crossing;
-    struct hoop_part *out = &crossing->out[place->rank];
-    struct hoop_part *in = &crossing->in[place->rank];
-    const size_t count = view_count(&out->shape);
 
+    /* On lines, blocks are numbered by the line, not by rank. */
     if (leg->step->kind != HOOP_STEP_EXCHANGE ||
-        leg->before.room != ROOM_INPUT || count == 0)
+        leg->before.room != ROOM_INPUT ||
+        view_count(&crossing->out[place->rank].shape) == 0)
         return;
     leg->has_kept = true;
-    leg->kept_out = *out;
-    leg->kept_in = *in;
+    leg->kept_out = crossing->out[place->rank];
+    leg->kept_in = crossing->in[place->rank];
     crossing_leave_out(crossing, place->rank);
 }
 

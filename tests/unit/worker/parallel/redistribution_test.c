@@ -17,238 +17,7 @@
 #include "layouts.h"
 #include "parallel/redistribution.h"
 #include "parallel/tiling.h"
-
-enum {
-    RANKS_MAX = 16,
-    ELEMENTS_MAX = 512,
-};
-
-/* Of each rank of the channel: its part, and of each element its addends. */
-struct world {
-    uint32_t n_ranks;
-    bool is_there[RANKS_MAX];
-    struct hoop_part parts[RANKS_MAX];
-    unsigned tokens[RANKS_MAX][ELEMENTS_MAX];
-};
-
-static const unsigned UNKNOWN = 1U << 31;
-
-static size_t
-index_in(const struct hoop_part *part, const size_t at[HOOP_MAX_DIMS])
-{
-    size_t index = 0;
-
-    for (uint32_t dim = 0; dim < part->shape.n_dims; dim++) {
-        if (at[dim] < part->offset[dim] ||
-            at[dim] >= part->offset[dim] + part->shape.dims[dim])
-            return SIZE_MAX;
-        index = index * part->shape.dims[dim] + (at[dim] - part->offset[dim]);
-    }
-    return index;
-}
-
-/* The place in the whole tensor of a part's element. */
-static void
-locate(const struct hoop_part *part, size_t index, size_t at[HOOP_MAX_DIMS])
-{
-    for (uint32_t dim = part->shape.n_dims; dim > 0; dim--) {
-        at[dim - 1] = part->offset[dim - 1] + index % part->shape.dims[dim - 1];
-        index /= part->shape.dims[dim - 1];
-    }
-}
-
-/* What a rank has of an element; UNKNOWN: it has not got it. */
-static unsigned
-token_at(const struct world *world,
-         uint32_t rank,
-         const size_t at[HOOP_MAX_DIMS])
-{
-    const size_t index =
-        world->is_there[rank] ? index_in(&world->parts[rank], at) : SIZE_MAX;
-
-    return index == SIZE_MAX ? UNKNOWN : world->tokens[rank][index];
-}
-
-static uint32_t
-coordinate(const struct hoop_mesh_shape *mesh, uint32_t place, uint32_t axis)
-{
-    for (uint32_t i = mesh->n_axes - 1; i > axis; i--)
-        place /= mesh->sizes[i];
-    return place % mesh->sizes[axis];
-}
-
-/* Where a place is among addends. */
-static uint32_t
-addend_number(const struct hoop_axes *partial,
-              const struct hoop_mesh_shape *mesh,
-              uint32_t place)
-{
-    uint32_t number = 0;
-
-    for (uint32_t i = 0; i < partial->n_axes; i++)
-        number = number * mesh->sizes[partial->axes[i]] +
-                 coordinate(mesh, place, partial->axes[i]);
-    return number;
-}
-
-static uint32_t
-rank_of(const struct redistribution_side *side, uint32_t place)
-{
-    return side->ranks ? side->ranks[place] : place;
-}
-
-static void
-world_begin(struct world *world, const struct redistribution_request *request)
-{
-    const struct redistribution_side *from = &request->from;
-
-    memset(world, 0, sizeof(*world));
-    world->n_ranks = request->n_ranks;
-    for (uint32_t i = 0; i < layouts_places(&from->mesh); i++) {
-        const uint32_t rank = rank_of(from, i);
-        const unsigned token =
-            1U << (request->way == REDISTRIBUTION_BACKWARD
-                       ? i
-                       : addend_number(&from->sharding.partial, &from->mesh,
-                                       i));
-
-        world->is_there[rank] = true;
-        assert_int_equal(hoop_sharding_part(&from->sharding, &from->mesh,
-                                            &request->shape, i,
-                                            &world->parts[rank]),
-                         HOOP_OK);
-        for (size_t j = 0; j < part_count(&world->parts[rank]); j++)
-            world->tokens[rank][j] = token;
-    }
-}
-
-struct run {
-    const struct redistribution_request *request;
-    struct redistribution *plan;
-    uint32_t step;
-    const struct world *before;
-    struct world *after;
-};
-
-/* From the line's members, who have it once, or have an addend each. */
-static unsigned
-line_token(const struct run *run, uint32_t rank, const size_t *at)
-{
-    const struct redistribution_step *step =
-        redistribution_step(run->plan, run->step);
-    const bool is_reduced = step->kind == HOOP_STEP_ALLREDUCE ||
-                            step->kind == HOOP_STEP_REDUCE_SCATTER;
-    const struct plan_shape shape =
-        redistribution_shape(run->plan, run->step, rank);
-    unsigned token = 0;
-    uint32_t n_had = 0;
-
-    assert_int_equal(
-        redistribution_member(run->plan, run->step, rank, shape.rank), rank);
-    for (uint32_t i = 0; i < shape.size; i++) {
-        const uint32_t member =
-            redistribution_member(run->plan, run->step, rank, i);
-        const unsigned had = token_at(run->before, member, at);
-
-        /* Parts of a line are of one size. */
-        assert_int_equal(part_count(&run->before->parts[member]),
-                         part_count(&run->before->parts[rank]));
-        if (had == UNKNOWN)
-            continue;
-        assert_int_equal(token & had, 0);
-        token |= had;
-        n_had++;
-    }
-    assert_int_equal(n_had, is_reduced ? shape.size : 1);
-    return token;
-}
-
-static unsigned
-exchange_token(const struct run *run, uint32_t rank, const size_t *at)
-{
-    unsigned token = UNKNOWN;
-
-    for (uint32_t i = 0; i < run->request->n_ranks; i++) {
-        struct redistribution_piece piece;
-        struct hoop_part box = {0};
-
-        if (!redistribution_piece(run->plan, run->step, i, rank, &piece))
-            continue;
-        box.shape = piece.shape;
-        for (uint32_t dim = 0; dim < piece.shape.n_dims; dim++) {
-            box.offset[dim] =
-                run->after->parts[rank].offset[dim] + piece.in_receiver[dim];
-            assert_int_equal(box.offset[dim],
-                             run->before->parts[i].offset[dim] +
-                                 piece.in_sender[dim]);
-        }
-        if (index_in(&box, at) == SIZE_MAX)
-            continue;
-        assert_int_equal(token, UNKNOWN);
-        token = token_at(run->before, i, at);
-        /* Whoever has it does not ask for it. */
-        if (i != rank)
-            assert_int_equal(token_at(run->before, rank, at), UNKNOWN);
-    }
-    return token;
-}
-
-static unsigned
-fill_token(const struct run *run, uint32_t rank, const size_t *at)
-{
-    const struct redistribution_step *step =
-        redistribution_step(run->plan, run->step);
-    const struct redistribution_side *side = step->mesh == REDISTRIBUTION_FROM
-                                                 ? &run->request->from
-                                                 : &run->request->to;
-    const uint32_t place = redistribution_place(run->plan, step->mesh, rank);
-
-    return addend_number(&step->axes, &side->mesh, place) == 0
-               ? token_at(run->before, rank, at)
-               : 0;
-}
-
-static unsigned
-step_token(const struct run *run, uint32_t rank, const size_t *at)
-{
-    switch (redistribution_step(run->plan, run->step)->kind) {
-    case HOOP_STEP_SLICE:
-        return token_at(run->before, rank, at);
-    case HOOP_STEP_ALLGATHER:
-    case HOOP_STEP_ALL_TO_ALL:
-    case HOOP_STEP_REDUCE_SCATTER:
-    case HOOP_STEP_ALLREDUCE:
-        return line_token(run, rank, at);
-    case HOOP_STEP_EXCHANGE:
-        return exchange_token(run, rank, at);
-    case HOOP_STEP_FILL:
-        return fill_token(run, rank, at);
-    }
-    return UNKNOWN;
-}
-
-static void
-step_do(struct run *run)
-{
-    struct world *after = run->after;
-
-    memset(after, 0, sizeof(*after));
-    after->n_ranks = run->request->n_ranks;
-    for (uint32_t rank = 0; rank < after->n_ranks; rank++) {
-        struct hoop_part *part = &after->parts[rank];
-        size_t at[HOOP_MAX_DIMS];
-
-        after->is_there[rank] =
-            redistribution_part(run->plan, run->step + 1, rank, part);
-        if (!after->is_there[rank])
-            continue;
-        for (size_t i = 0; i < part_count(part); i++) {
-            locate(part, i, at);
-            after->tokens[rank][i] = step_token(run, rank, at);
-            assert_int_not_equal(after->tokens[rank][i], UNKNOWN);
-        }
-    }
-}
+#include "tokens.h"
 
 static unsigned
 all_tokens(const struct redistribution_request *request)
@@ -283,7 +52,8 @@ is_in_row(const struct redistribution_request *request,
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
         if (!is_cutting(&request->from.sharding, axis) &&
             !is_cutting(&request->to.sharding, axis) &&
-            coordinate(mesh, place, axis) != coordinate(mesh, other, axis))
+            tokens_coordinate(mesh, place, axis) !=
+                tokens_coordinate(mesh, other, axis))
             return false;
     }
     return true;
@@ -300,7 +70,7 @@ had(const struct redistribution_request *request,
                                         &request->from.mesh, &request->shape,
                                         place, &part),
                      HOOP_OK);
-    return index_in(&part, at) != SIZE_MAX;
+    return tokens_index(&part, at) != SIZE_MAX;
 }
 
 /* Whose gradient a place gets, of one mesh: its own, or that of the first in
@@ -322,7 +92,7 @@ first_token(const struct redistribution_request *request,
 /* Of an element of place's part: the addends of all who share it. */
 static void
 check_element(const struct redistribution_request *request,
-              const struct world *world,
+              const struct tokens *world,
               uint32_t place,
               const size_t *at)
 {
@@ -338,14 +108,15 @@ check_element(const struct redistribution_request *request,
 
             for (uint32_t j = 0; j < partial->n_axes; j++)
                 is_partial = is_partial || partial->axes[j] == axis;
-            is_partner = is_partner &&
-                         (is_partial || coordinate(&to->mesh, i, axis) ==
-                                            coordinate(&to->mesh, place, axis));
+            is_partner =
+                is_partner &&
+                (is_partial || tokens_coordinate(&to->mesh, i, axis) ==
+                                   tokens_coordinate(&to->mesh, place, axis));
         }
         if (!is_partner)
             continue;
-        const unsigned token = token_at(world, rank_of(to, i), at);
-        assert_int_not_equal(token, UNKNOWN);
+        const unsigned token = tokens_at(world, tokens_rank(to, i), at);
+        assert_int_not_equal(token, TOKENS_NONE);
         assert_int_equal(token & sum, 0);
         sum |= token;
     }
@@ -353,13 +124,13 @@ check_element(const struct redistribution_request *request,
 }
 
 static void
-world_check(const struct world *world,
+world_check(const struct tokens *world,
             const struct redistribution_request *request)
 {
     const struct redistribution_side *to = &request->to;
 
     for (uint32_t i = 0; i < layouts_places(&to->mesh); i++) {
-        const uint32_t rank = rank_of(to, i);
+        const uint32_t rank = tokens_rank(to, i);
         struct hoop_part part;
         size_t at[HOOP_MAX_DIMS];
 
@@ -369,11 +140,11 @@ world_check(const struct world *world,
         assert_true(world->is_there[rank]);
         assert_memory_equal(&part, &world->parts[rank], sizeof(part));
         for (size_t j = 0; j < part_count(&part); j++) {
-            locate(&part, j, at);
+            tokens_locate(&part, j, at);
             if (request->way == REDISTRIBUTION_FORWARD)
                 check_element(request, world, i, at);
             else
-                assert_int_equal(token_at(world, rank, at),
+                assert_int_equal(tokens_at(world, rank, at),
                                  first_token(request, i, at));
         }
     }
@@ -449,17 +220,17 @@ static void
 case_run(const struct redistribution_request *request)
 {
     CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
-    static struct world worlds[2];
+    static struct tokens worlds[2];
 
     if (redistribution_create(request, &plan) != HOOP_OK)
         fail_msg("%s", error_text());
-    world_begin(&worlds[0], request);
+    tokens_begin(&worlds[0], request);
     const uint32_t n_steps = redistribution_n_steps(plan);
     for (uint32_t i = 0; i < n_steps; i++) {
-        struct run run = {request, plan, i, &worlds[i % 2],
-                          &worlds[(i + 1) % 2]};
+        struct tokens_run run = {request, plan, i, &worlds[i % 2],
+                                 &worlds[(i + 1) % 2]};
 
-        step_do(&run);
+        tokens_step(&run);
     }
     if (n_steps > 0 || request->from.ranks == request->to.ranks)
         world_check(&worlds[n_steps % 2], request);
