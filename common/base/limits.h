@@ -135,6 +135,9 @@ enum {
     LIMIT_SPARE_OPS = 64,
     LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,
 
+    /* Redistributions of tensors, planned, that a mesh keeps for the next. */
+    LIMIT_ITINERARIES = 32,
+
     /* The coordinator's HTTP port: probes and scrapers, nobody else. */
     LIMIT_HTTP_HEADERS = 8 * 1024,
     LIMIT_HTTP_BODY = 1024,

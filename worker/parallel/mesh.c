@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "parallel/grid.h"
+#include "parallel/itinerary.h"
 #include "parallel/junction.h"
 #include "session/comm.h"
 
@@ -43,6 +44,7 @@ struct hoop_mesh {
     uint32_t here; /* the caller's place; HOOP_NO_RANK: it has none */
     pthread_mutex_t lock;
     LIST_HEAD(, line) lines; /* under the lock */
+    struct itineraries itineraries;
     struct junctions junctions;
     uint32_t ranks[]; /* by place */
 };
@@ -99,6 +101,7 @@ mesh_fill(hoop_comm_t *world,
     mesh->here = HOOP_NO_RANK;
     pthread_mutex_init(&mesh->lock, NULL);
     LIST_INIT(&mesh->lines);
+    itineraries_init(&mesh->itineraries);
     junctions_init(&mesh->junctions);
     for (uint32_t axis = 0; axis < grid->n_axes; axis++)
         strcpy(mesh->names[axis], options->axes[axis].name);
@@ -157,6 +160,7 @@ hoop_mesh_free(hoop_mesh_t *mesh)
         pthread_mutex_destroy(&line->lock);
         free(line);
     }
+    itineraries_deinit(&mesh->itineraries);
     junctions_deinit(&mesh->junctions);
     pthread_mutex_destroy(&mesh->lock);
     free(mesh);
@@ -249,6 +253,12 @@ struct junctions *
 mesh_junctions(hoop_mesh_t *mesh)
 {
     return &mesh->junctions;
+}
+
+struct itineraries *
+mesh_itineraries(hoop_mesh_t *mesh)
+{
+    return &mesh->itineraries;
 }
 
 static bool

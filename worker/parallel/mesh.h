@@ -12,6 +12,7 @@
 
 #include "hoop/mesh.h"
 
+struct itineraries;
 struct junctions;
 
 /* World ranks by place; borrowed for the mesh's life. */
@@ -38,5 +39,9 @@ mesh_axis_name(const hoop_mesh_t *mesh, uint32_t axis);
 /* Its communicators with other meshes; parallel/junction.h's. */
 struct junctions *
 mesh_junctions(hoop_mesh_t *mesh);
+
+/* What was planned from here; parallel/itinerary.h's. */
+struct itineraries *
+mesh_itineraries(hoop_mesh_t *mesh);
 
 #endif

@@ -15,7 +15,9 @@
 
 #include "base/error.h"
 #include "engine/engine.h"
+#include "parallel/itinerary.h"
 #include "parallel/junction.h"
+#include "parallel/mesh.h"
 #include "parallel/relay.h"
 #include "parallel/transit.h"
 #include "tensor/operand.h"
@@ -23,8 +25,8 @@
 
 /* What an operation keeps until it has been waited for. */
 struct passage {
-    struct transit transit;
-    struct redistribution *redistribution;
+    struct itinerary *itinerary;
+    uint32_t rank;                /* HOOP_NO_RANK: it passes elsewhere */
     struct hoop_dtensor *arrived; /* NULL: it is the caller's */
     struct hoop_dtensor *changed; /* becomes what arrived; NULL: none does */
 };
@@ -36,8 +38,7 @@ passage_destroy(void *owner)
 
     if (!passage)
         return;
-    redistribution_destroy(passage->redistribution);
-    transit_deinit(&passage->transit);
+    itinerary_unref(passage->itinerary);
     hoop_dtensor_free(passage->arrived);
     free(passage);
 }
@@ -63,16 +64,18 @@ passage_plan(const struct passage_call *call, struct passage **out_passage)
 {
     CLEANUP(passage_destroy)
     struct passage *passage = calloc(1, sizeof(*passage));
+    CLEANUP(transit_deinit) struct transit transit = {.here = HOOP_NO_RANK};
 
     if (!passage)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a redistribution");
     enum hoop_status status =
-        transit_init(&passage->transit, call->from, &call->spec, call->way);
+        transit_init(&transit, call->from, &call->spec, call->way);
     if (status == HOOP_OK)
-        status = redistribution_create(&passage->transit.request,
-                                       &passage->redistribution);
+        status = itinerary_find(mesh_itineraries(call->from->spec.mesh),
+                                &transit.request, &passage->itinerary);
     if (status != HOOP_OK)
         return error_pass(status);
+    passage->rank = transit.here;
     *out_passage = STEAL(passage);
     return HOOP_OK;
 }
@@ -81,7 +84,8 @@ passage_plan(const struct passage_call *call, struct passage **out_passage)
 static bool
 passage_sends(const struct passage *passage)
 {
-    const struct redistribution *redistribution = passage->redistribution;
+    const struct redistribution *redistribution =
+        itinerary_redistribution(passage->itinerary);
 
     for (uint32_t i = 0; i < redistribution_n_steps(redistribution); i++) {
         if (redistribution_step(redistribution, i)->algorithm)
@@ -106,8 +110,8 @@ passage_run(struct passage *taken,
 {
     CLEANUP(passage_destroy) struct passage *passage = taken;
     struct relay_request request = {
-        .redistribution = passage->redistribution,
-        .rank = passage->transit.here,
+        .redistribution = itinerary_redistribution(passage->itinerary),
+        .rank = passage->rank,
         .dtype = call->from->local.dtype,
         .from = &call->from->local,
         .to = to,
@@ -156,8 +160,9 @@ passage_return(const struct passage_call *call, struct hoop_dtensor *dtensor)
     if (status != HOOP_OK)
         return error_pass(status);
     /* Who shall have something has it already, or it is not here. */
-    if (passage->transit.here == HOOP_NO_RANK ||
-        redistribution_n_steps(passage->redistribution) == 0) {
+    if (passage->rank == HOOP_NO_RANK ||
+        redistribution_n_steps(itinerary_redistribution(passage->itinerary)) ==
+            0) {
         dtensor_lie(dtensor, &call->spec);
         return nothing_to_wait_for(call);
     }
