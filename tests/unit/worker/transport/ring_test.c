@@ -207,7 +207,7 @@ struct bells {
     pthread_mutex_t lock;
     pthread_cond_t rung;
     unsigned n_for[2];
-    bool has_failed;
+    atomic_bool has_failed;
 };
 
 enum sleeper {
@@ -237,9 +237,11 @@ bell_await(enum sleeper who)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 20;
     pthread_mutex_lock(&bells.lock);
-    while (bells.n_for[who] == 0 && !bells.has_failed)
-        bells.has_failed = pthread_cond_timedwait(&bells.rung, &bells.lock,
-                                                  &until) == ETIMEDOUT;
+    while (bells.n_for[who] == 0 && !atomic_load(&bells.has_failed)) {
+        if (pthread_cond_timedwait(&bells.rung, &bells.lock, &until) ==
+            ETIMEDOUT)
+            atomic_store(&bells.has_failed, true);
+    }
     bells.n_for[who] = 0;
     pthread_mutex_unlock(&bells.lock);
 }
@@ -250,7 +252,7 @@ stream_write(void *owner)
     size_t n_total = 0;
 
     (void)owner;
-    while (n_total < N_STREAM && !bells.has_failed) {
+    while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
         const size_t n_wanted = RING_STEP * (1 + n_total / RING_STEP % 200);
         const size_t n_left = N_STREAM - n_total;
         const size_t n = write_bytes(n_wanted < n_left ? n_wanted : n_left);
@@ -286,7 +288,7 @@ two_that_sleep_when_they_may_miss_no_bell(void **state)
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, stream_write, NULL), 0);
-    while (n_total < N_STREAM && !bells.has_failed) {
+    while (n_total < N_STREAM && !atomic_load(&bells.has_failed)) {
         const size_t n_bytes = read_once();
 
         n_total += n_bytes;
@@ -296,7 +298,7 @@ two_that_sleep_when_they_may_miss_no_bell(void **state)
         ring_reader_awake(&taker->in);
     }
     pthread_join(thread, NULL);
-    assert_false(bells.has_failed);
+    assert_false(atomic_load(&bells.has_failed));
     assert_int_equal(n_total, N_STREAM);
 }
 
