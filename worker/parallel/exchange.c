@@ -1,8 +1,4 @@
-/*
- * parallel/exchange.c - who gives which elements to whom
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/exchange.c - who gives which elements to whom */
 
 #include "parallel/exchange.h"
 

@@ -1,8 +1,4 @@
-/*
- * parallel/fare.c - what a step of a redistribution costs
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/fare.c - what a step of a redistribution costs */
 
 #include "parallel/fare.h"
 
@@ -358,7 +354,7 @@ struct strain {
     double processor_ns;
     double out_bytes;
     double in_bytes;
-    double receives;
+    uint32_t n_waiting; /* woken when all has come */
     uint32_t n_ranks;
 };
 
@@ -400,7 +396,7 @@ node_ns(const struct fares *fares, const struct strain *strain)
     const double bytes = larger(strain->out_bytes, strain->in_bytes) *
                          share_outside(fares, strain->n_ranks);
     const double waits_ns = strain->n_ranks > machine->n_processors
-                                ? strain->receives * machine->wait_ns
+                                ? strain->n_waiting * machine->wait_ns
                                 : 0;
 
     return larger((strain->processor_ns + waits_ns) / machine->n_processors,
@@ -425,7 +421,7 @@ busiest_ns(const struct fares *fares,
         strain->processor_ns += alone_ns;
         strain->out_bytes += load.n_sent * bytes;
         strain->in_bytes += load.n_received * bytes;
-        strain->receives += load.receives;
+        strain->n_waiting += load.receives > 0;
         ns = larger(ns, alone_ns);
         ns = larger(ns, larger(load.n_sent, load.n_received) * bytes *
                             fares->machine.link_inside_ns);

@@ -1,8 +1,4 @@
-/*
- * parallel/hop.c - what one step on the lines of a mesh makes of a sharding
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/hop.c - what one step on the lines of a mesh makes of a sharding */
 
 #include "parallel/hop.h"
 

@@ -1,8 +1,4 @@
-/*
- * parallel/redistribution_check.c - whether a redistribution can be done
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/redistribution_check.c - whether a redistribution can be done */
 
 #include "parallel/redistribution_check.h"
 

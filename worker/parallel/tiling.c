@@ -1,8 +1,4 @@
-/*
- * parallel/tiling.c - a tensor as the tiles that the axes of a mesh cut
- *
- * No test of its own: redistribution_test.c goes through all of it.
- */
+/* parallel/tiling.c - a tensor as the tiles that the axes of a mesh cut */
 
 #include "parallel/tiling.h"
 

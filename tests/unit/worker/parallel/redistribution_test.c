@@ -41,13 +41,16 @@ is_cutting(const struct hoop_sharding *sharding, uint32_t axis)
     return false;
 }
 
-/* In the same place along all axes that neither layout uses. */
+/* Of one mesh: in the same place along all axes that neither layout uses. */
 static bool
 is_in_row(const struct redistribution_request *request,
           uint32_t place,
           uint32_t other)
 {
     const struct hoop_mesh_shape *mesh = &request->from.mesh;
+
+    if (request->from.ranks != request->to.ranks)
+        return true;
 
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
         if (!is_cutting(&request->from.sharding, axis) &&
@@ -73,17 +76,31 @@ had(const struct redistribution_request *request,
     return tokens_index(&part, at) != SIZE_MAX;
 }
 
-/* Whose gradient a place gets, of one mesh: its own, or that of the first in
- * its row who had one. */
+/* The place of a rank before; that of nobody: it has none. */
+static uint32_t
+place_before(const struct redistribution_request *request, uint32_t rank)
+{
+    uint32_t place = 0;
+
+    while (place < layouts_places(&request->from.mesh) &&
+           tokens_rank(&request->from, place) != rank)
+        place++;
+    return place;
+}
+
+/* Whose gradient a place of to gets: its own, or that of the first in its row
+ * who had one. */
 static unsigned
 first_token(const struct redistribution_request *request,
             uint32_t place,
             const size_t *at)
 {
+    const uint32_t own =
+        place_before(request, tokens_rank(&request->to, place));
     uint32_t first = 0;
 
-    if (had(request, place, at))
-        return 1U << place;
+    if (own < layouts_places(&request->from.mesh) && had(request, own, at))
+        return 1U << own;
     while (!had(request, first, at) || !is_in_row(request, place, first))
         first++;
     return 1U << first;
@@ -271,35 +288,175 @@ static const struct hoop_shape shapes[] = {{1, {8}},
                                            {3, {8, 8, 8}}};
 
 static void
-test_all_pairs_lead_to_target(void **state)
+plans_of_all_pairs_lead_to_the_target(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(meshes); i++) {
         for (size_t j = 0; j < COUNT_OF(shapes); j++) {
             pairs_run(&meshes[i], &shapes[j], REDISTRIBUTION_FORWARD,
-                      j == 2 ? 7 : 1);
+                      j == 2 ? 13 : 1);
             pairs_run(&meshes[i], &shapes[j], REDISTRIBUTION_BACKWARD,
-                      j == 2 ? 17 : 5);
+                      j == 2 ? 37 : 5);
         }
     }
 }
 
 static void
-test_three_axes_lead_to_target(void **state)
+plans_on_three_axes_lead_to_the_target(void **state)
 {
     static const struct hoop_mesh_shape mesh = {3, {2, 2, 2}};
 
     (void)state;
     pairs_run(&mesh, &shapes[0], REDISTRIBUTION_FORWARD, 1);
-    pairs_run(&mesh, &shapes[1], REDISTRIBUTION_FORWARD, 13);
+    pairs_run(&mesh, &shapes[1], REDISTRIBUTION_FORWARD, 37);
+}
+
+/* Other ranks, in another order, or none of them: every layout to every
+ * other, also of sizes that do not divide. */
+static void
+meshes_run(const struct redistribution_side *from,
+           const struct redistribution_side *to,
+           const struct hoop_shape *shape,
+           uint32_t stride)
+{
+    static struct hoop_sharding before[LAYOUTS_MAX];
+    static struct hoop_sharding after[LAYOUTS_MAX];
+    const uint32_t n_before =
+        layouts_list(&from->mesh, shape->n_dims, HOOP_MAX, before);
+    const uint32_t n_after =
+        layouts_list(&to->mesh, shape->n_dims, HOOP_SUM, after);
+
+    for (uint32_t i = 0; i < n_before * n_after; i += stride) {
+        struct redistribution_request request = {
+            .from = *from,
+            .to = *to,
+            .n_ranks = 12,
+            .shape = *shape,
+            .dtype = HOOP_INT32,
+            .way =
+                i % 3 == 0 ? REDISTRIBUTION_BACKWARD : REDISTRIBUTION_FORWARD,
+        };
+
+        request.from.sharding = before[i / n_after];
+        request.to.sharding = after[i % n_after];
+        request.from.sharding.is_uneven = true;
+        request.to.sharding.is_uneven = true;
+        case_run(&request);
+    }
+}
+
+static const uint32_t mixed[] = {9, 3, 0, 7, 11, 4};
+static const uint32_t apart[] = {11, 10, 9, 8};
+
+static void
+plans_to_other_meshes_lead_to_the_target(void **state)
+{
+    static const struct redistribution_side rows = {.mesh = {2, {2, 4}}};
+    static const struct redistribution_side overlapping = {.ranks = mixed,
+                                                           .mesh = {2, {3, 2}}};
+    static const struct redistribution_side disjoint = {.ranks = apart,
+                                                        .mesh = {2, {2, 2}}};
+    static const struct hoop_shape uneven = {2, {7, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const struct hoop_shape *shape = i == 0 ? &shapes[1] : &uneven;
+
+        meshes_run(&rows, &overlapping, shape, 1);
+        meshes_run(&overlapping, &rows, shape, 5);
+        meshes_run(&rows, &disjoint, shape, 5);
+        meshes_run(&disjoint, &rows, shape, 1);
+        meshes_run(&rows, &rows, &uneven, 1);
+    }
+}
+
+static struct redistribution_request
+worked_request(void)
+{
+    return (struct redistribution_request){
+        .from = {.mesh = {2, {2, 4}}, .sharding = {.dims = {{1, {0}}}}},
+        .to = {.mesh = {2, {2, 4}}, .sharding = {.dims = {{0}, {1, {1}}}}},
+        .n_ranks = 8,
+        .shape = {2, {8, 16}},
+        .dtype = HOOP_FLOAT32,
+    };
+}
+
+static bool
+same_signatures(const struct redistribution_request *one,
+                const struct redistribution_request *other)
+{
+    struct redistribution *plans[2];
+    uint32_t n[2];
+
+    assert_int_equal(redistribution_create(one, &plans[0]), HOOP_OK);
+    assert_int_equal(redistribution_create(other, &plans[1]), HOOP_OK);
+    const size_t *numbers[] = {redistribution_signature(plans[0], &n[0]),
+                               redistribution_signature(plans[1], &n[1])};
+    const bool are_same = n[0] == n[1] && memcmp(numbers[0], numbers[1],
+                                                 n[0] * sizeof(size_t)) == 0;
+    redistribution_destroy(plans[0]);
+    redistribution_destroy(plans[1]);
+    return are_same;
+}
+
+/* What ranks may mean differently shows. */
+static void
+signature_tells_requests_apart(void **state)
+{
+    static const uint32_t swapped[] = {1, 0, 2, 3, 4, 5, 6, 7};
+    const struct redistribution_request request = worked_request();
+    struct redistribution_request others[7];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        others[i] = request;
+    assert_true(same_signatures(&request, &others[0]));
+    others[0].shape.dims[1] = 32;
+    others[1].dtype = HOOP_INT32;
+    others[2].way = REDISTRIBUTION_BACKWARD;
+    others[3].to.sharding.dims[1].axes[0] = 0;
+    others[4].from.mesh = (struct hoop_mesh_shape){2, {4, 2}};
+    others[5].to.ranks = swapped;
+    others[6].to.sharding.is_uneven = true;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        assert_false(same_signatures(&request, &others[i]));
+}
+
+/* Eight axes and eight dimensions, in one step that is there always. */
+static void
+plan_on_many_axes_leads_to_the_target(void **state)
+{
+    struct redistribution_request request = {
+        .from = {.mesh = {8, {2, 2, 2, 2, 2, 2, 2, 2}}},
+        .to = {.mesh = {8, {2, 2, 2, 2, 2, 2, 2, 2}}},
+        .n_ranks = 256,
+        .shape = {8, {256, 2, 2, 2, 2, 2, 2, 2}},
+        .dtype = HOOP_FLOAT32,
+    };
+    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+
+    (void)state;
+    for (uint32_t axis = 0; axis < 7; axis++) {
+        request.from.sharding.dims[axis] = (struct hoop_axes){1, {axis}};
+        request.to.sharding.dims[0].axes[axis] = 7 - axis;
+    }
+    request.from.sharding.partial = (struct hoop_axes){1, {7}};
+    request.to.sharding.dims[0].n_axes = 7;
+    assert_int_equal(redistribution_create(&request, &plan), HOOP_OK);
+    check_chain(&request, plan);
+    check_bounds(&request, plan);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_pairs_lead_to_target),
-        cmocka_unit_test(test_three_axes_lead_to_target),
+        cmocka_unit_test(plans_of_all_pairs_lead_to_the_target),
+        cmocka_unit_test(plans_on_three_axes_lead_to_the_target),
+        cmocka_unit_test(plans_to_other_meshes_lead_to_the_target),
+        cmocka_unit_test(plan_on_many_axes_leads_to_the_target),
+        cmocka_unit_test(signature_tells_requests_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
