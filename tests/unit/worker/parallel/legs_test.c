@@ -21,9 +21,10 @@ static const struct hoop_sharding addends = {.partial = {1, {1}}};
 static const struct hoop_sharding other_addends = {.partial = {1, {0}}};
 
 static void
-plan_way(const struct hoop_sharding *from,
-         const struct hoop_sharding *to,
-         const struct hoop_shape *shape)
+plan_way_of(uint32_t rank,
+            const struct hoop_sharding *from,
+            const struct hoop_sharding *to,
+            const struct hoop_shape *shape)
 {
     const struct hoop_mesh_shape mesh = {2, {2, 2}};
     const struct redistribution_request request = {
@@ -38,8 +39,16 @@ plan_way(const struct hoop_sharding *from,
     assert_int_equal(redistribution_create(&request, &way.redistribution),
                      HOOP_OK);
     const struct crossing_place place = {
-        .redistribution = way.redistribution, .rank = 1, .n_ranks = 4};
+        .redistribution = way.redistribution, .rank = rank, .n_ranks = 4};
     assert_int_equal(legs_init(&way.legs, &place, HOOP_FLOAT32), HOOP_OK);
+}
+
+static void
+plan_way(const struct hoop_sharding *from,
+         const struct hoop_sharding *to,
+         const struct hoop_shape *shape)
+{
+    plan_way_of(1, from, to, shape);
 }
 
 static void
@@ -173,6 +182,24 @@ exchange_does_not_sort_what_stays(void **state)
     end_way();
 }
 
+/* Rank 3 is the second of its line, which has no block of number 3. */
+static void
+line_that_sorts_on_both_sides_keeps_nothing_back(void **state)
+{
+    const struct hoop_shape cube = {3, {8, 300, 400}};
+    const struct hoop_sharding middle = {.dims = {{0}, {1, {1}}}};
+    const struct hoop_sharding last = {.dims = {{0}, {0}, {1, {1}}}};
+
+    (void)state;
+    plan_way_of(3, &middle, &last, &cube);
+    const struct leg *leg = &way.legs.legs[0];
+    assert_int_equal(leg->packed, ROOM_FIRST);
+    assert_int_equal(leg->landed, ROOM_SECOND);
+    if (leg->step->kind == HOOP_STEP_ALL_TO_ALL)
+        assert_false(leg->has_kept);
+    end_way();
+}
+
 /* Reduced into the output; whoever is not first fills that, the first not. */
 static void
 fill_goes_over_what_is_in_the_output(void **state)
@@ -217,6 +244,7 @@ main(void)
         cmocka_unit_test(rows_become_columns_with_one_buffer),
         cmocka_unit_test(exchange_of_runs_needs_no_buffer),
         cmocka_unit_test(exchange_does_not_sort_what_stays),
+        cmocka_unit_test(line_that_sorts_on_both_sides_keeps_nothing_back),
         cmocka_unit_test(fill_goes_over_what_is_in_the_output),
         cmocka_unit_test(nothing_lies_nowhere),
     };
