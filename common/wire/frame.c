@@ -141,8 +141,16 @@ struct field_reader {
     bool is_wrong;
 };
 
+/* Most fields are small and one byte, their value. */
+static inline bool
+field_is_small(const struct field_reader *reader, uint64_t max)
+{
+    return reader->n_left > 0 && reader->at[0] <= INT8_MAX &&
+           reader->at[0] <= max;
+}
+
 static uint64_t
-field_decode(struct field_reader *reader, uint64_t max)
+field_decode_any(struct field_reader *reader, uint64_t max)
 {
     const struct value value = value_read(reader->at, reader->n_left);
 
@@ -154,6 +162,16 @@ field_decode(struct field_reader *reader, uint64_t max)
     reader->n_left -= value.n_bytes;
     reader->n_read++;
     return value.number;
+}
+
+static inline uint64_t
+field_decode(struct field_reader *reader, uint64_t max)
+{
+    if (reader->is_wrong || !field_is_small(reader, max))
+        return field_decode_any(reader, max);
+    reader->n_left--;
+    reader->n_read++;
+    return *reader->at++;
 }
 
 /* What a later version has behind the last field is not looked at. */
