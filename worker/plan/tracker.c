@@ -173,6 +173,24 @@ tracker_describe(const struct tracker *tracker, struct track *track)
                        : track->writes.end - track->writes.begin;
 }
 
+static bool
+shape_is_same(const struct plan_shape *a, const struct plan_shape *b)
+{
+    const bool has_counts =
+        a->counts || b->counts || a->recv_counts || b->recv_counts;
+
+    return !has_counts && a->rank == b->rank && a->size == b->size &&
+           a->root == b->root && a->is_in_place == b->is_in_place &&
+           a->count == b->count && a->granule == b->granule &&
+           a->nodes == b->nodes;
+}
+
+void
+tracker_forget(struct tracker *tracker)
+{
+    tracker->n_script = 0;
+}
+
 void
 tracker_init(struct tracker *tracker,
              const struct algorithm *algorithm,
@@ -187,11 +205,16 @@ tracker_init(struct tracker *tracker,
         TAILQ_INIT(&tracker->spare);
     }
     TAILQ_CONCAT(&tracker->spare, &tracker->active, link);
+    if (tracker->algorithm != algorithm ||
+        tracker->element_size != element_size ||
+        !shape_is_same(&tracker->shape, shape))
+        tracker_forget(tracker);
     tracker->algorithm = algorithm;
     tracker->shape = *shape;
     tracker->element_size = element_size;
     tracker->round_next = 0;
-    tracker->n_rounds = algorithm->n_rounds(shape);
+    if (tracker->n_script == 0)
+        tracker->n_rounds = algorithm->n_rounds(shape);
     tracker->n_active = 0;
 }
 
@@ -212,6 +235,7 @@ tracker_deinit(struct tracker *tracker)
     tracker_free(&tracker->active);
     tracker_free(&tracker->spare);
     plan_deinit(&tracker->plan);
+    free(tracker->script);
     *tracker = (struct tracker){0};
 }
 
@@ -288,11 +312,52 @@ tracker_has_room(const struct tracker *tracker)
            tracker->round_next - oldest->round < LIMIT_TRACKER_ROUNDS;
 }
 
+/* All that is active is all there is: remember it. Without memory for that, it
+ * is planned again. */
+static void
+tracker_write_script(struct tracker *tracker)
+{
+    struct track *track;
+
+    if (tracker->script_capacity < tracker->n_active) {
+        struct track **script = reallocarray(tracker->script, tracker->n_active,
+                                             sizeof(struct track *));
+
+        if (!script)
+            return;
+        tracker->script = script;
+        tracker->script_capacity = tracker->n_active;
+    }
+    TAILQ_FOREACH(track, &tracker->active, link)
+    {
+        tracker->script[tracker->n_script++] = track;
+    }
+}
+
+/* As before. Their serials stay, and so what the edges mean. */
+static void
+tracker_replay(struct tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->n_script; i++) {
+        struct track *track = tracker->script[i];
+
+        TAILQ_REMOVE(&tracker->spare, track, link);
+        TAILQ_INSERT_TAIL(&tracker->active, track, link);
+        track->done = 0;
+        track->owner = NULL;
+    }
+    tracker->n_active = tracker->n_script;
+    tracker->round_next = tracker->n_rounds;
+}
+
 enum hoop_status
 tracker_refill(struct tracker *tracker, struct track **out_first)
 {
     struct track *const last = TAILQ_LAST(&tracker->active, track_list);
+    const bool is_first = tracker->round_next == 0;
 
+    if (is_first && tracker->n_script > 0)
+        tracker_replay(tracker);
     while (tracker->round_next < tracker->n_rounds &&
            tracker_has_room(tracker)) {
         const enum hoop_status status = tracker_plan_round(tracker);
@@ -300,6 +365,9 @@ tracker_refill(struct tracker *tracker, struct track **out_first)
         if (status != HOOP_OK)
             return error_pass(status);
     }
+    if (is_first && tracker->n_script == 0 &&
+        tracker->round_next == tracker->n_rounds && !tracker->shape.counts)
+        tracker_write_script(tracker);
     *out_first = last ? TAILQ_NEXT(last, link) : TAILQ_FIRST(&tracker->active);
     return HOOP_OK;
 }

@@ -62,19 +62,29 @@ struct tracker {
     struct track_list spare;  /* kept, so that a repeated call allocates none */
     uint64_t serial;          /* of the youngest track */
     struct plan plan;
+    /* All steps of a plan that fits the window, with their edges: a repeated
+     * operation takes them as they are. None when n_script is 0. */
+    struct track **script;
+    size_t n_script;
+    size_t script_capacity;
 };
 
 /*
  * tracker is zeroed memory, or one that was used before, finished or not: then
- * its memory is kept, and a repeated operation allocates nothing. Must not be
- * moved afterwards. Zeroed memory is a valid deinit target; deinit frees what
- * was kept and leaves zeroed memory.
+ * its memory is kept, and a repeated operation allocates nothing; one of the
+ * same shape, without counts, does not even plan. Nodes at the same address are
+ * taken for the same: tracker_forget() when they are not. Must not be moved
+ * afterwards. Zeroed memory is a valid deinit target; deinit frees what was
+ * kept and leaves zeroed memory.
  */
 void
 tracker_init(struct tracker *tracker,
              const struct algorithm *algorithm,
              const struct plan_shape *shape,
              size_t element_size);
+/* The next operation plans anew. */
+void
+tracker_forget(struct tracker *tracker);
 void
 tracker_deinit(struct tracker *tracker);
 

@@ -17,6 +17,7 @@ enum {
 static const struct plan_step *script;
 static const uint32_t *script_rounds;
 static uint32_t script_steps;
+static unsigned n_planned; /* rounds */
 
 static uint32_t
 script_n_rounds(const struct plan_shape *shape)
@@ -31,6 +32,7 @@ script_plan_round(struct plan *plan,
                   uint32_t round)
 {
     (void)shape;
+    n_planned++;
     for (uint32_t i = 0; i < script_steps; i++) {
         if (script_rounds[i] == round)
             plan_add(plan, &script[i]);
@@ -358,6 +360,91 @@ tracker_init_again_allocates_no_tracks(void **state)
     tracker_deinit(&tracker);
 }
 
+/* A send of what a receive has stored, over two rounds. */
+static void
+relay_set(void)
+{
+    static const struct plan_step steps[] = {
+        {.kind = PLAN_STORE, .peer = 1, .to = {PLAN_OUTPUT, 0, 8}},
+        {.kind = PLAN_SEND, .peer = 1, .from = {PLAN_OUTPUT, 0, 8}},
+    };
+    static const uint32_t rounds[] = {0, 1};
+
+    script_set(steps, rounds, 2);
+    n_planned = 0;
+}
+
+static void
+tracker_init_of_the_same_shape_does_not_plan_again(void **state)
+{
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    relay_set();
+    for (unsigned i = 0; i < 4; i++) {
+        script_start(&tracker, &pair, tracks);
+        assert_int_equal(n_planned, 2);
+        assert_int_equal(tracks[0]->step.kind, PLAN_STORE);
+        assert_int_equal(tracker_limit(&tracker, tracks[1]), 0);
+        assert_false(tracker_advance(&tracker, tracks[0], ELEMENT));
+        assert_int_equal(tracker_limit(&tracker, tracks[1]), ELEMENT);
+        /* Given up by now, sometimes. */
+        if (i % 2 == 0)
+            continue;
+        assert_true(tracker_advance(&tracker, tracks[0], 7 * ELEMENT));
+        assert_int_equal(tracker_limit(&tracker, tracks[1]), 8 * ELEMENT);
+        assert_true(tracker_advance(&tracker, tracks[1], 8 * ELEMENT));
+        assert_true(tracker_is_done(&tracker));
+    }
+    tracker_deinit(&tracker);
+}
+
+static void
+tracker_init_of_another_shape_plans_anew(void **state)
+{
+    const size_t counts[] = {8, 8};
+    struct plan_shape other = pair;
+    struct tracker tracker = {0};
+    struct track *tracks[2];
+
+    (void)state;
+    relay_set();
+    script_start(&tracker, &pair, tracks);
+    other.root = 1;
+    script_start(&tracker, &other, tracks);
+    assert_int_equal(n_planned, 4);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(n_planned, 6);
+    tracker_forget(&tracker);
+    script_start(&tracker, &pair, tracks);
+    assert_int_equal(n_planned, 8);
+    /* What counts holds may be something else the next time. */
+    other.counts = counts;
+    script_start(&tracker, &other, tracks);
+    script_start(&tracker, &other, tracks);
+    assert_int_equal(n_planned, 12);
+    tracker_deinit(&tracker);
+}
+
+/* Some rounds of it use the memory of others. */
+static void
+tracker_init_of_a_plan_beyond_the_window_plans_anew(void **state)
+{
+    const struct plan_shape shape = {.size = 32, .count = 64, .granule = 1};
+    struct tracker tracker = {0};
+    struct track *track;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        tracker_init(&tracker, &algorithm_allreduce_ring, &shape, ELEMENT);
+        assert_int_equal(tracker_refill(&tracker, &track), HOOP_OK);
+        assert_true(tracker.round_next < tracker.n_rounds);
+        assert_int_equal(tracker.n_script, 0);
+    }
+    tracker_deinit(&tracker);
+}
+
 static void
 tracker_deinit_of_zeroed_memory_is_fine(void **state)
 {
@@ -384,6 +471,9 @@ main(void)
         cmocka_unit_test(tracker_plan_of_empty_rounds_is_done_after_refill),
         cmocka_unit_test(tracker_window_bounds_the_rounds_under_way),
         cmocka_unit_test(tracker_init_again_allocates_no_tracks),
+        cmocka_unit_test(tracker_init_of_the_same_shape_does_not_plan_again),
+        cmocka_unit_test(tracker_init_of_another_shape_plans_anew),
+        cmocka_unit_test(tracker_init_of_a_plan_beyond_the_window_plans_anew),
         cmocka_unit_test(tracker_deinit_of_zeroed_memory_is_fine),
     };
 
