@@ -8,6 +8,7 @@
  * in work rings the bell then.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -68,11 +69,26 @@ engine_advance(struct engine *engine)
     return has_moved;
 }
 
+/* The driver's own: nobody else waits for it, or looks whether it is done. */
+static void
+publish_own(struct engine *engine)
+{
+    struct op *op = engine->own;
+
+    if (!op || op->state != OP_ENDED)
+        return;
+    assert(!atomic_load(&op->is_done));
+    engine->own = NULL;
+    TAILQ_REMOVE(&engine->ended, op, link);
+    atomic_store_explicit(&op->is_done, true, memory_order_relaxed);
+}
+
 void
 engine_publish(struct engine *engine)
 {
     struct op *op;
 
+    publish_own(engine);
     if (TAILQ_EMPTY(&engine->ended))
         return;
     pthread_mutex_lock(&engine->gate);
@@ -88,20 +104,28 @@ engine_publish(struct engine *engine)
     pthread_mutex_unlock(&engine->gate);
 }
 
+/* Who hands in work while this sleeps rings the bell. */
+static bool
+turn_transport(struct engine *engine, int timeout_ms)
+{
+    if (timeout_ms == 0)
+        return transport_turn(engine->transport, 0);
+    atomic_store(&engine->is_sleeping, true);
+    if (atomic_load(&engine->has_mail))
+        timeout_ms = 0;
+    const bool has_moved = transport_turn(engine->transport, timeout_ms);
+    atomic_store(&engine->is_sleeping, false);
+    return has_moved;
+}
+
 bool
 engine_turn(struct engine *engine, int timeout_ms)
 {
     bool has_moved = engine_take_mail(engine);
 
-    if (timeout_ms != 0 && !has_moved) {
-        atomic_store(&engine->is_sleeping, true);
-        if (atomic_load(&engine->has_mail))
-            timeout_ms = 0;
-    } else {
+    if (has_moved)
         timeout_ms = 0;
-    }
-    has_moved |= transport_turn(engine->transport, timeout_ms);
-    atomic_store(&engine->is_sleeping, false);
+    has_moved |= turn_transport(engine, timeout_ms);
     has_moved |= engine_advance(engine);
 
     if (engine->deadline_ns != CLOCK_NEVER) {
@@ -235,10 +259,13 @@ drive_once(struct engine *engine, struct patience *patience)
 
 /* The caller has the drive right; it is given up on return. */
 static void
-drive_until(struct engine *engine, const struct op *op, uint64_t deadline_ns)
+drive_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
     struct patience patience = {.deadline_ns = deadline_ns};
 
+    engine->own = op;
+    if (op->is_held)
+        op_begin_held(op);
     if (clock_is_past(deadline_ns)) {
         engine_turn(engine, 0);
     } else {
@@ -248,6 +275,7 @@ drive_until(struct engine *engine, const struct op *op, uint64_t deadline_ns)
                 break;
         }
     }
+    engine->own = NULL;
     engine_release(engine);
 }
 
@@ -394,7 +422,7 @@ static bool
 op_await(struct op *op, uint64_t deadline_ns)
 {
     while (!atomic_load(&op->is_done)) {
-        if (await_turn(op, deadline_ns))
+        if (op->is_held || await_turn(op, deadline_ns))
             drive_until(op->engine, op, deadline_ns);
         if (!atomic_load(&op->is_done) && clock_is_past(deadline_ns))
             return false;

@@ -71,7 +71,8 @@ struct op {
     TAILQ_ENTRY(op) dirty_link; /* progress was made */
     struct engine *engine;
     struct channel *channel;
-    uint64_t number; /* operation, or message of this sender */
+    uint64_t channel_id; /* also when the channel is gone */
+    uint64_t number;     /* operation, or message of this sender */
     uint64_t started_ns;
     uint64_t deadline_ns;
     struct flow_label label;
@@ -80,6 +81,7 @@ struct op {
     enum op_state state;
     bool is_dirty;
     bool is_message;
+    bool is_held;          /* its waiter drives already, and begins it */
     bool is_checking;      /* the ranks agree on the call first */
     bool has_failed;       /* itself: its status may tell of an earlier call */
     uint64_t ask_ns;       /* when those it waits for are asked */

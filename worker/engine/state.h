@@ -128,6 +128,7 @@ struct engine {
     _Atomic uint64_t n_ended;
 
     /* The driver's. */
+    struct op *own; /* what it waits for itself; NULL: it has ended, or none */
     struct op_list running;
     struct op_list dirty;
     struct op_list ended;   /* their waiters do not know yet */
@@ -343,5 +344,8 @@ void
 engine_close(struct engine *engine, struct closing *closing);
 void
 op_begin(struct op *op);
+/* ... and its partner. */
+void
+op_begin_held(struct op *op);
 
 #endif

@@ -3,9 +3,11 @@
  *
  * The number of an operation is drawn under the gate: that is the order in
  * which all ranks must have called. If nobody drives, the starter does, for
- * one turn: what can be sent is sent at once.
+ * one turn: what can be sent is sent at once; or, if it waits at once, from
+ * here to the end.
  */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,18 +16,48 @@
 #include "dtype/dtype.h"
 #include "engine/state.h"
 
+enum {
+    /* More would cost more than planning. */
+    SPARES_LOOKED_AT = 4,
+};
+
+/* One that has done the same before has its plan still. */
 static struct op *
-op_take(struct channel *channel)
+spare_find(const struct engine *engine,
+           const struct channel *channel,
+           const struct algorithm *algorithm)
+{
+    struct op *op = TAILQ_FIRST(&engine->spares);
+
+    for (unsigned i = 0; op && i < SPARES_LOOKED_AT; i++) {
+        if (op->algorithm == algorithm && op->channel_id == channel->id)
+            return op;
+        op = TAILQ_NEXT(op, link);
+    }
+    return TAILQ_FIRST(&engine->spares);
+}
+
+static struct op *
+spare_take(struct channel *channel, const struct algorithm *algorithm)
 {
     struct engine *engine = channel->engine;
 
     pthread_mutex_lock(&engine->gate);
-    struct op *op = TAILQ_FIRST(&engine->spares);
+    struct op *op = spare_find(engine, channel, algorithm);
     if (op) {
         TAILQ_REMOVE(&engine->spares, op, link);
         engine->n_spares--;
     }
     pthread_mutex_unlock(&engine->gate);
+    return op;
+}
+
+/* algorithm NULL: for a message. */
+static struct op *
+op_take(struct channel *channel, const struct algorithm *algorithm)
+{
+    struct op *op = spare_take(channel, algorithm);
+
     if (!op) {
         op = calloc(1, sizeof(*op));
         if (!op)
@@ -33,8 +65,12 @@ op_take(struct channel *channel)
         TAILQ_INIT(&op->flows);
         TAILQ_INIT(&op->spare_flows);
     }
-    op->engine = engine;
+    /* Its nodes may lie where another's did. */
+    if (op->channel_id != channel->id)
+        tracker_forget(&op->tracker);
+    op->engine = channel->engine;
     op->channel = channel;
+    op->channel_id = channel->id;
     op->state = OP_NEW;
     op->n_graces = 0;
     op->status = HOOP_OK;
@@ -42,15 +78,16 @@ op_take(struct channel *channel)
     op->partner = NULL;
     op->received = NULL;
     op->stage = 0;
+    op->is_held = false;
     op->is_checking = false;
-    atomic_store(&op->is_cancelled, false);
+    atomic_init(&op->is_cancelled, false);
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();
     op->ask_after_ns = OP_ASK_FIRST_NS;
     op->ask_ns = op->started_ns + op->ask_after_ns;
     op->deadline_ns =
         op->started_ns + atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
-    atomic_store(&op->is_done, false);
+    atomic_init(&op->is_done, false);
     return op;
 }
 
@@ -80,26 +117,47 @@ is_checked_first(const struct op *op)
            op->call.name != CALL_BARRIER && op->call.name != CALL_AGREE;
 }
 
-/* Give ops their numbers and hand them in. */
+/* Whoever waits at once begins them itself, if nobody drives and nothing was
+ * handed in before. Under the gate. */
+static bool
+ops_hold(struct op *const *ops, enum engine_mode mode)
+{
+    struct engine *engine = ops[0]->engine;
+    const bool is_held = mode == ENGINE_START_AND_WAIT && !engine->is_driven &&
+                         !atomic_load(&engine->has_mail);
+
+    ops[0]->is_held = is_held;
+    engine->is_driven |= is_held;
+    return is_held;
+}
+
+static void
+op_number(struct op *op)
+{
+    if (!op->is_message)
+        op->number = atomic_fetch_add(&op->channel->op_next, 1);
+    else if (!op->message.is_receive)
+        op->number = op->channel->message_next++;
+}
+
+/* Give ops their numbers and hand them in; more than one that are waited for
+ * at once are a pair. */
 static void
 ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
 {
     struct engine *engine = ops[0]->engine;
-    struct channel *channel = ops[0]->channel;
 
     pthread_mutex_lock(&engine->gate);
+    const bool is_held = ops_hold(ops, mode);
     for (size_t i = 0; i < n_ops; i++) {
-        struct op *op = ops[i];
-
-        if (!op->is_message)
-            op->number = atomic_fetch_add(&channel->op_next, 1);
-        else if (!op->message.is_receive)
-            op->number = channel->message_next++;
-        TAILQ_INSERT_TAIL(&engine->mailbox, op, link);
+        op_number(ops[i]);
+        if (!is_held)
+            TAILQ_INSERT_TAIL(&engine->mailbox, ops[i], link);
     }
-    atomic_store(&engine->has_mail, true);
+    if (!is_held)
+        atomic_store(&engine->has_mail, true);
     const bool drives = mode == ENGINE_START && !engine->is_driven;
-    const bool is_driven = engine->is_driven;
+    const bool is_driven = engine->is_driven && !is_held;
     engine->is_driven |= drives;
     pthread_mutex_unlock(&engine->gate);
 
@@ -109,6 +167,16 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
     } else if (is_driven) {
         engine_post(engine);
     }
+}
+
+void
+op_begin_held(struct op *op)
+{
+    assert(op->is_held);
+    op->is_held = false;
+    op_begin(op);
+    if (op->partner)
+        op_begin(op->partner);
 }
 
 static void
@@ -183,7 +251,7 @@ collective_start(struct channel *channel,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    struct op *op = op_take(channel);
+    struct op *op = op_take(channel, collective->algorithm);
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     op->is_message = false;
@@ -279,7 +347,7 @@ op_last_ask_ns(const struct op *op)
 static struct op *
 message_take(struct channel *channel, const struct engine_message *message)
 {
-    struct op *op = op_take(channel);
+    struct op *op = op_take(channel, NULL);
 
     if (!op)
         return NULL;
