@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
+#include "transport/shelf.h"
 
 static bool
 key_equal(const struct flow_key *a, const struct flow_key *b)
@@ -153,10 +154,8 @@ struct arrival *
 match_arrival(struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct arrival *arrival;
 
-    HASH_FIND(hh, peer->arrival_index, &key, sizeof(key), arrival);
-    return arrival;
+    return shelf_find(peer->transport, &key);
 }
 
 struct arrival *
@@ -164,29 +163,22 @@ match_arrival_add(struct peer *peer,
                   const struct frame *frame,
                   const struct frame_tensor *tensor)
 {
-    struct arrival *arrival = match_arrival(peer, frame);
+    const struct flow_key key = match_key(peer, frame);
+    struct arrival *arrival = shelf_find(peer->transport, &key);
 
     if (arrival)
         return arrival;
-    if (HASH_COUNT(peer->arrival_index) >= LIMIT_ANNOUNCED)
+    if (peer->n_arrivals >= LIMIT_ANNOUNCED)
         return NULL;
-    arrival = calloc(1, sizeof(*arrival) + (tensor ? sizeof(*tensor) : 0));
+    arrival = shelf_add(peer->transport, &key, tensor ? 1 : 0);
     if (!arrival)
         return NULL;
-    TAILQ_INIT(&arrival->parts);
-    if (tensor) {
+    if (tensor)
         arrival->tensors[0] = *tensor;
-        arrival->n_tensors = 1;
-    }
-    arrival->key = match_key(peer, frame);
     arrival->first = *frame;
     arrival->sequence = peer->transport->arrival_next++;
-    HASH_ADD(hh, peer->arrival_index, key, sizeof(arrival->key), arrival);
-    if (!arrival->hh.tbl) {
-        free(arrival);
-        return NULL;
-    }
     TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
+    peer->n_arrivals++;
     if (arrival->key.kind == FLOW_COLLECTIVE)
         TAILQ_INSERT_TAIL(&peer->transport->early, arrival, early_link);
     return arrival;
@@ -200,19 +192,19 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
     if (peer->in_payload && peer->arrival == arrival) {
         peer->arrival = NULL;
         peer->target = TARGET_BIN;
-        free(peer->stash);
+        shelf_stash_give(peer->transport, peer->stash);
         peer->stash = NULL;
     }
     while ((part = TAILQ_FIRST(&arrival->parts))) {
         TAILQ_REMOVE(&arrival->parts, part, link);
         peer_consumed(peer, &part->frame);
-        free(part);
+        shelf_stash_give(peer->transport, part);
     }
     TAILQ_REMOVE(&peer->arrivals, arrival, link);
+    peer->n_arrivals--;
     if (arrival->key.kind == FLOW_COLLECTIVE)
         TAILQ_REMOVE(&peer->transport->early, arrival, early_link);
-    HASH_DELETE(hh, peer->arrival_index, arrival);
-    free(arrival);
+    shelf_remove(peer->transport, arrival);
 }
 
 /* The earliest unclaimed message that the posted receive wants. */
@@ -281,10 +273,8 @@ match_open(struct transport *transport, struct inflow *flow)
         return;
     }
 
-    const struct peer *peer = &transport->peers[flow->key.peer];
-    struct arrival *arrival;
+    struct arrival *arrival = shelf_find(transport, &flow->key);
 
-    HASH_FIND(hh, peer->arrival_index, &flow->key, sizeof(flow->key), arrival);
     if (!arrival)
         return;
     flow->arrival = arrival;
@@ -366,7 +356,7 @@ match_drain(struct transport *transport, struct inflow *flow)
         /* May close the flow, which must find nothing half taken. */
         arrival_end(peer, flow);
         peer_deliver(peer, flow, raw, part->frame.raw);
-        free(part);
+        shelf_stash_give(transport, part);
     }
 }
 

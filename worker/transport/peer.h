@@ -84,6 +84,7 @@ struct outframe {
 /* Part of a message that came before its receiver. */
 struct stash {
     TAILQ_ENTRY(stash) link;
+    size_t n_room;
     struct frame frame;
     uint8_t bytes[];
 };
@@ -150,10 +151,10 @@ struct peer {
     size_t n_asking;
 
     /* Receiving. */
-    struct inflow_list inflows;    /* open and matched */
-    struct arrival_list arrivals;  /* in order of arrival */
-    struct arrival *arrival_index; /* the same, by key */
-    uint64_t owed;                 /* consumed, not given back yet */
+    struct inflow_list inflows;   /* open and matched */
+    struct arrival_list arrivals; /* in order of arrival */
+    size_t n_arrivals;
+    uint64_t owed; /* consumed, not given back yet */
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
@@ -210,6 +211,13 @@ struct transport {
     struct inflow_list posted; /* messages wanted, not matched yet */
     struct inflow_list drains; /* inflows with early arrivals to take */
     struct arrival_list early; /* of collectives */
+    /* shelf.c's: all arrivals of all peers by key, and memory for more */
+    struct arrival *shelf_index;
+    struct arrival *shelf_anchor;
+    struct arrival_list spare_arrivals;
+    struct stash_list spare_stashes;
+    unsigned n_spare_arrivals;
+    unsigned n_spare_stashes;
     struct counters counters;
     uint8_t *bin;
     struct peer *peers; /* [rank] */

@@ -19,6 +19,7 @@
 #include "tensor/shape.h"
 #include "transport/match.h"
 #include "transport/peer.h"
+#include "transport/shelf.h"
 
 void
 peer_deliver(struct peer *peer,
@@ -52,7 +53,7 @@ take_verdict(struct peer *peer)
 struct stash *
 peer_stash(struct peer *peer)
 {
-    struct stash *stash = malloc(sizeof(*stash) + peer->frame.stored);
+    struct stash *stash = shelf_stash_take(peer->transport, peer->frame.stored);
 
     if (stash)
         stash->frame = peer->frame;
@@ -316,7 +317,7 @@ end_stash(struct peer *peer)
 
     if (!arrival) {
         take_verdict(peer);
-        free(stash);
+        shelf_stash_give(peer->transport, stash);
         peer->stash = NULL;
         return;
     }
@@ -467,8 +468,7 @@ peer_receive_clear(struct peer *peer)
 {
     struct arrival *arrival;
 
-    if (peer->stash)
-        free(peer->stash);
+    shelf_stash_give(peer->transport, peer->stash);
     peer->stash = NULL;
     peer->in_payload = false;
     peer->flow = NULL;

@@ -16,6 +16,7 @@
 #include "net/socket.h"
 #include "transport/match.h"
 #include "transport/peer.h"
+#include "transport/shelf.h"
 
 enum {
     EVENTS_MAX = 64,
@@ -48,7 +49,6 @@ transport_create(const struct transport_options *options,
     TAILQ_INIT(&transport->sharers);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
-    TAILQ_INIT(&transport->early);
     transport->peers = calloc(size, sizeof(*transport->peers));
     transport->bin = malloc(LIMIT_FRAME_PAYLOAD);
 
@@ -56,6 +56,8 @@ transport_create(const struct transport_options *options,
         transport->peers && transport->bin
             ? HOOP_OK
             : error_raise(HOOP_E_EXHAUSTED, "no memory for %u peers", size);
+    if (status == HOOP_OK)
+        status = shelf_init(transport);
     if (status == HOOP_OK)
         status = codec_create(&transport->codec);
     if (status == HOOP_OK)
@@ -83,6 +85,7 @@ transport_destroy(struct transport *transport)
         free(transport->peers[i].piece);
         free(transport->peers[i].coded);
     }
+    shelf_deinit(transport);
     poller_destroy(transport->poller);
     codec_destroy(transport->codec);
     free(transport->peers);
