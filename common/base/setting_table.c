@@ -35,6 +35,9 @@ static const char *const checks[] = {"frames", "full", NULL};
 /* In the order of enum sharing_mode (transport/sharing.h). */
 static const char *const transports[] = {"auto", "tcp", "shm", NULL};
 
+/* In the order of enum engine_spinning (engine/engine.h). */
+static const char *const spins[] = {"auto", "never", "always", NULL};
+
 static const struct setting rows[SETTING_COUNT] = {
     [SETTING_COORDINATOR] =
         {
@@ -198,6 +201,19 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "between ranks of one host; auto: shm where possible",
             .default_text = "tcp",
             .choices = transports,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_SPIN] =
+        {
+            .name = "spin",
+            .environment = "HOOP_SPIN",
+            .option = "spin",
+            .placeholder = "WHEN",
+            .help = "look again and again before sleeping in a call: while "
+                    "every rank of the host has a processor, never, always",
+            .default_text = "auto",
+            .choices = spins,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },

@@ -17,6 +17,8 @@ HOOP_BEGIN
  * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
  * environment alone: HOOP_TRANSPORT (between ranks of one node: "tcp", "shm",
  * which fails where they cannot share memory, or "auto", which does not),
+ * HOOP_SPIN (whether a call that waits looks again and again before it sleeps:
+ * "never", "always", or "auto", while every rank of the host has a processor),
  * HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
  * HOOP_TUNING (hoop/tuning.h), HOOP_LOG, HOOP_LOG_FORMAT.
  */

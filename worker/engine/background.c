@@ -19,12 +19,18 @@
 /* How long a peer's death between operations may go unnoticed. */
 static const uint64_t LOOK_IN_MS = 50;
 
+enum {
+    /* Other jobs come and go by the second. */
+    LOOKS_IN_PER_LOOK_ROUND = 20,
+};
+
 struct background {
     struct loop *loop;
     struct engine *engine;
     struct loop_watch *watch;
     struct loop_timer *timer;
     bool is_here;
+    unsigned n_looks_in;
     atomic_bool is_woken; /* a post is on its way */
 };
 
@@ -55,6 +61,8 @@ on_timer(void *owner)
     struct background *background = owner;
 
     take_turn(background);
+    if (++background->n_looks_in % LOOKS_IN_PER_LOOK_ROUND == 0)
+        engine_look_round(background->engine);
     loop_timer_start(background->timer, LOOK_IN_MS);
 }
 

@@ -20,9 +20,7 @@
 
 enum {
     /* Without epoll; then epoll looks at the others once. */
-    SPINS_PER_POLL = 16,
-    /* Yields when ranks share processors, before sleeping. */
-    YIELDS_MAX = 8,
+    LOOKS_PER_POLL = 16,
     /* Longest sleep, so that nothing missed is missed for long. */
     SLEEP_MAX_MS = 100,
     IDLE_TURNS_MAX = 64,
@@ -206,62 +204,60 @@ engine_post(struct engine *engine)
         transport_wake(engine->transport);
 }
 
-struct patience {
-    uint64_t spin_until_ns;
-    uint64_t deadline_ns; /* of the wait itself */
-    unsigned n_spins;
-    unsigned n_yields;
+/* Somebody who waits, and drives. */
+struct wait {
+    struct patience patience;
+    uint64_t deadline_ns; /* its own */
+    unsigned n_looks;
 };
 
 static int
-sleep_ms(const struct engine *engine, const struct patience *patience)
+sleep_ms(const struct engine *engine, const struct wait *wait)
 {
-    const uint64_t deadline_ns = patience->deadline_ns < engine->deadline_ns
-                                     ? patience->deadline_ns
+    const uint64_t deadline_ns = wait->deadline_ns < engine->deadline_ns
+                                     ? wait->deadline_ns
                                      : engine->deadline_ns;
     const int left_ms = clock_left_ms(deadline_ns);
 
     return left_ms < 0 || left_ms > SLEEP_MAX_MS ? SLEEP_MAX_MS : left_ms;
 }
 
-/* One turn of somebody who waits: spin, then yield, then sleep. */
-static void
-drive_once(struct engine *engine, struct patience *patience)
+/* Does what anybody asks of the engine without sleeping. */
+static bool
+look(struct engine *engine, struct wait *wait)
 {
-    bool has_moved;
+    const bool is_cheap = wait->n_looks % LOOKS_PER_POLL != LOOKS_PER_POLL - 1;
 
-    if (patience->n_spins % SPINS_PER_POLL != SPINS_PER_POLL - 1)
-        has_moved = engine_spin(engine);
-    else
-        has_moved = engine_turn(engine, 0);
-    patience->n_spins++;
-    if (has_moved) {
-        patience->spin_until_ns = 0;
-        patience->n_yields = 0;
+    wait->n_looks++;
+    return is_cheap ? engine_spin(engine) : engine_turn(engine, 0);
+}
+
+/* One turn of somebody who waits. */
+static void
+drive_once(struct engine *engine, struct wait *wait)
+{
+    if (look(engine, wait)) {
+        patience_renew(&wait->patience);
         return;
     }
-    if (engine->spin_ns > 0) {
-        const uint64_t now_ns = clock_now_ns();
-
-        if (patience->spin_until_ns == 0)
-            patience->spin_until_ns = now_ns + engine->spin_ns;
-        if (now_ns < patience->spin_until_ns)
-            return;
-    } else if (patience->n_yields++ < YIELDS_MAX) {
+    switch (patience_advise(&wait->patience, engine_patience(engine))) {
+    case PATIENCE_LOOK:
+        return;
+    case PATIENCE_YIELD:
         sched_yield();
         return;
+    case PATIENCE_SLEEP:
+        break;
     }
-    if (engine_turn(engine, sleep_ms(engine, patience))) {
-        patience->spin_until_ns = 0;
-        patience->n_yields = 0;
-    }
+    if (engine_turn(engine, sleep_ms(engine, wait)))
+        patience_renew(&wait->patience);
 }
 
 /* The caller has the drive right; it is given up on return. */
 static void
 drive_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
 {
-    struct patience patience = {.deadline_ns = deadline_ns};
+    struct wait wait = {.deadline_ns = deadline_ns};
 
     engine->own = op;
     if (op->is_held)
@@ -270,7 +266,7 @@ drive_until(struct engine *engine, struct op *op, uint64_t deadline_ns)
         engine_turn(engine, 0);
     } else {
         while (!atomic_load(&op->is_done)) {
-            drive_once(engine, &patience);
+            drive_once(engine, &wait);
             if (clock_is_past(deadline_ns))
                 break;
         }

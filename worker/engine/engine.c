@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,45 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
+#include "net/census.h"
 #include "net/socket.h"
 
-/* About what a wake-up from epoll costs. */
-static const uint64_t SPIN_NS = 50000;
+/* Those this process may use. */
+static uint32_t
+count_processors(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void
+engine_look_round(struct engine *engine)
+{
+    const uint32_t n_seen = census_count();
+    const uint32_t n_own = roster_local_ranks(engine->roster);
+
+    atomic_store(&engine->is_crowded,
+                 (n_seen > n_own ? n_seen : n_own) > count_processors());
+}
+
+enum patience_rule
+engine_patience(const struct engine *engine)
+{
+    switch (engine->options.spinning) {
+    case ENGINE_SPIN_NEVER:
+        return PATIENCE_SLEEPS;
+    case ENGINE_SPIN_ALWAYS:
+        return PATIENCE_SPINS;
+    case ENGINE_SPIN_AUTO:
+        break;
+    }
+    return atomic_load_explicit(&engine->is_crowded, memory_order_relaxed)
+               ? PATIENCE_YIELDS
+               : PATIENCE_SPINS;
+}
 
 static enum hoop_status
 engine_open(struct engine *engine)
@@ -54,9 +90,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
-    if (roster_local_ranks(options->roster) <=
-        (uint32_t)sysconf(_SC_NPROCESSORS_ONLN))
-        engine->spin_ns = SPIN_NS;
+    engine->census_fd = census_enter();
+    engine_look_round(engine);
 
     const enum hoop_status status = engine_open(engine);
     if (status != HOOP_OK) {
@@ -91,6 +126,7 @@ engine_destroy(struct engine *engine)
         free(op);
     }
     transport_destroy(engine->transport);
+    socket_close(engine->census_fd);
     pthread_mutex_destroy(&engine->gate);
     free(engine->lost);
     free(engine);

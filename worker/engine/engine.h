@@ -35,10 +35,18 @@ enum engine_checking {
     ENGINE_CHECK_FIRST,  /* before a collective touches a buffer */
 };
 
+/* Whether who waits looks again and again before it sleeps. */
+enum engine_spinning {
+    ENGINE_SPIN_AUTO, /* while every rank has a processor: engine_look_round() */
+    ENGINE_SPIN_NEVER, /* sleeps at once */
+    ENGINE_SPIN_ALWAYS,
+};
+
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
     enum codec_id codec;
     enum engine_checking checking;
+    enum engine_spinning spinning;
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */
     void (*on_needed)(void *owner, uint32_t rank);
@@ -54,6 +62,11 @@ engine_create(const struct engine_options *options, struct engine **out_engine);
 /* When no other thread uses it any more. NULL is fine. */
 void
 engine_destroy(struct engine *engine);
+
+/* Count the ranks on this host again, of this job and of others. Now and then:
+ * others come and go. Thread: any, one at a time. */
+void
+engine_look_round(struct engine *engine);
 
 /* Thread: any, for all below. */
 

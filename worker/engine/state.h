@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/op.h"
 #include "engine/past.h"
+#include "engine/patience.h"
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -104,8 +105,10 @@ struct engine {
     struct engine_options options;
     const struct roster *roster;
     struct transport *transport;
-    bool is_orphan;   /* in a forked child: nothing else may be touched */
-    uint64_t spin_ns; /* 0: more ranks than processors, never spin */
+    bool is_orphan; /* in a forked child: nothing else may be touched */
+    int census_fd;  /* this rank, as other jobs see it */
+    /* More ranks are on this host than it has processors. */
+    atomic_bool is_crowded;
 
     /* Under the gate. */
     pthread_mutex_t gate;
@@ -314,6 +317,12 @@ engine_channel(struct engine *engine, uint64_t id);
 /* The collective of that number that is under way here; NULL: none. */
 struct op *
 channel_running(const struct channel *channel, uint64_t number);
+
+/* engine.c */
+
+/* How whoever waits does so, by the setting and the crowd. */
+enum patience_rule
+engine_patience(const struct engine *engine);
 
 /* drive.c */
 

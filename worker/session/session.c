@@ -223,6 +223,7 @@ engine_open(struct hoop_session *session)
         .roster = session->roster,
         .codec = session->terms.codec,
         .checking = session->terms.checking,
+        .spinning = session->terms.spinning,
         .on_needed = on_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,

@@ -148,6 +148,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->sharing =
         (enum sharing_mode)settings_number(settings, SETTING_TRANSPORT);
+    terms->spinning =
+        (enum engine_spinning)settings_number(settings, SETTING_SPIN);
     terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
     terms->log_format =
         (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);

@@ -39,6 +39,7 @@ struct terms {
     enum codec_id codec;
     enum engine_checking checking;
     enum sharing_mode sharing;
+    enum engine_spinning spinning;
     enum log_level log_level;
     enum log_format log_format;
 };

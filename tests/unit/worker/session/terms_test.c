@@ -44,6 +44,7 @@ terms_without_anything_are_the_defaults(void **state)
     assert_int_equal(terms.port, 0);
     assert_int_equal(terms.codec, CODEC_NONE);
     assert_int_equal(terms.checking, ENGINE_CHECK_FRAMES);
+    assert_int_equal(terms.spinning, ENGINE_SPIN_AUTO);
     assert_int_equal(terms.log_level, LOG_OFF);
 }
 
@@ -144,6 +145,17 @@ terms_rank_beyond_the_size_is_refused(void **state)
 }
 
 static void
+terms_say_when_a_call_spins(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("HOOP_SPIN", "never", 1);
+    assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_NEVER);
+    setenv("HOOP_SPIN", "always", 1);
+    assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_ALWAYS);
+}
+
+static void
 terms_wrong_value_names_its_variable(void **state)
 {
     struct terms terms;
@@ -210,6 +222,7 @@ main(void)
                                environment_clear),
         cmocka_unit_test_setup(terms_rank_beyond_the_size_is_refused,
                                environment_clear),
+        cmocka_unit_test_setup(terms_say_when_a_call_spins, environment_clear),
         cmocka_unit_test_setup(terms_wrong_value_names_its_variable,
                                environment_clear),
         cmocka_unit_test_setup(terms_token_comes_from_its_file,

@@ -1,0 +1,63 @@
+/* tests/unit/common/net/census_test.c - net/census.c */
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "net/census.h"
+#include "net/socket.h"
+
+enum {
+    MANY = 20
+};
+
+/* Others may come and go meanwhile: only a bound is certain. */
+static void
+census_counts_who_entered(void **state)
+{
+    int fds[MANY];
+
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++)
+        assert_true((fds[i] = census_enter()) >= 0);
+    assert_true(census_count() >= MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        socket_close(fds[i]);
+}
+
+/* In a namespace of its own a process would see itself alone. */
+static void
+census_enter_counts_a_process_until_it_ends(void **state)
+{
+    int entered[2];
+    char said;
+
+    (void)state;
+    const int fd = census_enter();
+    assert_true(fd >= 0);
+    assert_int_equal(pipe(entered), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const char is_in = census_enter() >= 0 && census_count() >= 2;
+
+        _exit(write(entered[1], &is_in, 1) == 1 ? 0 : 1);
+    }
+    assert_int_equal(read(entered[0], &said, 1), 1);
+    assert_int_equal(said, 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(census_count() >= 1);
+    close(entered[0]);
+    close(entered[1]);
+    socket_close(fd);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(census_counts_who_entered),
+        cmocka_unit_test(census_enter_counts_a_process_until_it_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
