@@ -1,5 +1,5 @@
 /*
- * transport/shelf.c - where what comes before it is wanted is kept
+ * transport/cellar.c - where what comes before it is wanted is kept
  *
  * One index for all peers, which is never empty: uthash gives its table back
  * with the last entry, and would make a new one for every frame that comes
@@ -10,7 +10,7 @@
 #define HASH_FUNCTION(key, n_bytes, hash)                                      \
     ((hash) = (unsigned)key_hash((const void *)(key)))
 
-#include "transport/shelf.h"
+#include "transport/cellar.h"
 
 #include <stdlib.h>
 
@@ -35,12 +35,12 @@ key_hash(const struct flow_key *key)
 static bool
 index_add(struct transport *transport, struct arrival *arrival)
 {
-    HASH_ADD(hh, transport->shelf_index, key, sizeof(arrival->key), arrival);
+    HASH_ADD(hh, transport->cellar_index, key, sizeof(arrival->key), arrival);
     return arrival->hh.tbl != NULL;
 }
 
 enum hoop_status
-shelf_init(struct transport *transport)
+cellar_init(struct transport *transport)
 {
     struct arrival *anchor = calloc(1, sizeof(*anchor));
 
@@ -50,7 +50,7 @@ shelf_init(struct transport *transport)
     if (anchor) {
         /* No other key has that. */
         anchor->key.unused = 1;
-        transport->shelf_anchor = anchor;
+        transport->cellar_anchor = anchor;
         if (index_add(transport, anchor))
             return HOOP_OK;
     }
@@ -58,14 +58,14 @@ shelf_init(struct transport *transport)
 }
 
 void
-shelf_deinit(struct transport *transport)
+cellar_deinit(struct transport *transport)
 {
     struct arrival *arrival;
     struct stash *stash;
 
-    HASH_CLEAR(hh, transport->shelf_index);
-    free(transport->shelf_anchor);
-    transport->shelf_anchor = NULL;
+    HASH_CLEAR(hh, transport->cellar_index);
+    free(transport->cellar_anchor);
+    transport->cellar_anchor = NULL;
     while ((arrival = transport->spare_arrivals.tqh_first)) {
         TAILQ_REMOVE(&transport->spare_arrivals, arrival, link);
         free(arrival);
@@ -77,13 +77,13 @@ shelf_deinit(struct transport *transport)
 }
 
 struct arrival *
-shelf_find(const struct transport *transport, const struct flow_key *key)
+cellar_find(const struct transport *transport, const struct flow_key *key)
 {
     struct arrival *arrival;
 
-    if (HASH_COUNT(transport->shelf_index) == 1)
+    if (HASH_COUNT(transport->cellar_index) == 1)
         return NULL;
-    HASH_FIND(hh, transport->shelf_index, key, sizeof(*key), arrival);
+    HASH_FIND(hh, transport->cellar_index, key, sizeof(*key), arrival);
     return arrival;
 }
 
@@ -113,9 +113,9 @@ arrival_give(struct transport *transport, struct arrival *arrival)
 }
 
 struct arrival *
-shelf_add(struct transport *transport,
-          const struct flow_key *key,
-          unsigned n_tensors)
+cellar_add(struct transport *transport,
+           const struct flow_key *key,
+           unsigned n_tensors)
 {
     struct arrival *arrival = arrival_take(transport, n_tensors);
 
@@ -132,14 +132,14 @@ shelf_add(struct transport *transport,
 }
 
 void
-shelf_remove(struct transport *transport, struct arrival *arrival)
+cellar_remove(struct transport *transport, struct arrival *arrival)
 {
-    HASH_DELETE(hh, transport->shelf_index, arrival);
+    HASH_DELETE(hh, transport->cellar_index, arrival);
     arrival_give(transport, arrival);
 }
 
 struct stash *
-shelf_stash_take(struct transport *transport, size_t n_bytes)
+cellar_stash_take(struct transport *transport, size_t n_bytes)
 {
     struct stash *stash = TAILQ_FIRST(&transport->spare_stashes);
     const size_t n_room = n_bytes < SPARE_BYTES ? SPARE_BYTES : n_bytes;
@@ -156,7 +156,7 @@ shelf_stash_take(struct transport *transport, size_t n_bytes)
 }
 
 void
-shelf_stash_give(struct transport *transport, struct stash *stash)
+cellar_stash_give(struct transport *transport, struct stash *stash)
 {
     if (!stash)
         return;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
-#include "transport/shelf.h"
+#include "transport/cellar.h"
 
 static bool
 key_equal(const struct flow_key *a, const struct flow_key *b)
@@ -155,7 +155,7 @@ match_arrival(struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
 
-    return shelf_find(peer->transport, &key);
+    return cellar_find(peer->transport, &key);
 }
 
 struct arrival *
@@ -164,13 +164,13 @@ match_arrival_add(struct peer *peer,
                   const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct arrival *arrival = shelf_find(peer->transport, &key);
+    struct arrival *arrival = cellar_find(peer->transport, &key);
 
     if (arrival)
         return arrival;
     if (peer->n_arrivals >= LIMIT_ANNOUNCED)
         return NULL;
-    arrival = shelf_add(peer->transport, &key, tensor ? 1 : 0);
+    arrival = cellar_add(peer->transport, &key, tensor ? 1 : 0);
     if (!arrival)
         return NULL;
     if (tensor)
@@ -192,19 +192,19 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
     if (peer->in_payload && peer->arrival == arrival) {
         peer->arrival = NULL;
         peer->target = TARGET_BIN;
-        shelf_stash_give(peer->transport, peer->stash);
+        cellar_stash_give(peer->transport, peer->stash);
         peer->stash = NULL;
     }
     while ((part = TAILQ_FIRST(&arrival->parts))) {
         TAILQ_REMOVE(&arrival->parts, part, link);
         peer_consumed(peer, &part->frame);
-        shelf_stash_give(peer->transport, part);
+        cellar_stash_give(peer->transport, part);
     }
     TAILQ_REMOVE(&peer->arrivals, arrival, link);
     peer->n_arrivals--;
     if (arrival->key.kind == FLOW_COLLECTIVE)
         TAILQ_REMOVE(&peer->transport->early, arrival, early_link);
-    shelf_remove(peer->transport, arrival);
+    cellar_remove(peer->transport, arrival);
 }
 
 /* The earliest unclaimed message that the posted receive wants. */
@@ -273,7 +273,7 @@ match_open(struct transport *transport, struct inflow *flow)
         return;
     }
 
-    struct arrival *arrival = shelf_find(transport, &flow->key);
+    struct arrival *arrival = cellar_find(transport, &flow->key);
 
     if (!arrival)
         return;
@@ -356,7 +356,7 @@ match_drain(struct transport *transport, struct inflow *flow)
         /* May close the flow, which must find nothing half taken. */
         arrival_end(peer, flow);
         peer_deliver(peer, flow, raw, part->frame.raw);
-        shelf_stash_give(transport, part);
+        cellar_stash_give(transport, part);
     }
 }
 

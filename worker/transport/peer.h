@@ -211,9 +211,9 @@ struct transport {
     struct inflow_list posted; /* messages wanted, not matched yet */
     struct inflow_list drains; /* inflows with early arrivals to take */
     struct arrival_list early; /* of collectives */
-    /* shelf.c's: all arrivals of all peers by key, and memory for more */
-    struct arrival *shelf_index;
-    struct arrival *shelf_anchor;
+    /* cellar.c's: all arrivals of all peers by key, and memory for more */
+    struct arrival *cellar_index;
+    struct arrival *cellar_anchor;
     struct arrival_list spare_arrivals;
     struct stash_list spare_stashes;
     unsigned n_spare_arrivals;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/shelf.h"
 
 static void
 finish(struct peer *peer, struct outflow *flow)
@@ -37,9 +37,9 @@ keep_copy(struct peer *peer, struct frame *frame, const struct outflow *flow)
         return false;
     struct arrival *arrival =
         match_arrival_add(peer, frame, flow->label->tensor);
-    struct stash *part = shelf_stash_take(peer->transport, flow->total);
+    struct stash *part = cellar_stash_take(peer->transport, flow->total);
     if (!arrival || !part) {
-        shelf_stash_give(peer->transport, part);
+        cellar_stash_give(peer->transport, part);
         return false;
     }
     peer->credit -= n_cost;

@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
+#include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/shelf.h"
 
 void
 peer_deliver(struct peer *peer,
@@ -53,7 +53,8 @@ take_verdict(struct peer *peer)
 struct stash *
 peer_stash(struct peer *peer)
 {
-    struct stash *stash = shelf_stash_take(peer->transport, peer->frame.stored);
+    struct stash *stash =
+        cellar_stash_take(peer->transport, peer->frame.stored);
 
     if (stash)
         stash->frame = peer->frame;
@@ -317,7 +318,7 @@ end_stash(struct peer *peer)
 
     if (!arrival) {
         take_verdict(peer);
-        shelf_stash_give(peer->transport, stash);
+        cellar_stash_give(peer->transport, stash);
         peer->stash = NULL;
         return;
     }
@@ -404,9 +405,9 @@ read_more(struct peer *peer, size_t *out_direct)
         {n_left ? peer_payload_at(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},
     };
-    const size_t first = n_left ? 0 : 1;
     do {
-        n_read = readv(peer->fd, iov + first, (int)(2 - first));
+        n_read = n_left ? readv(peer->fd, iov, 2)
+                        : recv(peer->fd, iov[1].iov_base, n_room, 0);
     } while (n_read < 0 && errno == EINTR);
     *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
                   : n_read > 0                          ? (size_t)n_read
@@ -468,7 +469,7 @@ peer_receive_clear(struct peer *peer)
 {
     struct arrival *arrival;
 
-    shelf_stash_give(peer->transport, peer->stash);
+    cellar_stash_give(peer->transport, peer->stash);
     peer->stash = NULL;
     peer->in_payload = false;
     peer->flow = NULL;

@@ -1,8 +1,8 @@
 /*
  * transport/tcp_send.c - frames into the socket
  *
- * One sendmsg(2) carries headers and payloads of several frames, straight
- * from the user's buffer (transport/tcp_cut.c cuts them).
+ * One call carries headers and payloads of several frames, straight from the
+ * user's buffer (transport/tcp_cut.c cuts them), or, if it is little, a copy.
  */
 
 #include <assert.h>
@@ -17,6 +17,8 @@
 
 enum {
     IOV_PER_FRAME = 3,
+    /* The kernel takes longer over three pieces than a copy of so much. */
+    GATHERED_MAX = 1024,
 };
 
 static const uint8_t padding[LIMIT_FRAME_PAD];
@@ -42,6 +44,42 @@ iov_skip(struct iovec *iov, size_t n_iov, size_t n_bytes)
     return first;
 }
 
+/* False: too much to be copied. */
+static bool
+iov_gather(const struct iovec *iov,
+           size_t n_iov,
+           uint8_t out[GATHERED_MAX],
+           size_t *out_n_bytes)
+{
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_iov; i++) {
+        if (iov[i].iov_len > GATHERED_MAX - n_bytes)
+            return false;
+        memcpy(out + n_bytes, iov[i].iov_base, iov[i].iov_len);
+        n_bytes += iov[i].iov_len;
+    }
+    *out_n_bytes = n_bytes;
+    return true;
+}
+
+static ssize_t
+iov_send(int fd, struct iovec *iov, size_t n_iov)
+{
+    const int how = MSG_NOSIGNAL | MSG_DONTWAIT;
+    const struct msghdr message = {.msg_iov = iov, .msg_iovlen = n_iov};
+    uint8_t gathered[GATHERED_MAX];
+    size_t n_bytes;
+    ssize_t n_sent;
+
+    const bool is_small = iov_gather(iov, n_iov, gathered, &n_bytes);
+    do {
+        n_sent = is_small ? send(fd, gathered, n_bytes, how)
+                          : sendmsg(fd, &message, how);
+    } while (n_sent < 0 && errno == EINTR);
+    return n_sent;
+}
+
 static ssize_t
 write_frames(struct peer *peer)
 {
@@ -60,16 +98,10 @@ write_frames(struct peer *peer)
                                           out->n_padded - out->n_stored};
     }
     const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
-    const struct msghdr message = {.msg_iov = iov + first,
-                                   .msg_iovlen = n_iov - first};
-    ssize_t n_written;
 
     if (peer->segment)
-        return peer_share(peer, message.msg_iov, message.msg_iovlen);
-    do {
-        n_written = sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n_written < 0 && errno == EINTR);
-    return n_written;
+        return peer_share(peer, iov + first, n_iov - first);
+    return iov_send(peer->fd, iov + first, n_iov - first);
 }
 
 /* Payload bytes of out that lie in the first n_bytes of the frame. */

@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "base/state.h"
 #include "net/socket.h"
+#include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
-#include "transport/shelf.h"
 
 enum {
     EVENTS_MAX = 64,
@@ -57,7 +57,7 @@ transport_create(const struct transport_options *options,
             ? HOOP_OK
             : error_raise(HOOP_E_EXHAUSTED, "no memory for %u peers", size);
     if (status == HOOP_OK)
-        status = shelf_init(transport);
+        status = cellar_init(transport);
     if (status == HOOP_OK)
         status = codec_create(&transport->codec);
     if (status == HOOP_OK)
@@ -85,7 +85,7 @@ transport_destroy(struct transport *transport)
         free(transport->peers[i].piece);
         free(transport->peers[i].coded);
     }
-    shelf_deinit(transport);
+    cellar_deinit(transport);
     poller_destroy(transport->poller);
     codec_destroy(transport->codec);
     free(transport->peers);
@@ -205,7 +205,6 @@ transport_send_cancel(struct transport *transport, struct outflow *flow)
     struct peer *peer = &transport->peers[flow->key.peer];
     const bool is_half_sent =
         flow->is_queued && (flow->is_announced || flow->is_opened);
-
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
     peer_send_cancel(peer, flow);
