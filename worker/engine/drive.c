@@ -206,7 +206,7 @@ engine_post(struct engine *engine)
 
 /* Somebody who waits, and drives. */
 struct wait {
-    struct patience patience;
+    struct endurance endurance;
     uint64_t deadline_ns; /* its own */
     unsigned n_looks;
 };
@@ -237,20 +237,20 @@ static void
 drive_once(struct engine *engine, struct wait *wait)
 {
     if (look(engine, wait)) {
-        patience_renew(&wait->patience);
+        endurance_renew(&wait->endurance);
         return;
     }
-    switch (patience_advise(&wait->patience, engine_patience(engine))) {
-    case PATIENCE_LOOK:
+    switch (endurance_advise(&wait->endurance, engine_endurance(engine))) {
+    case ENDURANCE_LOOK:
         return;
-    case PATIENCE_YIELD:
+    case ENDURANCE_YIELD:
         sched_yield();
         return;
-    case PATIENCE_SLEEP:
+    case ENDURANCE_SLEEP:
         break;
     }
     if (engine_turn(engine, sleep_ms(engine, wait)))
-        patience_renew(&wait->patience);
+        endurance_renew(&wait->endurance);
 }
 
 /* The caller has the drive right; it is given up on return. */
@@ -390,27 +390,6 @@ engine_close(struct engine *engine, struct closing *closing)
     }
     pthread_mutex_unlock(&engine->gate);
     pthread_cond_destroy(&waiter->cond);
-}
-
-static void
-op_free(struct op *op)
-{
-    struct engine *engine = op->engine;
-    bool is_kept;
-
-    stages_deinit(&op->stages);
-    pthread_mutex_lock(&engine->gate);
-    is_kept = engine->n_spares < LIMIT_SPARE_OPS &&
-              op->scratch_capacity <= LIMIT_SPARE_SCRATCH;
-    if (is_kept) {
-        TAILQ_INSERT_HEAD(&engine->spares, op, link);
-        engine->n_spares++;
-    }
-    pthread_mutex_unlock(&engine->gate);
-    if (!is_kept) {
-        executor_deinit(op);
-        free(op);
-    }
 }
 
 /* True when op is done, false when the deadline has passed before. */

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
-#include "net/census.h"
+#include "net/headcount.h"
 #include "net/socket.h"
 
 /* Those this process may use. */
@@ -29,27 +29,27 @@ count_processors(void)
 void
 engine_look_round(struct engine *engine)
 {
-    const uint32_t n_seen = census_count();
+    const uint32_t n_seen = headcount_count();
     const uint32_t n_own = roster_local_ranks(engine->roster);
 
     atomic_store(&engine->is_crowded,
                  (n_seen > n_own ? n_seen : n_own) > count_processors());
 }
 
-enum patience_rule
-engine_patience(const struct engine *engine)
+enum endurance_rule
+engine_endurance(const struct engine *engine)
 {
     switch (engine->options.spinning) {
     case ENGINE_SPIN_NEVER:
-        return PATIENCE_SLEEPS;
+        return ENDURANCE_SLEEPS;
     case ENGINE_SPIN_ALWAYS:
-        return PATIENCE_SPINS;
+        return ENDURANCE_SPINS;
     case ENGINE_SPIN_AUTO:
         break;
     }
     return atomic_load_explicit(&engine->is_crowded, memory_order_relaxed)
-               ? PATIENCE_YIELDS
-               : PATIENCE_SPINS;
+               ? ENDURANCE_YIELDS
+               : ENDURANCE_SPINS;
 }
 
 static enum hoop_status
@@ -90,7 +90,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
-    engine->census_fd = census_enter();
+    engine->headcount_fd = headcount_enter();
     engine_look_round(engine);
 
     const enum hoop_status status = engine_open(engine);
@@ -126,7 +126,7 @@ engine_destroy(struct engine *engine)
         free(op);
     }
     transport_destroy(engine->transport);
-    socket_close(engine->census_fd);
+    socket_close(engine->headcount_fd);
     pthread_mutex_destroy(&engine->gate);
     free(engine->lost);
     free(engine);

@@ -144,6 +144,18 @@ op_member(const struct op *op, uint32_t rank);
 void
 executor_deinit(struct op *op);
 
+/* spare.c */
+
+/* Ready for a call on channel by algorithm, or for a message (NULL). NULL: no
+ * memory. */
+struct op *
+op_take(struct channel *channel, const struct algorithm *algorithm);
+/* It is not needed any more: kept for the next, if there is room. */
+void
+op_free(struct op *op);
+void
+op_destroy(struct op *op);
+
 /* submit.c */
 
 /* Make it op's next collective: a copy of all but buffers and nodes. */

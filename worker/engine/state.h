@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "engine/endurance.h"
 #include "engine/engine.h"
 #include "engine/op.h"
 #include "engine/past.h"
-#include "engine/patience.h"
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -105,8 +105,8 @@ struct engine {
     struct engine_options options;
     const struct roster *roster;
     struct transport *transport;
-    bool is_orphan; /* in a forked child: nothing else may be touched */
-    int census_fd;  /* this rank, as other jobs see it */
+    bool is_orphan;   /* in a forked child: nothing else may be touched */
+    int headcount_fd; /* this rank, as other jobs see it */
     /* More ranks are on this host than it has processors. */
     atomic_bool is_crowded;
 
@@ -321,8 +321,8 @@ channel_running(const struct channel *channel, uint64_t number);
 /* engine.c */
 
 /* How whoever waits does so, by the setting and the crowd. */
-enum patience_rule
-engine_patience(const struct engine *engine);
+enum endurance_rule
+engine_endurance(const struct engine *engine);
 
 /* drive.c */
 

@@ -16,81 +16,6 @@
 #include "dtype/dtype.h"
 #include "engine/state.h"
 
-enum {
-    /* More would cost more than planning. */
-    SPARES_LOOKED_AT = 4,
-};
-
-/* One that has done the same before has its plan still. */
-static struct op *
-spare_find(const struct engine *engine,
-           const struct channel *channel,
-           const struct algorithm *algorithm)
-{
-    struct op *op = TAILQ_FIRST(&engine->spares);
-
-    for (unsigned i = 0; op && i < SPARES_LOOKED_AT; i++) {
-        if (op->algorithm == algorithm && op->channel_id == channel->id)
-            return op;
-        op = TAILQ_NEXT(op, link);
-    }
-    return TAILQ_FIRST(&engine->spares);
-}
-
-static struct op *
-spare_take(struct channel *channel, const struct algorithm *algorithm)
-{
-    struct engine *engine = channel->engine;
-
-    pthread_mutex_lock(&engine->gate);
-    struct op *op = spare_find(engine, channel, algorithm);
-    if (op) {
-        TAILQ_REMOVE(&engine->spares, op, link);
-        engine->n_spares--;
-    }
-    pthread_mutex_unlock(&engine->gate);
-    return op;
-}
-
-/* algorithm NULL: for a message. */
-static struct op *
-op_take(struct channel *channel, const struct algorithm *algorithm)
-{
-    struct op *op = spare_take(channel, algorithm);
-
-    if (!op) {
-        op = calloc(1, sizeof(*op));
-        if (!op)
-            return NULL;
-        TAILQ_INIT(&op->flows);
-        TAILQ_INIT(&op->spare_flows);
-    }
-    /* Its nodes may lie where another's did. */
-    if (op->channel_id != channel->id)
-        tracker_forget(&op->tracker);
-    op->engine = channel->engine;
-    op->channel = channel;
-    op->channel_id = channel->id;
-    op->state = OP_NEW;
-    op->n_graces = 0;
-    op->status = HOOP_OK;
-    op->waiter = NULL;
-    op->partner = NULL;
-    op->received = NULL;
-    op->stage = 0;
-    op->is_held = false;
-    op->is_checking = false;
-    atomic_init(&op->is_cancelled, false);
-    memset(op->signatures, 0, sizeof(op->signatures));
-    op->started_ns = clock_now_ns();
-    op->ask_after_ns = OP_ASK_FIRST_NS;
-    op->ask_ns = op->started_ns + op->ask_after_ns;
-    op->deadline_ns =
-        op->started_ns + atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
-    atomic_init(&op->is_done, false);
-    return op;
-}
-
 static void
 op_label(struct op *op, const struct call *call, uint64_t tag)
 {
@@ -177,13 +102,6 @@ op_begin_held(struct op *op)
     op_begin(op);
     if (op->partner)
         op_begin(op->partner);
-}
-
-static void
-op_destroy(struct op *op)
-{
-    executor_deinit(op);
-    free(op);
 }
 
 static enum hoop_status

@@ -1,22 +1,22 @@
 /*
- * net/census.h - how many ranks of any job are on this host
+ * net/headcount.h - how many ranks of any job are on this host
  *
  * Each holds a socket in the abstract namespace whose name says that it is
  * one, and the kernel lists them. It takes them away with the process, however
  * that ends. Ranks in other network namespaces are not seen.
  */
 
-#ifndef NET_CENSUS_H
-#define NET_CENSUS_H
+#ifndef NET_HEADCOUNT_H
+#define NET_HEADCOUNT_H
 
 #include <stdint.h>
 
 /* From now on the caller is counted, until socket_close(). -1: it is not. */
 int
-census_enter(void);
+headcount_enter(void);
 
 /* Those that can be seen. 0: it is not known. */
 uint32_t
-census_count(void);
+headcount_count(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* net/census.c - how many ranks of any job are on this host */
+/* net/headcount.c - how many ranks of any job are on this host */
 
-#include "net/census.h"
+#include "net/headcount.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static const char shown[] = "@hoop.rank.";
 
 int
-census_enter(void)
+headcount_enter(void)
 {
     static atomic_uint n_entered;
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -40,7 +40,7 @@ census_enter(void)
 }
 
 uint32_t
-census_count(void)
+headcount_count(void)
 {
     char line[512];
     uint32_t n_ranks = 0;

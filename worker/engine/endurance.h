@@ -1,5 +1,5 @@
 /*
- * engine/patience.h - how somebody who waits spends the time
+ * engine/endurance.h - how somebody who waits spends the time
  *
  * Looking again costs a processor, sleeping the wake-up, which is ten times
  * what a small message takes. So who has a processor to itself looks for about
@@ -7,38 +7,38 @@
  * the one that is waited for may need this one: it is offered a few times.
  */
 
-#ifndef ENGINE_PATIENCE_H
-#define ENGINE_PATIENCE_H
+#ifndef ENGINE_ENDURANCE_H
+#define ENGINE_ENDURANCE_H
 
 #include <stdint.h>
 
-enum patience_rule {
-    PATIENCE_SPINS,
-    PATIENCE_YIELDS,
-    PATIENCE_SLEEPS, /* at once */
+enum endurance_rule {
+    ENDURANCE_SPINS,
+    ENDURANCE_YIELDS,
+    ENDURANCE_SLEEPS, /* at once */
 };
 
-enum patience_advice {
-    PATIENCE_LOOK,
-    PATIENCE_YIELD, /* and look */
-    PATIENCE_SLEEP,
+enum endurance_advice {
+    ENDURANCE_LOOK,
+    ENDURANCE_YIELD, /* and look */
+    ENDURANCE_SLEEP,
 };
 
 /* Zeroed memory has waited for nothing yet. */
-struct patience {
+struct endurance {
     uint64_t spin_until_ns; /* 0: not spinning */
     unsigned n_yields;
 };
 
 /* Nothing has moved: what now? */
-enum patience_advice
-patience_advise(struct patience *patience, enum patience_rule rule);
+enum endurance_advice
+endurance_advise(struct endurance *endurance, enum endurance_rule rule);
 
 /* Something has moved. */
 static inline void
-patience_renew(struct patience *patience)
+endurance_renew(struct endurance *endurance)
 {
-    *patience = (struct patience){0};
+    *endurance = (struct endurance){0};
 }
 
 #endif

@@ -1,10 +1,10 @@
-/* tests/unit/common/net/census_test.c - net/census.c */
+/* tests/unit/common/net/headcount_test.c - net/headcount.c */
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "net/census.h"
+#include "net/headcount.h"
 #include "net/socket.h"
 
 enum {
@@ -13,39 +13,39 @@ enum {
 
 /* Others may come and go meanwhile: only a bound is certain. */
 static void
-census_counts_who_entered(void **state)
+headcount_counts_who_entered(void **state)
 {
     int fds[MANY];
 
     (void)state;
     for (unsigned i = 0; i < MANY; i++)
-        assert_true((fds[i] = census_enter()) >= 0);
-    assert_true(census_count() >= MANY);
+        assert_true((fds[i] = headcount_enter()) >= 0);
+    assert_true(headcount_count() >= MANY);
     for (unsigned i = 0; i < MANY; i++)
         socket_close(fds[i]);
 }
 
 /* In a namespace of its own a process would see itself alone. */
 static void
-census_enter_counts_a_process_until_it_ends(void **state)
+headcount_enter_counts_a_process_until_it_ends(void **state)
 {
     int entered[2];
     char said;
 
     (void)state;
-    const int fd = census_enter();
+    const int fd = headcount_enter();
     assert_true(fd >= 0);
     assert_int_equal(pipe(entered), 0);
     const pid_t child = fork();
     if (child == 0) {
-        const char is_in = census_enter() >= 0 && census_count() >= 2;
+        const char is_in = headcount_enter() >= 0 && headcount_count() >= 2;
 
         _exit(write(entered[1], &is_in, 1) == 1 ? 0 : 1);
     }
     assert_int_equal(read(entered[0], &said, 1), 1);
     assert_int_equal(said, 1);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_true(census_count() >= 1);
+    assert_true(headcount_count() >= 1);
     close(entered[0]);
     close(entered[1]);
     socket_close(fd);
@@ -55,8 +55,8 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(census_counts_who_entered),
-        cmocka_unit_test(census_enter_counts_a_process_until_it_ends),
+        cmocka_unit_test(headcount_counts_who_entered),
+        cmocka_unit_test(headcount_enter_counts_a_process_until_it_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

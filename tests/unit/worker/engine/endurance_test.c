@@ -1,0 +1,64 @@
+/* tests/unit/worker/engine/endurance_test.c - engine/endurance.c */
+
+#include "base/clock.h"
+#include "check.h"
+#include "engine/endurance.h"
+
+static void
+endurance_spins_for_a_while_and_sleeps_then(void **state)
+{
+    struct endurance endurance = {0};
+    const uint64_t begin_ns = clock_now_ns();
+
+    (void)state;
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+                     ENDURANCE_LOOK);
+    while (endurance_advise(&endurance, ENDURANCE_SPINS) == ENDURANCE_LOOK)
+        ;
+    assert_true(clock_now_ns() - begin_ns >= 10000);
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+                     ENDURANCE_SLEEP);
+    endurance_renew(&endurance);
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+                     ENDURANCE_LOOK);
+}
+
+static void
+endurance_yields_a_few_times_and_sleeps_then(void **state)
+{
+    struct endurance endurance = {0};
+    unsigned n_yields = 0;
+
+    (void)state;
+    while (endurance_advise(&endurance, ENDURANCE_YIELDS) == ENDURANCE_YIELD)
+        n_yields++;
+    assert_in_range(n_yields, 1, 100);
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS),
+                     ENDURANCE_SLEEP);
+    endurance_renew(&endurance);
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS),
+                     ENDURANCE_YIELD);
+}
+
+static void
+endurance_that_sleeps_never_looks(void **state)
+{
+    struct endurance endurance = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(endurance_advise(&endurance, ENDURANCE_SLEEPS),
+                         ENDURANCE_SLEEP);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(endurance_spins_for_a_while_and_sleeps_then),
+        cmocka_unit_test(endurance_yields_a_few_times_and_sleeps_then),
+        cmocka_unit_test(endurance_that_sleeps_never_looks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
