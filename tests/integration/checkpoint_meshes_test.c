@@ -16,9 +16,9 @@
 #include "plane.h"
 
 enum {
-    ROUNDS = 24,
+    ROUNDS = 16,
     MANY = 5,
-    RACES = 60,
+    RACES = 40,
 };
 
 static char folder[CASE_PATH];
