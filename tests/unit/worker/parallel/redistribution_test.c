@@ -362,11 +362,11 @@ plans_to_other_meshes_lead_to_the_target(void **state)
     for (size_t i = 0; i < 2; i++) {
         const struct hoop_shape *shape = i == 0 ? &shapes[1] : &uneven;
 
-        meshes_run(&rows, &overlapping, shape, 1);
+        meshes_run(&rows, &overlapping, shape, 2);
         meshes_run(&overlapping, &rows, shape, 5);
         meshes_run(&rows, &disjoint, shape, 5);
         meshes_run(&disjoint, &rows, shape, 1);
-        meshes_run(&rows, &rows, &uneven, 1);
+        meshes_run(&rows, &rows, &uneven, 3);
     }
 }
 
