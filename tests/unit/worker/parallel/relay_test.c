@@ -128,7 +128,7 @@ relay_in_both_forms_brings_what_is_wanted(void **state)
     couple_run(&couple, side_both_forms);
 }
 
-/* Each means something else: both are told, neither is written to. */
+/* Each means something else: both are told, and go on. */
 static int
 side_mismatch(struct side *side)
 {
