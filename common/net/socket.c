@@ -231,12 +231,36 @@ socket_peer_address(int fd, struct address *out_address)
     return HOOP_OK;
 }
 
+static bool
+is_inside_this_host(int fd)
+{
+    struct address local;
+    struct address peer;
+
+    return socket_local_address(fd, &local) == HOOP_OK &&
+           socket_peer_address(fd, &peer) == HOOP_OK &&
+           address_same_host(&local, &peer);
+}
+
+/* bbr, bbr2, ... */
+static bool
+is_paced(int fd)
+{
+    char name[16] = "";
+    socklen_t n_bytes = sizeof(name) - 1;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n_bytes) == 0 &&
+           strncmp(name, "bbr", 3) == 0;
+}
+
 void
 socket_set_local(int fd)
 {
     /* What an unprivileged process may choose differs from host to host. */
     static const char *const names[] = {"cubic", "reno"};
 
+    if (!is_inside_this_host(fd) || !is_paced(fd))
+        return;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, names[i],
                        (socklen_t)strlen(names[i])) == 0)

@@ -33,8 +33,9 @@ enum hoop_status
 socket_peer_address(int fd, struct address *out_address);
 
 /*
- * The connection stays inside this host: pacing and probing for a bottleneck,
- * as bbr does, only costs there (a third of the rate both ways). Best effort.
+ * A connection whose two addresses are this host's does without pacing and
+ * probing for a bottleneck, as bbr does: that only costs there (a third of the
+ * rate both ways). Every other stays as it is. Best effort.
  */
 void
 socket_set_local(int fd);

@@ -183,8 +183,7 @@ hand_over(struct connector *connector, struct greeting *greeting)
         greeting_forget(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    if (roster_is_near(connector->options.roster, link->rank))
-        socket_set_local(fd);
+    socket_set_local(fd);
     connector->options.on_connected(connector->options.owner, link->rank, fd,
                                     segment);
 }

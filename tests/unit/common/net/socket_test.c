@@ -229,6 +229,63 @@ socket_that_meets_itself_is_not_connected(void **state)
 }
 
 static void
+congestion_of(int fd, char name[16])
+{
+    socklen_t n_bytes = 15;
+
+    memset(name, 0, 16);
+    assert_int_equal(
+        getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n_bytes), 0);
+}
+
+/* A host may have no bbr, or allow nobody to choose it. */
+static void
+socket_set_local_changes_only_what_paces(void **state)
+{
+    struct address address;
+    char before[16];
+    char after[16];
+    int fd = -1;
+
+    (void)state;
+    const int listener = listener_open("127.0.0.1:0", &address);
+    assert_int_equal(socket_connect(&address, &fd), HOOP_OK);
+    wait_for(fd, POLLOUT);
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) == 0) {
+        socket_set_local(fd);
+        congestion_of(fd, after);
+        assert_string_equal(after, "reno");
+    }
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "bbr", 3);
+    congestion_of(fd, before);
+    socket_set_local(fd);
+    congestion_of(fd, after);
+    if (strcmp(before, "bbr") == 0)
+        assert_true(strcmp(after, "cubic") == 0 || strcmp(after, "reno") == 0);
+    else
+        assert_string_equal(after, before);
+    socket_close(fd);
+    socket_close(listener);
+}
+
+/* Nobody answers there. */
+static void
+socket_set_local_without_a_peer_changes_nothing(void **state)
+{
+    char before[16];
+    char after[16];
+
+    (void)state;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "bbr", 3);
+    congestion_of(fd, before);
+    socket_set_local(fd);
+    congestion_of(fd, after);
+    assert_string_equal(after, before);
+    close(fd);
+}
+
+static void
 socket_close_of_none_is_fine(void **state)
 {
     (void)state;
@@ -246,6 +303,8 @@ main(void)
         cmocka_unit_test(socket_accept_without_descriptors_is_exhausted),
         cmocka_unit_test(socket_connect_to_nobody_is_unavailable),
         cmocka_unit_test(socket_that_meets_itself_is_not_connected),
+        cmocka_unit_test(socket_set_local_changes_only_what_paces),
+        cmocka_unit_test(socket_set_local_without_a_peer_changes_nothing),
         cmocka_unit_test(socket_close_of_none_is_fine),
     };
 
