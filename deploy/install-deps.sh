@@ -25,6 +25,8 @@ packages='
   python3
   clang-format
   universal-ctags
+  valgrind
+  strace
 '
 if [ "${1-}" = ci ]; then
   packages="$packages
