@@ -230,35 +230,40 @@ moves_add(struct list *list, uint32_t dim, uint32_t n)
     }
 }
 
+/* One partial axis is reduced, into each dimension or none. */
+static void
+reduction_add(struct list *list, uint32_t axis)
+{
+    const struct hoop_axes axes = axis_alone(axis);
+    struct hop *hop;
+
+    for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
+        if (!can_cut(list, dim, &axes))
+            continue;
+        hop = hop_add(list, HOOP_STEP_REDUCE_SCATTER, axes);
+        hop->shard_dim = dim;
+        axes_remove(&hop->after.partial, axes_mask(&axes));
+        axes_append(&hop->after.dims[dim], axis);
+    }
+    hop = hop_add(list, HOOP_STEP_ALLREDUCE, axes);
+    axes_remove(&hop->after.partial, axes_mask(&axes));
+}
+
 static void
 reductions_add(struct list *list)
 {
-    const struct hoop_axes *partial = &list->before->partial;
-    const unsigned reduced = axes_mask(partial) & list->rules->reduced;
-    struct hoop_axes together = *partial;
-    struct hop *hop;
+    const struct hop_rules *rules = list->rules;
+    struct hoop_axes together = list->before->partial;
 
-    for (uint32_t i = 0; i < partial->n_axes; i++) {
-        const struct hoop_axes axes = axis_alone(partial->axes[i]);
-
-        if (!(reduced & 1U << partial->axes[i]))
-            continue;
-        for (uint32_t dim = 0; dim < list->rules->shape.n_dims; dim++) {
-            if (!can_cut(list, dim, &axes))
-                continue;
-            hop = hop_add(list, HOOP_STEP_REDUCE_SCATTER, axes);
-            hop->shard_dim = dim;
-            axes_remove(&hop->after.partial, axes_mask(&axes));
-            axes_append(&hop->after.dims[dim], partial->axes[i]);
-        }
-        hop = hop_add(list, HOOP_STEP_ALLREDUCE, axes);
-        axes_remove(&hop->after.partial, axes_mask(&axes));
-    }
-    axes_remove(&together, ~reduced);
-    if (together.n_axes < 2 || together.n_axes > list->rules->n_together)
+    axes_remove(&together, ~rules->reduced);
+    const bool is_apart =
+        together.n_axes == 1 || rules->reductions == HOP_REDUCTIONS_ANY;
+    for (uint32_t i = 0; is_apart && i < together.n_axes; i++)
+        reduction_add(list, together.axes[i]);
+    if (together.n_axes < 2 || together.n_axes > rules->n_together)
         return;
-    hop = hop_add(list, HOOP_STEP_ALLREDUCE, together);
-    axes_remove(&hop->after.partial, reduced);
+    struct hop *hop = hop_add(list, HOOP_STEP_ALLREDUCE, together);
+    axes_remove(&hop->after.partial, axes_mask(&together));
 }
 
 uint32_t

@@ -21,11 +21,19 @@ struct hop {
     struct hoop_sharding after;
 };
 
+enum hop_reductions {
+    HOP_REDUCTIONS_ANY,
+    /* All axes in one hop: means of integers are cut off, which a mean of means
+     * would be twice. */
+    HOP_REDUCTIONS_AT_ONCE,
+};
+
 struct hop_rules {
     struct hoop_mesh_shape mesh;
     struct hoop_shape shape;
-    unsigned cutting;    /* bit of each axis that may cut */
-    unsigned reduced;    /* ... that is partial and is to be reduced */
+    unsigned cutting; /* bit of each axis that may cut */
+    unsigned reduced; /* ... that is partial and is to be reduced */
+    enum hop_reductions reductions;
     uint32_t n_together; /* axes of one hop at most */
 };
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "dtype/reduction.h"
 #include "parallel/fare.h"
 #include "parallel/route.h"
 
@@ -146,6 +147,17 @@ sources_of(const struct redistribution_problem *problem,
     return ROUTE_OWN;
 }
 
+/* Only a mean of integers is not the mean of means. */
+static enum hop_reductions
+reductions_of(const struct redistribution_problem *problem,
+              const struct hoop_sharding *from)
+{
+    const bool is_cut_off = from->partial_op == HOOP_AVG &&
+                            reduction_find(problem->request->dtype, HOOP_BAND);
+
+    return is_cut_off ? HOP_REDUCTIONS_AT_ONCE : HOP_REDUCTIONS_ANY;
+}
+
 /* to: without addends that are made at the end. */
 static struct route_request
 route_request_of(struct trip *trip,
@@ -169,6 +181,7 @@ route_request_of(struct trip *trip,
                        .cutting =
                            is_one ? used : long_axes(&request->from.mesh),
                        .reduced = reduced,
+                       .reductions = reductions_of(trip->problem, from),
                        .n_together = HOOP_MAX_AXES},
         .to_rules = {.mesh = request->to.mesh,
                      .shape = request->shape,

@@ -448,6 +448,30 @@ plan_on_many_axes_leads_to_the_target(void **state)
     check_bounds(&request, plan);
 }
 
+/* 1, 0, 0 and 3 have the mean 1, but (1, 0) and (0, 3) have 0 and 1. Of so many
+ * elements it would be faster in two steps. */
+static void
+mean_of_integers_is_cut_off_once(void **state)
+{
+    struct redistribution_request request = worked_request();
+    CLEANUP(redistribution_destroy) struct redistribution *plan = NULL;
+    uint32_t n_reductions = 0;
+
+    (void)state;
+    request.from.sharding =
+        (struct hoop_sharding){.partial = {2, {0, 1}}, .partial_op = HOOP_AVG};
+    request.shape = (struct hoop_shape){2, {1024, 1024}};
+    request.dtype = HOOP_INT32;
+    assert_int_equal(redistribution_create(&request, &plan), HOOP_OK);
+    for (uint32_t i = 0; i < redistribution_n_steps(plan); i++) {
+        const enum hoop_step_kind kind = redistribution_step(plan, i)->kind;
+
+        n_reductions +=
+            kind == HOOP_STEP_ALLREDUCE || kind == HOOP_STEP_REDUCE_SCATTER;
+    }
+    assert_int_equal(n_reductions, 1);
+}
+
 int
 main(void)
 {
@@ -457,6 +481,7 @@ main(void)
         cmocka_unit_test(plans_to_other_meshes_lead_to_the_target),
         cmocka_unit_test(plan_on_many_axes_leads_to_the_target),
         cmocka_unit_test(signature_tells_requests_apart),
+        cmocka_unit_test(mean_of_integers_is_cut_off_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
