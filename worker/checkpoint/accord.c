@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 enum {
     WORD_NUMBERS = sizeof(struct accord_word) / sizeof(uint64_t)
@@ -39,6 +40,15 @@ accord_destroy(struct accord *accord)
     free(accord);
 }
 
+/* Programs end behind a failure. A rank that ends while others have not heard
+ * of it would be what they tell of; so none goes before all have. */
+static void
+failure_await(hoop_comm_t *comm)
+{
+    if (hoop_barrier(comm) != HOOP_OK)
+        log_debug("some may not know of a failure: %s", error_text());
+}
+
 /* The text of the rank that failed becomes everybody's. */
 static enum hoop_status
 failure_share(struct accord *accord, uint32_t rank, const char *mine)
@@ -54,6 +64,7 @@ failure_share(struct accord *accord, uint32_t rank, const char *mine)
         return error_pass(status);
     text[sizeof(text) - 1] = '\0';
     accord->is_agreed = true;
+    failure_await(accord->comm);
     return error_raise(failure, "rank %u: %s",
                        hoop_comm_world_rank(accord->comm, rank), text);
 }
@@ -90,12 +101,14 @@ accord_compare(const struct accord *accord, unsigned at, const char *doing)
     const uint32_t size = hoop_comm_size(accord->comm);
 
     for (uint32_t rank = 1; rank < size; rank++) {
-        if (accord->words[rank].numbers[at] != accord->words[0].numbers[at])
-            return error_raise(HOOP_E_MISMATCH,
-                               "rank %u %s other tensors than rank %u, or "
-                               "lays them out in another way",
-                               hoop_comm_world_rank(accord->comm, rank), doing,
-                               hoop_comm_world_rank(accord->comm, 0));
+        if (accord->words[rank].numbers[at] == accord->words[0].numbers[at])
+            continue;
+        failure_await(accord->comm);
+        return error_raise(HOOP_E_MISMATCH,
+                           "rank %u %s other tensors than rank %u, or lays "
+                           "them out in another way",
+                           hoop_comm_world_rank(accord->comm, rank), doing,
+                           hoop_comm_world_rank(accord->comm, 0));
     }
     return HOOP_OK;
 }
