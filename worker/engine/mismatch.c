@@ -62,7 +62,7 @@ describe(const struct engine *engine,
     }
     snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,
              call, peer_name, peer_call,
-             looks_alike ? " with other counts or shapes" : "");
+             looks_alike ? " with other counts, shapes or layouts" : "");
 }
 
 /* Of a collective that both called alike. */
