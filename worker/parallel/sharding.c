@@ -59,7 +59,8 @@ check_axes(const struct hoop_axes *axes,
 
         if (axis >= grid->n_axes)
             return error_raise(HOOP_E_INVALID,
-                               "%s names axis %u, but the mesh has %u axes",
+                               "%s names axis %u, but the mesh has %u axes, "
+                               "numbered from 0",
                                what, axis, grid->n_axes);
         if (*seen & 1U << axis)
             return error_raise(HOOP_E_INVALID,

@@ -47,7 +47,7 @@ wrong_sharding_is_refused_with_its_side(void **state)
     request = request_of();
     request.to.sharding.dims[1] = (struct hoop_axes){1, {2}};
     check_refused(&request, "the layout to go to: dim 1 names axis 2, but the "
-                            "mesh has 2 axes");
+                            "mesh has 2 axes, numbered from 0");
     request = request_of();
     request.to.sharding.dims[0] = (struct hoop_axes){2, {1, 1}};
     check_refused(&request,
