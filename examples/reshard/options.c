@@ -8,6 +8,11 @@
 #include "reshard/options.h"
 
 #include <argp.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
     EXIT_USAGE = 64,
@@ -101,6 +106,36 @@ option_take(int key, char *value, struct argp_state *state)
     }
 }
 
+/* One of many that a launcher has started with the same command line. */
+static bool
+another_tells(void)
+{
+    const char *rank = getenv("HOOP_RANK");
+
+    return rank && *rank && strcmp(rank, "0") != 0;
+}
+
+/* What argp prints of this command line goes nowhere. */
+static void
+parse_in_silence(const struct argp *parser,
+                 int argc,
+                 char **argv,
+                 struct options *options)
+{
+    const int out = dup(STDOUT_FILENO);
+    const int err = dup(STDERR_FILENO);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    argp_parse(parser, argc, argv, 0, NULL, options);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    close(out);
+    close(err);
+    close(nowhere);
+}
+
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
@@ -111,6 +146,9 @@ options_parse(int argc, char **argv, struct options *out_options)
     };
     struct options options = {0};
 
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    if (another_tells())
+        parse_in_silence(&parser, argc, argv, &options);
+    else
+        argp_parse(&parser, argc, argv, 0, NULL, &options);
     *out_options = options;
 }

@@ -23,7 +23,8 @@ struct options {
     bool is_damaged; /* what is loaded, to see that it is found out */
 };
 
-/* Prints what is wrong and exits 64, or fills *out_options. */
+/* Prints what is wrong and exits 64, or fills *out_options. Of the ranks of a
+ * launcher (HOOP_RANK) the first prints, help as well. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

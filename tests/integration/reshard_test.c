@@ -156,6 +156,21 @@ what_makes_no_sense_is_told_once(void **state)
 }
 
 static void
+command_line_is_told_of_once(void **state)
+{
+    struct program *program = run_start("3", "--help");
+
+    (void)state;
+    assert_int_equal(program_wait(program), 0);
+    assert_int_equal(times_in(program->out.text, "Usage: reshard"), 1);
+    program_destroy(program);
+    program = run_start("3", "--frm 2x4:S0,S1");
+    assert_int_equal(program_wait(program), 64);
+    assert_int_equal(times_in(program->err.text, "unrecognized option"), 1);
+    program_destroy(program);
+}
+
+static void
 directory_remove(const char *path)
 {
     DIR *entries = opendir(path);
@@ -246,6 +261,7 @@ main(int argc, char **argv)
         cmocka_unit_test(any_layout_becomes_any_other),
         cmocka_unit_test(a_hash_that_differs_is_told),
         cmocka_unit_test(what_makes_no_sense_is_told_once),
+        cmocka_unit_test(command_line_is_told_of_once),
         cmocka_unit_test(folder_that_is_named_stays),
         cmocka_unit_test(temporary_folder_stays_if_asked_for),
         cmocka_unit_test(dtensor_cuts_and_sums),
