@@ -1,8 +1,9 @@
 /*
  * tests/segments.h - what HOOP_TRANSPORT says, for tests that make connections
  *
- * Tests join two ends by hand; so that all of them also run over shared memory
- * (meson test --setup shm) they ask here for what a handshake would give.
+ * Tests join two ends by hand; so that all of them run over shared memory as
+ * well as TCP (meson test --setup tcp) they ask here for what a handshake would
+ * give.
  */
 
 #ifndef TESTS_SEGMENTS_H

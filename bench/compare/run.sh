@@ -32,6 +32,8 @@ far_ns=300
 for name in $(compgen -e HOOP_ || true); do
   unset "$name"
 done
+# The others have TCP alone here.
+export HOOP_TRANSPORT=tcp
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 
 install_rivals() {

@@ -22,6 +22,8 @@ far_ns=300
 for name in $(compgen -e HOOP_ || true); do
   unset "$name"
 done
+# What is compared is what a wire would see.
+export HOOP_TRANSPORT=tcp
 
 is_far() {
   [ "$1" -gt "$far_ns" ] && echo far || echo near

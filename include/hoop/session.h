@@ -15,8 +15,8 @@ HOOP_BEGIN
  * Everything is borrowed for the call. A zero or NULL member means: from the
  * environment (the name beside it), then from a launcher's variables (Slurm,
  * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
- * environment alone: HOOP_TRANSPORT (between ranks of one node: "tcp", "shm",
- * which fails where they cannot share memory, or "auto", which does not),
+ * environment alone: HOOP_TRANSPORT (between ranks of one node: "auto" shares
+ * memory where that can be, "shm" fails where it cannot, "tcp" never does),
  * HOOP_SPIN (whether a call that waits looks again and again before it sleeps:
  * "never", "always", or "auto", while every rank of the host has a processor),
  * HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and

@@ -1,5 +1,5 @@
 /*
- * transport/transport.c - the peers of a job over TCP, and one turn of them
+ * transport/transport.c - the peers of a job, and one turn of them
  *
  * A turn drains early arrivals, writes what is queued and reads what came. All
  * state belongs to whoever holds the engine's drive lock.
