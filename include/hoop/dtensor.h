@@ -176,8 +176,8 @@ hoop_dtensor_redistribute_backward_start(
 /*
  * The tensor itself becomes what hoop_dtensor_redistribute() makes of it: its
  * part is in new memory then, unless nothing had to change, and what it had
- * borrowed is as it was. In the start form it changes when the operation is
- * waited for. After a failure it is as it was. set_dist_spec().
+ * borrowed is as it was. In the start form it has changed when the operation
+ * has been waited for. After a failure it is as it was. set_dist_spec().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_dtensor_set_spec(hoop_dtensor_t *dtensor,

@@ -204,6 +204,38 @@ tensor_that_is_uneven_may_have_empty_parts(void **state)
     assert_int_equal(plane_run(2, 2, 0, uneven_body), 0);
 }
 
+/* Many rows without elements: nothing is looked at, however many. */
+static int
+rows_body(struct plane *plane)
+{
+    static int64_t nothing;
+    const struct hoop_tensor_spec rows = {
+        plane->mesh, {.dims = {{2, {0, 1}}}}, NULL};
+    const struct hoop_tensor_spec whole_spec = {.mesh = plane->mesh};
+    const struct hoop_tensor empty = {
+        &nothing, HOOP_INT64, {2, {(size_t)1 << 40, 0}}, NULL};
+    hoop_dtensor_t *dtensor = NULL;
+    hoop_dtensor_t *cut = NULL;
+    uint64_t digest = 1;
+
+    WORKER_CHECK(hoop_dtensor_from_local(&empty, NULL, &whole_spec, &dtensor) ==
+                 HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_digest(dtensor, &digest) == HOOP_OK);
+    WORKER_CHECK(digest == 0);
+    WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &rows, &cut) == HOOP_OK);
+    WORKER_CHECK(hoop_dtensor_local(cut)->shape.dims[0] == (size_t)1 << 38);
+    hoop_dtensor_free(cut);
+    hoop_dtensor_free(dtensor);
+    return 0;
+}
+
+static void
+tensor_of_rows_without_elements_is_done_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(plane_run(2, 2, 0, rows_body), 0);
+}
+
 int
 main(void)
 {
@@ -211,6 +243,7 @@ main(void)
         cmocka_unit_test(tensor_from_global_and_local_has_the_worked_parts),
         cmocka_unit_test(label_multiplies_the_sizes_and_aliases_the_part),
         cmocka_unit_test(tensor_that_is_uneven_may_have_empty_parts),
+        cmocka_unit_test(tensor_of_rows_without_elements_is_done_at_once),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

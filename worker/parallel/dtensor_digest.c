@@ -14,6 +14,7 @@
 #include "coll/collective.h"
 #include "dtype/dtype.h"
 #include "parallel/dtensor.h"
+#include "tensor/operand.h"
 
 enum {
     /* The dtype, the number of dimensions, each of them. */
@@ -70,7 +71,8 @@ part_digest(const struct hoop_dtensor *dtensor, const struct hoop_part *part)
     size_t n_rows = 1;
     uint64_t sum = 0;
 
-    if (!at)
+    /* Also of many rows without elements. */
+    if (operand_count(&dtensor->local) == 0)
         return 0;
     for (uint32_t dim = 0; dim + 1 < n_dims; dim++)
         n_rows *= part->shape.dims[dim];

@@ -62,9 +62,9 @@ struct legs {
     bool is_local;          /* no leg has a crossing, on any rank */
 };
 
-/* legs is zeroed memory of the caller's, who gives it to legs_deinit(), also after a failure;
- * redistribution is borrowed for its life. place's step says nothing.
- * Handle: none (HOOP_E_EXHAUSTED). */
+/* legs is zeroed memory of the caller's, who gives it to legs_deinit(), also
+ * after a failure; redistribution is borrowed for its life. place's step says
+ * nothing. Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
 legs_init(struct legs *legs,
           const struct crossing_place *place,
