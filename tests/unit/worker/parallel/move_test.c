@@ -233,7 +233,7 @@ side_mismatch(struct side *side)
     if (side->rank == 1)
         tensor.shape = (struct hoop_shape){2, {1, 4}};
     SIDE_CHECK(run(MOVE_SUM, &tensor, &out, side->comms) == HOOP_E_MISMATCH);
-    SIDE_CHECK(strstr(hoop_error_text(), "other counts or shapes"));
+    SIDE_CHECK(strstr(hoop_error_text(), "other counts, shapes or layouts"));
     SIDE_CHECK(!out.data && out.shape.n_dims == 0);
     return 0;
 }
