@@ -149,7 +149,7 @@ choice_parse(const struct setting *setting,
              const struct setting_input *input,
              uint64_t *out_number)
 {
-    char description[LIMIT_NAME * 2];
+    char choices[LIMIT_NAME];
 
     for (size_t i = 0; setting->choices[i]; i++) {
         if (strcmp(input->text, setting->choices[i]) == 0) {
@@ -157,8 +157,8 @@ choice_parse(const struct setting *setting,
             return HOOP_OK;
         }
     }
-    setting_describe(setting, description, sizeof(description));
-    return refuse_form(setting, input, description);
+    setting_describe_choices(setting, choices, sizeof(choices));
+    return refuse_form(setting, input, choices);
 }
 
 static enum hoop_status

@@ -198,7 +198,8 @@ static const struct setting rows[SETTING_COUNT] = {
             .environment = "HOOP_TRANSPORT",
             .option = "transport",
             .placeholder = "TRANSPORT",
-            .help = "between ranks of one host; auto: shm where possible",
+            .help =
+                "the way between ranks of one host (auto: shm where possible)",
             .default_text = "auto",
             .choices = transports,
             .type = SETTING_TYPE_CHOICE,
@@ -391,15 +392,16 @@ setting_users_name(unsigned users)
                              : "workers and hoopd";
 }
 
-/* ": none or zstd" for a choice, else nothing. */
-static void
-choices_describe(const struct setting *setting, char *text, size_t n_bytes)
+void
+setting_describe_choices(const struct setting *setting,
+                         char *text,
+                         size_t n_bytes)
 {
     size_t n_used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; setting->choices && setting->choices[i]; i++) {
-        const char *before = i == 0                    ? ": "
+        const char *before = i == 0                    ? ""
                              : setting->choices[i + 1] ? ", "
                                                        : " or ";
         const int n = snprintf(text + n_used, n_bytes - n_used, "%s%s", before,
@@ -417,7 +419,7 @@ setting_describe(const struct setting *setting, char *text, size_t n_bytes)
     char choices[LIMIT_NAME];
     char fallback[LIMIT_NAME] = "";
 
-    choices_describe(setting, choices, sizeof(choices));
+    setting_describe_choices(setting, choices, sizeof(choices));
     if (setting->default_in_ci)
         snprintf(fallback, sizeof(fallback), "default %s, in CI %s; ",
                  setting->default_text, setting->default_in_ci);
@@ -425,6 +427,6 @@ setting_describe(const struct setting *setting, char *text, size_t n_bytes)
         snprintf(fallback, sizeof(fallback), "default %s; ",
                  setting->default_text);
 
-    snprintf(text, n_bytes, "%s%s (%s%s)", setting->help, choices, fallback,
-             setting->environment);
+    snprintf(text, n_bytes, "%s%s%s (%s%s)", setting->help,
+             *choices ? ": " : "", choices, fallback, setting->environment);
 }

@@ -111,6 +111,12 @@ setting_row(enum setting_id id);
 void
 setting_describe(const struct setting *setting, char *text, size_t n_bytes);
 
+/* "auto, tcp or shm" of a choice, else "". */
+void
+setting_describe_choices(const struct setting *setting,
+                         char *text,
+                         size_t n_bytes);
+
 /* "workers", "hoopd", "workers and hoopd". Static. */
 const char *
 setting_users_name(unsigned users);
