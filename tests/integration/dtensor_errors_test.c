@@ -87,6 +87,12 @@ wrong_body(hoop_dtensor_t *dtensor,
     WORKER_CHECK(hoop_dtensor_redistribute_start(dtensor, spec, &out, &op) ==
                  HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), text));
+    /* A gradient has no operator: any will do that there is. */
+    if (spec->sharding.partial_op != HOOP_BOR) {
+        WORKER_CHECK(hoop_dtensor_redistribute_backward(dtensor, spec, &out) ==
+                     HOOP_E_INVALID);
+        WORKER_CHECK(strstr(hoop_error_text(), text));
+    }
     WORKER_CHECK(hoop_dtensor_set_spec(dtensor, spec) == HOOP_E_INVALID);
     WORKER_CHECK(strstr(hoop_error_text(), text));
     WORKER_CHECK(hoop_dtensor_set_spec_start(dtensor, spec, &op) ==

@@ -67,6 +67,18 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
                              : error_pass(status);
 }
 
+/* As it was given: addends count as whole from then on. */
+static enum hoop_status
+check_input(const hoop_dtensor_t *grad, const struct hoop_tensor_spec *spec)
+{
+    if (!spec->mesh)
+        return error_raise(HOOP_E_INVALID, "spec->mesh is NULL");
+    const struct hoop_mesh_shape mesh = hoop_mesh_shape_of(spec->mesh);
+    const enum hoop_status status =
+        hoop_sharding_check(&spec->sharding, &mesh, &grad->shape);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 redistribute_back(const hoop_dtensor_t *grad,
                   const struct hoop_tensor_spec *input_spec,
@@ -75,6 +87,8 @@ redistribute_back(const hoop_dtensor_t *grad,
 {
     enum hoop_status status = check(grad, input_spec, out_grad);
 
+    if (status == HOOP_OK)
+        status = check_input(grad, input_spec);
     if (status == HOOP_OK) {
         struct passage_call call = {.from = grad,
                                     .spec = *input_spec,
