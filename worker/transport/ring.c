@@ -94,8 +94,10 @@ fill(struct ring_writer *ring, const struct iovec *spans, size_t n_bytes)
 
         if (n_here > n_piece)
             n_here = (size_t)n_piece;
-        copy(ring->bytes + at % ring->n_bytes,
-             (const uint8_t *)spans->iov_base + skipped, n_here);
+        /* An empty span may be nowhere. */
+        if (n_here > 0)
+            copy(ring->bytes + at % ring->n_bytes,
+                 (const uint8_t *)spans->iov_base + skipped, n_here);
         at += n_here;
         skipped += n_here;
         if (skipped == spans->iov_len) {
