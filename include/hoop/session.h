@@ -62,8 +62,9 @@ hoop_join(const struct hoop_join_options *options,
 
 /*
  * Take leave: tells the peers and the coordinator, closes every connection,
- * stops the thread and frees the session with its communicators. Operations
- * still running end with HOOP_E_CLOSED. NULL is fine.
+ * stops the thread and frees the session with its communicators. Wait for
+ * every operation before: what still runs is dropped, and its handle leaks and
+ * must not be used any more. NULL is fine.
  * Thread: one, when no other uses the session.
  */
 HOOP_API void
