@@ -67,7 +67,7 @@ main(void)
 CALLER = '''static void
 call_%(name)s(void)
 {
-    %(before)s%(name)s(%(arguments)s);
+    %(before)s%(call)s;
 }
 
 '''
@@ -114,9 +114,9 @@ def program(headers):
     for _, text in headers:
         for name, parameters, returns in calls(text):
             arguments = ', '.join(nothing(p) for p in parameters)
-            before = '__auto_type unused = ' if returns else ''
-            caller = CALLER % {'name': name, 'arguments': arguments,
-                               'before': before}
+            call = f'{name}({arguments})'
+            before = f'__typeof__({call}) unused = ' if returns else ''
+            caller = CALLER % {'name': name, 'before': before, 'call': call}
             callers.append(caller.replace(';\n}', ';\n    (void)unused;\n}')
                            if returns else caller)
             rows.append(f'    {{"{name}", call_{name}}},\n')
