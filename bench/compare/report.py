@@ -9,6 +9,7 @@ Prints the document.
 import collections
 import csv
 import datetime
+import itertools
 import os
 import re
 import subprocess
@@ -17,7 +18,9 @@ from statistics import median
 
 NAMES = {
     ('hoop', 'tcp'): 'hoop',
-    ('openmpi', 'tcp'): 'Open MPI, TCP',
+    ('openmpi', 'tcp'): 'Open MPI',
+    ('hoop', 'shm'): 'hoop',
+    ('openmpi', 'shm'): 'Open MPI',
     ('gloo', 'tcp-ring'): 'Gloo, ring',
     ('gloo', 'tcp-bcube'): 'Gloo, bcube',
     ('gloo', 'tcp-hd'): 'Gloo, halving-doubling',
@@ -34,10 +37,11 @@ GLOO = 'Gloo'
 HEAD = '''\
 # Benchmarks
 
-hoop beside Open MPI over TCP and Gloo, on one machine, over its loopback
-interface. Written by `bench/compare/run.sh`; do not edit.
+hoop beside Open MPI and Gloo, on one machine: over its loopback interface, and
+through memory that the ranks share. Written by `bench/compare/run.sh`; do not
+edit.
 
-    ./bench/compare/run.sh           # about five minutes
+    ./bench/compare/run.sh           # about seven minutes
     ./bench/compare/run.sh --long    # fifteen rounds
     ./bench/compare/run.sh --short   # only: does everything run?
 
@@ -52,7 +56,8 @@ otherwise idle machine.
   sums. Every program checks its first result.
 - All programs run the same loop (`bench/peers/driver.h`), in turns, each in a
   fresh network namespace with a loopback interface and cubic congestion
-  control. Open MPI is restricted to TCP, as hoop and Gloo have nothing else.
+  control. Who has several transports is told which to take: **TCP**, or
+  **memory** (Open MPI's vader), which Gloo has not.
 - **hoop / best** is hoop's time over that of the fastest other library at that
   size: below 1 hoop is faster.
 - Gloo's busy mode stops at 16M: both sides write before they read, and more
@@ -121,15 +126,20 @@ def time_text(time_us):
     return f'{time_us:.0f}' if time_us >= 100 else f'{time_us:.3g}'
 
 
+def medium(library):
+    return 'memory' if library[1] == 'shm' else 'TCP'
+
+
 class Results:
-    """(state, op, n, library, bytes) to the medians of the rounds."""
+    """(state, op, n, medium, library, bytes) to the medians of the rounds."""
 
     def __init__(self, path):
         self.times = collections.defaultdict(list)
         self.rounds = set()
         with open(path, encoding='utf-8') as file:
             for row in csv.reader(file):
-                key = (row[1], row[4], int(row[5]), (row[2], row[3]),
+                library = (row[2], row[3])
+                key = (row[1], row[4], int(row[5]), medium(library), library,
                        int(row[6]))
                 self.times[key].append(float(row[7]))
                 self.rounds.add(row[0])
@@ -137,24 +147,25 @@ class Results:
     def time(self, *key):
         return median(self.times[key]) if key in self.times else None
 
-    def libraries(self, state, op, n):
-        found = {key[3] for key in self.times if key[:3] == (state, op, n)}
+    def libraries(self, *table):
+        found = {key[4] for key in self.times if key[:4] == table}
         return [library for library in NAMES if library in found]
 
-    def sizes(self, state, op, n):
-        return sorted({key[4] for key in self.times
-                       if key[:3] == (state, op, n)})
+    def sizes(self, *table):
+        return sorted({key[5] for key in self.times if key[:4] == table})
 
-    def n_runs(self, state, op, n, library):
+    def n_runs(self, *table_and_library):
         return max(len(times) for key, times in self.times.items()
-                   if key[:4] == (state, op, n, library))
+                   if key[:5] == table_and_library)
 
 
 def ratio_texts(results, table, sizes):
     rivals = [library for library in results.libraries(*table)
               if library[0] in ('openmpi', 'gloo')]
+    own_library = next(library for library in NAMES if library[0] == 'hoop'
+                       and medium(library) == table[3])
     for n_bytes in sizes:
-        own = results.time(*table, ('hoop', 'tcp'), n_bytes)
+        own = results.time(*table, own_library, n_bytes)
         best = min((time for rival in rivals if
                     (time := results.time(*table, rival, n_bytes))),
                    default=None)
@@ -162,9 +173,9 @@ def ratio_texts(results, table, sizes):
 
 
 def table_lines(results, table):
-    state, op, n = table
+    state, op, n, way = table
     sizes = results.sizes(*table)
-    yield (f'| {op}, {n} ranks, {state} | runs | ' +
+    yield (f'| {op}, {way}, {n} ranks, {state} | runs | ' +
            ' | '.join(map(size_text, sizes)) + ' |')
     yield '|---|---:|' + '---:|' * len(sizes)
     for library in results.libraries(*table):
@@ -185,10 +196,10 @@ def document(results, load):
     yield from machine(len(results.rounds), load)
     for op in OPS:
         yield f'\n## {op}\n'
-        for n in (2, 4):
-            for state in ('near', 'far'):
-                if results.sizes(state, op, n):
-                    yield from table_lines(results, (state, op, n))
+        tables = itertools.product(('TCP', 'memory'), (2, 4), ('near', 'far'))
+        for way, n, state in tables:
+            if results.sizes(state, op, n, way):
+                yield from table_lines(results, (state, op, n, way))
 
 
 def main():

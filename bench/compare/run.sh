@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bench/compare/run.sh - hoop beside Open MPI over TCP and Gloo on this machine
+# bench/compare/run.sh - hoop beside Open MPI and Gloo on this machine
 #
-# run.sh           six rounds, about five minutes; writes docs/benchmarks.md
+# run.sh           six rounds, about seven minutes; writes docs/benchmarks.md
 # run.sh --long    fifteen rounds
 # run.sh --short   a few repetitions, to see that all runs; prints the document
 #
@@ -32,8 +32,6 @@ far_ns=300
 for name in $(compgen -e HOOP_ || true); do
   unset "$name"
 done
-# The others have TCP alone here.
-export HOOP_TRANSPORT=tcp
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 
 install_rivals() {
@@ -83,15 +81,20 @@ measure() {
   done
 }
 
+# hoop tcp|shm OPS SCHEDULE
 hoop() {
-  measure "$build/tools/hooprun/hooprun" -n "$n" --no-prefix \
-    "$build/bench/bench_hoop" hoop tcp "$@"
+  measure env HOOP_TRANSPORT="$1" "$build/tools/hooprun/hooprun" -n "$n" \
+    --no-prefix "$build/bench/bench_hoop" hoop "$@"
 }
 
+# openmpi tcp|shm OPS SCHEDULE
 openmpi() {
+  local btl=(--mca btl 'tcp,self' --mca btl_tcp_if_include lo)
+
+  [ "$1" = tcp ] || btl=(--mca btl 'vader,self')
   measure mpirun.openmpi -n "$n" --oversubscribe --bind-to none \
-    --mca mpi_yield_when_idle $((n > 2)) --mca pml ob1 --mca btl tcp,self \
-    --mca btl_tcp_if_include lo "$build/bench_mpi" openmpi tcp "$@"
+    --mca mpi_yield_when_idle $((n > 2)) --mca pml ob1 "${btl[@]}" \
+    "$build/bench_mpi" openmpi "$@"
 }
 
 gloo() {
@@ -125,8 +128,8 @@ round_run() {
   local gather=allgather,reduce_scatter,broadcast
   for n in 2 4; do
     schedules
-    hoop allreduce "$all"
-    openmpi allreduce "$all"
+    hoop tcp allreduce "$all"
+    openmpi tcp allreduce "$all"
     gloo tcp-ring allreduce "$all"
     gloo tcp-bcube allreduce "$all"
     if [ "$n" -eq 2 ]; then
@@ -139,9 +142,13 @@ round_run() {
       sockets doubling poll "$small"
       sockets ring poll "$all"
     fi
-    hoop "$gather" "$others"
-    openmpi "$gather" "$others"
+    hoop tcp "$gather" "$others"
+    openmpi tcp "$gather" "$others"
     gloo tcp-ring "$gather" "$others"
+    hoop shm allreduce "$all"
+    openmpi shm allreduce "$all"
+    hoop shm "$gather" "$others"
+    openmpi shm "$gather" "$others"
   done
 }
 
