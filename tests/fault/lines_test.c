@@ -239,7 +239,8 @@ run_both(rank_fn *body, uint32_t timeout_ms)
     assert_int_equal(ranks_run(&options), 0);
 }
 
-/* The others wait, in other stages, and ask each other for what. */
+/* The others wait, in other stages, and ask each other for what: that one is
+ * later than they wait before they ask is what is tested. */
 static int
 late_body(struct rank *rank)
 {

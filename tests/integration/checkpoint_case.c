@@ -6,13 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "integration/daemon.h"
+
+char case_folder[CASE_PATH];
 
 void
 case_folder_make(char out_path[CASE_PATH])
 {
     snprintf(out_path, CASE_PATH, "/tmp/hoop-checkpoint-XXXXXX");
-    if (!mkdtemp(out_path))
+    if (!mkdtemp(out_path) || chmod(out_path, 0755) != 0)
         abort();
 }
 
@@ -30,6 +35,20 @@ case_folder_remove(const char *path)
     if (entries)
         closedir(entries);
     rmdir(path);
+}
+
+int
+case_setup(void **state)
+{
+    case_folder_make(case_folder);
+    return daemon_setup(state);
+}
+
+int
+case_teardown(void **state)
+{
+    case_folder_remove(case_folder);
+    return daemon_teardown(state);
 }
 
 unsigned

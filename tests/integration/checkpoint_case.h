@@ -17,11 +17,19 @@ enum {
     CASE_PATH = 64
 };
 
-/* A new folder, which case_folder_remove() removes with its files. */
+/* A new folder, which others may read, and which case_folder_remove() removes
+ * with its files. */
 void
 case_folder_make(char out_path[CASE_PATH]);
 void
 case_folder_remove(const char *path);
+
+/* Of a group of tests: a daemon, and such a folder. */
+extern char case_folder[CASE_PATH];
+int
+case_setup(void **state);
+int
+case_teardown(void **state);
 
 /* How many files of the folder are named like that; suffix "": all. */
 unsigned

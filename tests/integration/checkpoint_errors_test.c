@@ -27,8 +27,6 @@ enum {
     NOBODY = 65534,
 };
 
-static char folder[CASE_PATH];
-
 static const struct hoop_shape shape = {2, {6, 40}};
 static const struct hoop_sharding columns = {.dims = {[1] = {1, {1}}},
                                              .is_uneven = true};
@@ -79,7 +77,7 @@ good_body(struct plane *plane)
 {
     const struct hoop_named_dtensor tensor = {"t", tensor_of(plane, CONTENT)};
 
-    WORKER_CHECK(hoop_checkpoint_save(folder, &tensor, 1) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, &tensor, 1) == HOOP_OK);
     hoop_dtensor_free(tensor.dtensor);
     return 0;
 }
@@ -91,9 +89,10 @@ check_good(const struct plane *plane)
     const struct hoop_tensor_spec spec = {plane->mesh, columns, NULL};
     hoop_dtensor_t *dtensor = NULL;
 
-    WORKER_CHECK(hoop_checkpoint_load(folder, "t", &spec, &dtensor) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", &spec, &dtensor) ==
+                 HOOP_OK);
     WORKER_CHECK(case_is(dtensor, CONTENT));
-    WORKER_CHECK(case_count_files(folder, "") == RANKS + 2);
+    WORKER_CHECK(case_count_files(case_folder, "") == RANKS + 2);
     hoop_dtensor_free(dtensor);
     return 0;
 }
@@ -104,13 +103,14 @@ one_fails_body(struct plane *plane)
     const bool is_odd = plane->rank == ODD;
     const char *elsewhere = "/tmp/hoop-no-such-folder";
 
-    if (check_failure(plane, save_as(plane, is_odd ? elsewhere : folder, "t"),
+    if (check_failure(plane,
+                      save_as(plane, is_odd ? elsewhere : case_folder, "t"),
                       HOOP_E_NOT_FOUND, "rank 1: cannot open the folder /tmp/"))
         return 1;
-    if (check_failure(plane, save_as(plane, folder, is_odd ? "u" : "t"),
+    if (check_failure(plane, save_as(plane, case_folder, is_odd ? "u" : "t"),
                       HOOP_E_MISMATCH, "rank 1 saves other tensors"))
         return 1;
-    if (check_failure(plane, save_as(plane, folder, is_odd ? NULL : "t"),
+    if (check_failure(plane, save_as(plane, case_folder, is_odd ? NULL : "t"),
                       HOOP_E_INVALID, "rank 1: tensors[0] has no name"))
         return 1;
     if (check_failure(plane, save_as(plane, elsewhere, "t"), HOOP_E_NOT_FOUND,
@@ -129,7 +129,7 @@ no_space_body(struct plane *plane)
     const struct rlimit less = {100, before.rlim_max};
     if (plane->rank == ODD)
         WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &less) == 0);
-    const enum hoop_status status = save_as(plane, folder, "t");
+    const enum hoop_status status = save_as(plane, case_folder, "t");
     char text[TEXT];
     snprintf(text, sizeof(text), "%s", hoop_error_text());
     WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -146,7 +146,7 @@ not_allowed_body(struct plane *plane)
 
     if (plane->rank == ODD && before == 0)
         WORKER_CHECK(seteuid(NOBODY) == 0);
-    const enum hoop_status status = save_as(plane, folder, "t");
+    const enum hoop_status status = save_as(plane, case_folder, "t");
     const int failure = check_failure(
         plane, status, HOOP_E_DENIED,
         before == 0 ? "rank 1: cannot create /tmp/" : "Permission denied");
@@ -158,8 +158,8 @@ not_allowed_body(struct plane *plane)
 static int
 locked_body(struct plane *plane)
 {
-    if (check_failure(plane, save_as(plane, folder, "t"), HOOP_E_PRECONDITION,
-                      "rank 0: another save into /tmp/"))
+    if (check_failure(plane, save_as(plane, case_folder, "t"),
+                      HOOP_E_PRECONDITION, "rank 0: another save into /tmp/"))
         return 1;
     return check_good(plane);
 }
@@ -173,28 +173,29 @@ wrong_tensors_body(struct plane *plane)
     struct hoop_named_dtensor tensors[2] = {{"t", tensor_of(plane, 1)},
                                             {"t", tensor_of(plane, 2)}};
 
-    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "both named \"t\""))
         return 1;
     hoop_dtensor_free(tensors[1].dtensor);
     spec.mesh = other;
     tensors[1] = (struct hoop_named_dtensor){
         "u", case_tensor(HOOP_FLOAT32, &shape, &spec, 1)};
-    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "mesh of tensor \"u\" has other ranks"))
         return 1;
     hoop_dtensor_free(tensors[1].dtensor);
     spec = (struct hoop_tensor_spec){.mesh = plane->mesh};
     spec.sharding.partial = (struct hoop_axes){1, {1}};
     tensors[1].dtensor = case_tensor(HOOP_FLOAT32, &shape, &spec, 1);
-    if (check_failure(plane, hoop_checkpoint_save(folder, tensors, 2),
+    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
                       HOOP_E_INVALID, "\"u\" is a partial sum"))
         return 1;
     hoop_dtensor_free(tensors[0].dtensor);
     hoop_dtensor_free(tensors[1].dtensor);
     hoop_mesh_free(other);
-    WORKER_CHECK(hoop_checkpoint_save(folder, NULL, 1) == HOOP_E_INVALID);
-    WORKER_CHECK(hoop_checkpoint_save(folder, tensors, 0) == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, NULL, 1) == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, 0) ==
+                 HOOP_E_INVALID);
     return check_good(plane);
 }
 
@@ -208,7 +209,7 @@ load_as(struct plane *plane,
     const struct hoop_tensor_spec spec = {plane->mesh, *sharding, NULL};
     hoop_dtensor_t *dtensor = NULL;
     const enum hoop_status status =
-        hoop_checkpoint_load(folder, name, &spec, &dtensor);
+        hoop_checkpoint_load(case_folder, name, &spec, &dtensor);
 
     WORKER_CHECK(!dtensor);
     return check_failure(plane, status, expected, words);
@@ -234,11 +235,12 @@ wrong_loads_body(struct plane *plane)
         load_as(plane, "t", &uneven, HOOP_E_INVALID, "40 elements along") ||
         load_as(plane, "t", &partial, HOOP_E_INVALID, "partial sum"))
         return 1;
-    WORKER_CHECK(hoop_checkpoint_load(folder, "t", NULL, NULL) ==
+    WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", NULL, NULL) ==
                  HOOP_E_INVALID);
     WORKER_CHECK(hoop_dtensor_create(HOOP_INT32, &shape, &spec,
                                      &tensor.dtensor) == HOOP_OK);
-    const enum hoop_status status = hoop_checkpoint_restore(folder, &tensor, 1);
+    const enum hoop_status status =
+        hoop_checkpoint_restore(case_folder, &tensor, 1);
     hoop_dtensor_free(tensor.dtensor);
     return check_failure(plane, status, HOOP_E_INVALID,
                          "\"t\" is float32 [6, 40] in the checkpoint");
@@ -263,8 +265,8 @@ damaged_index_body(struct plane *plane)
 
     if (load_as(plane, "t", &columns, HOOP_E_DATA_LOSS, words))
         return 1;
-    return check_failure(plane, save_as(plane, folder, "t"), HOOP_E_DATA_LOSS,
-                         words);
+    return check_failure(plane, save_as(plane, case_folder, "t"),
+                         HOOP_E_DATA_LOSS, words);
 }
 
 static int
@@ -284,11 +286,11 @@ outside_body(struct plane *plane)
 
     WORKER_CHECK(hoop_dtensor_create(HOOP_FLOAT32, &shape, &spec,
                                      &tensor.dtensor) == HOOP_OK);
-    WORKER_CHECK(hoop_checkpoint_save(folder, &tensor, 1) == HOOP_OK);
-    WORKER_CHECK(hoop_checkpoint_restore(folder, &tensor, 1) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, &tensor, 1) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_restore(case_folder, &tensor, 1) == HOOP_OK);
     hoop_dtensor_free(tensor.dtensor);
-    WORKER_CHECK(hoop_checkpoint_load(folder, "t", &spec, &tensor.dtensor) ==
-                 HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", &spec,
+                                      &tensor.dtensor) == HOOP_OK);
     WORKER_CHECK(hoop_shape_equal(hoop_dtensor_shape(tensor.dtensor), &shape));
     WORKER_CHECK(!hoop_dtensor_local(tensor.dtensor) == !is_here);
     hoop_dtensor_free(tensor.dtensor);
@@ -308,9 +310,9 @@ failure_of_one_rank_is_that_of_all(void **state)
     run_good();
     assert_int_equal(plane_run(1, RANKS, 0, one_fails_body), 0);
     assert_int_equal(plane_run(1, RANKS, 0, no_space_body), 0);
-    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(chmod(case_folder, 0555), 0);
     assert_int_equal(plane_run(1, RANKS, 0, not_allowed_body), 0);
-    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(case_folder, 0755), 0);
 }
 
 static void
@@ -320,7 +322,7 @@ save_beside_another_is_refused(void **state)
 
     (void)state;
     run_good();
-    snprintf(path, sizeof(path), "%s/hoop.lock", folder);
+    snprintf(path, sizeof(path), "%s/hoop.lock", case_folder);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -344,8 +346,9 @@ find_part(uint32_t place, char *out_path, size_t n_path)
 {
     struct hoop_checkpoint_contents *contents = NULL;
 
-    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_OK);
-    snprintf(out_path, n_path, "%s/%s", folder, contents->files[place].name);
+    assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
+    snprintf(out_path, n_path, "%s/%s", case_folder,
+             contents->files[place].name);
     hoop_checkpoint_contents_free(contents);
 }
 
@@ -370,15 +373,15 @@ damaged_files_are_named(void **state)
     int fd = open(path, O_WRONLY);
     assert_int_equal(pwrite(fd, "x", 1, 100), 1);
     close(fd);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_DATA_LOSS);
     assert_non_null(strstr(hoop_error_text(), path));
     assert_non_null(strstr(hoop_error_text(), "damaged"));
     append(path, "x");
     assert_int_equal(plane_run(1, RANKS, 0, damaged_file_body), 0);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_DATA_LOSS);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(plane_run(1, RANKS, 0, missing_file_body), 0);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_DATA_LOSS);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_DATA_LOSS);
 }
 
 static void
@@ -388,17 +391,19 @@ damaged_index_is_not_replaced(void **state)
     struct hoop_checkpoint_contents *contents = NULL;
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/index.json", folder);
+    snprintf(path, sizeof(path), "%s/index.json", case_folder);
     unlink(path);
     assert_int_equal(plane_run(1, RANKS, 0, missing_index_body), 0);
-    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_E_NOT_FOUND);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_E_NOT_FOUND);
+    assert_int_equal(hoop_checkpoint_list(case_folder, &contents),
+                     HOOP_E_NOT_FOUND);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_E_NOT_FOUND);
     append(path, "nonsense");
     assert_int_equal(plane_run(1, RANKS, 0, damaged_index_body), 0);
-    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_E_DATA_LOSS);
+    assert_int_equal(hoop_checkpoint_list(case_folder, &contents),
+                     HOOP_E_DATA_LOSS);
     assert_int_equal(unlink(path), 0);
     run_good();
-    assert_int_equal(case_count_files(folder, ".part"), RANKS);
+    assert_int_equal(case_count_files(case_folder, ".part"), RANKS);
 }
 
 static void
@@ -409,21 +414,7 @@ calls_outside_the_mesh_are_local(void **state)
     assert_int_equal(hoop_checkpoint_verify("/tmp/hoop-no-such-folder"),
                      HOOP_E_NOT_FOUND);
     assert_int_equal(hoop_checkpoint_verify(NULL), HOOP_E_INVALID);
-    assert_int_equal(hoop_checkpoint_list(folder, NULL), HOOP_E_INVALID);
-}
-
-static int
-folder_setup(void **state)
-{
-    case_folder_make(folder);
-    return chmod(folder, 0755) == 0 ? daemon_setup(state) : -1;
-}
-
-static int
-folder_teardown(void **state)
-{
-    case_folder_remove(folder);
-    return daemon_teardown(state);
+    assert_int_equal(hoop_checkpoint_list(case_folder, NULL), HOOP_E_INVALID);
 }
 
 int
@@ -438,5 +429,5 @@ main(void)
         cmocka_unit_test(calls_outside_the_mesh_are_local),
     };
 
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    return cmocka_run_group_tests(tests, case_setup, case_teardown);
 }

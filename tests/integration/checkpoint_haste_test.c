@@ -29,8 +29,6 @@ static struct {
     const char *words;
 } scene;
 
-static char folder[CASE_PATH];
-
 static int
 save_body(const struct worker *worker)
 {
@@ -79,25 +77,11 @@ static void
 difference_is_told_to_all_before_one_ends(void **state)
 {
     (void)state;
-    scene.path = folder;
+    scene.path = case_folder;
     scene.name_of_odd = "u";
     scene.expected = HOOP_E_MISMATCH;
     scene.words = "rank 1 saves other tensors";
     save_in_haste("difference");
-}
-
-static int
-folder_setup(void **state)
-{
-    case_folder_make(folder);
-    return daemon_setup(state);
-}
-
-static int
-folder_teardown(void **state)
-{
-    case_folder_remove(folder);
-    return daemon_teardown(state);
 }
 
 int
@@ -108,5 +92,5 @@ main(void)
         cmocka_unit_test(difference_is_told_to_all_before_one_ends),
     };
 
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    return cmocka_run_group_tests(tests, case_setup, case_teardown);
 }

@@ -25,8 +25,6 @@ enum {
     PLACE_CALLS = 2, /* of the victim's, once it has survived */
 };
 
-static char folder[CASE_PATH];
-
 /* What the forked workers inherit. */
 static struct {
     unsigned number; /* of the round */
@@ -55,7 +53,7 @@ save(hoop_mesh_t *mesh, uint64_t content, enum hoop_status *out_status)
             case_tensor(HOOP_FLOAT64, &shapes[i], &spec, content + i)};
         WORKER_CHECK(tensors[i].dtensor);
     }
-    *out_status = hoop_checkpoint_save(folder, tensors, COUNT_OF(names));
+    *out_status = hoop_checkpoint_save(case_folder, tensors, COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++)
         hoop_dtensor_free(tensors[i].dtensor);
     return 0;
@@ -71,8 +69,8 @@ load(const struct worker *worker, hoop_mesh_t *mesh)
         const struct hoop_tensor_spec spec = {mesh, shardings[i], NULL};
         hoop_dtensor_t *dtensor = NULL;
 
-        WORKER_CHECK(hoop_checkpoint_load(folder, names[i], &spec, &dtensor) ==
-                     HOOP_OK);
+        WORKER_CHECK(hoop_checkpoint_load(case_folder, names[i], &spec,
+                                          &dtensor) == HOOP_OK);
         const uint64_t content = case_is(dtensor, round_now.tried + i)
                                      ? round_now.tried
                                      : round_now.before;
@@ -147,9 +145,9 @@ kill_everywhere(uint32_t victim, unsigned n_calls_least)
         assert_true(n >= n_calls_least || !has_lived);
     }
     /* Nothing is left of all the others. */
-    assert_int_equal(case_count_files(folder, ".part"), RANKS);
-    assert_int_equal(case_count_files(folder, ""), RANKS + 2);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_OK);
+    assert_int_equal(case_count_files(case_folder, ".part"), RANKS);
+    assert_int_equal(case_count_files(case_folder, ""), RANKS + 2);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
 
 static void
@@ -166,20 +164,6 @@ save_killed_anywhere_on_another_rank_is_whole_or_not_there(void **state)
     kill_everywhere(1, 4);
 }
 
-static int
-folder_setup(void **state)
-{
-    case_folder_make(folder);
-    return daemon_setup(state);
-}
-
-static int
-folder_teardown(void **state)
-{
-    case_folder_remove(folder);
-    return daemon_teardown(state);
-}
-
 int
 main(void)
 {
@@ -190,5 +174,5 @@ main(void)
             save_killed_anywhere_on_another_rank_is_whole_or_not_there),
     };
 
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    return cmocka_run_group_tests(tests, case_setup, case_teardown);
 }

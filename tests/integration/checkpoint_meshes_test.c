@@ -21,8 +21,6 @@ enum {
     RACES = 40,
 };
 
-static char folder[CASE_PATH];
-
 struct kind {
     const char *name;
     enum hoop_dtype dtype;
@@ -65,7 +63,7 @@ save_kinds(hoop_mesh_t *mesh, uint64_t first_content)
                                        first_content + i)};
         WORKER_CHECK(tensors[i].dtensor);
     }
-    WORKER_CHECK(hoop_checkpoint_save(folder, tensors, COUNT_OF(kinds)) ==
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, COUNT_OF(kinds)) ==
                  HOOP_OK);
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         hoop_dtensor_free(tensors[i].dtensor);
@@ -84,7 +82,7 @@ load_kinds(hoop_mesh_t *mesh, uint64_t first_content)
         if (kinds[i].shape.n_dims > 0)
             spec.sharding.dims[i % kinds[i].shape.n_dims] =
                 (struct hoop_axes){2, {0, 1}};
-        WORKER_CHECK(hoop_checkpoint_load(folder, kinds[i].name, &spec,
+        WORKER_CHECK(hoop_checkpoint_load(case_folder, kinds[i].name, &spec,
                                           &loaded) == HOOP_OK);
         WORKER_CHECK(hoop_dtensor_dtype(loaded) == kinds[i].dtype);
         WORKER_CHECK(
@@ -112,7 +110,7 @@ restore_kinds(hoop_mesh_t *mesh, uint64_t first_content)
         WORKER_CHECK(hoop_dtensor_create(kind->dtype, &kind->shape, &spec,
                                          &tensors[i].dtensor) == HOOP_OK);
     }
-    WORKER_CHECK(hoop_checkpoint_restore(folder, tensors, n) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_restore(case_folder, tensors, n) == HOOP_OK);
     for (size_t i = 0; i < n; i++) {
         WORKER_CHECK(case_is(tensors[i].dtensor, first_content + n - 1 - i));
         hoop_dtensor_free(tensors[i].dtensor);
@@ -219,15 +217,15 @@ chance_round(hoop_mesh_t *const *meshes, uint64_t *state)
             case_tensor(draw(state, HOOP_BOOL), &shape, &spec, content + i)};
         WORKER_CHECK(tensors[i].dtensor);
     }
-    WORKER_CHECK(hoop_checkpoint_save(folder, tensors, MANY) == HOOP_OK);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, MANY) == HOOP_OK);
     for (size_t i = 0; i < MANY; i++) {
         const uint32_t n_dims = hoop_dtensor_shape(tensors[i].dtensor)->n_dims;
         const struct hoop_tensor_spec spec = {
             meshes[draw(state, 3)], draw_sharding(state, n_dims), NULL};
         hoop_dtensor_t *loaded = NULL;
 
-        WORKER_CHECK(hoop_checkpoint_load(folder, names[i], &spec, &loaded) ==
-                     HOOP_OK);
+        WORKER_CHECK(hoop_checkpoint_load(case_folder, names[i], &spec,
+                                          &loaded) == HOOP_OK);
         WORKER_CHECK(case_is(loaded, content + i));
         hoop_dtensor_free(loaded);
         hoop_dtensor_free(tensors[i].dtensor);
@@ -267,7 +265,7 @@ race_body(struct plane *plane)
     for (uint64_t content = 1; content <= RACES && plane->rank == 0;
          content++) {
         tensor.dtensor = case_tensor(HOOP_FLOAT32, &shape, &spec, content);
-        WORKER_CHECK(hoop_checkpoint_save(folder, &tensor, 1) == HOOP_OK);
+        WORKER_CHECK(hoop_checkpoint_save(case_folder, &tensor, 1) == HOOP_OK);
         hoop_dtensor_free(tensor.dtensor);
         if (content == 1)
             WORKER_CHECK(hoop_barrier(hoop_world(plane->session)) == HOOP_OK);
@@ -277,7 +275,7 @@ race_body(struct plane *plane)
     while (plane->rank == 1 && found < RACES) {
         const uint64_t before = found;
 
-        WORKER_CHECK(hoop_checkpoint_load(folder, "t", &spec,
+        WORKER_CHECK(hoop_checkpoint_load(case_folder, "t", &spec,
                                           &tensor.dtensor) == HOOP_OK);
         while (found <= RACES && !case_is(tensor.dtensor, found))
             found++;
@@ -301,9 +299,9 @@ checkpoint_of_any_mesh_loads_on_any_other(void **state)
     (void)state;
     assert_int_equal(plane_run(2, 2, 0, kinds_body), 0);
     /* The third save, of two ranks; nothing is left of the first two. */
-    assert_int_equal(case_count_files(folder, ".part"), 2);
-    assert_int_equal(case_count_files(folder, ""), 4);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_OK);
+    assert_int_equal(case_count_files(case_folder, ".part"), 2);
+    assert_int_equal(case_count_files(case_folder, ""), 4);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
 
 static void
@@ -311,7 +309,7 @@ checkpoint_by_chance_loads_by_chance(void **state)
 {
     (void)state;
     assert_int_equal(plane_run(2, 2, 0, chance_body), 0);
-    assert_int_equal(hoop_checkpoint_verify(folder), HOOP_OK);
+    assert_int_equal(hoop_checkpoint_verify(case_folder), HOOP_OK);
 }
 
 /* By the test before. */
@@ -321,7 +319,7 @@ checkpoint_list_says_what_was_saved(void **state)
     struct hoop_checkpoint_contents *contents = NULL;
 
     (void)state;
-    assert_int_equal(hoop_checkpoint_list(folder, &contents), HOOP_OK);
+    assert_int_equal(hoop_checkpoint_list(case_folder, &contents), HOOP_OK);
     assert_int_equal(contents->generation, 3);
     assert_int_equal(contents->n_tensors, COUNT_OF(kinds));
     assert_int_equal(contents->n_files, 2);
@@ -338,20 +336,6 @@ checkpoint_list_says_what_was_saved(void **state)
     hoop_checkpoint_contents_free(NULL);
 }
 
-static int
-folder_setup(void **state)
-{
-    case_folder_make(folder);
-    return daemon_setup(state);
-}
-
-static int
-folder_teardown(void **state)
-{
-    case_folder_remove(folder);
-    return daemon_teardown(state);
-}
-
 int
 main(void)
 {
@@ -362,5 +346,5 @@ main(void)
         cmocka_unit_test(checkpoint_loaded_while_it_is_replaced_is_whole),
     };
 
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    return cmocka_run_group_tests(tests, case_setup, case_teardown);
 }

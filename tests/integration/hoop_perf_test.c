@@ -15,25 +15,10 @@
 static const char *hooprun;
 static const char *hoop_perf;
 
-/* hooprun --no-prefix -n ranks hoop-perf options..., up to NULL. */
 static struct program *
 perf_start(const char *n_ranks, const char *const *options)
 {
-    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun, "--no-prefix",
-                                                    "-n", n_ranks, hoop_perf};
-    size_t n = 5;
-
-    for (size_t i = 0; options[i]; i++)
-        arguments[n++] = options[i];
-    return program_start(arguments, NULL);
-}
-
-static int
-teardown(void **state)
-{
-    program_destroy(*state);
-    *state = NULL;
-    return 0;
+    return program_start_ranks(hooprun, n_ranks, hoop_perf, options);
 }
 
 /* The CSV's rows; each must end with this count of wrong elements. */
@@ -387,24 +372,29 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(perf_every_operation_is_right),
         cmocka_unit_test(perf_every_operation_in_place_is_right),
-        cmocka_unit_test_teardown(perf_every_root_is_right, teardown),
+        cmocka_unit_test_teardown(perf_every_root_is_right, program_teardown),
         cmocka_unit_test(perf_every_algorithm_is_right),
         cmocka_unit_test_teardown(perf_all_measures_what_the_operator_means,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(perf_algorithms_of_rank_0_are_forced,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(
-            perf_unknown_algorithm_is_refused_with_what_there_is, teardown),
-        cmocka_unit_test_teardown(perf_explains_what_it_would_do, teardown),
+            perf_unknown_algorithm_is_refused_with_what_there_is,
+            program_teardown),
+        cmocka_unit_test_teardown(perf_explains_what_it_would_do,
+                                  program_teardown),
         cmocka_unit_test_teardown(perf_injected_wrong_element_is_found_once,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(perf_table_has_the_columns_of_nccl_tests,
-                                  teardown),
-        cmocka_unit_test_teardown(perf_json_has_the_documented_keys, teardown),
-        cmocka_unit_test_teardown(perf_progress_is_shown_when_asked, teardown),
-        cmocka_unit_test_teardown(perf_impossible_pair_is_an_error, teardown),
+                                  program_teardown),
+        cmocka_unit_test_teardown(perf_json_has_the_documented_keys,
+                                  program_teardown),
+        cmocka_unit_test_teardown(perf_progress_is_shown_when_asked,
+                                  program_teardown),
+        cmocka_unit_test_teardown(perf_impossible_pair_is_an_error,
+                                  program_teardown),
         cmocka_unit_test_teardown(perf_without_coordinator_says_what_to_do,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test(perf_wrong_command_lines_are_refused),
     };
 

@@ -15,25 +15,10 @@
 static const char *hooprun;
 static const char *hoop_perf;
 
-/* hooprun --no-prefix -n ranks hoop-perf options..., up to NULL. */
 static struct program *
 perf_start(const char *n_ranks, const char *const *options)
 {
-    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun, "--no-prefix",
-                                                    "-n", n_ranks, hoop_perf};
-    size_t n = 5;
-
-    for (size_t i = 0; options[i]; i++)
-        arguments[n++] = options[i];
-    return program_start(arguments, NULL);
-}
-
-static int
-teardown(void **state)
-{
-    program_destroy(*state);
-    *state = NULL;
-    return 0;
+    return program_start_ranks(hooprun, n_ranks, hoop_perf, options);
 }
 
 /* A file of these lines; its path goes into path. */
@@ -134,10 +119,12 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(perf_races_of_rank_0_are_chosen_by, teardown),
-        cmocka_unit_test_teardown(perf_tune_writes_what_tuning_reads, teardown),
+        cmocka_unit_test_teardown(perf_races_of_rank_0_are_chosen_by,
+                                  program_teardown),
+        cmocka_unit_test_teardown(perf_tune_writes_what_tuning_reads,
+                                  program_teardown),
         cmocka_unit_test_teardown(perf_missing_file_of_races_is_named,
-                                  teardown),
+                                  program_teardown),
     };
 
     if (argc != 3)

@@ -26,14 +26,6 @@ sim_start(const char *const *options)
     return program_start(arguments, NULL);
 }
 
-static int
-teardown(void **state)
-{
-    program_destroy(*state);
-    *state = NULL;
-    return 0;
-}
-
 static size_t
 count_of(const char *text, const char *part)
 {
@@ -222,14 +214,17 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(sim_table_marks_the_fastest, teardown),
+        cmocka_unit_test_teardown(sim_table_marks_the_fastest,
+                                  program_teardown),
         cmocka_unit_test_teardown(sim_csv_has_what_can_be_told_by_hand,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(sim_same_question_has_the_same_answer,
-                                  teardown),
-        cmocka_unit_test_teardown(sim_many_ranks_are_extrapolated, teardown),
+                                  program_teardown),
+        cmocka_unit_test_teardown(sim_many_ranks_are_extrapolated,
+                                  program_teardown),
         cmocka_unit_test_teardown(
-            sim_picture_has_a_panel_for_each_operation_and_size, teardown),
+            sim_picture_has_a_panel_for_each_operation_and_size,
+            program_teardown),
         cmocka_unit_test(sim_wrong_command_line_is_refused),
         cmocka_unit_test(sim_what_cannot_be_is_said),
     };

@@ -33,14 +33,6 @@ crew_start(const char *const *options, const char *script)
 
 static const char *const three[] = {"-n", "3", NULL};
 
-static int
-teardown(void **state)
-{
-    program_destroy(*state);
-    *state = NULL;
-    return 0;
-}
-
 /* Runs to its end and keeps the program, for its texts. */
 static int
 crew_code(void **state, const char *const *options, const char *script)
@@ -136,9 +128,9 @@ hooprun_nodes_are_of_consecutive_ranks(void **state)
     assert_non_null(strstr(out_of(state), "[2] 0 2\n"));
     assert_non_null(strstr(out_of(state), "[3] 1 0\n"));
     assert_non_null(strstr(out_of(state), "[4] 1 1\n"));
-    teardown(state);
+    program_teardown(state);
     assert_int_equal(crew_code(state, many, "true"), 64);
-    teardown(state);
+    program_teardown(state);
     assert_int_equal(crew_code(state, none, "true"), 64);
 }
 
@@ -427,44 +419,53 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(hooprun_good_workers_exit_zero, teardown),
-        cmocka_unit_test_teardown(hooprun_lines_carry_their_rank, teardown),
-        cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, teardown),
-        cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, teardown),
+        cmocka_unit_test_teardown(hooprun_good_workers_exit_zero,
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_lines_carry_their_rank,
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim,
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim,
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_nodes_are_of_consecutive_ranks,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_given_coordinator_is_passed_on,
-                                  teardown),
-        cmocka_unit_test_teardown(hooprun_stdin_is_rank_zeros, teardown),
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_stdin_is_rank_zeros,
+                                  program_teardown),
         cmocka_unit_test_teardown(
-            hooprun_progress_off_terminal_leaves_its_last_state, teardown),
+            hooprun_progress_off_terminal_leaves_its_last_state,
+            program_teardown),
         cmocka_unit_test_teardown(
-            hooprun_progress_on_terminal_stays_below_lines, teardown),
+            hooprun_progress_on_terminal_stays_below_lines, program_teardown),
         cmocka_unit_test_teardown(hooprun_failing_code_is_passed_and_named,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(
-            hooprun_killed_worker_is_named_with_its_signal, teardown),
-        cmocka_unit_test_teardown(hooprun_survivors_may_still_report, teardown),
+            hooprun_killed_worker_is_named_with_its_signal, program_teardown),
+        cmocka_unit_test_teardown(hooprun_survivors_may_still_report,
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_stubborn_worker_is_killed_after_grace,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_what_a_failed_worker_started_is_ended,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_killed_launcher_takes_workers_along,
-                                  teardown),
-        cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on, teardown),
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on,
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_ignored_hangup_stays_ignored,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(
-            hooprun_workers_that_end_well_on_sigint_exit_zero, teardown),
-        cmocka_unit_test_teardown(hooprun_timeout_ends_all, teardown),
+            hooprun_workers_that_end_well_on_sigint_exit_zero,
+            program_teardown),
+        cmocka_unit_test_teardown(hooprun_timeout_ends_all, program_teardown),
         cmocka_unit_test_teardown(hooprun_program_that_cannot_run_is_named,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_wrong_command_lines_are_refused,
-                                  teardown),
+                                  program_teardown),
         cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
-                                  teardown),
+                                  program_teardown),
     };
 
     if (argc < 2)

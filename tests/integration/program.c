@@ -106,6 +106,23 @@ terminal_take(const char *path)
 }
 
 struct program *
+program_start_ranks(const char *hooprun,
+                    const char *n_ranks,
+                    const char *program,
+                    const char *const *options)
+{
+    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun, "--no-prefix",
+                                                    "-n", n_ranks, program};
+    size_t n = 5;
+
+    for (size_t i = 0; options[i]; i++) {
+        assert_true(n + 1 < PROGRAM_ARGUMENTS_MAX);
+        arguments[n++] = options[i];
+    }
+    return program_start(arguments, NULL);
+}
+
+struct program *
 program_start_on_terminal(const char *const *arguments)
 {
     struct program *program = program_create();
@@ -210,6 +227,14 @@ program_destroy(struct program *program)
     if (program->err.fd >= 0)
         close(program->err.fd);
     free(program);
+}
+
+int
+program_teardown(void **state)
+{
+    program_destroy(*state);
+    *state = NULL;
+    return 0;
 }
 
 int

@@ -36,6 +36,13 @@ struct program {
 struct program *
 program_start(const char *const *arguments, const char *input);
 
+/* hooprun --no-prefix -n n_ranks program options..., up to NULL. */
+struct program *
+program_start_ranks(const char *hooprun,
+                    const char *n_ranks,
+                    const char *program,
+                    const char *const *options);
+
 /* As program_start(), but stdin, stdout and stderr are one terminal. */
 struct program *
 program_start_on_terminal(const char *const *arguments);
@@ -51,6 +58,9 @@ program_wait(struct program *program);
 /* Kills it if it still runs. */
 void
 program_destroy(struct program *program);
+/* Of a test whose state it is. */
+int
+program_teardown(void **state);
 
 /* Whether the process exists and is no zombie. */
 int

@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "words.h"
 
 static const char *hooprun;
 static const char *reshard;
@@ -26,16 +27,12 @@ static struct program *
 run_start(const char *n_ranks, const char *line)
 {
     char text[512];
-    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun, "--no-prefix",
-                                                    "-n", n_ranks, reshard};
-    size_t n = 5;
-    char *rest = NULL;
+    char *words[PROGRAM_ARGUMENTS_MAX] = {NULL};
 
     snprintf(text, sizeof(text), "%s", line);
-    for (char *word = strtok_r(text, " ", &rest); word;
-         word = strtok_r(NULL, " ", &rest))
-        arguments[n++] = word;
-    return program_start(arguments, NULL);
+    words_cut(text, words, PROGRAM_ARGUMENTS_MAX - 1);
+    return program_start_ranks(hooprun, n_ranks, reshard,
+                               (const char *const *)words);
 }
 
 static size_t

@@ -161,24 +161,17 @@ hello_sums_the_ranks(void **state)
     }
 }
 
-static int
-teardown(void **state)
-{
-    program_destroy(*state);
-    *state = NULL;
-    return 0;
-}
-
 int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_curve_does_not_depend_on_workers),
         cmocka_unit_test_teardown(
-            digits_more_workers_than_images_in_a_batch_is_right, teardown),
+            digits_more_workers_than_images_in_a_batch_is_right,
+            program_teardown),
         cmocka_unit_test_teardown(digits_missing_images_say_which_option,
-                                  teardown),
-        cmocka_unit_test_teardown(hello_sums_the_ranks, teardown),
+                                  program_teardown),
+        cmocka_unit_test_teardown(hello_sums_the_ranks, program_teardown),
     };
 
     if (argc < 4)

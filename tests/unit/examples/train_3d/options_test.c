@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "train_3d/options.h"
+#include "words.h"
 
 enum {
     WORDS_MAX = 16,
@@ -18,15 +19,11 @@ line_parse(const char *line)
     static char text[LINE_MAX_BYTES];
     char *words[WORDS_MAX] = {(char *)"train_3d"};
     struct options options;
-    int n_words = 1;
-    char *rest = NULL;
 
     assert_true(strlen(line) < sizeof(text));
     strcpy(text, line);
-    for (char *word = strtok_r(text, " ", &rest); word;
-         word = strtok_r(NULL, " ", &rest))
-        words[n_words++] = word;
-    options_parse(n_words, words, &options);
+    const size_t n_words = words_cut(text, words + 1, WORDS_MAX - 1);
+    options_parse((int)n_words + 1, words, &options);
     return options;
 }
 

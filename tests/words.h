@@ -1,0 +1,29 @@
+/*
+ * tests/words.h - a command line as words
+ */
+
+#ifndef TESTS_WORDS_H
+#define TESTS_WORDS_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "check.h"
+
+/* Cuts text, which the words point into, at its spaces. How many there are, at
+ * most n_max. */
+static inline size_t
+words_cut(char *text, char **words, size_t n_max)
+{
+    size_t n_words = 0;
+    char *rest = NULL;
+
+    for (char *word = strtok_r(text, " ", &rest); word;
+         word = strtok_r(NULL, " ", &rest)) {
+        assert_true(n_words < n_max);
+        words[n_words++] = word;
+    }
+    return n_words;
+}
+
+#endif
