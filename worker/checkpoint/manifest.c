@@ -51,6 +51,7 @@ manifest_destroy(struct manifest *manifest)
     free(manifest->tensors);
     free(manifest->files);
     free(manifest->names);
+    free(manifest->by_name);
     free(manifest);
 }
 
@@ -148,35 +149,45 @@ check_tensor(const struct manifest *manifest, size_t number, uint64_t *bytes)
     return HOOP_OK;
 }
 
+/* By the names of tensors. */
 static int
-compare_names(const void *left, const void *right)
+compare_names(const void *left, const void *right, void *tensors)
 {
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
+    const struct hoop_checkpoint_tensor *all = tensors;
+
+    return strcmp(all[*(const size_t *)left].name,
+                  all[*(const size_t *)right].name);
 }
 
-/* That no name is there twice. */
+/* Puts them in order, in which no name may be there twice. */
 static enum hoop_status
-check_names(const struct manifest *manifest)
+check_names(struct manifest *manifest)
 {
+    const struct hoop_checkpoint_tensor *tensors = manifest->tensors;
     const size_t n_names = manifest->contents.n_tensors;
-    CLEANUP(free) const char **names = calloc(n_names + 1, sizeof(*names));
+    CLEANUP(free) size_t *by_name = calloc(n_names + 1, sizeof(*by_name));
 
-    if (!names)
+    if (!by_name)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu names",
                            n_names);
     for (size_t i = 0; i < n_names; i++)
-        names[i] = manifest->tensors[i].name;
-    qsort(names, n_names, sizeof(*names), compare_names);
+        by_name[i] = i;
+    qsort_r(by_name, n_names, sizeof(*by_name), compare_names,
+            manifest->tensors);
     for (size_t i = 1; i < n_names; i++) {
-        if (strcmp(names[i - 1], names[i]) == 0)
+        const char *name = tensors[by_name[i]].name;
+
+        if (strcmp(tensors[by_name[i - 1]].name, name) == 0)
             return error_raise(HOOP_E_INVALID,
-                               "two tensors are both named \"%s\"", names[i]);
+                               "two tensors are both named \"%s\"", name);
     }
+    free(manifest->by_name);
+    manifest->by_name = STEAL(by_name);
     return HOOP_OK;
 }
 
 enum hoop_status
-manifest_check(const struct manifest *manifest)
+manifest_check(struct manifest *manifest)
 {
     uint64_t bytes = 0;
 
@@ -196,12 +207,20 @@ manifest_find(const struct manifest *manifest,
               size_t *out_number)
 {
     const size_t n_tensors = manifest->contents.n_tensors;
+    size_t first = 0;
+    size_t end = n_tensors;
 
-    for (size_t i = 0; i < n_tensors; i++) {
-        if (strcmp(manifest->tensors[i].name, name) == 0) {
-            *out_number = i;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        const size_t number = manifest->by_name[middle];
+        const int order = strcmp(manifest->tensors[number].name, name);
+
+        if (order == 0) {
+            *out_number = number;
             return HOOP_OK;
         }
+        first = order < 0 ? middle + 1 : first;
+        end = order < 0 ? end : middle;
     }
     return error_raise(HOOP_E_NOT_FOUND,
                        "there is no tensor \"%s\" among the %zu of the "

@@ -23,7 +23,8 @@ struct manifest {
     uint64_t digest; /* as read */
     struct hoop_checkpoint_tensor *tensors; /* their names are owned */
     struct hoop_checkpoint_file *files;
-    char *names; /* of the files */
+    char *names;     /* of the files */
+    size_t *by_name; /* numbers of tensors, once they have been checked */
 };
 
 /* Room for so many, all zero; the names are NULL. Handle: HOOP_E_EXHAUSTED. */
@@ -54,9 +55,9 @@ manifest_set_save(struct manifest *manifest,
  * Handle: HOOP_E_INVALID.
  */
 enum hoop_status
-manifest_check(const struct manifest *manifest);
+manifest_check(struct manifest *manifest);
 
-/* Handle: HOOP_E_NOT_FOUND (there is no tensor of that name; the text names
+/* In one that is checked. Handle: HOOP_E_NOT_FOUND (there is no tensor of that name; the text names
  * some that there are). */
 enum hoop_status
 manifest_find(const struct manifest *manifest,

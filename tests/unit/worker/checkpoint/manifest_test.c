@@ -9,7 +9,7 @@
 #include "manifest_case.h"
 
 static void
-require_refused(const struct manifest *manifest, const char *words)
+require_refused(struct manifest *manifest, const char *words)
 {
     assert_int_equal(manifest_check(manifest), HOOP_E_INVALID);
     if (!strstr(error_text(), words))
@@ -26,6 +26,8 @@ manifest_of_two_tensors_is_good(void **state)
     assert_int_equal(manifest_check(manifest), HOOP_OK);
     assert_int_equal(manifest_find(manifest, "b", &number), HOOP_OK);
     assert_int_equal(number, 1);
+    assert_int_equal(manifest_find(manifest, "a", &number), HOOP_OK);
+    assert_int_equal(number, 0);
     assert_int_equal(manifest_find(manifest, "c", &number), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "\"c\""));
     assert_string_equal(manifest->contents.files[3].name,
