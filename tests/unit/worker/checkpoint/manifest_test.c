@@ -26,7 +26,7 @@ manifest_of_two_tensors_is_good(void **state)
     assert_int_equal(manifest_check(manifest), HOOP_OK);
     assert_int_equal(manifest_find(manifest, "b", &number), HOOP_OK);
     assert_int_equal(number, 1);
-    assert_int_equal(manifest_find(manifest, "a", &number), HOOP_OK);
+    assert_int_equal(manifest_find(manifest, "w", &number), HOOP_OK);
     assert_int_equal(number, 0);
     assert_int_equal(manifest_find(manifest, "c", &number), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "\"c\""));
