@@ -47,21 +47,26 @@ plan_grow(struct plan *plan)
 static size_t
 step_count(const struct plan_step *step)
 {
-    return step->kind == PLAN_SEND ? step->from.count : step->to.count;
+    return step->kind == PLAN_SEND || step->kind == PLAN_POST ? step->from.count
+                                                              : step->to.count;
 }
 
-void
-plan_add(struct plan *plan, const struct plan_step *step)
+static void
+plan_append(struct plan *plan, const struct plan_step *step)
 {
-    if (plan->status != HOOP_OK || step_count(step) == 0)
-        return;
-
-    if (plan->n_steps == plan->capacity)
+    if (plan->status == HOOP_OK && plan->n_steps == plan->capacity)
         plan_grow(plan);
     if (plan->status != HOOP_OK)
         return;
     assert(plan->n_steps < plan->capacity);
     plan->steps[plan->n_steps++] = *step;
+}
+
+void
+plan_add(struct plan *plan, const struct plan_step *step)
+{
+    if (step_count(step) > 0)
+        plan_append(plan, step);
 }
 
 void
@@ -101,6 +106,29 @@ plan_copy(struct plan *plan, struct plan_span from, struct plan_span to)
                        .from = from,
                        .to = to,
                    });
+}
+
+void
+plan_post(struct plan *plan, struct plan_span from)
+{
+    plan_add(plan, &(struct plan_step){.kind = PLAN_POST, .from = from});
+}
+
+void
+plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to)
+{
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_FETCH,
+                       .peer = peer,
+                       .from = {.first = first, .count = to.count},
+                       .to = to,
+                   });
+}
+
+void
+plan_await(struct plan *plan, uint32_t peer)
+{
+    plan_append(plan, &(struct plan_step){.kind = PLAN_FETCH, .peer = peer});
 }
 
 enum hoop_status

@@ -7,6 +7,15 @@
  * (plan/tracker.h): read after write, write after read, write after write, by
  * byte, in the order of the rounds. Within one round, steps must not conflict
  * with each other; a receive may wait for earlier rounds, never for its own.
+ *
+ * A flat plan is another kind, for ranks that share one segment of memory (a
+ * hall), in which each has two slots, used in turn by the rounds. Its rounds
+ * are gone through strictly in order, and the steps of a round in the order
+ * they are listed: first all posts, one behind the other into the rank's slot
+ * of this round, which is published then, also when it is empty; then the rest,
+ * which may touch what earlier steps of the round touched. All ranks have the
+ * same number of rounds. A flat plan has no SEND, STORE or REDUCE, another plan
+ * has no step of the kinds that name a slot.
  */
 
 #ifndef PLAN_PLAN_H
@@ -37,11 +46,18 @@ enum plan_kind {
     PLAN_REDUCE,  /* peer (op) from -> to; from may equal to */
     PLAN_COPY,    /* from -> to, local */
     PLAN_COMBINE, /* from (op) to -> to, local */
+    PLAN_POST,    /* from -> behind what is in this rank's slot of the round */
+    /* What peer, or this rank itself, posted in this round, elements from.first
+     * to from.first + from.count of it: -> to. Of no elements, this awaits that
+     * peer has published the round. from.buffer plays no part. */
+    PLAN_FETCH,
+    PLAN_FETCH_REDUCE, /* the same, (op) to -> to */
 };
 
-/* Which operand of a REDUCE or COMBINE stands left: lower ranks do. */
+/* Which operand of a REDUCE, COMBINE or FETCH_REDUCE stands left: lower ranks
+ * do. */
 enum plan_side {
-    PLAN_ARRIVED_LEFT, /* COMBINE: from is left */
+    PLAN_ARRIVED_LEFT, /* COMBINE and FETCH_REDUCE: from is left */
     PLAN_OWN_LEFT,
 };
 
@@ -77,6 +93,7 @@ struct plan_shape {
     const size_t *recv_firsts;
     size_t granule; /* cut blocks on multiples of this many elements */
     const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
+    size_t n_slot; /* elements that a slot of the hall holds; 0: no hall */
 };
 
 /* Steps of one round. The first failure (memory) is latched. */
@@ -92,7 +109,7 @@ void
 plan_clear(struct plan *plan);
 void
 plan_deinit(struct plan *plan);
-/* Steps of no elements are left out, by all of these. */
+/* Steps of no elements are left out, by all of these but plan_await. */
 void
 plan_add(struct plan *plan, const struct plan_step *step);
 void
@@ -108,6 +125,15 @@ plan_store(struct plan *plan,
 void
 plan_copy(struct plan *plan, struct plan_span from, struct plan_span to);
 
+void
+plan_post(struct plan *plan, struct plan_span from);
+/* What peer posted in this round, from element first on. */
+void
+plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to);
+/* Until peer has published this round. */
+void
+plan_await(struct plan *plan, uint32_t peer);
+
 /* The latched status. */
 enum hoop_status
 plan_status(const struct plan *plan);
@@ -121,6 +147,7 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
+    bool is_flat; /* only where shape->n_slot is not 0 */
 };
 
 #endif

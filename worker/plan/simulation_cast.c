@@ -131,6 +131,9 @@ part_add(struct part *part,
         break;
     case PLAN_COPY:
     case PLAN_COMBINE:
+    case PLAN_POST:
+    case PLAN_FETCH:
+    case PLAN_FETCH_REDUCE:
         break;
     }
 }

@@ -36,9 +36,12 @@ simulation_flow_make(const struct simulation_machine *machine,
         flow.byte_ns = machine->receive_byte_ns + machine->reduce_byte_ns;
         break;
     case PLAN_COPY:
+    case PLAN_POST:
+    case PLAN_FETCH:
         flow.byte_ns = machine->copy_byte_ns;
         break;
     case PLAN_COMBINE:
+    case PLAN_FETCH_REDUCE:
         flow.byte_ns = machine->reduce_byte_ns;
         break;
     }

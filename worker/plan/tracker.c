@@ -182,7 +182,7 @@ shape_is_same(const struct plan_shape *a, const struct plan_shape *b)
     return !has_counts && a->rank == b->rank && a->size == b->size &&
            a->root == b->root && a->is_in_place == b->is_in_place &&
            a->count == b->count && a->granule == b->granule &&
-           a->nodes == b->nodes;
+           a->nodes == b->nodes && a->n_slot == b->n_slot;
 }
 
 void
@@ -197,6 +197,7 @@ tracker_init(struct tracker *tracker,
              const struct plan_shape *shape,
              size_t element_size)
 {
+    assert(!algorithm->is_flat);
     assert(shape->rank < shape->size);
     assert(element_size > 0);
 

@@ -32,6 +32,42 @@ plan_send_store_copy_append_in_order(void **state)
 }
 
 static void
+plan_post_fetch_append_in_order(void **state)
+{
+    const struct plan_span input = {PLAN_INPUT, 3, 5};
+    const struct plan_span output = {PLAN_OUTPUT, 7, 4};
+    struct plan plan = {0};
+
+    (void)state;
+    plan_post(&plan, input);
+    plan_fetch(&plan, 2, 11, output);
+
+    assert_int_equal(plan.n_steps, 2);
+    assert_int_equal(plan.steps[0].kind, PLAN_POST);
+    assert_int_equal(plan.steps[0].from.first, 3);
+    assert_int_equal(plan.steps[1].kind, PLAN_FETCH);
+    assert_int_equal(plan.steps[1].peer, 2);
+    assert_int_equal(plan.steps[1].from.first, 11);
+    assert_int_equal(plan.steps[1].from.count, 4);
+    assert_int_equal(plan.steps[1].to.first, 7);
+    plan_deinit(&plan);
+}
+
+static void
+plan_await_is_kept_though_it_has_no_elements(void **state)
+{
+    struct plan plan = {0};
+
+    (void)state;
+    plan_await(&plan, 3);
+    assert_int_equal(plan.n_steps, 1);
+    assert_int_equal(plan.steps[0].kind, PLAN_FETCH);
+    assert_int_equal(plan.steps[0].peer, 3);
+    assert_int_equal(plan.steps[0].to.count, 0);
+    plan_deinit(&plan);
+}
+
+static void
 plan_add_step_of_no_elements_is_left_out(void **state)
 {
     const struct plan_span empty = {PLAN_OUTPUT, 4, 0};
@@ -41,6 +77,8 @@ plan_add_step_of_no_elements_is_left_out(void **state)
     plan_send(&plan, 1, 0, empty);
     plan_store(&plan, 1, 1, empty);
     plan_copy(&plan, empty, empty);
+    plan_post(&plan, empty);
+    plan_fetch(&plan, 1, 0, empty);
     plan_add(&plan, &(struct plan_step){.kind = PLAN_REDUCE, .to = empty});
 
     assert_int_equal(plan.n_steps, 0);
@@ -89,6 +127,8 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_send_store_copy_append_in_order),
+        cmocka_unit_test(plan_post_fetch_append_in_order),
+        cmocka_unit_test(plan_await_is_kept_though_it_has_no_elements),
         cmocka_unit_test(plan_add_step_of_no_elements_is_left_out),
         cmocka_unit_test(plan_clear_keeps_memory),
         cmocka_unit_test(plan_failure_is_latched_until_clear),
