@@ -1,8 +1,11 @@
 /*
- * bench/reduction_bench.c - how fast reductions run out of the L2 cache
+ * bench/reduction_bench.c - how fast reductions are, beside memcpy
  *
- * GB/s of results, in place (out is left, as the ring combines) and into a
- * third buffer, next to memcpy of as many bytes. Argument: bytes per buffer.
+ * A table for each level of the memory: the bytes of results per second, in
+ * place (out is left, as the executor combines), over those that memcpy copies
+ * between buffers of the same size. A combination touches half as many bytes
+ * again as a copy. Argument: the set of kernels (plain, avx2, avx512), else
+ * the one that is used here.
  */
 
 #include <stdio.h>
@@ -15,22 +18,32 @@
 #include "dtype/reduction.h"
 
 enum {
-    BENCH_BYTES = 128 * 1024,
-    BENCH_TURNS = 200, /* of which the fastest counts */
-    BENCH_ROOM = 256,  /* keeps the buffers from one offset modulo 4096 */
-    BENCH_RANKS = 3,
+    BENCH_TURN_BYTES = 2 * 1024 * 1024, /* between two looks at the clock */
+    BENCH_TURNS = 30,                   /* of which the fastest counts */
+    BENCH_TURNS_LARGE = 4,
+    BENCH_ROOM = 256, /* keeps the buffers from one offset modulo 4096 */
+    BENCH_RANKS = 3,  /* no power of two: those are multiplied */
+};
+
+static const struct place {
+    const char *name;
+    size_t n_bytes; /* of each of two buffers */
+} places[] = {
+    {"L1", 8 * 1024},
+    {"L2", 256 * 1024},
+    {"L3", 4 * 1024 * 1024},
+    {"DRAM", 64 * 1024 * 1024},
 };
 
 struct bench {
     size_t n_bytes;
-    char *left;
-    char *right;
     char *out;
+    char *right;
+    enum reduction_level level;
 };
 
 typedef void
 bench_fn(const struct bench *bench,
-         enum reduction_level level,
          enum hoop_dtype dtype,
          enum hoop_reduce_op op);
 
@@ -41,115 +54,125 @@ static const char *const level_names[] = {
 };
 
 static void
-copy(const struct bench *bench,
-     enum reduction_level level,
-     enum hoop_dtype dtype,
-     enum hoop_reduce_op op)
+copy(const struct bench *bench, enum hoop_dtype dtype, enum hoop_reduce_op op)
 {
-    (void)level;
     (void)dtype;
     (void)op;
-    memcpy(bench->out, bench->left, bench->n_bytes);
+    memcpy(bench->out, bench->right, bench->n_bytes);
 }
 
 static void
-combine_apart(const struct bench *bench,
-              enum reduction_level level,
-              enum hoop_dtype dtype,
-              enum hoop_reduce_op op)
+combine(const struct bench *bench,
+        enum hoop_dtype dtype,
+        enum hoop_reduce_op op)
 {
-    reduction_find_at(level, dtype, op)(bench->out, bench->left, bench->right,
-                                        bench->n_bytes / dtype_size(dtype));
+    reduction_find_at(bench->level, dtype,
+                      op)(bench->out, bench->out, bench->right,
+                          bench->n_bytes / dtype_size(dtype));
 }
 
 static void
-combine_in_place(const struct bench *bench,
-                 enum reduction_level level,
-                 enum hoop_dtype dtype,
-                 enum hoop_reduce_op op)
-{
-    reduction_find_at(level, dtype, op)(bench->out, bench->out, bench->right,
-                                        bench->n_bytes / dtype_size(dtype));
-}
-
-static void
-divide(const struct bench *bench,
-       enum reduction_level level,
-       enum hoop_dtype dtype,
-       enum hoop_reduce_op op)
+divide(const struct bench *bench, enum hoop_dtype dtype, enum hoop_reduce_op op)
 {
     (void)op;
-    division_find_at(level, dtype)(
+    division_find_at(bench->level, dtype)(
         bench->out, bench->n_bytes / dtype_size(dtype), BENCH_RANKS);
 }
 
 static double
 bench_gb_per_s(const struct bench *bench,
                bench_fn *turn,
-               enum reduction_level level,
                enum hoop_dtype dtype,
                enum hoop_reduce_op op)
 {
+    const bool is_large = bench->n_bytes > BENCH_TURN_BYTES;
+    const int n_turns = is_large ? BENCH_TURNS_LARGE : BENCH_TURNS;
+    const size_t n_calls =
+        is_large ? 1 : (size_t)BENCH_TURN_BYTES / bench->n_bytes;
     uint64_t best_ns = UINT64_MAX;
 
     /* The same numbers in every run: none grows into a NaN or subnormal. */
-    memset(bench->left, 0x3c, bench->n_bytes);
-    memset(bench->right, 0, bench->n_bytes);
     memset(bench->out, 0x3c, bench->n_bytes);
-    for (int i = 0; i < BENCH_TURNS; i++) {
+    memset(bench->right, 0, bench->n_bytes);
+    for (int i = 0; i < n_turns; i++) {
         const uint64_t start_ns = clock_now_ns();
-        turn(bench, level, dtype, op);
+        for (size_t call = 0; call < n_calls; call++)
+            turn(bench, dtype, op);
         const uint64_t turn_ns = clock_now_ns() - start_ns;
         if (turn_ns < best_ns)
             best_ns = turn_ns;
     }
-    return (double)bench->n_bytes / (double)(best_ns > 0 ? best_ns : 1);
+    return (double)(bench->n_bytes * n_calls) / (double)best_ns;
 }
 
 static void
-bench_dtype(const struct bench *bench,
-            enum reduction_level level,
-            enum hoop_dtype dtype)
+bench_dtype(const struct bench *bench, enum hoop_dtype dtype, double copied)
 {
+    printf("| %s |", dtype_name(dtype));
     for (int i = 0; i < REDUCE_OP_COUNT; i++) {
         const enum hoop_reduce_op op = (enum hoop_reduce_op)i;
 
-        if (!reduction_find_at(level, dtype, op) || op == HOOP_AVG)
+        if (strcmp(reduce_op_name(op), "unknown") == 0 || op == HOOP_AVG)
             continue;
-        printf("%-7s %-10s %-8s %9.1f %9.1f\n", level_names[level],
-               dtype_name(dtype), reduce_op_name(op),
-               bench_gb_per_s(bench, combine_in_place, level, dtype, op),
-               bench_gb_per_s(bench, combine_apart, level, dtype, op));
+        if (reduction_find_at(bench->level, dtype, op))
+            printf(" %.2f |",
+                   bench_gb_per_s(bench, combine, dtype, op) / copied);
+        else
+            printf(" |");
     }
-    if (division_find_at(level, dtype))
-        printf("%-7s %-10s %-8s %9.1f\n", level_names[level], dtype_name(dtype),
-               "divide", bench_gb_per_s(bench, divide, level, dtype, HOOP_AVG));
+    if (division_find_at(bench->level, dtype))
+        printf(" %.2f |\n",
+               bench_gb_per_s(bench, divide, dtype, HOOP_AVG) / copied);
+    else
+        printf(" |\n");
+}
+
+static void
+bench_place(const struct bench *bench, const char *name)
+{
+    const double copied = bench_gb_per_s(bench, copy, HOOP_INT8, HOOP_SUM);
+
+    printf("\n| %s, memcpy %.1f GB/s |", name, copied);
+    for (int i = 0; i < REDUCE_OP_COUNT; i++) {
+        const char *op = reduce_op_name((enum hoop_reduce_op)i);
+
+        if (strcmp(op, "unknown") != 0 && i != HOOP_AVG)
+            printf(" %s |", op);
+    }
+    printf(
+        " avg's division |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+        bench_dtype(bench, (enum hoop_dtype)dtype, copied);
+}
+
+/* False: no such level, or not on this processor. */
+static bool
+level_read(const char *name, enum reduction_level *out_level)
+{
+    for (int i = 0; i <= (int)reduction_level_best(); i++) {
+        if (strcmp(name, level_names[i]) != 0)
+            continue;
+        *out_level = (enum reduction_level)i;
+        return true;
+    }
+    return false;
 }
 
 int
 main(int argc, char **argv)
 {
-    const size_t n_bytes =
-        argc > 1 ? strtoull(argv[1], NULL, 10) : (size_t)BENCH_BYTES;
-    const size_t n_apart = n_bytes + BENCH_ROOM;
-    CLEANUP(free) char *buffers = malloc(3 * n_apart);
+    struct bench bench = {.level = reduction_level_best()};
+    const size_t n_most = places[COUNT_OF(places) - 1].n_bytes + BENCH_ROOM;
+    CLEANUP(free) char *buffers = aligned_alloc(BENCH_ROOM, 2 * n_most);
 
-    if (!buffers || n_bytes == 0)
+    if (!buffers || (argc > 1 && !level_read(argv[1], &bench.level)))
         return EXIT_FAILURE;
-
-    const struct bench bench = {
-        .n_bytes = n_bytes,
-        .left = buffers,
-        .right = buffers + n_apart,
-        .out = buffers + 2 * n_apart,
-    };
-    printf("%-7s %-10s %-8s %9s %9s   GB/s, %zu bytes\n", "level", "dtype",
-           "op", "in place", "apart", n_bytes);
-    printf("%-7s %-10s %-8s %9s %9.1f\n", "", "memcpy", "", "",
-           bench_gb_per_s(&bench, copy, REDUCTION_PLAIN, HOOP_INT8, HOOP_SUM));
-    for (int level = 0; level <= (int)reduction_level_best(); level++)
-        for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
-            bench_dtype(&bench, (enum reduction_level)level,
-                        (enum hoop_dtype)dtype);
+    printf("kernels: %s\n", level_names[bench.level]);
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        bench.n_bytes = places[i].n_bytes;
+        bench.out = buffers;
+        bench.right = buffers + bench.n_bytes + BENCH_ROOM;
+        bench_place(&bench, places[i].name);
+    }
     return EXIT_SUCCESS;
 }

@@ -70,5 +70,6 @@ half_narrow(float value)
 }
 
 #include "dtype/half_block.h"
+#include "dtype/half_loop.h"
 
 #endif

@@ -76,4 +76,6 @@ half_narrow_block(void *halves, const float *floats, size_t count)
     memcpy(bytes + i * sizeof(uint16_t), rest, n_rest * sizeof(uint16_t));
 }
 
+#include "dtype/half_loop.h"
+
 #endif

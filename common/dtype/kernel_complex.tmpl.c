@@ -9,9 +9,18 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"
+
+#include LANES
+
+struct divisor {
+    T value;
+};
+
+#include "dtype/kernel_scale.h"
 
 static inline T
 complex_quiet(T value)
@@ -26,9 +35,15 @@ complex_sum(T left, T right)
 }
 
 static inline T
-complex_quotient(T value, uint32_t n)
+complex_scaled(T value, struct divisor inverse)
 {
-    return complex_quiet(value / (T)n);
+    return complex_quiet(value * inverse.value);
+}
+
+static inline T
+complex_quotient(T value, struct divisor by)
+{
+    return complex_quiet(value / by.value);
 }
 
 static void
@@ -37,36 +52,76 @@ sum(void *out, const void *left, const void *right, size_t count)
     loop_combine(out, left, right, 2 * count, complex_sum);
 }
 
-/*
- * gcc 12 makes fused fmaddsub of alternating sums of products even when told
- * not to contract; the detour through complex_quiet() changes no result and
- * keeps the product out of its sight.
- */
+static void
+product_of_one(stored *out, const stored *left, const stored *right)
+{
+    const T a = left[0];
+    const T b = left[1];
+    const T c = right[0];
+    const T d = right[1];
+
+    out[0] = complex_quiet(a * c - b * d);
+    out[1] = complex_quiet(a * d + b * c);
+}
+
+/* As complex_quiet(). */
+static inline void
+lanes_quiet(lanes *values)
+{
+    const lanes_bits is_number = (lanes_bits)(*values == *values);
+    const lanes nan = (lanes){0} + (T)NAN;
+
+    *values = (lanes)(((lanes_bits)*values & is_number) |
+                      ((lanes_bits)nan & ~is_number));
+}
+
+/* (a, a) (c, d) + (-b, b) (d, c). With a sum where one could subtract, gcc 12
+ * finds nothing to fuse; it would, even when told not to. */
+__attribute__((always_inline)) static inline void
+product_of_lanes(char *out, const char *left, const char *right)
+{
+    lanes x;
+    lanes y;
+    lanes first;
+    lanes second;
+    lanes swapped;
+
+    memcpy(&x, left, sizeof(x));
+    memcpy(&y, right, sizeof(y));
+    lanes_first(&first, &x);
+    lanes_second(&second, &x);
+    lanes_swap(&swapped, &y);
+    lanes_negate_first(&second);
+    x = first * y + second * swapped;
+    lanes_quiet(&x);
+    memcpy(out, &x, sizeof(x));
+}
+
 static void
 product(void *out, const void *left, const void *right, size_t count)
 {
-    stored *const results = out;
-    const stored *const lefts = left;
-    const stored *const rights = right;
+    const size_t n_bytes = 2 * count * sizeof(T);
+    const size_t n_whole = n_bytes / sizeof(lanes) * sizeof(lanes);
+    char *const results = out;
+    const char *const lefts = left;
+    const char *const rights = right;
 
-#pragma omp simd
-    for (size_t i = 0; i < count; i++) {
-        const T a = lefts[2 * i];
-        const T b = lefts[2 * i + 1];
-        const T c = rights[2 * i];
-        const T d = rights[2 * i + 1];
-
-        results[2 * i] =
-            complex_quiet(complex_quiet(a * c) - complex_quiet(b * d));
-        results[2 * i + 1] =
-            complex_quiet(complex_quiet(a * d) + complex_quiet(b * c));
-    }
+    for (size_t i = 0; i < n_whole; i += sizeof(lanes))
+        product_of_lanes(results + i, lefts + i, rights + i);
+    for (size_t i = n_whole; i < n_bytes; i += 2 * sizeof(T))
+        product_of_one((stored *)(results + i), (const stored *)(lefts + i),
+                       (const stored *)(rights + i));
 }
 
 static void
 divide(void *values, size_t count, uint32_t n)
 {
-    loop_divide(values, 2 * count, n, complex_quotient);
+    assert(n > 0);
+    if (loop_is_power(n))
+        loop_scale(values, 2 * count, (struct divisor){1 / (T)n},
+                   complex_scaled);
+    else
+        loop_scale(values, 2 * count, (struct divisor){(T)n}, complex_quotient);
 }
 
 extern const struct kernels KERNELS;

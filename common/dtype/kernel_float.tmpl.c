@@ -13,6 +13,12 @@
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"
 
+struct divisor {
+    T value;
+};
+
+#include "dtype/kernel_scale.h"
+
 union float_bits {
     T value;
     BITS bits;
@@ -61,9 +67,15 @@ float_max(T left, T right)
 }
 
 static inline T
-float_quotient(T value, uint32_t n)
+float_scaled(T value, struct divisor inverse)
 {
-    return float_quiet(value / (T)n);
+    return float_quiet(value * inverse.value);
+}
+
+static inline T
+float_quotient(T value, struct divisor by)
+{
+    return float_quiet(value / by.value);
 }
 
 static void
@@ -93,7 +105,11 @@ max(void *out, const void *left, const void *right, size_t count)
 static void
 divide(void *values, size_t count, uint32_t n)
 {
-    loop_divide(values, count, n, float_quotient);
+    assert(n > 0);
+    if (loop_is_power(n))
+        loop_scale(values, count, (struct divisor){1 / (T)n}, float_scaled);
+    else
+        loop_scale(values, count, (struct divisor){(T)n}, float_quotient);
 }
 
 extern const struct kernels KERNELS;

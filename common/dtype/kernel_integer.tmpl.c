@@ -2,16 +2,18 @@
  * dtype/kernel_integer.tmpl.c - integers T, combined in the unsigned type A
  *
  * Unsigned arithmetic of at least 32 bits wraps where T would overflow (or,
- * promoted to int, overflow: two uint16_t multiplied). Q is a type in which
- * dividing by any uint32_t truncates to the true quotient: for up to 32 bits
- * double, whose error of one part in 2^53 cannot reach the next integer and
- * whose division is the one that vectorises; for 64 bits T itself.
+ * promoted to int, overflow: two uint16_t multiplied). Nothing divides:
+ * QUOTIENT is the header that knows what to multiply with instead.
  *
  * No test of its own: reduction_test.c compares every kernel.
  */
 
 #include "dtype/kernel_loop.h"
 #include "dtype/kernels.h"
+
+#include QUOTIENT
+
+#include "dtype/kernel_scale.h"
 
 static inline T
 integer_sum(T left, T right)
@@ -53,12 +55,6 @@ static inline T
 integer_bxor(T left, T right)
 {
     return (T)(left ^ right);
-}
-
-static inline T
-integer_quotient(T value, uint32_t n)
-{
-    return (T)((Q)value / (Q)n);
 }
 
 static void
@@ -106,7 +102,9 @@ bxor(void *out, const void *left, const void *right, size_t count)
 static void
 divide(void *values, size_t count, uint32_t n)
 {
-    loop_divide(values, count, n, integer_quotient);
+    assert(n > 0);
+    if (n > 1)
+        loop_scale(values, count, quotient_by(n), quotient_of);
 }
 
 extern const struct kernels KERNELS;

@@ -11,6 +11,7 @@
 #define DTYPE_KERNEL_LOOP_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,18 +37,11 @@ loop_combine(void *out,
         results[i] = combine(lefts[i], rights[i]);
 }
 
-typedef T
-divide_fn(T value, uint32_t n);
-
-__attribute__((always_inline)) static inline void
-loop_divide(void *values, size_t count, uint32_t n, divide_fn *divide)
+/* 1 / n is exact then, and so is multiplying by it. */
+static inline bool
+loop_is_power(uint32_t n)
 {
-    stored *const quotients = values;
-
-    assert(n > 0);
-#pragma omp simd
-    for (size_t i = 0; i < count; i++)
-        quotients[i] = divide(quotients[i], n);
+    return (n & (n - 1)) == 0;
 }
 
 #endif

@@ -278,6 +278,42 @@ division_every_dtype_and_level_equals_reference(void **state)
                                (enum hoop_dtype)dtype, ns[i]);
 }
 
+/* Where multiplying by an inverse would go wrong: next to multiples of n. And
+ * all bytes. */
+static void
+quotients_check(enum reduction_level level, enum hoop_dtype dtype, uint32_t n)
+{
+    static uint64_t values[COUNT_MOST];
+    static uint64_t expected[COUNT_MOST];
+    const size_t size = dtype_size(dtype);
+
+    for (size_t i = 0; i < COUNT_MOST; i++) {
+        const uint64_t wide = random_next() >> random_next() % 64;
+        const uint64_t near = wide / n * n + random_next() % 3 - 1;
+        const uint64_t value = i < 256 ? i : near;
+
+        memcpy((char *)values + i * size, &value, size);
+    }
+    memcpy(expected, values, sizeof(values));
+    for (size_t i = 0; i < COUNT_MOST; i++)
+        reference_divide((char *)expected + i * size, dtype, n);
+    division_find_at(level, dtype)(values, COUNT_MOST, n);
+    assert_memory_equal(values, expected, COUNT_MOST * size);
+}
+
+static void
+division_of_integers_next_to_multiples_equals_reference(void **state)
+{
+    const int best = (int)reduction_level_best();
+
+    (void)state;
+    for (int level = 0; level <= best; level++)
+        for (int dtype = 0; dtype <= HOOP_UINT64; dtype++)
+            for (uint32_t n = 1; n < 1u << 31; n += n < 70 ? 1 : n / 2)
+                quotients_check((enum reduction_level)level,
+                                (enum hoop_dtype)dtype, n);
+}
+
 /* All halves, against partners that leave them as they are or differ. */
 static void
 halves_check(enum reduction_level level,
@@ -434,6 +470,8 @@ main(void)
         cmocka_unit_test(reduction_level_not_run_here_is_null),
         cmocka_unit_test(reduction_find_takes_the_best_level),
         cmocka_unit_test(division_every_dtype_and_level_equals_reference),
+        cmocka_unit_test(
+            division_of_integers_next_to_multiples_equals_reference),
         cmocka_unit_test(float16_all_values_keep_their_bits_and_round_to_even),
         cmocka_unit_test(bfloat16_all_values_keep_their_bits_and_round_to_even),
         cmocka_unit_test(float32_min_and_max_do_not_depend_on_order),

@@ -1,0 +1,42 @@
+/* dtype/lanes_double.h - pairs of doubles in a vector of 32 bytes */
+
+#ifndef DTYPE_LANES_DOUBLE_H
+#define DTYPE_LANES_DOUBLE_H
+
+#include <stdint.h>
+
+typedef double lanes __attribute__((vector_size(32)));
+typedef uint64_t lanes_bits __attribute__((vector_size(32)));
+
+/* By address: vectors wider than the processor's are nobody's to pass. */
+
+/* Every pair's first, twice. */
+static inline void
+lanes_first(lanes *out, const lanes *pairs)
+{
+    *out = __builtin_shufflevector(*pairs, *pairs, 0, 0, 2, 2);
+}
+
+static inline void
+lanes_second(lanes *out, const lanes *pairs)
+{
+    *out = __builtin_shufflevector(*pairs, *pairs, 1, 1, 3, 3);
+}
+
+static inline void
+lanes_swap(lanes *out, const lanes *pairs)
+{
+    *out = __builtin_shufflevector(*pairs, *pairs, 1, 0, 3, 2);
+}
+
+/* The sign of every pair's first. */
+static inline void
+lanes_negate_first(lanes *pairs)
+{
+    static const lanes_bits signs = {0x8000000000000000, 0, 0x8000000000000000,
+                                     0};
+
+    *pairs = (lanes)((lanes_bits)*pairs ^ signs);
+}
+
+#endif
