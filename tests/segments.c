@@ -29,7 +29,7 @@ segments_mode(void)
 void
 segments_open(struct segment *out_ends[2])
 {
-    struct segment_place place;
+    struct memory_place place;
 
     out_ends[0] = NULL;
     out_ends[1] = NULL;

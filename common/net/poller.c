@@ -3,12 +3,9 @@
 #include "net/poller.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -21,7 +18,7 @@ enum {
 
 struct poller {
     int epoll_fd;
-    int bell_fd;
+    int bell[2];
 };
 
 DEFINE_CLEANUP(struct poller *, poller_destroy)
@@ -61,14 +58,11 @@ poller_open(struct poller *poller)
         return error_raise(HOOP_E_EXHAUSTED, "no epoll descriptor: %s",
                            strerror(errno));
 
-    poller->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (poller->bell_fd < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
-                           strerror(errno));
-
     descriptor_track(poller->epoll_fd);
-    descriptor_track(poller->bell_fd);
-    return poller_add(poller, poller->bell_fd,
+    const enum hoop_status status = bell_open(poller->bell);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return poller_add(poller, poller->bell[0],
                       (struct poller_interest){.reads = true}, poller);
 }
 
@@ -81,7 +75,8 @@ poller_create(struct poller **out_poller)
     if (!poller)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a poller");
     poller->epoll_fd = -1;
-    poller->bell_fd = -1;
+    poller->bell[0] = -1;
+    poller->bell[1] = -1;
 
     const enum hoop_status status = poller_open(poller);
     if (status != HOOP_OK)
@@ -96,7 +91,7 @@ poller_destroy(struct poller *poller)
 {
     if (!poller)
         return;
-    descriptor_close(poller->bell_fd);
+    bell_close(poller->bell);
     descriptor_close(poller->epoll_fd);
     free(poller);
 }
@@ -130,16 +125,6 @@ poller_remove(struct poller *poller, int fd)
     epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void
-poller_silence(struct poller *poller)
-{
-    uint64_t rings;
-
-    /* Whoever rings after this read is seen by the next wait. */
-    if (read(poller->bell_fd, &rings, sizeof(rings)) < 0)
-        return;
-}
-
 size_t
 poller_wait(struct poller *poller,
             struct poller_event *events,
@@ -157,7 +142,7 @@ poller_wait(struct poller *poller,
 
     for (int i = 0; i < n_ready; i++) {
         if (ready[i].data.ptr == poller) {
-            poller_silence(poller);
+            bell_silence(poller->bell[0]);
             continue;
         }
         if (n_events == n_max)
@@ -174,11 +159,13 @@ poller_wait(struct poller *poller,
 void
 poller_wake(struct poller *poller)
 {
-    const uint64_t one = 1;
+    bell_ring(poller->bell[1]);
+}
 
-    /* Fails only when the counter is full: then it rings already. */
-    if (write(poller->bell_fd, &one, sizeof(one)) < 0)
-        return;
+enum hoop_status
+poller_bell(const struct poller *poller, struct bell_place *out_place)
+{
+    return bell_locate(poller->bell, out_place);
 }
 
 int

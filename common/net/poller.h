@@ -13,6 +13,8 @@
 
 #include "hoop/status.h"
 
+#include "net/bell.h"
+
 struct poller;
 
 struct poller_event {
@@ -56,6 +58,10 @@ poller_wait(struct poller *poller,
 /* Makes the current or the next poller_wait() return. */
 void
 poller_wake(struct poller *poller);
+/* ... also of other processes, who find it there.
+ * Handle: HOOP_E_UNAVAILABLE. */
+enum hoop_status
+poller_bell(const struct poller *poller, struct bell_place *out_place);
 
 /* Readable when events wait: for a loop_watch. */
 int

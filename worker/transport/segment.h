@@ -1,16 +1,11 @@
 /*
  * transport/segment.h - memory that two ranks of one host share
  *
- * One side makes it: a file of memory without a name in any file system, of a
- * size that is sealed, which the kernel frees with the last process that has
- * it. The other opens it through the maker's /proc/<pid>/fd: the kernel lets
- * only the same user (or a debugger) do that, and only one who sees the maker
- * at all; a key, which is also the file's name, proves that it is the right
- * one. Who cannot, for whatever reason, goes on without.
+ * One side makes it (transport/shared_memory.h), the other opens it. Who cannot, for
+ * whatever reason, goes on without.
  *
  * A page of controls, then a ring for each direction (transport/ring.h), whose
  * beginning is mapped behind its end once more. A forked child has none of it.
- * Where pages are larger than 4096 bytes nothing is shared.
  *
  * Thread: any, one at a time for a segment.
  */
@@ -23,17 +18,7 @@
 #include "hoop/status.h"
 
 #include "transport/ring.h"
-
-enum {
-    SEGMENT_KEY = 32,
-};
-
-/* Where the other side finds it. */
-struct segment_place {
-    uint32_t pid; /* as the maker's own /proc says */
-    uint32_t fd;
-    uint8_t key[SEGMENT_KEY];
-};
+#include "transport/shared_memory.h"
 
 struct segment {
     struct ring_writer out;
@@ -47,12 +32,12 @@ struct segment {
  * Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
 segment_create(size_t n_bytes,
-               struct segment_place *out_place,
+               struct memory_place *out_place,
                struct segment **out_segment);
 /* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_EXHAUSTED,
  * HOOP_E_DATA_LOSS (it is not what it must be). */
 enum hoop_status
-segment_open(const struct segment_place *place, struct segment **out_segment);
+segment_open(const struct memory_place *place, struct segment **out_segment);
 /* The maker: nobody will open it any more. */
 void
 segment_seal_off(struct segment *segment);

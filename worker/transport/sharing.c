@@ -24,7 +24,7 @@ enum {
     AT_KEY = 10,
 };
 
-_Static_assert(AT_KEY + SEGMENT_KEY <= HANDSHAKE_OFFER, "an offer fits");
+_Static_assert(AT_KEY + MEMORY_KEY <= HANDSHAKE_OFFER, "an offer fits");
 
 static void
 put_u32(uint8_t *at, uint32_t value)
@@ -75,7 +75,7 @@ note_failure(struct sharing *sharing, enum sharing_obstacle obstacle)
 void
 sharing_offer(struct sharing *sharing, struct handshake *handshake)
 {
-    struct segment_place place = {0};
+    struct memory_place place = {0};
 
     sharing_deinit(sharing);
     sharing->obstacle = obstacle_before(sharing, handshake);
@@ -91,7 +91,7 @@ sharing_offer(struct sharing *sharing, struct handshake *handshake)
         return;
     put_u32(handshake->offer + AT_PID, place.pid);
     put_u32(handshake->offer + AT_FD, place.fd);
-    memcpy(handshake->offer + AT_KEY, place.key, SEGMENT_KEY);
+    memcpy(handshake->offer + AT_KEY, place.key, MEMORY_KEY);
 }
 
 void
@@ -100,12 +100,12 @@ sharing_take(struct sharing *sharing, struct handshake *handshake)
     const uint8_t *offer = handshake->offer;
     const enum sharing_obstacle offered =
         (enum sharing_obstacle)offer[AT_OBSTACLE];
-    struct segment_place place = {
+    struct memory_place place = {
         .pid = get_u32(offer + AT_PID),
         .fd = get_u32(offer + AT_FD),
     };
 
-    memcpy(place.key, offer + AT_KEY, SEGMENT_KEY);
+    memcpy(place.key, offer + AT_KEY, MEMORY_KEY);
     sharing_deinit(sharing);
     sharing->peer_insists = offer[AT_INSISTS] != 0;
     sharing->obstacle = obstacle_before(sharing, handshake);

@@ -13,26 +13,26 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "check.h"
-#include "hall.h"
+#include "foyer.h"
 #include "net/socket.h"
 #include "transport/handshake.h"
 
-static struct hall hall;
+static struct foyer foyer;
 
 static int
-hall_set_up(void **state)
+foyer_set_up(void **state)
 {
     (void)state;
-    hall_open(&hall);
-    hall_start(&hall);
+    foyer_open(&foyer);
+    foyer_start(&foyer);
     return 0;
 }
 
 static int
-hall_tear_down(void **state)
+foyer_tear_down(void **state)
 {
     (void)state;
-    hall_close(&hall);
+    foyer_close(&foyer);
     return 0;
 }
 
@@ -48,7 +48,7 @@ log_capture(void **state)
     stderr_fd = dup(2);
     assert_true(log_fd >= 0 && stderr_fd >= 0);
     log_configure(LOG_WARNING, LOG_TEXT);
-    hall_open(&hall);
+    foyer_open(&foyer);
     return dup2(log_fd, 2) == 2 ? 0 : -1;
 }
 
@@ -58,7 +58,7 @@ log_release(void **state)
     char text[4096] = "";
 
     (void)state;
-    hall_close(&hall);
+    foyer_close(&foyer);
     log_configure(LOG_OFF, LOG_TEXT);
     dup2(stderr_fd, 2);
     if (pread(log_fd, text, sizeof(text) - 1, 0) > 0)
@@ -81,30 +81,30 @@ static void
 dial_connects_both_sides_once(void **state)
 {
     (void)state;
-    hall_connect(&hall, 0, 1);
-    hall_connect(&hall, 2, 0);
+    foyer_connect(&foyer, 0, 1);
+    foyer_connect(&foyer, 2, 0);
     /* Asking again changes nothing. */
-    connector_dial(hall.booths[0].connector, 1);
-    connector_dial(hall.booths[1].connector, 0);
-    hall_connect(&hall, 2, 1);
-    assert_int_equal(hall.booths[0].n_connected[1], 1);
-    assert_int_equal(hall.booths[1].n_connected[0], 1);
-    assert_int_equal(hall.booths[0].n_unreachable[1], 0);
+    connector_dial(foyer.booths[0].connector, 1);
+    connector_dial(foyer.booths[1].connector, 0);
+    foyer_connect(&foyer, 2, 1);
+    assert_int_equal(foyer.booths[0].n_connected[1], 1);
+    assert_int_equal(foyer.booths[1].n_connected[0], 1);
+    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
 }
 
 static void
 both_dial(void)
 {
-    connector_dial(hall.booths[0].connector, 1);
-    connector_dial(hall.booths[1].connector, 0);
-    connector_dial(hall.booths[2].connector, 1);
-    connector_dial(hall.booths[1].connector, 2);
-    hall_await(&hall, &hall.booths[0].n_connected[1], 1);
-    hall_await(&hall, &hall.booths[1].n_connected[0], 1);
-    hall_await(&hall, &hall.booths[1].n_connected[2], 1);
-    hall_await(&hall, &hall.booths[2].n_connected[1], 1);
-    hall_check_ends(&hall, 0, 1);
-    hall_check_ends(&hall, 1, 2);
+    connector_dial(foyer.booths[0].connector, 1);
+    connector_dial(foyer.booths[1].connector, 0);
+    connector_dial(foyer.booths[2].connector, 1);
+    connector_dial(foyer.booths[1].connector, 2);
+    foyer_await(&foyer, &foyer.booths[0].n_connected[1], 1);
+    foyer_await(&foyer, &foyer.booths[1].n_connected[0], 1);
+    foyer_await(&foyer, &foyer.booths[1].n_connected[2], 1);
+    foyer_await(&foyer, &foyer.booths[2].n_connected[1], 1);
+    foyer_check_ends(&foyer, 0, 1);
+    foyer_check_ends(&foyer, 1, 2);
 }
 
 static void
@@ -112,15 +112,15 @@ two_that_dial_each_other_have_one_connection(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        hall_open(&hall);
-        hall_start(&hall);
+        foyer_open(&foyer);
+        foyer_start(&foyer);
         both_dial();
-        hall_connect(&hall, 2, 0);
-        assert_int_equal(hall.booths[0].n_connected[1], 1);
-        assert_int_equal(hall.booths[1].n_connected[0], 1);
-        assert_int_equal(hall.booths[0].n_unreachable[1], 0);
-        assert_int_equal(hall.booths[1].n_unreachable[0], 0);
-        hall_close(&hall);
+        foyer_connect(&foyer, 2, 0);
+        assert_int_equal(foyer.booths[0].n_connected[1], 1);
+        assert_int_equal(foyer.booths[1].n_connected[0], 1);
+        assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+        assert_int_equal(foyer.booths[1].n_unreachable[0], 0);
+        foyer_close(&foyer);
     }
 }
 
@@ -134,12 +134,12 @@ strangers_are_closed_without_an_answer(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(random); i++)
         random[i] = (uint8_t)(37 * i + 5);
-    stranger_await_end(stranger_open(&hall, 1, http, sizeof(http) - 1));
-    stranger_await_end(stranger_open(&hall, 1, tls, sizeof(tls)));
-    stranger_await_end(stranger_open(&hall, 1, random, sizeof(random)));
-    stranger_await_end(stranger_open(&hall, 1, "HOOPX", 5));
-    stranger_await_end(stranger_open(&hall, 1, "\0", 1));
-    hall_connect(&hall, 0, 1);
+    stranger_await_end(stranger_open(&foyer, 1, http, sizeof(http) - 1));
+    stranger_await_end(stranger_open(&foyer, 1, tls, sizeof(tls)));
+    stranger_await_end(stranger_open(&foyer, 1, random, sizeof(random)));
+    stranger_await_end(stranger_open(&foyer, 1, "HOOPX", 5));
+    stranger_await_end(stranger_open(&foyer, 1, "\0", 1));
+    foyer_connect(&foyer, 0, 1);
 }
 
 static void
@@ -150,8 +150,8 @@ silence_and_half_a_hello_disturb_nobody(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++)
-        fds[i] = stranger_open(&hall, 1, hello, (size_t)i * 20);
-    hall_connect(&hall, 0, 1);
+        fds[i] = stranger_open(&foyer, 1, hello, (size_t)i * 20);
+    foyer_connect(&foyer, 0, 1);
     /* Their own time is not over yet. */
     for (int i = 0; i < 6; i++) {
         char byte;
@@ -160,7 +160,7 @@ silence_and_half_a_hello_disturb_nobody(void **state)
         assert_int_equal(errno, EAGAIN);
         close(fds[i]);
     }
-    hall_connect(&hall, 2, 1);
+    foyer_connect(&foyer, 2, 1);
 }
 
 /* The right letters and nothing behind them that belongs. */
@@ -172,7 +172,7 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
     size_t n_bytes = 0;
 
     (void)state;
-    const int fd = stranger_open(&hall, 1, hello, sizeof(hello));
+    const int fd = stranger_open(&foyer, 1, hello, sizeof(hello));
     while (n_bytes < sizeof(answer)) {
         const ssize_t n =
             recv(fd, answer + n_bytes, sizeof(answer) - n_bytes, 0);
@@ -185,7 +185,7 @@ hello_of_nobody_learns_the_version_and_is_closed(void **state)
     assert_int_equal(n_bytes, sizeof(answer));
     assert_memory_equal(answer, "HOOPCHAL", 8);
     stranger_await_end(fd);
-    hall_connect(&hall, 0, 1);
+    foyer_connect(&foyer, 0, 1);
 }
 
 static void
@@ -193,9 +193,9 @@ five_hundred_that_come_and_go_disturb_nobody(void **state)
 {
     (void)state;
     for (int i = 0; i < 500; i++)
-        close(stranger_open(&hall, 1, "HOOP", (size_t)i % 5));
-    hall_connect(&hall, 0, 1);
-    hall_connect(&hall, 1, 2);
+        close(stranger_open(&foyer, 1, "HOOP", (size_t)i % 5));
+    foyer_connect(&foyer, 0, 1);
+    foyer_connect(&foyer, 1, 2);
 }
 
 static void
@@ -214,7 +214,7 @@ oldest_stranger_makes_room_for_the_next(void **state)
     files.rlim_cur = files.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
     for (int i = 0; i < N_STRANGERS; i++)
-        fds[i] = stranger_open(&hall, 1, NULL, 0);
+        fds[i] = stranger_open(&foyer, 1, NULL, 0);
     for (int i = 0; i < N_MORE; i++)
         stranger_await_end(fds[i]);
     for (int i = N_MORE; i < N_STRANGERS; i++) {
@@ -222,7 +222,7 @@ oldest_stranger_makes_room_for_the_next(void **state)
         assert_int_equal(errno, EAGAIN);
     }
     /* A peer comes last and stays. */
-    hall_connect(&hall, 0, 1);
+    foyer_connect(&foyer, 0, 1);
     stranger_await_end(fds[N_MORE]);
     for (int i = N_MORE + 1; i < N_STRANGERS; i++)
         close(fds[i]);
@@ -232,59 +232,59 @@ static void
 refused_dial_is_unreachable_with_a_reason(void **state)
 {
     (void)state;
-    hall_open(&hall);
+    foyer_open(&foyer);
     /* Nobody listens there any more. */
-    close(hall.booths[1].listen_fd);
-    hall.booths[1].listen_fd = -1;
-    hall_start(&hall);
-    connector_dial(hall.booths[0].connector, 1);
-    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
-    assert_non_null(strstr(hall.booths[0].why, "refused"));
-    assert_int_equal(hall.booths[0].n_connected[1], 0);
+    close(foyer.booths[1].listen_fd);
+    foyer.booths[1].listen_fd = -1;
+    foyer_start(&foyer);
+    connector_dial(foyer.booths[0].connector, 1);
+    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+    assert_non_null(strstr(foyer.booths[0].why, "refused"));
+    assert_int_equal(foyer.booths[0].n_connected[1], 0);
     /* It keeps to what it said, as the engine does. */
-    connector_dial(hall.booths[1].connector, 0);
-    hall_await(&hall, &hall.booths[1].n_unreachable[0], 1);
-    assert_non_null(strstr(hall.booths[1].why, "takes this rank for dead"));
-    hall_connect(&hall, 1, 2);
-    hall_close(&hall);
+    connector_dial(foyer.booths[1].connector, 0);
+    foyer_await(&foyer, &foyer.booths[1].n_unreachable[0], 1);
+    assert_non_null(strstr(foyer.booths[1].why, "takes this rank for dead"));
+    foyer_connect(&foyer, 1, 2);
+    foyer_close(&foyer);
 }
 
 static void
 wrong_token_is_refused_and_logged(void **state)
 {
     (void)state;
-    hall.booths[0].token = "guessed";
-    hall_start(&hall);
-    connector_dial(hall.booths[0].connector, 1);
-    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
-    assert_int_equal(hall.booths[1].n_connected[0], 0);
-    assert_true(strlen(hall.booths[0].why) > 0);
+    foyer.booths[0].token = "guessed";
+    foyer_start(&foyer);
+    connector_dial(foyer.booths[0].connector, 1);
+    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+    assert_int_equal(foyer.booths[1].n_connected[0], 0);
+    assert_true(strlen(foyer.booths[0].why) > 0);
     assert_logged("refused a connection from 127.0.0.1:");
     assert_logged("does not know the job's token");
-    hall_connect(&hall, 2, 1);
+    foyer_connect(&foyer, 2, 1);
 }
 
 static void
 another_epoch_is_refused_on_both_sides(void **state)
 {
     (void)state;
-    hall.booths[0].roster->epoch = 8;
-    hall_start(&hall);
-    connector_dial(hall.booths[0].connector, 1);
-    hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
-    assert_non_null(strstr(hall.booths[0].why, "epoch 7"));
+    foyer.booths[0].roster->epoch = 8;
+    foyer_start(&foyer);
+    connector_dial(foyer.booths[0].connector, 1);
+    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+    assert_non_null(strstr(foyer.booths[0].why, "epoch 7"));
     assert_logged("epoch 8");
-    assert_int_equal(hall.booths[1].n_connected[0], 0);
-    hall_connect(&hall, 1, 2);
+    assert_int_equal(foyer.booths[1].n_connected[0], 0);
+    foyer_connect(&foyer, 1, 2);
 }
 
 static void
 http_request_is_named_in_the_log(void **state)
 {
     (void)state;
-    hall_start(&hall);
-    stranger_await_end(stranger_open(&hall, 1, "GET / HTTP/1.0\r\n\r\n", 18));
-    hall_connect(&hall, 0, 1);
+    foyer_start(&foyer);
+    stranger_await_end(stranger_open(&foyer, 1, "GET / HTTP/1.0\r\n\r\n", 18));
+    foyer_connect(&foyer, 0, 1);
     assert_logged("refused a connection from 127.0.0.1:");
     assert_logged("no HOOPHELO of a hoop peer");
 }
@@ -305,7 +305,7 @@ want_of_descriptors_is_survived_in_peace(void **state)
     int n_fds = 0;
 
     (void)state;
-    hall_start(&hall);
+    foyer_start(&foyer);
     const int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     getrlimit(RLIMIT_NOFILE, &files);
     const rlim_t before = files.rlim_cur;
@@ -315,7 +315,7 @@ want_of_descriptors_is_survived_in_peace(void **state)
         n_fds++;
     assert_true(n_fds < 64);
 
-    const struct address *address = &hall.booths[0].roster->members[1].address;
+    const struct address *address = &foyer.booths[0].roster->members[1].address;
     assert_int_equal(connect(stranger,
                              (const struct sockaddr *)&address->storage,
                              address->n_bytes),
@@ -333,25 +333,25 @@ want_of_descriptors_is_survived_in_peace(void **state)
     close(stranger);
     files.rlim_cur = before;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-    hall_connect(&hall, 0, 1);
+    foyer_connect(&foyer, 0, 1);
 }
 
 static void
 two_of_a_node_share_memory_if_both_want(void **state)
 {
     (void)state;
-    hall_open(&hall);
-    hall.booths[2].sharing = SHARING_NEVER;
-    hall_start(&hall);
-    hall_connect(&hall, 0, 1);
-    hall_connect(&hall, 2, 1);
-    pthread_mutex_lock(&hall.lock);
-    assert_non_null(hall.booths[0].segments[1]);
-    assert_non_null(hall.booths[1].segments[0]);
-    assert_null(hall.booths[2].segments[1]);
-    assert_null(hall.booths[1].segments[2]);
-    pthread_mutex_unlock(&hall.lock);
-    hall_close(&hall);
+    foyer_open(&foyer);
+    foyer.booths[2].sharing = SHARING_NEVER;
+    foyer_start(&foyer);
+    foyer_connect(&foyer, 0, 1);
+    foyer_connect(&foyer, 2, 1);
+    pthread_mutex_lock(&foyer.lock);
+    assert_non_null(foyer.booths[0].segments[1]);
+    assert_non_null(foyer.booths[1].segments[0]);
+    assert_null(foyer.booths[2].segments[1]);
+    assert_null(foyer.booths[1].segments[2]);
+    pthread_mutex_unlock(&foyer.lock);
+    foyer_close(&foyer);
 }
 
 /* Whoever of the two insists, and whoever dials. */
@@ -360,20 +360,20 @@ two_that_must_share_and_cannot_are_told_why(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
-        hall_open(&hall);
+        foyer_open(&foyer);
         for (unsigned k = 0; k < 2; k++)
-            snprintf(hall.booths[k].roster->members[1].host_id, LIMIT_NAME,
+            snprintf(foyer.booths[k].roster->members[1].host_id, LIMIT_NAME,
                      "far");
-        hall.booths[i % 2].sharing = SHARING_ALWAYS;
-        hall_start(&hall);
-        connector_dial(hall.booths[i / 2].connector, 1 - i / 2);
-        hall_await(&hall, &hall.booths[0].n_unreachable[1], 1);
-        hall_await(&hall, &hall.booths[1].n_unreachable[0], 1);
-        assert_non_null(strstr(hall.booths[0].why,
+        foyer.booths[i % 2].sharing = SHARING_ALWAYS;
+        foyer_start(&foyer);
+        connector_dial(foyer.booths[i / 2].connector, 1 - i / 2);
+        foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+        foyer_await(&foyer, &foyer.booths[1].n_unreachable[0], 1);
+        assert_non_null(strstr(foyer.booths[0].why,
                                "ranks 0 and 1 share no memory: they "
                                "are on different nodes"));
-        assert_non_null(strstr(hall.booths[1].why, "ranks 1 and 0"));
-        hall_close(&hall);
+        assert_non_null(strstr(foyer.booths[1].why, "ranks 1 and 0"));
+        foyer_close(&foyer);
     }
 }
 
@@ -384,40 +384,40 @@ destroy_closes_what_is_under_way(void **state)
     int fds[8];
 
     (void)state;
-    hall_open(&hall);
-    hall_start(&hall);
+    foyer_open(&foyer);
+    foyer_start(&foyer);
     for (int i = 0; i < 8; i++)
-        fds[i] = stranger_open(&hall, 1, "HOOPHELO", 8);
-    hall_connect(&hall, 0, 1);
-    connector_dial(hall.booths[0].connector, 2);
-    connector_dial(hall.booths[2].connector, 1);
-    hall_close(&hall);
+        fds[i] = stranger_open(&foyer, 1, "HOOPHELO", 8);
+    foyer_connect(&foyer, 0, 1);
+    connector_dial(foyer.booths[0].connector, 2);
+    connector_dial(foyer.booths[2].connector, 1);
+    foyer_close(&foyer);
     for (int i = 0; i < 8; i++)
         stranger_await_end(fds[i]);
     connector_destroy(NULL);
 }
 
-#define HALL_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, hall_set_up, hall_tear_down)
-#define HALL_TEST_LOGGED(name)                                                 \
+#define FOYER_TEST(name)                                                       \
+    cmocka_unit_test_setup_teardown(name, foyer_set_up, foyer_tear_down)
+#define FOYER_TEST_LOGGED(name)                                                \
     cmocka_unit_test_setup_teardown(name, log_capture, log_release)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        HALL_TEST(dial_connects_both_sides_once),
+        FOYER_TEST(dial_connects_both_sides_once),
         cmocka_unit_test(two_that_dial_each_other_have_one_connection),
-        HALL_TEST(strangers_are_closed_without_an_answer),
-        HALL_TEST(silence_and_half_a_hello_disturb_nobody),
-        HALL_TEST(hello_of_nobody_learns_the_version_and_is_closed),
-        HALL_TEST(five_hundred_that_come_and_go_disturb_nobody),
-        HALL_TEST(oldest_stranger_makes_room_for_the_next),
+        FOYER_TEST(strangers_are_closed_without_an_answer),
+        FOYER_TEST(silence_and_half_a_hello_disturb_nobody),
+        FOYER_TEST(hello_of_nobody_learns_the_version_and_is_closed),
+        FOYER_TEST(five_hundred_that_come_and_go_disturb_nobody),
+        FOYER_TEST(oldest_stranger_makes_room_for_the_next),
         cmocka_unit_test(refused_dial_is_unreachable_with_a_reason),
-        HALL_TEST_LOGGED(wrong_token_is_refused_and_logged),
-        HALL_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
-        HALL_TEST_LOGGED(http_request_is_named_in_the_log),
-        HALL_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
+        FOYER_TEST_LOGGED(wrong_token_is_refused_and_logged),
+        FOYER_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
+        FOYER_TEST_LOGGED(http_request_is_named_in_the_log),
+        FOYER_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
         cmocka_unit_test(two_of_a_node_share_memory_if_both_want),
         cmocka_unit_test(two_that_must_share_and_cannot_are_told_why),
         cmocka_unit_test(destroy_closes_what_is_under_way),

@@ -21,7 +21,7 @@ static uint8_t bytes[2 * N_RING];
 static int
 rings_open(void **state)
 {
-    struct segment_place place;
+    struct memory_place place;
 
     (void)state;
     assert_int_equal(segment_create(N_RING, &place, &maker), HOOP_OK);

@@ -20,7 +20,7 @@ two_ends_write_what_the_other_reads(void **state)
     static uint8_t bytes[RING_STEP] = "through memory";
     const struct iovec span = {bytes, sizeof(bytes)};
     struct segment *ends[2];
-    struct segment_place place;
+    struct memory_place place;
     size_t n_bytes;
 
     (void)state;
@@ -43,7 +43,7 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
 {
     struct segment *maker;
     struct segment *taker = NULL;
-    struct segment_place place;
+    struct memory_place place;
 
     (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
@@ -58,7 +58,7 @@ key_must_be_the_makers(void **state)
 {
     struct segment *maker;
     struct segment *taker = NULL;
-    struct segment_place place;
+    struct memory_place place;
 
     (void)state;
     assert_int_equal(segment_create(LIMIT_RING_MIN, &place, &maker), HOOP_OK);
@@ -66,7 +66,7 @@ key_must_be_the_makers(void **state)
     place.key[0] ^= 1;
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     place.key[0] ^= 1;
-    place.key[SEGMENT_KEY - 1] ^= 1;
+    place.key[MEMORY_KEY - 1] ^= 1;
     assert_int_equal(segment_open(&place, &taker), HOOP_E_DATA_LOSS);
     assert_null(taker);
     segment_destroy(maker);
@@ -80,7 +80,7 @@ places_without_a_segment_are_out_of_reach(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
-        const struct segment_place place = {.pid = pids[i], .fd = 1};
+        const struct memory_place place = {.pid = pids[i], .fd = 1};
 
         assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     }
@@ -91,8 +91,8 @@ places_without_a_segment_are_out_of_reach(void **state)
 static void
 open_false_memory(size_t n_bytes, int seals)
 {
-    const struct segment_place zeros = {.pid = (uint32_t)getpid()};
-    struct segment_place place = zeros;
+    const struct memory_place zeros = {.pid = (uint32_t)getpid()};
+    struct memory_place place = zeros;
     struct segment *taker = NULL;
     const int fd = memfd_create("hoop-00000000000000000000000000000000",
                                 MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -128,7 +128,7 @@ static void
 process_that_may_not_be_looked_into_is_out_of_reach(void **state)
 {
     struct segment *maker;
-    struct segment_place place;
+    struct memory_place place;
     int status = -1;
 
     (void)state;
@@ -152,7 +152,7 @@ static void
 forked_child_does_not_have_it(void **state)
 {
     struct segment *maker;
-    struct segment_place place;
+    struct memory_place place;
     unsigned char residency;
     int status = -1;
 

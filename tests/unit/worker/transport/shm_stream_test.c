@@ -32,7 +32,7 @@ static uint8_t got[LARGE];
 static int
 sides_open(void **state)
 {
-    struct segment_place place;
+    struct memory_place place;
     struct segment *own;
     int fds[2];
 

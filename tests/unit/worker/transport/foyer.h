@@ -1,12 +1,12 @@
 /*
- * tests/unit/worker/transport/hall.h - connectors of three ranks on one loop
+ * tests/unit/worker/transport/foyer.h - connectors of three ranks on one loop
  *
  * The loop has a thread of its own, the sockets are real; the test's thread
  * dials, plays strangers and waits for what the connectors report.
  */
 
-#ifndef TESTS_HALL_H
-#define TESTS_HALL_H
+#ifndef TESTS_FOYER_H
+#define TESTS_FOYER_H
 
 #include <pthread.h>
 #include <stddef.h>
@@ -16,56 +16,56 @@
 #include "transport/connector.h"
 
 enum {
-    HALL_RANKS = 3,
+    FOYER_RANKS = 3,
 };
 
-struct hall;
+struct foyer;
 
 struct booth {
-    struct hall *hall;
+    struct foyer *foyer;
     struct roster *roster;
     struct connector *connector;
     const char *token;
     enum sharing_mode sharing; /* SHARING_AUTO */
     int listen_fd;
-    /* Under the hall's lock: by the other side's rank. */
-    unsigned n_connected[HALL_RANKS];
-    unsigned n_unreachable[HALL_RANKS];
-    int fds[HALL_RANKS];
-    struct segment *segments[HALL_RANKS]; /* NULL: TCP alone */
+    /* Under the foyer's lock: by the other side's rank. */
+    unsigned n_connected[FOYER_RANKS];
+    unsigned n_unreachable[FOYER_RANKS];
+    int fds[FOYER_RANKS];
+    struct segment *segments[FOYER_RANKS]; /* NULL: TCP alone */
     char why[256];
 };
 
-struct hall {
+struct foyer {
     struct loop *loop;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct booth booths[HALL_RANKS];
+    struct booth booths[FOYER_RANKS];
 };
 
-/* Rosters and listeners; a test may change them before hall_start(). */
+/* Rosters and listeners; a test may change them before foyer_start(). */
 void
-hall_open(struct hall *hall);
+foyer_open(struct foyer *foyer);
 void
-hall_start(struct hall *hall);
+foyer_start(struct foyer *foyer);
 void
-hall_close(struct hall *hall);
+foyer_close(struct foyer *foyer);
 
 /* Until *counter is value; fails the test when that takes too long. */
 void
-hall_await(struct hall *hall, const unsigned *counter, unsigned value);
+foyer_await(struct foyer *foyer, const unsigned *counter, unsigned value);
 
 /* from dials to, and both have one working connection. */
 void
-hall_connect(struct hall *hall, uint32_t from, uint32_t to);
+foyer_connect(struct foyer *foyer, uint32_t from, uint32_t to);
 /* The two descriptors are the ends of one connection. */
 void
-hall_check_ends(struct hall *hall, uint32_t one, uint32_t other);
+foyer_check_ends(struct foyer *foyer, uint32_t one, uint32_t other);
 
 /* A stranger's connection to rank, which says n_bytes. */
 int
-stranger_open(const struct hall *hall,
+stranger_open(const struct foyer *foyer,
               uint32_t rank,
               const void *bytes,
               size_t n_bytes);

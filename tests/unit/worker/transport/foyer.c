@@ -1,6 +1,6 @@
-/* tests/unit/worker/transport/hall.c - connectors of three ranks on one loop */
+/* tests/unit/worker/transport/foyer.c - connectors of three ranks on one loop */
 
-#include "hall.h"
+#include "foyer.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 {
     struct booth *booth = owner;
 
-    pthread_mutex_lock(&booth->hall->lock);
+    pthread_mutex_lock(&booth->foyer->lock);
     if (booth->n_connected[rank]++ == 0) {
         booth->fds[rank] = fd;
         booth->segments[rank] = segment;
@@ -30,8 +30,8 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
         close(fd);
         segment_destroy(segment);
     }
-    pthread_cond_broadcast(&booth->hall->changed);
-    pthread_mutex_unlock(&booth->hall->lock);
+    pthread_cond_broadcast(&booth->foyer->changed);
+    pthread_mutex_unlock(&booth->foyer->lock);
 }
 
 static void
@@ -39,11 +39,11 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
 {
     struct booth *booth = owner;
 
-    pthread_mutex_lock(&booth->hall->lock);
+    pthread_mutex_lock(&booth->foyer->lock);
     booth->n_unreachable[rank]++;
     snprintf(booth->why, sizeof(booth->why), "%s", why);
-    pthread_cond_broadcast(&booth->hall->changed);
-    pthread_mutex_unlock(&booth->hall->lock);
+    pthread_cond_broadcast(&booth->foyer->changed);
+    pthread_mutex_unlock(&booth->foyer->lock);
 }
 
 static void
@@ -57,25 +57,25 @@ booth_open(struct booth *booth, struct address *out_address)
 }
 
 void
-hall_open(struct hall *hall)
+foyer_open(struct foyer *foyer)
 {
-    struct address addresses[HALL_RANKS];
+    struct address addresses[FOYER_RANKS];
 
-    memset(hall, 0, sizeof(*hall));
-    pthread_mutex_init(&hall->lock, NULL);
-    pthread_cond_init(&hall->changed, NULL);
-    assert_int_equal(loop_create(&hall->loop), HOOP_OK);
-    for (uint32_t i = 0; i < HALL_RANKS; i++)
-        booth_open(&hall->booths[i], &addresses[i]);
-    for (uint32_t i = 0; i < HALL_RANKS; i++) {
-        struct booth *booth = &hall->booths[i];
+    memset(foyer, 0, sizeof(*foyer));
+    pthread_mutex_init(&foyer->lock, NULL);
+    pthread_cond_init(&foyer->changed, NULL);
+    assert_int_equal(loop_create(&foyer->loop), HOOP_OK);
+    for (uint32_t i = 0; i < FOYER_RANKS; i++)
+        booth_open(&foyer->booths[i], &addresses[i]);
+    for (uint32_t i = 0; i < FOYER_RANKS; i++) {
+        struct booth *booth = &foyer->booths[i];
 
-        booth->hall = hall;
+        booth->foyer = foyer;
         booth->token = "secret";
-        assert_int_equal(roster_create(HALL_RANKS, &booth->roster), HOOP_OK);
+        assert_int_equal(roster_create(FOYER_RANKS, &booth->roster), HOOP_OK);
         booth->roster->rank = i;
         booth->roster->epoch = 7;
-        for (uint32_t k = 0; k < HALL_RANKS; k++) {
+        for (uint32_t k = 0; k < FOYER_RANKS; k++) {
             booth->fds[k] = -1;
             booth->roster->members[k].incarnation = 100 + k;
             booth->roster->members[k].address = addresses[k];
@@ -84,19 +84,19 @@ hall_open(struct hall *hall)
 }
 
 static void *
-hall_run(void *owner)
+foyer_run(void *owner)
 {
     loop_run(owner);
     return NULL;
 }
 
 void
-hall_start(struct hall *hall)
+foyer_start(struct foyer *foyer)
 {
-    for (uint32_t i = 0; i < HALL_RANKS; i++) {
-        struct booth *booth = &hall->booths[i];
+    for (uint32_t i = 0; i < FOYER_RANKS; i++) {
+        struct booth *booth = &foyer->booths[i];
         const struct connector_options options = {
-            .loop = hall->loop,
+            .loop = foyer->loop,
             .roster = booth->roster,
             .token = booth->token,
             .listen_fd = booth->listen_fd,
@@ -109,44 +109,44 @@ hall_start(struct hall *hall)
         assert_int_equal(connector_create(&options, &booth->connector),
                          HOOP_OK);
     }
-    assert_int_equal(pthread_create(&hall->thread, NULL, hall_run, hall->loop),
-                     0);
+    assert_int_equal(
+        pthread_create(&foyer->thread, NULL, foyer_run, foyer->loop), 0);
 }
 
 void
-hall_close(struct hall *hall)
+foyer_close(struct foyer *foyer)
 {
-    loop_stop(hall->loop);
-    pthread_join(hall->thread, NULL);
-    for (uint32_t i = 0; i < HALL_RANKS; i++) {
-        struct booth *booth = &hall->booths[i];
+    loop_stop(foyer->loop);
+    pthread_join(foyer->thread, NULL);
+    for (uint32_t i = 0; i < FOYER_RANKS; i++) {
+        struct booth *booth = &foyer->booths[i];
 
         connector_destroy(booth->connector);
         roster_destroy(booth->roster);
         socket_close(booth->listen_fd);
-        for (uint32_t k = 0; k < HALL_RANKS; k++) {
+        for (uint32_t k = 0; k < FOYER_RANKS; k++) {
             socket_close(booth->fds[k]);
             segment_destroy(booth->segments[k]);
         }
     }
-    loop_destroy(hall->loop);
-    pthread_cond_destroy(&hall->changed);
-    pthread_mutex_destroy(&hall->lock);
+    loop_destroy(foyer->loop);
+    pthread_cond_destroy(&foyer->changed);
+    pthread_mutex_destroy(&foyer->lock);
 }
 
 void
-hall_await(struct hall *hall, const unsigned *counter, unsigned value)
+foyer_await(struct foyer *foyer, const unsigned *counter, unsigned value)
 {
     struct timespec until;
     int result = 0;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_MS / 1000;
-    pthread_mutex_lock(&hall->lock);
+    pthread_mutex_lock(&foyer->lock);
     while (*counter < value && result == 0)
-        result = pthread_cond_timedwait(&hall->changed, &hall->lock, &until);
+        result = pthread_cond_timedwait(&foyer->changed, &foyer->lock, &until);
     const unsigned now = *counter;
-    pthread_mutex_unlock(&hall->lock);
+    pthread_mutex_unlock(&foyer->lock);
     assert_int_equal(now, value);
 }
 
@@ -159,10 +159,10 @@ fd_await(int fd)
 }
 
 void
-hall_check_ends(struct hall *hall, uint32_t one, uint32_t other)
+foyer_check_ends(struct foyer *foyer, uint32_t one, uint32_t other)
 {
-    const int fds[2] = {hall->booths[one].fds[other],
-                        hall->booths[other].fds[one]};
+    const int fds[2] = {foyer->booths[one].fds[other],
+                        foyer->booths[other].fds[one]};
 
     for (int i = 0; i < 2; i++) {
         char text[8] = "";
@@ -175,22 +175,22 @@ hall_check_ends(struct hall *hall, uint32_t one, uint32_t other)
 }
 
 void
-hall_connect(struct hall *hall, uint32_t from, uint32_t to)
+foyer_connect(struct foyer *foyer, uint32_t from, uint32_t to)
 {
-    connector_dial(hall->booths[from].connector, to);
-    hall_await(hall, &hall->booths[from].n_connected[to], 1);
-    hall_await(hall, &hall->booths[to].n_connected[from], 1);
-    hall_check_ends(hall, from, to);
+    connector_dial(foyer->booths[from].connector, to);
+    foyer_await(foyer, &foyer->booths[from].n_connected[to], 1);
+    foyer_await(foyer, &foyer->booths[to].n_connected[from], 1);
+    foyer_check_ends(foyer, from, to);
 }
 
 int
-stranger_open(const struct hall *hall,
+stranger_open(const struct foyer *foyer,
               uint32_t rank,
               const void *bytes,
               size_t n_bytes)
 {
     const struct address *address =
-        &hall->booths[0].roster->members[rank].address;
+        &foyer->booths[0].roster->members[rank].address;
     struct pollfd poll_fd = {.events = POLLOUT};
 
     assert_int_equal(socket_connect(address, &poll_fd.fd), HOOP_OK);

@@ -1,0 +1,15 @@
+/* net/proc.h - this process, as others of its host see it */
+
+#ifndef NET_PROC_H
+#define NET_PROC_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+/* Its number in the /proc that it sees: that of those who share it.
+ * Handle: HOOP_E_UNAVAILABLE. Thread: any. */
+enum hoop_status
+proc_own_pid(uint32_t *out_pid);
+
+#endif

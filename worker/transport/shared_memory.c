@@ -1,0 +1,185 @@
+/*
+ * transport/shared_memory.c - memory of one process that others can open
+ *
+ * No test of its own: segment_test.c and hall_test.c make and open it.
+ */
+
+#include "transport/shared_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "net/descriptor.h"
+#include "net/proc.h"
+
+/* Of kernels newer than the C library. */
+#ifndef MFD_NOEXEC_SEAL
+enum {
+    MFD_NOEXEC_SEAL = 8,
+};
+#endif
+
+enum {
+    NAME_BYTES = 64,
+    PATH_BYTES = 64,
+    KEY_IN_NAME = 16, /* bytes of the key */
+};
+
+static const int SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+static void
+name_of(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
+{
+    int n = snprintf(out_name, NAME_BYTES, "hoop-");
+
+    for (int i = 0; i < KEY_IN_NAME; i++)
+        n += snprintf(out_name + n, (size_t)(NAME_BYTES - n), "%02x", key[i]);
+}
+
+static enum hoop_status
+map_failed(void)
+{
+    return error_raise(HOOP_E_EXHAUSTED, "cannot map shared memory: %s",
+                       strerror(errno));
+}
+
+enum hoop_status
+memory_reserve(size_t n_bytes, uint8_t **out_base)
+{
+    uint8_t *base = mmap(NULL, n_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return map_failed();
+    *out_base = base;
+    return HOOP_OK;
+}
+
+enum hoop_status
+memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+             (off_t)offset) == MAP_FAILED)
+        return map_failed();
+    return HOOP_OK;
+}
+
+enum hoop_status
+memory_keep_from_children(uint8_t *base, size_t n_bytes)
+{
+    return madvise(base, n_bytes, MADV_DONTFORK) == 0 ? HOOP_OK : map_failed();
+}
+
+void
+memory_unmap(uint8_t *base, size_t n_bytes)
+{
+    if (base)
+        munmap(base, n_bytes);
+}
+
+/* An unnamed file, all of it there, whose size is final. */
+static enum hoop_status
+file_open(const char *name, size_t n_bytes, int *out_fd)
+{
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags);
+    if (fd < 0)
+        return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
+                           strerror(errno));
+    descriptor_track(fd);
+    /* Now, not when it is touched: that would end the process. */
+    if (fallocate(fd, 0, 0, (off_t)n_bytes) == 0 &&
+        fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+        *out_fd = fd;
+        return HOOP_OK;
+    }
+    const int error = errno;
+    descriptor_close(fd);
+    return error_raise(HOOP_E_UNAVAILABLE, "no %zu bytes of shared memory: %s",
+                       n_bytes, strerror(error));
+}
+
+enum hoop_status
+memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd)
+{
+    struct memory_place place = {0};
+    char name[NAME_BYTES];
+
+    enum hoop_status status = proc_own_pid(&place.pid);
+    if (status == HOOP_OK)
+        status = random_fill(place.key, MEMORY_KEY);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    name_of(place.key, name);
+    status = file_open(name, n_bytes, out_fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    place.fd = (uint32_t)*out_fd;
+    *out_place = place;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+unreached(const struct memory_place *place, const char *why)
+{
+    return error_raise(HOOP_E_UNAVAILABLE,
+                       "the shared memory of process %u is out of reach: %s",
+                       place->pid, why);
+}
+
+/* Look at what it is before it is opened: opening may have effects. */
+static enum hoop_status
+place_open(const struct memory_place *place, int *out_fd)
+{
+    char path[PATH_BYTES];
+    char name[NAME_BYTES];
+    char expected[PATH_BYTES + NAME_BYTES];
+    char found[PATH_BYTES + NAME_BYTES];
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
+    name_of(place->key, name);
+    snprintf(expected, sizeof(expected), "/memfd:%s (deleted)", name);
+    const ssize_t n = readlink(path, found, sizeof(found) - 1);
+    if (n < 0)
+        return unreached(place, strerror(errno));
+    found[n] = '\0';
+    if (strcmp(found, expected) != 0)
+        return unreached(place, "another process has its number here");
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return unreached(place, strerror(errno));
+    descriptor_track(fd);
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+enum hoop_status
+memory_open(const struct memory_place *place, int *out_fd, size_t *out_n_bytes)
+{
+    struct stat file;
+    int fd = -1;
+
+    const enum hoop_status status = place_open(place, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (fstat(fd, &file) != 0 || seals < 0 || (seals & SEALS) != SEALS) {
+        descriptor_close(fd);
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "shared memory whose size is not sealed");
+    }
+    *out_fd = fd;
+    *out_n_bytes = (size_t)file.st_size;
+    return HOOP_OK;
+}

@@ -1,0 +1,58 @@
+/*
+ * transport/shared_memory.h - memory of one process that others of its host can open
+ *
+ * A file of memory without a name in any file system, of a size that is sealed,
+ * which the kernel frees with the last process that has it. Others open it
+ * through the maker's /proc/<pid>/fd: the kernel lets only the same user (or a
+ * debugger) do that, and only one who sees the maker at all; a key, which is
+ * also the file's name, proves that it is the right one.
+ *
+ * Thread: any.
+ */
+
+#ifndef TRANSPORT_SHARED_MEMORY_H
+#define TRANSPORT_SHARED_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+enum {
+    MEMORY_KEY = 32,
+    MEMORY_PAGE = 4096, /* where pages are larger, nothing is shared */
+};
+
+/* Where others find it. */
+struct memory_place {
+    uint32_t pid; /* as the maker's own /proc says */
+    uint32_t fd;
+    uint8_t key[MEMORY_KEY];
+};
+
+/* All of it is there, and zero. out_place tells others; the descriptor is the
+ * caller's. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
+enum hoop_status
+memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd);
+/* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_DATA_LOSS (its size
+ * may change, which would make us fault later). */
+enum hoop_status
+memory_open(const struct memory_place *place, int *out_fd, size_t *out_n_bytes);
+
+/* Addresses for n_bytes, which nothing lies behind yet, and which a forked
+ * child will not have: what it does not have it can neither change nor keep
+ * alive. Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+memory_reserve(size_t n_bytes, uint8_t **out_base);
+/* n_bytes of the file, from offset, there: all at once, since what is touched
+ * for the first time amid the messages costs a fault there. */
+enum hoop_status
+memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
+/* When all is mapped. */
+enum hoop_status
+memory_keep_from_children(uint8_t *base, size_t n_bytes);
+/* NULL is fine. */
+void
+memory_unmap(uint8_t *base, size_t n_bytes);
+
+#endif
