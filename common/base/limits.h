@@ -124,6 +124,13 @@ enum {
     /* ... and of one rank with all others of its host, roughly. */
     LIMIT_RING_TOTAL = 16 * 1024 * 1024,
 
+    /* Shared memory of all ranks of a communicator: of a slot, of which each
+     * has two; of all slots; and of all communicators of a process. */
+    LIMIT_HALL_SLOT_MAX = 256 * 1024,
+    LIMIT_HALL_SLOT_MIN = 16 * 1024,
+    LIMIT_HALL = 2 * 1024 * 1024,
+    LIMIT_HALLS = 64 * 1024 * 1024,
+
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_FORETOLD = 1024,
 

@@ -1,7 +1,7 @@
 /* tests/unit/common/net/bell_test.c - net/bell.c, between processes */
 
 #include <poll.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,0 +1,332 @@
+/* tests/unit/worker/transport/hall_test.c - transport/hall.c */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "check.h"
+#include "transport/hall.h"
+
+enum {
+    N_SLOT = 4096,
+    N_ROUNDS = 20000,
+};
+
+/* A hall as each of its ranks has it, all in this process. */
+static void
+halls_open(struct hall **halls, uint32_t n_ranks)
+{
+    struct memory_place place;
+
+    assert_int_equal(hall_create(n_ranks, N_SLOT, &place, &halls[0]), HOOP_OK);
+    for (uint32_t i = 1; i < n_ranks; i++)
+        assert_int_equal(hall_open(&place, i, n_ranks, &halls[i]), HOOP_OK);
+    hall_seal_off(halls[0]);
+}
+
+static void
+halls_close(struct hall **halls, uint32_t n_ranks)
+{
+    for (uint32_t i = 0; i < n_ranks; i++)
+        hall_destroy(halls[i]);
+}
+
+static void
+post(struct hall *hall, uint64_t stamp, const void *bytes, size_t n_bytes)
+{
+    const struct hall_header header = {
+        .stamp = stamp, .signature = stamp * 3, .count = n_bytes, .root = 7};
+
+    memcpy(hall_place(hall, n_bytes), bytes, n_bytes);
+    hall_publish(hall, &header, n_bytes);
+}
+
+static void
+what_one_posts_all_find(void **state)
+{
+    static const size_t sizes[] = {0, 1, HALL_INLINE, HALL_INLINE + 1, N_SLOT};
+    static uint8_t bytes[N_SLOT] = "for all";
+    struct hall *halls[3];
+    uint32_t late;
+
+    (void)state;
+    halls_open(halls, 3);
+    assert_int_equal(hall_n_slot(halls[1]), N_SLOT);
+    for (uint64_t i = 0; i < 5; i++) {
+        bytes[0]++;
+        assert_true(hall_is_free(halls[1], &late));
+        post(halls[1], i + 1, bytes, sizes[i]);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(hall_look(halls[rank], 0, i + 1), HALL_NOTHING);
+            assert_int_equal(hall_look(halls[rank], 1, i + 1), HALL_POSTED);
+            const struct hall_header *header = hall_header_of(halls[rank], 1);
+            assert_int_equal(header->signature, 3 * (i + 1));
+            assert_int_equal(header->count, sizes[i]);
+            assert_int_equal(header->root, 7);
+            const uint8_t *at = hall_bytes(halls[rank], 1, 0, sizes[i]);
+            assert_memory_equal(at, bytes, sizes[i]);
+            hall_finish(halls[rank], i + 1);
+        }
+    }
+    halls_close(halls, 3);
+}
+
+static void
+slot_is_free_when_all_others_are_through(void **state)
+{
+    struct hall *halls[3];
+    uint32_t late = 9;
+
+    (void)state;
+    halls_open(halls, 3);
+    post(halls[0], 1, "a", 1);
+    post(halls[0], 2, "b", 1);
+    assert_false(hall_is_free(halls[0], &late));
+    assert_int_equal(late, 1);
+    hall_finish(halls[1], 1);
+    assert_false(hall_is_free(halls[0], &late));
+    assert_int_equal(late, 2);
+    /* Who posts in round 2 has finished round 1; not so round 2. */
+    post(halls[2], 2, "c", 1);
+    assert_true(hall_is_free(halls[0], &late));
+    post(halls[0], 3, "d", 1);
+    assert_false(hall_is_free(halls[0], &late));
+    halls_close(halls, 3);
+}
+
+static void
+rank_that_is_beyond_a_round_has_passed_it(void **state)
+{
+    struct hall *halls[2];
+
+    (void)state;
+    halls_open(halls, 2);
+    post(halls[1], 5, "a", 1);
+    assert_int_equal(hall_look(halls[0], 1, 4), HALL_NOTHING);
+    post(halls[1], 6, "b", 1);
+    assert_int_equal(hall_look(halls[0], 1, 4), HALL_PASSED);
+    assert_int_equal(hall_look(halls[0], 1, 6), HALL_POSTED);
+    assert_int_equal(hall_look(halls[0], 1, 5), HALL_POSTED);
+    assert_int_equal(hall_look(halls[0], 1, 7), HALL_NOTHING);
+    halls_close(halls, 2);
+}
+
+static void
+more_than_was_posted_is_not_there(void **state)
+{
+    struct hall *halls[2];
+
+    (void)state;
+    halls_open(halls, 2);
+    post(halls[0], 1, "in the line", 11);
+    assert_int_equal(hall_look(halls[1], 0, 1), HALL_POSTED);
+    assert_non_null(hall_bytes(halls[1], 0, 0, HALL_INLINE));
+    assert_non_null(hall_bytes(halls[1], 0, HALL_INLINE, 0));
+    assert_null(hall_bytes(halls[1], 0, 1, HALL_INLINE));
+    assert_null(hall_bytes(halls[1], 0, HALL_INLINE + 1, 0));
+    assert_null(hall_bytes(halls[1], 0, SIZE_MAX, 2));
+    halls_close(halls, 2);
+}
+
+static void
+who_sleeps_is_woken_once(void **state)
+{
+    struct hall *halls[3];
+
+    (void)state;
+    halls_open(halls, 3);
+    assert_int_equal(hall_sleepers(halls[0]), 0);
+    hall_rest(halls[0]);
+    hall_rest(halls[2]);
+    assert_int_equal(hall_sleepers(halls[0]), 4);
+    assert_int_equal(hall_sleepers(halls[0]), 0);
+    assert_int_equal(hall_sleepers(halls[1]), 1);
+    hall_rouse(halls[0]);
+    hall_rest(halls[2]);
+    hall_rouse(halls[2]);
+    assert_int_equal(hall_sleepers(halls[0]), 0);
+    halls_close(halls, 3);
+}
+
+static void
+bells_are_found_in_the_hall(void **state)
+{
+    const struct bell_place place = {.pid = 4, .fd = 5, .inode = 6};
+    struct hall *halls[2];
+
+    (void)state;
+    halls_open(halls, 2);
+    hall_set_bell(halls[1], &place);
+    const struct bell_place found = hall_bell(halls[0], 1);
+    assert_int_equal(found.pid, 4);
+    assert_int_equal(found.fd, 5);
+    assert_int_equal(found.inode, 6);
+    halls_close(halls, 2);
+}
+
+/* A file that the name fits, but that is no hall. */
+static void
+open_false_hall(size_t n_bytes)
+{
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    struct memory_place place = {.pid = (uint32_t)getpid()};
+    struct hall *hall = NULL;
+    const int fd = memfd_create("hoop-00000000000000000000000000000000",
+                                MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)n_bytes), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+    place.fd = (uint32_t)fd;
+    assert_int_equal(hall_open(&place, 1, 2, &hall), HOOP_E_DATA_LOSS);
+    assert_null(hall);
+    close(fd);
+}
+
+static void
+memory_that_is_no_hall_is_refused(void **state)
+{
+    struct memory_place place;
+    struct hall *maker;
+    struct hall *taker = NULL;
+
+    (void)state;
+    open_false_hall(0);
+    open_false_hall(4096);
+    open_false_hall(4096 + 4 * 4096);
+    open_false_hall(4096 + 4096);
+    open_false_hall((size_t)1 << 30);
+    assert_int_equal(hall_create(2, N_SLOT, &place, &maker), HOOP_OK);
+    assert_int_equal(hall_open(&place, 1, 3, &taker), HOOP_E_DATA_LOSS);
+    place.key[MEMORY_KEY - 1] ^= 1;
+    assert_int_equal(hall_open(&place, 1, 2, &taker), HOOP_E_DATA_LOSS);
+    hall_destroy(maker);
+    assert_int_equal(hall_open(&place, 1, 2, &taker), HOOP_E_UNAVAILABLE);
+    assert_null(taker);
+}
+
+static void
+halls_of_a_process_have_a_budget(void **state)
+{
+    static struct hall *halls[2 * LIMIT_HALLS / LIMIT_HALL];
+    struct memory_place place;
+    size_t n_halls = 0;
+
+    (void)state;
+    while (hall_create(64, hall_slot_bytes(64), &place, &halls[n_halls]) ==
+           HOOP_OK)
+        n_halls++;
+    assert_int_equal(n_halls, LIMIT_HALLS / LIMIT_HALL - 1);
+    for (size_t i = 0; i < n_halls; i++)
+        hall_destroy(halls[i]);
+    assert_int_equal(hall_create(2, N_SLOT, &place, &halls[0]), HOOP_OK);
+    hall_destroy(halls[0]);
+    hall_destroy(NULL);
+}
+
+static void
+slots_are_smaller_where_many_share(void **state)
+{
+    (void)state;
+    assert_int_equal(hall_slot_bytes(2), LIMIT_HALL_SLOT_MAX);
+    assert_int_equal(hall_slot_bytes(HALL_RANKS), LIMIT_HALL_SLOT_MIN);
+    for (uint32_t n = 2; n <= HALL_RANKS; n++)
+        assert_true(2 * n * hall_slot_bytes(n) <= LIMIT_HALL);
+}
+
+static void
+forked_child_does_not_have_it(void **state)
+{
+    struct memory_place place;
+    struct hall *hall;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(hall_create(2, N_SLOT, &place, &hall), HOOP_OK);
+    uint8_t *slot = hall_place(hall, N_SLOT);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        unsigned char residency;
+
+        _exit(mincore(slot, N_SLOT, &residency) != 0 ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    hall_destroy(hall);
+}
+
+/* Sum of what both post, again and again: 0, or 1 when it was wrong. */
+static int
+add_up(struct hall *hall, uint32_t other, uint64_t own)
+{
+    uint32_t late;
+
+    for (uint64_t stamp = 1; stamp <= N_ROUNDS; stamp++) {
+        uint64_t values[8];
+        const size_t n_bytes = stamp % 2 ? sizeof(values) : sizeof(values[0]);
+
+        for (unsigned i = 0; i < 8; i++)
+            values[i] = own * stamp + i;
+        while (!hall_is_free(hall, &late))
+            ;
+        post(hall, stamp, values, n_bytes);
+        while (hall_look(hall, other, stamp) != HALL_POSTED)
+            ;
+        memcpy(values, hall_bytes(hall, other, 0, n_bytes), n_bytes);
+        for (unsigned i = 0; i < n_bytes / sizeof(values[0]); i++) {
+            if (values[i] != (3 - own) * stamp + i)
+                return 1;
+        }
+        hall_finish(hall, stamp);
+    }
+    return 0;
+}
+
+static void
+two_processes_read_what_was_meant(void **state)
+{
+    struct memory_place place;
+    struct hall *hall;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(hall_create(2, N_SLOT, &place, &hall), HOOP_OK);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct hall *taker = NULL;
+
+        if (hall_open(&place, 1, 2, &taker) != HOOP_OK)
+            _exit(2);
+        _exit(add_up(taker, 0, 2));
+    }
+    assert_int_equal(add_up(hall, 1, 1), 0);
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    hall_destroy(hall);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_posts_all_find),
+        cmocka_unit_test(slot_is_free_when_all_others_are_through),
+        cmocka_unit_test(rank_that_is_beyond_a_round_has_passed_it),
+        cmocka_unit_test(more_than_was_posted_is_not_there),
+        cmocka_unit_test(who_sleeps_is_woken_once),
+        cmocka_unit_test(bells_are_found_in_the_hall),
+        cmocka_unit_test(memory_that_is_no_hall_is_refused),
+        cmocka_unit_test(halls_of_a_process_have_a_budget),
+        cmocka_unit_test(slots_are_smaller_where_many_share),
+        cmocka_unit_test(forked_child_does_not_have_it),
+        cmocka_unit_test(two_processes_read_what_was_meant),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/*
+ * transport/hall.h - memory that all ranks of a communicator on one host share
+ *
+ * Each rank has two slots, which it uses in turn, and for each slot a line that
+ * says what lies there: of which round of which operation, and what was called.
+ * A few bytes lie in the line itself. Whoever wants them reads them where they
+ * lie. A word per rank says up to where that rank has read everything: then
+ * others may write over it. Rounds are numbered by stamps, which only grow.
+ *
+ * The other ranks may be hostile: a header is copied before it is looked at,
+ * places are the reader's own arithmetic, and what they hold is only payload.
+ * A rank that says nonsense of itself makes others wait, or read nonsense.
+ *
+ * Sleeping. Who is about to sleep raises its bit and looks again; who publishes,
+ * or has read, does that first, then looks at the bits, and rings for those it
+ * takes down. All are sequentially consistent: see transport/ring.h.
+ *
+ * Thread: one at a time for a hall; the others are other ranks'.
+ */
+
+#ifndef TRANSPORT_HALL_H
+#define TRANSPORT_HALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "net/bell.h"
+#include "transport/shared_memory.h"
+
+enum {
+    HALL_RANKS = 64,  /* the bits of a word */
+    HALL_INLINE = 32, /* bytes that a header's own line holds */
+};
+
+struct hall;
+
+/* Rank 0 of n_ranks: one with slots of n_slot bytes, a multiple of a page.
+ * Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED. */
+enum hoop_status
+hall_create(uint32_t n_ranks,
+            size_t n_slot,
+            struct memory_place *out_place,
+            struct hall **out_hall);
+/* The others. Handle: also HOOP_E_DATA_LOSS (it is not what it must be). */
+enum hoop_status
+hall_open(const struct memory_place *place,
+          uint32_t rank,
+          uint32_t n_ranks,
+          struct hall **out_hall);
+/* Nobody will open it any more. */
+void
+hall_seal_off(struct hall *hall);
+/* NULL is fine. */
+void
+hall_destroy(struct hall *hall);
+
+/* Of a slot, where n_ranks share it. */
+size_t
+hall_slot_bytes(uint32_t n_ranks);
+size_t
+hall_n_slot(const struct hall *hall);
+
+/* What lies in a slot. All of it is the writer's word. */
+struct hall_header {
+    uint64_t stamp; /* not 0 */
+    uint64_t signature;
+    uint64_t count;
+    uint32_t root;
+    uint8_t name;
+    uint8_t dtype;
+    uint8_t reduce_op;
+    uint8_t flags; /* HALL_IS_INLINE, and what the user likes */
+};
+
+enum {
+    HALL_IS_INLINE = 1,
+};
+
+/* Whether all others are through with what lies in the slot whose turn it is.
+ * out_rank, if not: one who is not. */
+bool
+hall_is_free(struct hall *hall, uint32_t *out_rank);
+/* Where the n_bytes of the next round go; n_bytes at most a slot. */
+uint8_t *
+hall_place(struct hall *hall, size_t n_bytes);
+/* They are there. Only when hall_is_free(), with the n_bytes of hall_place(). */
+void
+hall_publish(struct hall *hall,
+             const struct hall_header *header,
+             size_t n_bytes);
+/* All up to stamp has been read, or will not be. */
+void
+hall_finish(struct hall *hall, uint64_t stamp);
+
+enum hall_sight {
+    HALL_NOTHING, /* not yet */
+    HALL_POSTED,
+    HALL_PASSED, /* rank is beyond it, and has posted nothing */
+};
+
+/* Whether rank, which may be this one, has published the round of stamp. If
+ * so, hall_header_of() and hall_bytes() are of that, until hall_finish(). */
+enum hall_sight
+hall_look(struct hall *hall, uint32_t rank, uint64_t stamp);
+const struct hall_header *
+hall_header_of(const struct hall *hall, uint32_t rank);
+/* n_bytes of what it posted, from offset; offset + n_bytes at most a slot.
+ * NULL: it has not posted so much. */
+const uint8_t *
+hall_bytes(const struct hall *hall,
+           uint32_t rank,
+           size_t offset,
+           size_t n_bytes);
+
+/* Before sleeping: look again after it. */
+void
+hall_rest(struct hall *hall);
+void
+hall_rouse(struct hall *hall);
+/* After hall_publish() and hall_finish(): the ranks that must be woken, a bit
+ * each. They are this rank's to wake then. */
+uint64_t
+hall_sleepers(struct hall *hall);
+
+/* Where this rank's bell is, and where rank's: exchanged before the first
+ * round, at a moment that the ranks know. */
+void
+hall_set_bell(struct hall *hall, const struct bell_place *place);
+struct bell_place
+hall_bell(const struct hall *hall, uint32_t rank);
+
+#endif
