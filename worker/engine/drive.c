@@ -232,6 +232,13 @@ look(struct engine *engine, struct wait *wait)
     return is_cheap ? engine_spin(engine) : engine_turn(engine, 0);
 }
 
+void
+engine_yield(struct engine *engine)
+{
+    perch_take(&engine->perch);
+    sched_yield();
+}
+
 /* One turn of somebody who waits. */
 static void
 drive_once(struct engine *engine, struct wait *wait)
@@ -244,11 +251,12 @@ drive_once(struct engine *engine, struct wait *wait)
     case ENDURANCE_LOOK:
         return;
     case ENDURANCE_YIELD:
-        sched_yield();
+        engine_yield(engine);
         return;
     case ENDURANCE_SLEEP:
         break;
     }
+    perch_leave(&engine->perch);
     if (engine_turn(engine, sleep_ms(engine, wait)))
         endurance_renew(&wait->endurance);
 }

@@ -2,23 +2,27 @@
 
 #include "engine/endurance.h"
 
+#include <stdbool.h>
+
 #include "base/clock.h"
 
 enum {
-    YIELDS_MAX = 8,
+    /* Untimed: each may last as long as others want the processor. */
+    YIELDS_MIN = 8,
 };
 
 /* About what a wake-up from epoll costs. */
 static const uint64_t SPIN_NS = 50000;
 
-static enum endurance_advice
-spin(struct endurance *endurance)
+/* Whether it is time to sleep. */
+static bool
+is_worn_out(struct endurance *endurance)
 {
     const uint64_t now_ns = clock_now_ns();
 
-    if (endurance->spin_until_ns == 0)
-        endurance->spin_until_ns = now_ns + SPIN_NS;
-    return now_ns < endurance->spin_until_ns ? ENDURANCE_LOOK : ENDURANCE_SLEEP;
+    if (endurance->until_ns == 0)
+        endurance->until_ns = now_ns + SPIN_NS;
+    return now_ns >= endurance->until_ns;
 }
 
 enum endurance_advice
@@ -26,10 +30,13 @@ endurance_advise(struct endurance *endurance, enum endurance_rule rule)
 {
     switch (rule) {
     case ENDURANCE_SPINS:
-        return spin(endurance);
+        return is_worn_out(endurance) ? ENDURANCE_SLEEP : ENDURANCE_LOOK;
     case ENDURANCE_YIELDS:
-        return endurance->n_yields++ < YIELDS_MAX ? ENDURANCE_YIELD
-                                                  : ENDURANCE_SLEEP;
+        if (endurance->n_yields < YIELDS_MIN) {
+            endurance->n_yields++;
+            return ENDURANCE_YIELD;
+        }
+        return is_worn_out(endurance) ? ENDURANCE_SLEEP : ENDURANCE_YIELD;
     case ENDURANCE_SLEEPS:
         break;
     }

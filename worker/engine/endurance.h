@@ -4,7 +4,8 @@
  * Looking again costs a processor, sleeping the wake-up, which is ten times
  * what a small message takes. So who has a processor to itself looks for about
  * as long as a wake-up takes, and sleeps then. Where ranks share processors
- * the one that is waited for may need this one: it is offered a few times.
+ * the one that is waited for may need this one: it is offered again and again,
+ * for that long if nobody takes it, a few times if somebody does.
  */
 
 #ifndef ENGINE_ENDURANCE_H
@@ -26,7 +27,7 @@ enum endurance_advice {
 
 /* Zeroed memory has waited for nothing yet. */
 struct endurance {
-    uint64_t spin_until_ns; /* 0: not spinning */
+    uint64_t until_ns; /* 0: the time has not begun */
     unsigned n_yields;
 };
 

@@ -90,6 +90,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
+    engine->perch.place = roster_local_place(engine->roster);
+    engine->perch.n_ranks = roster_local_ranks(engine->roster);
     engine->headcount_fd = headcount_enter();
     engine_look_round(engine);
 

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/op.h"
 #include "engine/past.h"
+#include "engine/perch.h"
 
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
@@ -131,6 +132,7 @@ struct engine {
     _Atomic uint64_t n_ended;
 
     /* The driver's. */
+    struct perch perch;
     struct op *own; /* what it waits for itself; NULL: it has ended, or none */
     struct op_list running;
     struct op_list dirty;
@@ -345,6 +347,9 @@ engine_seize_until(struct engine *engine, uint64_t deadline_ns);
 /* Give it up and name a successor. */
 void
 engine_release(struct engine *engine);
+/* By the driver: offer the processor to another rank. */
+void
+engine_yield(struct engine *engine);
 /* The driver must look at the mailbox. */
 void
 engine_post(struct engine *engine);

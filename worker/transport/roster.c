@@ -47,15 +47,27 @@ is_local(const struct member *member, const struct member *self)
            address_same_host(&member->address, &self->address);
 }
 
-uint32_t
-roster_local_ranks(const struct roster *roster)
+static uint32_t
+count_local(const struct roster *roster, uint32_t end)
 {
     const struct member *self = &roster->members[roster->rank];
     uint32_t n_ranks = 0;
 
-    for (uint32_t rank = 0; rank < roster->size; rank++)
+    for (uint32_t rank = 0; rank < end; rank++)
         n_ranks += is_local(&roster->members[rank], self);
     return n_ranks;
+}
+
+uint32_t
+roster_local_ranks(const struct roster *roster)
+{
+    return count_local(roster, roster->size);
+}
+
+uint32_t
+roster_local_place(const struct roster *roster)
+{
+    return count_local(roster, roster->rank);
 }
 
 bool

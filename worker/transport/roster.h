@@ -43,6 +43,10 @@ roster_destroy(struct roster *roster);
 uint32_t
 roster_local_ranks(const struct roster *roster);
 
+/* How many of them come before this rank. */
+uint32_t
+roster_local_place(const struct roster *roster);
+
 /* On the same node as this process: it counts as one host. */
 bool
 roster_is_near(const struct roster *roster, uint32_t rank);

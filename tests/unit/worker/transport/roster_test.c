@@ -51,6 +51,9 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
                          HOOP_OK);
     }
     assert_int_equal(roster_local_ranks(roster), 3);
+    assert_int_equal(roster_local_place(roster), 0);
+    roster->rank = 4;
+    assert_int_equal(roster_local_place(roster), 2);
     roster->rank = 1;
     assert_int_equal(roster_local_ranks(roster), 1);
     roster->rank = 3;

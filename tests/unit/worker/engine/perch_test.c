@@ -1,0 +1,126 @@
+/* tests/unit/worker/engine/perch_test.c - engine/perch.c */
+
+#include "base/clock.h"
+#include "check.h"
+#include "engine/perch.h"
+
+static cpu_set_t
+processors(const int *numbers, size_t n_numbers)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < n_numbers; i++)
+        CPU_SET((size_t)numbers[i], &set);
+    return set;
+}
+
+static int
+perch_of(uint32_t place, uint32_t n_ranks, const cpu_set_t *allowed)
+{
+    const struct perch perch = {.place = place, .n_ranks = n_ranks};
+
+    return perch_find(&perch, allowed);
+}
+
+static void
+perch_find_puts_neighbours_together(void **state)
+{
+    const cpu_set_t two = processors((const int[]){0, 1}, 2);
+
+    (void)state;
+    for (uint32_t place = 0; place < 8; place++)
+        assert_int_equal(perch_of(place, 8, &two), place / 4);
+}
+
+static void
+perch_find_among_some_processors_keeps_to_them(void **state)
+{
+    const cpu_set_t three = processors((const int[]){2, 5, 9}, 3);
+
+    (void)state;
+    assert_int_equal(perch_of(0, 4, &three), 2);
+    assert_int_equal(perch_of(1, 4, &three), 2);
+    assert_int_equal(perch_of(2, 4, &three), 5);
+    assert_int_equal(perch_of(3, 4, &three), 9);
+}
+
+static void
+perch_find_gives_every_processor_as_many_ranks(void **state)
+{
+    const cpu_set_t four = processors((const int[]){0, 1, 2, 3}, 4);
+    unsigned n_ranks[4] = {0};
+
+    (void)state;
+    for (uint32_t place = 0; place < 10; place++)
+        n_ranks[perch_of(place, 10, &four)]++;
+    for (unsigned i = 0; i < 4; i++)
+        assert_in_range(n_ranks[i], 2, 3);
+}
+
+static void
+perch_find_with_more_processors_than_ranks_leaves_it_to_the_kernel(void **state)
+{
+    const cpu_set_t two = processors((const int[]){0, 1}, 2);
+
+    (void)state;
+    assert_int_equal(perch_of(0, 1, &two), -1);
+    assert_int_equal(perch_of(0, 0, &two), -1);
+}
+
+/* The last place is on the last processor: once there, the kernel may move
+ * this thread again, so more than one try may be due. */
+static void
+perch_take_moves_and_binds_nobody(void **state)
+{
+    const uint64_t deadline_ns = clock_now_ns() + 5 * CLOCK_NS_PER_S;
+    cpu_set_t before;
+    cpu_set_t after;
+    bool is_there = false;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    const uint32_t n_processors = (uint32_t)CPU_COUNT(&before);
+    while (!is_there && !clock_is_past(deadline_ns)) {
+        struct perch perch = {.place = n_processors - 1,
+                              .n_ranks = n_processors};
+
+        perch_take(&perch);
+        assert_true(perch.is_taken);
+        is_there = sched_getcpu() == perch_find(&perch, &before);
+    }
+    assert_true(is_there);
+    assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+}
+
+static void
+perch_take_comes_again_after_a_sleep_but_not_soon(void **state)
+{
+    struct perch perch = {.place = 0, .n_ranks = CPU_SETSIZE};
+
+    (void)state;
+    perch_take(&perch);
+    assert_true(perch.is_taken);
+    perch_leave(&perch);
+    assert_false(perch.is_taken);
+    perch.next_ns = UINT64_MAX;
+    perch_take(&perch);
+    assert_false(perch.is_taken);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(perch_find_puts_neighbours_together),
+        cmocka_unit_test(perch_find_among_some_processors_keeps_to_them),
+        cmocka_unit_test(perch_find_gives_every_processor_as_many_ranks),
+        cmocka_unit_test(
+            perch_find_with_more_processors_than_ranks_leaves_it_to_the_kernel),
+        cmocka_unit_test(perch_take_moves_and_binds_nobody),
+        cmocka_unit_test(perch_take_comes_again_after_a_sleep_but_not_soon),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
