@@ -44,6 +44,10 @@ struct simulation_machine {
      * takes from the others before it sleeps, each time that a message wakes
      * it. */
     double wait_ns;
+    /* What is combined in scratch that does not fit the cache, which the ranks
+     * of a node share, comes from memory: so much more for a byte. */
+    double memory_byte_ns;
+    uint64_t cache_bytes;  /* 0: all fits */
     uint32_t n_processors; /* of one node; at least 1 */
 };
 

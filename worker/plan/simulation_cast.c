@@ -82,6 +82,17 @@ are_apart(const struct plan_shape *shape, uint32_t one, uint32_t other)
            shape->nodes->node_of[one] != shape->nodes->node_of[other];
 }
 
+uint32_t
+simulation_cast_mates(const struct simulation_cast *cast, uint32_t actor)
+{
+    const struct plan_nodes *nodes = cast->shape->nodes;
+
+    if (!nodes)
+        return cast->shape->size;
+    return plan_nodes_size(nodes,
+                           nodes->node_of[simulation_cast_rank(cast, actor)]);
+}
+
 bool
 simulation_cast_crosses(const struct simulation_cast *cast,
                         uint32_t actor,

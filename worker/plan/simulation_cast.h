@@ -50,6 +50,10 @@ simulation_cast_actor(const struct simulation_cast *cast, uint32_t rank);
 uint32_t
 simulation_cast_node(const struct simulation_cast *cast, uint32_t actor);
 
+/* Ranks of the actor's node, itself and those that nobody follows included. */
+uint32_t
+simulation_cast_mates(const struct simulation_cast *cast, uint32_t actor);
+
 /* Are actor and the rank that it talks to on two nodes? */
 bool
 simulation_cast_crosses(const struct simulation_cast *cast,

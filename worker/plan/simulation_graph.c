@@ -218,6 +218,24 @@ is_same_range(const struct simulation_range *one,
     return one->begin == other->begin && one->end == other->end;
 }
 
+/* Sums in scratch, of all ranks of the node at a time, that the cache cannot
+ * hold. */
+static bool
+is_far(const struct simulation_graph *graph,
+       uint32_t actor,
+       const struct plan_step *step)
+{
+    const uint64_t cache_bytes = graph->scene.machine->cache_bytes;
+    const uint32_t n_ranks = simulation_cast_mates(graph->scene.cast, actor);
+    const double n_bytes =
+        (double)step->to.count * (double)graph->scene.element_size * n_ranks;
+
+    if (step->kind != PLAN_REDUCE && step->kind != PLAN_COMBINE)
+        return false;
+    return step->to.buffer == PLAN_SCRATCH && cache_bytes > 0 &&
+           n_bytes > (double)cache_bytes;
+}
+
 /* What is read where it is also written counts as written only. */
 static struct simulation_step
 step_make(const struct simulation_graph *graph,
@@ -249,6 +267,8 @@ step_make(const struct simulation_graph *graph,
     step.flow =
         simulation_flow_make(graph->scene.machine, plan_step->kind,
                              (double)count * (double)graph->scene.element_size);
+    if (is_far(graph, actor, plan_step))
+        step.flow.byte_ns += graph->scene.machine->memory_byte_ns;
     step.flow.start_ns = graph->actors[actor].gate_ns;
     return step;
 }

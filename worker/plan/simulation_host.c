@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "plan/nodes.h"
 
 struct simulation_node {
     bool is_crowded; /* more ranks than processors */
@@ -44,18 +43,6 @@ queue_delay(struct simulation_queue *queue, double ns)
     queue->pieces_ns += ns;
 }
 
-/* Ranks of the actor's node. */
-static uint32_t
-neighbours_of(const struct simulation_cast *cast, uint32_t actor)
-{
-    const struct plan_nodes *nodes = cast->shape->nodes;
-
-    if (!nodes)
-        return cast->shape->size;
-    return plan_nodes_size(nodes,
-                           nodes->node_of[simulation_cast_rank(cast, actor)]);
-}
-
 enum hoop_status
 simulation_hosts_init(struct simulation_hosts *hosts,
                       const struct simulation_machine *machine,
@@ -76,7 +63,7 @@ simulation_hosts_init(struct simulation_hosts *hosts,
     }
     for (uint32_t actor = 0; actor < cast->n_actors; actor++)
         hosts->nodes[simulation_cast_node(cast, actor)].is_crowded =
-            neighbours_of(cast, actor) > machine->n_processors;
+            simulation_cast_mates(cast, actor) > machine->n_processors;
     return HOOP_OK;
 }
 

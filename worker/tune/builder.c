@@ -24,8 +24,8 @@ enum {
 /* What is better by less stays behind. */
 static const double GAIN_MIN = 0.03;
 
-static const double sizes_of_few[] = {64,      4096,    16384,   65536,
-                                      1 << 18, 1 << 20, 4 << 20, 16 << 20};
+static const double sizes_of_few[] = {
+    64, 4096, 16384, 65536, 1 << 18, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
 static const double sizes_of_many[] = {64, 65536, 4 << 20};
 
 struct candidates {

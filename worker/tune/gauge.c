@@ -22,7 +22,7 @@ struct range {
 };
 
 /* One way, and for a byte; beyond them, something else was measured. */
-static const struct range way_inside_ns = {2e3, 6e4};
+static const struct range way_inside_ns = {3e2, 6e4};
 static const struct range way_between_ns = {5e3, 5e7};
 static const struct range byte_inside_ns = {0.05, 1};
 static const struct range byte_between_ns = {0.05, 1000};
@@ -37,6 +37,14 @@ struct parts {
 
 static const struct parts parts_alone = {.overhead = 0.25, .wait = 0.4};
 static const struct parts parts_crowded = {.overhead = 0.15, .wait = 0.2};
+
+/* A way that is shorter than this nobody had to be woken for: both ends were
+ * awake, and memory carried the message. Where ranks share processors most will
+ * sleep: on the way comes a wake-up, and whom it reaches is switched to, as
+ * somebody else had been before. */
+static const double AWAKE_NS = 4000;
+static const double WAKE_NS = 6500;
+static const double SWITCH_NS = 1000;
 
 /* To powers of 4/3, within the range. */
 static double
@@ -64,6 +72,22 @@ byte_of(const struct gauge_times *times, struct range range)
                     range);
 }
 
+static void
+messages_apply(double way_ns,
+               bool is_crowded,
+               struct simulation_machine *machine)
+{
+    const bool is_asleep = is_crowded && way_ns < AWAKE_NS;
+    const struct parts parts =
+        is_crowded && !is_asleep ? parts_crowded : parts_alone;
+
+    machine->send_ns = parts.overhead * way_ns;
+    machine->receive_ns = machine->send_ns + (is_asleep ? SWITCH_NS : 0);
+    machine->wait_ns = is_asleep ? SWITCH_NS : parts.wait * way_ns;
+    machine->latency_inside_ns =
+        is_asleep ? WAKE_NS : way_ns * (1 - 2 * parts.overhead);
+}
+
 void
 gauge_apply(const struct gauge_times *inside,
             const struct gauge_times *between,
@@ -71,17 +95,11 @@ gauge_apply(const struct gauge_times *inside,
             struct simulation_machine *machine)
 {
     if (inside) {
-        const struct parts parts =
-            n_inside > machine->n_processors ? parts_crowded : parts_alone;
-        const double way_ns = way_of(inside, way_inside_ns);
-
-        machine->send_ns = parts.overhead * way_ns;
-        machine->wait_ns = parts.wait * way_ns;
-        machine->latency_inside_ns = way_ns * (1 - 2 * parts.overhead);
+        messages_apply(way_of(inside, way_inside_ns),
+                       n_inside > machine->n_processors, machine);
         machine->send_byte_ns = byte_of(inside, byte_inside_ns);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
-    machine->receive_ns = machine->send_ns;
     if (between) {
         const double way_ns = way_of(between, way_between_ns);
         const double rest_ns = way_ns - 2 * machine->send_ns;

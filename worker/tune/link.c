@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -116,6 +117,15 @@ processors_here(void)
     return (uint32_t)CPU_COUNT(&set);
 }
 
+/* Half of what the processors share: sums, and what is added to them. */
+static uint64_t
+cache_here(void)
+{
+    const long n_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+
+    return n_bytes > 0 ? (uint64_t)n_bytes / 2 : 0;
+}
+
 struct simulation_machine
 link_usual(void)
 {
@@ -131,6 +141,8 @@ link_usual(void)
         .copy_byte_ns = 0.05,
         .reduce_byte_ns = 0.05,
         .wait_ns = 4000,
+        .memory_byte_ns = 0.15,
+        .cache_bytes = cache_here(),
         .n_processors = processors_here(),
     };
 }

@@ -2,7 +2,8 @@
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
  *     [version, machine, [row, ...], bytes of races]
- *     machine: [processors, cost, ...], a cost in millionths of a nanosecond
+ *     machine: [processors, bytes of cache, cost, ...], a cost in millionths of
+ *         a nanosecond
  *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
  *
  * Names rather than numbers: two builds may list different algorithms. A row
@@ -20,11 +21,12 @@
 #include "wire/unpack.h"
 
 enum {
-    VERSION = 3,
+    VERSION = 4,
     NAME_MAX_BYTES = 32,
     FIELDS = 4,
     ROW_FIELDS = 4,
-    N_COSTS = 11,
+    MACHINE_FIELDS = 2, /* before its costs */
+    N_COSTS = 12,
 };
 
 /* No cost of a message or a byte is above a second. */
@@ -40,7 +42,7 @@ costs_of(struct simulation_machine *machine, double *out_costs[N_COSTS])
         &machine->link_inside_ns,    &machine->link_between_ns,
         &machine->send_byte_ns,      &machine->receive_byte_ns,
         &machine->copy_byte_ns,      &machine->reduce_byte_ns,
-        &machine->wait_ns,
+        &machine->wait_ns,           &machine->memory_byte_ns,
     };
 
     memcpy(out_costs, costs, sizeof(costs));
@@ -52,8 +54,9 @@ machine_pack(struct pack *pack, struct simulation_machine machine)
     double *costs[N_COSTS];
 
     costs_of(&machine, costs);
-    pack_array(pack, 1 + N_COSTS);
+    pack_array(pack, MACHINE_FIELDS + N_COSTS);
     pack_uint(pack, machine.n_processors);
+    pack_uint(pack, machine.cache_bytes);
     for (size_t i = 0; i < N_COSTS; i++) {
         const double cost = *costs[i] < COST_MAX_NS ? *costs[i] : COST_MAX_NS;
 
@@ -149,15 +152,18 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
 static void
 machine_unpack(struct unpack *unpack, struct simulation_machine *machine)
 {
-    const size_t n = unpack_array(unpack, 1 + N_COSTS);
+    const size_t n = unpack_array(unpack, MACHINE_FIELDS + N_COSTS);
     const uint64_t cost_max = (uint64_t)(COST_MAX_NS / COST_UNIT_NS);
     double *costs[N_COSTS];
 
     costs_of(machine, costs);
     machine->n_processors = (uint32_t)unpack_uint(unpack, UINT32_MAX);
+    machine->cache_bytes = unpack_uint(unpack, UINT64_MAX);
     for (size_t i = 0; i < N_COSTS; i++)
         *costs[i] = (double)unpack_uint(unpack, cost_max) * COST_UNIT_NS;
-    unpack_skip(unpack, n > N_COSTS ? n - 1 - N_COSTS : 0);
+    unpack_skip(unpack, n > MACHINE_FIELDS + N_COSTS
+                            ? n - MACHINE_FIELDS - N_COSTS
+                            : 0);
 }
 
 static enum hoop_status

@@ -402,6 +402,30 @@ rank_alone_takes_no_time_in_place(void **state)
     assert_int_equal(result.messages, 0);
 }
 
+/* Halving sums up in scratch, pairwise where the result is. */
+static void
+sums_that_the_cache_cannot_hold_take_longer(void **state)
+{
+    const struct plan_shape shape = {
+        .size = 4, .count = 1 << 20, .granule = 16};
+    struct simulation_machine small = machine;
+
+    (void)state;
+    small.memory_byte_ns = 0.5;
+    small.cache_bytes = (uint64_t)64 << 20;
+    assert_near(
+        run_on(&small, &algorithm_reduce_scatter_halving, &shape).time_ns,
+        run(&algorithm_reduce_scatter_halving, &shape).time_ns);
+    small.cache_bytes--;
+    small.cache_bytes /= 2;
+    assert_true(
+        run_on(&small, &algorithm_reduce_scatter_halving, &shape).time_ns >
+        run(&algorithm_reduce_scatter_halving, &shape).time_ns + 1e6);
+    assert_near(
+        run_on(&small, &algorithm_reduce_scatter_pairwise, &shape).time_ns,
+        run(&algorithm_reduce_scatter_pairwise, &shape).time_ns);
+}
+
 int
 main(void)
 {
@@ -421,6 +445,7 @@ main(void)
         cmocka_unit_test(part_of_the_rounds_stands_for_all),
         cmocka_unit_test(one_node_stands_for_all_where_ranks_are_many),
         cmocka_unit_test(rank_alone_takes_no_time_in_place),
+        cmocka_unit_test(sums_that_the_cache_cannot_hold_take_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

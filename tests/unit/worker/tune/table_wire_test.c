@@ -126,9 +126,10 @@ struct row {
 static void
 machine_pack(struct pack *pack, uint64_t processors)
 {
-    pack_array(pack, 12);
+    pack_array(pack, 14);
     pack_uint(pack, processors);
-    for (unsigned i = 0; i < 11; i++)
+    pack_uint(pack, 1 << 24);
+    for (unsigned i = 0; i < 12; i++)
         pack_uint(pack, 1000000);
 }
 
@@ -160,7 +161,7 @@ assert_refused(const struct row *row, const char *why)
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
     pack_array(&pack, 4);
-    pack_uint(&pack, 3);
+    pack_uint(&pack, 4);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
@@ -220,7 +221,7 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    assert_non_null(strstr(error_text(), "version 1, not 3"));
+    assert_non_null(strstr(error_text(), "version 1, not 4"));
     table.n_race_bytes = LIMIT_RACES + 1;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
