@@ -4,8 +4,10 @@
 // that all ranks see) in the environment. TRANSPORT picks the algorithm of an
 // allreduce and how the sockets are driven:
 //   tcp-ring, tcp-bcube   gloo::allreduce(), which torch.distributed calls
-//   tcp-hd                the older class AllreduceHalvingDoubling
+//   tcp-hd                the older classes, by halving and doubling: allreduce
+//                         and reduce_scatter, which exists only there
 //   tcp-hd-busy           that, with the calling thread polling the sockets
+// ADDRESS in the environment is where to listen, else 127.0.0.1.
 
 #include <functional>
 #include <memory>
@@ -15,9 +17,11 @@
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
+#include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/math.h>
+#include <gloo/reduce.h>
 #include <gloo/reduce_scatter.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
@@ -95,6 +99,54 @@ broadcast(float *numbers, size_t count)
     return [options] { gloo::broadcast(*options); };
 }
 
+std::function<void()>
+alltoall(const struct driver *driver, size_t part)
+{
+    auto options = std::make_shared<gloo::AlltoallOptions>(context);
+    options->setInput(driver->other, part * driver->size);
+    options->setOutput(driver->buffer, part * driver->size);
+    return [options] { gloo::alltoall(*options); };
+}
+
+// Gloo takes an output from every rank, and uses it: the check looks at rank
+// 0's alone.
+std::function<void()>
+reduce(const struct driver *driver, size_t count)
+{
+    static std::vector<float> unused;
+    float *output = driver->buffer;
+    if (driver->rank != 0) {
+        unused.resize(count);
+        output = unused.data();
+    }
+    auto options = std::make_shared<gloo::ReduceOptions>(context);
+    options->setInput(driver->other, count);
+    options->setOutput(output, count);
+    options->setRoot(0);
+    options->setReduceFunction(static_cast<Reduction>(&gloo::sum<float>));
+    return [options] { gloo::reduce(*options); };
+}
+
+// Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do.
+std::function<void()>
+pingpong(const struct driver *driver, size_t count)
+{
+    const int rank = driver->rank;
+    std::shared_ptr<gloo::transport::UnboundBuffer> message =
+        context->createUnboundBuffer(driver->buffer, count * sizeof(float));
+    return [rank, message] {
+        for (int turn = 0; turn < 2 && rank < 2; turn++) {
+            if (turn == rank) {
+                message->send(1 - rank, 7);
+                message->waitSend();
+            } else {
+                message->recv(1 - rank, 7);
+                message->waitRecv();
+            }
+        }
+    };
+}
+
 void
 gloo_prepare(struct driver *driver, const char *op, size_t count)
 {
@@ -104,10 +156,18 @@ gloo_prepare(struct driver *driver, const char *op, size_t count)
         prepared = allreduce(driver->buffer, count);
     else if (std::string(op) == "allgather")
         prepared = allgather(driver, part);
+    else if (std::string(op) == "alltoall")
+        prepared = alltoall(driver, part);
+    else if (std::string(op) == "reduce")
+        prepared = reduce(driver, count);
+    else if (std::string(op) == "pingpong")
+        prepared = pingpong(driver, count);
     else if (std::string(op) == "reduce_scatter")
         prepared = reduce_scatter(driver, part);
-    else
+    else if (std::string(op) == "broadcast")
         prepared = broadcast(driver->buffer, count);
+    else
+        prepared = barrier;
 }
 
 void
@@ -138,8 +198,9 @@ gloo_maximize(struct driver *, double *numbers, int n)
 void
 connect(int rank, int size)
 {
+    const char *address = getenv("ADDRESS");
     auto device = gloo::transport::tcp::CreateDevice(
-        gloo::transport::tcp::attr("127.0.0.1"));
+        gloo::transport::tcp::attr(address ? address : "127.0.0.1"));
     gloo::rendezvous::FileStore store(getenv("STORE"));
 
     context = std::make_shared<gloo::rendezvous::Context>(rank, size);

@@ -19,6 +19,21 @@ must(enum hoop_status status)
     exit(1);
 }
 
+/* Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do. */
+static void
+hoop_pingpong(const struct driver *driver, size_t count)
+{
+    const uint32_t peer = 1 - (uint32_t)driver->rank;
+
+    if (driver->rank > 1)
+        return;
+    if (driver->rank == 0)
+        must(hoop_send(driver->buffer, count, HOOP_FLOAT32, peer, 0, world));
+    must(hoop_recv(driver->buffer, count, HOOP_FLOAT32, peer, 0, world, NULL));
+    if (driver->rank == 1)
+        must(hoop_send(driver->buffer, count, HOOP_FLOAT32, peer, 0, world));
+}
+
 static void
 hoop_run(struct driver *driver, const char *op, size_t count)
 {
@@ -30,12 +45,22 @@ hoop_run(struct driver *driver, const char *op, size_t count)
     else if (strcmp(op, "allgather") == 0)
         must(hoop_allgather(driver->other, driver->buffer, part, HOOP_FLOAT32,
                             world));
+    else if (strcmp(op, "alltoall") == 0)
+        must(hoop_alltoall(driver->other, driver->buffer, part, HOOP_FLOAT32,
+                           world));
+    else if (strcmp(op, "reduce") == 0)
+        must(hoop_reduce(driver->other, driver->buffer, count, HOOP_FLOAT32,
+                         HOOP_SUM, 0, world));
     else if (strcmp(op, "reduce_scatter") == 0)
         must(hoop_reduce_scatter(driver->buffer, driver->other, part,
                                  HOOP_FLOAT32, HOOP_SUM, world));
-    else
+    else if (strcmp(op, "broadcast") == 0)
         must(hoop_broadcast(HOOP_IN_PLACE, driver->buffer, count, HOOP_FLOAT32,
                             0, world));
+    else if (strcmp(op, "pingpong") == 0)
+        hoop_pingpong(driver, count);
+    else
+        must(hoop_barrier(world));
 }
 
 static void

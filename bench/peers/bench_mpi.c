@@ -8,6 +8,22 @@
 
 #include "driver.h"
 
+/* Rank 0 sends first; whoever is neither 0 nor 1 has nothing to do. */
+static void
+mpi_pingpong(const struct driver *driver, int count)
+{
+    const int peer = 1 - driver->rank;
+
+    if (driver->rank > 1)
+        return;
+    if (driver->rank == 0)
+        MPI_Send(driver->buffer, count, MPI_FLOAT, peer, 0, MPI_COMM_WORLD);
+    MPI_Recv(driver->buffer, count, MPI_FLOAT, peer, 0, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    if (driver->rank == 1)
+        MPI_Send(driver->buffer, count, MPI_FLOAT, peer, 0, MPI_COMM_WORLD);
+}
+
 static void
 mpi_run(struct driver *driver, const char *op, size_t count)
 {
@@ -19,11 +35,21 @@ mpi_run(struct driver *driver, const char *op, size_t count)
     else if (strcmp(op, "allgather") == 0)
         MPI_Allgather(driver->other, part, MPI_FLOAT, driver->buffer, part,
                       MPI_FLOAT, MPI_COMM_WORLD);
+    else if (strcmp(op, "alltoall") == 0)
+        MPI_Alltoall(driver->other, part, MPI_FLOAT, driver->buffer, part,
+                     MPI_FLOAT, MPI_COMM_WORLD);
+    else if (strcmp(op, "reduce") == 0)
+        MPI_Reduce(driver->other, driver->buffer, (int)count, MPI_FLOAT,
+                   MPI_SUM, 0, MPI_COMM_WORLD);
     else if (strcmp(op, "reduce_scatter") == 0)
         MPI_Reduce_scatter_block(driver->buffer, driver->other, part, MPI_FLOAT,
                                  MPI_SUM, MPI_COMM_WORLD);
-    else
+    else if (strcmp(op, "broadcast") == 0)
         MPI_Bcast(driver->buffer, (int)count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    else if (strcmp(op, "pingpong") == 0)
+        mpi_pingpong(driver, (int)count);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void

@@ -2,15 +2,27 @@
  * bench/peers/driver.h - the measuring loop that every library is put into
  *
  * One program for each library: PEER TRANSPORT OPS SCHEDULE. OPS is a comma
- * list of allreduce (in place), allgather (from other to buffer),
- * reduce_scatter (from buffer; the result where the library's result is) and
- * broadcast (in place, from rank 0), all of float, sums. A first run of every
- * operation is checked. Read by C and by C++.
+ * list, all of float, reductions sums, roots rank 0:
+ *   allreduce, broadcast  in place in buffer
+ *   allgather, alltoall   from other to buffer
+ *   reduce                from other to rank 0's buffer
+ *   reduce_scatter        from buffer; the result where the library's result is
+ *   pingpong              buffer from rank 0 to rank 1 and back; half the time
+ *   barrier               once, with the schedule's first row
+ *   startup               a barrier at once; the time since the environment's
+ *                         STARTED_US, on CLOCK_MONOTONIC
+ * A first run of every operation is checked. Buffers are zero afterwards; with
+ * BENCH_DATA in the environment each batch begins with "noise", or with what
+ * the file of that name holds, other numbers on each rank: for whoever looks at
+ * what he moves. Then a batch must be one operation, since sums of sums grow.
+ * Read by C and by C++.
  */
 
 #ifndef BENCH_PEERS_DRIVER_H
 #define BENCH_PEERS_DRIVER_H
 
+#include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "schedule.h"
@@ -20,6 +32,7 @@ struct driver {
     int size;
     float *buffer; /* the schedule's greatest size each */
     float *other;
+    float *pattern;        /* what a batch begins with; NULL: what was there */
     int scatters_in_place; /* a reduce_scatter leaves its result in buffer */
     /* Called before the runs of an operation of count floats; may be NULL. */
     void (*prepare)(struct driver *driver, const char *op, size_t count);
@@ -38,6 +51,17 @@ driver_now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
+/* Processor time that all threads of this process have taken. */
+static inline double
+driver_cpu_us(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static inline float
 driver_element(int rank, size_t at)
 {
@@ -50,29 +74,49 @@ driver_sum(int size, size_t at)
     return (float)(size * (size + 1) / 2) + (float)size * (float)(at % 7);
 }
 
+/* What element i of buffer must be after an operation whose result is there. */
+static inline float
+driver_expected(const struct driver *driver,
+                const char *op,
+                size_t part,
+                size_t i)
+{
+    const size_t mine = part * (size_t)driver->rank;
+
+    if (strcmp(op, "allgather") == 0)
+        return driver_element((int)(i / part), i % part);
+    if (strcmp(op, "alltoall") == 0)
+        return driver_element((int)(i / part), mine + i % part);
+    if (strcmp(op, "broadcast") == 0)
+        return driver_element(0, i);
+    if (strcmp(op, "pingpong") == 0)
+        return driver_element(driver->rank < 2 ? 0 : driver->rank, i);
+    if (strcmp(op, "reduce") == 0 && driver->rank > 0)
+        return driver_element(driver->rank, i);
+    return driver_sum(driver->size, i);
+}
+
 /* How many elements of the result are not what they must be. */
 static inline size_t
 driver_count_wrong(const struct driver *driver, const char *op, size_t count)
 {
     const size_t part = count / (size_t)driver->size;
-    const size_t mine = part * (size_t)driver->rank;
     const float *scattered =
         driver->scatters_in_place ? driver->buffer : driver->other;
+    const int is_parted =
+        strcmp(op, "allgather") == 0 || strcmp(op, "alltoall") == 0;
+    const size_t n_whole = is_parted ? part * (size_t)driver->size : count;
     size_t n_wrong = 0;
 
-    if (strcmp(op, "allreduce") == 0)
-        for (size_t i = 0; i < count; i++)
-            n_wrong += driver->buffer[i] != driver_sum(driver->size, i);
-    if (strcmp(op, "broadcast") == 0)
-        for (size_t i = 0; i < count; i++)
-            n_wrong += driver->buffer[i] != driver_element(0, i);
-    if (strcmp(op, "allgather") == 0)
-        for (size_t i = 0; i < part * (size_t)driver->size; i++)
+    if (strcmp(op, "reduce_scatter") != 0) {
+        for (size_t i = 0; i < n_whole; i++)
             n_wrong +=
-                driver->buffer[i] != driver_element((int)(i / part), i % part);
-    if (strcmp(op, "reduce_scatter") == 0)
-        for (size_t i = 0; i < part; i++)
-            n_wrong += scattered[i] != driver_sum(driver->size, mine + i);
+                driver->buffer[i] != driver_expected(driver, op, part, i);
+        return n_wrong;
+    }
+    for (size_t i = 0; i < part; i++)
+        n_wrong += scattered[i] !=
+                   driver_sum(driver->size, part * (size_t)driver->rank + i);
     return n_wrong;
 }
 
@@ -96,27 +140,93 @@ driver_check(struct driver *driver, const char *op, size_t count)
     driver->barrier(driver);
 }
 
+/* Every rank's number, added up; all call it. */
+static inline double
+driver_total(struct driver *driver, double number)
+{
+    double numbers[SCHEDULE_BATCHES_MAX] = {0};
+    double total = 0;
+
+    numbers[driver->rank] = number;
+    driver->maximize(driver, numbers, SCHEDULE_BATCHES_MAX);
+    for (int r = 0; r < driver->size; r++)
+        total += numbers[r];
+    return total;
+}
+
+static inline void
+driver_fill(struct driver *driver, size_t count)
+{
+    if (!driver->pattern)
+        return;
+    memcpy(driver->buffer, driver->pattern, count * sizeof(float));
+    memcpy(driver->other, driver->pattern, count * sizeof(float));
+}
+
+/* The batches of a row, of count floats, and their report. */
+static inline void
+driver_time(struct driver *driver,
+            const struct schedule_subject *subject,
+            const struct schedule_row *row,
+            size_t count)
+{
+    const int n_ways = strcmp(subject->op, "pingpong") == 0 ? 2 : 1;
+    const double n_runs = (double)row->n_inner * row->n_batches;
+    double batches_us[SCHEDULE_BATCHES_MAX] = {0};
+    double cpu_us = 0;
+
+    for (int batch = 0; batch < row->n_batches; batch++) {
+        driver_fill(driver, count);
+        driver->barrier(driver);
+        const double start_cpu_us = driver_cpu_us();
+        const double start_us = driver_now_us();
+        for (int i = 0; i < row->n_inner; i++)
+            driver->run(driver, subject->op, count);
+        batches_us[batch] =
+            (driver_now_us() - start_us) / row->n_inner / n_ways;
+        cpu_us += driver_cpu_us() - start_cpu_us;
+    }
+    driver->maximize(driver, batches_us, SCHEDULE_BATCHES_MAX);
+    cpu_us = driver_total(driver, cpu_us / n_runs / n_ways);
+    if (driver->rank == 0)
+        schedule_report(subject, row, batches_us, cpu_us);
+}
+
 static inline void
 driver_measure(struct driver *driver,
                const struct schedule_subject *subject,
                const struct schedule_row *row)
 {
     const size_t count = row->n_bytes / sizeof(float);
-    double batches_us[SCHEDULE_BATCHES_MAX] = {0};
 
     if (driver->prepare)
         driver->prepare(driver, subject->op, count);
     driver_check(driver, subject->op, count);
-    for (int batch = 0; batch < row->n_batches; batch++) {
-        driver->barrier(driver);
-        const double start_us = driver_now_us();
-        for (int i = 0; i < row->n_inner; i++)
-            driver->run(driver, subject->op, count);
-        batches_us[batch] = (driver_now_us() - start_us) / row->n_inner;
-    }
-    driver->maximize(driver, batches_us, SCHEDULE_BATCHES_MAX);
+    driver_time(driver, subject, row, count);
+}
+
+static inline void
+driver_measure_barrier(struct driver *driver,
+                       const struct schedule_subject *subject,
+                       struct schedule_row row)
+{
+    row.n_bytes = 0;
+    if (driver->prepare)
+        driver->prepare(driver, subject->op, 0);
+    driver_time(driver, subject, &row, 0);
+}
+
+static inline void
+driver_measure_startup(struct driver *driver,
+                       const struct schedule_subject *subject)
+{
+    const struct schedule_row row = {0, 1, 1};
+    const char *started = getenv("STARTED_US");
+
+    driver->barrier(driver);
+    double passed_us = driver_now_us() - (started ? atof(started) : 0);
     if (driver->rank == 0)
-        schedule_report(subject, row, batches_us);
+        schedule_report(subject, &row, &passed_us, 0);
 }
 
 /* Not every library can gather or scatter parts of no element. */
@@ -125,8 +235,77 @@ driver_has_parts(const struct driver *driver,
                  const char *op,
                  const struct schedule_row *row)
 {
-    return strcmp(op, "allreduce") == 0 || strcmp(op, "broadcast") == 0 ||
-           row->n_bytes >= sizeof(float) * (size_t)driver->size;
+    const int is_parted = strcmp(op, "allgather") == 0 ||
+                          strcmp(op, "alltoall") == 0 ||
+                          strcmp(op, "reduce_scatter") == 0;
+
+    return !is_parted || row->n_bytes >= sizeof(float) * (size_t)driver->size;
+}
+
+/* count floats of a file, again and again, from another place on each rank. */
+static inline void
+driver_read(const struct driver *driver, const char *path, size_t count)
+{
+    FILE *file = fopen(path, "rb");
+    long n_bytes = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    const size_t n_held = n_bytes > 0 ? (size_t)n_bytes / sizeof(float) : 0;
+    size_t at = n_held / (size_t)driver->size * (size_t)driver->rank;
+
+    for (size_t n_read = 0; n_read < count;) {
+        const size_t rest = n_held - at;
+        const size_t n = rest < count - n_read ? rest : count - n_read;
+
+        if (n == 0 || fseek(file, (long)(at * sizeof(float)), SEEK_SET) != 0 ||
+            fread(driver->pattern + n_read, sizeof(float), n, file) != n) {
+            fprintf(stderr, "%s: cannot be read\n", path);
+            exit(1);
+        }
+        n_read += n;
+        at = 0;
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Numbers between -1 and 1 that no codec makes smaller. */
+static inline void
+driver_make_noise(const struct driver *driver, size_t count)
+{
+    uint64_t state = 0x9e3779b97f4a7c15U * (uint64_t)(driver->rank + 1);
+
+    for (size_t i = 0; i < count; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        driver->pattern[i] = (float)(int32_t)(state >> 32) * 0x1p-31F;
+    }
+}
+
+static inline float *
+driver_allocate(size_t n_bytes)
+{
+    const size_t page = 4096;
+    float *room = (float *)aligned_alloc(page, (n_bytes / page + 1) * page);
+
+    if (!room)
+        abort();
+    return room;
+}
+
+static inline void
+driver_make_buffers(struct driver *driver, size_t n_bytes)
+{
+    const char *name = getenv("BENCH_DATA");
+
+    driver->buffer = driver_allocate(n_bytes);
+    driver->other = driver_allocate(n_bytes);
+    if (!name)
+        return;
+    driver->pattern = driver_allocate(n_bytes);
+    if (strcmp(name, "noise") == 0)
+        driver_make_noise(driver, n_bytes / sizeof(float));
+    else
+        driver_read(driver, name, n_bytes / sizeof(float));
 }
 
 /* arguments: PEER TRANSPORT OPS SCHEDULE. rank, size and calls are set. */
@@ -136,22 +315,23 @@ driver_run(struct driver *driver, char **arguments)
     struct schedule schedule;
     struct schedule_subject subject = {arguments[0], arguments[1], NULL,
                                        driver->size};
-    const size_t page = 4096;
 
     schedule_read(arguments[3], &schedule);
-    const size_t n_bytes = (schedule.n_bytes_max / page + 1) * page;
-    driver->buffer = (float *)aligned_alloc(page, n_bytes);
-    driver->other = (float *)aligned_alloc(page, n_bytes);
-    if (!driver->buffer || !driver->other)
-        abort();
+    driver_make_buffers(driver, schedule.n_bytes_max);
     for (char *op = strtok(arguments[2], ","); op; op = strtok(NULL, ",")) {
         subject.op = op;
-        for (int row = 0; row < schedule.n_rows; row++)
-            if (driver_has_parts(driver, op, &schedule.rows[row]))
-                driver_measure(driver, &subject, &schedule.rows[row]);
+        if (strcmp(op, "startup") == 0)
+            driver_measure_startup(driver, &subject);
+        else if (strcmp(op, "barrier") == 0)
+            driver_measure_barrier(driver, &subject, schedule.rows[0]);
+        else
+            for (int row = 0; row < schedule.n_rows; row++)
+                if (driver_has_parts(driver, op, &schedule.rows[row]))
+                    driver_measure(driver, &subject, &schedule.rows[row]);
     }
     free(driver->buffer);
     free(driver->other);
+    free(driver->pattern);
 }
 
 #endif

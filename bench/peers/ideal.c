@@ -2,11 +2,12 @@
  * bench/peers/ideal.c - what plain sockets can do: an allreduce without a
  * library
  *
- * ideal N ring|doubling spin|poll SCHEDULE: N forked ranks with one thread each
- * and nonblocking TCP on loopback. ring: reduce-scatter and allgather as one
- * stream of bytes, each forwarded as soon as it has been summed. doubling: the
- * whole vector to one partner a step, N a power of two. No headers, no
- * matching, no failures: nobody need be as fast, nobody can be much faster.
+ * ideal N ring|doubling spin|yield|poll SCHEDULE [CALL]: N forked ranks with
+ * one thread each and nonblocking TCP on loopback; no call moves more than CALL
+ * bytes (1M). ring: reduce-scatter and allgather as one stream of bytes, each
+ * forwarded as soon as it has been summed. doubling: the whole vector to one
+ * partner a step, N a power of two. No headers, no matching, no failures:
+ * nobody need be as fast, nobody can be much faster.
  */
 
 #include <arpa/inet.h>
@@ -14,27 +15,27 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "plain.h"
-#include "schedule.h"
-
-enum {
-    RANKS_MAX = 16,
-    CHUNK = 256 << 10,
-};
+#include "crowd.h"
 
 enum patience {
     PATIENCE_SPIN,
+    PATIENCE_YIELD,
     PATIENCE_POLL,
 };
 
+enum allreduce {
+    ALLREDUCE_RING,
+    ALLREDUCE_DOUBLING,
+};
+
+static enum allreduce allreduce;
 static int size;
 static int rank;
 static enum patience patience;
+static size_t call_max = 1 << 20;
 static char *scratch;
-static int sockets[RANKS_MAX][RANKS_MAX]; /* [own][peer] */
+static int sockets[CROWD_RANKS_MAX][CROWD_RANKS_MAX]; /* [own][peer] */
 
 /* One direction of the ring: where its stream of segments stands. */
 struct stream {
@@ -81,6 +82,8 @@ rest(const struct stream *out, const struct stream *in)
         {.fd = out ? out->fd : -1, .events = POLLOUT},
     };
 
+    if (patience == PATIENCE_YIELD)
+        sched_yield();
     if (patience == PATIENCE_POLL)
         poll(fds, 2, 1000);
 }
@@ -128,8 +131,9 @@ ring_send(struct stream *out,
     size_t n_sent = 0;
 
     if (n_ready > out->at)
-        n_sent = moved(send(out->fd, (char *)buffer + segment.start + out->at,
-                            smaller(n_ready - out->at, CHUNK), MSG_DONTWAIT));
+        n_sent =
+            moved(send(out->fd, (char *)buffer + segment.start + out->at,
+                       smaller(n_ready - out->at, call_max), MSG_DONTWAIT));
     const int step = out->step;
     stream_advance(out, n_sent, segment.n_bytes);
     return n_sent > 0 || out->step > step;
@@ -145,9 +149,9 @@ ring_receive(struct stream *in, float *buffer, size_t count)
 
     const int is_summed = in->step < size - 1;
     if (in->at < segment.n_bytes)
-        n_received =
-            moved(recv(in->fd, is_summed ? scratch + n_split : place,
-                       smaller(segment.n_bytes - in->at, CHUNK), MSG_DONTWAIT));
+        n_received = moved(recv(in->fd, is_summed ? scratch + n_split : place,
+                                smaller(segment.n_bytes - in->at, call_max),
+                                MSG_DONTWAIT));
     if (n_received > 0 && is_summed) {
         const size_t n_whole = (n_split + n_received) / sizeof(float);
 
@@ -207,10 +211,11 @@ exchange(int fd, const float *buffer, size_t n_bytes)
         if (out.at < n_bytes)
             out.at +=
                 moved(send(fd, (const char *)buffer + out.at,
-                           smaller(n_bytes - out.at, CHUNK), MSG_DONTWAIT));
+                           smaller(n_bytes - out.at, call_max), MSG_DONTWAIT));
         if (in.at < n_bytes)
-            in.at += moved(recv(fd, scratch + in.at,
-                                smaller(n_bytes - in.at, CHUNK), MSG_DONTWAIT));
+            in.at +=
+                moved(recv(fd, scratch + in.at,
+                           smaller(n_bytes - in.at, call_max), MSG_DONTWAIT));
         if (out.at + in.at == before)
             rest(out.at < n_bytes ? &out : NULL, in.at < n_bytes ? &in : NULL);
     }
@@ -247,99 +252,54 @@ sockets_connect(int a, int b)
     close(listener);
 }
 
-/* All ranks but 0 are children, which have every socket that they need. */
 static void
-ranks_fork(void)
+sockets_run(struct driver *driver, const char *op, size_t count)
 {
-    for (int a = 0; a < size; a++)
-        for (int b = a + 1; b < size; b++)
-            sockets_connect(a, b);
-    for (int child = 1; child < size && rank == 0; child++) {
-        if (fork() == 0)
-            rank = child;
-    }
+    (void)op;
+    if (allreduce == ALLREDUCE_RING)
+        ring(driver->buffer, count);
+    else
+        doubling(driver->buffer, count);
 }
 
-struct meeting {
-    struct plain_barrier barrier;
-    double batches_us[RANKS_MAX][SCHEDULE_BATCHES_MAX];
-};
-
-typedef void
-allreduce_fn(float *buffer, size_t count);
-
-static void
-check(allreduce_fn *allreduce, float *buffer, size_t count)
+static int
+index_in(const char *const *words, const char *word)
 {
-    const float ranks = (float)(size * (size + 1) / 2);
-
-    for (size_t i = 0; i < count; i++)
-        buffer[i] = (float)(rank + 1) + (float)(i % 7);
-    allreduce(buffer, count);
-    for (size_t i = 0; i < count; i++) {
-        if (buffer[i] != ranks + (float)size * (float)(i % 7))
-            plain_fail("wrong sum");
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], word) == 0)
+            return i;
     }
-    memset(buffer, 0, count * sizeof(float));
-}
-
-static void
-measure(allreduce_fn *allreduce,
-        const struct schedule_row *row,
-        struct meeting *meeting,
-        float *buffer)
-{
-    const size_t count = row->n_bytes / sizeof(float);
-
-    check(allreduce, buffer, count);
-    for (int batch = 0; batch < row->n_batches; batch++) {
-        plain_barrier_wait(&meeting->barrier, size);
-        const double start_us = plain_now_us();
-        for (int i = 0; i < row->n_inner; i++)
-            allreduce(buffer, count);
-        meeting->batches_us[rank][batch] =
-            (plain_now_us() - start_us) / row->n_inner;
-    }
-    plain_barrier_wait(&meeting->barrier, size);
-    for (int batch = 0; rank == 0 && batch < row->n_batches; batch++) {
-        for (int r = 1; r < size; r++) {
-            if (meeting->batches_us[r][batch] > meeting->batches_us[0][batch])
-                meeting->batches_us[0][batch] = meeting->batches_us[r][batch];
-        }
-    }
+    fprintf(stderr, "usage: ideal N ring|doubling spin|yield|poll SCHEDULE "
+                    "[CALL]\n");
+    exit(64);
 }
 
 int
 main(int argc, char **argv)
 {
-    static struct schedule schedule;
-    char transport[32];
+    static const char *const algorithms[] = {"ring", "doubling", NULL};
+    static const char *const ways[] = {"spin", "yield", "poll", NULL};
+    struct crowd crowd = {.peer = "sockets", .run = sockets_run};
+    struct schedule schedule;
 
-    if (argc != 5 || atoi(argv[1]) < 2 || atoi(argv[1]) > RANKS_MAX)
-        return fprintf(stderr,
-                       "usage: ideal N ring|doubling spin|poll SCHEDULE\n"),
-               64;
-    size = atoi(argv[1]);
-    allreduce_fn *allreduce = strcmp(argv[2], "ring") == 0 ? ring : doubling;
-    patience = strcmp(argv[3], "poll") == 0 ? PATIENCE_POLL : PATIENCE_SPIN;
-    snprintf(transport, sizeof(transport), "%s-%s", argv[2], argv[3]);
-    schedule_read(argv[4], &schedule);
-    const struct schedule_subject subject = {"sockets", transport, "allreduce",
-                                             size};
-
-    struct meeting *meeting = plain_map(sizeof(*meeting), MAP_SHARED);
-    ranks_fork();
-    float *buffer = plain_map(schedule.n_bytes_max + 64, MAP_PRIVATE);
-    scratch = plain_map((allreduce == ring ? CHUNK : schedule.n_bytes_max) + 64,
-                        MAP_PRIVATE);
-    for (int i = 0; i < schedule.n_rows; i++) {
-        measure(allreduce, &schedule.rows[i], meeting, buffer);
-        if (rank == 0)
-            schedule_report(&subject, &schedule.rows[i],
-                            meeting->batches_us[0]);
-        plain_barrier_wait(&meeting->barrier, size);
+    allreduce = (enum allreduce)index_in(algorithms, argc > 2 ? argv[2] : "");
+    patience = (enum patience)index_in(ways, argc > 4 ? argv[3] : "");
+    if (argc > 5) {
+        const char *text = argv[5];
+        call_max = schedule_row_read(&text).n_bytes;
     }
-    while (rank == 0 && wait(NULL) > 0)
-        ;
-    return 0;
+    size = crowd_size_read(argv[1]);
+    snprintf(crowd.transport, sizeof(crowd.transport), "%s-%s", argv[2],
+             argv[3]);
+    crowd.schedule = argv[4];
+    schedule_read(crowd.schedule, &schedule);
+
+    for (int a = 0; a < size; a++)
+        for (int b = a + 1; b < size; b++)
+            sockets_connect(a, b);
+    rank = crowd_fork(&crowd, size);
+    const size_t n_scratch =
+        allreduce == ALLREDUCE_RING ? call_max : schedule.n_bytes_max;
+    scratch = plain_map(n_scratch + 64, MAP_PRIVATE);
+    return crowd_run(&crowd);
 }

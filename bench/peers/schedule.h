@@ -83,7 +83,11 @@ schedule_bus_factor(const struct schedule_subject *subject)
 
     if (strcmp(subject->op, "allreduce") == 0)
         return 2 * (n - 1) / n;
-    return strcmp(subject->op, "broadcast") == 0 ? 1 : (n - 1) / n;
+    return strcmp(subject->op, "allgather") == 0 ||
+                   strcmp(subject->op, "alltoall") == 0 ||
+                   strcmp(subject->op, "reduce_scatter") == 0
+               ? (n - 1) / n
+               : 1;
 }
 
 static inline int
@@ -95,11 +99,15 @@ schedule_compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* batches_us holds the time of an operation in each batch; it is sorted. */
+/*
+ * batches_us holds the time of an operation in each batch; it is sorted. cpu_us
+ * is the processor time of all ranks for one, the last column.
+ */
 static inline void
 schedule_report(const struct schedule_subject *subject,
                 const struct schedule_row *row,
-                double *batches_us)
+                double *batches_us,
+                double cpu_us)
 {
     const int n = row->n_batches;
 
@@ -108,10 +116,10 @@ schedule_report(const struct schedule_subject *subject,
                               ? batches_us[n / 2]
                               : (batches_us[n / 2 - 1] + batches_us[n / 2]) / 2;
     const double bandwidth = (double)row->n_bytes / median / 1e3;
-    printf("%s,%s,%s,%d,%zu,%.2f,%.2f,%.4f,%.4f\n", subject->peer,
+    printf("%s,%s,%s,%d,%zu,%.2f,%.2f,%.4f,%.4f,%.2f\n", subject->peer,
            subject->transport, subject->op, subject->n_ranks, row->n_bytes,
            median, batches_us[0], bandwidth,
-           bandwidth * schedule_bus_factor(subject));
+           bandwidth * schedule_bus_factor(subject), cpu_us);
     fflush(stdout);
 }
 

@@ -1,0 +1,272 @@
+/*
+ * bench/peers/ideal_memory.c - what shared memory can do: an allreduce without
+ * a library
+ *
+ * ideal_memory N flat|staged SCHEDULE [BLOCK]: N forked ranks with one thread
+ * and private buffers each, and slots that all see. Every sum is taken in the
+ * order of ranks. No matching, no failures, no sleep.
+ *
+ * flat, for what fits a slot: every rank publishes its whole vector, then sums
+ * everybody's. Two slots take turns: who has published turn t + 1 has read turn
+ * t, so its readers are known to be gone when turn t + 2 overwrites it.
+ *
+ * staged: block for block, every rank publishes what is not its part, combines
+ * its part for all, publishes that, and fetches the parts of the others, one
+ * block late, so that nobody waits for somebody who is only a little behind.
+ * Three slots take turns for the same reason as above.
+ */
+
+#include <stdatomic.h>
+
+#include "crowd.h"
+
+enum {
+    SLOTS = 3,
+    TILE = 1024,   /* elements that are combined at a time, in L1 */
+    LINE = 64,     /* of a processor's cache */
+    LINE_HOLD = 48 /* payload bytes that a flat slot's first line holds */
+};
+
+/* One turn of one rank: what it has published. */
+struct slot {
+    _Alignas(LINE) _Atomic unsigned n_posts; /* turns begun */
+    float first[LINE_HOLD / sizeof(float)];
+    _Alignas(LINE) _Atomic unsigned n_results; /* turns combined */
+};
+
+static int size;
+static int rank;
+static size_t block = 512 << 10;
+static unsigned n_turns;
+static struct slot *slots; /* [rank][turn % SLOTS] */
+static char *rooms;        /* block bytes for each, in the same order */
+
+static struct slot *
+slot_of(int r, unsigned turn)
+{
+    return &slots[(size_t)r * SLOTS + turn % SLOTS];
+}
+
+static float *
+room_of(int r, unsigned turn)
+{
+    const size_t index = (size_t)r * SLOTS + turn % SLOTS;
+
+    return (float *)(void *)(rooms + index * (block + LINE));
+}
+
+static void
+await(const _Atomic unsigned *n_done, unsigned turn)
+{
+    for (int spins = 0;
+         atomic_load_explicit(n_done, memory_order_acquire) != turn; spins++) {
+        if (spins > 200)
+            sched_yield();
+    }
+}
+
+static void
+await_posts(unsigned turn)
+{
+    for (int r = 0; r < size; r++)
+        await(&slot_of(r, turn)->n_posts, turn);
+}
+
+static void
+copy(float *to, const float *from, size_t count)
+{
+    memcpy(to, from, count * sizeof(float));
+}
+
+/* The sum of all ranks' count elements, in their order. */
+static void
+tile_sum(float *restrict tile, const float *const *parts, size_t count)
+{
+    const float *restrict first = parts[0];
+    const float *restrict second = parts[1];
+
+    for (size_t i = 0; i < count; i++)
+        tile[i] = first[i] + second[i];
+    for (int r = 2; r < size; r++) {
+        const float *restrict part = parts[r];
+
+        for (size_t i = 0; i < count; i++)
+            tile[i] += part[i];
+    }
+}
+
+/* The sums to one place or two; one of them may be a part. */
+static void
+combine(const float *const *parts, size_t count, float *to, float *also)
+{
+    const float *here[CROWD_RANKS_MAX];
+    float tile[TILE];
+
+    for (size_t at = 0; at < count; at += TILE) {
+        const size_t n = count - at < TILE ? count - at : TILE;
+
+        for (int r = 0; r < size; r++)
+            here[r] = parts[r] + at;
+        tile_sum(tile, here, n);
+        copy(to + at, tile, n);
+        if (also)
+            copy(also + at, tile, n);
+    }
+}
+
+/* What fits the line that says that it is there: one line moves, no more. */
+static void
+flat_short(float *buffer, size_t count)
+{
+    const unsigned turn = ++n_turns;
+    struct slot *mine = slot_of(rank, turn);
+
+    for (size_t i = 0; i < count; i++)
+        mine->first[i] = buffer[i];
+    atomic_store_explicit(&mine->n_posts, turn, memory_order_release);
+    await_posts(turn);
+    for (size_t i = 0; i < count; i++) {
+        float sum = slot_of(0, turn)->first[i];
+
+        for (int r = 1; r < size; r++)
+            sum += slot_of(r, turn)->first[i];
+        buffer[i] = sum;
+    }
+}
+
+static void
+flat(float *buffer, size_t count)
+{
+    const unsigned turn = ++n_turns;
+    const float *parts[CROWD_RANKS_MAX];
+
+    copy(room_of(rank, turn), buffer, count);
+    atomic_store_explicit(&slot_of(rank, turn)->n_posts, turn,
+                          memory_order_release);
+    await_posts(turn);
+    for (int r = 0; r < size; r++)
+        parts[r] = room_of(r, turn);
+    parts[rank] = buffer;
+    combine(parts, count, buffer, NULL);
+}
+
+/* A block of a vector. */
+struct piece {
+    float *elements;
+    size_t count;
+    unsigned turn;
+};
+
+static size_t
+part_start(const struct piece *piece, int r)
+{
+    return piece->count * (size_t)r / (size_t)size;
+}
+
+static void
+piece_post(const struct piece *piece)
+{
+    const size_t start = part_start(piece, rank);
+    const size_t end = part_start(piece, rank + 1);
+    float *room = room_of(rank, piece->turn);
+
+    copy(room, piece->elements, start);
+    copy(room + end, piece->elements + end, piece->count - end);
+    atomic_store_explicit(&slot_of(rank, piece->turn)->n_posts, piece->turn,
+                          memory_order_release);
+}
+
+static void
+piece_combine(const struct piece *piece)
+{
+    const size_t start = part_start(piece, rank);
+    const float *parts[CROWD_RANKS_MAX];
+
+    await_posts(piece->turn);
+    for (int r = 0; r < size; r++)
+        parts[r] = room_of(r, piece->turn) + start;
+    parts[rank] = piece->elements + start;
+    combine(parts, part_start(piece, rank + 1) - start, piece->elements + start,
+            room_of(rank, piece->turn) + start);
+    atomic_store_explicit(&slot_of(rank, piece->turn)->n_results, piece->turn,
+                          memory_order_release);
+}
+
+static void
+piece_fetch(const struct piece *piece)
+{
+    for (int step = 1; step < size; step++) {
+        const int r = (rank + step) % size;
+        const size_t start = part_start(piece, r);
+
+        await(&slot_of(r, piece->turn)->n_results, piece->turn);
+        copy(piece->elements + start, room_of(r, piece->turn) + start,
+             part_start(piece, r + 1) - start);
+    }
+}
+
+static void
+staged(float *buffer, size_t count)
+{
+    const size_t n_block = block / sizeof(float);
+    struct piece before = {.count = 0};
+
+    for (size_t at = 0; at < count; at += n_block) {
+        const struct piece piece = {
+            .elements = buffer + at,
+            .count = count - at < n_block ? count - at : n_block,
+            .turn = ++n_turns,
+        };
+        piece_post(&piece);
+        piece_combine(&piece);
+        if (before.count > 0)
+            piece_fetch(&before);
+        before = piece;
+    }
+    piece_fetch(&before);
+}
+
+static void
+flat_run(struct driver *driver, const char *op, size_t count)
+{
+    (void)op;
+    if (count * sizeof(float) <= LINE_HOLD)
+        flat_short(driver->buffer, count);
+    else
+        flat(driver->buffer, count);
+}
+
+static void
+staged_run(struct driver *driver, const char *op, size_t count)
+{
+    (void)op;
+    staged(driver->buffer, count);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct crowd crowd = {.peer = "memory", .run = staged_run};
+    struct schedule schedule;
+
+    if (argc < 4)
+        return fprintf(stderr, "usage: ideal_memory N flat|staged SCHEDULE "
+                               "[BLOCK]\n"),
+               64;
+    size = crowd_size_read(argv[1]);
+    snprintf(crowd.transport, sizeof(crowd.transport), "%s", argv[2]);
+    crowd.schedule = argv[3];
+    schedule_read(crowd.schedule, &schedule);
+    if (argc > 4) {
+        const char *text = argv[4];
+        block = schedule_row_read(&text).n_bytes;
+    }
+    if (strcmp(argv[2], "flat") == 0) {
+        crowd.run = flat_run;
+        block = schedule.n_bytes_max;
+    }
+    slots = plain_map(sizeof(*slots) * SLOTS * (size_t)size, MAP_SHARED);
+    rooms = plain_map((block + LINE) * SLOTS * (size_t)size, MAP_SHARED);
+    rank = crowd_fork(&crowd, size);
+    return crowd_run(&crowd);
+}
