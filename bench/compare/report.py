@@ -1,77 +1,80 @@
 #!/usr/bin/env python3
-"""bench/compare/report.py - docs/benchmarks.md out of bench/compare/run.sh's rows
+"""bench/compare/report.py - docs/benchmarks.md and its pictures
 
-report.py RESULTS.csv LOAD: rows of round,state,peer,transport,op,n,bytes,
-median_us,min_us,algbw,busbw; LOAD is the load average before the first run.
-Prints the document.
+report.py RESULTS TARGET: of the CSV files that bench/compare/measure.py has
+left in RESULTS makes TARGET/benchmarks.md and TARGET/benchmarks/*.svg.
 """
 
-import collections
-import csv
-import datetime
-import itertools
 import os
 import re
 import subprocess
 import sys
-from statistics import median
 
-NAMES = {
-    ('hoop', 'tcp'): 'hoop',
-    ('openmpi', 'tcp'): 'Open MPI',
-    ('hoop', 'shm'): 'hoop',
-    ('openmpi', 'shm'): 'Open MPI',
-    ('gloo', 'tcp-ring'): 'Gloo, ring',
-    ('gloo', 'tcp-bcube'): 'Gloo, bcube',
-    ('gloo', 'tcp-hd'): 'Gloo, halving-doubling',
-    ('gloo', 'tcp-hd-busy'): 'Gloo, halving-doubling, busy',
-    ('sockets', 'ring-spin'): '(plain sockets, ring, spinning)',
-    ('sockets', 'ring-poll'): '(plain sockets, ring, poll)',
-    ('sockets', 'doubling-spin'): '(plain sockets, doubling, spinning)',
-    ('sockets', 'doubling-poll'): '(plain sockets, doubling, poll)',
-}
-OPS = ('allreduce', 'allgather', 'reduce_scatter', 'broadcast')
-# Outside allreduce one algorithm of Gloo takes part, whose name says nothing.
-GLOO = 'Gloo'
+import curves
+import tables
+import texts
+from results import LIMITS, Results
+from tables import LINKS, OPS, row, size_text
+from verdicts import target_lines
 
-HEAD = '''\
-# Benchmarks
+# In pictures each library is one line, its fastest there.
+LINES = {'hoop': ('hoop',), 'Open MPI': ('openmpi',), 'MPICH': ('mpich',),
+         'Gloo': ('gloo',), 'torch': ('torch',), 'limit': LIMITS}
 
-hoop beside Open MPI and Gloo, on one machine: over its loopback interface, and
-through memory that the ranks share. Written by `bench/compare/run.sh`; do not
-edit.
 
-    ./bench/compare/run.sh           # about seven minutes
-    ./bench/compare/run.sh --long    # fifteen rounds
-    ./bench/compare/run.sh --short   # only: does everything run?
+def curve_of(table, peers, to_text):
+    return {to_text(size): best[0] for size in table.sizes()
+            if (best := table.least(size, peers))}
 
-It needs root on Debian 12, for packages and network namespaces, and an
-otherwise idle machine.
 
-## How to read the tables
+def lines_of(table, to_text):
+    """{name: {size: time}}, hoop with nothing coded."""
+    lines = {name: curve_of(table, peers, to_text)
+             for name, peers in LINES.items() if name != 'hoop'}
+    lines['hoop'] = {to_text(size): time for size in table.sizes()
+                     if (time := table.hoop(size))}
+    return lines
 
-- Microseconds for one operation, least is best: the median over rounds of the
-  median over batches, where a batch lasts as long as its slowest rank. Size is
-  nccl-tests': the larger of a rank's two buffers. Elements are f32, reductions
-  sums. Every program checks its first result.
-- All programs run the same loop (`bench/peers/driver.h`), in turns, each in a
-  fresh network namespace with a loopback interface and cubic congestion
-  control. Who has several transports is told which to take: **TCP**, or
-  **memory** (Open MPI's vader), which Gloo has not.
-- **hoop / best** is hoop's time over that of the fastest other library at that
-  size: below 1 hoop is faster.
-- Gloo's busy mode stops at 16M: both sides write before they read, and more
-  does not fit the sockets' buffers.
-- Plain sockets are no library: a hand-written allreduce without headers,
-  matching or failures (`bench/peers/ideal.c`). They show what is left to gain.
-- **near** and **far** are states of the machine. Where a hypervisor moves
-  virtual processors, a cache line's round trip between them changes by a factor
-  (`bench/peers/mode.c`; near is up to 300 ns), and every transport with it.
-  Runs of different states are not comparable and stand in different tables; a
-  run during which the state changed is dropped.
-- Even in one state runs differ: a quarter between the highest and the lowest is
-  usual. Differences below 15 % are no findings.
-'''
+
+def axis_time(time_us):
+    for unit, scale in (('s', 1e6), ('ms', 1e3), ('us', 1)):
+        if time_us >= scale:
+            return f'{time_us / scale:.0f} {unit}'
+    return f'{time_us * 1e3:.0f} ns'
+
+
+def op_picture(results, op, link):
+    tables = {n: table for n in (2, 4, 8)
+              if (table := results.table('near', link, op, n))}
+    sizes = sorted({size for table in tables.values()
+                    for size in table.sizes()})
+    panels = [(f'{op}, {LINKS[link]}, {n} ranks', lines_of(table, size_text))
+              for n, table in tables.items()]
+    return curves.picture(panels, list(map(size_text, sizes)), axis_time)
+
+
+def startup_picture(results):
+    lines = {name: {} for name in LINES}
+    for n in (2, 8, 32):
+        table = results.table('any', 'startup', 'whole', n)
+        for name, peers in LINES.items():
+            best = table and table.least(0, peers)
+            if best:
+                lines[name][str(n)] = best[0]
+    return curves.picture([('start-up, by ranks', lines)], ['2', '8', '32'],
+                          axis_time)
+
+
+def pictures(results):
+    """(file name, title, SVG) of those there are numbers for."""
+    for op in OPS[:-1]:
+        for link in ('tcp', 'memory'):
+            svg = op_picture(results, op, link)
+            if svg:
+                yield f'{op}-{link}.svg', f'{op}, {LINKS[link]}', svg
+    svg = startup_picture(results)
+    if svg:
+        yield 'startup.svg', 'start-up', svg
 
 
 def output(*command):
@@ -83,128 +86,83 @@ def output(*command):
         return ''
 
 
-def processor():
-    with open('/proc/cpuinfo', encoding='utf-8') as file:
-        found = re.search(r'^model name\s*:\s*(.*)$', file.read(), re.M)
+def read(path, pattern):
+    with open(path, encoding='utf-8') as file:
+        found = re.search(pattern, file.read(), re.M)
     return found.group(1) if found else 'unknown'
 
 
-def memory_gib():
-    with open('/proc/meminfo', encoding='utf-8') as file:
-        return int(re.search(r'MemTotal:\s*(\d+)', file.read()).group(1)) >> 20
-
-
 def version(package):
-    return output('dpkg-query', '-W', '-f', '${Version}', package) or 'none'
+    return (output('dpkg-query', '-W', '-f', '${Version}', package) or
+            'not installed')
 
 
-def machine(n_rounds, load):
-    yield '## Machine\n'
-    yield '| | |'
-    yield '|---|---|'
-    yield f'| date | {datetime.date.today().isoformat()}, {n_rounds} round{"s" * (n_rounds > 1)} |'
-    yield (f'| processors | {os.cpu_count()} x {processor()}'
-           f'{", virtual" if output("systemd-detect-virt") != "none" else ""} |')
-    yield f'| load before (1 and 5 minutes) | {load} |'
-    yield f'| memory | {memory_gib()} GiB |'
-    yield f'| kernel | {os.uname().release} |'
-    yield f'| hoop | {output("git", "describe", "--always", "--dirty")} |'
-    yield f'| Open MPI | {version("openmpi-bin")} |'
-    yield f'| Gloo | {version("libgloo-dev")} |'
-    yield f'| compiler | gcc {output("gcc", "-dumpfullversion")} |'
+def machine(results):
+    yield '| | |\n|---|---|'
+    virtual = output('systemd-detect-virt') not in ('', 'none')
+    yield row(['processors', f'{os.cpu_count()} x ' + read(
+        '/proc/cpuinfo', r'^model name\s*:\s*(.*)$') +
+        (', virtual' if virtual else '')])
+    yield row(['memory', '%d GiB' % (int(read(
+        '/proc/meminfo', r'MemTotal:\s*(\d+)')) >> 20)])
+    yield row(['kernel', os.uname().release])
+    for name, package in (('Open MPI', 'openmpi-bin'), ('MPICH', 'mpich'),
+                          ('Gloo', 'libgloo-dev'), ('torch', 'python3-torch')):
+        yield row([name, version(package)])
+    yield row(['compiler', f'gcc {output("gcc", "-dumpfullversion")}'])
+    for run in results.runs():
+        n_rounds = len(results.rounds[run.name])
+        yield row([f'run of {run.name[:16].replace("T", " ")}',
+                   f'hoop {run.commit}, {n_rounds} '
+                   f'round{"s" * (n_rounds > 1)}, load {run.load} before'])
 
 
-def size_text(n_bytes):
-    if n_bytes >= 1 << 20:
-        return f'{n_bytes >> 20}M'
-    return f'{n_bytes >> 10}K' if n_bytes >= 1 << 10 else str(n_bytes)
-
-
-def time_text(time_us):
-    if time_us is None:
-        return ''
-    return f'{time_us:.0f}' if time_us >= 100 else f'{time_us:.3g}'
-
-
-def medium(library):
-    return 'memory' if library[1] == 'shm' else 'TCP'
-
-
-class Results:
-    """(state, op, n, medium, library, bytes) to the medians of the rounds."""
-
-    def __init__(self, path):
-        self.times = collections.defaultdict(list)
-        self.rounds = set()
-        with open(path, encoding='utf-8') as file:
-            for row in csv.reader(file):
-                library = (row[2], row[3])
-                key = (row[1], row[4], int(row[5]), medium(library), library,
-                       int(row[6]))
-                self.times[key].append(float(row[7]))
-                self.rounds.add(row[0])
-
-    def time(self, *key):
-        return median(self.times[key]) if key in self.times else None
-
-    def libraries(self, *table):
-        found = {key[4] for key in self.times if key[:4] == table}
-        return [library for library in NAMES if library in found]
-
-    def sizes(self, *table):
-        return sorted({key[5] for key in self.times if key[:4] == table})
-
-    def n_runs(self, *table_and_library):
-        return max(len(times) for key, times in self.times.items()
-                   if key[:5] == table_and_library)
-
-
-def ratio_texts(results, table, sizes):
-    rivals = [library for library in results.libraries(*table)
-              if library[0] in ('openmpi', 'gloo')]
-    own_library = next(library for library in NAMES if library[0] == 'hoop'
-                       and medium(library) == table[3])
-    for n_bytes in sizes:
-        own = results.time(*table, own_library, n_bytes)
-        best = min((time for rival in rivals if
-                    (time := results.time(*table, rival, n_bytes))),
-                   default=None)
-        yield f'**{own / best:.2f}**' if own and best else ''
-
-
-def table_lines(results, table):
-    state, op, n, way = table
-    sizes = results.sizes(*table)
-    yield (f'| {op}, {way}, {n} ranks, {state} | runs | ' +
-           ' | '.join(map(size_text, sizes)) + ' |')
-    yield '|---|---:|' + '---:|' * len(sizes)
-    for library in results.libraries(*table):
-        name = NAMES[library]
-        if op != 'allreduce' and library[0] == 'gloo':
-            name = GLOO
-        cells = [time_text(results.time(*table, library, n_bytes))
-                 for n_bytes in sizes]
-        yield (f'| {name} | {results.n_runs(*table, library)} | ' +
-               ' | '.join(cells) + ' |')
-    yield ('| **hoop / best** | | ' +
-           ' | '.join(ratio_texts(results, table, sizes)) + ' |')
-    yield ''
-
-
-def document(results, load):
-    yield HEAD
-    yield from machine(len(results.rounds), load)
+def state_lines(results, state):
+    """The tables of every operation; pictures are of the near state."""
     for op in OPS:
+        lines = list(tables.barrier_tables(results, state) if op == 'barrier'
+                     else tables.op_tables(results, op, state))
+        if lines:
+            yield op, lines
+
+
+def document(results, names):
+    yield texts.HEAD
+    yield '## Machine\n'
+    yield from machine(results)
+    yield texts.TARGETS
+    yield from target_lines(results)
+    for op, lines in state_lines(results, 'near'):
         yield f'\n## {op}\n'
-        tables = itertools.product(('TCP', 'memory'), (2, 4), ('near', 'far'))
-        for way, n, state in tables:
-            if results.sizes(state, op, n, way):
-                yield from table_lines(results, (state, op, n, way))
+        yield from (f'![{title}](benchmarks/{name})\n'
+                    for name, title in names.items()
+                    if name.startswith(f'{op}-'))
+        yield from lines
+    for text, lines in ((texts.LINKS, tables.link_tables(results)),
+                        (texts.STARTUP, tables.startup_lines(results)),
+                        (texts.CPU, tables.cpu_lines(results))):
+        yield text
+        yield from lines
+    far = [line for _, lines in state_lines(results, 'far') for line in lines]
+    if far:
+        yield '\n## With the processors far from each other\n'
+        yield from far
 
 
 def main():
-    text = '\n'.join(document(Results(sys.argv[1]), sys.argv[2]))
-    print(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n'))
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    results = Results(sys.argv[1])
+    folder = os.path.join(sys.argv[2], 'benchmarks')
+    os.makedirs(folder, exist_ok=True)
+    names = {}
+    for name, title, svg in pictures(results):
+        names[name] = title
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+            file.write(svg)
+    text = '\n'.join(document(results, names))
+    with open(folder + '.md', 'w', encoding='utf-8') as file:
+        file.write(re.sub(r'\n{3,}', '\n\n', text).rstrip('\n') + '\n')
 
 
 if __name__ == '__main__':

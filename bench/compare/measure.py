@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""bench/compare/measure.py - runs the cases in turns, keeps what they print
+
+measure.py BUILD RESULTS [--profile short|default|long] [--rounds N]
+[--only WORDS] [--gradient FILE]: appends to a new file RESULTS/<time>.csv, whose
+columns are those of results.py. Every case is labelled with how far apart the
+processors were before and after it (bench/peers/mode.c); one during which that
+changed is dropped and done again, twice at most.
+"""
+
+import argparse
+import csv
+import datetime
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import cases
+from results import COLUMNS
+
+FAR_NS = 300
+TRIES = 3
+ROUNDS = {'short': 1, 'default': 3, 'long': 10}
+
+
+class Bench:
+    def __init__(self, options):
+        self.build = options.build
+        started = datetime.datetime.now().replace(microsecond=0)
+        path = os.path.join(options.results,
+                            started.strftime('%Y%m%d-%H%M%S.csv'))
+        os.makedirs(options.results, exist_ok=True)
+        self.errors = open(path.replace('.csv', '.log'), 'w', encoding='utf-8')
+        self.file = open(path, 'w', encoding='utf-8', newline='')
+        self.rows = csv.DictWriter(self.file, COLUMNS)
+        self.rows.writeheader()
+        self.hosts = None
+        self.run = {'run': started.isoformat(), 'commit': commit(),
+                    'load': '%.1f' % os.getloadavg()[0]}
+
+    def say(self, text):
+        print(text, file=sys.stderr, flush=True)
+
+    def state(self):
+        name = os.path.join(self.build, 'mode')
+        ns = float(subprocess.run([name], check=True, capture_output=True,
+                                  text=True).stdout)
+        return 'far' if ns > FAR_NS else 'near'
+
+    def command(self, case):
+        """The whole command; the network it runs in."""
+        if case.link in cases.RATES:
+            return case.arguments()
+        return ['bench/peers/in_ns.sh', 'cubic', *case.arguments()]
+
+    def start(self, case):
+        """What the case prints, and the seconds it took; None if it failed."""
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith('HOOP_')}
+        environment.update(
+            case.environment, OMPI_ALLOW_RUN_AS_ROOT='1',
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1', OMP_NUM_THREADS='1',
+            STARTED_US=str(time.monotonic_ns() / 1000))
+        if case.link in cases.RATES:
+            environment['HOSTS'] = self.hosts
+        begin = time.monotonic()
+        program = subprocess.Popen(
+            self.command(case), env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=self.errors,
+            stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            text = program.communicate(timeout=case.seconds)[0]
+        except subprocess.TimeoutExpired:
+            text = None
+        finally:
+            end_group(program)
+        passed = time.monotonic() - begin
+        if text is None or program.returncode != 0:
+            self.say(f'failed, see {self.errors.name}: '
+                     f'{" ".join(case.arguments())}')
+            return None
+        return text, passed
+
+    def measure(self, case, turn):
+        """Appends its rows, once the state was one throughout."""
+        for _ in range(TRIES):
+            before = self.state()
+            printed = self.start(case)
+            if printed is None:
+                return
+            if case.link in cases.RATES + ('startup',) or \
+                    before == self.state():
+                self.keep(case, turn, before, *printed)
+                return
+        self.say(f'dropped, the processors moved: {case.peer} '
+                 f'{case.transport} {case.link} {case.n}')
+
+    def keep(self, case, turn, state, text, passed_s):
+        for line in text.splitlines():
+            cells = line.split(',')
+            if len(cells) != 10 or cells[0] != case.peer:
+                continue
+            row = dict(zip(('peer', 'transport', 'op', 'n', 'bytes',
+                            'median_us', 'min_us'), cells), cpu_us=cells[9],
+                       round=turn, state=state, link=case.link, **self.run)
+            self.rows.writerow(row)
+            if row['op'] == 'startup':
+                us = f'{passed_s * 1e6:.0f}'
+                self.rows.writerow({**row, 'op': 'whole', 'median_us': us,
+                                    'min_us': us})
+        self.file.flush()
+
+    def hosts_set(self, link, n):
+        """The hosts for these cases: none, when link is None."""
+        if self.hosts:
+            subprocess.run(['bench/peers/hosts.sh', 'down', self.hosts],
+                           check=True)
+            self.hosts = None
+        if link:
+            self.hosts = f'bench{os.getpid()}'
+            subprocess.run(['bench/peers/hosts.sh', 'up', self.hosts, str(n),
+                            link, 'cubic'], check=True)
+
+    def turn(self, all_cases, turn):
+        place = None
+        for case in all_cases:
+            if case.is_rare and turn > 1:
+                continue
+            if (case.link, case.n) != place:
+                place = case.link, case.n
+                self.say(f'round {turn}: {case.link}, {case.n} ranks')
+                self.hosts_set(*(place if case.link in cases.RATES
+                                 else (None, 0)))
+            for _ in range(2 if case.link == 'startup' else 1):
+                self.measure(case, turn)
+
+
+def end_group(program):
+    """What a launcher has left behind, and itself, after a time-out."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(program.pid, number)
+            program.wait(3)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    program.wait()
+
+
+def commit():
+    return subprocess.run(['git', 'describe', '--always', '--dirty',
+                           '--abbrev=7'], capture_output=True, text=True,
+                          check=False).stdout.strip() or 'unknown'
+
+
+def options_read():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('results')
+    parser.add_argument('--profile', choices=ROUNDS, default='default')
+    parser.add_argument('--rounds', type=int)
+    parser.add_argument('--only', default='')
+    parser.add_argument('--gradient')
+    return parser.parse_args()
+
+
+def main():
+    options = options_read()
+    gradient = options.gradient and os.path.abspath(options.gradient)
+    plan = cases.Plan(options.build, options.profile, gradient)
+    words = [word for word in options.only.split(',') if word]
+    try:
+        chosen = list(cases.selected(plan.cases(), words))
+    except ValueError as error:
+        sys.exit(str(error))
+    if options.profile == 'long':
+        for case in chosen:
+            case.is_rare = False
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    bench = Bench(options)
+    try:
+        for turn in range(1, (options.rounds or ROUNDS[options.profile]) + 1):
+            bench.turn(chosen, turn)
+    finally:
+        bench.hosts_set(None, 0)
+
+
+if __name__ == '__main__':
+    main()
