@@ -18,6 +18,8 @@
 extern const struct algorithm algorithm_allreduce_ring;
 extern const struct algorithm algorithm_allreduce_recursive_doubling;
 extern const struct algorithm algorithm_allreduce_rabenseifner;
+extern const struct algorithm algorithm_allreduce_flat;
+extern const struct algorithm algorithm_allreduce_flat_blocks;
 extern const struct algorithm algorithm_allreduce_hierarchical;
 extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
@@ -27,23 +29,27 @@ extern const struct algorithm algorithm_allreduce_hierarchical_tree;
 extern const struct algorithm algorithm_reduce_scatter_ring;
 extern const struct algorithm algorithm_reduce_scatter_halving;
 extern const struct algorithm algorithm_reduce_scatter_pairwise;
+extern const struct algorithm algorithm_reduce_scatter_flat;
 
 /* In: this rank's given block. Out: all. In place, the rank's own block
  * already stands at its place in output. */
 extern const struct algorithm algorithm_allgather_ring;
 extern const struct algorithm algorithm_allgather_bruck;
+extern const struct algorithm algorithm_allgather_flat;
 extern const struct algorithm algorithm_allgather_hierarchical;
 extern const struct algorithm algorithm_allgather_hierarchical_tree;
 
 /* count elements, in at the root (in place: output), out everywhere. */
 extern const struct algorithm algorithm_broadcast_chain;
 extern const struct algorithm algorithm_broadcast_binomial;
+extern const struct algorithm algorithm_broadcast_flat;
 extern const struct algorithm algorithm_broadcast_hierarchical;
 extern const struct algorithm algorithm_broadcast_hierarchical_tree;
 
 /* count elements in; out at the root only. */
 extern const struct algorithm algorithm_reduce_chain;
 extern const struct algorithm algorithm_reduce_binomial;
+extern const struct algorithm algorithm_reduce_flat;
 extern const struct algorithm algorithm_reduce_hierarchical;
 extern const struct algorithm algorithm_reduce_hierarchical_tree;
 
@@ -63,6 +69,7 @@ extern const struct algorithm algorithm_scatter_binomial;
  * came; whatever stood beyond them is unspecified. */
 extern const struct algorithm algorithm_alltoall_pairwise;
 extern const struct algorithm algorithm_alltoall_bruck; /* even blocks only */
+extern const struct algorithm algorithm_alltoall_flat;  /* the same */
 
 /* count elements in; out: the reduction of ranks 0 to this one (scan), or to
  * the one before it (exscan: rank 0's output stays as it was). */
@@ -76,5 +83,6 @@ extern const struct algorithm algorithm_exscan_doubling;
  * HOOP_BOR will do. Element 0 of the scratch is sent and may hold anything.
  */
 extern const struct algorithm algorithm_barrier_dissemination;
+extern const struct algorithm algorithm_barrier_flat; /* no scratch */
 
 #endif

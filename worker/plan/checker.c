@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "plan/flat_rehearsal.h"
 #include "plan/ledger.h"
 #include "plan/rehearsal.h"
 
@@ -31,6 +32,9 @@ checker_rehearse(const struct checker_case *proof, struct ledger *ledger)
 enum hoop_status
 checker_prove(const struct checker_case *proof)
 {
+    if (proof->algorithm->is_flat)
+        return error_pass(flat_rehearsal_prove(proof));
+
     struct ledger ledger = {0};
     enum hoop_status status = ledger_build(&ledger, proof);
 

@@ -15,6 +15,9 @@
  * that a torn one shows, and a byte is a random number for each rank and place,
  * so that a sum tells exactly which contributions it holds, how often. Other
  * kinds of arithmetic (plan/arithmetic.h) tell their order.
+ *
+ * Flat plans have no messages: plan/flat_rehearsal.h is ledger and rehearsal in
+ * one for them.
  */
 
 #ifndef PLAN_CHECKER_H
@@ -47,6 +50,13 @@ enum checker_goal {
     CHECKER_EXSCAN,
 };
 
+/* How a flat plan is run: as it must be, or with a fault that is planted. */
+enum checker_slots {
+    CHECKER_AWAITED,
+    CHECKER_HURRIED,   /* a slot is written over without waiting for readers */
+    CHECKER_UNAWAITED, /* and read without waiting for its writer */
+};
+
 struct checker_case {
     const struct algorithm *algorithm;
     enum checker_goal goal;
@@ -58,6 +68,7 @@ struct checker_case {
      * each. The one turned around is the other. Else NULL. */
     const size_t *to_each;
     const size_t *from_each;
+    enum checker_slots slots; /* for tests of the checker */
 };
 
 /*

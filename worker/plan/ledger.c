@@ -150,6 +150,12 @@ step_check(const struct checker_case *proof,
 {
     const bool is_local = step->kind == PLAN_COPY || step->kind == PLAN_COMBINE;
 
+    if (!is_local && !step_sends(step) && !step_receives(step))
+        return error_raise(
+            HOOP_E_INTERNAL,
+            "rank %u: a step names a slot, which only flat plans "
+            "do",
+            rank);
     if (!is_local && (step->peer >= proof->shape.size || step->peer == rank))
         return error_raise(HOOP_E_INTERNAL,
                            "rank %u: message %u goes to or comes from rank %u, "

@@ -1,0 +1,58 @@
+/*
+ * plan/allgather_flat.c - all-gather: each posts its block, all fetch it
+ *
+ * Blocks larger than a slot go in parts, each round a part of every block.
+ *
+ * Cost: a post of the own block, n-1 fetches; one wait a slot.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(block_given_max(shape), flat_cut_count(shape, 1));
+}
+
+static struct plan_span
+part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+{
+    return flat_cut_part(block_given(shape, PLAN_OUTPUT, rank),
+                         flat_cut_count(shape, 1), round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const struct plan_span place = part_of(shape, shape->rank, round);
+    struct plan_span own = place;
+
+    if (!shape->is_in_place) {
+        own.buffer = PLAN_INPUT;
+        own.first -= block_given(shape, PLAN_OUTPUT, shape->rank).first;
+    }
+    if (shape->size > 1)
+        plan_post(plan, own);
+    if (!shape->is_in_place)
+        plan_copy(plan, own, place);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+
+        plan_fetch(plan, peer, 0, part_of(shape, peer, round));
+    }
+}
+
+const struct algorithm algorithm_allgather_flat = {
+    .name = "flat",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

@@ -1,0 +1,95 @@
+/*
+ * plan/allreduce_flat.c - all-reduce in one round: every rank combines all
+ *
+ * Each rank posts what it brings and combines what all have posted, in the
+ * order of the ranks and with the same brackets everywhere, so that all have
+ * the same bits. Its own part it takes from its own buffer. In place that is
+ * gone where the ranks before it have been combined; from the third rank on it
+ * is fetched from the own slot.
+ *
+ *     ((0 op 1) op 2) op 3 ...
+ *
+ * Cost: one post and one wait a slot; each rank combines n times the bytes.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, flat_cut_count(shape, 1));
+}
+
+/* What a rank brings is put behind what stands at to. */
+static void
+plan_next(struct plan *plan,
+          const struct plan_shape *shape,
+          uint32_t rank,
+          struct plan_step step)
+{
+    const bool is_own = rank == shape->rank && !shape->is_in_place;
+
+    step.kind = is_own ? PLAN_COMBINE : PLAN_FETCH_REDUCE;
+    step.peer = rank;
+    step.side = PLAN_OWN_LEFT;
+    step.is_final = rank + 1 == shape->size;
+    if (!is_own)
+        step.from.first = 0;
+    plan_add(plan, &step);
+}
+
+/* Ranks 0 and 1, of which this rank may be one; returns who comes next. */
+static uint32_t
+plan_first(struct plan *plan,
+           const struct plan_shape *shape,
+           struct plan_span own,
+           struct plan_span to)
+{
+    if (shape->rank == 0) {
+        if (!shape->is_in_place)
+            plan_copy(plan, own, to);
+        return 1;
+    }
+    if (shape->rank > 1 || !shape->is_in_place) {
+        plan_fetch(plan, 0, 0, to);
+        return 1;
+    }
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_FETCH_REDUCE,
+                       .peer = 0,
+                       .from = {.count = to.count},
+                       .to = to,
+                       .side = PLAN_ARRIVED_LEFT,
+                       .is_final = shape->size == 2,
+                   });
+    return 2;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const size_t n_part = flat_cut_count(shape, 1);
+    const struct plan_span own = flat_cut_part(
+        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const struct plan_span to =
+        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+
+    if (shape->size > 1)
+        plan_post(plan, own);
+    for (uint32_t rank = plan_first(plan, shape, own, to); rank < shape->size;
+         rank++)
+        plan_next(plan, shape, rank, (struct plan_step){.from = own, .to = to});
+}
+
+const struct algorithm algorithm_allreduce_flat = {
+    .name = "flat",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

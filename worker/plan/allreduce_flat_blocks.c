@@ -1,0 +1,152 @@
+/*
+ * plan/allreduce_flat_blocks.c - all-reduce: every rank combines its block
+ *
+ * The buffer is gone through in parts that fit a slot, each part is cut into a
+ * block for every rank. A rank posts what it brings to the blocks of others,
+ * combines what they bring to its own, posts the result and fetches theirs:
+ *
+ *     round        0          1          2          3
+ *     posted       part 0     part 1     part 2     result 2
+ *                             result 0   result 1
+ *     combined     part 0     part 1     part 2
+ *     fetched                 result 0   result 1   result 2
+ *
+ * So both slots are filled in every round, and there is one wait for a part.
+ * In a slot, the blocks stand in order, without the rank's own; behind them
+ * stands the result.
+ *
+ * Cost: 2 posts and fetches of (n-1)/n of the bytes, and their combination.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+/* Equal blocks of whole granules where the slot holds so many. */
+static size_t
+part_count(const struct plan_shape *shape)
+{
+    const size_t row = shape->granule * shape->size;
+
+    if (shape->n_slot < row)
+        return flat_cut_count(shape, 1);
+    return shape->n_slot - shape->n_slot % row;
+}
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, part_count(shape));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 1;
+}
+
+/* The part, as if it were the whole buffer. */
+static struct plan_shape
+part_shape(const struct plan_shape *shape, uint32_t part)
+{
+    struct plan_shape of_part = *shape;
+
+    of_part.count =
+        flat_cut_part(block_whole(shape, PLAN_OUTPUT), part_count(shape), part)
+            .count;
+    return of_part;
+}
+
+/* Of a part: a rank's block of it, in a buffer. */
+static struct plan_span
+block_of(const struct plan_shape *shape,
+         uint32_t part,
+         enum plan_buffer buffer,
+         uint32_t rank)
+{
+    const struct plan_shape of_part = part_shape(shape, part);
+    struct plan_span span = block_cut(&of_part, buffer, rank);
+
+    span.first += part_count(shape) * part;
+    return span;
+}
+
+/* Where a rank's block stands in a peer's slot. */
+static size_t
+posted_first(const struct plan_shape *of_part, uint32_t peer, uint32_t rank)
+{
+    const size_t first = block_cut(of_part, PLAN_OUTPUT, rank).first;
+
+    if (peer > rank)
+        return first;
+    return first - block_cut(of_part, PLAN_OUTPUT, peer).count;
+}
+
+static void
+post_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+{
+    for (uint32_t rank = 0; rank < shape->size; rank++)
+        if (rank != shape->rank)
+            plan_post(plan,
+                      block_of(shape, part, flat_cut_source(shape), rank));
+}
+
+static void
+combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+{
+    const struct plan_shape of_part = part_shape(shape, part);
+    const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, shape->rank);
+
+    if (!shape->is_in_place)
+        plan_copy(plan, block_of(shape, part, PLAN_INPUT, shape->rank), to);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_nearest(shape, i);
+
+        flat_cut_combine(plan, shape, i,
+                         posted_first(&of_part, peer, shape->rank), to);
+    }
+}
+
+/* They stand behind the blocks of part + 1, which may be none. */
+static void
+fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+{
+    const struct plan_shape behind = part_shape(shape, part + 1);
+
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+        const size_t first =
+            behind.count - block_cut(&behind, PLAN_OUTPUT, peer).count;
+
+        plan_fetch(plan, peer, first, block_of(shape, part, PLAN_OUTPUT, peer));
+    }
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const bool has_part = round < n_parts(shape);
+    const bool has_results = round > 0 && shape->size > 1;
+
+    if (has_part)
+        post_part(plan, shape, round);
+    if (has_results)
+        plan_post(plan, block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
+    if (has_part)
+        combine_part(plan, shape, round);
+    if (has_results)
+        fetch_results(plan, shape, round - 1);
+}
+
+const struct algorithm algorithm_allreduce_flat_blocks = {
+    .name = "flat_blocks",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

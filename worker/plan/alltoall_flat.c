@@ -1,0 +1,72 @@
+/*
+ * plan/alltoall_flat.c - all-to-all: each posts all, each fetches its own
+ *
+ * A round moves a part of every block. A rank posts the parts for the others
+ * in order, then fetches what each has for it. In place, what comes from a rank
+ * takes the place of what has been posted for that rank just before.
+ *
+ * Blocks must be equal: all ranks must know how many rounds there are.
+ *
+ * Cost: a post and a fetch of n-1 blocks; one wait a slot.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static size_t
+part_count(const struct plan_shape *shape)
+{
+    return flat_cut_count(shape, shape->size > 1 ? shape->size - 1 : 1);
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, part_count(shape));
+}
+
+static struct plan_span
+part_of(const struct plan_shape *shape,
+        enum plan_buffer buffer,
+        uint32_t rank,
+        uint32_t round)
+{
+    return flat_cut_part(block_given(shape, buffer, rank), part_count(shape),
+                         round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(!shape->counts && !shape->recv_counts);
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer source = flat_cut_source(shape);
+
+    for (uint32_t rank = 0; rank < shape->size; rank++)
+        if (rank != shape->rank)
+            plan_post(plan, part_of(shape, source, rank, round));
+    if (!shape->is_in_place)
+        plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
+                  part_of(shape, PLAN_OUTPUT, shape->rank, round));
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+        const struct plan_span to = part_of(shape, PLAN_OUTPUT, peer, round);
+        const uint32_t n_before =
+            peer < shape->rank ? shape->rank - 1 : shape->rank;
+
+        plan_fetch(plan, peer, n_before * to.count, to);
+    }
+}
+
+const struct algorithm algorithm_alltoall_flat = {
+    .name = "flat",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

@@ -1,0 +1,34 @@
+/*
+ * plan/barrier_flat.c - barrier: all publish an empty slot, all await it
+ *
+ * Cost: a cache line to each.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return shape->size > 1 ? 1 : 0;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    for (uint32_t i = 0; i + 1 < shape->size; i++)
+        plan_await(plan, flat_cut_next(shape, i));
+}
+
+const struct algorithm algorithm_barrier_flat = {
+    .name = "flat",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

@@ -1,0 +1,57 @@
+/*
+ * plan/broadcast_flat.c - broadcast: the root posts, all others fetch
+ *
+ * What is larger than half a slot goes in parts, so that the root fills one
+ * slot while the others empty the other one.
+ *
+ * Cost: a post at the root, then a fetch everywhere, which overlap.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static size_t
+part_count(const struct plan_shape *shape)
+{
+    return flat_cut_count(shape, shape->n_slot > 1 ? 2 : 1);
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, part_count(shape));
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < n_rounds(shape));
+
+    const size_t n_part = part_count(shape);
+    const struct plan_span own = flat_cut_part(
+        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const struct plan_span to =
+        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+
+    if (shape->rank != shape->root) {
+        plan_fetch(plan, shape->root, 0, to);
+        return;
+    }
+    if (shape->size > 1)
+        plan_post(plan, own);
+    if (!shape->is_in_place)
+        plan_copy(plan, own, to);
+}
+
+const struct algorithm algorithm_broadcast_flat = {
+    .name = "flat",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+};

@@ -1,0 +1,54 @@
+/*
+ * plan/flat_cut.h - what flat plans share: how a call is cut into rounds
+ *
+ * What does not fit a slot goes through it in parts, one in each round. All
+ * ranks cut alike, so that each knows what lies where in another's slot.
+ */
+
+#ifndef PLAN_FLAT_CUT_H
+#define PLAN_FLAT_CUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+/* The largest part of which n_shares fit a slot together; whole granules where
+ * there is room for one. n_shares <= shape->n_slot. */
+size_t
+flat_cut_count(const struct plan_shape *shape, size_t n_shares);
+
+/* Rounds for count elements, n_part in each; none for none. */
+uint32_t
+flat_cut_rounds(size_t count, size_t n_part);
+
+/* The part of a span that a round moves; empty behind its end. */
+struct plan_span
+flat_cut_part(struct plan_span whole, size_t n_part, uint32_t round);
+
+/* The buffer that holds what this rank brings. */
+enum plan_buffer
+flat_cut_source(const struct plan_shape *shape);
+
+/* The other ranks, i from 0 to size - 2: from the next one on, around. */
+uint32_t
+flat_cut_next(const struct plan_shape *shape, uint32_t i);
+
+/*
+ * The other ranks in an order in which they may be combined with this one: from
+ * it down to the first, then from it up to the last. Lower ranks stand left;
+ * the last combination is final. Only for what no other rank combines as well:
+ * the brackets are this rank's own.
+ */
+uint32_t
+flat_cut_nearest(const struct plan_shape *shape, uint32_t i);
+
+/* What the i-th of these posted, from element first on, (op) to -> to. */
+void
+flat_cut_combine(struct plan *plan,
+                 const struct plan_shape *shape,
+                 uint32_t i,
+                 size_t first,
+                 struct plan_span to);
+
+#endif
