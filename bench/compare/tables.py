@@ -8,11 +8,11 @@ NAMES = {
     ('hoop', 'shm'): 'hoop',
     ('hoop', 'hooprun'): 'hoop',
     ('hoop', 'hoopd'): 'hoop, with a hoopd of its own',
-    ('hoop', 'tcp-noise'): 'hoop, nothing coded',
-    ('hoop', 'tcp-auto-noise'): 'hoop, auto, noise',
-    ('hoop', 'tcp-auto'): 'hoop, auto, a gradient',
+    ('hoop', 'tcp-noise'): 'hoop, on noise',
+    ('hoop', 'tcp-auto-noise'): 'hoop, auto, on noise',
+    ('hoop', 'tcp-auto'): 'hoop, auto, on a gradient',
     ('hoop', 'tcp-bf16'): 'hoop, bf16',
-    ('hoop', 'tcp-bf16+auto'): 'hoop, bf16 and auto, a gradient',
+    ('hoop', 'tcp-bf16+auto'): 'hoop, bf16 and auto, on a gradient',
     ('openmpi', 'tcp'): 'Open MPI',
     ('openmpi', 'shm'): 'Open MPI',
     ('openmpi', 'default'): 'Open MPI',
@@ -28,6 +28,7 @@ NAMES = {
     ('torch', 'files'): 'torch',
     ('sockets', 'ring-spin'): '(plain sockets, ring, spinning)',
     ('sockets', 'ring-poll'): '(plain sockets, ring, poll)',
+    ('sockets', 'ring-yield'): '(plain sockets, ring, yielding)',
     ('sockets', 'doubling-spin'): '(plain sockets, doubling, spinning)',
     ('sockets', 'doubling-poll'): '(plain sockets, doubling, poll)',
     ('sockets', 'doubling-yield'): '(plain sockets, doubling, yielding)',
@@ -104,7 +105,7 @@ def op_tables(results, op, state):
     for link in ('tcp', 'memory'):
         for n in (2, 4, 8):
             table = results.table(state, link, op, n)
-            if table:
+            if table and table.is_comparison():
                 yield from table_lines(
                     table, f'{op}, {LINKS[link]}, {n} ranks, {state}')
 

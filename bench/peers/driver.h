@@ -62,38 +62,37 @@ driver_cpu_us(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
+/* What rank has at a place before an operation. */
 static inline float
 driver_element(int rank, size_t at)
 {
     return (float)(rank + 1) + (float)(at % 7);
 }
 
-static inline float
-driver_sum(int size, size_t at)
+/* How many of count numbers are not rank's elements from first on. */
+static inline size_t
+driver_count_strange(const float *numbers, size_t count, int rank, size_t first)
 {
-    return (float)(size * (size + 1) / 2) + (float)size * (float)(at % 7);
+    size_t n_strange = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n_strange += numbers[i] != driver_element(rank, first + i);
+    return n_strange;
 }
 
-/* What element i of buffer must be after an operation whose result is there. */
-static inline float
-driver_expected(const struct driver *driver,
-                const char *op,
-                size_t part,
-                size_t i)
+/* How many of count numbers are not the sums of all from first on. */
+static inline size_t
+driver_count_wrong_sums(const float *numbers,
+                        size_t count,
+                        int size,
+                        size_t first)
 {
-    const size_t mine = part * (size_t)driver->rank;
+    const float ranks = (float)(size * (size + 1) / 2);
+    size_t n_wrong = 0;
 
-    if (strcmp(op, "allgather") == 0)
-        return driver_element((int)(i / part), i % part);
-    if (strcmp(op, "alltoall") == 0)
-        return driver_element((int)(i / part), mine + i % part);
-    if (strcmp(op, "broadcast") == 0)
-        return driver_element(0, i);
-    if (strcmp(op, "pingpong") == 0)
-        return driver_element(driver->rank < 2 ? 0 : driver->rank, i);
-    if (strcmp(op, "reduce") == 0 && driver->rank > 0)
-        return driver_element(driver->rank, i);
-    return driver_sum(driver->size, i);
+    for (size_t i = 0; i < count; i++)
+        n_wrong += numbers[i] != ranks + (float)size * (float)((first + i) % 7);
+    return n_wrong;
 }
 
 /* How many elements of the result are not what they must be. */
@@ -101,30 +100,47 @@ static inline size_t
 driver_count_wrong(const struct driver *driver, const char *op, size_t count)
 {
     const size_t part = count / (size_t)driver->size;
-    const float *scattered =
-        driver->scatters_in_place ? driver->buffer : driver->other;
-    const int is_parted =
-        strcmp(op, "allgather") == 0 || strcmp(op, "alltoall") == 0;
-    const size_t n_whole = is_parted ? part * (size_t)driver->size : count;
+    const size_t mine = part * (size_t)driver->rank;
+    const int gathers = strcmp(op, "allgather") == 0;
     size_t n_wrong = 0;
 
-    if (strcmp(op, "reduce_scatter") != 0) {
-        for (size_t i = 0; i < n_whole; i++)
-            n_wrong +=
-                driver->buffer[i] != driver_expected(driver, op, part, i);
+    if (strcmp(op, "reduce_scatter") == 0)
+        return driver_count_wrong_sums(
+            driver->scatters_in_place ? driver->buffer : driver->other, part,
+            driver->size, mine);
+    if (gathers || strcmp(op, "alltoall") == 0) {
+        for (int r = 0; r < driver->size; r++)
+            n_wrong += driver_count_strange(driver->buffer + part * (size_t)r,
+                                            part, r, gathers ? 0 : mine);
         return n_wrong;
     }
-    for (size_t i = 0; i < part; i++)
-        n_wrong += scattered[i] !=
-                   driver_sum(driver->size, part * (size_t)driver->rank + i);
-    return n_wrong;
+    if (strcmp(op, "broadcast") == 0 ||
+        (strcmp(op, "pingpong") == 0 && driver->rank < 2))
+        return driver_count_strange(driver->buffer, count, 0, 0);
+    if (strcmp(op, "reduce") == 0 && driver->rank > 0)
+        return driver_count_strange(driver->buffer, count, driver->rank, 0);
+    if (strcmp(op, "pingpong") == 0)
+        return 0;
+    return driver_count_wrong_sums(driver->buffer, count, driver->size, 0);
+}
+
+/* Whether an operation touches the other buffer. */
+static inline int
+driver_uses_other(const char *op)
+{
+    return strcmp(op, "allreduce") != 0 && strcmp(op, "broadcast") != 0 &&
+           strcmp(op, "pingpong") != 0;
 }
 
 static inline void
 driver_check(struct driver *driver, const char *op, size_t count)
 {
+    const size_t n_other = driver_uses_other(op) ? count : 0;
+
     for (size_t i = 0; i < count; i++)
-        driver->buffer[i] = driver->other[i] = driver_element(driver->rank, i);
+        driver->buffer[i] = driver_element(driver->rank, i);
+    if (n_other > 0)
+        memcpy(driver->other, driver->buffer, n_other * sizeof(float));
     driver->barrier(driver);
     driver->run(driver, op, count);
 
@@ -136,7 +152,7 @@ driver_check(struct driver *driver, const char *op, size_t count)
     }
     /* Sums of sums would overflow. */
     memset(driver->buffer, 0, count * sizeof(float));
-    memset(driver->other, 0, count * sizeof(float));
+    memset(driver->other, 0, n_other * sizeof(float));
     driver->barrier(driver);
 }
 
@@ -155,12 +171,13 @@ driver_total(struct driver *driver, double number)
 }
 
 static inline void
-driver_fill(struct driver *driver, size_t count)
+driver_fill(struct driver *driver, const char *op, size_t count)
 {
     if (!driver->pattern)
         return;
     memcpy(driver->buffer, driver->pattern, count * sizeof(float));
-    memcpy(driver->other, driver->pattern, count * sizeof(float));
+    if (driver_uses_other(op))
+        memcpy(driver->other, driver->pattern, count * sizeof(float));
 }
 
 /* The batches of a row, of count floats, and their report. */
@@ -176,7 +193,7 @@ driver_time(struct driver *driver,
     double cpu_us = 0;
 
     for (int batch = 0; batch < row->n_batches; batch++) {
-        driver_fill(driver, count);
+        driver_fill(driver, subject->op, count);
         driver->barrier(driver);
         const double start_cpu_us = driver_cpu_us();
         const double start_us = driver_now_us();

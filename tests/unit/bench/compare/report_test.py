@@ -42,7 +42,7 @@ class Reading(unittest.TestCase):
     def test_states_are_apart(self):
         far = SAMPLE.table('far', 'tcp', 'allreduce', 2)
         self.assertEqual(far.time(('hoop', 'tcp'), MIB), 800)
-        self.assertIsNone(far.ratio(MIB))
+        self.assertEqual(far.ratio(MIB), 0.5)
 
     def test_states_of_slow_links_are_one(self):
         slow = SAMPLE.table('any', '1gbit', 'allreduce', 2)
