@@ -21,7 +21,7 @@ enum {
 
     /* The wire: see docs/wire-format.md. */
     LIMIT_FRAME_HEADER = 128,
-    LIMIT_FRAME_PAYLOAD = 256 * 1024, /* what fits the L2 cache */
+    LIMIT_FRAME_PAYLOAD = 512 * 1024, /* half an L2 cache */
     LIMIT_FRAME_PAD = 64,
 
     /* Ranks of one job: bounds what a roster can make us allocate. */

@@ -11,7 +11,7 @@
 #include "transport/peer.h"
 
 /* Grants of a flow that grows by little are collected. */
-static const uint64_t GRANT_MIN = LIMIT_FRAME_PAYLOAD;
+static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;
 
 void
 peer_consumed(struct peer *peer, const struct frame *frame)

@@ -21,6 +21,11 @@
 #include "transport/match.h"
 #include "transport/peer.h"
 
+enum {
+    /* More than one packet of a loopback interface would not fit in. */
+    SHORT_READ = 64 * 1024,
+};
+
 void
 peer_deliver(struct peer *peer,
              struct inflow *flow,
@@ -458,7 +463,7 @@ peer_read(struct peer *peer)
         while (peer->fd >= 0 && parse(peer))
             ;
         /* A short read means an empty socket: no second call to learn it. */
-        if (n_read < LIMIT_FRAME_PAYLOAD / 4)
+        if (n_read < SHORT_READ)
             break;
     }
     return n_total > 0;

@@ -152,7 +152,7 @@ tensor_is_announced_granted_and_received(void **state)
     assert_int_equal(desk.frame.kind, FRAME_GRANT);
     assert_int_equal(desk.frame.flags, FRAME_POINT_TO_POINT);
     assert_int_equal(desk.frame.offset, LARGE);
-    frame = frame_message(1, 0, LIMIT_FRAME_PAYLOAD, LARGE);
+    frame = frame_message(1, 0, LARGE, LARGE);
     frame.flags = FRAME_TENSOR;
     frame.call.dtype = DTYPE;
     station_feed_tensor(&desk.station, 1, &frame, &large, desk.sent);

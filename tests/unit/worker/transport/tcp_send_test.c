@@ -139,13 +139,13 @@ send_of_much_waits_for_grants_and_stays_within(void **state)
     assert_int_equal(desk.frame.flags & FRAME_EAGER, FRAME_EAGER);
     assert_false(next());
 
-    grant(LIMIT_EAGER_MESSAGE + 300000, BIG);
+    grant(LIMIT_EAGER_MESSAGE + 700000, BIG);
     expect_payload(LIMIT_EAGER_MESSAGE, LIMIT_FRAME_PAYLOAD);
     assert_int_equal(desk.frame.flags & FRAME_EAGER, 0);
     expect_payload(LIMIT_EAGER_MESSAGE + LIMIT_FRAME_PAYLOAD,
-                   300000 - LIMIT_FRAME_PAYLOAD);
+                   700000 - LIMIT_FRAME_PAYLOAD);
     assert_false(next());
-    assert_int_equal(flow.handed, LIMIT_EAGER_MESSAGE + 300000);
+    assert_int_equal(flow.handed, LIMIT_EAGER_MESSAGE + 700000);
 
     /* A smaller grant takes nothing back. */
     grant(1, BIG);
