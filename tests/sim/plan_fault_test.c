@@ -53,13 +53,23 @@ faulty_redirect(const struct plan_shape *shape, struct plan_step *step)
     uint32_t peer = step->peer;
 
     if (step->kind == PLAN_COPY || step->kind == PLAN_COMBINE ||
-        shape->size < 3)
+        step->kind == PLAN_POST || shape->size < 3)
         return;
     do
         peer = (peer + 1) % shape->size;
     while (peer == shape->rank);
     step->peer = peer;
     fault.is_met = true;
+}
+
+/* plan_add() would leave out what awaits and has no elements. */
+static void
+step_add(struct plan *plan, const struct plan_step *step)
+{
+    if (step->kind == PLAN_FETCH && step->to.count == 0)
+        plan_await(plan, step->peer);
+    else
+        plan_add(plan, step);
 }
 
 static void
@@ -75,13 +85,13 @@ faulty_step(struct plan *plan,
         return;
     case FAULT_DOUBLE:
         fault.is_met = true;
-        plan_add(plan, &step);
+        step_add(plan, &step);
         break;
     case FAULT_REDIRECT:
         faulty_redirect(shape, &step);
         break;
     }
-    plan_add(plan, &step);
+    step_add(plan, &step);
 }
 
 static void
@@ -97,12 +107,12 @@ faulty_plan_round(struct plan *plan,
             i == fault.step)
             faulty_step(plan, shape, &right.steps[i]);
         else
-            plan_add(plan, &right.steps[i]);
+            step_add(plan, &right.steps[i]);
     }
     plan_deinit(&right);
 }
 
-static const struct algorithm algorithm_faulty = {
+static struct algorithm algorithm_faulty = {
     .name = "faulty",
     .n_rounds = faulty_n_rounds,
     .plan_round = faulty_plan_round,
@@ -112,6 +122,7 @@ static const struct algorithm algorithm_faulty = {
 static void
 fault_check(struct checker_case proof)
 {
+    algorithm_faulty.is_flat = fault.algorithm->is_flat;
     proof.algorithm = &algorithm_faulty;
     proof.n_schedules = 3;
     fault.is_met = false;
@@ -179,7 +190,8 @@ faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
     struct checker_case proof = {
         .algorithm = entry->algorithm,
         .goal = goal,
-        .shape = {.granule = 1},
+        .shape = {.granule = 1,
+                  .n_slot = entry->algorithm->is_flat ? COUNT_OF(uneven) : 0},
     };
 
     fault.algorithm = entry->algorithm;

@@ -222,7 +222,8 @@ line_simulate(const struct fares *fares, struct fare_kept *kept)
 {
     const struct simulation_machine machine =
         machine_share(&fares->machine, kept->line->n_lines);
-    const struct estimate_place place = {kept->line->nodes, &machine};
+    /* Not all ranks take part: no hall. */
+    const struct estimate_place place = {kept->line->nodes, &machine, 0};
     size_t n_entries;
     const struct catalog_entry *entries =
         catalog_of(kept->collective, &n_entries);

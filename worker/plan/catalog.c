@@ -25,6 +25,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_allreduce_hierarchical_tree,
      .needs_nodes = true,
      .suits_one_node = true},
+    {.collective = CATALOG_ALLREDUCE, .algorithm = &algorithm_allreduce_flat},
+    {.collective = CATALOG_ALLREDUCE,
+     .algorithm = &algorithm_allreduce_flat_blocks},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_chain},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_binomial},
     {.collective = CATALOG_REDUCE,
@@ -33,6 +36,7 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_REDUCE,
      .algorithm = &algorithm_reduce_hierarchical_tree,
      .needs_nodes = true},
+    {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_flat},
     {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_chain},
     {.collective = CATALOG_BROADCAST,
      .algorithm = &algorithm_broadcast_binomial},
@@ -42,6 +46,7 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_BROADCAST,
      .algorithm = &algorithm_broadcast_hierarchical_tree,
      .needs_nodes = true},
+    {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_flat},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_ring},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_bruck},
     {.collective = CATALOG_ALLGATHER,
@@ -50,12 +55,15 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLGATHER,
      .algorithm = &algorithm_allgather_hierarchical_tree,
      .needs_nodes = true},
+    {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_flat},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_halving},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_pairwise},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_ring},
+    {.collective = CATALOG_REDUCE_SCATTER,
+     .algorithm = &algorithm_reduce_scatter_flat},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_binomial},
     {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
@@ -64,12 +72,16 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLTOALL,
      .algorithm = &algorithm_alltoall_bruck,
      .is_even_only = true},
+    {.collective = CATALOG_ALLTOALL,
+     .algorithm = &algorithm_alltoall_flat,
+     .is_even_only = true},
     {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_chain},
     {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_doubling},
     {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_chain},
     {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_doubling},
     {.collective = CATALOG_BARRIER,
      .algorithm = &algorithm_barrier_dissemination},
+    {.collective = CATALOG_BARRIER, .algorithm = &algorithm_barrier_flat},
 };
 
 static const char *const names[CATALOG_COLLECTIVES] = {
@@ -145,6 +157,9 @@ catalog_entry_suits(const struct catalog_entry *entry,
                     const struct plan_shape *shape)
 {
     if (entry->is_even_only && (shape->counts || shape->recv_counts))
+        return false;
+    /* A slot holds something for each rank. */
+    if (entry->algorithm->is_flat && shape->n_slot < shape->size)
         return false;
     return !entry->needs_nodes || nodes_matter(shape->nodes) ||
            (entry->suits_one_node && is_one_node(shape->nodes));

@@ -30,7 +30,7 @@ part_count(const struct plan_shape *shape)
 static bool
 needs_scratch(const struct plan_shape *shape)
 {
-    return shape->is_in_place && shape->counts;
+    return shape->is_in_place && shape->counts && shape->size > 1;
 }
 
 static size_t

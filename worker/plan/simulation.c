@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "plan/catalog.h"
 #include "plan/nodes.h"
+#include "plan/simulation_flat.h"
 #include "plan/simulation_stage.h"
 
 enum {
@@ -311,6 +312,10 @@ simulation_run(const struct algorithm *algorithm,
                const struct simulation_machine *machine,
                struct simulation_result *out_result)
 {
+    if (algorithm->is_flat)
+        return error_pass(simulation_flat_run(algorithm, shape, element_size,
+                                              machine, out_result));
+
     const struct simulation_cast cast = simulation_cast_full(shape);
     const struct simulation_scene scene =
         scene_make(&cast, algorithm, element_size, machine);
@@ -325,6 +330,10 @@ simulation_estimate(const struct algorithm *algorithm,
                     const struct simulation_machine *machine,
                     struct simulation_result *out_result)
 {
+    if (algorithm->is_flat)
+        return error_pass(simulation_flat_run(algorithm, shape, element_size,
+                                              machine, out_result));
+
     const struct simulation_cast cast = simulation_cast_full(shape);
     const struct simulation_scene scene =
         scene_make(&cast, algorithm, element_size, machine);

@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "tune/curve.h"
-#include "tune/estimate.h"
 
 enum {
     /* Algorithms of one collective; more are not looked at. */
@@ -213,17 +212,15 @@ rows_build(const struct estimate_place *place,
 }
 
 enum hoop_status
-builder_run(const struct plan_nodes *nodes,
-            const struct simulation_machine *machine,
-            struct table *out_table)
+builder_run(const struct estimate_place *place, struct table *out_table)
 {
-    const struct estimate_place place = {.nodes = nodes, .machine = machine};
     struct table table;
 
     table_init(&table);
-    table.machine = *machine;
-    for (unsigned i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++) {
-        const enum hoop_status status = rows_build(&place, i, table.rows[i]);
+    table.machine = *place->machine;
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES && place->nodes->n_ranks > 1;
+         i++) {
+        const enum hoop_status status = rows_build(place, i, table.rows[i]);
 
         if (status != HOOP_OK)
             return error_pass(status);

@@ -13,14 +13,11 @@
 
 #include "hoop/status.h"
 
-#include "plan/nodes.h"
-#include "plan/simulation.h"
+#include "tune/estimate.h"
 #include "tune/table.h"
 
 /* Handle: none (HOOP_E_EXHAUSTED). */
 enum hoop_status
-builder_run(const struct plan_nodes *nodes,
-            const struct simulation_machine *machine,
-            struct table *out_table);
+builder_run(const struct estimate_place *place, struct table *out_table);
 
 #endif

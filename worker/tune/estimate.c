@@ -47,6 +47,7 @@ shape_of(const struct estimate_place *place,
         .count = count > 0 ? count : 1,
         .granule = GRANULE,
         .nodes = place->nodes,
+        .n_slot = place->n_slot / ELEMENT_BYTES,
     };
 }
 
@@ -157,7 +158,7 @@ dense_simulate(const struct estimate_place *full,
     enum hoop_status status = place_begin(full, RANKS_FEW, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {nodes, full->machine};
+    const struct estimate_place place = {nodes, full->machine, 0};
     few.size = RANKS_FEW;
     few.nodes = nodes;
     status = workload_count(algorithm, &few, &share);
@@ -191,7 +192,7 @@ part_simulate(const struct estimate_place *full,
     enum hoop_status status = place_begin(full, n_ranks, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {nodes, full->machine};
+    const struct estimate_place place = {nodes, full->machine, 0};
     part.size = n_ranks;
     part.nodes = nodes;
     status = simulate(&place, algorithm, &part, out_ns);

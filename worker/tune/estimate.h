@@ -8,6 +8,7 @@
 #ifndef TUNE_ESTIMATE_H
 #define TUNE_ESTIMATE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -20,6 +21,7 @@
 struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
+    size_t n_slot; /* bytes of a slot of the ranks' hall; 0: they have none */
 };
 
 /* Whether entry has a point there at all. */

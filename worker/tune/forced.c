@@ -8,6 +8,11 @@
 #include "base/error.h"
 #include "base/limits.h"
 
+/* As many as a hall has room for. */
+enum {
+    FLAT_RANKS = 64
+};
+
 struct names {
     char text[LIMIT_SETTING];
     size_t n_used;
@@ -97,4 +102,35 @@ forced_parse(const char *where, const char *text, struct forced *out_forced)
     }
     *out_forced = forced;
     return HOOP_OK;
+}
+
+static bool
+is_flat(const struct catalog_entry *entry)
+{
+    return entry && entry->algorithm->is_flat;
+}
+
+enum hoop_status
+forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes)
+{
+    for (size_t i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++)
+        if (is_flat(forced->entries[i]))
+            return error_raise(
+                HOOP_E_PRECONDITION,
+                "%s:%s needs memory that all ranks share, and these %u ranks "
+                "on %u hosts have none: they must be on one host, %u at most, "
+                "and able to reach each other's memory, with HOOP_TRANSPORT "
+                "not tcp",
+                catalog_name((enum catalog_collective)i),
+                forced->entries[i]->algorithm->name, nodes->n_ranks,
+                nodes->n_nodes, FLAT_RANKS);
+    return HOOP_OK;
+}
+
+void
+forced_drop_flat(struct forced *forced)
+{
+    for (size_t i = 0; i < CATALOG_COLLECTIVES; i++)
+        if (is_flat(forced->entries[i]))
+            forced->entries[i] = NULL;
 }

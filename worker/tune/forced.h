@@ -6,6 +6,7 @@
 #include "hoop/status.h"
 
 #include "plan/catalog.h"
+#include "plan/nodes.h"
 
 /* NULL: not forced. */
 struct forced {
@@ -20,5 +21,13 @@ struct forced {
  */
 enum hoop_status
 forced_parse(const char *where, const char *text, struct forced *out_forced);
+
+/* For ranks that share no hall. Handle: HOOP_E_PRECONDITION (something flat is
+ * forced for several ranks; the text says what it needs). */
+enum hoop_status
+forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes);
+/* Leave that out. */
+void
+forced_drop_flat(struct forced *forced);
 
 #endif

@@ -68,10 +68,12 @@ void
 races_destroy(struct races *races);
 DEFINE_CLEANUP(struct races *, races_destroy)
 
-/* Change the rows of a table for ranks on these nodes as races tell. */
+/* Change the rows of a table for ranks on these nodes as races tell; n_slot as
+ * in tuner_table(). */
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
+            size_t n_slot,
             struct table *table);
 
 #endif

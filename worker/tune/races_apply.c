@@ -19,6 +19,7 @@ enum {
 struct heat {
     const struct race *races;
     size_t n;
+    bool has_hall; /* who wants to know who won may run what is flat */
 };
 
 static bool
@@ -33,7 +34,7 @@ is_same_heat(const struct race *one, const struct race *other)
 static struct heat
 heat_at(const struct races *races, size_t first)
 {
-    struct heat heat = {&races->all[first], 1};
+    struct heat heat = {&races->all[first], 1, false};
 
     while (first + heat.n < races->n &&
            is_same_heat(heat.races, &heat.races[heat.n]))
@@ -68,7 +69,8 @@ winner_of(const struct heat *heat,
 
     for (size_t i = 0; i < n_entries && i < RACE_ENTRIES_MAX; i++) {
         const size_t held = (size_t)(holder - first);
-        const bool may = form == TABLE_EVEN || !first[i].is_even_only;
+        const bool may = (form == TABLE_EVEN || !first[i].is_even_only) &&
+                         (heat->has_hall || !first[i].algorithm->is_flat);
 
         if (may && held < RACE_ENTRIES_MAX && heat_is_won(heat, i, held))
             holder = &first[i];
@@ -132,6 +134,7 @@ struct meeting {
     const struct races *races;
     size_t first;
     size_t end;
+    bool has_hall;
 };
 
 static struct meeting
@@ -144,7 +147,7 @@ meeting_at(const struct races *races, size_t first)
            races->all[end].n_nodes == race->n_nodes &&
            races->all[end].collective == race->collective)
         end++;
-    return (struct meeting){races, first, end};
+    return (struct meeting){.races = races, .first = first, .end = end};
 }
 
 struct span {
@@ -187,10 +190,12 @@ row_apply(const struct meeting *meeting,
     uint64_t up_to_bytes = 0; /* what the row says so far */
 
     for (size_t at = meeting->first; at < meeting->end;) {
-        const struct heat heat = heat_at(meeting->races, at);
+        struct heat heat = heat_at(meeting->races, at);
         const struct span span = span_of(meeting, at, &heat);
         const struct catalog_entry *holder =
             table_find(table, collective, form, all[at].n_bytes);
+
+        heat.has_hall = meeting->has_hall;
         const struct catalog_entry *winner = winner_of(&heat, holder, form);
 
         at += heat.n;
@@ -207,11 +212,13 @@ row_apply(const struct meeting *meeting,
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
+            size_t n_slot,
             struct table *table)
 {
     for (size_t at = 0; at < races->n;) {
-        const struct meeting meeting = meeting_at(races, at);
+        struct meeting meeting = meeting_at(races, at);
 
+        meeting.has_hall = n_slot > 0;
         if (races->all[at].n_ranks == nodes->n_ranks &&
             races->all[at].n_nodes == nodes->n_nodes) {
             row_apply(&meeting, TABLE_EVEN, table);

@@ -187,9 +187,9 @@ tuner_take_races(struct tuner *tuner, struct races *races)
 
 /* FNV-1a: equal layouts are equal tables. */
 static uint64_t
-layout_of(const struct plan_nodes *nodes)
+layout_of(const struct plan_nodes *nodes, size_t n_slot)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks;
+    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^ n_slot << 16;
 
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
         hash = (hash ^ nodes->node_of[rank]) * 0x100000001b3u;
@@ -237,19 +237,20 @@ kept_add(struct tuner *tuner, uint64_t layout)
 static enum hoop_status
 table_make(struct tuner *tuner,
            const struct plan_nodes *nodes,
+           size_t n_slot,
            struct table *out_table)
 {
-    const uint64_t layout = layout_of(nodes);
+    const struct estimate_place place = {nodes, &tuner->machine, n_slot};
+    const uint64_t layout = layout_of(nodes, n_slot);
     struct kept *kept = kept_find(tuner, layout);
 
     if (!kept) {
-        const enum hoop_status status =
-            builder_run(nodes, &tuner->machine, out_table);
+        const enum hoop_status status = builder_run(&place, out_table);
 
         if (status != HOOP_OK)
             return error_pass(status);
         if (tuner->races)
-            races_apply(tuner->races, nodes, out_table);
+            races_apply(tuner->races, nodes, n_slot, out_table);
         kept = kept_add(tuner, layout);
         if (kept)
             kept->table = *out_table;
@@ -262,13 +263,20 @@ table_make(struct tuner *tuner,
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
+            size_t n_slot,
             const struct forced *forced,
             struct table *out_table)
 {
     pthread_mutex_lock(&tuner->lock);
-    const enum hoop_status status = table_make(tuner, nodes, out_table);
+    struct forced wanted = forced ? *forced : tuner->forced;
+    const bool must = forced || !tuner->has_agreed;
+    enum hoop_status status = table_make(tuner, nodes, n_slot, out_table);
+    if (status == HOOP_OK && n_slot == 0 && must)
+        status = forced_check_flat(&wanted, nodes);
+    if (n_slot == 0)
+        forced_drop_flat(&wanted);
     if (status == HOOP_OK)
-        table_force(out_table, forced ? forced : &tuner->forced);
+        table_force(out_table, &wanted);
     pthread_mutex_unlock(&tuner->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -71,13 +71,19 @@ tuner_terms(struct tuner *tuner,
             struct forced *out_forced);
 
 /*
- * Build a table for ranks on these nodes, or find it. Takes up to tens of
+ * Build a table for ranks on these nodes, who share a hall with slots of n_slot
+ * bytes (0: none), or find it. Takes up to tens of
  * milliseconds, tenths of a second for thousands of ranks. forced: instead of
- * what is forced for the job; NULL: that. Handle: none (HOOP_E_EXHAUSTED).
+ * what is forced for the job; NULL: that. What is forced and needs a hall is
+ * left out where there is none.
+ *
+ * Handle: HOOP_E_PRECONDITION (a flat algorithm is forced by the caller, or for
+ * a job that has not agreed yet, and there is no hall).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
+            size_t n_slot,
             const struct forced *forced,
             struct table *out_table);
 

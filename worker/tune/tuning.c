@@ -24,16 +24,26 @@ struct tuning {
     struct table table;
 };
 
+/* Of the hall that the ranks share; 0: they share none. */
+static size_t
+slot_bytes(const struct tuning *tuning)
+{
+    (void)tuning;
+    return 0;
+}
+
 /* Rank 0's part: it alone decides. */
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
     size_t n_race_bytes = 0;
-    const enum hoop_status status =
-        tuner_table(tuning->tuner, tuning->nodes, NULL, &tuning->table);
+    const enum hoop_status status = tuner_table(
+        tuning->tuner, tuning->nodes, slot_bytes(tuning), NULL, &tuning->table);
 
-    if (status != HOOP_OK)
+    if (status != HOOP_OK) {
+        agreement_refuse(tuning->channel);
         return error_pass(status);
+    }
     tuner_races(tuning->tuner, &n_race_bytes);
     if (!tuner_has_agreed(tuning->tuner))
         tuning->table.n_race_bytes = (uint32_t)n_race_bytes;
@@ -57,6 +67,24 @@ machine_measure(struct tuning *tuning)
         return error_pass(status);
     if (is_needed)
         tuner_set_machine(tuning->tuner, &machine);
+    return HOOP_OK;
+}
+
+/* Rank 0 believes that there is a hall, or does not: so must this rank. */
+static enum hoop_status
+table_check(const struct tuning *tuning, const struct table *table)
+{
+    for (int i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
+        const struct table_row *row =
+            &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
+
+        for (uint32_t j = 0; j < row->n_points && slot_bytes(tuning) == 0; j++)
+            if (row->points[j].entry->algorithm->is_flat)
+                return error_raise(HOOP_E_DATA_LOSS,
+                                   "rank 0 chose %s, which needs memory that "
+                                   "all ranks share, and there is none",
+                                   row->points[j].entry->algorithm->name);
+    }
     return HOOP_OK;
 }
 
@@ -94,6 +122,8 @@ table_agree(struct tuning *tuning)
         status = table_decide(tuning);
     if (status == HOOP_OK)
         status = agreement_reach(tuning->channel, &tuning->table);
+    if (status == HOOP_OK)
+        status = table_check(tuning, &tuning->table);
     if (status == HOOP_OK)
         status = races_agree(tuning);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -183,7 +213,8 @@ table_force_here(struct tuning *tuning,
 
     enum hoop_status status = forced_parse("algorithms", algorithms, &forced);
     if (status == HOOP_OK)
-        status = tuner_table(tuning->tuner, tuning->nodes, &forced, out_table);
+        status = tuner_table(tuning->tuner, tuning->nodes, slot_bytes(tuning),
+                             &forced, out_table);
     if (status != HOOP_OK)
         agreement_refuse(tuning->channel);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -199,6 +230,8 @@ tuning_force(struct tuning *tuning, const char *algorithms)
         status = table_force_here(tuning, algorithms, &table);
     if (status == HOOP_OK)
         status = agreement_reach(tuning->channel, &table);
+    if (status == HOOP_OK)
+        status = table_check(tuning, &table);
     if (status != HOOP_OK)
         return error_pass(status);
     tuning->table = table;
@@ -225,7 +258,8 @@ tuning_explain(const struct tuning *tuning,
                struct tuning_choice *out_choice)
 {
     const enum catalog_collective collective = family_of(name);
-    const struct estimate_place place = {tuning->nodes, &tuning->table.machine};
+    const struct estimate_place place = {tuning->nodes, &tuning->table.machine,
+                                         slot_bytes(tuning)};
     struct tuning_choice choice = {.algorithm =
                                        tuning_find(tuning, name, n_bytes)};
     size_t n_entries;

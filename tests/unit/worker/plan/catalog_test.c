@@ -118,6 +118,20 @@ entry_for_nodes_may_suit_one_node_too(void **state)
 }
 
 static void
+entry_that_is_flat_needs_a_slot_for_all_ranks(void **state)
+{
+    const struct catalog_entry entry = {.algorithm = &algorithm_barrier_flat};
+    struct plan_shape shape = {.size = 3, .granule = 1};
+
+    (void)state;
+    assert_false(catalog_entry_suits(&entry, &shape));
+    shape.n_slot = 2;
+    assert_false(catalog_entry_suits(&entry, &shape));
+    shape.n_slot = 3;
+    assert_true(catalog_entry_suits(&entry, &shape));
+}
+
+static void
 names_are_read_back(void **state)
 {
     (void)state;
@@ -161,6 +175,7 @@ main(void)
         cmocka_unit_test(
             entry_for_nodes_needs_several_and_one_of_several_ranks),
         cmocka_unit_test(entry_for_nodes_may_suit_one_node_too),
+        cmocka_unit_test(entry_that_is_flat_needs_a_slot_for_all_ranks),
         cmocka_unit_test(names_are_read_back),
         cmocka_unit_test(name_that_is_none_is_refused),
         cmocka_unit_test(blockwise_are_those_whose_count_is_a_block),

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "plan/algorithms.h"
 #include "tune/estimate.h"
 #include "tune/link.h"
 
@@ -26,7 +27,7 @@ cost_of(const struct plan_nodes *nodes,
         uint64_t n_bytes)
 {
     const struct simulation_machine machine = link_usual();
-    const struct estimate_place place = {nodes, &machine};
+    const struct estimate_place place = {nodes, &machine, 1 << 16};
     double ns = -1;
 
     assert_non_null(entry);
@@ -47,10 +48,13 @@ every_algorithm_has_a_cost_at_every_size(void **state)
         struct plan_nodes *nodes = nodes_of(sizes[i], 8);
 
         for (size_t j = 0; j < n_entries; j++) {
+            if (entries[j].algorithm->is_flat && sizes[i] > 64)
+                continue;
+
             const double small_ns = cost_of(nodes, &entries[j], 0);
             const double large_ns = cost_of(nodes, &entries[j], 1 << 24);
 
-            assert_true(small_ns > 1e3 && small_ns < 1e12);
+            assert_true(small_ns > 1e2 && small_ns < 1e12);
             assert_true(large_ns >= small_ns * 0.5 && large_ns < 1e13);
         }
         plan_nodes_destroy(nodes);
@@ -100,17 +104,20 @@ chain_of_thousands_is_as_long_as_its_ranks(void **state)
 static void
 algorithms_for_nodes_need_some(void **state)
 {
-    const struct catalog_entry entry = {.collective = CATALOG_ALLREDUCE,
-                                        .needs_nodes = true};
+    const struct catalog_entry entry = {
+        .collective = CATALOG_ALLREDUCE,
+        .algorithm = &algorithm_allreduce_ring,
+        .needs_nodes = true,
+    };
     const struct simulation_machine machine = link_usual();
     struct plan_nodes *one = nodes_of(8, 8);
     struct plan_nodes *two = nodes_of(8, 4);
 
     (void)state;
     assert_false(
-        estimate_suits(&(struct estimate_place){one, &machine}, &entry));
+        estimate_suits(&(struct estimate_place){one, &machine, 0}, &entry));
     assert_true(
-        estimate_suits(&(struct estimate_place){two, &machine}, &entry));
+        estimate_suits(&(struct estimate_place){two, &machine, 0}, &entry));
     plan_nodes_destroy(one);
     plan_nodes_destroy(two);
 }

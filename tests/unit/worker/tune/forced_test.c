@@ -55,6 +55,26 @@ every_algorithm_of_the_catalogue_can_be_forced(void **state)
 }
 
 static void
+flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
+{
+    struct plan_nodes one = {.n_ranks = 1, .n_nodes = 1};
+    struct plan_nodes two = {.n_ranks = 4, .n_nodes = 2};
+    struct forced forced;
+
+    (void)state;
+    assert_int_equal(
+        forced_parse("here", "reduce:chain,allreduce:flat", &forced), HOOP_OK);
+    assert_int_equal(forced_check_flat(&forced, &one), HOOP_OK);
+    assert_int_equal(forced_check_flat(&forced, &two), HOOP_E_PRECONDITION);
+    assert_non_null(strstr(error_text(), "allreduce:flat needs memory"));
+    assert_non_null(strstr(error_text(), "4 ranks on 2 hosts"));
+    forced_drop_flat(&forced);
+    assert_null(forced.entries[CATALOG_ALLREDUCE]);
+    assert_non_null(forced.entries[CATALOG_REDUCE]);
+    assert_int_equal(forced_check_flat(&forced, &two), HOOP_OK);
+}
+
+static void
 bad_lists_are_refused_with_what_there_is(void **state)
 {
     static const struct {
@@ -105,6 +125,8 @@ main(void)
         cmocka_unit_test(empty_list_forces_nothing),
         cmocka_unit_test(list_names_one_algorithm_each),
         cmocka_unit_test(every_algorithm_of_the_catalogue_can_be_forced),
+        cmocka_unit_test(
+            flat_algorithms_need_a_hall_where_there_are_several_ranks),
         cmocka_unit_test(bad_lists_are_refused_with_what_there_is),
         cmocka_unit_test(endless_list_is_refused),
     };

@@ -24,7 +24,7 @@ lines_add(struct lines *lines, const char *line, unsigned n)
 
 /* A table of the first of each, changed. */
 static struct table
-table_after(const struct lines *lines, uint32_t n_ranks)
+table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t n_slot)
 {
     static const uint32_t names[8] = {0};
     struct plan_nodes *nodes = NULL;
@@ -35,10 +35,16 @@ table_after(const struct lines *lines, uint32_t n_ranks)
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     assert_int_equal(races_parse("here", lines->text, lines->n_bytes, &races),
                      HOOP_OK);
-    races_apply(races, nodes, &table);
+    races_apply(races, nodes, n_slot, &table);
     plan_nodes_destroy(nodes);
     races_destroy(races);
     return table;
+}
+
+static struct table
+table_after(const struct lines *lines, uint32_t n_ranks)
+{
+    return table_in_hall(lines, n_ranks, 0);
 }
 
 static void
@@ -81,6 +87,19 @@ winner_reaches_at_most_four_times_as_far(void **state)
     const struct table table = table_after(&lines, 4);
     assert_choice(&table, CATALOG_ALLREDUCE, 16384, "recursive_doubling");
     assert_choice(&table, CATALOG_ALLREDUCE, 16385, "ring");
+}
+
+static void
+flat_winner_counts_only_where_there_is_a_hall(void **state)
+{
+    struct lines lines = {.n_bytes = 0};
+
+    (void)state;
+    lines_add(&lines, "allreduce 4096 ring=200 flat=100", 3);
+    const struct table apart = table_after(&lines, 4);
+    const struct table together = table_in_hall(&lines, 4, 1 << 16);
+    assert_choice(&apart, CATALOG_ALLREDUCE, 4096, "ring");
+    assert_choice(&together, CATALOG_ALLREDUCE, 4096, "flat");
 }
 
 static void
@@ -191,6 +210,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(winner_of_three_in_four_takes_the_sizes_around),
         cmocka_unit_test(winner_reaches_at_most_four_times_as_far),
+        cmocka_unit_test(flat_winner_counts_only_where_there_is_a_hall),
         cmocka_unit_test(too_few_races_or_wins_change_nothing),
         cmocka_unit_test(races_of_another_form_do_not_count),
         cmocka_unit_test(best_of_several_is_taken),

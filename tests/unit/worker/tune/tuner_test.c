@@ -79,13 +79,36 @@ table_holds_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
     assert_string_equal(
         table.forced.entries[CATALOG_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
     assert_string_equal(
         table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
         "ring");
+    plan_nodes_destroy(nodes);
+    tuner_destroy(tuner);
+}
+
+/* Refused, or after the agreement left out. */
+static void
+flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
+{
+    struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
+    struct tuner *tuner = tuner_of("allreduce:flat", "latency=1ms");
+    struct table table;
+
+    (void)state;
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table),
+                     HOOP_E_PRECONDITION);
+    assert_int_equal(tuner_table(tuner, nodes, 1 << 16, NULL, &table), HOOP_OK);
+    assert_string_equal(
+        table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
+        "flat");
+    tuner_adopt(tuner, &table);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_false(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)
+                     ->algorithm->is_flat);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
 }
@@ -100,11 +123,11 @@ first_agreement_replaces_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(theirs, nodes, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(theirs, nodes, 0, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(others, nodes, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(others, nodes, 0, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(mine, nodes, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(mine, nodes, 0, NULL, &table), HOOP_OK);
     assert_true(table.machine.latency_inside_ns == 2e6);
     assert_null(table.forced.entries[CATALOG_ALLREDUCE]);
     assert_non_null(table.forced.entries[CATALOG_BROADCAST]);
@@ -127,7 +150,8 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
 
-            assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
+            assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table),
+                             HOOP_OK);
             assert_non_null(
                 table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8));
             plan_nodes_destroy(nodes);
@@ -155,7 +179,7 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     static struct table table;
 
-    assert_int_equal(tuner_table(tuner, nodes, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
     return table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8)
         ->algorithm->name;
 }
@@ -173,7 +197,7 @@ races_change_tables_until_rank_0_agrees_on_none(void **state)
     agreed.machine = link_usual();
     assert_string_equal(tuner_races(tuner, &n_bytes), "");
     assert_int_equal(n_bytes, 0);
-    assert_int_equal(tuner_table(tuner, nodes, NULL, &agreed), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &agreed), HOOP_OK);
     const char *model = broadcast_of(tuner, nodes);
     tuner_take_races(tuner, races_of_two());
     assert_non_null(strstr(tuner_races(tuner, &n_bytes), "chain=3"));
@@ -193,6 +217,7 @@ main(void)
         cmocka_unit_test(bad_texts_are_refused_by_the_name_of_the_setting),
         cmocka_unit_test(what_is_said_of_the_link_is_not_measured),
         cmocka_unit_test(table_holds_what_was_said),
+        cmocka_unit_test(flat_algorithm_is_forced_only_where_there_is_a_hall),
         cmocka_unit_test(first_agreement_replaces_what_was_said),
         cmocka_unit_test(tables_of_many_forms_are_kept_within_bounds),
     };
