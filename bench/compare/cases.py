@@ -249,7 +249,8 @@ class Plan:
             yield Case(*row, 'hoop', name, *rest,
                        (os.path.join(self.peers, 'hoop_hosts.sh'), str(n),
                         self.build, self.program('bench/bench_hoop')),
-                       {'HOOP_CODEC': codec, 'BENCH_DATA': data})
+                       {'HOOP_TRANSPORT': 'tcp', 'HOOP_CODEC': codec,
+                        'BENCH_DATA': data})
         reach = os.path.join(self.peers, 'reach.sh')
         first = (os.path.join(self.peers, 'in_first.sh'),)
         yield Case(*row, 'openmpi', 'tcp', *rest,

@@ -185,7 +185,7 @@ def startup_lines(results):
 def cpu_lines(results):
     for n in (2, 4, 8):
         table = results.table('near', 'tcp', 'allreduce', n)
-        if not table:
+        if not table or not table.is_comparison():
             continue
         sizes = [size for size in table.sizes() if size >= 1 << 20]
         yield from heading([f'allreduce, TCP, {n} ranks, CPU s/GB',
