@@ -137,6 +137,14 @@ call_text(enum call_name name)
     return calls[name < COUNT_OF(calls) ? name : CALL_UNKNOWN].text;
 }
 
+bool
+call_has_root(const struct frame_call *call)
+{
+    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
+
+    return calls[name].parts & (CALL_HAS_ROOT | CALL_HAS_ONLY_ROOT);
+}
+
 struct frame_call
 call_frame(const struct call *call)
 {

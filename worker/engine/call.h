@@ -80,6 +80,10 @@ static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
 const char *
 call_text(enum call_name name);
 
+/* All give or take only what one has; who else is late does not matter. */
+bool
+call_has_root(const struct frame_call *call);
+
 struct frame_call
 call_frame(const struct call *call);
 

@@ -30,11 +30,13 @@ enum {
  * All that op waits for has come. What other ranks have sent before may lie in
  * sockets that only epoll looks at, and say that they called something else:
  * whoever sends to this rank, and gets nothing from it, is not heard otherwise.
+ * One with a root, which waits for few, leaves that to the next that has none.
  */
 static void
 complete(struct engine *engine, struct op *op)
 {
-    if (engine->may_look && !op->is_message && op->channel->size > 2) {
+    if (engine->may_look && !op->is_message && op->channel->size > 2 &&
+        !call_has_root(&op->call)) {
         engine->may_look = false;
         transport_turn(engine->transport, 0);
     }

@@ -8,7 +8,7 @@
 
 enum {
     /* Untimed: each may last as long as others want the processor. */
-    YIELDS_MIN = 8,
+    YIELDS_MIN = 16,
 };
 
 /* About what a wake-up from epoll costs. */

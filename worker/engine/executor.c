@@ -16,6 +16,14 @@
 #include "engine/state.h"
 #include "plan/algorithms.h"
 
+/* What of a message is ready leaves at once, but not of one so little: a frame
+ * costs more than the whole would be late. Where ranks share processors it
+ * costs the others, too. */
+enum {
+    WHOLE_BYTES = 16 << 10,
+    WHOLE_BYTES_CROWDED = 64 << 10,
+};
+
 static uint8_t *
 span_at(const struct op *op, const struct plan_span *span)
 {
@@ -80,6 +88,18 @@ step_key(const struct op *op, const struct plan_step *step)
     };
 }
 
+/* How much of a send may leave. */
+static uint64_t
+send_limit(const struct op *op, const struct track *track)
+{
+    const uint64_t limit = tracker_limit(&op->tracker, track);
+    const bool is_crowded =
+        atomic_load_explicit(&op->engine->is_crowded, memory_order_relaxed);
+    const uint64_t whole = is_crowded ? WHOLE_BYTES_CROWDED : WHOLE_BYTES;
+
+    return limit < track->total && track->total <= whole ? 0 : limit;
+}
+
 static void
 open_send(struct op *op, struct step_flow *flow)
 {
@@ -90,7 +110,7 @@ open_send(struct op *op, struct step_flow *flow)
         .label = &op->label,
         .bytes = span_at(op, &track->step.from),
         .total = track->total,
-        .ready = tracker_limit(&op->tracker, track),
+        .ready = send_limit(op, track),
         .owner = flow,
     };
     transport_send(op->engine->transport, &flow->out);
@@ -236,17 +256,17 @@ advance_local(struct op *op, struct track *track, uint64_t limit)
 static bool
 advance_step(struct op *op, struct track *track)
 {
-    const uint64_t limit = tracker_limit(&op->tracker, track);
     struct step_flow *flow = track->owner;
 
     if (is_local(track))
-        return advance_local(op, track, limit);
-    if (flow->is_receive) {
-        if (limit > flow->in.allowed) {
-            flow->in.allowed = limit;
-            transport_receive_more(op->engine->transport, &flow->in);
-        }
-    } else if (limit > flow->out.ready) {
+        return advance_local(op, track, tracker_limit(&op->tracker, track));
+    const uint64_t limit = flow->is_receive ? tracker_limit(&op->tracker, track)
+                                            : send_limit(op, track);
+    if (flow->is_receive && limit > flow->in.allowed) {
+        flow->in.allowed = limit;
+        transport_receive_more(op->engine->transport, &flow->in);
+    }
+    if (!flow->is_receive && limit > flow->out.ready) {
         flow->out.ready = limit;
         transport_send_more(op->engine->transport, &flow->out);
     }

@@ -20,6 +20,8 @@
 
 enum {
     EVENTS_MAX = 64,
+    /* Empty sockets that a spin reads. */
+    SPIN_READS_MAX = 2,
 };
 
 static uint64_t
@@ -416,23 +418,37 @@ transport_rest(struct transport *transport)
     return sharers_rest(transport);
 }
 
+/* Who has been expected for longest is mostly who is waited for: its socket is
+ * asked each time, those of the others in turn. */
+static bool
+read_expected(struct transport *transport)
+{
+    unsigned n_asked = 0;
+    struct peer *next;
+
+    for (struct peer *peer = TAILQ_FIRST(&transport->expected); peer;
+         peer = next) {
+        next = TAILQ_NEXT(peer, expected_link);
+        /* What it makes possible may change the list. */
+        if (peer_read(peer))
+            return true;
+        if (peer->segment || ++n_asked < SPIN_READS_MAX)
+            continue;
+        TAILQ_REMOVE(&transport->expected, peer, expected_link);
+        TAILQ_INSERT_TAIL(&transport->expected, peer, expected_link);
+        return false;
+    }
+    return false;
+}
+
 bool
 transport_spin(struct transport *transport)
 {
     bool has_moved = drain_all(transport);
-    struct peer *next = NULL;
 
     has_moved |= write_all(transport);
     has_moved |= sharers_write(transport);
-    for (struct peer *peer = TAILQ_FIRST(&transport->expected); peer;
-         peer = next) {
-        next = TAILQ_NEXT(peer, expected_link);
-        has_moved |= peer_read(peer);
-        /* What it made possible may have changed the list. */
-        if (has_moved)
-            break;
-    }
-    return has_moved;
+    return has_moved || read_expected(transport);
 }
 
 void

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "check.h"
 #include "engine/call.h"
 
@@ -167,6 +168,27 @@ call_signature_of_alltoallv_has_what_all_agree_on_only(void **state)
     assert_true(call_signature(&one) != call_signature(&other));
 }
 
+static void
+call_has_root_where_it_is_named_one(void **state)
+{
+    static const struct {
+        enum call_name name;
+        bool has_root;
+    } cases[] = {
+        {CALL_REDUCE, true},     {CALL_BROADCAST, true},
+        {CALL_SCATTERV, true},   {CALL_GATHER_OBJECT, true},
+        {CALL_ALLREDUCE, false}, {CALL_BARRIER, false},
+        {CALL_ALLTOALL, false},  {(enum call_name)1000, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct frame_call call = {.name = cases[i].name};
+
+        assert_int_equal(call_has_root(&call), cases[i].has_root);
+    }
+}
+
 int
 main(void)
 {
@@ -175,6 +197,7 @@ main(void)
         cmocka_unit_test(call_describe_without_a_number_leaves_it_out),
         cmocka_unit_test(call_describe_of_nonsense_stays_in_bounds),
         cmocka_unit_test(call_frame_carries_every_field),
+        cmocka_unit_test(call_has_root_where_it_is_named_one),
         cmocka_unit_test(call_signature_differs_in_each_field),
         cmocka_unit_test(call_signature_is_of_the_values_alone),
         cmocka_unit_test(
