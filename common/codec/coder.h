@@ -12,15 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "codec/codec.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
+/* What lies between a payload and its raw bytes: whole words of any size. */
+struct codec_bench {
+    _Alignas(64) uint8_t words[LIMIT_FRAME_PAYLOAD + 64];
+    uint8_t planes[LIMIT_FRAME_PAYLOAD];
+    uint8_t narrow[LIMIT_FRAME_PAYLOAD];
+    uint8_t mask[LIMIT_FRAME_PAYLOAD / 16];
+};
+
 /* Contexts are made by their coder when first needed. */
 struct codec {
     struct ZSTD_CCtx_s *zstd_compressor;
     struct ZSTD_DCtx_s *zstd_decompressor;
+    struct codec_bench *bench;
 };
 
 struct coder {
@@ -28,7 +38,7 @@ struct coder {
 
     /* The stored size, at most out_max; 0 when that is not enough. */
     size_t (*encode)(struct codec *codec,
-                     struct codec_span in,
+                     struct codec_block in,
                      uint8_t *out,
                      size_t out_max);
 
@@ -44,5 +54,10 @@ struct coder {
 
 extern const struct coder coder_none;
 extern const struct coder coder_zstd;
+extern const struct coder coder_planes;
+
+/* The codec's own, made when first asked for; NULL: no memory. */
+struct codec_bench *
+codec_bench(struct codec *codec);
 
 #endif

@@ -10,7 +10,7 @@
 
 static size_t
 none_encode(struct codec *codec,
-            struct codec_span in,
+            struct codec_block in,
             uint8_t *out,
             size_t out_max)
 {

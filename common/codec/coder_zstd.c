@@ -21,7 +21,7 @@ enum {
 /* Out of memory is no reason to fail: what is not coded is sent raw. */
 static size_t
 zstd_encode(struct codec *codec,
-            struct codec_span in,
+            struct codec_block in,
             uint8_t *out,
             size_t out_max)
 {

@@ -16,6 +16,11 @@ enum {
 size_t
 dtype_size(enum hoop_dtype dtype);
 
+/* Bytes of a float in it: all, or the parts of a complex number; 0: it is no
+ * float. */
+size_t
+dtype_float_size(enum hoop_dtype dtype);
+
 /* "float32"; "unknown" when it is. */
 const char *
 dtype_name(enum hoop_dtype dtype);

@@ -231,15 +231,16 @@ socket_peer_address(int fd, struct address *out_address)
     return HOOP_OK;
 }
 
-static bool
-is_inside_this_host(int fd)
+bool
+socket_is_local(int fd)
 {
     struct address local;
     struct address peer;
 
-    return socket_local_address(fd, &local) == HOOP_OK &&
-           socket_peer_address(fd, &peer) == HOOP_OK &&
-           address_same_host(&local, &peer);
+    if (socket_local_address(fd, &local) != HOOP_OK ||
+        socket_peer_address(fd, &peer) != HOOP_OK)
+        return true;
+    return address_same_host(&local, &peer);
 }
 
 /* bbr, bbr2, ... */
@@ -259,7 +260,7 @@ socket_set_local(int fd)
     /* What an unprivileged process may choose differs from host to host. */
     static const char *const names[] = {"cubic", "reno"};
 
-    if (!is_inside_this_host(fd) || !is_paced(fd))
+    if (!socket_is_local(fd) || !is_paced(fd))
         return;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, names[i],

@@ -3,6 +3,7 @@
 #ifndef NET_SOCKET_H
 #define NET_SOCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -39,6 +40,10 @@ socket_peer_address(int fd, struct address *out_address);
  */
 void
 socket_set_local(int fd);
+
+/* Both of its addresses are this host's; also where it has none. */
+bool
+socket_is_local(int fd);
 
 /* -1 is fine. */
 void

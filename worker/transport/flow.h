@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "codec/loss.h"
 #include "wire/frame_tensor.h"
 
 enum flow_class {
@@ -50,6 +51,8 @@ struct outflow {
     struct flow_key key;
     const struct flow_label *label;
     const uint8_t *bytes;
+    /* float32s that lose this; LOSS_NONE: no flow but a collective's may. */
+    enum codec_loss loss;
     uint64_t total;
     uint64_t ready;   /* may be sent, as far as the data go */
     uint64_t granted; /* may be sent, as far as the receiver goes */

@@ -21,6 +21,7 @@
 #include <uthash.h>
 
 #include "base/limits.h"
+#include "codec/judge.h"
 #include "net/poller.h"
 #include "transport/flow.h"
 #include "transport/segment.h"
@@ -149,6 +150,9 @@ struct peer {
     size_t frame_offset; /* bytes of the first frame that are written */
     uint64_t credit;     /* eager window left */
     size_t n_asking;
+    bool is_near;       /* on this host: nothing is faster than the link */
+    uint64_t n_written; /* bytes that the socket took */
+    struct judge judge; /* CODEC_AUTO: does coding pay? */
 
     /* Receiving. */
     struct inflow_list inflows;   /* open and matched */
@@ -264,6 +268,17 @@ peer_unqueue(struct peer *peer, struct outflow *flow);
 /* Room of out's own for a payload of n_bytes; NULL: no memory. */
 uint8_t *
 outframe_room(struct outframe *out, size_t n_bytes);
+
+/* coding.c */
+
+/* Make the out->n_raw bytes of flow that are to be framed next a payload:
+ * coded in the frame's own room, or where they lie. False: the peer is doomed,
+ * for lack of memory. */
+bool
+peer_code(struct peer *peer,
+          struct outframe *out,
+          struct frame *frame,
+          const struct outflow *flow);
 
 /* tcp_send.c */
 

@@ -14,8 +14,6 @@
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
-    /* Coding smaller payloads costs more than it saves. */
-    CODED_MIN = 1024,
 };
 
 static size_t
@@ -124,6 +122,15 @@ eager_bytes(const struct peer *peer, const struct outflow *flow)
     return ready > flow->framed ? ready - flow->framed : 0;
 }
 
+/* Of what is stored in blocks, only the last of a message may be cut. */
+static uint64_t
+whole_blocks(const struct outflow *flow, uint64_t n_bytes)
+{
+    if (flow->loss == LOSS_NONE || flow->framed + n_bytes == flow->total)
+        return n_bytes;
+    return n_bytes - n_bytes % (loss_granule(flow->loss) * sizeof(float));
+}
+
 struct cut {
     uint64_t n_bytes;
     bool is_eager;
@@ -145,6 +152,7 @@ cut_size(const struct peer *peer, const struct outflow *flow)
     }
     if (cut.n_bytes > LIMIT_FRAME_PAYLOAD)
         cut.n_bytes = LIMIT_FRAME_PAYLOAD;
+    cut.n_bytes = whole_blocks(flow, cut.n_bytes);
     cut.is_wanted = cut.n_bytes > 0;
     if (flow->total == 0 && !flow->is_opened) {
         cut.is_eager = !flow->is_granted;
@@ -172,28 +180,6 @@ outflow_frame(const struct outflow *flow)
     };
 }
 
-/* Coded into the frame's own room, or where it lies. */
-static void
-cut_payload(struct peer *peer,
-            struct outframe *out,
-            struct frame *frame,
-            const struct outflow *flow)
-{
-    struct transport *transport = peer->transport;
-    const uint8_t *bytes = flow->bytes + flow->framed;
-    size_t n_stored = 0;
-
-    if (transport->codec_id != CODEC_NONE && out->n_raw >= CODED_MIN &&
-        outframe_room(out, LIMIT_FRAME_PAYLOAD))
-        n_stored = codec_encode(transport->codec, transport->codec_id,
-                                (struct codec_span){bytes, out->n_raw},
-                                out->owned, out->n_raw);
-    frame->codec = n_stored ? transport->codec_id : CODEC_NONE;
-    out->payload = n_stored ? out->owned : bytes;
-    out->n_stored = n_stored ? n_stored : out->n_raw;
-    frame->stored = (uint32_t)out->n_stored;
-}
-
 /* Before the others: it has waited longer. */
 static void
 end_asking(struct peer *peer, struct outflow *flow)
@@ -214,7 +200,7 @@ peer_unqueue(struct peer *peer, struct outflow *flow)
     flow->is_queued = false;
 }
 
-static void
+static bool
 cut_frame(struct peer *peer,
           struct outframe *out,
           struct outflow *flow,
@@ -225,7 +211,8 @@ cut_frame(struct peer *peer,
     out->n_raw = cut.n_bytes;
     out->flow = flow;
     frame.raw = (uint32_t)cut.n_bytes;
-    cut_payload(peer, out, &frame, flow);
+    if (!peer_code(peer, out, &frame, flow))
+        return false;
     if (cut.is_eager) {
         frame.flags |= FRAME_EAGER;
         peer->credit -= FRAME_COST + out->n_stored;
@@ -240,6 +227,7 @@ cut_frame(struct peer *peer,
         peer_unqueue(peer, flow);
     counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
     counter_add(&peer->transport->counters.wire_sent, out->n_stored);
+    return true;
 }
 
 /* The window does not permit it: ask. */
@@ -298,10 +286,8 @@ cut_flow(struct peer *peer, struct outframe *out)
             continue;
 
         const struct cut cut = cut_size(peer, flow);
-        if (cut.is_wanted) {
-            cut_frame(peer, out, flow, cut);
-            return true;
-        }
+        if (cut.is_wanted)
+            return cut_frame(peer, out, flow, cut);
         if (!is_starved(flow))
             continue;
         if (peer->n_asking < LIMIT_ASKED) {

@@ -211,12 +211,26 @@ tensor_read(struct peer *peer, const uint8_t *header)
     return HOOP_OK;
 }
 
+/* Only float32s of a collective may come with fewer bits than they had. */
+static bool
+may_be_lossy(const struct frame *frame)
+{
+    return frame->codec >> CODEC_LOSS_SHIFT == LOSS_NONE ||
+           (frame->kind == FRAME_COLLECTIVE &&
+            frame->call.dtype == HOOP_FLOAT32);
+}
+
 static enum hoop_status
 header_read(struct peer *peer)
 {
     const uint8_t *header = peer->inbound + peer->inbound_first;
     const enum hoop_status status = frame_decode(header, &peer->frame);
 
+    if (status == HOOP_OK && !may_be_lossy(&peer->frame))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a payload has codec %u, which loses bits of what "
+                           "is to keep them",
+                           peer->frame.codec);
     if (status == HOOP_OK && peer_tensor(peer))
         return tensor_read(peer, header);
     return status;

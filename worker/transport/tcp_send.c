@@ -238,6 +238,7 @@ peer_write(struct peer *peer)
             return n_total > 0;
         }
         n_total += (size_t)n_written;
+        peer->n_written += (size_t)n_written;
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)

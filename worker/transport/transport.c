@@ -135,6 +135,7 @@ transport_shared(struct transport *transport,
     }
     peer->fd = fd;
     peer->segment = segment;
+    peer->is_near = segment || socket_is_local(fd);
     if (segment)
         TAILQ_INSERT_TAIL(&transport->sharers, peer, sharer_link);
     peer_move(peer, PEER_READY);

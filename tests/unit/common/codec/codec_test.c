@@ -69,7 +69,7 @@ static size_t
 encode(struct fixture *fixture, size_t n_raw)
 {
     return codec_encode(fixture->codec, CODEC_ZSTD,
-                        (struct codec_span){fixture->raw, n_raw},
+                        (struct codec_block){fixture->raw, n_raw, 4},
                         fixture->stored, LIMIT_FRAME_PAYLOAD);
 }
 
@@ -119,7 +119,7 @@ none_encode_is_never_smaller(void **state)
 
     fill_text(fixture->raw, 1000);
     assert_int_equal(codec_encode(fixture->codec, CODEC_NONE,
-                                  (struct codec_span){fixture->raw, 1000},
+                                  (struct codec_block){fixture->raw, 1000, 4},
                                   fixture->stored, LIMIT_FRAME_PAYLOAD),
                      0);
 }
@@ -186,7 +186,7 @@ zstd_encode_without_room_returns_0(void **state)
 
     fill_text(fixture->raw, 5000);
     assert_int_equal(codec_encode(fixture->codec, CODEC_ZSTD,
-                                  (struct codec_span){fixture->raw, 5000},
+                                  (struct codec_block){fixture->raw, 5000, 4},
                                   fixture->stored, 4),
                      0);
 }

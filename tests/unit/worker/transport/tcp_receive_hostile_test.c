@@ -309,9 +309,9 @@ coded_frame(void)
     memset(desk.sent, 7, 4096);
     assert_int_equal(codec_create(&codec), HOOP_OK);
     frame.codec = CODEC_ZSTD;
-    frame.stored = (uint32_t)codec_encode(codec, CODEC_ZSTD,
-                                          (struct codec_span){desk.sent, 4096},
-                                          desk.payload, 4096);
+    frame.stored = (uint32_t)codec_encode(
+        codec, CODEC_ZSTD, (struct codec_block){desk.sent, 4096, 4},
+        desk.payload, 4096);
     codec_destroy(codec);
     assert_true(frame.stored > 0);
     return frame;

@@ -1,0 +1,101 @@
+/* codec/judge.c - whether coding a block pays, on the link it is to leave by */
+
+#include "codec/judge.h"
+
+enum {
+    WINDOW_NS = 2000000,
+    WINDOW_BYTES = 65536,
+    /* A link that was faster a while ago is believed to have become slower by
+     * one part in so many of the difference, with each window. */
+    LINK_MEMORY = 16,
+    CODING_MEMORY = 8,
+    /* ... and what coding takes, while none is done, back to the guess. */
+    GUESS_MEMORY = 1024,
+    PAUSE_MAX = 63, /* 16 MiB */
+};
+
+/* A gigabyte a second there; three back. */
+static const double CODING_GUESS_NS = 1.3;
+static const double THERE_AND_BACK = 1.35;
+/* It must save so much of the time, for what it was not told. */
+static const double WORTH = 0.95;
+
+static void
+window_open(struct judge *judge, const struct judge_sight *sight)
+{
+    judge->window_ns = sight->n_queued > 0 ? sight->now_ns : 0;
+    judge->n_gone = sight->n_gone;
+}
+
+void
+judge_see(struct judge *judge, const struct judge_sight *sight)
+{
+    const uint64_t n_bytes = sight->n_gone - judge->n_gone;
+    const uint64_t passed_ns = sight->now_ns - judge->window_ns;
+
+    /* Whoever had nothing to do does not show what it can. */
+    if (judge->window_ns == 0 || sight->n_queued == 0) {
+        window_open(judge, sight);
+        return;
+    }
+    if (passed_ns < WINDOW_NS || n_bytes < WINDOW_BYTES)
+        return;
+    const double link_ns = (double)passed_ns / (double)n_bytes;
+
+    if (judge->link_ns <= 0 || link_ns < judge->link_ns)
+        judge->link_ns = link_ns;
+    else
+        judge->link_ns += (link_ns - judge->link_ns) / LINK_MEMORY;
+    window_open(judge, sight);
+}
+
+static bool
+is_too_fast(struct judge *judge)
+{
+    if (judge->coding_ns <= 0)
+        judge->coding_ns = CODING_GUESS_NS;
+    if (judge->coding_ns < WORTH * judge->link_ns)
+        return false;
+    judge->coding_ns -= (judge->coding_ns - CODING_GUESS_NS) / GUESS_MEMORY;
+    return true;
+}
+
+bool
+judge_asks(struct judge *judge)
+{
+    if (judge->link_ns <= 0 || is_too_fast(judge))
+        return false;
+    if (judge->n_paused == 0)
+        return true;
+    judge->n_paused--;
+    return false;
+}
+
+bool
+judge_pays(struct judge *judge, uint64_t n_raw, uint64_t n_stored)
+{
+    const double before_ns = (double)n_raw * judge->link_ns;
+    const double after_ns =
+        (double)n_stored * judge->link_ns + (double)n_raw * judge->coding_ns;
+
+    if (after_ns < WORTH * before_ns) {
+        judge->n_pause = 0;
+        return true;
+    }
+    judge->n_pause = 2 * judge->n_pause + 1;
+    if (judge->n_pause > PAUSE_MAX)
+        judge->n_pause = PAUSE_MAX;
+    judge->n_paused = judge->n_pause;
+    return false;
+}
+
+void
+judge_learn(struct judge *judge, uint64_t n_raw, uint64_t coding_ns)
+{
+    const double now_ns = THERE_AND_BACK * (double)coding_ns / (double)n_raw;
+
+    if (judge->coding_ns <= 0)
+        judge->coding_ns = now_ns;
+    else
+        judge->coding_ns += (now_ns - judge->coding_ns) / CODING_MEMORY;
+}

@@ -1,0 +1,86 @@
+/* codec/loss.c - floats in fewer bits: which way, and rounding by all of them */
+
+#include "codec/loss.h"
+
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "codec/loss_kernels.h"
+
+enum {
+    /* Floats rounded at once: what is stored stays in the L1 cache. */
+    ROUNDED = 16 * LOSS_BLOCK
+};
+
+static const struct loss_kernel *const kernels[LOSS_COUNT] = {
+    [LOSS_BF16] = &loss_bf16,
+    [LOSS_FP16] = &loss_fp16,
+    [LOSS_INT8] = &loss_int8,
+};
+
+static const struct loss_kernel *
+kernel_of(enum codec_loss loss)
+{
+    assert((size_t)loss < COUNT_OF(kernels) && kernels[loss]);
+    return kernels[loss];
+}
+
+const char *
+loss_name(enum codec_loss loss)
+{
+    return loss == LOSS_NONE ? "none" : kernel_of(loss)->name;
+}
+
+size_t
+loss_n_stored(enum codec_loss loss, size_t count)
+{
+    return kernel_of(loss)->n_stored(count);
+}
+
+size_t
+loss_granule(enum codec_loss loss)
+{
+    return kernel_of(loss)->granule;
+}
+
+size_t
+loss_word_size(enum codec_loss loss)
+{
+    return kernel_of(loss)->word_size;
+}
+
+void
+loss_store(enum codec_loss loss,
+           const uint8_t *floats,
+           size_t count,
+           uint8_t *stored)
+{
+    kernel_of(loss)->store(floats, count, stored);
+}
+
+void
+loss_load(enum codec_loss loss,
+          const uint8_t *stored,
+          size_t count,
+          uint8_t *floats)
+{
+    kernel_of(loss)->load(stored, count, floats);
+}
+
+void
+loss_round(enum codec_loss loss,
+           const uint8_t *floats,
+           size_t count,
+           uint8_t *out)
+{
+    const struct loss_kernel *kernel = kernel_of(loss);
+    uint8_t stored[2 * ROUNDED];
+
+    for (size_t i = 0; i < count; i += ROUNDED) {
+        const size_t n = count - i < ROUNDED ? count - i : ROUNDED;
+
+        assert(kernel->n_stored(n) <= sizeof(stored));
+        kernel->store(floats + 4 * i, n, stored);
+        kernel->load(stored, n, out + 4 * i);
+    }
+}

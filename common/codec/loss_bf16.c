@@ -1,0 +1,49 @@
+/*
+ * codec/loss_bf16.c - the upper halves of floats
+ *
+ * No test of its own: loss_test.c drives it.
+ */
+
+#include "codec/loss_kernels.h"
+
+enum {
+    BF16_NAN = 0x7fc0
+};
+
+static size_t
+bf16_n_stored(size_t count)
+{
+    return 2 * count;
+}
+
+/* A value too large carries into infinity, which is above half a step of it. */
+static void
+bf16_store(const uint8_t *floats, size_t count, uint8_t *stored)
+{
+    for (size_t i = 0; i < count; i++) {
+        const union loss_float one = loss_float_at(floats, i);
+        const uint32_t odd = one.bits >> 16 & 1;
+        const uint32_t rounded = (one.bits + 0x7fff + odd) >> 16;
+        const uint32_t half = one.value == one.value ? rounded : BF16_NAN;
+
+        loss_half_put(stored, i, (uint16_t)half);
+    }
+}
+
+static void
+bf16_load(const uint8_t *stored, size_t count, uint8_t *floats)
+{
+    for (size_t i = 0; i < count; i++)
+        loss_float_put(floats, i,
+                       (union loss_float){
+                           .bits = (uint32_t)loss_half_at(stored, i) << 16});
+}
+
+const struct loss_kernel loss_bf16 = {
+    .name = "bf16",
+    .granule = 1,
+    .word_size = 2,
+    .n_stored = bf16_n_stored,
+    .store = bf16_store,
+    .load = bf16_load,
+};

@@ -1,0 +1,147 @@
+/*
+ * codec/planes.tmpl.c - planes of words T, compiled once for each size
+ *
+ * Loops for the vectoriser; where it does nothing they are slow, not wrong.
+ * No test of its own: coder_planes_test.c drives all sizes.
+ */
+
+#include "codec/planes.h"
+
+#include <string.h>
+
+#include "codec/planes_kernels.h"
+
+enum {
+    WORD_BYTES = sizeof(T),
+    WORD_BITS = 8 * sizeof(T),
+};
+
+static inline T
+word_read(const uint8_t *at)
+{
+    T word;
+
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static inline T
+word_turned(T word)
+{
+    return (T)((T)(word << 1) | (T)(word >> (WORD_BITS - 1)));
+}
+
+static inline T
+word_turned_back(T word)
+{
+    return (T)((T)(word >> 1) | (T)(word << (WORD_BITS - 1)));
+}
+
+static size_t
+count_zeros(const uint8_t *in, size_t n_words)
+{
+    size_t n_zeros = 0;
+
+    for (size_t i = 0; i < n_words; i++)
+        n_zeros += word_read(in + i * WORD_BYTES) == 0;
+    return n_zeros;
+}
+
+static void
+rotate(const uint8_t *in, size_t n_words, void *words)
+{
+    T *to = words;
+
+    for (size_t i = 0; i < n_words; i++)
+        to[i] = word_turned(word_read(in + i * WORD_BYTES));
+}
+
+/* Written where the next one will be, whether this one stays or not. */
+static size_t
+compact(const uint8_t *in, size_t n_words, void *words, uint8_t *mask)
+{
+    T *to = words;
+    size_t n_left = 0;
+
+    for (size_t i = 0; i < n_words; i += 8) {
+        const size_t n = n_words - i < 8 ? n_words - i : 8;
+        unsigned bits = 0;
+
+        for (size_t j = 0; j < n; j++) {
+            const T word = word_read(in + (i + j) * WORD_BYTES);
+            const unsigned is_left = word != 0;
+
+            to[n_left] = word_turned(word);
+            n_left += is_left;
+            bits |= is_left << j;
+        }
+        mask[i / 8] = (uint8_t)bits;
+    }
+    return n_left;
+}
+
+static void
+split(const void *words, size_t n_words, uint8_t *planes)
+{
+    const T *from = words;
+
+    for (unsigned p = 0; p < WORD_BYTES; p++) {
+        const unsigned shift = WORD_BITS - 8 * (p + 1);
+        uint8_t *plane = planes + p * n_words;
+
+        for (size_t i = 0; i < n_words; i++)
+            plane[i] = (uint8_t)(from[i] >> shift);
+    }
+}
+
+static void
+merge(const uint8_t *planes, size_t n_words, void *words)
+{
+    T *to = words;
+
+    for (size_t i = 0; i < n_words; i++)
+        to[i] = planes[i];
+    for (unsigned p = 1; p < WORD_BYTES; p++) {
+        const uint8_t *plane = planes + p * n_words;
+
+        for (size_t i = 0; i < n_words; i++)
+            to[i] = (T)((T)(to[i] << 8) | plane[i]);
+    }
+}
+
+static void
+restore(const void *words, size_t n_words, uint8_t *out)
+{
+    const T *from = words;
+
+    for (size_t i = 0; i < n_words; i++) {
+        const T word = word_turned_back(from[i]);
+
+        memcpy(out + i * WORD_BYTES, &word, sizeof(word));
+    }
+}
+
+static void
+expand(const void *words, const uint8_t *mask, size_t n_words, uint8_t *out)
+{
+    const T *from = words;
+
+    for (size_t i = 0; i < n_words; i++) {
+        const unsigned is_there = mask[i / 8] >> i % 8 & 1;
+        const T kept = (T)(0 - (T)is_there);
+        const T word = word_turned_back(*from) & kept;
+
+        from += is_there;
+        memcpy(out + i * WORD_BYTES, &word, sizeof(word));
+    }
+}
+
+const struct planes_kernel KERNEL = {
+    .count_zeros = count_zeros,
+    .rotate = rotate,
+    .compact = compact,
+    .split = split,
+    .merge = merge,
+    .restore = restore,
+    .expand = expand,
+};

@@ -1,0 +1,175 @@
+/* tests/unit/common/codec/judge_test.c - codec/judge.c, on a clock of its own */
+
+#include "check.h"
+#include "codec/judge.h"
+
+enum {
+    BLOCK = 262144,
+    MS = 1000000,
+};
+
+/* A link that is never idle, looked at once a block. */
+struct link {
+    struct judge judge;
+    double byte_ns;
+    double now_ns;
+    uint64_t n_gone;
+};
+
+static void
+link_carry(struct link *link, unsigned n_blocks)
+{
+    for (unsigned i = 0; i < n_blocks; i++) {
+        judge_see(&link->judge, &(struct judge_sight){
+                                    .now_ns = (uint64_t)link->now_ns,
+                                    .n_gone = link->n_gone,
+                                    .n_queued = BLOCK,
+                                });
+        link->n_gone += BLOCK;
+        link->now_ns += BLOCK * link->byte_ns;
+    }
+}
+
+static struct link
+link_of(double byte_ns)
+{
+    struct link link = {.byte_ns = byte_ns, .now_ns = MS};
+
+    link_carry(&link, 50);
+    return link;
+}
+
+static void
+judge_that_has_seen_nothing_asks_for_nothing(void **state)
+{
+    struct judge judge = {0};
+
+    (void)state;
+    assert_false(judge_asks(&judge));
+    judge_see(&judge, &(struct judge_sight){.now_ns = MS, .n_gone = 1});
+    assert_false(judge_asks(&judge));
+}
+
+static void
+judge_learns_what_the_link_does(void **state)
+{
+    struct link link = link_of(8);
+
+    (void)state;
+    assert_true(link.judge.link_ns > 7.9 && link.judge.link_ns < 8.1);
+    link.byte_ns = 0.8;
+    link_carry(&link, 20);
+    assert_true(link.judge.link_ns > 0.79 && link.judge.link_ns < 0.81);
+    /* Slower again: not believed at once. */
+    link.byte_ns = 8;
+    link_carry(&link, 4);
+    assert_true(link.judge.link_ns < 4);
+    link_carry(&link, 200);
+    assert_true(link.judge.link_ns > 7.5);
+}
+
+static void
+judge_does_not_count_time_in_which_nothing_waits(void **state)
+{
+    struct link link = link_of(8);
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        judge_see(&link.judge, &(struct judge_sight){
+                                   .now_ns = (uint64_t)link.now_ns,
+                                   .n_gone = link.n_gone,
+                                   .n_queued = i % 2 ? BLOCK : 0,
+                               });
+        link.now_ns += 100 * MS;
+    }
+    assert_true(link.judge.link_ns > 7.9 && link.judge.link_ns < 8.1);
+}
+
+static void
+slow_link_takes_what_becomes_smaller(void **state)
+{
+    struct link link = link_of(8); /* 1 Gbit/s */
+
+    (void)state;
+    judge_learn(&link.judge, BLOCK, BLOCK);
+    assert_true(judge_asks(&link.judge));
+    assert_true(judge_pays(&link.judge, BLOCK, BLOCK / 2));
+    assert_true(judge_asks(&link.judge));
+    assert_true(judge_pays(&link.judge, BLOCK, BLOCK / 4 * 3));
+    assert_true(judge_asks(&link.judge));
+    assert_false(judge_pays(&link.judge, BLOCK, BLOCK / 100 * 99));
+}
+
+static void
+fast_link_is_not_even_asked(void **state)
+{
+    struct link link = link_of(0.3);
+
+    (void)state;
+    judge_learn(&link.judge, BLOCK, BLOCK);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_false(judge_asks(&link.judge));
+    /* A codec that was slow once, in a busy hour, is given another chance. */
+    link = link_of(2);
+    judge_learn(&link.judge, BLOCK, 100 * (uint64_t)BLOCK);
+    assert_false(judge_asks(&link.judge));
+    for (unsigned i = 0; i < 10000; i++)
+        (void)judge_asks(&link.judge);
+    link.judge.n_paused = 0;
+    assert_true(judge_asks(&link.judge));
+}
+
+/* Of 1000 blocks that do not compress, few are looked at; the first that does
+ * is found within a pause. */
+static void
+samples_that_do_not_pay_become_rare_and_do_not_end(void **state)
+{
+    struct link link = link_of(8);
+    unsigned n_asked = 0;
+    unsigned n_more = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        if (!judge_asks(&link.judge))
+            continue;
+        n_asked++;
+        assert_false(judge_pays(&link.judge, BLOCK, BLOCK));
+    }
+    assert_true(n_asked > 10 && n_asked < 25);
+    while (!judge_asks(&link.judge))
+        n_more++;
+    assert_true(n_more <= 63);
+    assert_true(judge_pays(&link.judge, BLOCK, BLOCK / 2));
+    assert_true(judge_asks(&link.judge));
+}
+
+static void
+ratio_that_pays_grows_with_the_link(void **state)
+{
+    struct link slow = link_of(8);
+    struct link fast = link_of(1.6); /* 5 Gbit/s */
+
+    (void)state;
+    judge_learn(&slow.judge, BLOCK, BLOCK);
+    judge_learn(&fast.judge, BLOCK, BLOCK);
+    /* 1.3 ns there and back: saves 8 * 0.3 = 2.4, or 1.6 * 0.3 = 0.5. */
+    assert_true(judge_pays(&slow.judge, 1000, 700));
+    assert_false(judge_pays(&fast.judge, 1000, 700));
+    assert_true(judge_pays(&fast.judge, 1000, 50));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(judge_that_has_seen_nothing_asks_for_nothing),
+        cmocka_unit_test(judge_learns_what_the_link_does),
+        cmocka_unit_test(judge_does_not_count_time_in_which_nothing_waits),
+        cmocka_unit_test(slow_link_takes_what_becomes_smaller),
+        cmocka_unit_test(fast_link_is_not_even_asked),
+        cmocka_unit_test(samples_that_do_not_pay_become_rare_and_do_not_end),
+        cmocka_unit_test(ratio_that_pays_grows_with_the_link),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
