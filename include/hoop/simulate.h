@@ -72,7 +72,8 @@ hoop_simulate_algorithm(const char *collective, size_t number);
  *
  * Handle: HOOP_E_INVALID (a name that is none, no ranks or too many, a number
  * that is none), HOOP_E_PRECONDITION (the algorithm has no point there: one
- * for nodes, when no node has several ranks or there is only one).
+ * for nodes, when no node has several ranks or there is only one; a flat one,
+ * when not all ranks are on one node, or more than 64).
  * Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

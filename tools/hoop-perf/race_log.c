@@ -12,7 +12,7 @@ race_log_takes(const struct operation *operation)
 {
     const size_t n = strlen(operation->name);
 
-    return operation->name[n - 1] != 'v' &&
+    return operation->name[n - 1] != 'v' && operation->layout != LAYOUT_NONE &&
            hoop_algorithm_name(operation->name, 1);
 }
 

@@ -23,7 +23,7 @@ struct race_log {
     uint32_t n_nodes;
 };
 
-/* Several algorithms do it, on even blocks. */
+/* Several algorithms do it, on even blocks; it has sizes. */
 bool
 race_log_takes(const struct operation *operation);
 

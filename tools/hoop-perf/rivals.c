@@ -79,8 +79,12 @@ rival_add(struct rivals *rivals,
         return status;
     if (!is_auto)
         list_make(operation, algorithm, list);
-    rivals->names[rivals->n] = algorithm;
-    return hoop_comm_set_algorithms(rivals->comms[rivals->n++], list);
+    status = hoop_comm_set_algorithms(rivals->comms[rivals->n], list);
+    /* It cannot be run here; rank 0 alone knows why. */
+    if (status == HOOP_E_PRECONDITION || status == HOOP_E_INVALID)
+        return HOOP_OK;
+    rivals->names[rivals->n++] = algorithm;
+    return status;
 }
 
 enum hoop_status

@@ -15,6 +15,7 @@
 #include "plan/catalog.h"
 #include "plan/nodes.h"
 #include "plan/simulation.h"
+#include "transport/hall.h"
 
 DEFINE_CLEANUP(struct plan_nodes *, plan_nodes_destroy)
 
@@ -164,6 +165,10 @@ shape_make(const struct hoop_simulation *simulation,
 
     if (collective == CATALOG_BARRIER)
         shape.count = 0;
+    /* All on one host, and few enough to share memory. */
+    if (simulation->n_per_node >= simulation->n_ranks &&
+        simulation->n_ranks > 1 && simulation->n_ranks <= HALL_RANKS)
+        shape.n_slot = hall_slot_bytes(simulation->n_ranks) / element_size;
     return shape;
 }
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 enum {
-    FLAT_ACTORS = 8,       /* ranks that are followed, at most */
+    FLAT_ACTORS = 16,      /* ranks that are followed, at most */
     FLAT_ROUNDS_FIRST = 6, /* rounds that are played, and then the last ones */
     FLAT_ROUNDS_LAST = 2,
 };
