@@ -26,8 +26,13 @@ static const char *const log_levels[] = {
 };
 static const char *const log_formats[] = {"text", "json", NULL};
 
-/* In the order of enum codec_id (codec/codec.h). */
-static const char *const codecs[] = {"none", "zstd", NULL};
+/* A row for each enum codec_loss (codec/loss.h), in it the order of enum
+ * codec_id (codec/codec.h). */
+static const char *const codecs[] = {
+    "none", "zstd",      "planes",      "auto",      /* nothing is lost */
+    "bf16", "bf16+zstd", "bf16+planes", "bf16+auto", /* half of a float is */
+    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", NULL,
+};
 
 /* In the order of enum engine_checking (engine/engine.h). */
 static const char *const checks[] = {"frames", "full", NULL};

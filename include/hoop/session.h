@@ -34,7 +34,7 @@ struct hoop_join_options {
     const char *advertise;    /* HOOP_ADVERTISE, address told to the peers */
     const char *interface;    /* HOOP_INTERFACE, its address is advertised */
     uint16_t port;            /* HOOP_PORT, where peers connect; 0: any */
-    const char *codec;        /* HOOP_CODEC, "none" or "zstd" */
+    const char *codec;        /* HOOP_CODEC: "none", "auto", "bf16", ... */
     const char *check;        /* HOOP_CHECK, "frames" or "full" */
 };
 

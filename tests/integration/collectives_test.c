@@ -254,6 +254,9 @@ collectives_are_right_when_coded(void **state)
     assert_int_equal(ranks_run(&(struct ranks_options){
                          .size = 3, .body = all_body, .codec = "zstd"}),
                      0);
+    assert_int_equal(ranks_run(&(struct ranks_options){
+                         .size = 3, .body = all_body, .codec = "planes"}),
+                     0);
 }
 
 static int

@@ -17,6 +17,8 @@
 enum {
     /* Blocks that the library cuts begin on cache lines. */
     GRANULE_BYTES = 64,
+    /* Elements of all ranks: fewer are not worth a bit of theirs. */
+    LOSSY_MIN = 4096,
 };
 
 static enum hoop_status
@@ -146,6 +148,26 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
     return call;
 }
 
+/* Reductions and gathers of float32s, where the job was told so. */
+static bool
+may_lose(enum call_name name)
+{
+    return name == CALL_ALLREDUCE || name == CALL_ALLREDUCE_COALESCED ||
+           name == CALL_REDUCE || name == CALL_REDUCE_SCATTER ||
+           name == CALL_REDUCE_SCATTERV || name == CALL_ALLGATHER ||
+           name == CALL_ALLGATHERV || name == CALL_GATHER ||
+           name == CALL_GATHERV;
+}
+
+static enum codec_loss
+loss_of(const struct collective *collective, const hoop_comm_t *comm)
+{
+    if (collective->dtype != HOOP_FLOAT32 || !may_lose(collective->name) ||
+        buffers_total(collective, comm) < LOSSY_MIN)
+        return LOSS_NONE;
+    return tuning_loss(comm->tuning);
+}
+
 static struct plan_shape
 shape_of(const struct collective *collective, const hoop_comm_t *comm)
 {
@@ -179,10 +201,14 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
         .shape = shape_of(collective, comm),
         .input = buffers.input,
         .output = buffers.output,
+        .loss = loss_of(collective, comm),
         .stages = collective->stages,
     };
 
     request.shape.is_in_place = buffers.is_in_place;
+    /* Nothing is sent: every rank reads what the others have. */
+    if (request.algorithm->is_flat)
+        request.loss = LOSS_NONE;
     return request;
 }
 

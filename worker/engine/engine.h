@@ -151,6 +151,8 @@ struct engine_collective {
      * plan together say. NULL: each is its own. Borrowed as the buffers are.
      * What others of the channel run must be of the same call. */
     const uint32_t *members;
+    /* What float32s lose on their way; all ranks then have the same. */
+    enum codec_loss loss;
     const void *input; /* in place: the output */
     void *output;
     enum engine_mode mode;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "engine/op.h"
+#include "engine/rounding.h"
 #include "engine/state.h"
 #include "plan/algorithms.h"
 
@@ -109,6 +110,7 @@ open_send(struct op *op, struct step_flow *flow)
         .key = step_key(op, &track->step),
         .label = &op->label,
         .bytes = span_at(op, &track->step.from),
+        .loss = rounding_of(op),
         .total = track->total,
         .ready = send_limit(op, track),
         .owner = flow,
@@ -229,12 +231,19 @@ combine(struct op *op,
     uint8_t *to = span_at(op, &step->to) + track->done;
     const size_t count = n_bytes / op->element_size;
 
-    if (step->side == PLAN_ARRIVED_LEFT)
-        op->reduce(to, arrived, own, count);
+    const bool is_left = step->side == PLAN_ARRIVED_LEFT;
+    const struct rounding_operands operands = {is_left ? arrived : own,
+                                               is_left ? own : arrived};
+    const bool is_lossy = rounding_of(op) != LOSS_NONE;
+
+    if (is_lossy)
+        rounding_combine(op, &operands, to, count);
     else
-        op->reduce(to, own, arrived, count);
+        op->reduce(to, operands.left, operands.right, count);
     if (step->is_final && op->divide)
         op->divide(to, count, op->shape.size);
+    if (step->is_final && is_lossy)
+        rounding_settle(op, to, count);
 }
 
 static bool
@@ -296,6 +305,8 @@ executor_advance(struct op *op, bool *out_is_complete)
         has_moved |= first != NULL;
     }
     *out_is_complete = tracker_is_done(&op->tracker);
+    if (*out_is_complete && rounding_of(op) != LOSS_NONE)
+        rounding_finish(op);
     return HOOP_OK;
 }
 

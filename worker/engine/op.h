@@ -105,6 +105,7 @@ struct op {
     size_t *counts;                  /* copies of the shape's */
     size_t counts_capacity;
     size_t element_size;
+    enum codec_loss loss;
     const uint8_t *input;
     uint8_t *output;
     uint8_t *scratch;

@@ -150,6 +150,7 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
 {
     op->algorithm = collective->algorithm;
     op->members = collective->members;
+    op->loss = collective->loss;
     op->input = collective->input;
     op->output = collective->output;
     op_label(op, &collective->call, 0);

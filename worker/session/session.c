@@ -295,6 +295,7 @@ tuner_open(struct hoop_session *session)
         .roster = session->roster,
         .algorithms = session->terms.algorithms,
         .link = session->terms.link,
+        .loss = session->terms.loss,
         .races = session->roster->rank == 0 ? session->terms.tuning : "",
     };
     const enum hoop_status status = tuner_create(&options, &session->tuner);

@@ -135,6 +135,8 @@ texts_take(const struct settings *settings, struct terms *terms)
 static void
 numbers_take(const struct settings *settings, struct terms *terms)
 {
+    const uint64_t codec = settings_number(settings, SETTING_CODEC);
+
     terms->rank = settings_is_set(settings, SETTING_RANK)
                       ? (uint32_t)settings_number(settings, SETTING_RANK)
                       : RENDEZVOUS_RANK_ANY;
@@ -143,7 +145,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
     terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
-    terms->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
+    terms->codec = (enum codec_id)(codec % CODEC_CHOICES);
+    terms->loss = (enum codec_loss)(codec / CODEC_CHOICES);
     terms->checking =
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->sharing =

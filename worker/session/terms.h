@@ -37,6 +37,7 @@ struct terms {
     uint32_t op_timeout_ms;
     uint16_t port;
     enum codec_id codec;
+    enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
     enum sharing_mode sharing;
     enum engine_spinning spinning;

@@ -16,6 +16,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "codec/loss.h"
 #include "plan/catalog.h"
 #include "plan/simulation.h"
 #include "tune/forced.h"
@@ -49,6 +50,7 @@ struct table {
     struct forced forced;
     /* The world's alone: what of HOOP_TUNING follows the table; 0: nothing. */
     uint32_t n_race_bytes;
+    enum codec_loss loss; /* of floats that are reduced or gathered */
     struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
 };
 

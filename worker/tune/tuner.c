@@ -27,6 +27,7 @@ struct tuner {
     const struct roster *roster;
     pthread_mutex_t lock; /* for all below */
     struct forced forced;
+    enum codec_loss loss;
     struct simulation_machine machine;
     bool has_machine;
     bool has_agreed;
@@ -68,6 +69,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     TAILQ_INIT(&tuner->kept);
     tuner->roster = options->roster;
     tuner->machine = link_usual();
+    tuner->loss = options->loss;
     tuner->has_machine = options->link[0] != '\0';
     enum hoop_status status =
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
@@ -145,6 +147,7 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
     if (!tuner->has_agreed) {
         tuner->machine = agreed->machine;
         tuner->forced = agreed->forced;
+        tuner->loss = agreed->loss;
         tuner->has_machine = true;
         tuner->has_agreed = true;
         if (agreed->n_race_bytes == 0)
@@ -275,8 +278,10 @@ tuner_table(struct tuner *tuner,
         status = forced_check_flat(&wanted, nodes);
     if (n_slot == 0)
         forced_drop_flat(&wanted);
-    if (status == HOOP_OK)
+    if (status == HOOP_OK) {
         table_force(out_table, &wanted);
+        out_table->loss = tuner->loss;
+    }
     pthread_mutex_unlock(&tuner->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

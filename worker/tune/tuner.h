@@ -16,6 +16,7 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
+#include "codec/loss.h"
 #include "plan/nodes.h"
 #include "transport/roster.h"
 #include "tune/races.h"
@@ -27,6 +28,7 @@ struct tuner_options {
     const struct roster *roster; /* borrowed for life */
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
     const char *link;            /* HOOP_LINK; "": to be measured */
+    enum codec_loss loss;        /* HOOP_CODEC's part of it */
     const char *races; /* HOOP_TUNING, a file to read; NULL, "": none */
 };
 

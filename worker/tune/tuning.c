@@ -290,3 +290,9 @@ tuning_nodes(const struct tuning *tuning)
 {
     return tuning ? tuning->nodes : NULL;
 }
+
+enum codec_loss
+tuning_loss(const struct tuning *tuning)
+{
+    return tuning ? tuning->table.loss : LOSS_NONE;
+}

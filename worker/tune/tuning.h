@@ -79,6 +79,11 @@ tuning_explain(const struct tuning *tuning,
                size_t n_bytes,
                struct tuning_choice *out_choice);
 
+/* What floats lose that are reduced or gathered. LOSS_NONE as tuning gives
+ * NULL. */
+enum codec_loss
+tuning_loss(const struct tuning *tuning);
+
 /* Who shares a node, by rank of the channel; for a plan's shape. NULL as
  * tuning gives NULL. Borrowed for the tuning's life. */
 const struct plan_nodes *

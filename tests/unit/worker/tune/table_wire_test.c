@@ -32,6 +32,7 @@ table_rich(void)
                 &entries[j % n_entries],
             };
         table.n_race_bytes = 77;
+        table.loss = LOSS_FP16;
         table.forced.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
     }
     return table;
@@ -70,6 +71,7 @@ table_comes_back_as_it_went(void **state)
     assert_rows_equal(&table, &back);
     assert_int_equal(back.machine.n_processors, table.machine.n_processors);
     assert_int_equal(back.n_race_bytes, 77);
+    assert_int_equal(back.loss, LOSS_FP16);
     assert_true(back.machine.latency_inside_ns ==
                 table.machine.latency_inside_ns);
     assert_int_equal(table_encode(&back, again), HOOP_OK);
@@ -160,11 +162,12 @@ assert_refused(const struct row *row, const char *why)
     struct table table;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, 4);
+    pack_array(&pack, 5);
     pack_uint(&pack, 4);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
+    pack_uint(&pack, 0);
     pack_uint(&pack, 0);
     assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
     memcpy(bytes, packed, n_packed);
@@ -225,6 +228,11 @@ other_bytes_are_refused(void **state)
     table.n_race_bytes = LIMIT_RACES + 1;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.n_race_bytes = 0;
+    table.loss = (enum codec_loss)LOSS_COUNT;
+    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.loss = LOSS_NONE;
     table.machine.n_processors = 0;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);

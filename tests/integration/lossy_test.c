@@ -1,0 +1,324 @@
+/*
+ * tests/integration/lossy_test.c - floats that lose bits on their way
+ *
+ * All ranks end with the same bits, by every algorithm there is, on nodes of
+ * two ranks, and near what would be without loss. What is no float32, small, or
+ * neither reduced nor gathered loses nothing.
+ */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+#include "codec/codec.h"
+#include "ranks.h"
+#include "session/comm.h"
+#include "tune/tuner.h"
+#include "tune/tuning.h"
+
+/* Above what is left alone; blocks that do not divide, frames, windows. */
+static const size_t counts[] = {4099, 40001};
+
+struct job {
+    enum codec_loss loss;
+};
+
+static float
+value_of(uint32_t rank, size_t i)
+{
+    const uint32_t hash = (uint32_t)(i * 2654435761u) ^ rank * 40503u;
+
+    /* Between 2^-8 and 2, a few zeros among them. */
+    return i % 11 == 3 ? 0
+                       : ldexpf(1 + (float)(hash % 8191) / 8192.0F,
+                                -(int)(hash >> 13 & 7)) *
+                             (hash >> 20 & 1 ? 1 : -1);
+}
+
+static double
+sum_of(uint32_t size, size_t i)
+{
+    double sum = 0;
+
+    for (uint32_t rank = 0; rank < size; rank++)
+        sum += (double)value_of(rank, i);
+    return sum;
+}
+
+static uint32_t
+digest(const float *floats, size_t n)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &floats[i], sizeof(bits));
+        hash = (hash ^ bits) * 16777619u;
+    }
+    return hash | 1;
+}
+
+/* What all ranks say must be one. */
+static int
+require_alike(struct rank *rank, const float *floats, size_t n)
+{
+    uint32_t mine = digest(floats, n);
+    uint32_t least;
+    uint32_t most;
+
+    RANK_CHECK(hoop_allreduce(&mine, &least, 1, HOOP_UINT32, HOOP_MIN,
+                              rank->comm) == HOOP_OK);
+    RANK_CHECK(hoop_allreduce(&mine, &most, 1, HOOP_UINT32, HOOP_MAX,
+                              rank->comm) == HOOP_OK);
+    RANK_CHECK(least == most);
+    return 0;
+}
+
+/* A value below 4 * size is off by less than this, from roundings on its way. */
+static double
+tolerance(const struct rank *rank)
+{
+    const struct job *job = rank->input;
+    const double half_step[] = {
+        [LOSS_BF16] = 0x1p-8, [LOSS_FP16] = 0x1p-11, [LOSS_INT8] = 0x1p-6};
+
+    return half_step[job->loss] * 2.0 * rank->size * (rank->size + 1);
+}
+
+static int
+allreduce_once(struct rank *rank, size_t n, enum hoop_reduce_op op)
+{
+    float *send = calloc(n, sizeof(*send));
+    float *recv = malloc(n * sizeof(*recv));
+    const double parts = op == HOOP_AVG ? rank->size : 1;
+    bool is_exact = true;
+
+    for (size_t i = 0; i < n; i++)
+        send[i] = value_of(rank->rank, i);
+    RANK_CHECK(hoop_allreduce(send, recv, n, HOOP_FLOAT32, op, rank->comm) ==
+               HOOP_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double expected = sum_of(rank->size, i) / parts;
+
+        RANK_CHECK(fabs((double)recv[i] - expected) < tolerance(rank));
+        RANK_CHECK(send[i] == value_of(rank->rank, i));
+        is_exact = is_exact && (float)expected == recv[i];
+    }
+    RANK_CHECK(!is_exact);
+    if (require_alike(rank, recv, n) != 0)
+        return 1;
+    RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, send, n, HOOP_FLOAT32, op,
+                              rank->comm) == HOOP_OK);
+    RANK_CHECK(memcmp(send, recv, n * sizeof(*send)) == 0);
+    free(send);
+    free(recv);
+    return 0;
+}
+
+static int
+allgather_once(struct rank *rank, size_t n)
+{
+    const struct job *job = rank->input;
+    float *own = calloc(n, sizeof(*own));
+    float *all = malloc(n * rank->size * sizeof(*all));
+    float *rounded = malloc(n * sizeof(*rounded));
+
+    for (size_t i = 0; i < n; i++)
+        own[i] = value_of(rank->rank, i);
+    RANK_CHECK(hoop_allgather(own, all, n, HOOP_FLOAT32, rank->comm) ==
+               HOOP_OK);
+    for (uint32_t s = 0; s < rank->size; s++) {
+        for (size_t i = 0; i < n; i++)
+            rounded[i] = value_of(s, i);
+        if (job->loss != LOSS_INT8)
+            loss_round(job->loss, (const uint8_t *)rounded, n,
+                       (uint8_t *)rounded);
+        RANK_CHECK(memcmp(all + s * n, rounded, n * sizeof(*all)) == 0);
+    }
+    RANK_CHECK(own[5] == value_of(rank->rank, 5));
+    memcpy(all + rank->rank * n, own, n * sizeof(*own));
+    RANK_CHECK(hoop_allgather(HOOP_IN_PLACE, all, n, HOOP_FLOAT32,
+                              rank->comm) == HOOP_OK);
+    if (require_alike(rank, all, n * rank->size) != 0)
+        return 1;
+    free(own);
+    free(all);
+    free(rounded);
+    return 0;
+}
+
+static int
+others_once(struct rank *rank, size_t n)
+{
+    const uint32_t root = rank->size - 1;
+    float *send = calloc(n * rank->size, sizeof(*send));
+    float *recv = malloc(n * sizeof(*recv));
+
+    for (size_t i = 0; i < n * rank->size; i++)
+        send[i] = value_of(rank->rank, i);
+    RANK_CHECK(hoop_reduce_scatter(send, recv, n, HOOP_FLOAT32, HOOP_SUM,
+                                   rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < n; i++)
+        RANK_CHECK(
+            fabs((double)recv[i] - sum_of(rank->size, rank->rank * n + i)) <
+            tolerance(rank));
+    RANK_CHECK(hoop_reduce(send, recv, n, HOOP_FLOAT32, HOOP_SUM, root,
+                           rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < n && rank->rank == root; i++)
+        RANK_CHECK(fabs((double)recv[i] - sum_of(rank->size, i)) <
+                   tolerance(rank));
+    free(send);
+    free(recv);
+    return 0;
+}
+
+/* Every algorithm of a collective in turn, for all of counts. */
+static int
+by_all(struct rank *rank, const char *collective)
+{
+    for (uint32_t a = 0; hoop_algorithm_name(collective, a); a++) {
+        char forced[128];
+
+        /* Sends nothing, and there is no hall here. */
+        if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0)
+            continue;
+
+        snprintf(forced, sizeof(forced), "%s:%s", collective,
+                 hoop_algorithm_name(collective, a));
+        RANK_CHECK(hoop_comm_set_algorithms(rank->comm, forced) == HOOP_OK);
+        for (size_t c = 0; c < COUNT_OF(counts); c++) {
+            const int n_wrong =
+                strcmp(collective, "allreduce") == 0
+                    ? allreduce_once(rank, counts[c], HOOP_SUM) ||
+                          allreduce_once(rank, counts[c], HOOP_AVG)
+                : strcmp(collective, "allgather") == 0
+                    ? allgather_once(rank, counts[c])
+                    : others_once(rank, counts[c]);
+            if (n_wrong)
+                fprintf(stderr, "%zu floats by %s\n", counts[c], forced);
+            RANK_CHECK(n_wrong == 0);
+        }
+    }
+    return 0;
+}
+
+/* As the definition says, bit by bit. */
+static int
+exact_once(struct rank *rank)
+{
+    enum {
+        SMALL = 1000,
+        LARGE = 20011
+    };
+    static float sent[LARGE];
+    static float came[LARGE];
+    static double wide[LARGE];
+    static double sums[LARGE];
+
+    for (size_t i = 0; i < LARGE; i++) {
+        sent[i] = value_of(rank->rank, i);
+        wide[i] = (double)value_of(rank->rank, i);
+    }
+    RANK_CHECK(hoop_allreduce(sent, came, SMALL, HOOP_FLOAT32, HOOP_MAX,
+                              rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < SMALL; i++) {
+        float most = value_of(0, i);
+
+        for (uint32_t s = 1; s < rank->size; s++)
+            most = fmaxf(most, value_of(s, i));
+        RANK_CHECK(came[i] == most);
+    }
+    RANK_CHECK(hoop_allreduce(wide, sums, LARGE, HOOP_FLOAT64, HOOP_SUM,
+                              rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < LARGE; i++)
+        RANK_CHECK(sums[i] == sum_of(rank->size, i));
+    RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, sent, LARGE, HOOP_FLOAT32, 0,
+                              rank->comm) == HOOP_OK);
+    for (size_t i = 0; i < LARGE; i++)
+        RANK_CHECK(sent[i] == value_of(0, i));
+    return 0;
+}
+
+static int
+agree(struct rank *rank, struct tuner **out_tuner, struct roster **out_roster)
+{
+    const struct job *job = rank->input;
+    struct tuner_options options = {
+        .algorithms = "",
+        .link = "latency=20us",
+        /* Rank 0's counts. */
+        .loss = rank->rank == 0 ? job->loss : LOSS_NONE,
+    };
+
+    RANK_CHECK(roster_create(rank->size, out_roster) == HOOP_OK);
+    (*out_roster)->rank = rank->rank;
+    for (uint32_t i = 0; i < rank->size; i++)
+        snprintf((*out_roster)->members[i].host_id, LIMIT_NAME, "node%u",
+                 i / 2);
+    options.roster = *out_roster;
+    RANK_CHECK(tuner_create(&options, out_tuner) == HOOP_OK);
+    RANK_CHECK(tuning_agree(*out_tuner, rank->comm->channel,
+                            clock_deadline_ns(20000),
+                            &rank->comm->tuning) == HOOP_OK);
+    RANK_CHECK(tuning_loss(rank->comm->tuning) == job->loss);
+    return 0;
+}
+
+static int
+body(struct rank *rank)
+{
+    struct tuner *tuner = NULL;
+    struct roster *roster = NULL;
+    const int result = agree(rank, &tuner, &roster) || exact_once(rank) ||
+                       by_all(rank, "allreduce") || by_all(rank, "allgather") ||
+                       by_all(rank, "reduce_scatter") || by_all(rank, "reduce");
+
+    tuning_destroy(rank->comm->tuning);
+    rank->comm->tuning = NULL;
+    tuner_destroy(tuner);
+    roster_destroy(roster);
+    return result;
+}
+
+static void
+run(enum codec_loss loss, const char *codec, uint32_t largest)
+{
+    static const uint32_t sizes[] = {2, 3, 4, 8};
+    const struct job job = {loss};
+
+    for (size_t i = 0; i < COUNT_OF(sizes) && sizes[i] <= largest; i++)
+        assert_int_equal(
+            ranks_run(&(struct ranks_options){
+                .size = sizes[i], .body = body, .input = &job, .codec = codec}),
+            0);
+}
+
+static void
+bf16_leaves_all_ranks_the_same_bits(void **state)
+{
+    (void)state;
+    run(LOSS_BF16, "none", 8);
+}
+
+static void
+fp16_and_planes_leave_all_ranks_the_same_bits(void **state)
+{
+    (void)state;
+    run(LOSS_FP16, "planes", 3);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bf16_leaves_all_ranks_the_same_bits),
+        cmocka_unit_test(fp16_and_planes_leave_all_ranks_the_same_bits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
