@@ -251,6 +251,7 @@ drive_once(struct engine *engine, struct wait *wait)
     }
     switch (endurance_advise(&wait->endurance, engine_endurance(engine))) {
     case ENDURANCE_LOOK:
+        perch_take(&engine->perch);
         return;
     case ENDURANCE_YIELD:
         engine_yield(engine);

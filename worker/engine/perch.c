@@ -40,10 +40,12 @@ move_to(size_t processor, const cpu_set_t *allowed)
 void
 perch_take(struct perch *perch)
 {
-    const uint64_t now_ns = clock_now_ns();
     cpu_set_t allowed;
 
-    if (perch->is_taken || now_ns < perch->next_ns)
+    if (perch->is_taken)
+        return;
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns < perch->next_ns)
         return;
     perch->is_taken = true;
     if (perch->n_ranks == 0 ||

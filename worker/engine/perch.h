@@ -1,12 +1,12 @@
 /*
  * engine/perch.h - the processor of a rank that shares it with others
  *
- * A sender wakes its receiver where it runs itself, so ranks that outnumber
- * their processors gather on one of them while another has nothing to do, and
- * the kernel takes its time to spread them: all the while an operation takes
- * twice as long. So each has a perch, neighbours on the same processor, and
- * after a sleep it moves there, once. It is not bound to it: where the kernel
- * puts the thread then, it stays.
+ * A sender wakes its receiver where it runs itself, so ranks that are as many
+ * as their processors, or more, gather on one of them while another has less
+ * to do, and the kernel takes its time to spread them: all the while an
+ * operation takes twice as long. So each has a perch, neighbours on the same
+ * processor, and after a sleep it moves there, once. It is not bound to it:
+ * where the kernel puts the thread then, it stays.
  */
 
 #ifndef ENGINE_PERCH_H

@@ -182,6 +182,93 @@ rank_alone_copies_or_does_nothing(void **state)
     assert_int_equal(sum_run(alone, NULL, 0), HOOP_OK);
 }
 
+/* Rank 1 gives a block of count elements, and gets two back: one of rank 0's
+ * own, and that. */
+static uint32_t
+there_and_back_n_rounds(const struct plan_shape *shape)
+{
+    (void)shape;
+    return 2;
+}
+
+static void
+there_and_back_round(struct plan *plan,
+                     const struct plan_shape *shape,
+                     uint32_t round)
+{
+    const size_t count = shape->count;
+    const struct plan_span given = {PLAN_OUTPUT, count, count};
+    const struct plan_span both = {PLAN_OUTPUT, 0, 2 * count};
+    const bool is_sender = (round == 0) == (shape->rank == 1);
+    const struct plan_span span = round == 0 ? given : both;
+
+    if (is_sender)
+        plan_send(plan, 1 - shape->rank, round, span);
+    else
+        plan_store(plan, 1 - shape->rank, round, span);
+}
+
+static const struct algorithm there_and_back = {
+    .name = "there_and_back",
+    .n_rounds = there_and_back_n_rounds,
+    .plan_round = there_and_back_round,
+};
+
+static struct op *
+there_and_back_start(struct side *side, uint8_t *bytes, size_t count)
+{
+    struct op *op = NULL;
+    const struct engine_collective collective = {
+        .call = {.name = CALL_ALLGATHER, .dtype = HOOP_UINT8, .count = count},
+        .algorithm = &there_and_back,
+        .shape = {.rank = side->rank, .size = 2, .count = count, .granule = 1},
+        .input = bytes,
+        .output = bytes,
+        .mode = ENGINE_START,
+    };
+
+    assert_int_equal(engine_start(side->comms[0].channel, &collective, &op),
+                     HOOP_OK);
+    return op;
+}
+
+/* What rank 0 sends before rank 1 has given anything, and what of it is not
+ * right in the end. */
+static uint64_t
+bytes_sent_ahead(size_t count)
+{
+    uint8_t *bytes[2] = {calloc(2, count), calloc(2, count)};
+    struct engine_stats stats;
+
+    bytes[0][count - 1] = 5;
+    bytes[1][2 * count - 1] = 6;
+    struct op *op = there_and_back_start(&couple.sides[0], bytes[0], count);
+    engine_stats(couple.sides[0].engine, &stats);
+    struct op *other = there_and_back_start(&couple.sides[1], bytes[1], count);
+    while (engine_wait(op, 0) == HOOP_E_PENDING)
+        (void)engine_wait(other, 0);
+    assert_int_equal(engine_wait(other, patience()), HOOP_OK);
+    assert_int_equal(bytes[1][count - 1], 5);
+    assert_memory_equal(bytes[0], bytes[1], 2 * count);
+    free(bytes[0]);
+    free(bytes[1]);
+    return stats.transport.bytes_sent;
+}
+
+static void
+little_message_leaves_when_it_is_complete(void **state)
+{
+    (void)state;
+    assert_int_equal(bytes_sent_ahead(4096), 0);
+}
+
+static void
+large_message_leaves_as_far_as_it_is_ready(void **state)
+{
+    (void)state;
+    assert_true(bytes_sent_ahead(100000) > 0);
+}
+
 #define COUPLE_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
@@ -193,6 +280,8 @@ main(void)
         COUPLE_TEST(average_out_of_place_divides_once_and_keeps_the_input),
         COUPLE_TEST(many_operations_on_one_channel_run_at_once),
         COUPLE_TEST(operation_cut_off_in_the_middle_frees_everything),
+        COUPLE_TEST(little_message_leaves_when_it_is_complete),
+        COUPLE_TEST(large_message_leaves_as_far_as_it_is_ready),
         COUPLE_TEST(rank_alone_copies_or_does_nothing),
     };
 
