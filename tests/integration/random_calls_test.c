@@ -312,8 +312,10 @@ choose(struct rank *rank, const struct draw *draw, uint64_t seed)
     const char *chosen = hoop_algorithm_name(
         collective, (uint32_t)draw_below(&seed, n_algorithms));
     snprintf(text, sizeof(text), "%s:%s", collective, chosen);
-    return hoop_comm_set_algorithms(rank->comm, text) == HOOP_OK ? chosen
-                                                                 : NULL;
+    if (hoop_comm_set_algorithms(rank->comm, text) == HOOP_OK)
+        return chosen;
+    /* A flat one, where memory is not shared. */
+    return hoop_comm_set_algorithms(rank->comm, "") == HOOP_OK ? "auto" : NULL;
 }
 
 static int
