@@ -33,7 +33,12 @@ enum {
 
     /* A table of switch points: some twenty rows of a few names. */
     LIMIT_TUNE_TABLE = 8192,
-    LIMIT_RACES = 1 << 20,  /* a file of times measured: ten thousand lines */
+    LIMIT_RACES = 1 << 20, /* a file of times measured: ten thousand lines */
+    /* HOOP_TUNING=auto: how often jobs of a form race, how long each, and with
+     * how many ranks at most. */
+    LIMIT_CONTESTS = 4,
+    LIMIT_CONTEST_MS = 1500,
+    LIMIT_CONTEST_RANKS = 64,
     LIMIT_TUNE_TABLES = 32, /* of one session, kept for the next group */
 
     /* Simulated steps of all ranks: a second; beyond that, a part stands for

@@ -265,7 +265,8 @@ static const struct setting rows[SETTING_COUNT] = {
             .option = "tuning",
             .placeholder = "PATH",
             .help = "file of times that hoop-perf --tune measured, to choose "
-                    "algorithms by; rank 0's counts",
+                    "algorithms by; auto: the first jobs race for a second "
+                    "and keep one in the cache folder; rank 0's counts",
             .type = SETTING_TYPE_TEXT,
             .max = LIMIT_SETTING - 1,
             .users = WORKER,

@@ -63,6 +63,10 @@ races_parse(const char *where,
 enum hoop_status
 races_read(const char *path, struct races **out_races);
 
+/* How often ranks on nodes like these have raced; NULL: never. */
+size_t
+races_count(const struct races *races, const struct plan_nodes *nodes);
+
 /* NULL is fine. */
 void
 races_destroy(struct races *races);

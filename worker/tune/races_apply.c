@@ -227,3 +227,20 @@ races_apply(const struct races *races,
         at = meeting.end;
     }
 }
+
+size_t
+races_count(const struct races *races, const struct plan_nodes *nodes)
+{
+    size_t n_most = 0;
+
+    for (size_t at = 0; races && at < races->n;) {
+        const struct heat heat = heat_at(races, at);
+        const bool is_alike = heat.races->n_ranks == nodes->n_ranks &&
+                              heat.races->n_nodes == nodes->n_nodes;
+
+        if (is_alike && heat.n > n_most)
+            n_most = heat.n;
+        at += heat.n;
+    }
+    return n_most;
+}

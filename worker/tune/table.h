@@ -10,6 +10,7 @@
 #ifndef TUNE_TABLE_H
 #define TUNE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,7 @@ struct table {
     /* The world's alone: what of HOOP_TUNING follows the table; 0: nothing. */
     uint32_t n_race_bytes;
     enum codec_loss loss; /* of floats that are reduced or gathered */
+    bool has_contest;     /* the world's: all race, then comes another table */
     struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
 };
 

@@ -1,7 +1,7 @@
 /*
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
- *     [version, machine, [row, ...], bytes of races, loss]
+ *     [version, machine, [row, ...], bytes of races, loss, is there a contest]
  *     machine: [processors, bytes of cache, cost, ...], a cost in millionths of
  *         a nanosecond
  *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
@@ -23,7 +23,7 @@
 enum {
     VERSION = 4,
     NAME_MAX_BYTES = 32,
-    FIELDS = 5,
+    FIELDS = 6,
     ROW_FIELDS = 4,
     MACHINE_FIELDS = 2, /* before its costs */
     N_COSTS = 12,
@@ -142,6 +142,7 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     rows_pack(&pack, table);
     pack_uint(&pack, table->n_race_bytes);
     pack_uint(&pack, table->loss);
+    pack_uint(&pack, table->has_contest);
     const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -314,6 +315,7 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
         return error_pass(status);
     table.n_race_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
     table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
+    table.has_contest = unpack_uint(&unpack, 1) == 1;
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(unpack_status(&unpack));
     *out_table = table;

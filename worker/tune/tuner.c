@@ -3,13 +3,17 @@
 #include "tune/tuner.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "tune/builder.h"
 #include "tune/link.h"
+#include "tune/race_store.h"
 
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
 static const char FROM_LINK[] = "HOOP_LINK";
@@ -31,6 +35,7 @@ struct tuner {
     struct simulation_machine machine;
     bool has_machine;
     bool has_agreed;
+    char *store;           /* HOOP_TUNING=auto: a path; else NULL */
     struct races *races;   /* NULL: none were read */
     struct kept_list kept; /* the last used first */
     unsigned n_kept;
@@ -40,6 +45,29 @@ static bool
 has_races(const struct tuner_options *options)
 {
     return options->races && options->races[0];
+}
+
+static bool
+is_automatic(const struct tuner_options *options)
+{
+    return has_races(options) && strcmp(options->races, "auto") == 0;
+}
+
+/* Who has no folder to keep races in goes without: it is no reason to fail. */
+static enum hoop_status
+races_open(struct tuner *tuner, const struct tuner_options *options)
+{
+    const char *transport = options->transport ? options->transport : "";
+
+    if (!has_races(options))
+        return HOOP_OK;
+    if (!is_automatic(options))
+        return races_read(options->races, &tuner->races);
+    if (race_store_path(transport, &tuner->store) == HOOP_OK)
+        tuner->races = race_store_read(tuner->store);
+    else
+        log_debug("tune", "%s", error_text());
+    return HOOP_OK;
 }
 
 enum hoop_status
@@ -53,7 +81,7 @@ tuner_check(const struct tuner_options *options)
         forced_parse(FROM_ALGORITHM, options->algorithms, &forced);
     if (status == HOOP_OK)
         status = link_parse(FROM_LINK, options->link, &machine);
-    if (status == HOOP_OK && has_races(options))
+    if (status == HOOP_OK && has_races(options) && !is_automatic(options))
         status = races_read(options->races, &races);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -75,8 +103,8 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
     if (status == HOOP_OK)
         status = link_parse(FROM_LINK, options->link, &tuner->machine);
-    if (status == HOOP_OK && has_races(options))
-        status = races_read(options->races, &tuner->races);
+    if (status == HOOP_OK)
+        status = races_open(tuner, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_tuner = STEAL(tuner);
@@ -102,6 +130,7 @@ tuner_destroy(struct tuner *tuner)
         return;
     kept_clear(tuner);
     races_destroy(tuner->races);
+    free(tuner->store);
     pthread_mutex_destroy(&tuner->lock);
     free(tuner);
 }
@@ -186,6 +215,47 @@ tuner_take_races(struct tuner *tuner, struct races *races)
     tuner->races = races;
     kept_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
+}
+
+bool
+tuner_wants_races(struct tuner *tuner, const struct plan_nodes *nodes)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const bool wants = tuner->store && nodes->n_ranks > 1 &&
+                       nodes->n_ranks <= LIMIT_CONTEST_RANKS &&
+                       races_count(tuner->races, nodes) < LIMIT_CONTESTS;
+    pthread_mutex_unlock(&tuner->lock);
+    return wants;
+}
+
+/* The caller holds the lock. Too many are as before: these are not kept. */
+static enum hoop_status
+races_append(struct tuner *tuner, const char *text)
+{
+    CLEANUP(free) char *all = NULL;
+    struct races *races = NULL;
+
+    if (asprintf(&all, "%s%s", tuner->races ? tuner->races->text : "", text) <
+        0)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for races");
+    const enum hoop_status status =
+        races_parse(tuner->store, all, strlen(all), &races);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    races_destroy(tuner->races);
+    tuner->races = races;
+    kept_clear(tuner);
+    return race_store_write(tuner->store, races->text, races->n_bytes);
+}
+
+void
+tuner_add_races(struct tuner *tuner, const char *text)
+{
+    pthread_mutex_lock(&tuner->lock);
+    const enum hoop_status status = races_append(tuner, text);
+    pthread_mutex_unlock(&tuner->lock);
+    if (status != HOOP_OK)
+        log_debug("tune", "races are not kept: %s", error_text());
 }
 
 /* FNV-1a: equal layouts are equal tables. */

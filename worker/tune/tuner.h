@@ -29,7 +29,10 @@ struct tuner_options {
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
     const char *link;            /* HOOP_LINK; "": to be measured */
     enum codec_loss loss;        /* HOOP_CODEC's part of it */
-    const char *races; /* HOOP_TUNING, a file to read; NULL, "": none */
+    /* HOOP_TUNING, a file to read, or "auto"; NULL, "": none. Of the latter,
+     * over what ranks of a host exchange messages; NULL: not said. */
+    const char *races;
+    const char *transport;
 };
 
 /* What is wrong with these, before anything is done with them; the roster plays
@@ -96,6 +99,13 @@ tuner_races(struct tuner *tuner, size_t *out_n_bytes);
 /* Takes races. */
 void
 tuner_take_races(struct tuner *tuner, struct races *races);
+
+/* HOOP_TUNING=auto, and ranks on nodes like these have raced too seldom. */
+bool
+tuner_wants_races(struct tuner *tuner, const struct plan_nodes *nodes);
+/* What they have run is kept, here and for other jobs. */
+void
+tuner_add_races(struct tuner *tuner, const char *text);
 
 /* From now on, what was agreed on counts, not what was said here; only the
  * first agreement, the world's, says anything new. */

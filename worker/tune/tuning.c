@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "tune/agreement.h"
+#include "tune/contest.h"
 #include "tune/estimate.h"
 #include "tune/family.h"
 #include "tune/gauge.h"
@@ -45,8 +46,11 @@ table_decide(struct tuning *tuning)
         return error_pass(status);
     }
     tuner_races(tuning->tuner, &n_race_bytes);
-    if (!tuner_has_agreed(tuning->tuner))
+    if (!tuner_has_agreed(tuning->tuner)) {
         tuning->table.n_race_bytes = (uint32_t)n_race_bytes;
+        tuning->table.has_contest =
+            tuner_wants_races(tuning->tuner, tuning->nodes);
+    }
     return HOOP_OK;
 }
 
@@ -113,6 +117,23 @@ races_agree(struct tuning *tuning)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* All race, and rank 0 decides anew. */
+static enum hoop_status
+contest_hold(struct tuning *tuning)
+{
+    CLEANUP(free) char *text = NULL;
+    enum hoop_status status =
+        contest_run(tuning->channel, tuning->nodes, slot_bytes(tuning), &text);
+
+    if (status == HOOP_OK && channel_rank(tuning->channel) == 0) {
+        tuner_add_races(tuning->tuner, text);
+        status = table_decide(tuning);
+    }
+    if (status == HOOP_OK)
+        status = agreement_reach(tuning->channel, &tuning->table);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 table_agree(struct tuning *tuning)
 {
@@ -122,6 +143,8 @@ table_agree(struct tuning *tuning)
         status = table_decide(tuning);
     if (status == HOOP_OK)
         status = agreement_reach(tuning->channel, &tuning->table);
+    if (status == HOOP_OK && tuning->table.has_contest)
+        status = contest_hold(tuning);
     if (status == HOOP_OK)
         status = table_check(tuning, &tuning->table);
     if (status == HOOP_OK)

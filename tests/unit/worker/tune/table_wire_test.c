@@ -162,11 +162,12 @@ assert_refused(const struct row *row, const char *why)
     struct table table;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, 5);
+    pack_array(&pack, 6);
     pack_uint(&pack, 4);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
+    pack_uint(&pack, 0);
     pack_uint(&pack, 0);
     pack_uint(&pack, 0);
     assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
@@ -218,7 +219,7 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     memset(bytes, 0xff, sizeof(bytes));
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    memset(bytes, 0x94, sizeof(bytes));
+    memset(bytes, 0x96, sizeof(bytes));
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table = table_rich();
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
