@@ -1,10 +1,14 @@
 /* tests/unit/worker/tune/tuner_test.c - tune/tuner.c */
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "check.h"
 #include "tune/link.h"
+#include "tune/race_store.h"
 #include "tune/tuner.h"
 
 static struct tuner *
@@ -209,6 +213,49 @@ races_change_tables_until_rank_0_agrees_on_none(void **state)
     tuner_destroy(tuner);
 }
 
+/* Who has no folder to keep races in does without. */
+static void
+automatic_races_are_wanted_until_there_are_enough(void **state)
+{
+    static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n";
+    char folder[] = "/tmp/hoop-tuner-XXXXXX";
+    const uint32_t names[2] = {0, 0};
+    struct plan_nodes *nodes = nodes_of(names, 2);
+    struct plan_nodes *lonely = nodes_of(names, 1);
+    const struct tuner_options options = {
+        .algorithms = "", .link = "", .races = "auto", .transport = "tcp"};
+    struct tuner *tuner = NULL;
+    char *path = NULL;
+
+    (void)state;
+    assert_int_equal(tuner_check(&options), HOOP_OK);
+    unsetenv("HOME");
+    unsetenv("XDG_CACHE_HOME");
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_false(tuner_wants_races(tuner, nodes));
+    tuner_destroy(tuner);
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+    for (size_t i = 0; i < LIMIT_CONTESTS; i++) {
+        assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+        assert_false(tuner_wants_races(tuner, lonely));
+        assert_true(tuner_wants_races(tuner, nodes));
+        tuner_add_races(tuner, text);
+        tuner_destroy(tuner);
+    }
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_false(tuner_wants_races(tuner, nodes));
+    tuner_destroy(tuner);
+    assert_int_equal(race_store_path("tcp", &path), HOOP_OK);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    free(path);
+    plan_nodes_destroy(nodes);
+    plan_nodes_destroy(lonely);
+}
+
 int
 main(void)
 {
@@ -220,6 +267,7 @@ main(void)
         cmocka_unit_test(flat_algorithm_is_forced_only_where_there_is_a_hall),
         cmocka_unit_test(first_agreement_replaces_what_was_said),
         cmocka_unit_test(tables_of_many_forms_are_kept_within_bounds),
+        cmocka_unit_test(automatic_races_are_wanted_until_there_are_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

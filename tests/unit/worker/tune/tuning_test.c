@@ -1,11 +1,16 @@
 /* tests/unit/worker/tune/tuning_test.c - tune/tuning.c */
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
 #include "couple.h"
+#include "tune/race_store.h"
 #include "tune/tuning.h"
 
 static struct couple couple;
@@ -113,6 +118,56 @@ races_that_rank_0_read_count_for_all(void **state)
 {
     (void)state;
     couple_run(&couple, side_raced);
+}
+
+/* Told to rank 0 alone: three worlds form, and keep a race each. The third one
+ * has what counts; it is not known who wins. */
+static int
+side_automatic(struct side *side)
+{
+    size_t n_before = 0;
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct tuner_options options = {
+            .roster = side->roster,
+            .algorithms = "",
+            .link = "latency=20us",
+            .races = side->rank == 0 ? "auto" : "",
+            .transport = "tcp",
+        };
+        struct tuner *tuner = NULL;
+        struct tuning *tuning = NULL;
+        size_t n_bytes;
+
+        SIDE_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+        SIDE_CHECK(tuning_agree(tuner, side->comms[i].channel, patience(),
+                                &tuning) == HOOP_OK);
+        SIDE_CHECK(strncmp(tuner_races(tuner, &n_bytes), "2 ", 2) == 0);
+        SIDE_CHECK(n_bytes > n_before);
+        n_before = n_bytes;
+        tuning_destroy(tuning);
+        tuner_destroy(tuner);
+    }
+    return 0;
+}
+
+static void
+first_worlds_race_and_keep_it(void **state)
+{
+    char folder[] = "/tmp/hoop-tuning-XXXXXX";
+    char parent[64];
+    char *path = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+    couple_run(&couple, side_automatic);
+    assert_int_equal(race_store_path("tcp", &path), HOOP_OK);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    snprintf(parent, sizeof(parent), "%s/hoop", folder);
+    assert_int_equal(rmdir(parent), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static int
@@ -317,6 +372,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         COUPLE_TEST(settings_of_rank_0_count_for_all),
         COUPLE_TEST(races_that_rank_0_read_count_for_all),
+        COUPLE_TEST(first_worlds_race_and_keep_it),
         COUPLE_TEST(one_rank_alone_does_not_communicate),
         COUPLE_TEST(missing_rank_0_is_a_timeout),
         COUPLE_TEST(nonsense_from_rank_0_is_refused),

@@ -1,0 +1,102 @@
+/* tests/unit/worker/tune/contest_test.c - tune/contest.c */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "couple.h"
+#include "tune/contest.h"
+#include "tune/races.h"
+
+static struct couple couple;
+
+static int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    return 0;
+}
+
+static int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+/* Each is a line that can be read, of two algorithms at least. */
+static int
+side_races(struct side *side)
+{
+    const uint32_t names[2] = {0, 0};
+    struct plan_nodes *nodes = NULL;
+    struct races *races = NULL;
+    char *text = NULL;
+
+    SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
+    SIDE_CHECK(contest_run(side->comms[0].channel, nodes, &text) == HOOP_OK);
+    SIDE_CHECK((strlen(text) == 0) == (side->rank > 0));
+    SIDE_CHECK(races_parse("here", text, strlen(text), &races) == HOOP_OK);
+    SIDE_CHECK(races_count(races, nodes) == (side->rank == 0 ? 1 : 0));
+    for (size_t i = 0; i < races->n; i++) {
+        size_t n_times = 0;
+
+        for (size_t j = 0; j < RACE_ENTRIES_MAX; j++)
+            n_times += races->all[i].ns[j] > 0;
+        SIDE_CHECK(n_times > 1);
+    }
+    races_destroy(races);
+    plan_nodes_destroy(nodes);
+    free(text);
+    return 0;
+}
+
+static void
+all_race_and_rank_0_has_the_lines(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_races);
+}
+
+static int
+side_alone(struct side *side)
+{
+    const uint32_t names[2] = {0, 0};
+    struct plan_nodes *nodes = NULL;
+    char *text = NULL;
+
+    if (side->rank == 0)
+        return 0;
+    SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
+    channel_set_timeout(side->comms[1].channel, 50);
+    SIDE_CHECK(contest_run(side->comms[1].channel, nodes, &text) ==
+               HOOP_E_TIMEOUT);
+    SIDE_CHECK(!text);
+    plan_nodes_destroy(nodes);
+    return 0;
+}
+
+static void
+missing_rank_is_a_timeout(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_alone);
+}
+
+#define COUPLE_TEST(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        COUPLE_TEST(all_race_and_rank_0_has_the_lines),
+        COUPLE_TEST(missing_rank_is_a_timeout),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
