@@ -61,6 +61,22 @@ on_needed(void *owner, uint32_t rank)
 }
 
 static void
+on_stream_needed(void *owner, uint32_t rank, unsigned stream)
+{
+    const struct machine *machine = owner;
+
+    connector_dial_stream(machine->connector, rank, stream);
+}
+
+static void
+on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
+{
+    const struct machine *machine = owner;
+
+    engine_stream(machine->engine, rank, stream, fd);
+}
+
+static void
 on_lost(void *owner, uint32_t rank, const char *why)
 {
     (void)owner;
@@ -113,7 +129,9 @@ machine_start(struct machine *machine, const struct world *world)
         .codec = codec,
         .checking = world->options->is_checked ? ENGINE_CHECK_FIRST
                                                : ENGINE_CHECK_FRAMES,
+        .n_streams = segments_streams(),
         .on_needed = on_needed,
+        .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,
         .owner = machine,
@@ -125,6 +143,7 @@ machine_start(struct machine *machine, const struct world *world)
         .sharing = segments_mode(),
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
+        .on_stream = on_stream,
         .owner = machine,
     };
     struct connector_options connecting = connector_options;

@@ -26,6 +26,14 @@ segments_mode(void)
     return SHARING_NEVER;
 }
 
+unsigned
+segments_streams(void)
+{
+    const char *text = getenv(setting_row(SETTING_STREAMS)->environment);
+
+    return text ? (unsigned)strtoul(text, NULL, 10) : 0;
+}
+
 void
 segments_open(struct segment *out_ends[2])
 {

@@ -15,6 +15,10 @@
 enum sharing_mode
 segments_mode(void);
 
+/* What HOOP_STREAMS says; 0: auto, or nothing. */
+unsigned
+segments_streams(void);
+
 /* The two ends of one segment, or NULL for both where TCP is wanted. */
 void
 segments_open(struct segment *out_ends[2]);

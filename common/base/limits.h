@@ -136,6 +136,10 @@ enum {
     LIMIT_HALL = 2 * 1024 * 1024,
     LIMIT_HALLS = 64 * 1024 * 1024,
 
+    /* Connections to one peer that carry payloads beside the first: descriptors
+     * of a rank, and what more of them ever brought. */
+    LIMIT_STREAMS = 8,
+
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_FORETOLD = 1024,
 

@@ -40,6 +40,12 @@ static const char *const checks[] = {"frames", "full", NULL};
 /* In the order of enum sharing_mode (transport/sharing.h). */
 static const char *const transports[] = {"auto", "tcp", "shm", NULL};
 
+_Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
+/* Their places in the list are their values; auto is 0. */
+static const char *const streams[] = {
+    "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,
+};
+
 /* In the order of enum engine_spinning (engine/engine.h). */
 static const char *const spins[] = {"auto", "never", "always", NULL};
 
@@ -207,6 +213,19 @@ static const struct setting rows[SETTING_COUNT] = {
                 "the way between ranks of one host (auto: shm where possible)",
             .default_text = "auto",
             .choices = transports,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_STREAMS] =
+        {
+            .name = "streams",
+            .environment = "HOOP_STREAMS",
+            .option = "streams",
+            .placeholder = "N",
+            .help = "connections that share large messages to a peer: auto, "
+                    "or 1 to 8; the lower rank's count",
+            .default_text = "auto",
+            .choices = streams,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },

@@ -27,6 +27,7 @@ enum frame_kind {
     FRAME_VERDICT = 6,    /* an operation or a rank failed; payload is text */
     FRAME_HEARTBEAT = 7,
     FRAME_GOODBYE = 8, /* the sender leaves in good order */
+    FRAME_SPREAD = 9,  /* total connections have what follows; no payload */
 };
 
 enum frame_flag {

@@ -60,6 +60,7 @@ engine_open(struct engine *engine)
         .events = &engine_events,
         .owner = engine,
         .codec = engine->options.codec,
+        .n_streams = engine->options.n_streams,
     };
 
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
@@ -156,6 +157,15 @@ engine_shared(struct engine *engine,
                                            .rank = rank,
                                            .fd = fd,
                                            .segment = segment});
+}
+
+void
+engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd)
+{
+    engine_letter(engine, &(struct letter){.kind = LETTER_STREAM,
+                                           .rank = rank,
+                                           .stream = stream,
+                                           .fd = fd});
 }
 
 void

@@ -47,9 +47,12 @@ struct engine_options {
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;
+    unsigned n_streams; /* to each peer; 0: as many as are worth it */
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */
     void (*on_needed)(void *owner, uint32_t rank);
+    /* One more to it: engine_stream() may be called later. NULL: none is. */
+    void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* A rank was found dead here. Called by the driver, once per rank. */
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
     /* Operations are under way and nobody drives them. Any thread. */
@@ -83,6 +86,9 @@ engine_shared(struct engine *engine,
               uint32_t rank,
               int fd,
               struct segment *segment);
+/* fd, which is taken, is one more connection: the stream-th. */
+void
+engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd);
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
 /* Somebody else found out that rank is dead. */

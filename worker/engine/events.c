@@ -284,6 +284,15 @@ on_needed(void *owner, uint32_t peer)
     engine->options.on_needed(engine->options.owner, peer);
 }
 
+static void
+on_stream_needed(void *owner, uint32_t peer, unsigned stream)
+{
+    const struct engine *engine = owner;
+
+    if (engine->options.on_stream_needed)
+        engine->options.on_stream_needed(engine->options.owner, peer, stream);
+}
+
 const struct transport_events engine_events = {
     .on_handed = on_handed,
     .on_arrived = on_arrived,
@@ -300,4 +309,5 @@ const struct transport_events engine_events = {
     .on_left = on_left,
     .on_gone = on_gone,
     .on_needed = on_needed,
+    .on_stream_needed = on_stream_needed,
 };

@@ -26,7 +26,7 @@ engine_letter(struct engine *engine, const struct letter *content)
     struct letter *letter = malloc(sizeof(*letter));
 
     if (!letter) {
-        if (content->kind == LETTER_CONNECTED)
+        if (content->kind == LETTER_CONNECTED || content->kind == LETTER_STREAM)
             letter_refuse(content);
         return;
     }
@@ -78,6 +78,10 @@ letter_open(struct engine *engine, const struct letter *letter)
     case LETTER_CONNECTED:
         transport_shared(engine->transport, letter->rank, letter->fd,
                          letter->segment);
+        return;
+    case LETTER_STREAM:
+        transport_stream(engine->transport, letter->rank, letter->stream,
+                         letter->fd);
         return;
     case LETTER_UNREACHABLE:
         transport_unreachable(engine->transport, letter->rank, letter->why);

@@ -22,6 +22,7 @@ TAILQ_HEAD(channel_list, channel);
 /* What the control thread has to say to the driver. */
 enum letter_kind {
     LETTER_CONNECTED,
+    LETTER_STREAM,
     LETTER_UNREACHABLE,
     LETTER_CONDEMNED,
     LETTER_NEEDED,
@@ -33,6 +34,7 @@ struct letter {
     enum letter_kind kind;
     uint32_t rank;
     int fd;
+    unsigned stream;
     struct segment *segment;
     char why[LIMIT_NAME];
 };

@@ -74,6 +74,22 @@ on_needed(void *owner, uint32_t rank)
 }
 
 static void
+on_stream_needed(void *owner, uint32_t rank, unsigned stream)
+{
+    const struct hoop_session *session = owner;
+
+    connector_dial_stream(session->connector, rank, stream);
+}
+
+static void
+on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
+{
+    const struct hoop_session *session = owner;
+
+    engine_stream(session->engine, rank, stream, fd);
+}
+
+static void
 on_lost(void *owner, uint32_t rank, const char *why)
 {
     const struct hoop_session *session = owner;
@@ -121,21 +137,6 @@ on_forked(void *owner)
     session->is_orphan = true;
     if (session->engine)
         engine_orphan(session->engine);
-}
-
-/* The log is the process's: the first session that asks for it has it. */
-static void
-log_begin(const struct terms *terms)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool is_configured;
-
-    pthread_mutex_lock(&lock);
-    if (terms->log_level != LOG_OFF && !is_configured) {
-        log_configure(terms->log_level, terms->log_format);
-        is_configured = true;
-    }
-    pthread_mutex_unlock(&lock);
 }
 
 /* Before there is a roster. */
@@ -224,7 +225,9 @@ engine_open(struct hoop_session *session)
         .codec = session->terms.codec,
         .checking = session->terms.checking,
         .spinning = session->terms.spinning,
+        .n_streams = session->terms.n_streams,
         .on_needed = on_needed,
+        .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
         .on_abandoned = on_abandoned,
         .owner = session,
@@ -248,6 +251,7 @@ connector_open(struct hoop_session *session)
         .sharing = session->terms.sharing,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
+        .on_stream = on_stream,
         .owner = session,
     };
     const enum hoop_status status =
@@ -471,7 +475,7 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
     enum hoop_status status = terms_resolve(options, &terms);
     if (status != HOOP_OK)
         return error_pass(status);
-    log_begin(&terms);
+    terms_log(&terms);
     status = session_create(&terms, out_session);
     terms_deinit(&terms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

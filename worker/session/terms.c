@@ -2,6 +2,8 @@
 
 #include "session/terms.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->sharing =
         (enum sharing_mode)settings_number(settings, SETTING_TRANSPORT);
+    terms->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
     terms->spinning =
         (enum engine_spinning)settings_number(settings, SETTING_SPIN);
     terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
@@ -236,4 +239,18 @@ void
 terms_deinit(struct terms *terms)
 {
     explicit_bzero(terms->token, sizeof(terms->token));
+}
+
+void
+terms_log(const struct terms *terms)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_configured;
+
+    pthread_mutex_lock(&lock);
+    if (terms->log_level != LOG_OFF && !is_configured) {
+        log_configure(terms->log_level, terms->log_format);
+        is_configured = true;
+    }
+    pthread_mutex_unlock(&lock);
 }

@@ -40,6 +40,7 @@ struct terms {
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
     enum sharing_mode sharing;
+    unsigned n_streams; /* to each peer; 0: as many as are worth it */
     enum engine_spinning spinning;
     enum log_level log_level;
     enum log_format log_format;
@@ -53,6 +54,11 @@ struct terms {
  */
 enum hoop_status
 terms_resolve(const struct hoop_join_options *options, struct terms *out_terms);
+
+/* Log as they say. The log is the process's: the first that ask for it have it.
+ * Thread: any. */
+void
+terms_log(const struct terms *terms);
 
 /* Wipes the token. */
 void

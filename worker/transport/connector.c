@@ -11,13 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "net/socket.h"
-#include "transport/greeting.h"
+#include "transport/connector_state.h"
 
 enum {
     RETRY_FIRST_MS = 20,
@@ -30,43 +29,6 @@ enum {
     ACCEPTS_PER_EVENT = 32,
     /* Without a descriptor to accept with, until others are closed. */
     BREATHER_MS = 100,
-};
-
-TAILQ_HEAD(greeting_list, greeting);
-
-/*
- * IDLE -> WANTED <-> DIALED -> CONNECTED
- *   \________\_________\_____> UNREACHABLE
- *
- * WANTED: between two tries, or the peer's own dial is awaited.
- */
-enum link_state {
-    LINK_IDLE,
-    LINK_WANTED,
-    LINK_DIALED,
-    LINK_CONNECTED,
-    LINK_UNREACHABLE,
-};
-
-struct link {
-    struct connector *connector;
-    uint32_t rank;
-    enum link_state state;
-    struct greeting *dial;
-    struct loop_timer *retry;
-    uint64_t refused_until_ns;
-    uint64_t silent_until_ns;
-    uint64_t retry_ms;
-};
-
-struct connector {
-    struct connector_options options;
-    struct handshake_key key;
-    struct loop_watch *listener;
-    struct loop_timer *breather;
-    struct greeting_list greetings; /* oldest first */
-    unsigned n_accepted;            /* of them, strangers */
-    struct link *links;             /* [rank] */
 };
 
 static void
@@ -104,8 +66,8 @@ link_retry(struct link *link, enum hoop_status status)
         link->retry_ms = RETRY_MAX_MS;
 }
 
-static void
-greeting_forget(struct connector *connector, struct greeting *greeting)
+void
+connector_forget(struct connector *connector, struct greeting *greeting)
 {
     struct link *link = &connector->links[greeting->handshake.peer];
 
@@ -124,8 +86,13 @@ dial_failed(struct connector *connector,
 {
     struct link *link = &connector->links[greeting->handshake.peer];
 
+    const bool is_first = greeting->handshake.stream == 0;
+
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
-    greeting_forget(connector, greeting);
+    connector_forget(connector, greeting);
+    /* It works with those that there are. */
+    if (!is_first)
+        return;
     /* Only the network deserves another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         link_retry(link, status);
@@ -149,18 +116,21 @@ on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
         status == HOOP_E_UNAVAILABLE && greeting->state != AWAIT_HELLO;
     log_at(is_peers_choice ? LOG_DEBUG : LOG_WARNING, "peer",
            "refused a connection from %s: %s", address, error_text());
-    greeting_forget(connector, greeting);
+    connector_forget(connector, greeting);
 }
 
 /* May the verified stranger be this rank's connection to it? */
 static enum handshake_answer
-on_verified(void *owner, uint32_t peer)
+on_verified(void *owner, const struct handshake *handshake)
 {
     const struct connector *connector = owner;
+    const uint32_t peer = handshake->peer;
     const struct link *link = &connector->links[peer];
 
     if (link->state == LINK_UNREACHABLE)
         return HANDSHAKE_REFUSED;
+    if (handshake->stream > 0)
+        return connector_stream_answer(connector, link, handshake);
     if (link->state == LINK_CONNECTED)
         return HANDSHAKE_DUPLICATE;
     if (link->state == LINK_DIALED && connector->options.roster->rank < peer)
@@ -178,9 +148,9 @@ hand_over(struct connector *connector, struct greeting *greeting)
 
     log_debug("peer", "rank %u: %s", link->rank,
               segment ? "shared memory" : sharing_why(&greeting->sharing));
-    greeting_forget(connector, greeting);
+    connector_forget(connector, greeting);
     if (link->dial)
-        greeting_forget(connector, link->dial);
+        connector_forget(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
     socket_set_local(fd);
@@ -208,17 +178,21 @@ on_answered(void *owner, struct greeting *greeting)
     struct link *link = &connector->links[greeting->handshake.peer];
     const bool is_dialer = greeting_is_dialer(greeting);
 
+    if (greeting->handshake.stream > 0) {
+        connector_stream_answered(connector, greeting);
+        return;
+    }
     if (greeting->answer == HANDSHAKE_WELCOME) {
         hand_over(connector, greeting);
         return;
     }
     if (greeting->answer == HANDSHAKE_UNSHARED) {
         link_fail_unshared(link, &greeting->sharing);
-        greeting_forget(connector, greeting);
+        connector_forget(connector, greeting);
         return;
     }
     const enum handshake_answer answer = greeting->answer;
-    greeting_forget(connector, greeting);
+    connector_forget(connector, greeting);
     if (!is_dialer)
         return;
     if (answer == HANDSHAKE_REFUSED) {
@@ -230,8 +204,7 @@ on_answered(void *owner, struct greeting *greeting)
                error_raise(HOOP_E_TIMEOUT, "its own connection did not come"));
 }
 
-/* Takes fd. */
-static enum hoop_status
+enum hoop_status
 connector_greet(struct connector *connector,
                 int fd,
                 const struct address *address,
@@ -433,7 +406,7 @@ connector_destroy(struct connector *connector)
     if (!connector)
         return;
     while (!TAILQ_EMPTY(&connector->greetings))
-        greeting_forget(connector, TAILQ_FIRST(&connector->greetings));
+        connector_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);
     loop_timer_destroy(connector->breather);
     for (uint32_t rank = 0;

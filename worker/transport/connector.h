@@ -35,6 +35,9 @@ struct connector_options {
                          int fd,
                          struct segment *segment);
     void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
+    /* The same of a connection beside the first, 1 to LIMIT_STREAMS; NULL: none
+     * is accepted. */
+    void (*on_stream)(void *owner, uint32_t rank, unsigned stream, int fd);
     void *owner;
 };
 
@@ -53,5 +56,15 @@ connector_destroy(struct connector *connector);
  */
 void
 connector_dial(struct connector *connector, uint32_t rank);
+
+/*
+ * Want one more connection to rank, beside the first, which is there: the
+ * stream-th. Only to higher ranks: they do not dial. on_stream() follows, or
+ * nothing: it is tried once. Thread: any.
+ */
+void
+connector_dial_stream(struct connector *connector,
+                      uint32_t rank,
+                      unsigned stream);
 
 #endif

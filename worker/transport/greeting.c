@@ -98,7 +98,8 @@ take_challenge(struct greeting *greeting)
 {
     uint8_t proof[HANDSHAKE_BYTES];
 
-    sharing_offer(&greeting->sharing, &greeting->handshake);
+    if (greeting->handshake.stream == 0)
+        sharing_offer(&greeting->sharing, &greeting->handshake);
     const enum hoop_status status =
         handshake_prove(&greeting->handshake, greeting->message, proof);
 
@@ -116,13 +117,14 @@ choose_answer(struct greeting *greeting)
 {
     struct handshake *handshake = &greeting->handshake;
 
-    greeting->answer = greeting->on_verified(greeting->owner, handshake->peer);
-    if (greeting->answer == HANDSHAKE_WELCOME)
+    greeting->answer = greeting->on_verified(greeting->owner, handshake);
+    const bool may_share =
+        greeting->answer == HANDSHAKE_WELCOME && handshake->stream == 0;
+    if (may_share)
         sharing_take(&greeting->sharing, handshake);
     else
         memset(handshake->offer, 0, HANDSHAKE_OFFER);
-    if (greeting->answer == HANDSHAKE_WELCOME &&
-        sharing_has_failed(&greeting->sharing))
+    if (may_share && sharing_has_failed(&greeting->sharing))
         greeting->answer = HANDSHAKE_UNSHARED;
 }
 
@@ -153,7 +155,8 @@ take_welcome(struct greeting *greeting)
         greeting_fail(greeting, status);
         return;
     }
-    sharing_settle(&greeting->sharing, &greeting->handshake);
+    if (greeting->handshake.stream == 0)
+        sharing_settle(&greeting->sharing, &greeting->handshake);
     greeting->on_answered(greeting->owner, greeting);
 }
 

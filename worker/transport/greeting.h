@@ -39,7 +39,8 @@ struct greeting {
     struct sharing sharing; /* mode, at first */
     void *owner;
     /* Acceptor: the peer has proved itself. What shall it be told? */
-    enum handshake_answer (*on_verified)(void *owner, uint32_t peer);
+    enum handshake_answer (*on_verified)(void *owner,
+                                         const struct handshake *handshake);
     /* The handshake is over; greeting->answer says how. */
     void (*on_answered)(void *owner, struct greeting *greeting);
     /* It failed; the text is this thread's last error. */

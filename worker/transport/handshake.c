@@ -4,7 +4,7 @@
  * Offsets, little-endian, the rest zero:
  *
  *   HELLO      0 letters  8 version  10 from u32  14 to u32  18 epoch u64
- *              26 incarnation u64  34 nonce[32]
+ *              26 incarnation u64  34 nonce[32]  66 stream u8
  *   CHALLENGE  0 letters  8 version  10 from u32  18 epoch u64
  *              26 incarnation u64  34 nonce[32]
  *   PROOF      0 letters  34 MAC[32]  66 offer[62]
@@ -31,6 +31,7 @@ enum {
     AT_INCARNATION = 26,
     AT_NONCE = 34,
     AT_MAC = 34,
+    AT_STREAM = 66,
     AT_OFFER = 66,
     LETTERS = 8,
 };
@@ -165,6 +166,7 @@ handshake_hello(struct handshake *handshake, uint8_t out[HANDSHAKE_BYTES])
 {
     begin(handshake->hello, hello_letters);
     put(handshake->hello + AT_TO, handshake->peer, 4);
+    put(handshake->hello + AT_STREAM, handshake->stream, 1);
     const enum hoop_status status = put_identity(handshake, handshake->hello);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -242,8 +244,13 @@ handshake_challenge(struct handshake *handshake,
                            "the peer calls rank %" PRIu64
                            ", but this is rank %u",
                            get(in + AT_TO, 4), handshake->roster->rank);
+    if (in[AT_STREAM] > LIMIT_STREAMS)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the peer has a connection number %u, of at most %d",
+                           in[AT_STREAM], LIMIT_STREAMS);
     memcpy(handshake->hello, in, HANDSHAKE_BYTES);
     handshake->peer = (uint32_t)get(in + AT_FROM, 4);
+    handshake->stream = in[AT_STREAM];
     return HOOP_OK;
 }
 

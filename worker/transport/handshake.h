@@ -55,7 +55,8 @@ handshake_key_init(struct handshake_key *key,
 struct handshake {
     const struct handshake_key *key; /* borrowed */
     const struct roster *roster;     /* borrowed */
-    uint32_t peer; /* dialer: whom it calls; acceptor: known from HELLO */
+    uint32_t peer;   /* dialer: whom it calls; acceptor: known from HELLO */
+    uint32_t stream; /* likewise: 0: the first connection, else one beside it */
     uint8_t hello[HANDSHAKE_BYTES];
     uint8_t challenge[HANDSHAKE_BYTES];
     uint8_t offer[HANDSHAKE_OFFER]; /* what is told next, or was told last */

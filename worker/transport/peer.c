@@ -48,6 +48,7 @@ void
 peer_disconnect(struct peer *peer)
 {
     peer_send_clear(peer);
+    spread_close(peer);
     if (peer->fd >= 0) {
         poller_remove(peer->transport->poller, peer->fd);
         socket_close(peer->fd);
@@ -142,6 +143,26 @@ peer_end(struct peer *peer)
         peer_move(peer, PEER_LEFT);
     /* What was not written by now never will be. */
     peer->transport->events->on_gone(peer->transport->owner, peer->rank);
+}
+
+void
+peer_stream_ended(struct peer *peer, const char *why)
+{
+    if (peer->has_left && !peer->in_payload) {
+        peer->has_ended = true;
+        const bool is_broken = peer->segment
+                                   ? peer->has_hung_up
+                                   : peer->is_blocked && !peer->is_watched;
+        if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls) &&
+                          !spread_owes(peer)))
+            peer_end(peer);
+        else if (peer->segment)
+            peer_touch(peer);
+        else
+            peer_await_writable(peer);
+        return;
+    }
+    peer_lose(peer, why);
 }
 
 void

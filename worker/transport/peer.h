@@ -23,7 +23,9 @@
 #include "base/limits.h"
 #include "codec/judge.h"
 #include "net/poller.h"
+#include "transport/bundle.h"
 #include "transport/flow.h"
+#include "transport/pace.h"
 #include "transport/segment.h"
 #include "transport/transport.h"
 
@@ -138,6 +140,13 @@ struct peer {
     bool has_left;    /* it said goodbye */
     bool has_ended;   /* its stream has ended */
 
+    /* Several connections: spread.c */
+    struct bundle *bundle;     /* NULL: only fd */
+    unsigned n_streams_wanted; /* 0: fd alone */
+    unsigned n_streams_said;
+    bool is_spreading; /* SPREAD is cut: nothing more until it is written */
+    struct pace pace;
+
     /* Sending. */
     struct outflow_list outflows;
     struct outflow_list asking; /* announced, not granted yet */
@@ -204,6 +213,7 @@ struct transport {
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
+    unsigned n_streams; /* to a peer; 0: as many as are worth it */
     uint64_t arrival_next;
     bool is_leaving;
     size_t n_promises;   /* of all peers */
@@ -250,6 +260,9 @@ peer_doom(struct peer *peer, const char *why);
 /* The peer's stream ended where it may. */
 void
 peer_end(struct peer *peer);
+/* Its stream has ended: why, if it is too early. */
+void
+peer_stream_ended(struct peer *peer, const char *why);
 /* Its goodbye came: nothing new to it or from it. */
 void
 peer_leave(struct peer *peer);
@@ -323,6 +336,48 @@ self_cancel(struct transport *transport, const struct outflow *flow);
 bool
 peer_is_self(const struct peer *peer);
 
+/* spread.c: the same stream over several connections */
+
+/* The first connection is there. */
+void
+spread_connected(struct peer *peer);
+/* n_bytes more were read or written: are more streams worth it? */
+void
+spread_measure(struct peer *peer, size_t n_bytes);
+/* frame, a SPREAD of ours, is cut ... */
+void
+spread_cut(struct peer *peer, const struct frame *frame);
+/* ... and nothing may be cut before it has been written. */
+bool
+spread_holds(struct peer *peer);
+/* peer->frame is the peer's SPREAD. */
+void
+spread_came(struct peer *peer);
+/* Which directions are spread by now. */
+bool
+spread_is_read(const struct peer *peer);
+bool
+spread_is_written(const struct peer *peer);
+/* As readv(2), from wherever the stream is: a payload's rest, which may be
+ * empty, and what is read ahead. */
+ssize_t
+spread_read(struct peer *peer, const struct iovec spans[2]);
+/* There is something to read that no descriptor tells of. */
+bool
+spread_is_ready(const struct peer *peer);
+/* There is something to write beside frames. */
+bool
+spread_owes(const struct peer *peer);
+/* Have the poller look for what can be used now, and nothing else. False: it
+ * refuses. */
+bool
+spread_watch(struct peer *peer);
+/* A connection has something, but nothing could be read. */
+void
+spread_heard(struct peer *peer);
+void
+spread_close(struct peer *peer);
+
 /* tcp_control.c */
 
 /* Bytes of an eager frame have found their place. */
@@ -353,9 +408,6 @@ peer_keeps(struct peer *peer);
 /* Read until the socket is empty or the turn is over. */
 bool
 peer_read(struct peer *peer);
-/* Its stream has ended: why, if it is too early. */
-void
-peer_stream_ended(struct peer *peer, const char *why);
 /* The header in peer->inbound. False: the peer is lost. */
 bool
 peer_begin_frame(struct peer *peer);

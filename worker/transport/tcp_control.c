@@ -263,6 +263,9 @@ peer_control_came(struct peer *peer)
     case FRAME_GOODBYE:
         take_goodbye(peer);
         return;
+    case FRAME_SPREAD:
+        spread_came(peer);
+        return;
     case FRAME_HEARTBEAT:
         peer->transport->events->on_heartbeat(peer->transport->owner,
                                               peer->rank, &peer->frame);

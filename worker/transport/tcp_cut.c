@@ -96,6 +96,8 @@ cut_control(struct peer *peer, struct outframe *out)
     frame_encode(&control->frame, out->header);
     if (control->frame.flags & FRAME_TENSOR)
         frame_tensor_append(&control->tensor, out->header);
+    if (control->frame.kind == FRAME_SPREAD)
+        spread_cut(peer, &control->frame);
     out->payload = out->owned;
     out->n_stored = control->n_text;
     out->n_raw = 0;
@@ -302,7 +304,7 @@ cut_flow(struct peer *peer, struct outframe *out)
 bool
 peer_cut(struct peer *peer)
 {
-    if (peer->n_frames == PEER_FRAMES_MAX)
+    if (peer->n_frames == PEER_FRAMES_MAX || spread_holds(peer))
         return false;
 
     struct outframe *out = peer_frame(peer, peer->n_frames);

@@ -410,7 +410,6 @@ read_more(struct peer *peer, size_t *out_direct)
     const size_t n_left =
         peer->in_payload ? peer->frame.stored - peer->n_stored : 0;
     const size_t n_ahead = peer->inbound_end - peer->inbound_first;
-    ssize_t n_read;
 
     memmove(peer->inbound, peer->inbound + peer->inbound_first, n_ahead);
     peer->inbound_first = 0;
@@ -420,47 +419,25 @@ read_more(struct peer *peer, size_t *out_direct)
      * the next payload is not copied. */
     const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
                                  : PEER_INBOUND_MAX - n_ahead;
-    struct iovec iov[2] = {
+    const struct iovec spans[2] = {
         {n_left ? peer_payload_at(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},
     };
-    do {
-        n_read = n_left ? readv(peer->fd, iov, 2)
-                        : recv(peer->fd, iov[1].iov_base, n_room, 0);
-    } while (n_read < 0 && errno == EINTR);
+    const ssize_t n_read = spread_read(peer, spans);
     *out_direct = n_read > 0 && (size_t)n_read > n_left ? n_left
                   : n_read > 0                          ? (size_t)n_read
                                                         : 0;
     return n_read;
 }
 
-void
-peer_stream_ended(struct peer *peer, const char *why)
-{
-    if (peer->has_left && !peer->in_payload) {
-        peer->has_ended = true;
-        const bool is_broken = peer->segment
-                                   ? peer->has_hung_up
-                                   : peer->is_blocked && !peer->is_watched;
-        if (is_broken || (peer->n_frames == 0 && TAILQ_EMPTY(&peer->controls)))
-            peer_end(peer);
-        else if (peer->segment)
-            peer_touch(peer);
-        else
-            peer_await_writable(peer);
-        return;
-    }
-    peer_lose(peer, why);
-}
-
-bool
-peer_read(struct peer *peer)
+/* Until the socket is empty, or the turn is over. */
+static size_t
+read_turn(struct peer *peer)
 {
     size_t n_total = 0;
 
-    if (peer->segment)
-        return peer_read_shared(peer);
-    while (peer->fd >= 0 && !peer->has_ended && n_total < PEER_TURN_BYTES) {
+    while (peer->fd >= 0 && !peer->has_ended &&
+           (n_total < PEER_TURN_BYTES || spread_is_ready(peer))) {
         size_t n_direct;
         const ssize_t n_read = read_more(peer, &n_direct);
 
@@ -469,17 +446,30 @@ peer_read(struct peer *peer)
         if (n_read <= 0) {
             peer_stream_ended(peer, n_read == 0 ? "connection closed"
                                                 : strerror(errno));
-            return true;
+            return n_total + 1;
         }
         n_total += (size_t)n_read;
+        spread_measure(peer, (size_t)n_read);
         peer->inbound_end += (size_t)n_read - n_direct;
         peer_payload_came(peer, n_direct);
         while (peer->fd >= 0 && parse(peer))
             ;
         /* A short read means an empty socket: no second call to learn it. */
-        if (n_read < SHORT_READ)
+        if (n_read < SHORT_READ && !spread_is_ready(peer))
             break;
     }
+    return n_total;
+}
+
+bool
+peer_read(struct peer *peer)
+{
+    if (peer->segment)
+        return peer_read_shared(peer);
+    const size_t n_total = read_turn(peer);
+
+    if (peer->fd >= 0 && spread_is_read(peer) && !spread_watch(peer))
+        peer_lose(peer, error_text());
     return n_total > 0;
 }
 

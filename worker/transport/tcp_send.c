@@ -101,6 +101,8 @@ write_frames(struct peer *peer)
 
     if (peer->segment)
         return peer_share(peer, iov + first, n_iov - first);
+    if (spread_is_written(peer))
+        return bundle_send(peer->bundle, iov + first, n_iov - first);
     return iov_send(peer->fd, iov + first, n_iov - first);
 }
 
@@ -164,10 +166,7 @@ written(struct peer *peer, size_t n_bytes)
 void
 peer_await_writable(struct peer *peer)
 {
-    const struct poller_interest interest = {.writes = peer->is_watched};
-
-    if (poller_change(peer->transport->poller, peer->fd, interest, peer) ==
-        HOOP_OK)
+    if (spread_watch(peer))
         peer_touch(peer);
     else
         peer_lose(peer, error_text());
@@ -176,14 +175,11 @@ peer_await_writable(struct peer *peer)
 static void
 watch_writable(struct peer *peer, bool is_wanted)
 {
-    const struct poller_interest interest = {.reads = !peer->has_ended,
-                                             .writes = is_wanted};
-
-    if (peer->is_watched == is_wanted || peer->segment)
+    if ((peer->is_watched == is_wanted && !spread_is_written(peer)) ||
+        peer->segment)
         return;
     peer->is_watched = is_wanted;
-    if (poller_change(peer->transport->poller, peer->fd, interest, peer) !=
-        HOOP_OK)
+    if (!spread_watch(peer))
         peer_lose(peer, error_text());
 }
 
@@ -229,7 +225,7 @@ peer_write(struct peer *peer)
     while (peer->fd >= 0 && n_total < PEER_TURN_BYTES) {
         for (unsigned i = 0; i < PEER_CALL_MAX && peer_cut(peer); i++)
             ;
-        if (peer->n_frames == 0)
+        if (peer->n_frames == 0 && !spread_owes(peer))
             break;
 
         const ssize_t n_written = write_frames(peer);
@@ -239,6 +235,7 @@ peer_write(struct peer *peer)
         }
         n_total += (size_t)n_written;
         peer->n_written += (size_t)n_written;
+        spread_measure(peer, (size_t)n_written);
         written(peer, (size_t)n_written);
     }
     if (peer->fd < 0)

@@ -45,6 +45,7 @@ transport_create(const struct transport_options *options,
     transport->events = options->events;
     transport->owner = options->owner;
     transport->codec_id = options->codec;
+    transport->n_streams = options->n_streams;
     transport->window = window_of(size);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
@@ -142,6 +143,7 @@ transport_shared(struct transport *transport,
     counter_add(&transport->counters.connections, 1);
     peer_expect(peer);
     peer_touch(peer);
+    spread_connected(peer);
     /* It came too late, but must not take this rank for dead. */
     if (transport->is_leaving)
         say_goodbye(peer);
@@ -385,8 +387,12 @@ poll_all(struct transport *transport, int timeout_ms)
         }
         if (events[i].can_read && peer->segment)
             peer_hear(peer);
-        if (events[i].can_read && peer->fd >= 0)
-            has_moved |= peer_read(peer);
+        if (!events[i].can_read || peer->fd < 0)
+            continue;
+        if (peer_read(peer))
+            has_moved = true;
+        else
+            spread_heard(peer);
     }
     return has_moved;
 }

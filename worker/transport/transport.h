@@ -87,6 +87,8 @@ struct transport_events {
     void (*on_gone)(void *owner, uint32_t peer);
     /* A connection is needed: transport_connected() or _unreachable() later. */
     void (*on_needed)(void *owner, uint32_t peer);
+    /* One more: transport_stream() may come later. NULL: none is to be had. */
+    void (*on_stream_needed)(void *owner, uint32_t peer, unsigned stream);
 };
 
 struct transport_options {
@@ -94,6 +96,7 @@ struct transport_options {
     const struct transport_events *events;
     void *owner;
     enum codec_id codec; /* for payloads that are worth it */
+    unsigned n_streams;  /* to each peer; 0: as many as are worth it */
 };
 
 enum hoop_status
@@ -113,6 +116,13 @@ transport_shared(struct transport *transport,
                  uint32_t peer,
                  int fd,
                  struct segment *segment);
+/* Takes fd, a proven connection beside the first, which may come later: the
+ * stream-th, 1 to LIMIT_STREAMS. What is not needed is closed. */
+void
+transport_stream(struct transport *transport,
+                 uint32_t peer,
+                 unsigned stream,
+                 int fd);
 /* There will be no connection: as if it were lost. */
 void
 transport_unreachable(struct transport *transport,

@@ -35,6 +35,18 @@ on_connected(void *owner, uint32_t rank, int fd, struct segment *segment)
 }
 
 static void
+on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
+{
+    struct booth *booth = owner;
+
+    pthread_mutex_lock(&booth->foyer->lock);
+    booth->n_streams[rank] += stream;
+    pthread_cond_broadcast(&booth->foyer->changed);
+    pthread_mutex_unlock(&booth->foyer->lock);
+    close(fd);
+}
+
+static void
 on_unreachable(void *owner, uint32_t rank, const char *why)
 {
     struct booth *booth = owner;
@@ -103,6 +115,7 @@ foyer_start(struct foyer *foyer)
             .sharing = booth->sharing,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,
+            .on_stream = booth->refuses_streams ? NULL : on_stream,
             .owner = booth,
         };
 

@@ -9,6 +9,7 @@
 #define TESTS_FOYER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,10 @@ struct booth {
     const char *token;
     enum sharing_mode sharing; /* SHARING_AUTO */
     int listen_fd;
+    bool refuses_streams;
     /* Under the foyer's lock: by the other side's rank. */
     unsigned n_connected[FOYER_RANKS];
+    unsigned n_streams[FOYER_RANKS];
     unsigned n_unreachable[FOYER_RANKS];
     int fds[FOYER_RANKS];
     struct segment *segments[FOYER_RANKS]; /* NULL: TCP alone */

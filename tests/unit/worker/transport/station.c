@@ -236,6 +236,7 @@ station_open(struct station *station, uint32_t rank, enum codec_id codec)
         .events = &events,
         .owner = station,
         .codec = codec,
+        .n_streams = segments_streams(),
     };
     assert_int_equal(transport_create(&options, &station->transport), HOOP_OK);
 }

@@ -1,0 +1,95 @@
+/*
+ * transport/connector_stream.c - connections beside the first to a peer
+ *
+ * The lower rank dials them, once each; what cannot be had is done without. No
+ * test of its own: tests/unit/worker/transport/connector_test.c dials them.
+ */
+
+#include "base/error.h"
+#include "base/log.h"
+#include "net/socket.h"
+#include "transport/connector_state.h"
+
+enum handshake_answer
+connector_stream_answer(const struct connector *connector,
+                        const struct link *link,
+                        const struct handshake *handshake)
+{
+    const bool is_wanted = connector->options.on_stream &&
+                           handshake->peer < connector->options.roster->rank &&
+                           !(link->streams & 1u << handshake->stream);
+
+    return is_wanted ? HANDSHAKE_WELCOME : HANDSHAKE_REFUSED;
+}
+
+static void
+hand_over_stream(struct connector *connector, struct greeting *greeting)
+{
+    const struct connector_options *options = &connector->options;
+    struct link *link = &connector->links[greeting->handshake.peer];
+    const unsigned stream = greeting->handshake.stream;
+    const int fd = greeting_take_fd(greeting);
+
+    connector_forget(connector, greeting);
+    link->streams |= 1u << stream;
+    socket_set_local(fd);
+    options->on_stream(options->owner, link->rank, stream, fd);
+}
+
+void
+connector_stream_answered(struct connector *connector,
+                          struct greeting *greeting)
+{
+    if (greeting->answer == HANDSHAKE_WELCOME) {
+        hand_over_stream(connector, greeting);
+        return;
+    }
+    log_debug("peer", "rank %u wants no stream %u", greeting->handshake.peer,
+              greeting->handshake.stream);
+    connector_forget(connector, greeting);
+}
+
+static void
+stream_try(struct link *link, unsigned stream)
+{
+    struct connector *connector = link->connector;
+    const struct member *member =
+        &connector->options.roster->members[link->rank];
+    struct greeting *greeting = NULL;
+    int fd = -1;
+
+    enum hoop_status status = socket_connect(&member->address, &fd);
+    if (status == HOOP_OK)
+        status = connector_greet(connector, fd, &member->address, &greeting);
+    if (status != HOOP_OK) {
+        log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
+        return;
+    }
+    greeting->handshake.peer = link->rank;
+    greeting->handshake.stream = stream;
+}
+
+static void
+streams_want(void *owner)
+{
+    struct link *link = owner;
+    const uint32_t wanted =
+        atomic_exchange(&link->streams_wanted, 0) & ~link->streams;
+
+    link->streams |= wanted;
+    for (unsigned i = 1; i <= LIMIT_STREAMS; i++) {
+        if (wanted & 1u << i)
+            stream_try(link, i);
+    }
+}
+
+void
+connector_dial_stream(struct connector *connector,
+                      uint32_t rank,
+                      unsigned stream)
+{
+    struct link *link = &connector->links[rank];
+
+    atomic_fetch_or(&link->streams_wanted, 1u << stream);
+    (void)loop_post(connector->options.loop, streams_want, link);
+}

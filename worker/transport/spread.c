@@ -1,0 +1,277 @@
+/*
+ * transport/spread.c - a peer's frames over several connections
+ *
+ * Both sides begin with one. The lower rank says how many there are to be: it
+ * asks for the connections (transport/connector.h), and once all are here it
+ * sends SPREAD, the last frame of its direction that is not in a bundle; the
+ * other side answers with its own. Where auto chooses, transport/pace.h does.
+ */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "net/socket.h"
+#include "transport/pace.h"
+#include "transport/peer.h"
+
+static struct bundle *
+bundle_of(struct peer *peer)
+{
+    if (!peer->bundle)
+        peer->bundle = bundle_create();
+    return peer->bundle;
+}
+
+/* Over shared memory there is nothing to spread, nor to oneself. */
+static bool
+may_spread(const struct peer *peer)
+{
+    return peer->state == PEER_READY && !peer->segment;
+}
+
+static bool
+leads(const struct peer *peer)
+{
+    return peer->transport->roster->rank < peer->rank;
+}
+
+/* SPREAD, as soon as it is true. */
+static void
+spread_say(struct peer *peer)
+{
+    const struct frame frame = {.kind = FRAME_SPREAD,
+                                .epoch = peer->transport->roster->epoch,
+                                .total = peer->n_streams_wanted};
+
+    if (!may_spread(peer) || peer->n_streams_wanted == peer->n_streams_said ||
+        !bundle_of(peer) || !bundle_has(peer->bundle, peer->n_streams_wanted))
+        return;
+    peer->n_streams_said = peer->n_streams_wanted;
+    log_debug("peer", "rank %u: %u streams", peer->rank,
+              peer->n_streams_wanted);
+    peer_control(peer, &frame, NULL);
+    if (leads(peer))
+        pace_begin(&peer->pace, peer->n_streams_wanted);
+}
+
+static void
+spread_want(struct peer *peer, unsigned n_streams)
+{
+    const struct transport *transport = peer->transport;
+
+    peer->n_streams_wanted = n_streams;
+    for (unsigned i = 1; i <= n_streams; i++) {
+        if (transport->events->on_stream_needed &&
+            (!peer->bundle || peer->bundle->fds[i] < 0))
+            transport->events->on_stream_needed(transport->owner, peer->rank,
+                                                i);
+    }
+    spread_say(peer);
+}
+
+void
+spread_connected(struct peer *peer)
+{
+    const unsigned n_streams = peer->transport->n_streams;
+
+    if (peer->bundle)
+        peer->bundle->fds[0] = peer->fd;
+    peer->pace.is_settled = n_streams > 0 || peer->segment || !leads(peer) ||
+                            roster_is_near(peer->transport->roster, peer->rank);
+    pace_begin(&peer->pace, 1);
+    if (n_streams > 1 && leads(peer) && may_spread(peer))
+        spread_want(peer, n_streams);
+    else
+        spread_say(peer);
+}
+
+void
+spread_measure(struct peer *peer, size_t n_bytes)
+{
+    if (peer->pace.is_settled || !may_spread(peer))
+        return;
+    const unsigned n_streams = pace_moved(&peer->pace, n_bytes, clock_now_ns);
+    if (n_streams != peer->pace.n_streams &&
+        n_streams != peer->n_streams_wanted)
+        spread_want(peer, n_streams);
+}
+
+void
+spread_cut(struct peer *peer, const struct frame *frame)
+{
+    struct bundle *bundle = peer->bundle;
+
+    bundle->n_streams = (unsigned)frame->total;
+    peer->is_spreading = !bundle->is_sending;
+}
+
+bool
+spread_holds(struct peer *peer)
+{
+    if (!peer->is_spreading)
+        return false;
+    if (peer->n_frames > 0)
+        return true;
+    peer->is_spreading = false;
+    peer->bundle->fds[0] = peer->fd;
+    peer->bundle->is_sending = true;
+    return false;
+}
+
+void
+spread_came(struct peer *peer)
+{
+    const uint64_t n_streams = peer->frame.total;
+
+    if (peer->segment || n_streams < 1 || n_streams > LIMIT_STREAMS) {
+        peer_lose(peer, "it wants streams that there cannot be");
+        return;
+    }
+    if (!bundle_of(peer)) {
+        peer_lose(peer, "no memory for several streams");
+        return;
+    }
+    peer->bundle->fds[0] = peer->fd;
+    if (!peer->bundle->is_receiving) {
+        bundle_receive_first(peer->bundle, peer->inbound + peer->inbound_first,
+                             peer->inbound_end - peer->inbound_first);
+        peer->inbound_first = peer->inbound_end;
+    }
+    if (leads(peer))
+        return;
+    peer->n_streams_wanted = (unsigned)n_streams;
+    spread_say(peer);
+}
+
+ssize_t
+spread_read(struct peer *peer, const struct iovec spans[2])
+{
+    const unsigned first = spans[0].iov_len > 0 ? 0 : 1;
+    ssize_t n_read;
+
+    if (spread_is_read(peer))
+        return bundle_receive(peer->bundle, spans + first, 2 - first);
+    do {
+        n_read = first == 0
+                     ? readv(peer->fd, spans, 2)
+                     : recv(peer->fd, spans[1].iov_base, spans[1].iov_len, 0);
+    } while (n_read < 0 && errno == EINTR);
+    return n_read;
+}
+
+bool
+spread_is_read(const struct peer *peer)
+{
+    return peer->bundle && peer->bundle->is_receiving;
+}
+
+bool
+spread_is_ready(const struct peer *peer)
+{
+    return spread_is_read(peer) && bundle_is_ready(peer->bundle);
+}
+
+bool
+spread_is_written(const struct peer *peer)
+{
+    return peer->bundle && peer->bundle->is_sending;
+}
+
+bool
+spread_owes(const struct peer *peer)
+{
+    return spread_is_written(peer) && bundle_owes(peer->bundle);
+}
+
+static struct poller_interest
+interest_of(const struct peer *peer, unsigned stream)
+{
+    const struct bundle *bundle = peer->bundle;
+    const unsigned awaited =
+        bundle && bundle->is_receiving ? bundle_awaited(bundle) : 0;
+    const bool is_blocked =
+        spread_is_written(peer) ? bundle->blocked & 1u << stream : stream == 0;
+
+    return (struct poller_interest){
+        .reads = !peer->has_ended && stream == awaited,
+        .writes = peer->is_watched && is_blocked,
+    };
+}
+
+static bool
+watch_one(struct peer *peer, unsigned stream)
+{
+    const struct poller_interest interest = interest_of(peer, stream);
+    const unsigned bits =
+        (interest.reads ? 1u : 0) | (interest.writes ? 2u : 0);
+    uint8_t *known = &peer->bundle->watched[stream];
+
+    if (*known == bits)
+        return true;
+    *known = (uint8_t)bits;
+    return poller_change(peer->transport->poller, peer->bundle->fds[stream],
+                         interest, peer) == HOOP_OK;
+}
+
+bool
+spread_watch(struct peer *peer)
+{
+    if (!peer->bundle)
+        return poller_change(peer->transport->poller, peer->fd,
+                             interest_of(peer, 0), peer) == HOOP_OK;
+    peer->bundle->fds[0] = peer->fd;
+    for (unsigned i = 0; i < BUNDLE_FDS; i++) {
+        if (peer->bundle->fds[i] >= 0 && !watch_one(peer, i))
+            return false;
+    }
+    return true;
+}
+
+void
+spread_heard(struct peer *peer)
+{
+    if (peer->fd < 0 || !spread_is_read(peer))
+        return;
+    if (bundle_is_broken(peer->bundle))
+        peer_lose(peer, "one of its connections has broken");
+}
+
+void
+spread_close(struct peer *peer)
+{
+    if (!peer->bundle)
+        return;
+    for (unsigned i = 1; i < BUNDLE_FDS; i++) {
+        if (peer->bundle->fds[i] >= 0)
+            poller_remove(peer->transport->poller, peer->bundle->fds[i]);
+    }
+    bundle_destroy(peer->bundle);
+    peer->bundle = NULL;
+}
+
+void
+transport_stream(struct transport *transport,
+                 uint32_t rank,
+                 unsigned stream,
+                 int fd)
+{
+    struct peer *peer = &transport->peers[rank];
+    const struct poller_interest nothing = {0};
+
+    if (peer->state > PEER_READY || peer->segment || !bundle_of(peer) ||
+        !bundle_add(peer->bundle, stream, fd)) {
+        socket_close(fd);
+        return;
+    }
+    if (poller_add(transport->poller, fd, nothing, peer) != HOOP_OK ||
+        (peer->fd >= 0 && !spread_watch(peer))) {
+        peer_lose(peer, error_text());
+        return;
+    }
+    spread_say(peer);
+}
