@@ -275,6 +275,9 @@ peer_expect(struct peer *peer);
  * nothing to cut, or no room. */
 bool
 peer_cut(struct peer *peer);
+/* flow's frames may be cut: behind the others', unless it forwards. */
+void
+peer_queue(struct peer *peer, struct outflow *flow);
 /* flow has been cut to its end, or is cancelled. */
 void
 peer_unqueue(struct peer *peer, struct outflow *flow);

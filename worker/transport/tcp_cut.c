@@ -194,6 +194,40 @@ end_asking(struct peer *peer, struct outflow *flow)
     TAILQ_INSERT_HEAD(&peer->outflows, flow, link);
 }
 
+/*
+ * What is forwarded goes before what has lain ready since its operation began:
+ * it has just been combined, and is in the cache; and where it goes to has just
+ * been read there. NULL: behind all others.
+ */
+static struct outflow *
+flow_behind(const struct peer *peer, const struct outflow *flow)
+{
+    struct outflow *other;
+
+    if (flow->key.kind == FLOW_MESSAGE || flow->ready == flow->total)
+        return NULL;
+    TAILQ_FOREACH(other, &peer->outflows, link)
+    {
+        if (other->key.kind == flow->key.kind &&
+            other->key.op == flow->key.op &&
+            other->key.comm == flow->key.comm && other->ready == other->total)
+            return other;
+    }
+    return NULL;
+}
+
+void
+peer_queue(struct peer *peer, struct outflow *flow)
+{
+    struct outflow *behind = flow_behind(peer, flow);
+
+    flow->is_queued = true;
+    if (behind)
+        TAILQ_INSERT_BEFORE(behind, flow, link);
+    else
+        TAILQ_INSERT_TAIL(&peer->outflows, flow, link);
+}
+
 void
 peer_unqueue(struct peer *peer, struct outflow *flow)
 {

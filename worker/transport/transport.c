@@ -191,9 +191,8 @@ transport_send(struct transport *transport, struct outflow *flow)
     struct peer *peer = &transport->peers[flow->key.peer];
 
     transport_need(transport, flow->key.peer);
-    flow->is_queued = true;
     flow->granted = match_promised(peer, flow);
-    TAILQ_INSERT_TAIL(&peer->outflows, flow, link);
+    peer_queue(peer, flow);
     peer_touch(peer);
 }
 

@@ -193,6 +193,24 @@ send_stays_within_what_is_ready(void **state)
     expect_payload(300, SMALL - 300);
 }
 
+static void
+send_of_what_is_forwarded_goes_first(void **state)
+{
+    struct outflow own = outflow_collective(1, desk.bytes, SMALL);
+    struct outflow forwarded = own;
+
+    (void)state;
+    forwarded.key.step++;
+    forwarded.ready = 0;
+    transport_send(desk.station.transport, &own);
+    transport_send(desk.station.transport, &forwarded);
+    forwarded.ready = SMALL;
+    assert_true(next());
+    assert_int_equal(desk.frame.step, forwarded.key.step);
+    assert_true(next());
+    assert_int_equal(desk.frame.step, own.key.step);
+}
+
 /* Announced flows are asked for with the whole call. */
 static void
 expect_announcement(uint64_t op)
@@ -464,6 +482,7 @@ main(void)
         DESK_TEST(send_of_much_waits_for_grants_and_stays_within),
         DESK_TEST(grant_of_all_lets_all_go),
         DESK_TEST(send_stays_within_what_is_ready),
+        DESK_TEST(send_of_what_is_forwarded_goes_first),
         DESK_TEST(window_is_never_exceeded_and_returned_credit_is_used),
         DESK_TEST(send_cancel_copies_the_rest_of_a_half_sent_frame),
         DESK_TEST(send_cancel_of_what_has_not_begun_sends_nothing),
