@@ -10,6 +10,7 @@
 #ifndef TUNE_GAUGE_H
 #define TUNE_GAUGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -23,6 +24,7 @@ struct gauge_times {
     double small_ns;
     double medium_ns; /* GAUGE_MEDIUM_BYTES each way */
     double large_ns;
+    bool is_memory; /* ranks of a node share some */
 };
 
 enum {
@@ -40,7 +42,8 @@ gauge_apply(const struct gauge_times *inside,
 
 enum gauge_part {
     GAUGE_MEASURES,
-    GAUGE_DECLINES, /* on rank 0: it knows already */
+    GAUGE_MEASURES_MEMORY, /* ranks of a node may share some, and so do */
+    GAUGE_DECLINES,        /* on rank 0: it knows already */
 };
 
 /*

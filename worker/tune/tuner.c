@@ -34,6 +34,7 @@ struct tuner {
     enum codec_loss loss;
     struct simulation_machine machine;
     bool has_machine;
+    bool may_share; /* since it was created */
     bool has_agreed;
     char *store;           /* HOOP_TUNING=auto: a path; else NULL */
     struct races *races;   /* NULL: none were read */
@@ -98,6 +99,8 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->roster = options->roster;
     tuner->machine = link_usual();
     tuner->loss = options->loss;
+    tuner->may_share =
+        options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
     enum hoop_status status =
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
@@ -139,6 +142,12 @@ const struct roster *
 tuner_roster(const struct tuner *tuner)
 {
     return tuner->roster;
+}
+
+enum gauge_part
+tuner_gauge(const struct tuner *tuner)
+{
+    return tuner->may_share ? GAUGE_MEASURES_MEMORY : GAUGE_MEASURES;
 }
 
 bool

@@ -19,6 +19,7 @@
 #include "codec/loss.h"
 #include "plan/nodes.h"
 #include "transport/roster.h"
+#include "tune/gauge.h"
 #include "tune/races.h"
 #include "tune/table.h"
 
@@ -59,6 +60,9 @@ tuner_roster(const struct tuner *tuner);
 
 /* Thread: any, for all below. */
 
+/* How rank 0 measures: HOOP_TRANSPORT lets ranks of a host share memory. */
+enum gauge_part
+tuner_gauge(const struct tuner *tuner);
 /* Neither told nor measured nor agreed on. */
 bool
 tuner_needs_machine(struct tuner *tuner);

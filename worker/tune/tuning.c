@@ -64,9 +64,9 @@ machine_measure(struct tuning *tuning)
 
     if (tuner_has_agreed(tuning->tuner))
         return HOOP_OK;
-    const enum hoop_status status =
-        gauge_run(tuning->channel, tuning->nodes,
-                  is_needed ? GAUGE_MEASURES : GAUGE_DECLINES, &machine);
+    const enum hoop_status status = gauge_run(
+        tuning->channel, tuning->nodes,
+        is_needed ? tuner_gauge(tuning->tuner) : GAUGE_DECLINES, &machine);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_needed)
