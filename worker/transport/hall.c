@@ -381,6 +381,8 @@ hall_rest(struct hall *hall)
 {
     hall->is_resting = true;
     atomic_fetch_or(&hall->page->sleepers, (uint64_t)1 << hall->rank);
+    /* The looks that follow acquire only: they must not come before it. */
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 void

@@ -468,9 +468,10 @@ peer_read(struct peer *peer)
         return peer_read_shared(peer);
     const size_t n_total = read_turn(peer);
 
-    if (peer->fd >= 0 && spread_is_read(peer) && !spread_watch(peer))
-        peer_lose(peer, error_text());
-    return n_total > 0;
+    if (peer->fd < 0 || !spread_is_read(peer) || spread_watch(peer))
+        return n_total > 0;
+    peer_lose(peer, error_text());
+    return true;
 }
 
 void
