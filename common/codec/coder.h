@@ -29,6 +29,7 @@ struct codec_bench {
 /* Contexts are made by their coder when first needed. */
 struct codec {
     struct ZSTD_CCtx_s *zstd_compressor;
+    struct ZSTD_CCtx_s *zstd_bytes; /* ... that does not look for repetitions */
     struct ZSTD_DCtx_s *zstd_decompressor;
     struct codec_bench *bench;
 };
@@ -55,6 +56,14 @@ struct coder {
 extern const struct coder coder_none;
 extern const struct coder coder_zstd;
 extern const struct coder coder_planes;
+
+/* As coder_zstd's encode, for bytes that hardly ever come in the same order
+ * twice: only how frequent each is counts. Faster. */
+size_t
+coder_zstd_bytes(struct codec *codec,
+                 struct codec_block in,
+                 uint8_t *out,
+                 size_t out_max);
 
 /* The codec's own, made when first asked for; NULL: no memory. */
 struct codec_bench *

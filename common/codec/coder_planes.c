@@ -82,7 +82,7 @@ part_write(struct writing *writing, const uint8_t *part, size_t n_bytes)
     size_t n_stored = 0;
 
     if (!looks_random(part, n_bytes) && n_bytes > 1)
-        n_stored = coder_zstd.encode(
+        n_stored = coder_zstd_bytes(
             writing->codec,
             (struct codec_block){.bytes = part, .n_bytes = n_bytes}, to,
             n_bytes - 1 < n_room ? n_bytes - 1 : n_room);

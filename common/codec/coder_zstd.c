@@ -9,13 +9,18 @@
  */
 
 #include <string.h>
+
+/* For literalCompressionMode, which is in all of 1.4 and 1.5. */
+#define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
 #include "codec/coder.h"
 
 enum {
     /* Higher ones are slower than the links hoop runs on. */
-    ZSTD_LEVEL = 1
+    ZSTD_LEVEL = 1,
+    /* Looks for repetitions at few places, but not for nothing: zeros. */
+    ZSTD_LEVEL_BYTES = -128,
 };
 
 /* Out of memory is no reason to fail: what is not coded is sent raw. */
@@ -32,6 +37,37 @@ zstd_encode(struct codec *codec,
 
     const size_t n_stored = ZSTD_compressCCtx(
         codec->zstd_compressor, out, out_max, in.bytes, in.n_bytes, ZSTD_LEVEL);
+
+    return ZSTD_isError(n_stored) ? 0 : n_stored;
+}
+
+static ZSTD_CCtx *
+bytes_compressor(void)
+{
+    ZSTD_CCtx *compressor = ZSTD_createCCtx();
+
+    if (!compressor)
+        return NULL;
+    /* Such levels do without Huffman's code otherwise. */
+    ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
+                           ZSTD_LEVEL_BYTES);
+    ZSTD_CCtx_setParameter(compressor, ZSTD_c_literalCompressionMode,
+                           ZSTD_lcm_huffman);
+    return compressor;
+}
+
+size_t
+coder_zstd_bytes(struct codec *codec,
+                 struct codec_block in,
+                 uint8_t *out,
+                 size_t out_max)
+{
+    if (!codec->zstd_bytes)
+        codec->zstd_bytes = bytes_compressor();
+    if (!codec->zstd_bytes)
+        return 0;
+    const size_t n_stored =
+        ZSTD_compress2(codec->zstd_bytes, out, out_max, in.bytes, in.n_bytes);
 
     return ZSTD_isError(n_stored) ? 0 : n_stored;
 }
@@ -70,6 +106,7 @@ static void
 zstd_deinit(struct codec *codec)
 {
     ZSTD_freeCCtx(codec->zstd_compressor);
+    ZSTD_freeCCtx(codec->zstd_bytes);
     ZSTD_freeDCtx(codec->zstd_decompressor);
 }
 

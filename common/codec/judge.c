@@ -4,21 +4,27 @@
 
 enum {
     WINDOW_NS = 2000000,
-    WINDOW_BYTES = 65536,
-    /* A link that was faster a while ago is believed to have become slower by
-     * one part in so many of the difference, with each window. */
-    LINK_MEMORY = 16,
+    WINDOW_BYTES = 262144,
+    /* So much of what is new is believed: of a link in every window, for it may
+     * let some bytes pass at once before it slows down; of coding more when it
+     * was faster, for it may have been disturbed. */
+    LINK_MEMORY = 4,
     CODING_MEMORY = 8,
+    CODING_MEMORY_FASTER = 2,
     /* ... and what coding takes, while none is done, back to the guess. */
     GUESS_MEMORY = 1024,
-    PAUSE_MAX = 63, /* 16 MiB */
+    PAUSE_MAX = 15, /* 8 MiB */
 };
 
-/* A gigabyte a second there; three back. */
-static const double CODING_GUESS_NS = 1.3;
-static const double THERE_AND_BACK = 1.35;
+/* Two gigabytes a second there, three back, or a little less. */
+static const double CODING_GUESS_NS = 1;
+static const double THERE_AND_BACK = 1.7;
+/* The link works while a block is coded, so only a part of that counts; but
+ * then it must leave the processor half of the time, for all else it does. */
+static const double COUNTED = 0.25;
+static const double SHARE = 0.5;
 /* It must save so much of the time, for what it was not told. */
-static const double WORTH = 0.95;
+static const double WORTH = 0.97;
 
 static void
 window_open(struct judge *judge, const struct judge_sight *sight)
@@ -42,7 +48,7 @@ judge_see(struct judge *judge, const struct judge_sight *sight)
         return;
     const double link_ns = (double)passed_ns / (double)n_bytes;
 
-    if (judge->link_ns <= 0 || link_ns < judge->link_ns)
+    if (judge->link_ns <= 0)
         judge->link_ns = link_ns;
     else
         judge->link_ns += (link_ns - judge->link_ns) / LINK_MEMORY;
@@ -54,7 +60,7 @@ is_too_fast(struct judge *judge)
 {
     if (judge->coding_ns <= 0)
         judge->coding_ns = CODING_GUESS_NS;
-    if (judge->coding_ns < WORTH * judge->link_ns)
+    if (judge->coding_ns < SHARE * judge->link_ns)
         return false;
     judge->coding_ns -= (judge->coding_ns - CODING_GUESS_NS) / GUESS_MEMORY;
     return true;
@@ -75,8 +81,8 @@ bool
 judge_pays(struct judge *judge, uint64_t n_raw, uint64_t n_stored)
 {
     const double before_ns = (double)n_raw * judge->link_ns;
-    const double after_ns =
-        (double)n_stored * judge->link_ns + (double)n_raw * judge->coding_ns;
+    const double after_ns = (double)n_stored * judge->link_ns +
+                            COUNTED * (double)n_raw * judge->coding_ns;
 
     if (after_ns < WORTH * before_ns) {
         judge->n_pause = 0;
@@ -96,6 +102,8 @@ judge_learn(struct judge *judge, uint64_t n_raw, uint64_t coding_ns)
 
     if (judge->coding_ns <= 0)
         judge->coding_ns = now_ns;
+    else if (now_ns < judge->coding_ns)
+        judge->coding_ns -= (judge->coding_ns - now_ns) / CODING_MEMORY_FASTER;
     else
         judge->coding_ns += (now_ns - judge->coding_ns) / CODING_MEMORY;
 }

@@ -2,9 +2,9 @@
  * codec/judge.h - whether coding a block pays, on the link it is to leave by
  *
  * Pure: time and bytes come from the caller. Coding pays when the bytes it
- * saves would take the link longer than coding and decoding them takes
- * processors, all one after the other: where things overlap it pays more. What
- * the link does is seen while bytes wait for it, what coding takes when it is
+ * saves would take the link longer than what coding and decoding add, of which
+ * the link's own work hides a part as long as the processor keeps up. What the
+ * link does is seen while bytes wait for it, what coding takes when it is
  * done. On a link that is faster than the codec nothing is tried; where a
  * sample did not pay, the next ones are further and further apart.
  */

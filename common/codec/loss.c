@@ -76,6 +76,10 @@ loss_round(enum codec_loss loss,
     const struct loss_kernel *kernel = kernel_of(loss);
     uint8_t stored[2 * ROUNDED];
 
+    if (kernel->round) {
+        kernel->round(floats, count, out);
+        return;
+    }
     for (size_t i = 0; i < count; i += ROUNDED) {
         const size_t n = count - i < ROUNDED ? count - i : ROUNDED;
 

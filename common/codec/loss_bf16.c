@@ -16,18 +16,33 @@ bf16_n_stored(size_t count)
     return 2 * count;
 }
 
-/* A value too large carries into infinity, which is above half a step of it. */
+/* In the upper half. A value too large carries into infinity, which is above
+ * half a step of it. */
+static inline uint32_t
+bf16_bits(union loss_float one)
+{
+    const uint32_t odd = one.bits >> 16 & 1;
+    const uint32_t rounded = one.bits + 0x7fff + odd;
+
+    return one.value == one.value ? rounded : (uint32_t)BF16_NAN << 16;
+}
+
 static void
 bf16_store(const uint8_t *floats, size_t count, uint8_t *stored)
 {
-    for (size_t i = 0; i < count; i++) {
-        const union loss_float one = loss_float_at(floats, i);
-        const uint32_t odd = one.bits >> 16 & 1;
-        const uint32_t rounded = (one.bits + 0x7fff + odd) >> 16;
-        const uint32_t half = one.value == one.value ? rounded : BF16_NAN;
+    for (size_t i = 0; i < count; i++)
+        loss_half_put(stored, i,
+                      (uint16_t)(bf16_bits(loss_float_at(floats, i)) >> 16));
+}
 
-        loss_half_put(stored, i, (uint16_t)half);
-    }
+static void
+bf16_round(const uint8_t *floats, size_t count, uint8_t *out)
+{
+    for (size_t i = 0; i < count; i++)
+        loss_float_put(
+            out, i,
+            (union loss_float){.bits = bf16_bits(loss_float_at(floats, i)) &
+                                       0xffff0000});
 }
 
 static void
@@ -46,4 +61,5 @@ const struct loss_kernel loss_bf16 = {
     .n_stored = bf16_n_stored,
     .store = bf16_store,
     .load = bf16_load,
+    .round = bf16_round,
 };

@@ -14,6 +14,8 @@ struct loss_kernel {
     size_t (*n_stored)(size_t count);
     void (*store)(const uint8_t *floats, size_t count, uint8_t *stored);
     void (*load)(const uint8_t *stored, size_t count, uint8_t *floats);
+    /* Both at once, if that is faster; or NULL. */
+    void (*round)(const uint8_t *floats, size_t count, uint8_t *out);
 };
 
 extern const struct loss_kernel loss_bf16;

@@ -56,28 +56,59 @@ rotate(const uint8_t *in, size_t n_words, void *words)
         to[i] = word_turned(word_read(in + i * WORD_BYTES));
 }
 
+/* Bit j of it: word j of eight is not 0. */
+static inline unsigned
+eight_bits(const uint8_t *in)
+{
+    unsigned bits = 0;
+
+    for (size_t j = 0; j < 8; j++)
+        bits |= (unsigned)(word_read(in + j * WORD_BYTES) != 0) << j;
+    return bits;
+}
+
 /* Written where the next one will be, whether this one stays or not. */
+static size_t
+some_compact(const uint8_t *in, size_t n_words, T *to, uint8_t *mask)
+{
+    size_t n_left = 0;
+    unsigned bits = 0;
+
+    for (size_t j = 0; j < n_words; j++) {
+        const T word = word_read(in + j * WORD_BYTES);
+        const unsigned is_left = word != 0;
+
+        to[n_left] = word_turned(word);
+        n_left += is_left;
+        bits |= is_left << j;
+    }
+    *mask = (uint8_t)bits;
+    return n_left;
+}
+
+/* Zeros come in rows: eight words are often all there, or none is. */
 static size_t
 compact(const uint8_t *in, size_t n_words, void *words, uint8_t *mask)
 {
     T *to = words;
-    size_t n_left = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n_words; i += 8) {
-        const size_t n = n_words - i < 8 ? n_words - i : 8;
-        unsigned bits = 0;
+    for (; i + 8 <= n_words; i += 8) {
+        const unsigned bits = eight_bits(in + i * WORD_BYTES);
 
-        for (size_t j = 0; j < n; j++) {
-            const T word = word_read(in + (i + j) * WORD_BYTES);
-            const unsigned is_left = word != 0;
-
-            to[n_left] = word_turned(word);
-            n_left += is_left;
-            bits |= is_left << j;
-        }
         mask[i / 8] = (uint8_t)bits;
+        if (bits == 0)
+            continue;
+        if (bits == UINT8_MAX) {
+            rotate(in + i * WORD_BYTES, 8, to);
+            to += 8;
+            continue;
+        }
+        to += some_compact(in + i * WORD_BYTES, 8, to, &mask[i / 8]);
     }
-    return n_left;
+    if (i < n_words)
+        to += some_compact(in + i * WORD_BYTES, n_words - i, to, &mask[i / 8]);
+    return (size_t)(to - (T *)words);
 }
 
 static void
@@ -121,19 +152,43 @@ restore(const void *words, size_t n_words, uint8_t *out)
     }
 }
 
+/* Returns how many were there. */
+static size_t
+some_expand(const T *from, unsigned mask, size_t n_words, uint8_t *out)
+{
+    size_t n_there = 0;
+
+    for (size_t j = 0; j < n_words; j++) {
+        const unsigned is_there = mask >> j & 1;
+        const T kept = (T)(0 - (T)is_there);
+        const T word = word_turned_back(from[n_there]) & kept;
+
+        n_there += is_there;
+        memcpy(out + j * WORD_BYTES, &word, sizeof(word));
+    }
+    return n_there;
+}
+
 static void
 expand(const void *words, const uint8_t *mask, size_t n_words, uint8_t *out)
 {
     const T *from = words;
+    size_t i = 0;
 
-    for (size_t i = 0; i < n_words; i++) {
-        const unsigned is_there = mask[i / 8] >> i % 8 & 1;
-        const T kept = (T)(0 - (T)is_there);
-        const T word = word_turned_back(*from) & kept;
+    for (; i + 8 <= n_words; i += 8) {
+        uint8_t *to = out + i * WORD_BYTES;
 
-        from += is_there;
-        memcpy(out + i * WORD_BYTES, &word, sizeof(word));
+        if (mask[i / 8] == 0) {
+            memset(to, 0, (size_t)8 * WORD_BYTES);
+        } else if (mask[i / 8] == UINT8_MAX) {
+            restore(from, 8, to);
+            from += 8;
+        } else {
+            from += some_expand(from, mask[i / 8], 8, to);
+        }
     }
+    if (i < n_words)
+        some_expand(from, mask[i / 8], n_words - i, out + i * WORD_BYTES);
 }
 
 const struct planes_kernel KERNEL = {

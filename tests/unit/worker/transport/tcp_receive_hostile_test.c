@@ -332,6 +332,42 @@ damaged_code_loses_the_peer(void **state)
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
+/* Bits of what is to keep them: integers, messages. */
+static void
+lossy_code_of_what_keeps_its_bits_loses_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct frame frame = eager(0, 4096, 4096);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    frame.codec = codec_with_loss(CODEC_NONE, LOSS_BF16);
+    frame.stored = 2048;
+    frame.call.dtype = HOOP_INT32;
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_lost("codec 16, which loses bits");
+    assert_untouched(4096);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+/* Half of the bytes are not half of the floats of more. */
+static void
+lossy_code_of_another_length_loses_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, 4096);
+    struct frame frame = eager(0, 4096, 4096);
+
+    (void)state;
+    transport_receive(desk.station.transport, &flow);
+    frame.codec = codec_with_loss(CODEC_NONE, LOSS_FP16);
+    frame.stored = 2044;
+    frame.call.dtype = HOOP_FLOAT32;
+    station_feed(&desk.station, 1, &frame, desk.payload);
+    assert_int_equal(desk.station.n_lost, 1);
+    assert_untouched(4096);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
 static void
 damaged_code_that_came_early_loses_the_peer(void **state)
 {
@@ -403,6 +439,8 @@ main(void)
         DESK_TEST(death_within_a_frame_is_a_loss),
         DESK_TEST(death_after_goodbye_within_a_frame_is_a_loss),
         DESK_TEST(damaged_code_loses_the_peer),
+        DESK_TEST(lossy_code_of_what_keeps_its_bits_loses_the_peer),
+        DESK_TEST(lossy_code_of_another_length_loses_the_peer),
         DESK_TEST(damaged_code_that_came_early_loses_the_peer),
         DESK_TEST(coded_payload_is_decoded_into_place_or_pieces),
     };
