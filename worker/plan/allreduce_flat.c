@@ -9,6 +9,9 @@
  *
  *     ((0 op 1) op 2) op 3 ...
  *
+ * A copy or fetch stands before the combination with what it brought: who runs
+ * the plan does both in one pass.
+ *
  * Cost: one post and one wait a slot; each rank combines n times the bytes.
  */
 
@@ -54,10 +57,12 @@ plan_first(struct plan *plan,
             plan_copy(plan, own, to);
         return 1;
     }
-    if (shape->rank > 1 || !shape->is_in_place) {
+    if (shape->rank > 1) {
         plan_fetch(plan, 0, 0, to);
         return 1;
     }
+    if (!shape->is_in_place)
+        plan_copy(plan, own, to);
     plan_add(plan, &(struct plan_step){
                        .kind = PLAN_FETCH_REDUCE,
                        .peer = 0,

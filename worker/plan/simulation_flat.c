@@ -12,11 +12,17 @@ enum {
     FLAT_ROUNDS_LAST = 2,
 };
 
-/* Measured: to begin and end a round, and to see what another has written. */
-static const double ROUND_NS = 150;
-static const double LOOK_NS = 120;
-/* From one rank to the next on a processor. */
-static const double TURN_NS = 1500;
+/* Measured, on two processors beside each other: to begin and end a round, when
+ * there is only one and when there are more; to see what another has written;
+ * from one rank to the next on a processor. */
+static const double ROUND_ALONE_NS = 350;
+static const double ROUND_NS = 1000;
+static const double LOOK_NS = 150;
+static const double TURN_NS = 2400;
+/* Lines that another processor has had: written, read, combined with. */
+static const double POST_BYTE_NS = 0.1;
+static const double FETCH_BYTE_NS = 0.15;
+static const double COMBINE_BYTE_NS = 0.08;
 
 struct flat_player {
     uint32_t rank;
@@ -32,6 +38,7 @@ struct flat_scene {
     const struct simulation_machine *machine;
     double crowd;        /* ranks for each processor; 1 at least */
     double user_byte_ns; /* more for a byte of the user's buffers */
+    double round_ns;
     struct flat_player players[FLAT_ACTORS];
     uint32_t n_players;
     struct plan plan;
@@ -67,18 +74,36 @@ later(double one, double other)
     return one > other ? one : other;
 }
 
+/* No faster than bytes of one's own; messages are not in flat plans. */
+static double
+byte_ns(const struct flat_scene *scene, enum plan_kind kind)
+{
+    const struct simulation_machine *machine = scene->machine;
+    const double copy_ns = machine->copy_byte_ns;
+
+    switch (kind) {
+    case PLAN_POST:
+        return later(copy_ns, POST_BYTE_NS) + scene->user_byte_ns;
+    case PLAN_FETCH:
+        return later(copy_ns, FETCH_BYTE_NS) + scene->user_byte_ns;
+    case PLAN_FETCH_REDUCE:
+        return later(machine->reduce_byte_ns, COMBINE_BYTE_NS);
+    case PLAN_COMBINE:
+        return machine->reduce_byte_ns;
+    case PLAN_COPY:
+    case PLAN_SEND:
+    case PLAN_STORE:
+    case PLAN_REDUCE:
+        break;
+    }
+    return copy_ns + scene->user_byte_ns;
+}
+
 static double
 step_ns(const struct flat_scene *scene, const struct plan_step *step)
 {
-    const struct simulation_machine *machine = scene->machine;
-    const bool is_reduction =
-        step->kind == PLAN_COMBINE || step->kind == PLAN_FETCH_REDUCE;
-    const double byte_ns =
-        (is_reduction ? machine->reduce_byte_ns : machine->copy_byte_ns) +
-        (is_reduction ? 0 : scene->user_byte_ns);
-
-    return (double)step->from.count * scene->element_size * byte_ns *
-           scene->crowd;
+    return (double)step->from.count * scene->element_size *
+           byte_ns(scene, step->kind) * scene->crowd;
 }
 
 static enum hoop_status
@@ -98,7 +123,7 @@ player_post(struct flat_scene *scene,
             struct flat_player *player,
             double free_ns)
 {
-    player->now_ns = later(player->now_ns, free_ns) + ROUND_NS;
+    player->now_ns = later(player->now_ns, free_ns) + scene->round_ns;
     for (size_t i = 0; i < scene->plan.n_steps; i++) {
         const struct plan_step *step = &scene->plan.steps[i];
 
@@ -242,6 +267,7 @@ simulation_flat_run(const struct algorithm *algorithm,
     assert(shape->n_slot >= shape->size);
     scene_cast(&scene);
     scene.user_byte_ns = user_byte_ns(&scene);
+    scene.round_ns = n_rounds > 1 ? ROUND_NS : ROUND_ALONE_NS;
     const enum hoop_status status = scene_play(&scene, n_rounds);
     plan_deinit(&scene.plan);
     if (status != HOOP_OK)
