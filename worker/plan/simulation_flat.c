@@ -19,8 +19,9 @@ static const double ROUND_ALONE_NS = 350;
 static const double ROUND_NS = 1000;
 static const double LOOK_NS = 150;
 static const double TURN_NS = 2400;
-/* Lines that another processor has had: written, read, combined with. */
-static const double POST_BYTE_NS = 0.1;
+/* Lines that another processor has had: written, read, combined with; half of
+ * it where ranks share processors, and lines with them. */
+static const double POST_BYTE_NS = 0.13;
 static const double FETCH_BYTE_NS = 0.15;
 static const double COMBINE_BYTE_NS = 0.08;
 
@@ -80,14 +81,15 @@ byte_ns(const struct flat_scene *scene, enum plan_kind kind)
 {
     const struct simulation_machine *machine = scene->machine;
     const double copy_ns = machine->copy_byte_ns;
+    const double part = scene->crowd > 1 ? 0.5 : 1;
 
     switch (kind) {
     case PLAN_POST:
-        return later(copy_ns, POST_BYTE_NS) + scene->user_byte_ns;
+        return later(copy_ns, part * POST_BYTE_NS) + scene->user_byte_ns;
     case PLAN_FETCH:
-        return later(copy_ns, FETCH_BYTE_NS) + scene->user_byte_ns;
+        return later(copy_ns, part * FETCH_BYTE_NS) + scene->user_byte_ns;
     case PLAN_FETCH_REDUCE:
-        return later(machine->reduce_byte_ns, COMBINE_BYTE_NS);
+        return later(machine->reduce_byte_ns, part * COMBINE_BYTE_NS);
     case PLAN_COMBINE:
         return machine->reduce_byte_ns;
     case PLAN_COPY:
