@@ -162,6 +162,40 @@ perf_run bfloat16 --dtype bf16
 perf_run int64 --dtype i64
 HOOP_CODEC=zstd perf_run coded
 
+# Two ranks in each of two networks: they find each other's memory through
+# /proc all the same, but HOOP_NODE says that they are two nodes.
+echo '== two nodes of two ranks: memory inside, streams between'
+for room in 0 1; do
+  ip -n "$name-$room" link set lo up
+done
+worker_pids=()
+for rank in 0 1 2 3; do
+  (
+    export HOOP_COORDINATOR=$coordinator HOOP_JOB=nodes HOOP_RANK=$rank
+    export HOOP_WORLD_SIZE=4 HOOP_TOKEN=secret HOOP_JOIN_TIMEOUT=30
+    export HOOP_TIMEOUT=60 HOOP_NODE=node$((rank / 2)) HOOP_LOG=debug
+    export HOOP_LINK=latency=50us,bandwidth=125MB/s HOOP_STREAMS=2
+    in_room $((rank / 2)) "$perf" --op allreduce --min 8 --max 4M --factor 8 \
+      --iters 2 --check
+  ) >"$scratch/nodes.$rank.log" 2>&1 &
+  worker_pids+=($!)
+  pids+=($!)
+done
+job_wait
+for rank in 0 1 2 3; do
+  near=$((rank ^ 1))
+  log=$scratch/nodes.$rank.log
+  grep -q "peer: rank $near: shared memory" "$log"
+  [ "$(grep -c 'peer: rank .: shared memory' "$log")" -eq 1 ]
+  grep -q 'peer: rank .: they are on different nodes' "$log"
+done
+# A ring between the nodes has at least one pair with two streams each way.
+[ "$(grep -l 'peer: rank .: 2 streams' "$scratch"/nodes.*.log | wc -l)" -ge 2 ]
+grep -h '^ *allreduce' "$scratch/nodes.0.log"
+awk '/^ *allreduce/ { rows++; wrong += $NF; way = $6 }
+  END { exit rows < 6 || wrong != 0 || way !~ /^hierarchical/ }' \
+  "$scratch/nodes.0.log"
+
 kill -TERM "$hoopd_pid"
 wait "$hoopd_pid"
 echo 'netns_check.sh: ok'
