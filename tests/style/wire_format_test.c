@@ -204,7 +204,7 @@ golden_frames_of_the_document_decode_and_encode(void **state)
 
     (void)state;
     blocks_read(on_frame_block, &n_frames);
-    assert_int_equal(n_frames, 20);
+    assert_int_equal(n_frames, 21);
 }
 
 static const char *const handshake_names[] = {

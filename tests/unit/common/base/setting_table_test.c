@@ -93,6 +93,11 @@ setting_table_choices_match_their_enums(void **state)
                         "none");
     assert_string_equal(setting_row(SETTING_CODEC)->choices[CODEC_ZSTD],
                         "zstd");
+    assert_string_equal(setting_row(SETTING_CODEC)->choices[CODEC_AUTO],
+                        "auto");
+    assert_string_equal(setting_row(SETTING_CODEC)
+                            ->choices[CODEC_CHOICES * LOSS_FP16 + CODEC_PLANES],
+                        "fp16+planes");
 }
 
 static void
@@ -102,8 +107,8 @@ setting_describe_says_help_choices_default_and_variable(void **state)
 
     (void)state;
     setting_describe(setting_row(SETTING_CODEC), text, sizeof(text));
-    assert_string_equal(text, "how payloads are coded on the wire: none or "
-                              "zstd (default none; HOOP_CODEC)");
+    assert_non_null(strstr(text, "coded on the wire: none, zstd, planes, "));
+    assert_non_null(strstr(text, " or fp16+auto (default none; HOOP_CODEC)"));
     setting_describe(setting_row(SETTING_LOG_FORMAT), text, sizeof(text));
     assert_non_null(strstr(text, ": text or json (default text; "));
     setting_describe(setting_row(SETTING_TIMEOUT), text, sizeof(text));

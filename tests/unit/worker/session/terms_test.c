@@ -165,6 +165,11 @@ terms_wrong_value_names_its_variable(void **state)
     setenv("HOOP_CODEC", "gzip", 1);
     assert_int_equal(terms_resolve(NULL, &terms), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_CODEC"));
+    setenv("HOOP_CODEC", "bf16+auto", 1);
+    assert_int_equal(terms_resolve(NULL, &terms), HOOP_OK);
+    assert_int_equal(terms.codec, CODEC_AUTO);
+    assert_int_equal(terms.loss, LOSS_BF16);
+    terms_deinit(&terms);
 }
 
 static void
