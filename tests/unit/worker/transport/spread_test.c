@@ -1,5 +1,6 @@
 /* tests/unit/worker/transport/spread_test.c - transport/spread.c */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -233,6 +234,36 @@ nothing_is_spread_over_shared_memory(void **state)
     station_close(&other);
 }
 
+/* Rank 0 and 1 at these addresses, on nodes of their own. */
+static bool
+is_measured(const char *first, const char *second)
+{
+    const char *const addresses[] = {first, second};
+    struct station one;
+
+    setenv("HOOP_STREAMS", "auto", 1);
+    station_open(&one, 0, CODEC_NONE);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct member *member = &one.roster->members[i];
+
+        snprintf(member->host_id, sizeof(member->host_id), "node%u", i);
+        assert_int_equal(address_parse(addresses[i], &member->address),
+                         HOOP_OK);
+    }
+    station_attach(&one, 1);
+    const bool is_settled = one.transport->peers[1].pace.is_settled;
+    station_close(&one);
+    return !is_settled;
+}
+
+static void
+streams_are_measured_between_hosts_alone(void **state)
+{
+    (void)state;
+    assert_true(is_measured("10.0.0.1:1", "10.0.0.2:1"));
+    assert_false(is_measured("127.0.0.1:1", "127.0.0.1:2"));
+}
+
 #define SPREAD_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, stations_open, stations_close)
 
@@ -246,6 +277,7 @@ main(void)
         SPREAD_TEST(end_of_one_stream_is_the_peers),
         cmocka_unit_test(spread_over_what_cannot_be_is_refused),
         cmocka_unit_test(marks_behind_the_frame_are_read),
+        cmocka_unit_test(streams_are_measured_between_hosts_alone),
         cmocka_unit_test(nothing_is_spread_over_shared_memory),
     };
 
