@@ -31,7 +31,7 @@ for n in "$@"; do
   for codec in none auto; do
     row "$codec"
   done
-  for codec in none auto zstd bf16 bf16+auto; do
+  for codec in ${CODECS-none auto zstd bf16 bf16+auto}; do
     row "$codec" "$scratch/gradient"
   done
   "$here/../peers/hosts.sh" down "$HOSTS"

@@ -3,6 +3,9 @@
 #include "codec/judge.h"
 
 enum {
+    /* Where so many bytes wait whenever one looks, some waited all the time:
+     * it is the link that is slow, not whoever feeds it. */
+    WAITING_MIN = 131072,
     WINDOW_NS = 2000000,
     WINDOW_BYTES = 262144,
     /* So much of what is new is believed: of a link in every window, for it may
@@ -29,7 +32,7 @@ static const double WORTH = 0.97;
 static void
 window_open(struct judge *judge, const struct judge_sight *sight)
 {
-    judge->window_ns = sight->n_queued > 0 ? sight->now_ns : 0;
+    judge->window_ns = sight->n_queued >= WAITING_MIN ? sight->now_ns : 0;
     judge->n_gone = sight->n_gone;
 }
 
@@ -40,7 +43,7 @@ judge_see(struct judge *judge, const struct judge_sight *sight)
     const uint64_t passed_ns = sight->now_ns - judge->window_ns;
 
     /* Whoever had nothing to do does not show what it can. */
-    if (judge->window_ns == 0 || sight->n_queued == 0) {
+    if (judge->window_ns == 0 || sight->n_queued < WAITING_MIN) {
         window_open(judge, sight);
         return;
     }
