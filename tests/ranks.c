@@ -23,6 +23,9 @@
 #include "segments.h"
 #include "session/comm.h"
 #include "transport/connector.h"
+#include "tune/hall_forming.h"
+#include "tune/tuner.h"
+#include "tune/tuning.h"
 
 struct world {
     const struct ranks_options *options;
@@ -180,6 +183,29 @@ await_pids(const struct world *world)
     }
 }
 
+/* As a session does it: memory of all, where it may be, and a table. */
+static struct tuner *
+comm_tune(struct hoop_comm *comm,
+          const struct machine *machine,
+          const struct roster *roster)
+{
+    const struct tuner_options options = {
+        .roster = roster,
+        .algorithms = "",
+        .link = "",
+    };
+    const uint64_t deadline_ns = clock_deadline_ns(20000);
+    struct tuner *tuner = NULL;
+
+    if (!getenv("HOOP_TEST_TUNED"))
+        return NULL;
+    must(tuner_create(&options, &tuner));
+    must(hall_form(machine->engine, comm->channel, roster, segments_mode(),
+                   deadline_ns));
+    must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
+    return tuner;
+}
+
 static int
 rank_main(struct world *world, uint32_t index)
 {
@@ -206,6 +232,7 @@ rank_main(struct world *world, uint32_t index)
         .timeout_ms = timeout_ms ? timeout_ms : 20000,
     };
     must(channel_open(machine.engine, &channel_options, &comm.channel));
+    struct tuner *tuner = comm_tune(&comm, &machine, world->roster);
     struct rank rank = {
         .rank = index,
         .size = world->roster->size,
@@ -217,6 +244,8 @@ rank_main(struct world *world, uint32_t index)
     };
     const int result = world->options->body(&rank);
     machine_stop(&machine);
+    tuning_destroy(comm.tuning);
+    tuner_destroy(tuner);
     close(world->listeners[index]);
     roster_destroy(world->roster);
     return result;

@@ -184,6 +184,7 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
         .recv_counts = collective->recv_counts,
         .granule = granule > 0 ? granule : 1,
         .nodes = tuning_nodes(comm->tuning),
+        .n_slot = channel_slot_bytes(comm->channel) / element_size,
     };
 }
 
@@ -267,11 +268,17 @@ collective_start(const struct collective *collective,
 enum hoop_status
 collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
-    struct op *op = NULL;
+    struct stages stages = collective->stages;
+    bool is_member;
+    enum hoop_status status = presence_check(comm, &is_member);
 
-    const enum hoop_status status =
-        start(collective, comm, ENGINE_START_AND_WAIT, &op);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    return engine_wait(op, CLOCK_NEVER);
+    if (status == HOOP_OK && is_member)
+        status = collective_check(collective, comm);
+    if (status != HOOP_OK || !is_member) {
+        stages_deinit(&stages);
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+    struct engine_collective request = collective_request(collective, comm);
+    request.mode = ENGINE_START_AND_WAIT;
+    return engine_run(comm->channel, &request);
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "engine/state.h"
+#include "transport/hall.h"
 
 void
 channel_expect(struct engine *engine)
@@ -64,6 +65,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     atomic_store(&channel->op_next, 1);
     channel->message_next = 1;
     channel->begin_next = 1;
+    TAILQ_INIT(&channel->flats);
     TAILQ_INIT(&channel->foretold);
     TAILQ_INIT(&channel->farewells);
     return channel;
@@ -105,6 +107,9 @@ channel_destroy(struct channel *channel)
         free(foretold);
     }
     inquiry_forget(channel);
+    if (channel->quick)
+        op_destroy(channel->quick);
+    hall_destroy(channel->hall);
     free(channel->ranks);
     free(channel);
 }

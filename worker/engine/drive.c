@@ -111,7 +111,7 @@ turn_transport(struct engine *engine, int timeout_ms)
     if (timeout_ms == 0)
         return transport_turn(engine->transport, 0);
     atomic_store(&engine->is_sleeping, true);
-    if (atomic_load(&engine->has_mail))
+    if (atomic_load(&engine->has_mail) || !assembly_rest(engine))
         timeout_ms = 0;
     const bool has_moved = transport_turn(engine->transport, timeout_ms);
     atomic_store(&engine->is_sleeping, false);
@@ -126,6 +126,7 @@ engine_turn(struct engine *engine, int timeout_ms)
     if (has_moved)
         timeout_ms = 0;
     has_moved |= turn_transport(engine, timeout_ms);
+    assembly_look(engine);
     has_moved |= engine_advance(engine);
 
     if (engine->deadline_ns != CLOCK_NEVER) {
@@ -144,6 +145,7 @@ engine_spin(struct engine *engine)
     bool has_moved = engine_take_mail(engine);
 
     has_moved |= transport_spin(engine->transport);
+    assembly_look(engine);
     engine->may_look = true;
     has_moved |= engine_advance(engine);
     engine->may_look = false;
@@ -457,6 +459,7 @@ engine_turn_idle(struct engine *engine)
     for (unsigned i = 0; has_moved && i < IDLE_TURNS_MAX; i++)
         has_moved = engine_turn(engine, 0);
     has_moved |= !transport_rest(engine->transport);
+    has_moved |= !assembly_rest(engine);
 
     /* As engine_release(), but the background itself is the last resort. */
     pthread_mutex_lock(&engine->gate);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
+#include "net/descriptor.h"
 #include "net/headcount.h"
 #include "net/socket.h"
 
@@ -64,8 +65,11 @@ engine_open(struct engine *engine)
     };
 
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
-    if (!engine->lost)
+    engine->bells = calloc(engine->roster->size, sizeof(*engine->bells));
+    if (!engine->lost || !engine->bells)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++)
+        atomic_init(&engine->bells[rank], -1);
     return transport_create(&options, &engine->transport);
 }
 
@@ -88,6 +92,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->spares);
     TAILQ_INIT(&engine->channels);
     TAILQ_INIT(&engine->closings);
+    TAILQ_INIT(&engine->assembled);
     TAILQ_INIT(&engine->running);
     TAILQ_INIT(&engine->dirty);
     TAILQ_INIT(&engine->ended);
@@ -131,6 +136,9 @@ engine_destroy(struct engine *engine)
     transport_destroy(engine->transport);
     socket_close(engine->headcount_fd);
     pthread_mutex_destroy(&engine->gate);
+    for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
+        descriptor_close(engine->bells[i]);
+    free(engine->bells);
     free(engine->lost);
     free(engine);
 }

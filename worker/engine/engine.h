@@ -21,12 +21,14 @@
 #include "codec/codec.h"
 #include "engine/call.h"
 #include "engine/stages.h"
+#include "net/bell.h"
 #include "plan/plan.h"
 #include "transport/roster.h"
 #include "transport/transport.h"
 
 struct engine;
 struct channel;
+struct hall;
 struct op;
 
 /* When ranks find out that they call different things. All have the same. */
@@ -146,6 +148,27 @@ enum engine_mode {
     ENGINE_START_AND_WAIT,
 };
 
+/*
+ * Memory that all of the channel's members share: from now on algorithms that
+ * are flat may be used, with slots of channel_slot_bytes() (0: there is none).
+ * hall is taken. Before, engine_reach_bell() of all others. By all members, or
+ * none, and before the first flat operation.
+ */
+void
+channel_enter(struct channel *channel, struct hall *hall);
+size_t
+channel_slot_bytes(const struct channel *channel);
+
+/* What wakes this engine, for the others of its host.
+ * Handle: HOOP_E_UNAVAILABLE. */
+enum hoop_status
+engine_bell(const struct engine *engine, struct bell_place *out_place);
+/* ... and rank's, which is kept. Handle: HOOP_E_UNAVAILABLE. */
+enum hoop_status
+engine_reach_bell(struct engine *engine,
+                  uint32_t rank,
+                  const struct bell_place *place);
+
 /* A collective: what was called, and the plan that does it. */
 struct engine_collective {
     struct call call;
@@ -190,6 +213,9 @@ engine_start_messages(struct channel *channel,
                       const struct engine_message *messages,
                       size_t n_messages,
                       struct op **out_ops);
+/* As engine_start() and engine_wait(). Its mode is ENGINE_START_AND_WAIT. */
+enum hoop_status
+engine_run(struct channel *channel, const struct engine_collective *collective);
 /* Two messages that are one operation: a failure of one ends both. */
 enum hoop_status
 engine_start_pair(struct channel *channel,

@@ -25,8 +25,8 @@ enum {
     WHOLE_BYTES_CROWDED = 64 << 10,
 };
 
-static uint8_t *
-span_at(const struct op *op, const struct plan_span *span)
+uint8_t *
+op_span(const struct op *op, const struct plan_span *span)
 {
     const size_t offset = span->first * op->element_size;
 
@@ -42,8 +42,8 @@ span_at(const struct op *op, const struct plan_span *span)
     return op->scratch + offset;
 }
 
-static struct step_flow *
-flow_take(struct op *op)
+struct step_flow *
+op_flow_take(struct op *op)
 {
     struct step_flow *flow = TAILQ_FIRST(&op->spare_flows);
 
@@ -59,8 +59,8 @@ flow_take(struct op *op)
     return flow;
 }
 
-static void
-flow_give_back(struct step_flow *flow)
+void
+op_flow_give_back(struct step_flow *flow)
 {
     TAILQ_REMOVE(&flow->op->flows, flow, link);
     TAILQ_INSERT_HEAD(&flow->op->spare_flows, flow, link);
@@ -109,7 +109,7 @@ open_send(struct op *op, struct step_flow *flow)
     flow->out = (struct outflow){
         .key = step_key(op, &track->step),
         .label = &op->label,
-        .bytes = span_at(op, &track->step.from),
+        .bytes = op_span(op, &track->step.from),
         .loss = rounding_of(op),
         .total = track->total,
         .ready = send_limit(op, track),
@@ -127,7 +127,7 @@ open_receive(struct op *op, struct step_flow *flow)
     flow->in = (struct inflow){
         .key = step_key(op, &track->step),
         .label = &op->label,
-        .place = track->step.kind == PLAN_STORE ? span_at(op, &track->step.to)
+        .place = track->step.kind == PLAN_STORE ? op_span(op, &track->step.to)
                                                 : NULL,
         .element_size = op->element_size,
         .total = track->total,
@@ -150,7 +150,7 @@ open_steps(struct op *op, struct track *first)
         if (is_local(track))
             continue;
 
-        struct step_flow *flow = flow_take(op);
+        struct step_flow *flow = op_flow_take(op);
         if (!flow)
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory for a step of the operation");
@@ -210,6 +210,9 @@ executor_begin(struct op *op)
     enum hoop_status status = scratch_ensure(op, &shape);
     if (status != HOOP_OK)
         return error_pass(status);
+    op->is_flat = algorithm_of(op)->is_flat;
+    if (op->is_flat)
+        return rounds_begin(op);
     tracker_init(&op->tracker, algorithm_of(op), &shape, op->element_size);
     status = tracker_refill(&op->tracker, &first);
     if (status != HOOP_OK)
@@ -227,8 +230,8 @@ combine(struct op *op,
     const struct plan_step *step = &track->step;
     const bool is_combine = step->kind == PLAN_COMBINE;
     const uint8_t *own =
-        span_at(op, is_combine ? &step->to : &step->from) + track->done;
-    uint8_t *to = span_at(op, &step->to) + track->done;
+        op_span(op, is_combine ? &step->to : &step->from) + track->done;
+    uint8_t *to = op_span(op, &step->to) + track->done;
     const size_t count = n_bytes / op->element_size;
 
     const bool is_left = step->side == PLAN_ARRIVED_LEFT;
@@ -250,12 +253,12 @@ static bool
 advance_local(struct op *op, struct track *track, uint64_t limit)
 {
     const size_t n_bytes = limit - track->done;
-    const uint8_t *from = span_at(op, &track->step.from) + track->done;
+    const uint8_t *from = op_span(op, &track->step.from) + track->done;
 
     if (n_bytes == 0)
         return false;
     if (track->step.kind == PLAN_COPY)
-        memmove(span_at(op, &track->step.to) + track->done, from, n_bytes);
+        memmove(op_span(op, &track->step.to) + track->done, from, n_bytes);
     else
         combine(op, track, from, n_bytes);
     tracker_advance(&op->tracker, track, n_bytes);
@@ -287,6 +290,8 @@ executor_advance(struct op *op, bool *out_is_complete)
 {
     bool has_moved = true;
 
+    if (op->is_flat)
+        return rounds_advance(op, out_is_complete);
     while (has_moved) {
         struct track *next;
         struct track *first = NULL;
@@ -320,7 +325,7 @@ executor_abort(struct op *op)
             transport_receive_cancel(op->engine->transport, &flow->in);
         else
             transport_send_cancel(op->engine->transport, &flow->out);
-        flow_give_back(flow);
+        op_flow_give_back(flow);
     }
 }
 
@@ -330,7 +335,7 @@ executor_handed(struct step_flow *flow, uint64_t n_bytes)
     struct op *op = flow->op;
 
     if (tracker_advance(&op->tracker, flow->track, n_bytes))
-        flow_give_back(flow);
+        op_flow_give_back(flow);
     op_touch(op);
 }
 
@@ -343,7 +348,7 @@ executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes)
         combine(op, flow->track, piece, n_bytes);
     if (tracker_advance(&op->tracker, flow->track, n_bytes)) {
         transport_receive_cancel(op->engine->transport, &flow->in);
-        flow_give_back(flow);
+        op_flow_give_back(flow);
     }
     op_touch(op);
 }
@@ -358,6 +363,7 @@ executor_deinit(struct op *op)
         free(flow);
     }
     tracker_deinit(&op->tracker);
+    plan_deinit(&op->rounds.plan);
     free(op->scratch);
     free(op->counts);
 }

@@ -197,6 +197,8 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
         mismatch_calls(op->channel, peer, frame);
         return;
     }
+    if (op->is_flat)
+        rounds_show(op);
     TAILQ_FOREACH(flow, &op->flows, link)
     {
         if (step_flow_peer(flow) != peer)

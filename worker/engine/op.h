@@ -66,6 +66,17 @@ struct waiter {
     bool is_elected; /* the drive right has been handed to it */
 };
 
+/* How far a flat plan is. */
+struct rounds {
+    struct plan plan; /* of the round */
+    uint32_t n_rounds;
+    uint32_t round;
+    bool is_posted;
+    bool was_posted; /* the first round, before the operation began */
+    bool is_odd;     /* a peer has called something else */
+    size_t n_met;    /* steps whose peers have published it, too */
+};
+
 struct op {
     TAILQ_ENTRY(op) link;       /* mailbox, running, ended or spare */
     TAILQ_ENTRY(op) dirty_link; /* progress was made */
@@ -96,6 +107,11 @@ struct op {
 
     /* A collective. */
     struct tracker tracker;
+    struct rounds rounds;      /* instead, when it is flat */
+    TAILQ_ENTRY(op) flat_link; /* when it is assembled */
+    bool is_flat;              /* the stage under way */
+    bool is_quick;             /* shortcut.c: it is in no list */
+    bool is_assembled;         /* it is one of the channel's flats */
     struct plan_shape shape;
     const struct algorithm *algorithm;
     const uint32_t *members; /* NULL: all of the channel's */
@@ -144,6 +160,43 @@ op_member(const struct op *op, uint32_t rank);
 /* Frees what a spare op keeps. */
 void
 executor_deinit(struct op *op);
+
+/* Where span lies. */
+uint8_t *
+op_span(const struct op *op, const struct plan_span *span);
+/* One more of op's flows, zeroed. NULL: no memory. */
+struct step_flow *
+op_flow_take(struct op *op);
+void
+op_flow_give_back(struct step_flow *flow);
+
+/* rounds.c: collectives through a hall. All by the driver, as above. */
+
+enum hoop_status
+rounds_begin(struct op *op);
+enum hoop_status
+rounds_advance(struct op *op, bool *out_is_complete);
+/* Do one round, if that can be done now. */
+enum hoop_status
+rounds_try(struct op *op, bool *out_is_done);
+/* As rounds_begin(), with the plan of one round that op has. */
+void
+rounds_again(struct op *op);
+/* What it waited for has come. */
+bool
+rounds_can_move(const struct op *op);
+/* Nothing of op will be read any more. */
+void
+rounds_abort(struct op *op);
+/* Make op's flows those that it waits for now. */
+void
+rounds_show(struct op *op);
+
+/* shortcut.c */
+
+/* The operation that a channel with a hall keeps. NULL: no memory. */
+struct op *
+quick_create(struct channel *channel);
 
 /* spare.c */
 

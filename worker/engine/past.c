@@ -19,6 +19,16 @@ past_add(struct past *past, const struct past_op *op)
         note_failure(past, op->number);
 }
 
+void
+past_add_call(struct past *past,
+              uint64_t number,
+              uint64_t signature,
+              const struct frame_call *call)
+{
+    past->ops[number % PAST_OPS] = (struct past_op){
+        .number = number, .signatures = {signature}, .call = *call};
+}
+
 const struct past_op *
 past_find(const struct past *past, uint64_t number)
 {

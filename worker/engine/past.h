@@ -35,6 +35,12 @@ struct past {
 
 void
 past_add(struct past *past, const struct past_op *op);
+/* One of a single stage that ended well. */
+void
+past_add_call(struct past *past,
+              uint64_t number,
+              uint64_t signature,
+              const struct frame_call *call);
 /* NULL: too long ago, or never ended. */
 const struct past_op *
 past_find(const struct past *past, uint64_t number);

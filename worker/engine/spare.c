@@ -76,6 +76,9 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->stage = 0;
     op->is_held = false;
     op->is_checking = false;
+    op->is_flat = false;
+    op->is_quick = false;
+    op->rounds.was_posted = false;
     atomic_init(&op->is_cancelled, false);
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();

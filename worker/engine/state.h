@@ -71,7 +71,12 @@ struct channel {
     _Atomic uint64_t op_next; /* number of the next collective */
     uint64_t message_next;    /* number of the next message sent */
     /* The driver's, as is all below. */
-    uint64_t begin_next; /* number of the next collective to begin */
+    uint64_t begin_next;  /* number of the next collective to begin */
+    struct hall *hall;    /* NULL: there is none */
+    struct op_list flats; /* begun, and to be done one after another */
+    TAILQ_ENTRY(channel) assembled_link; /* while there are any */
+    struct op *quick; /* of shortcut.c; NULL: without a hall */
+    unsigned n_shortcuts;
     /* A verdict is passed on once: see verdict_on_past(). */
     struct foretold_list foretold;
     unsigned n_foretold;
@@ -128,6 +133,8 @@ struct engine {
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
 
+    _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
+
     atomic_bool has_mail;
     atomic_bool is_sleeping;
     atomic_bool has_strays; /* something is kept for a channel to come */
@@ -138,8 +145,9 @@ struct engine {
     struct op *own; /* what it waits for itself; NULL: it has ended, or none */
     struct op_list running;
     struct op_list dirty;
-    struct op_list ended;   /* their waiters do not know yet */
-    uint64_t deadline_ns;   /* not later than the earliest of the running */
+    struct op_list ended; /* their waiters do not know yet */
+    uint64_t deadline_ns; /* not later than the earliest of the running */
+    struct channel_list assembled;
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_lost;
     uint32_t n_left; /* of them, in good order */
@@ -202,10 +210,10 @@ channel_has(const struct channel *channel, uint32_t world_rank);
 /* Why op cannot end any more, or NULL: a member is lost, or one that is still
  * needed has left. */
 const char *
-op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+op_broken(struct op *op, char text[LIMIT_ERROR_TEXT]);
 /* Only the part about members that left. */
 const char *
-op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT]);
 /* Tell every peer of an operation's failure. */
 void
 verdict_tell(struct engine *engine,
@@ -321,6 +329,26 @@ engine_channel(struct engine *engine, uint64_t id);
 /* The collective of that number that is under way here; NULL: none. */
 struct op *
 channel_running(const struct channel *channel, uint64_t number);
+
+/* assembly.c, by the driver. */
+
+/* op has begun, or has ended: is it, or was it, one of its channel's flats? */
+void
+assembly_join(struct op *op);
+void
+assembly_leave(struct op *op);
+/* The one that may move. */
+struct op *
+assembly_first(const struct channel *channel);
+/* Touch what can move on. */
+void
+assembly_look(struct engine *engine);
+/* Before sleeping. False: something can move. */
+bool
+assembly_rest(struct engine *engine);
+/* Wake whoever sleeps, when this rank has published or finished a round. */
+void
+assembly_wake(const struct channel *channel);
 
 /* engine.c */
 

@@ -65,14 +65,16 @@ describe_leaver(const struct engine *engine,
 }
 
 const char *
-op_stranded(const struct op *op, char text[LIMIT_ERROR_TEXT])
+op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct engine *engine = op->engine;
-    const struct step_flow *flow =
-        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
 
     if (engine->n_left == 0)
         return NULL;
+    if (op->is_flat)
+        rounds_show(op);
+    const struct step_flow *flow =
+        op->is_message ? &op->message : TAILQ_FIRST(&op->flows);
     if (op->is_message && op->message.is_receive && is_deserted(op)) {
         snprintf(text, LIMIT_ERROR_TEXT, "every other rank has left the job");
         return text;

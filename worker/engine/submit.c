@@ -397,6 +397,8 @@ static void
 begin_collective(struct op *op)
 {
     bool is_complete;
+
+    assembly_join(op);
     enum hoop_status status = executor_begin(op);
 
     if (status == HOOP_OK)

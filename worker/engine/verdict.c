@@ -73,6 +73,7 @@ op_close_flows(struct op *op)
     struct transport *transport = op->engine->transport;
 
     if (!op->is_message) {
+        assembly_leave(op);
         executor_abort(op);
         if (op->status != HOOP_OK)
             transport_forget(transport, op->channel->id, op->number);
@@ -335,7 +336,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
 }
 
 const char *
-op_broken(const struct op *op, char text[LIMIT_ERROR_TEXT])
+op_broken(struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct engine *engine = op->engine;
     char name[ROSTER_NAME_MAX];

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "tune/hall_forming.h"
 
 uint32_t
 hoop_comm_rank(const hoop_comm_t *comm)
@@ -102,6 +103,9 @@ comm_join(struct hoop_comm *comm,
         return error_pass(status);
     }
     status = channel_form(comm, list);
+    if (status == HOOP_OK)
+        status = hall_form(family->engine, comm->channel, family->roster,
+                           family->sharing, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(family->tuner, comm->channel, deadline_ns,
                               &comm->tuning);

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "session/registrar.h"
 #include "transport/roster.h"
+#include "transport/sharing.h"
 #include "tune/tuning.h"
 
 /* On the wire, 0 stands for no communicator (a verdict on a rank): the ids
@@ -29,6 +30,7 @@ struct comm_family {
     struct engine *engine;
     struct tuner *tuner;
     struct registrar *registrar;
+    enum sharing_mode sharing;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     pthread_mutex_t lock;
     struct comm_list comms; /* all but the world's, under the lock */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "tune/hall_forming.h"
 #include "tune/tuning.h"
 
 static enum hoop_status
@@ -25,6 +26,7 @@ family_init(const struct world_options *options, struct comm_family *family)
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
+        .sharing = options->terms->sharing,
         .timeout_ms = options->terms->op_timeout_ms,
     };
     pthread_mutex_init(&family->lock, NULL);
@@ -84,6 +86,10 @@ world_connect(const struct world_options *options,
 {
     enum hoop_status status = neighbours_connect(options, deadline_ns);
 
+    if (status == HOOP_OK)
+        status =
+            hall_form(options->engine, world->comm.channel, options->roster,
+                      options->terms->sharing, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
                               &world->comm.tuning);

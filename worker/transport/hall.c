@@ -48,6 +48,7 @@ struct hall_rank {
     uint64_t finished; /* at least */
     unsigned next;     /* the slot that it writes next, probably */
     unsigned slot;     /* that it was last found in */
+    uint64_t seen;     /* the stamp of what was looked at before that */
     struct hall_header header;
 };
 
@@ -342,6 +343,8 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
         is_passed &= found > stamp;
         if (found != stamp)
             continue;
+        if (known->header.stamp != stamp)
+            known->seen = known->header.stamp;
         known->header.stamp = stamp;
         memcpy(&known->header.signature, line->rest, sizeof(line->rest));
         known->slot = slot;
@@ -351,6 +354,23 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
         return HALL_POSTED;
     }
     return is_passed ? HALL_PASSED : HALL_NOTHING;
+}
+
+bool
+hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
+{
+    struct hall_rank *known = &hall->ranks[rank];
+    const struct hall_line *line =
+        &hall->page->desks[rank].lines[1 - known->slot];
+    const uint64_t stamp =
+        atomic_load_explicit(&line->stamp, memory_order_acquire);
+
+    if (stamp == known->seen || stamp > known->header.stamp)
+        return false;
+    known->seen = stamp;
+    out_header->stamp = stamp;
+    memcpy(&out_header->signature, line->rest, sizeof(line->rest));
+    return true;
 }
 
 const struct hall_header *

@@ -105,6 +105,12 @@ enum hall_sight {
  * so, hall_header_of() and hall_bytes() are of that, until hall_finish(). */
 enum hall_sight
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp);
+/* What rank had published before that, if this rank has not seen it: a call in
+ * which it had no use for rank's post is still to be compared. */
+bool
+hall_look_back(struct hall *hall,
+               uint32_t rank,
+               struct hall_header *out_header);
 const struct hall_header *
 hall_header_of(const struct hall *hall, uint32_t rank);
 /* n_bytes of what it posted, from offset; offset + n_bytes at most a slot.

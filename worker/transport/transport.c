@@ -463,10 +463,25 @@ transport_wake(struct transport *transport)
     poller_wake(transport->poller);
 }
 
+enum hoop_status
+transport_bell(const struct transport *transport, struct bell_place *out_place)
+{
+    return poller_bell(transport->poller, out_place);
+}
+
 int
 transport_fd(const struct transport *transport)
 {
     return poller_fd(transport->poller);
+}
+
+void
+transport_count(struct transport *transport,
+                uint64_t n_sent,
+                uint64_t n_received)
+{
+    counter_add(&transport->counters.bytes_sent, n_sent);
+    counter_add(&transport->counters.bytes_received, n_received);
 }
 
 void

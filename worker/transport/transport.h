@@ -20,6 +20,7 @@
 #include "hoop/status.h"
 
 #include "codec/codec.h"
+#include "net/bell.h"
 #include "transport/flow.h"
 #include "transport/roster.h"
 
@@ -237,6 +238,9 @@ transport_rest(struct transport *transport);
 /* Makes a waiting transport_turn() return. Thread: any. */
 void
 transport_wake(struct transport *transport);
+/* ... also from other processes. Handle: HOOP_E_UNAVAILABLE. */
+enum hoop_status
+transport_bell(const struct transport *transport, struct bell_place *out_place);
 /* Readable when a turn would find work: for the control loop. */
 int
 transport_fd(const struct transport *transport);
@@ -248,6 +252,11 @@ struct transport_stats {
     uint64_t connections;
 };
 
+/* Bytes of payload that went another way. */
+void
+transport_count(struct transport *transport,
+                uint64_t n_sent,
+                uint64_t n_received);
 /* Thread: any. */
 void
 transport_stats(const struct transport *transport,

@@ -29,8 +29,7 @@ struct tuning {
 static size_t
 slot_bytes(const struct tuning *tuning)
 {
-    (void)tuning;
-    return 0;
+    return channel_slot_bytes(tuning->channel);
 }
 
 /* Rank 0's part: it alone decides. */

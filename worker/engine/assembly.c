@@ -1,0 +1,139 @@
+/*
+ * engine/assembly.c - the flat operations of channels that have a hall
+ *
+ * Of each channel only the first may move. Nothing comes by a socket for them:
+ * whoever drives looks into the halls, and who is about to sleep says so in
+ * them, so that the others ring.
+ *
+ * No test of its own: rounds_test.c waits, sleeps and is woken.
+ */
+
+#include "base/error.h"
+#include "engine/state.h"
+#include "net/descriptor.h"
+#include "transport/hall.h"
+
+struct op *
+assembly_first(const struct channel *channel)
+{
+    return TAILQ_FIRST(&channel->flats);
+}
+
+void
+assembly_join(struct op *op)
+{
+    struct channel *channel = op->channel;
+    struct engine *engine = op->engine;
+
+    if (!channel->hall || (!op->algorithm->is_flat && !op->stages.next))
+        return;
+    if (TAILQ_EMPTY(&channel->flats))
+        TAILQ_INSERT_TAIL(&engine->assembled, channel, assembled_link);
+    TAILQ_INSERT_TAIL(&channel->flats, op, flat_link);
+    op->is_assembled = true;
+}
+
+void
+assembly_leave(struct op *op)
+{
+    struct channel *channel = op->channel;
+
+    if (!op->is_assembled)
+        return;
+    op->is_assembled = false;
+    if (assembly_first(channel) == op)
+        rounds_abort(op);
+    TAILQ_REMOVE(&channel->flats, op, flat_link);
+    if (TAILQ_EMPTY(&channel->flats)) {
+        TAILQ_REMOVE(&op->engine->assembled, channel, assembled_link);
+        hall_rouse(channel->hall);
+        return;
+    }
+    op_touch(assembly_first(channel));
+}
+
+static bool
+can_move(const struct channel *channel)
+{
+    const struct op *op = assembly_first(channel);
+
+    return op->is_flat && op->state == OP_RUNNING && rounds_can_move(op);
+}
+
+void
+assembly_look(struct engine *engine)
+{
+    struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
+    {
+        hall_rouse(channel->hall);
+        if (can_move(channel))
+            op_touch(assembly_first(channel));
+    }
+}
+
+bool
+assembly_rest(struct engine *engine)
+{
+    struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
+    {
+        hall_rest(channel->hall);
+        if (can_move(channel))
+            return false;
+    }
+    return true;
+}
+
+void
+assembly_wake(const struct channel *channel)
+{
+    uint64_t sleepers = hall_sleepers(channel->hall);
+
+    while (sleepers > 0) {
+        const unsigned rank = (unsigned)__builtin_ctzll(sleepers);
+
+        sleepers &= sleepers - 1;
+        bell_ring(atomic_load(&channel->engine->bells[channel->ranks[rank]]));
+    }
+}
+
+enum hoop_status
+engine_bell(const struct engine *engine, struct bell_place *out_place)
+{
+    return transport_bell(engine->transport, out_place);
+}
+
+enum hoop_status
+engine_reach_bell(struct engine *engine,
+                  uint32_t rank,
+                  const struct bell_place *place)
+{
+    int none = -1;
+    int fd = -1;
+
+    if (atomic_load(&engine->bells[rank]) >= 0)
+        return HOOP_OK;
+    const enum hoop_status status = bell_reach(place, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* Another thread may have been faster, for another communicator. */
+    if (!atomic_compare_exchange_strong(&engine->bells[rank], &none, fd))
+        descriptor_close(fd);
+    return HOOP_OK;
+}
+
+void
+channel_enter(struct channel *channel, struct hall *hall)
+{
+    channel->hall = hall;
+    channel->quick = quick_create(channel);
+}
+
+size_t
+channel_slot_bytes(const struct channel *channel)
+{
+    return channel->hall ? hall_n_slot(channel->hall) : 0;
+}

@@ -1,0 +1,424 @@
+/*
+ * engine/rounds.c - does the rounds of a flat plan, through the channel's hall
+ *
+ * For each round: when nobody reads any more what lies in the slot, post what
+ * the plan posts; when all whose posts it fetches have published theirs, and
+ * called the same, fetch; say that all has been read. No byte of the user's is
+ * written before the calls have been compared. Flat operations of a channel
+ * run one after another, in the order of their numbers: the ranks use up slots
+ * alike.
+ */
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/state.h"
+#include "transport/hall.h"
+
+enum {
+    /* A stamp: the operation's number, the stage, and the round from 1. */
+    STAMP_STAGE = 20,
+    STAMP_OP = 24,
+};
+
+_Static_assert(STAGES_MAX <= 1 << (STAMP_OP - STAMP_STAGE), "stages fit");
+
+static uint64_t
+stamp_of(const struct op *op)
+{
+    return op->number << STAMP_OP | (uint64_t)op->stage << STAMP_STAGE |
+           (op->rounds.round + 1);
+}
+
+static enum hoop_status
+round_plan(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+
+    rounds->is_posted = false;
+    rounds->n_met = 0;
+    if (rounds->round == rounds->n_rounds)
+        return HOOP_OK;
+    plan_clear(&rounds->plan);
+    op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
+    return plan_status(&rounds->plan);
+}
+
+enum hoop_status
+rounds_begin(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+
+    assert(op->channel->hall);
+    rounds->round = 0;
+    rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
+    assert(rounds->n_rounds >> STAMP_STAGE == 0);
+    const enum hoop_status status = round_plan(op);
+    rounds->is_posted = rounds->was_posted;
+    rounds->was_posted = false;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+void
+rounds_again(struct op *op)
+{
+    assert(op->rounds.n_rounds == 1);
+    op->rounds.round = 0;
+    op->rounds.is_posted = false;
+    op->rounds.n_met = 0;
+}
+
+/* Done in the order of the steps. */
+static bool
+is_fetch(const struct plan_step *step)
+{
+    return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
+}
+
+/* What is posted in this round, one behind the other. */
+static void
+round_post(struct op *op)
+{
+    struct hall *hall = op->channel->hall;
+    const struct plan *plan = &op->rounds.plan;
+    const struct hall_header header = {
+        .stamp = stamp_of(op),
+        .signature = op->label.signature,
+        .count = op->call.count,
+        .root = op->call.root,
+        .name = (uint8_t)op->call.name,
+        .dtype = (uint8_t)op->call.dtype,
+        .reduce_op = (uint8_t)op->call.reduce_op,
+        .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
+    };
+    size_t n_bytes = 0;
+
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        if (plan->steps[i].kind == PLAN_POST)
+            n_bytes += plan->steps[i].from.count * op->element_size;
+    }
+    assert(n_bytes <= hall_n_slot(hall));
+    uint8_t *to = hall_place(hall, n_bytes);
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *step = &plan->steps[i];
+
+        if (step->kind != PLAN_POST)
+            continue;
+        memcpy(to, op_span(op, &step->from),
+               step->from.count * op->element_size);
+        to += step->from.count * op->element_size;
+    }
+    hall_publish(hall, &header, n_bytes);
+    transport_count(op->engine->transport, n_bytes, 0);
+    assembly_wake(op->channel);
+}
+
+static uint32_t
+stage_of(const struct hall_header *header)
+{
+    return header->stamp >> STAMP_STAGE & ((1 << (STAMP_OP - STAMP_STAGE)) - 1);
+}
+
+/* rank published a round of another call. Ends the operation of that number. */
+static void
+round_differs(struct channel *channel,
+              uint32_t rank,
+              const struct hall_header *header)
+{
+    const struct frame frame = {
+        .kind = FRAME_COLLECTIVE,
+        .flags = header->flags & FRAME_CHECKED,
+        .comm = channel->id,
+        .op = header->stamp >> STAMP_OP,
+        .step = stage_of(header) << STAGE_SHIFT,
+        .signature = header->signature,
+        .call =
+            {
+                .name = header->name,
+                .dtype = header->dtype,
+                .reduce_op = header->reduce_op,
+                .root = header->root,
+                .count = header->count,
+            },
+    };
+
+    mismatch_calls(channel, channel->ranks[rank], &frame);
+}
+
+/* What rank called before, where its part was of no use here: two roots that
+ * only post would never know. */
+static void
+look_back(struct channel *channel, uint32_t rank)
+{
+    struct hall_header header;
+
+    if (!hall_look_back(channel->hall, rank, &header))
+        return;
+    const uint64_t number = header.stamp >> STAMP_OP;
+    const uint32_t stage = stage_of(&header);
+    const struct past_op *past = past_find(&channel->past, number);
+    if (past && !past->has_failed && stage < STAGES_MAX &&
+        past->signatures[stage] != header.signature)
+        round_differs(channel, rank, &header);
+}
+
+/* Whether all whose posts are fetched have published them, and called the
+ * same; op may have ended. */
+static bool
+round_meet(struct op *op)
+{
+    struct hall *hall = op->channel->hall;
+    struct rounds *rounds = &op->rounds;
+
+    for (; rounds->n_met < rounds->plan.n_steps; rounds->n_met++) {
+        const struct plan_step *step = &rounds->plan.steps[rounds->n_met];
+
+        if (!is_fetch(step))
+            continue;
+        if (hall_look(hall, step->peer, stamp_of(op)) != HALL_POSTED)
+            return false;
+        const struct hall_header *header = hall_header_of(hall, step->peer);
+        if (header->signature != op->label.signature) {
+            if (!op->is_quick)
+                round_differs(op->channel, step->peer, header);
+            op->rounds.is_odd = true;
+            return false;
+        }
+        look_back(op->channel, step->peer);
+    }
+    return true;
+}
+
+/* Where the step's other operand is. NULL: the peer's post is too short. */
+static const uint8_t *
+step_source(const struct op *op, const struct plan_step *step)
+{
+    if (!is_fetch(step))
+        return op_span(op, &step->from);
+    return hall_bytes(op->channel->hall, step->peer,
+                      step->from.first * op->element_size,
+                      step->from.count * op->element_size);
+}
+
+/* to = own (op) arrived, by side. */
+static void
+combine(const struct op *op,
+        const struct plan_step *step,
+        const uint8_t *own,
+        const uint8_t *arrived)
+{
+    uint8_t *to = op_span(op, &step->to);
+
+    if (step->side == PLAN_ARRIVED_LEFT)
+        op->reduce(to, arrived, own, step->to.count);
+    else
+        op->reduce(to, own, arrived, step->to.count);
+    if (step->is_final && op->divide)
+        op->divide(to, step->to.count, op->shape.size);
+}
+
+/* What step would copy to where next combines with it: both at once. */
+static bool
+is_pair(const struct plan_step *step, const struct plan_step *next)
+{
+    return (step->kind == PLAN_FETCH ||
+            (step->kind == PLAN_COPY &&
+             step->from.buffer != step->to.buffer)) &&
+           next->kind == PLAN_FETCH_REDUCE &&
+           next->to.buffer == step->to.buffer &&
+           next->to.first == step->to.first &&
+           next->to.count == step->to.count && step->to.count > 0;
+}
+
+static enum hoop_status
+post_broken(const struct op *op, const struct plan_step *step)
+{
+    char name[ROSTER_NAME_MAX];
+
+    return error_raise(
+        HOOP_E_DATA_LOSS,
+        "what %s says of its part in the shared memory cannot "
+        "be",
+        roster_name(op->engine->roster, op->channel->ranks[step->peer], name));
+}
+
+/* One step, or two; returns how many, 0: a peer's post is too short. */
+static size_t
+step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
+{
+    const uint8_t *from =
+        step->kind == PLAN_POST ? NULL : step_source(op, step);
+
+    if (step->kind == PLAN_POST || (from && step->to.count == 0))
+        return 1;
+    if (!from)
+        return 0;
+    if (n_steps > 1 && is_pair(step, step + 1)) {
+        const uint8_t *other = step_source(op, step + 1);
+
+        if (other)
+            combine(op, step + 1, from, other);
+        return other ? 2 : 0;
+    }
+    if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
+        memmove(op_span(op, &step->to), from,
+                step->to.count * op->element_size);
+    else
+        combine(op, step, op_span(op, &step->to), from);
+    return 1;
+}
+
+static enum hoop_status
+round_fetch(struct op *op)
+{
+    const struct plan *plan = &op->rounds.plan;
+    size_t n_fetched = 0;
+
+    for (size_t i = 0; i < plan->n_steps;) {
+        const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
+
+        if (n_done == 0)
+            return post_broken(op, &plan->steps[i]);
+        for (size_t end = i + n_done; i < end; i++) {
+            if (is_fetch(&plan->steps[i]) &&
+                plan->steps[i].peer != op->channel->rank)
+                n_fetched += plan->steps[i].to.count * op->element_size;
+        }
+    }
+    transport_count(op->engine->transport, 0, n_fetched);
+    return HOOP_OK;
+}
+
+enum hoop_status
+rounds_try(struct op *op, bool *out_is_done)
+{
+    struct rounds *rounds = &op->rounds;
+    uint32_t late;
+
+    *out_is_done = false;
+    if (!rounds->is_posted) {
+        if (!hall_is_free(op->channel->hall, &late))
+            return HOOP_OK;
+        round_post(op);
+        rounds->is_posted = true;
+    }
+    if (!round_meet(op) || (op->is_quick && op->channel->is_owed))
+        return HOOP_OK;
+    enum hoop_status status = round_fetch(op);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    hall_finish(op->channel->hall, stamp_of(op));
+    assembly_wake(op->channel);
+    rounds->round++;
+    *out_is_done = true;
+    return round_plan(op);
+}
+
+enum hoop_status
+rounds_advance(struct op *op, bool *out_is_complete)
+{
+    struct rounds *rounds = &op->rounds;
+    bool is_done = assembly_first(op->channel) == op;
+
+    *out_is_complete = false;
+    while (is_done && rounds->round < rounds->n_rounds) {
+        const enum hoop_status status = rounds_try(op, &is_done);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_is_complete = is_done;
+    return HOOP_OK;
+}
+
+bool
+rounds_can_move(const struct op *op)
+{
+    const struct rounds *rounds = &op->rounds;
+    uint32_t late;
+
+    if (rounds->round == rounds->n_rounds)
+        return true;
+    if (!rounds->is_posted)
+        return hall_is_free(op->channel->hall, &late);
+    assert(rounds->n_met < rounds->plan.n_steps);
+    return hall_look(op->channel->hall, rounds->plan.steps[rounds->n_met].peer,
+                     stamp_of(op)) == HALL_POSTED;
+}
+
+void
+rounds_abort(struct op *op)
+{
+    const uint64_t last = ((uint64_t)1 << STAMP_OP) - 1;
+
+    hall_finish(op->channel->hall, op->number << STAMP_OP | last);
+    assembly_wake(op->channel);
+}
+
+/* Whether op waits for rank; if so, out_n_bytes of it. */
+static bool
+is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
+{
+    const struct rounds *rounds = &op->rounds;
+    uint32_t late = rank;
+
+    *out_n_bytes = 0;
+    /* It is done, and about to end. */
+    if (rounds->round == rounds->n_rounds)
+        return false;
+    if (!rounds->is_posted && assembly_first(op->channel) == op &&
+        !hall_is_free(op->channel->hall, &late))
+        return late == rank;
+    for (size_t i = rounds->n_met; i < rounds->plan.n_steps; i++) {
+        const struct plan_step *step = &rounds->plan.steps[i];
+
+        if (is_fetch(step) && step->peer == rank)
+            *out_n_bytes += step->from.count * op->element_size;
+        else
+            continue;
+        if (hall_look(op->channel->hall, rank, stamp_of(op)) == HALL_POSTED)
+            return false;
+        late = UINT32_MAX;
+    }
+    return late == UINT32_MAX;
+}
+
+static struct step_flow *
+flow_of(const struct op *op, uint32_t world_rank)
+{
+    struct step_flow *flow;
+
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) == world_rank)
+            break;
+    }
+    return flow;
+}
+
+void
+rounds_show(struct op *op)
+{
+    uint64_t n_bytes;
+
+    for (uint32_t rank = 0; rank < op->channel->size; rank++) {
+        const uint32_t world_rank = op->channel->ranks[rank];
+        struct step_flow *flow = flow_of(op, world_rank);
+        const bool is_wanted =
+            rank != op->channel->rank && is_awaited(op, rank, &n_bytes);
+
+        if (flow && !is_wanted)
+            op_flow_give_back(flow);
+        if (is_wanted && !flow)
+            flow = op_flow_take(op);
+        if (!is_wanted || !flow)
+            continue;
+        flow->is_receive = true;
+        flow->in.key = (struct flow_key){.comm = op->channel->id,
+                                         .op = op->number,
+                                         .peer = world_rank,
+                                         .kind = FLOW_COLLECTIVE};
+        flow->in.total = n_bytes;
+    }
+}

@@ -1,0 +1,184 @@
+/*
+ * tune/hall_forming.c - memory for all ranks of a communicator, if it can be
+ *
+ * Two all-gathers: of the places of the hall and of all bells, then of whether
+ * each rank has found all of them.
+ */
+
+#include "tune/hall_forming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "plan/algorithms.h"
+#include "transport/hall.h"
+
+/* What each rank says first. Alike on one host. */
+struct card {
+    uint32_t is_willing;
+    struct memory_place hall; /* rank 0's */
+    struct bell_place bell;
+};
+
+struct forming {
+    struct engine *engine;
+    struct channel *channel;
+    struct hall *hall; /* NULL: it has failed here */
+};
+
+static enum hoop_status
+gather(struct channel *channel, const void *own, void *all, size_t n_bytes)
+{
+    const struct engine_collective request = {
+        .call = {.name = CALL_AGREE, .dtype = HOOP_UINT8, .count = n_bytes},
+        /* Its connections are there. */
+        .algorithm = &algorithm_allgather_ring,
+        .shape =
+            {
+                .rank = channel_rank(channel),
+                .size = channel_size(channel),
+                .count = n_bytes,
+                .granule = 1,
+            },
+        .input = own,
+        .output = all,
+        .mode = ENGINE_START_AND_WAIT,
+    };
+    struct op *op = NULL;
+
+    enum hoop_status status = engine_start(channel, &request, &op);
+    if (status == HOOP_OK)
+        status = engine_wait(op, CLOCK_NEVER);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static bool
+is_on_one_host(const struct channel *channel, const struct roster *roster)
+{
+    for (uint32_t i = 0; i < channel_size(channel); i++) {
+        if (!roster_is_near(roster, channel_world_rank(channel, i)))
+            return false;
+    }
+    return true;
+}
+
+static void
+note_failure(const char *what)
+{
+    log_debug("tune", "no hall: %s: %s", what, error_text());
+}
+
+static void
+card_write(struct forming *forming, enum sharing_mode mode, struct card *card)
+{
+    const uint32_t size = channel_size(forming->channel);
+
+    if (mode == SHARING_NEVER)
+        return;
+    enum hoop_status status = engine_bell(forming->engine, &card->bell);
+    if (status == HOOP_OK && channel_rank(forming->channel) == 0)
+        status = hall_create(size, hall_slot_bytes(size), &card->hall,
+                             &forming->hall);
+    card->is_willing = status == HOOP_OK;
+    if (status != HOOP_OK)
+        note_failure("nothing to share");
+}
+
+static enum hoop_status
+bells_reach(const struct forming *forming, const struct card *cards)
+{
+    const struct channel *channel = forming->channel;
+
+    for (uint32_t i = 0; i < channel_size(channel); i++) {
+        const uint32_t rank = channel_world_rank(channel, i);
+
+        if (i == channel_rank(channel))
+            continue;
+        const enum hoop_status status =
+            engine_reach_bell(forming->engine, rank, &cards[i].bell);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static bool
+are_all_willing(const struct card *cards, uint32_t n_ranks)
+{
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        if (!cards[i].is_willing)
+            return false;
+    }
+    return true;
+}
+
+/* Whether it went well here. */
+static uint8_t
+cards_read(struct forming *forming, const struct card *cards)
+{
+    const uint32_t rank = channel_rank(forming->channel);
+    const uint32_t size = channel_size(forming->channel);
+    enum hoop_status status = HOOP_OK;
+
+    if (!are_all_willing(cards, size))
+        return 0;
+    if (rank > 0)
+        status = hall_open(&cards[0].hall, rank, size, &forming->hall);
+    if (status == HOOP_OK)
+        status = bells_reach(forming, cards);
+    if (status != HOOP_OK)
+        note_failure("out of reach");
+    return status == HOOP_OK;
+}
+
+static enum hoop_status
+forming_agree(struct forming *forming, enum sharing_mode mode)
+{
+    const uint32_t size = channel_size(forming->channel);
+    CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
+    uint8_t answers[HALL_RANKS];
+    struct card card = {0};
+
+    if (!cards)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    card_write(forming, mode, &card);
+    enum hoop_status status =
+        gather(forming->channel, &card, cards, sizeof(card));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint8_t own = cards_read(forming, cards);
+    status = gather(forming->channel, &own, answers, sizeof(own));
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!memchr(answers, 0, size)) {
+        hall_seal_off(forming->hall);
+        channel_enter(forming->channel, STEAL(forming->hall));
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+hall_form(struct engine *engine,
+          struct channel *channel,
+          const struct roster *roster,
+          enum sharing_mode mode,
+          uint64_t deadline_ns)
+{
+    const uint32_t size = channel_size(channel);
+    const uint32_t timeout_ms = channel_timeout(channel);
+    struct forming forming = {engine, channel, NULL};
+
+    if (size == 1 || size > HALL_RANKS || !is_on_one_host(channel, roster))
+        return HOOP_OK;
+    /* The channel's own deadline is for what the user calls. */
+    if (deadline_ns != CLOCK_NEVER)
+        channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
+    const enum hoop_status status = forming_agree(&forming, mode);
+    channel_set_timeout(channel, timeout_ms);
+    hall_destroy(forming.hall);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}

@@ -1,0 +1,30 @@
+/*
+ * tune/hall_forming.h - memory for all ranks of a communicator, if it can be
+ *
+ * When all members are on one host, rank 0 makes a hall (transport/hall.h), all
+ * open it and find each other's bells, and all agree that this went well. Else
+ * there is none, which is no error: everything works without.
+ */
+
+#ifndef TUNE_HALL_FORMING_H
+#define TUNE_HALL_FORMING_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "engine/engine.h"
+#include "transport/sharing.h"
+
+/*
+ * By all members, before anything else that may be flat. mode is this rank's.
+ * Handle: none; what ends an operation ends this.
+ */
+enum hoop_status
+hall_form(struct engine *engine,
+          struct channel *channel,
+          const struct roster *roster,
+          enum sharing_mode mode,
+          uint64_t deadline_ns);
+
+#endif
