@@ -3,6 +3,9 @@
  *
  * Two all-gathers: of the places of the hall and of all bells, then of whether
  * each rank has found all of them.
+ *
+ * No test of its own: collectives_tuned and failures_tuned form halls, and
+ * those with HOOP_TRANSPORT=tcp do not.
  */
 
 #include "tune/hall_forming.h"
