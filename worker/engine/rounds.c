@@ -352,6 +352,9 @@ rounds_abort(struct op *op)
 {
     const uint64_t last = ((uint64_t)1 << STAMP_OP) - 1;
 
+    /* Who comes later must not find that it went well. */
+    if (op->status != HOOP_OK)
+        hall_withdraw(op->channel->hall, op->number << STAMP_OP);
     hall_finish(op->channel->hall, op->number << STAMP_OP | last);
     assembly_wake(op->channel);
 }
@@ -414,6 +417,8 @@ rounds_show(struct op *op)
             flow = op_flow_take(op);
         if (!is_wanted || !flow)
             continue;
+        /* It can be asked then. */
+        transport_need(op->engine->transport, world_rank);
         flow->is_receive = true;
         flow->in.key = (struct flow_key){.comm = op->channel->id,
                                          .op = op->number,

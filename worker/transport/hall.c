@@ -327,6 +327,16 @@ hall_finish(struct hall *hall, uint64_t stamp)
                           memory_order_release);
 }
 
+void
+hall_withdraw(struct hall *hall, uint64_t first)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (hall->stamps[i] >= first)
+            atomic_store_explicit(&hall->page->desks[hall->rank].lines[i].stamp,
+                                  0, memory_order_release);
+    }
+}
+
 enum hall_sight
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
 {
@@ -365,7 +375,7 @@ hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
     const uint64_t stamp =
         atomic_load_explicit(&line->stamp, memory_order_acquire);
 
-    if (stamp == known->seen || stamp > known->header.stamp)
+    if (stamp == 0 || stamp == known->seen || stamp > known->header.stamp)
         return false;
     known->seen = stamp;
     out_header->stamp = stamp;

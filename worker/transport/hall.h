@@ -95,6 +95,11 @@ hall_publish(struct hall *hall,
 void
 hall_finish(struct hall *hall, uint64_t stamp);
 
+/* What lies in the slots with a stamp from first on shall not be found by who
+ * has not seen it yet: its operation has failed here. Before hall_finish(). */
+void
+hall_withdraw(struct hall *hall, uint64_t first);
+
 enum hall_sight {
     HALL_NOTHING, /* not yet */
     HALL_POSTED,

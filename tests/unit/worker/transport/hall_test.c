@@ -118,6 +118,44 @@ rank_that_is_beyond_a_round_has_passed_it(void **state)
 }
 
 static void
+what_is_withdrawn_is_not_found(void **state)
+{
+    struct hall *halls[2];
+    struct hall_header header;
+    uint32_t late;
+
+    (void)state;
+    halls_open(halls, 2);
+    post(halls[1], 5, "a", 1);
+    post(halls[1], 6, "b", 1);
+    hall_withdraw(halls[1], 6);
+    assert_int_equal(hall_look(halls[0], 1, 6), HALL_NOTHING);
+    assert_int_equal(hall_look(halls[0], 1, 5), HALL_POSTED);
+    assert_false(hall_look_back(halls[0], 1, &header));
+    hall_finish(halls[0], 6);
+    assert_true(hall_is_free(halls[1], &late));
+    halls_close(halls, 2);
+}
+
+static void
+what_was_not_fetched_is_found_later(void **state)
+{
+    struct hall *halls[2];
+    struct hall_header header;
+
+    (void)state;
+    halls_open(halls, 2);
+    post(halls[1], 5, "a", 1);
+    post(halls[1], 6, "b", 1);
+    assert_int_equal(hall_look(halls[0], 1, 6), HALL_POSTED);
+    assert_true(hall_look_back(halls[0], 1, &header));
+    assert_int_equal(header.stamp, 5);
+    assert_int_equal(header.signature, 15);
+    assert_false(hall_look_back(halls[0], 1, &header));
+    halls_close(halls, 2);
+}
+
+static void
 more_than_was_posted_is_not_there(void **state)
 {
     struct hall *halls[2];
@@ -318,6 +356,8 @@ main(void)
         cmocka_unit_test(what_one_posts_all_find),
         cmocka_unit_test(slot_is_free_when_all_others_are_through),
         cmocka_unit_test(rank_that_is_beyond_a_round_has_passed_it),
+        cmocka_unit_test(what_is_withdrawn_is_not_found),
+        cmocka_unit_test(what_was_not_fetched_is_found_later),
         cmocka_unit_test(more_than_was_posted_is_not_there),
         cmocka_unit_test(who_sleeps_is_woken_once),
         cmocka_unit_test(bells_are_found_in_the_hall),
