@@ -86,6 +86,7 @@ round_post(struct op *op)
         .stamp = stamp_of(op),
         .signature = op->label.signature,
         .count = op->call.count,
+        .failed = op->channel->past.failed_newest,
         .root = op->call.root,
         .name = (uint8_t)op->call.name,
         .dtype = (uint8_t)op->call.dtype,
@@ -186,6 +187,12 @@ round_meet(struct op *op)
             return false;
         }
         look_back(op->channel, step->peer);
+        /* Its verdict is on the way by a socket: first that, then this. */
+        if (header->failed > 0 && header->failed < op->number &&
+            !past_has_failed(&op->channel->past, header->failed)) {
+            op->rounds.is_odd = true;
+            return false;
+        }
     }
     return true;
 }

@@ -32,7 +32,7 @@
 
 enum {
     HALL_RANKS = 64,  /* the bits of a word */
-    HALL_INLINE = 32, /* bytes that a header's own line holds */
+    HALL_INLINE = 24, /* bytes that a header's own line holds */
 };
 
 struct hall;
@@ -68,6 +68,7 @@ struct hall_header {
     uint64_t stamp; /* not 0 */
     uint64_t signature;
     uint64_t count;
+    uint64_t failed; /* the newest operation that failed there; 0: none */
     uint32_t root;
     uint8_t name;
     uint8_t dtype;

