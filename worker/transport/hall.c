@@ -24,6 +24,7 @@ struct hall_line {
     alignas(LINES) _Atomic uint64_t stamp;
     uint8_t rest[sizeof(struct hall_header) - sizeof(uint64_t)];
     uint8_t payload[HALL_INLINE];
+    struct hall_header before; /* what this rank had published last */
 };
 
 /* One rank's. Nobody else writes it. */
@@ -59,6 +60,7 @@ struct hall {
     uint32_t rank;
     uint32_t n_ranks;
     unsigned turn; /* the slot to write next */
+    struct hall_header last;
     uint64_t stamps[SLOTS];
     bool is_resting;
     int fd;
@@ -315,6 +317,8 @@ hall_publish(struct hall *hall,
     if (n_bytes <= HALL_INLINE)
         copy.flags |= HALL_IS_INLINE;
     memcpy(line->rest, &copy.signature, sizeof(line->rest));
+    line->before = hall->last;
+    hall->last = copy;
     atomic_store_explicit(&line->stamp, copy.stamp, memory_order_release);
     hall->stamps[hall->turn] = copy.stamp;
     hall->turn = 1 - hall->turn;
@@ -366,20 +370,17 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
     return is_passed ? HALL_PASSED : HALL_NOTHING;
 }
 
+/* It stands in the line that was found: the other one may be written over. */
 bool
 hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
 {
     struct hall_rank *known = &hall->ranks[rank];
-    const struct hall_line *line =
-        &hall->page->desks[rank].lines[1 - known->slot];
-    const uint64_t stamp =
-        atomic_load_explicit(&line->stamp, memory_order_acquire);
 
-    if (stamp == 0 || stamp == known->seen || stamp > known->header.stamp)
+    *out_header = hall->page->desks[rank].lines[known->slot].before;
+    if (out_header->stamp == 0 || out_header->stamp == known->seen ||
+        out_header->stamp > known->header.stamp)
         return false;
-    known->seen = stamp;
-    out_header->stamp = stamp;
-    memcpy(&out_header->signature, line->rest, sizeof(line->rest));
+    known->seen = out_header->stamp;
     return true;
 }
 
