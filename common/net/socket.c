@@ -259,8 +259,11 @@ socket_set_local(int fd)
 {
     /* What an unprivileged process may choose differs from host to host. */
     static const char *const names[] = {"cubic", "reno"};
+    struct address peer;
 
-    if (!socket_is_local(fd) || !is_paced(fd))
+    /* Without a peer it may yet get one elsewhere. */
+    if (socket_peer_address(fd, &peer) != HOOP_OK || !socket_is_local(fd) ||
+        !is_paced(fd))
         return;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, names[i],
