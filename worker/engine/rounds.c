@@ -322,6 +322,16 @@ rounds_try(struct op *op, bool *out_is_done)
     return round_plan(op);
 }
 
+/* What was shown is no part of what follows. */
+static void
+rounds_hide(struct op *op)
+{
+    struct step_flow *flow;
+
+    while ((flow = TAILQ_FIRST(&op->flows)))
+        op_flow_give_back(flow);
+}
+
 enum hoop_status
 rounds_advance(struct op *op, bool *out_is_complete)
 {
@@ -336,6 +346,8 @@ rounds_advance(struct op *op, bool *out_is_complete)
             return error_pass(status);
     }
     *out_is_complete = is_done;
+    if (is_done)
+        rounds_hide(op);
     return HOOP_OK;
 }
 
