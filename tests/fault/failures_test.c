@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
 #include "ranks.h"
@@ -370,6 +371,35 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
+/* Rank 1 is late for the first stage of an operation, so that it is asked, and
+ * leaves while the root still waits for rank 2's part of the second. */
+static int
+late_object_body(struct rank *rank)
+{
+    CLEANUP(free) uint8_t *object = calloc(LARGE, 4);
+    struct hoop_objects objects = {0};
+
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1)
+        usleep(250000);
+    const size_t n_bytes = rank->rank == 2 ? 4 * (size_t)LARGE : 5;
+    RANK_CHECK(hoop_gather_object(object, n_bytes, &objects, 0, rank->comm) ==
+               HOOP_OK);
+    if (rank->rank > 0)
+        return 0;
+    RANK_CHECK(objects.n_objects == 3);
+    RANK_CHECK(objects.objects[2].n_bytes == 4 * (size_t)LARGE);
+    hoop_objects_free(&objects);
+    return 0;
+}
+
+static void
+late_rank_may_leave_after_its_part(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(3, late_object_body), 0);
+}
+
 /* A send that was given up is not received instead of its successor. */
 static int
 withdrawn_body(struct rank *rank)
@@ -463,6 +493,7 @@ main(void)
         cmocka_unit_test(different_calls_are_named_on_all_ranks),
         cmocka_unit_test(operations_that_fail_together_are_told_once),
         cmocka_unit_test(late_rank_ends_the_wait_at_the_deadline),
+        cmocka_unit_test(late_rank_may_leave_after_its_part),
         cmocka_unit_test(send_that_was_given_up_is_not_received),
         cmocka_unit_test(send_to_itself_that_fails_leaves_nothing),
         cmocka_unit_test(rank_that_left_is_named),
