@@ -30,13 +30,24 @@ enum {
  * All that op waits for has come. What other ranks have sent before may lie in
  * sockets that only epoll looks at, and say that they called something else:
  * whoever sends to this rank, and gets nothing from it, is not heard otherwise.
- * One with a root, which waits for few, leaves that to the next that has none.
+ * One with a root, which waits for few, leaves that to the next that has none;
+ * a flat one, which reads no socket, looks after any that is not like it.
  */
-static void
-complete(struct engine *engine, struct op *op)
+static bool
+must_look(const struct op *op)
 {
-    if (engine->may_look && !op->is_message && op->channel->size > 2 &&
-        !call_has_root(&op->call)) {
+    if (op->is_message || call_has_root(&op->call))
+        return false;
+    return op->is_flat ? op->channel->is_unheard
+                       : op->engine->may_look && op->channel->size > 2;
+}
+
+void
+op_conclude(struct op *op)
+{
+    struct engine *engine = op->engine;
+
+    if (must_look(op)) {
         engine->may_look = false;
         transport_turn(engine->transport, 0);
     }
@@ -64,7 +75,7 @@ engine_advance(struct engine *engine)
         else if (status != HOOP_OK)
             op_fail(op, status, error_text());
         else if (is_complete)
-            complete(engine, op);
+            op_conclude(op);
     }
     return has_moved;
 }

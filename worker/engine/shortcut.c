@@ -55,9 +55,11 @@ is_short(const struct channel *channel,
 /* The drive right, and nothing that needs it. By the gate's order, the number
  * is the next. */
 static bool
-shortcut_seize(struct channel *channel)
+shortcut_seize(struct channel *channel, const struct call *call)
 {
     struct engine *engine = channel->engine;
+    const struct frame_call called = call_frame(call);
+    const bool has_root = call_has_root(&called);
 
     pthread_mutex_lock(&engine->gate);
     const bool is_free =
@@ -65,7 +67,8 @@ shortcut_seize(struct channel *channel)
         !atomic_load_explicit(&engine->has_mail, memory_order_relaxed) &&
         TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
         engine->n_lost == 0 && engine->n_left == 0 && !channel->is_owed &&
-        channel->n_foretold == 0 && channel->n_farewells == 0;
+        channel->n_foretold == 0 && channel->n_farewells == 0 &&
+        (has_root || !channel->is_unheard);
     if (is_free) {
         engine->is_driven = true;
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);
@@ -142,6 +145,7 @@ shortcut_end(struct channel *channel)
     struct op *op = channel->quick;
 
     channel->begin_next = op->number + 1;
+    channel->is_unheard = call_has_root(&op->call);
     past_add_call(&channel->past, op->number, op->signatures[0],
                   &op->first_call);
     atomic_store_explicit(
@@ -181,7 +185,8 @@ engine_run(struct channel *channel, const struct engine_collective *collective)
 {
     struct op *op = NULL;
 
-    if (!is_short(channel, collective) || !shortcut_seize(channel)) {
+    if (!is_short(channel, collective) ||
+        !shortcut_seize(channel, &collective->call)) {
         const enum hoop_status status = engine_start(channel, collective, &op);
 
         return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)

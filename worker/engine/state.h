@@ -71,7 +71,9 @@ struct channel {
     _Atomic uint64_t op_next; /* number of the next collective */
     uint64_t message_next;    /* number of the next message sent */
     /* The driver's, as is all below. */
-    uint64_t begin_next;  /* number of the next collective to begin */
+    uint64_t begin_next; /* number of the next collective to begin */
+    /* Sockets may hold what others have sent for another call than the last. */
+    bool is_unheard;
     struct hall *hall;    /* NULL: there is none */
     struct op_list flats; /* begun, and to be done one after another */
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
@@ -386,6 +388,9 @@ engine_post(struct engine *engine);
 /* Have closing->channel ended by whoever drives, and wait for that. */
 void
 engine_close(struct engine *engine, struct closing *closing);
+/* op has all it needs: end it, unless what has come meanwhile ends it. */
+void
+op_conclude(struct op *op);
 void
 op_begin(struct op *op);
 /* ... and its partner. */

@@ -406,7 +406,7 @@ begin_collective(struct op *op)
     if (status != HOOP_OK)
         op_fail(op, status, error_text());
     else if (is_complete)
-        op_complete(op);
+        op_conclude(op);
 }
 
 void

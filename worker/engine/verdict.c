@@ -52,6 +52,8 @@ past_remember(const struct op *op)
 
     memcpy(past.signatures, op->signatures, sizeof(op->signatures));
     past_add(&op->channel->past, &past);
+    op->channel->is_unheard =
+        past.has_failed || !op->is_flat || call_has_root(&op->call);
 }
 
 struct op *
@@ -121,6 +123,8 @@ op_end(struct op *op, enum hoop_status status)
     op->state = OP_ENDED;
     if (!op->is_message)
         past_remember(op);
+    else if (!op->message.is_receive)
+        op->channel->is_unheard = true;
     if (status == HOOP_OK && !is_own(op))
         atomic_fetch_add(&engine->n_ended, 1);
     op->status = verdict_settle(op, status);

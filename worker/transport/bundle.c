@@ -329,7 +329,8 @@ bundle_receive_first(struct bundle *bundle,
                      const uint8_t *bytes,
                      size_t n_bytes)
 {
-    memcpy(bundle->ahead, bytes, n_bytes);
+    if (n_bytes > 0)
+        memcpy(bundle->ahead, bytes, n_bytes);
     bundle->ahead_first = 0;
     bundle->ahead_end = n_bytes;
     bundle->is_receiving = true;
