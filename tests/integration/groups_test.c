@@ -273,7 +273,11 @@ dead_body(const struct worker *worker)
         WORKER_CHECK(room_await(worker, 0));
         kill(getpid(), SIGKILL);
     }
+    if (worker->index == 2)
+        room_set(worker, 2, 1);
     if (worker->index == 0) {
+        /* Who still joins would miss the dead one, too. */
+        WORKER_CHECK(room_await(worker, 2));
         room_set(worker, 0, 1);
         WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) ==
                      HOOP_E_PEER_LOST);
