@@ -371,8 +371,7 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
-/* Rank 1 is late for the first stage of an operation, so that it is asked, and
- * leaves while the root still waits for rank 2's part of the second. */
+/* Rank 1 is late, asked, and gone while rank 2's part is still on its way. */
 static int
 late_object_body(struct rank *rank)
 {
