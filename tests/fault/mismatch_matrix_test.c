@@ -413,6 +413,7 @@ matrix_body(struct rank *rank)
                                              .algorithms = slice->algorithms,
                                              .link = "latency=20us"},
                      &tuner) == HOOP_OK);
+    tuning_destroy(rank->comm->tuning);
     RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
                             clock_deadline_ns(20000),
                             &rank->comm->tuning) == HOOP_OK);

@@ -399,7 +399,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
             *out_n_bytes += step->from.count * op->element_size;
         else
             continue;
-        if (hall_look(op->channel->hall, rank, stamp_of(op)) == HALL_POSTED)
+        if (hall_has(op->channel->hall, rank, stamp_of(op)))
             return false;
         late = UINT32_MAX;
     }

@@ -370,6 +370,19 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
     return is_passed ? HALL_PASSED : HALL_NOTHING;
 }
 
+bool
+hall_has(const struct hall *hall, uint32_t rank, uint64_t stamp)
+{
+    const struct hall_desk *desk = &hall->page->desks[rank];
+
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (atomic_load_explicit(&desk->lines[i].stamp, memory_order_acquire) ==
+            stamp)
+            return true;
+    }
+    return false;
+}
+
 /* It stands in the line that was found: the other one may be written over. */
 bool
 hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)

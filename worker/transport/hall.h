@@ -111,6 +111,9 @@ enum hall_sight {
  * so, hall_header_of() and hall_bytes() are of that, until hall_finish(). */
 enum hall_sight
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp);
+/* The same, of any round, while another is being read. */
+bool
+hall_has(const struct hall *hall, uint32_t rank, uint64_t stamp);
 /* What rank had published before that, if this rank has not seen it: a call in
  * which it had no use for rank's post is still to be compared. */
 bool

@@ -138,6 +138,22 @@ what_is_withdrawn_is_not_found(void **state)
 }
 
 static void
+what_is_read_stays_while_others_are_asked_for(void **state)
+{
+    struct hall *halls[2];
+
+    (void)state;
+    halls_open(halls, 2);
+    post(halls[1], 5, "a", 1);
+    post(halls[1], 6, "b", 1);
+    assert_int_equal(hall_look(halls[0], 1, 5), HALL_POSTED);
+    assert_true(hall_has(halls[0], 1, 6));
+    assert_false(hall_has(halls[0], 1, 7));
+    assert_int_equal(*hall_bytes(halls[0], 1, 0, 1), 'a');
+    halls_close(halls, 2);
+}
+
+static void
 what_was_not_fetched_is_found_later(void **state)
 {
     struct hall *halls[2];
@@ -357,6 +373,7 @@ main(void)
         cmocka_unit_test(slot_is_free_when_all_others_are_through),
         cmocka_unit_test(rank_that_is_beyond_a_round_has_passed_it),
         cmocka_unit_test(what_is_withdrawn_is_not_found),
+        cmocka_unit_test(what_is_read_stays_while_others_are_asked_for),
         cmocka_unit_test(what_was_not_fetched_is_found_later),
         cmocka_unit_test(more_than_was_posted_is_not_there),
         cmocka_unit_test(who_sleeps_is_woken_once),
