@@ -35,8 +35,7 @@ enum {
     BARRIERS = 2,
 };
 
-/* Of the pairs of operations, by turns. A sanitizer watches the same lines in
- * each of them, ten times slower. */
+/* Of the pairs of operations, by turns. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const size_t EVERY = 3;
 #else
