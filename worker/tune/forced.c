@@ -119,8 +119,8 @@ forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes)
                 HOOP_E_PRECONDITION,
                 "%s:%s needs memory that all ranks share, and these %u ranks "
                 "on %u hosts have none: they must be on one host, %u at most, "
-                "and able to reach each other's memory, with HOOP_TRANSPORT "
-                "not tcp",
+                "able to reach each other's memory, and started with "
+                "HOOP_TRANSPORT=shm",
                 catalog_name((enum catalog_collective)i),
                 forced->entries[i]->algorithm->name, nodes->n_ranks,
                 nodes->n_nodes, FLAT_RANKS);
