@@ -41,7 +41,8 @@ assembly_leave(struct op *op)
     if (!op->is_assembled)
         return;
     op->is_assembled = false;
-    if (assembly_first(channel) == op)
+    /* One that ended well has finished its last round. */
+    if (assembly_first(channel) == op && op->status != HOOP_OK)
         rounds_abort(op);
     TAILQ_REMOVE(&channel->flats, op, flat_link);
     if (TAILQ_EMPTY(&channel->flats)) {
@@ -61,6 +62,18 @@ can_move(const struct channel *channel)
 }
 
 void
+assembly_touch(struct engine *engine)
+{
+    struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
+    {
+        if (can_move(channel))
+            op_touch(assembly_first(channel));
+    }
+}
+
+void
 assembly_look(struct engine *engine)
 {
     struct channel *channel;
@@ -68,9 +81,8 @@ assembly_look(struct engine *engine)
     TAILQ_FOREACH(channel, &engine->assembled, assembled_link)
     {
         hall_rouse(channel->hall);
-        if (can_move(channel))
-            op_touch(assembly_first(channel));
     }
+    assembly_touch(engine);
 }
 
 bool

@@ -64,12 +64,13 @@ engine_open(struct engine *engine)
         .n_streams = engine->options.n_streams,
     };
 
-    engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
     engine->bells = calloc(engine->roster->size, sizeof(*engine->bells));
+    /* Before anything else fails: they will be closed. */
+    for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
+        atomic_init(&engine->bells[i], -1);
+    engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
     if (!engine->lost || !engine->bells)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
-    for (uint32_t rank = 0; rank < engine->roster->size; rank++)
-        atomic_init(&engine->bells[rank], -1);
     return transport_create(&options, &engine->transport);
 }
 
@@ -267,6 +268,7 @@ close_running(struct engine *engine)
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
     engine_publish(engine);
+    parting_write(engine);
 }
 
 void

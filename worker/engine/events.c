@@ -255,16 +255,22 @@ fail_stranded(struct engine *engine)
     }
 }
 
+void
+engine_left(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+
+    if (engine->is_leaving || lost->is_lost || lost->has_left)
+        return;
+    lost->has_left = true;
+    engine->n_left++;
+    fail_stranded(engine);
+}
+
 static void
 on_left(void *owner, uint32_t peer)
 {
-    struct engine *engine = owner;
-
-    if (engine->is_leaving || engine->lost[peer].is_lost)
-        return;
-    engine->lost[peer].has_left = true;
-    engine->n_left++;
-    fail_stranded(engine);
+    engine_left(owner, peer);
 }
 
 static void
@@ -279,9 +285,13 @@ on_gone(void *owner, uint32_t peer)
 static void
 on_needed(void *owner, uint32_t peer)
 {
-    const struct engine *engine = owner;
+    struct engine *engine = owner;
 
-    engine->options.on_needed(engine->options.owner, peer);
+    /* Nobody listens there any more. */
+    if (parting_is_there(engine, peer))
+        engine_unreachable(engine, peer, "it has left the job");
+    else
+        engine->options.on_needed(engine->options.owner, peer);
 }
 
 static void

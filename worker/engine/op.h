@@ -185,7 +185,7 @@ rounds_again(struct op *op);
 /* What it waited for has come. */
 bool
 rounds_can_move(const struct op *op);
-/* Nothing of op will be read any more. */
+/* op has failed: nothing of it will be read any more, nor shall be found. */
 void
 rounds_abort(struct op *op);
 /* Make op's flows those that it waits for now. */

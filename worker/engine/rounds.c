@@ -15,20 +15,15 @@
 #include "base/error.h"
 #include "engine/state.h"
 #include "transport/hall.h"
+#include "transport/stamp.h"
 
-enum {
-    /* A stamp: the operation's number, the stage, and the round from 1. */
-    STAMP_STAGE = 20,
-    STAMP_OP = 24,
-};
+_Static_assert((int)STAGES_MAX < STAMP_STAGES, "stages fit");
 
-_Static_assert(STAGES_MAX <= 1 << (STAMP_OP - STAMP_STAGE), "stages fit");
-
+/* Of the round under way. */
 static uint64_t
-stamp_of(const struct op *op)
+op_stamp(const struct op *op)
 {
-    return op->number << STAMP_OP | (uint64_t)op->stage << STAMP_STAGE |
-           (op->rounds.round + 1);
+    return stamp_of(op->number, op->stage, op->rounds.round);
 }
 
 static enum hoop_status
@@ -53,7 +48,6 @@ rounds_begin(struct op *op)
     assert(op->channel->hall);
     rounds->round = 0;
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
-    assert(rounds->n_rounds >> STAMP_STAGE == 0);
     const enum hoop_status status = round_plan(op);
     rounds->is_posted = rounds->was_posted;
     rounds->was_posted = false;
@@ -83,7 +77,7 @@ round_post(struct op *op)
     struct hall *hall = op->channel->hall;
     const struct plan *plan = &op->rounds.plan;
     const struct hall_header header = {
-        .stamp = stamp_of(op),
+        .stamp = op_stamp(op),
         .signature = op->label.signature,
         .count = op->call.count,
         .failed = op->channel->past.failed_newest,
@@ -115,24 +109,15 @@ round_post(struct op *op)
     assembly_wake(op->channel);
 }
 
-static uint32_t
-stage_of(const struct hall_header *header)
+struct frame
+rounds_frame(const struct channel *channel, const struct hall_header *header)
 {
-    return header->stamp >> STAMP_STAGE & ((1 << (STAMP_OP - STAMP_STAGE)) - 1);
-}
-
-/* rank published a round of another call. Ends the operation of that number. */
-static void
-round_differs(struct channel *channel,
-              uint32_t rank,
-              const struct hall_header *header)
-{
-    const struct frame frame = {
+    return (struct frame){
         .kind = FRAME_COLLECTIVE,
         .flags = header->flags & FRAME_CHECKED,
         .comm = channel->id,
-        .op = header->stamp >> STAMP_OP,
-        .step = stage_of(header) << STAGE_SHIFT,
+        .op = stamp_number(header->stamp),
+        .step = stamp_stage(header->stamp) << STAGE_SHIFT,
         .signature = header->signature,
         .call =
             {
@@ -143,6 +128,15 @@ round_differs(struct channel *channel,
                 .count = header->count,
             },
     };
+}
+
+/* rank published a round of another call. Ends the operation of that number. */
+static void
+round_differs(struct channel *channel,
+              uint32_t rank,
+              const struct hall_header *header)
+{
+    const struct frame frame = rounds_frame(channel, header);
 
     mismatch_calls(channel, channel->ranks[rank], &frame);
 }
@@ -156,8 +150,8 @@ look_back(struct channel *channel, uint32_t rank)
 
     if (!hall_look_back(channel->hall, rank, &header))
         return;
-    const uint64_t number = header.stamp >> STAMP_OP;
-    const uint32_t stage = stage_of(&header);
+    const uint64_t number = stamp_number(header.stamp);
+    const uint32_t stage = stamp_stage(header.stamp);
     const struct past_op *past = past_find(&channel->past, number);
     if (past && !past->has_failed && stage < STAGES_MAX &&
         past->signatures[stage] != header.signature)
@@ -177,7 +171,7 @@ round_meet(struct op *op)
 
         if (!is_fetch(step))
             continue;
-        if (hall_look(hall, step->peer, stamp_of(op)) != HALL_POSTED)
+        if (hall_look(hall, step->peer, op_stamp(op)) != HALL_POSTED)
             return false;
         const struct hall_header *header = hall_header_of(hall, step->peer);
         if (header->signature != op->label.signature) {
@@ -315,7 +309,7 @@ rounds_try(struct op *op, bool *out_is_done)
     enum hoop_status status = round_fetch(op);
     if (status != HOOP_OK)
         return error_pass(status);
-    hall_finish(op->channel->hall, stamp_of(op));
+    hall_finish(op->channel->hall, op_stamp(op));
     assembly_wake(op->channel);
     rounds->round++;
     *out_is_done = true;
@@ -363,18 +357,15 @@ rounds_can_move(const struct op *op)
         return hall_is_free(op->channel->hall, &late);
     assert(rounds->n_met < rounds->plan.n_steps);
     return hall_look(op->channel->hall, rounds->plan.steps[rounds->n_met].peer,
-                     stamp_of(op)) == HALL_POSTED;
+                     op_stamp(op)) == HALL_POSTED;
 }
 
 void
 rounds_abort(struct op *op)
 {
-    const uint64_t last = ((uint64_t)1 << STAMP_OP) - 1;
-
     /* Who comes later must not find that it went well. */
-    if (op->status != HOOP_OK)
-        hall_withdraw(op->channel->hall, op->number << STAMP_OP);
-    hall_finish(op->channel->hall, op->number << STAMP_OP | last);
+    hall_withdraw(op->channel->hall, op->number);
+    hall_finish(op->channel->hall, stamp_end(op->number));
     assembly_wake(op->channel);
 }
 
@@ -399,7 +390,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
             *out_n_bytes += step->from.count * op->element_size;
         else
             continue;
-        if (hall_has(op->channel->hall, rank, stamp_of(op)))
+        if (hall_has(op->channel->hall, rank, op_stamp(op)))
             return false;
         late = UINT32_MAX;
     }

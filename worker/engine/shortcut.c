@@ -96,15 +96,20 @@ static enum hoop_status
 shortcut_prepare(struct op *op, const struct engine_collective *collective)
 {
     const bool is_same = is_same_plan(op, collective);
-    const enum hoop_status status = op_set_collective(op, collective);
+    enum hoop_status status = op_set_collective(op, collective);
 
-    if (status != HOOP_OK)
-        return error_pass(status);
     op->rounds.is_odd = false;
-    if (!is_same)
-        return rounds_begin(op);
-    rounds_again(op);
-    return HOOP_OK;
+    op->rounds.is_posted = false;
+    if (status == HOOP_OK && is_same) {
+        rounds_again(op);
+        return HOOP_OK;
+    }
+    if (status == HOOP_OK)
+        status = rounds_begin(op);
+    /* Its plan is none: it must not be taken for that of the next. */
+    if (status != HOOP_OK)
+        op->algorithm = NULL;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Until all have posted. False: it takes too long, or is not that simple. */

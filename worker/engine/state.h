@@ -15,6 +15,8 @@
 #include "engine/past.h"
 #include "engine/perch.h"
 
+struct hall_header;
+
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
 TAILQ_HEAD(channel_list, channel);
@@ -200,6 +202,9 @@ engine_sweep(struct engine *engine);
 /* events.c */
 
 extern const struct transport_events engine_events;
+/* By the driver: rank has left in good order. */
+void
+engine_left(struct engine *engine, uint32_t rank);
 
 /* verdict.c, by the driver. */
 
@@ -321,6 +326,24 @@ inquiry_recall(struct op *op);
 void
 inquiry_forget(struct channel *channel);
 
+/* parting.c, by the driver. */
+
+/* This rank leaves: say so in its halls. */
+void
+parting_write(struct engine *engine);
+/* Whether rank has said so in one that it shares with this one. */
+bool
+parting_is_there(struct engine *engine, uint32_t rank);
+/* Take what it left there for its answers. */
+void
+parting_read(struct engine *engine, uint32_t rank);
+
+/* rounds.c */
+
+/* What the header tells, as a frame would. */
+struct frame
+rounds_frame(const struct channel *channel, const struct hall_header *header);
+
 /* deadline.c, by the driver. */
 
 /* End what has taken too long; sets the next deadline. */
@@ -343,6 +366,9 @@ assembly_leave(struct op *op);
 struct op *
 assembly_first(const struct channel *channel);
 /* Touch what can move on. */
+void
+assembly_touch(struct engine *engine);
+/* ... and sleep no more. */
 void
 assembly_look(struct engine *engine);
 /* Before sleeping. False: something can move. */

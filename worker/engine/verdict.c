@@ -321,11 +321,18 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
 
     if (lost->is_lost || lost->has_left || engine->is_leaving)
         return;
+    /* What it sent, or posted, before may be all that an operation was waiting
+     * for. */
+    assembly_touch(engine);
+    engine_advance(engine);
+    if (parting_is_there(engine, rank)) {
+        parting_read(engine, rank);
+        engine_left(engine, rank);
+        return;
+    }
     lost->is_lost = true;
     engine->n_lost++;
     snprintf(lost->why, sizeof(lost->why), "%s", why);
-    /* What it sent before may be all that an operation was waiting for. */
-    engine_advance(engine);
     /* Before the operations end: their peers learn who, not only that. */
     transport_tell_all(engine->transport, rank, &verdict, why);
 

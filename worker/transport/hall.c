@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "net/descriptor.h"
+#include "transport/stamp.h"
 
 enum {
     LINES = 128, /* the processor fetches them in pairs */
@@ -32,6 +33,7 @@ struct hall_desk {
     struct hall_line lines[SLOTS];
     alignas(LINES) _Atomic uint64_t finished;
     alignas(LINES) struct bell_place bell;
+    struct hall_board board;
 };
 
 /* Only the maker writes the first four. */
@@ -46,10 +48,10 @@ struct hall_page {
 
 /* What this rank knows of another. */
 struct hall_rank {
-    uint64_t finished; /* at least */
-    unsigned next;     /* the slot that it writes next, probably */
-    unsigned slot;     /* that it was last found in */
-    uint64_t seen;     /* the stamp of what was looked at before that */
+    uint64_t reached; /* it has read all before that stamp, at least */
+    unsigned next;    /* the slot that it writes next, probably */
+    unsigned slot;    /* that it was last found in */
+    uint64_t seen;    /* the stamp of what was looked at before that */
     struct hall_header header;
 };
 
@@ -264,19 +266,19 @@ slot_at(const struct hall *hall, uint32_t rank, unsigned slot)
 
 /* Who publishes a round has read all before it, also of this rank's. */
 static uint64_t
-finished_by(const struct hall_desk *desk)
+reached_by(const struct hall_desk *desk)
 {
-    uint64_t finished =
-        atomic_load_explicit(&desk->finished, memory_order_acquire);
+    uint64_t reached =
+        stamp_next(atomic_load_explicit(&desk->finished, memory_order_acquire));
 
     for (unsigned i = 0; i < SLOTS; i++) {
         const uint64_t stamp =
             atomic_load_explicit(&desk->lines[i].stamp, memory_order_acquire);
 
-        if (stamp > 0 && stamp - 1 > finished)
-            finished = stamp - 1;
+        if (stamp_is_before(reached, stamp))
+            reached = stamp;
     }
-    return finished;
+    return reached;
 }
 
 bool
@@ -287,10 +289,10 @@ hall_is_free(struct hall *hall, uint32_t *out_rank)
     for (uint32_t i = 0; i < hall->n_ranks; i++) {
         struct hall_rank *rank = &hall->ranks[i];
 
-        if (rank->finished >= stamp || i == hall->rank)
+        if (stamp_is_before(stamp, rank->reached) || i == hall->rank)
             continue;
-        rank->finished = finished_by(&hall->page->desks[i]);
-        if (rank->finished < stamp) {
+        rank->reached = reached_by(&hall->page->desks[i]);
+        if (!stamp_is_before(stamp, rank->reached)) {
             *out_rank = i;
             return false;
         }
@@ -332,10 +334,10 @@ hall_finish(struct hall *hall, uint64_t stamp)
 }
 
 void
-hall_withdraw(struct hall *hall, uint64_t first)
+hall_withdraw(struct hall *hall, uint64_t number)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
-        if (hall->stamps[i] >= first)
+        if (stamp_number(hall->stamps[i]) >= number)
             atomic_store_explicit(&hall->page->desks[hall->rank].lines[i].stamp,
                                   0, memory_order_release);
     }
@@ -354,7 +356,7 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
         const uint64_t found =
             atomic_load_explicit(&line->stamp, memory_order_acquire);
 
-        is_passed &= found > stamp;
+        is_passed &= stamp_is_before(stamp, found);
         if (found != stamp)
             continue;
         if (known->header.stamp != stamp)
@@ -363,8 +365,8 @@ hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
         memcpy(&known->header.signature, line->rest, sizeof(line->rest));
         known->slot = slot;
         known->next = 1 - slot;
-        if (stamp - 1 > known->finished)
-            known->finished = stamp - 1;
+        if (stamp_is_before(known->reached, stamp))
+            known->reached = stamp;
         return HALL_POSTED;
     }
     return is_passed ? HALL_PASSED : HALL_NOTHING;
@@ -391,7 +393,7 @@ hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
 
     *out_header = hall->page->desks[rank].lines[known->slot].before;
     if (out_header->stamp == 0 || out_header->stamp == known->seen ||
-        out_header->stamp > known->header.stamp)
+        stamp_is_before(known->header.stamp, out_header->stamp))
         return false;
     known->seen = out_header->stamp;
     return true;
@@ -448,6 +450,12 @@ hall_sleepers(struct hall *hall)
     if (!(atomic_load(&hall->page->sleepers) & all & ~own))
         return 0;
     return atomic_fetch_and(&hall->page->sleepers, own) & all & ~own;
+}
+
+struct hall_board *
+hall_board(const struct hall *hall, uint32_t rank)
+{
+    return &hall->page->desks[rank].board;
 }
 
 void

@@ -5,7 +5,7 @@
  * says what lies there: of which round of which operation, and what was called.
  * A few bytes lie in the line itself. Whoever wants them reads them where they
  * lie. A word per rank says up to where that rank has read everything: then
- * others may write over it. Rounds are numbered by stamps, which only grow.
+ * others may write over it. Stamps name the rounds (transport/stamp.h).
  *
  * The other ranks may be hostile: a header is copied before it is looked at,
  * places are the reader's own arithmetic, and what they hold is only payload.
@@ -33,6 +33,7 @@
 enum {
     HALL_RANKS = 64,  /* the bits of a word */
     HALL_INLINE = 24, /* bytes that a header's own line holds */
+    HALL_CALLS = 8,   /* that a rank leaves behind */
 };
 
 struct hall;
@@ -96,10 +97,10 @@ hall_publish(struct hall *hall,
 void
 hall_finish(struct hall *hall, uint64_t stamp);
 
-/* What lies in the slots with a stamp from first on shall not be found by who
- * has not seen it yet: its operation has failed here. Before hall_finish(). */
+/* What lies in the slots of operation number, or a later one, shall not be found
+ * by who has not seen it yet: it has failed here. Before hall_finish(). */
 void
-hall_withdraw(struct hall *hall, uint64_t first);
+hall_withdraw(struct hall *hall, uint64_t number);
 
 enum hall_sight {
     HALL_NOTHING, /* not yet */
@@ -139,6 +140,16 @@ hall_rouse(struct hall *hall);
  * each. They are this rank's to wake then. */
 uint64_t
 hall_sleepers(struct hall *hall);
+
+/* What a rank leaves behind, which it alone writes. All of it is its word. */
+struct hall_board {
+    _Atomic uint32_t has_left;
+    uint32_t n_calls;
+    struct hall_header calls[HALL_CALLS]; /* the last that ended well */
+};
+
+struct hall_board *
+hall_board(const struct hall *hall, uint32_t rank);
 
 /* Where this rank's bell is, and where rank's: exchanged before the first
  * round, at a moment that the ranks know. */

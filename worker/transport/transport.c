@@ -176,7 +176,8 @@ transport_is_gone(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
-    return peer->state == PEER_LEFT && peer->fd < 0;
+    return (peer->state == PEER_LEFT || peer->state == PEER_LOST) &&
+           peer->fd < 0;
 }
 
 bool

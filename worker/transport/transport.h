@@ -132,7 +132,7 @@ transport_unreachable(struct transport *transport,
 /* Ask for the connection now, before a flow does. */
 void
 transport_need(struct transport *transport, uint32_t peer);
-/* The peer has left, and its connection is closed. */
+/* The peer has left, or is lost, and its connection is closed. */
 bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool

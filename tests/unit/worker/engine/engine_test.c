@@ -1,6 +1,7 @@
 /* tests/unit/worker/engine/engine_test.c - engine/engine.c */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,22 @@
 #include "couple.h"
 
 static struct couple couple;
+
+/* The allocation that fails; the linker has those of the library come here. */
+static unsigned n_until_failure;
+
+void *
+__real_calloc(size_t n_members, size_t n_bytes);
+void *
+__wrap_calloc(size_t n_members, size_t n_bytes);
+
+void *
+__wrap_calloc(size_t n_members, size_t n_bytes)
+{
+    if (n_until_failure > 0 && --n_until_failure == 0)
+        return NULL;
+    return __real_calloc(n_members, n_bytes);
+}
 
 static int
 couple_set_up(void **state)
@@ -203,6 +220,29 @@ engine_destroyed_early_closes_what_it_was_given(void **state)
     engine_destroy(NULL);
 }
 
+/* Nothing but its own is closed: descriptor 0 is somebody's. */
+static void
+engine_without_memory_leaves_all_as_it_was(void **state)
+{
+    struct roster *roster = NULL;
+    struct engine *engine = NULL;
+    enum hoop_status status = HOOP_E_EXHAUSTED;
+
+    (void)state;
+    assert_int_equal(roster_create(3, &roster), HOOP_OK);
+    for (unsigned n = 1; status != HOOP_OK; n++) {
+        n_until_failure = n;
+        status = engine_create(
+            &(struct engine_options){.roster = roster, .on_lost = NULL},
+            &engine);
+        n_until_failure = 0;
+        assert_true(status == HOOP_OK || status == HOOP_E_EXHAUSTED);
+        assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+    }
+    engine_destroy(engine);
+    roster_destroy(roster);
+}
+
 static void
 orphan_refuses_everything(void **state)
 {
@@ -262,6 +302,7 @@ main(void)
         COUPLE_TEST(channel_tells_what_it_was_opened_with),
         COUPLE_TEST(channel_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
+        cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
         COUPLE_TEST(orphan_refuses_everything),
         COUPLE_TEST(stats_count_what_ended_well),
     };

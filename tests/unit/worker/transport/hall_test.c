@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "transport/hall.h"
+#include "transport/stamp.h"
 
 enum {
     N_SLOT = 4096,
@@ -126,13 +127,46 @@ what_is_withdrawn_is_not_found(void **state)
 
     (void)state;
     halls_open(halls, 2);
-    post(halls[1], 5, "a", 1);
-    post(halls[1], 6, "b", 1);
+    post(halls[1], stamp_of(5, 0, 0), "a", 1);
+    post(halls[1], stamp_of(6, 0, 0), "b", 1);
     hall_withdraw(halls[1], 6);
-    assert_int_equal(hall_look(halls[0], 1, 6), HALL_NOTHING);
-    assert_int_equal(hall_look(halls[0], 1, 5), HALL_POSTED);
+    assert_int_equal(hall_look(halls[0], 1, stamp_of(6, 0, 0)), HALL_NOTHING);
+    assert_int_equal(hall_look(halls[0], 1, stamp_of(5, 0, 0)), HALL_POSTED);
     assert_false(hall_look_back(halls[0], 1, &header));
-    hall_finish(halls[0], 6);
+    hall_finish(halls[0], stamp_end(6));
+    assert_true(hall_is_free(halls[1], &late));
+    halls_close(halls, 2);
+}
+
+/* Rounds 4095 and 4096 of one stage, and of an operation that then fails. */
+static void
+rounds_may_be_more_than_a_stamp_counts(void **state)
+{
+    const uint32_t last = STAMP_ROUNDS - 1;
+    struct hall *halls[2];
+    uint32_t late;
+
+    (void)state;
+    halls_open(halls, 2);
+    for (uint32_t round = last - 1; round < last + 3; round++) {
+        const uint64_t stamp = stamp_of(1, 0, round);
+
+        assert_true(hall_is_free(halls[1], &late));
+        post(halls[1], stamp, "a", 1);
+        post(halls[0], stamp, "b", 1);
+        assert_int_equal(hall_look(halls[0], 1, stamp), HALL_POSTED);
+        assert_int_equal(hall_look(halls[0], 1, stamp_next(stamp)),
+                         HALL_NOTHING);
+        /* Rank 0 has not read it, but all before it. */
+        hall_finish(halls[1], stamp);
+    }
+    post(halls[1], stamp_of(1, 0, last + 3), "c", 1);
+    assert_false(hall_is_free(halls[1], &late));
+    hall_withdraw(halls[1], 1);
+    for (uint32_t round = last + 2; round < last + 4; round++)
+        assert_int_equal(hall_look(halls[0], 1, stamp_of(1, 0, round)),
+                         HALL_NOTHING);
+    hall_finish(halls[0], stamp_end(1));
     assert_true(hall_is_free(halls[1], &late));
     halls_close(halls, 2);
 }
@@ -373,6 +407,7 @@ main(void)
         cmocka_unit_test(slot_is_free_when_all_others_are_through),
         cmocka_unit_test(rank_that_is_beyond_a_round_has_passed_it),
         cmocka_unit_test(what_is_withdrawn_is_not_found),
+        cmocka_unit_test(rounds_may_be_more_than_a_stamp_counts),
         cmocka_unit_test(what_is_read_stays_while_others_are_asked_for),
         cmocka_unit_test(what_was_not_fetched_is_found_later),
         cmocka_unit_test(more_than_was_posted_is_not_there),

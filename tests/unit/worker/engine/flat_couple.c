@@ -1,0 +1,134 @@
+/* tests/unit/worker/engine/flat_couple.c - two engines that share halls */
+
+#include "flat_couple.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "plan/algorithms.h"
+#include "transport/hall.h"
+
+struct couple couple;
+
+/* Channels 0 and 1 of both get a hall. */
+static void
+halls_enter(void)
+{
+    struct bell_place bells[2];
+
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(engine_bell(couple.sides[i].engine, &bells[i]),
+                         HOOP_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(
+            engine_reach_bell(couple.sides[i].engine, 1 - i, &bells[1 - i]),
+            HOOP_OK);
+    for (unsigned k = 0; k < 2; k++) {
+        struct memory_place place;
+        struct hall *halls[2];
+
+        assert_int_equal(hall_create(2, FLAT_SLOT, &place, &halls[0]), HOOP_OK);
+        assert_int_equal(hall_open(&place, 1, 2, &halls[1]), HOOP_OK);
+        hall_seal_off(halls[0]);
+        for (uint32_t i = 0; i < 2; i++)
+            channel_enter(couple.sides[i].comms[k].channel, halls[i]);
+    }
+}
+
+static void
+couple_begin(enum engine_checking checking)
+{
+    couple_open_checking(&couple, checking);
+    couple_connect(&couple);
+    halls_enter();
+}
+
+int
+couple_set_up_apart(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    halls_enter();
+    return 0;
+}
+
+int
+couple_set_up(void **state)
+{
+    (void)state;
+    couple_begin(ENGINE_CHECK_FRAMES);
+    couple_start_backgrounds(&couple);
+    return 0;
+}
+
+int
+couple_set_up_checked(void **state)
+{
+    (void)state;
+    couple_begin(ENGINE_CHECK_FIRST);
+    couple_start_backgrounds(&couple);
+    return 0;
+}
+
+int
+couple_set_up_idle(void **state)
+{
+    (void)state;
+    couple_begin(ENGINE_CHECK_FRAMES);
+    return 0;
+}
+
+int
+couple_tear_down(void **state)
+{
+    (void)state;
+    couple_close(&couple);
+    return 0;
+}
+
+bool
+says(const char *phrase)
+{
+    return strstr(error_text(), phrase) != NULL;
+}
+
+struct engine_collective
+flat_sum_of(const struct channel *channel, int32_t *values, size_t count)
+{
+    return (struct engine_collective){
+        .call = {.name = CALL_ALLREDUCE,
+                 .dtype = HOOP_INT32,
+                 .reduce_op = HOOP_SUM,
+                 .count = count},
+        .algorithm = &algorithm_allreduce_flat,
+        .shape = {.rank = channel_rank(channel),
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = count,
+                  .granule = 16,
+                  .n_slot = channel_slot_bytes(channel) / 4},
+        .input = values,
+        .output = values,
+    };
+}
+
+enum hoop_status
+flat_run(struct engine_collective collective, struct channel *channel)
+{
+    static _Thread_local unsigned n_calls;
+    struct op *op = NULL;
+
+    collective.mode = ENGINE_START_AND_WAIT;
+    if (n_calls++ % 3 != 2)
+        return engine_run(channel, &collective);
+    const enum hoop_status status = engine_start(channel, &collective, &op);
+    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER) : status;
+}
+
+enum hoop_status
+flat_sum(struct channel *channel, int32_t *values, size_t count)
+{
+    return flat_run(flat_sum_of(channel, values, count), channel);
+}

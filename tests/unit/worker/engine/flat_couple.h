@@ -1,0 +1,46 @@
+/* tests/unit/worker/engine/flat_couple.h - two engines that share halls */
+
+#ifndef TESTS_FLAT_COUPLE_H
+#define TESTS_FLAT_COUPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "couple.h"
+
+enum {
+    FLAT_SLOT = 4096, /* bytes */
+};
+
+/* Its channels 0 and 1 have halls. */
+extern struct couple couple;
+
+/* With backgrounds. */
+int
+couple_set_up(void **state);
+/* All calls are compared before anything else. */
+int
+couple_set_up_checked(void **state);
+/* Without backgrounds. */
+int
+couple_set_up_idle(void **state);
+/* ... and not connected. */
+int
+couple_set_up_apart(void **state);
+int
+couple_tear_down(void **state);
+
+/* The last error does. */
+bool
+says(const char *phrase);
+
+struct engine_collective
+flat_sum_of(const struct channel *channel, int32_t *values, size_t count);
+/* By the shortcut, or not, in turns: the ranks need not agree. */
+enum hoop_status
+flat_run(struct engine_collective collective, struct channel *channel);
+enum hoop_status
+flat_sum(struct channel *channel, int32_t *values, size_t count);
+
+#endif

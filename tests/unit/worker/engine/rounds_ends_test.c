@@ -1,0 +1,277 @@
+/*
+ * tests/unit/worker/engine/rounds_ends_test.c - flat operations that end badly
+ *
+ * Calls that differ, ranks that come late, leave, give up or die.
+ */
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "flat_couple.h"
+#include "plan/algorithms.h"
+
+/* Alike but for the count; nothing is written. */
+static int
+side_differs(struct side *side)
+{
+    int32_t values[2] = {41, 42};
+
+    SIDE_CHECK(flat_sum(side->comms[0].channel, values, 1 + side->rank) ==
+               HOOP_E_MISMATCH);
+    SIDE_CHECK(says("1 elements") && says("2 elements"));
+    SIDE_CHECK(values[0] == 41 && values[1] == 42);
+    SIDE_CHECK(flat_sum(side->comms[0].channel, values, 2) == HOOP_OK);
+    SIDE_CHECK(values[1] == 84);
+    return 0;
+}
+
+static void
+other_call_is_named_and_nothing_written(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_differs);
+}
+
+/* One is flat, the other goes through frames. */
+static int
+side_differs_in_kind(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t values[2] = {41, 42};
+
+    const enum hoop_status status = side->rank == 0
+                                        ? flat_sum(channel, values, 1)
+                                        : sum_run(channel, values, 2);
+    SIDE_CHECK(status == HOOP_E_MISMATCH);
+    SIDE_CHECK(says("1 elements") && says("2 elements"));
+    SIDE_CHECK(values[0] == 41 && values[1] == 42);
+    SIDE_CHECK(flat_sum(channel, values, 2) == HOOP_OK);
+    return 0;
+}
+
+static void
+call_that_is_not_flat_is_named_too(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_differs_in_kind);
+}
+
+/* A root that only posts is through before the others come. */
+static int
+side_roots(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t value = (int32_t)side->rank;
+    const struct engine_collective broadcast = {
+        .call = {.name = CALL_BROADCAST,
+                 .dtype = HOOP_INT32,
+                 .root = side->rank,
+                 .count = 1},
+        .algorithm = &algorithm_broadcast_flat,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .root = side->rank,
+                  .is_in_place = true,
+                  .count = 1,
+                  .granule = 1,
+                  .n_slot = channel_slot_bytes(channel) / 4},
+        .input = &value,
+        .output = &value,
+    };
+
+    if (flat_run(broadcast, channel) == HOOP_OK) {
+        int32_t next = 1;
+
+        SIDE_CHECK(flat_sum(channel, &next, 1) == HOOP_E_MISMATCH);
+    }
+    SIDE_CHECK(says("root 0") && says("root 1"));
+    SIDE_CHECK(value == (int32_t)side->rank);
+    return 0;
+}
+
+static void
+two_roots_are_found_out(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_roots);
+}
+
+/* Rank 0 has been told that its time was up, or something else. */
+static atomic_bool is_told;
+
+static int
+side_is_alone(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t value = 1;
+
+    if (side->rank == 0) {
+        channel_set_timeout(channel, 300);
+        const enum hoop_status status = flat_sum(channel, &value, 1);
+        atomic_store(&is_told, true);
+        SIDE_CHECK(status == HOOP_E_TIMEOUT);
+        SIDE_CHECK(says("waiting for rank 1") && says("has not called"));
+        channel_set_timeout(channel, 30000);
+    } else {
+        const uint64_t deadline_ns = patience();
+        while (!atomic_load(&is_told) && !clock_is_past(deadline_ns))
+            sched_yield();
+        SIDE_CHECK(flat_sum(channel, &value, 1) == HOOP_E_TIMEOUT);
+    }
+    SIDE_CHECK(flat_sum(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(value == 2);
+    return 0;
+}
+
+static void
+rank_that_never_comes_is_named(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_is_alone);
+}
+
+static int
+side_cancels(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t values[2] = {1, 1};
+
+    if (side->rank == 0) {
+        struct op *ops[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            const struct engine_collective sum =
+                flat_sum_of(channel, &values[i], 1);
+            SIDE_CHECK(engine_start(channel, &sum, &ops[i]) == HOOP_OK);
+        }
+        engine_cancel(ops[0]);
+        /* Unless rank 1 was faster. */
+        (void)!engine_wait(ops[0], patience());
+        SIDE_CHECK(engine_wait(ops[1], patience()) == HOOP_OK);
+    } else {
+        /* What rank 0 has published stays, or the news was faster. */
+        if (flat_sum(channel, &values[0], 1) != HOOP_OK)
+            SIDE_CHECK(values[0] == 1);
+        SIDE_CHECK(flat_sum(channel, &values[1], 1) == HOOP_OK);
+    }
+    SIDE_CHECK(values[1] == 2);
+    return 0;
+}
+
+static void
+one_that_is_cancelled_lets_the_next_go_on(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_cancels);
+}
+
+/* Rank 1 leaves; what it had published before is good. */
+static int
+side_leaves(struct side *side)
+{
+    int32_t value = 1;
+
+    SIDE_CHECK(flat_sum(side->comms[0].channel, &value, 1) == HOOP_OK);
+    if (side->rank == 1) {
+        engine_leave(side->engine, patience());
+        return 0;
+    }
+    SIDE_CHECK(flat_sum(side->comms[0].channel, &value, 1) == HOOP_E_PEER_LOST);
+    SIDE_CHECK(says("rank 1") && says("left"));
+    engine_leave(side->engine, patience());
+    return 0;
+}
+
+static void
+rank_that_left_is_named(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_leaves);
+}
+
+/* It died before it could wake anybody. */
+static void
+what_was_posted_before_the_end_counts(void **state)
+{
+    struct op *ops[2];
+    int32_t values[2] = {1, 1};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct channel *channel = couple.sides[i].comms[0].channel;
+        const struct engine_collective sum =
+            flat_sum_of(channel, &values[i], 1);
+
+        assert_int_equal(engine_start(channel, &sum, &ops[i]), HOOP_OK);
+    }
+    engine_condemn(couple.sides[0].engine, 1, "it has been killed");
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_OK);
+        assert_int_equal(values[i], 2);
+    }
+    assert_int_equal(flat_sum(couple.sides[0].comms[0].channel, values, 1),
+                     HOOP_E_PEER_LOST);
+}
+
+static int
+side_is_freed(struct side *side)
+{
+    struct channel *channel = side->comms[1].channel;
+    int32_t value = 1;
+
+    if (side->rank == 0) {
+        struct op *op;
+        const struct engine_collective sum = flat_sum_of(channel, &value, 1);
+
+        SIDE_CHECK(engine_start(channel, &sum, &op) == HOOP_OK);
+        channel_close(channel);
+        /* Unless rank 1 was faster. */
+        const enum hoop_status status = engine_wait(op, patience());
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_CLOSED);
+    } else {
+        const enum hoop_status status = flat_sum(channel, &value, 1);
+
+        /* Its post had been published. */
+        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_PEER_LOST);
+    }
+    SIDE_CHECK(flat_sum(side->comms[0].channel, &value, 1) == HOOP_OK);
+    return 0;
+}
+
+static void
+channel_is_closed_amid_a_round(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_is_freed);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(other_call_is_named_and_nothing_written,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
+                                        couple_set_up_checked,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(two_roots_are_found_out, couple_set_up,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            one_that_is_cancelled_lets_the_next_go_on, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(rank_that_left_is_named, couple_set_up,
+                                        couple_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_posted_before_the_end_counts,
+                                        couple_set_up_idle, couple_tear_down),
+        cmocka_unit_test_setup_teardown(channel_is_closed_amid_a_round,
+                                        couple_set_up, couple_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+/*
+ * engine/parting.c - what a rank that leaves writes into its halls
+ *
+ * Ranks that share a hall need not be connected: nobody says goodbye to them,
+ * or answers them afterwards (engine/inquiry.c). So who leaves says so there,
+ * too, with what it had called. Whoever is about to connect to it, or cannot,
+ * or takes the end of a connection for its death, looks there first.
+ */
+
+#include "engine/state.h"
+#include "transport/hall.h"
+#include "transport/stamp.h"
+
+static void
+board_write(const struct channel *channel)
+{
+    struct hall_board *board = hall_board(channel->hall, channel->rank);
+    const uint64_t next = channel->begin_next;
+    uint64_t number = next > HALL_CALLS ? next - HALL_CALLS : 1;
+    uint32_t n_calls = 0;
+
+    for (; number < next; number++) {
+        const struct past_op *past = past_find(&channel->past, number);
+
+        /* Of failures others have been told. */
+        if (!past || past->has_failed)
+            continue;
+        board->calls[n_calls++] = (struct hall_header){
+            .stamp = stamp_of(number, 0, 0),
+            .signature = past->signatures[0],
+            .count = past->call.count,
+            .root = past->call.root,
+            .name = (uint8_t)past->call.name,
+            .dtype = (uint8_t)past->call.dtype,
+            .reduce_op = (uint8_t)past->call.reduce_op,
+            .flags = (uint8_t)(past->flags & FRAME_CHECKED),
+        };
+    }
+    board->n_calls = n_calls;
+    atomic_store_explicit(&board->has_left, 1, memory_order_release);
+}
+
+void
+parting_write(struct engine *engine)
+{
+    const struct channel *channel;
+
+    pthread_mutex_lock(&engine->gate);
+    TAILQ_FOREACH(channel, &engine->channels, link)
+    {
+        if (channel->hall)
+            board_write(channel);
+    }
+    pthread_mutex_unlock(&engine->gate);
+}
+
+/* Only the driver removes channels: none of these vanishes. */
+static struct channel *
+channel_after(struct engine *engine, struct channel *channel)
+{
+    pthread_mutex_lock(&engine->gate);
+    struct channel *next =
+        channel ? TAILQ_NEXT(channel, link) : TAILQ_FIRST(&engine->channels);
+    pthread_mutex_unlock(&engine->gate);
+    return next;
+}
+
+/* What world_rank left in the channel's hall; NULL: it has not left. */
+static const struct hall_board *
+board_of(const struct channel *channel, uint32_t world_rank)
+{
+    uint32_t rank = 0;
+
+    while (rank < channel->size && channel->ranks[rank] != world_rank)
+        rank++;
+    if (!channel->hall || rank == channel->size)
+        return NULL;
+    const struct hall_board *board = hall_board(channel->hall, rank);
+    return atomic_load_explicit(&board->has_left, memory_order_acquire) ? board
+                                                                        : NULL;
+}
+
+static void
+board_read(struct channel *channel,
+           uint32_t world_rank,
+           const struct hall_board *board)
+{
+    const uint32_t n_calls = board->n_calls;
+
+    for (uint32_t i = 0; i < n_calls && i < HALL_CALLS; i++) {
+        const struct hall_header header = board->calls[i];
+        struct frame answer = rounds_frame(channel, &header);
+
+        answer.kind = FRAME_HEARTBEAT;
+        answer.flags |= FRAME_ENDED;
+        inquiry_answered(channel, world_rank, &answer);
+    }
+}
+
+bool
+parting_is_there(struct engine *engine, uint32_t rank)
+{
+    struct channel *channel = NULL;
+
+    while ((channel = channel_after(engine, channel))) {
+        if (board_of(channel, rank))
+            return true;
+    }
+    return false;
+}
+
+void
+parting_read(struct engine *engine, uint32_t rank)
+{
+    struct channel *channel = NULL;
+
+    while ((channel = channel_after(engine, channel))) {
+        const struct hall_board *board = board_of(channel, rank);
+
+        if (board)
+            board_read(channel, rank, board);
+    }
+}
