@@ -102,7 +102,7 @@ bundle_destroy(struct bundle *bundle)
 bool
 bundle_add(struct bundle *bundle, unsigned stream, int fd)
 {
-    if (stream < 1 || stream > LIMIT_STREAMS || bundle->fds[stream] >= 0)
+    if (stream < 1 || stream > LIMIT_STREAMS || bundle->fds[stream] != -1)
         return false;
     bundle->fds[stream] = fd;
     return true;
@@ -427,7 +427,7 @@ marked_read(struct bundle *bundle, const struct cursor *cursor, size_t n_bytes)
         return (ssize_t)ahead_take(bundle, cursor, n_bytes);
     /* Its handshake is over at the other side, and soon will be here. */
     if (fd < 0) {
-        errno = EAGAIN;
+        errno = fd == BUNDLE_BROKEN ? ECONNRESET : EAGAIN;
         return -1;
     }
     const size_t n_spans = cursor_take(cursor, n_bytes, spans, SPANS_MAX);
@@ -462,18 +462,28 @@ bundle_receive(struct bundle *bundle, const struct iovec *spans, size_t n_spans)
     return (ssize_t)n_total;
 }
 
-bool
-bundle_is_broken(const struct bundle *bundle)
+uint32_t
+bundle_breaks(const struct bundle *bundle)
 {
     struct pollfd ends[BUNDLE_FDS];
+    uint32_t breaks = 0;
 
     for (unsigned i = 0; i < BUNDLE_FDS; i++)
         ends[i] = (struct pollfd){.fd = bundle->fds[i]};
     if (poll(ends, BUNDLE_FDS, 0) <= 0)
-        return false;
+        return 0;
     for (unsigned i = 0; i < BUNDLE_FDS; i++) {
-        if (ends[i].revents & (POLLERR | POLLHUP | POLLNVAL))
-            return true;
+        /* The first may have been shut by both. */
+        const int signs = POLLERR | POLLNVAL | (i > 0 ? POLLHUP : 0);
+
+        breaks |= ends[i].revents & signs ? 1u << i : 0;
     }
-    return false;
+    return breaks;
+}
+
+void
+bundle_drop(struct bundle *bundle, unsigned stream)
+{
+    socket_close(bundle->fds[stream]);
+    bundle->fds[stream] = BUNDLE_BROKEN;
 }

@@ -28,10 +28,13 @@ enum {
      * have read when the first mark comes, and a mark that is not whole. */
     BUNDLE_AHEAD = 4096 + BUNDLE_MARK,
     BUNDLE_MARKS = 64, /* written at once, at most */
+    /* For a descriptor: it broke before anything was said of it. */
+    BUNDLE_BROKEN = -2,
 };
 
 struct bundle {
-    int fds[BUNDLE_FDS];         /* [0] is borrowed; -1: not here (yet) */
+    int fds[BUNDLE_FDS];         /* [0] is borrowed; -1: not here (yet);
+                                  * or BUNDLE_BROKEN */
     uint8_t watched[BUNDLE_FDS]; /* the owner's: what a poller looks for */
 
     bool is_sending;
@@ -59,7 +62,7 @@ void
 bundle_destroy(struct bundle *bundle);
 
 /* Takes fd as the connection with this number, 1 to LIMIT_STREAMS. False: there
- * is one already, fd is the caller's. */
+ * is or was one already, fd is the caller's. */
 bool
 bundle_add(struct bundle *bundle, unsigned stream, int fd);
 /* 1 to n_streams are here. */
@@ -92,8 +95,12 @@ bundle_is_ready(const struct bundle *bundle);
 unsigned
 bundle_awaited(const struct bundle *bundle);
 
-/* A connection that is not read now has broken. Asks the kernel. */
-bool
-bundle_is_broken(const struct bundle *bundle);
+/* Bit i: the i-th connection has broken, whether or not it is read now. Asks
+ * the kernel. */
+uint32_t
+bundle_breaks(const struct bundle *bundle);
+/* Closes the connection with this number: bytes of it will not come. */
+void
+bundle_drop(struct bundle *bundle, unsigned stream);
 
 #endif

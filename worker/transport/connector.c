@@ -86,13 +86,14 @@ dial_failed(struct connector *connector,
 {
     struct link *link = &connector->links[greeting->handshake.peer];
 
-    const bool is_first = greeting->handshake.stream == 0;
+    const unsigned stream = greeting->handshake.stream;
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
     connector_forget(connector, greeting);
-    /* It works with those that there are. */
-    if (!is_first)
+    if (stream > 0) {
+        connector_stream_failed(link, stream, status);
         return;
+    }
     /* Only the network deserves another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
         link_retry(link, status);
@@ -245,6 +246,8 @@ link_try(void *owner)
         &connector->options.roster->members[link->rank];
     int fd = -1;
 
+    if (link->state == LINK_CONNECTED)
+        connector_stream_retry(link);
     if (link->state != LINK_WANTED)
         return;
     enum hoop_status status = socket_connect(&member->address, &fd);

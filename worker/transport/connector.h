@@ -60,7 +60,7 @@ connector_dial(struct connector *connector, uint32_t rank);
 /*
  * Want one more connection to rank, beside the first, which is there: the
  * stream-th. Only to higher ranks: they do not dial. on_stream() follows, or
- * nothing: it is tried once. Thread: any.
+ * nothing: it is tried for a second at most. Thread: any.
  */
 void
 connector_dial_stream(struct connector *connector,

@@ -40,6 +40,7 @@ struct link {
     uint64_t retry_ms;
     _Atomic uint32_t streams_wanted; /* bit i: the i-th is to be dialed */
     uint32_t streams;                /* dialed, or here */
+    uint64_t stream_retry_ms;
 };
 
 struct connector {
@@ -73,5 +74,13 @@ connector_stream_answer(const struct connector *connector,
 void
 connector_stream_answered(struct connector *connector,
                           struct greeting *greeting);
+/* The dial of one came to nothing. */
+void
+connector_stream_failed(struct link *link,
+                        unsigned stream,
+                        enum hoop_status status);
+/* The link's timer: it is time for another try. */
+void
+connector_stream_retry(struct link *link);
 
 #endif

@@ -1,14 +1,20 @@
 /*
  * transport/connector_stream.c - connections beside the first to a peer
  *
- * The lower rank dials them, once each; what cannot be had is done without. No
- * test of its own: tests/unit/worker/transport/connector_test.c dials them.
+ * The lower rank dials them, again for a while where the network fails; what
+ * cannot be had is done without.
  */
 
 #include "base/error.h"
 #include "base/log.h"
 #include "net/socket.h"
 #include "transport/connector_state.h"
+
+enum {
+    /* Doubled up to the last: less than a second in all. */
+    RETRY_FIRST_MS = 20,
+    RETRY_LAST_MS = 320,
+};
 
 enum handshake_answer
 connector_stream_answer(const struct connector *connector,
@@ -63,6 +69,7 @@ stream_try(struct link *link, unsigned stream)
         status = connector_greet(connector, fd, &member->address, &greeting);
     if (status != HOOP_OK) {
         log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
+        connector_stream_failed(link, stream, status);
         return;
     }
     greeting->handshake.peer = link->rank;
@@ -81,6 +88,30 @@ streams_want(void *owner)
         if (wanted & 1u << i)
             stream_try(link, i);
     }
+}
+
+void
+connector_stream_failed(struct link *link,
+                        unsigned stream,
+                        enum hoop_status status)
+{
+    /* Only the network deserves another try. */
+    if (status != HOOP_E_UNAVAILABLE && status != HOOP_E_TIMEOUT)
+        return;
+    if (link->stream_retry_ms == 0)
+        link->stream_retry_ms = RETRY_FIRST_MS;
+    if (link->stream_retry_ms > RETRY_LAST_MS)
+        return;
+    link->streams &= ~(1u << stream);
+    atomic_fetch_or(&link->streams_wanted, 1u << stream);
+    loop_timer_start(link->retry, link->stream_retry_ms);
+}
+
+void
+connector_stream_retry(struct link *link)
+{
+    link->stream_retry_ms *= 2;
+    streams_want(link);
 }
 
 void

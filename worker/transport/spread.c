@@ -19,11 +19,38 @@
 #include "transport/pace.h"
 #include "transport/peer.h"
 
+static struct poller_interest
+interest_of(const struct peer *peer, unsigned stream)
+{
+    const struct bundle *bundle = peer->bundle;
+    const unsigned awaited =
+        bundle && bundle->is_receiving ? bundle_awaited(bundle) : 0;
+    const bool is_blocked =
+        spread_is_written(peer) ? bundle->blocked & 1u << stream : stream == 0;
+
+    return (struct poller_interest){
+        .reads = !peer->has_ended && stream == awaited,
+        .writes = peer->is_watched && is_blocked,
+    };
+}
+
+static uint8_t
+bits_of(struct poller_interest interest)
+{
+    return (uint8_t)((interest.reads ? 1u : 0) | (interest.writes ? 2u : 0));
+}
+
+/* The first connection is watched already, or will be when it comes. */
 static struct bundle *
 bundle_of(struct peer *peer)
 {
-    if (!peer->bundle)
-        peer->bundle = bundle_create();
+    if (peer->bundle)
+        return peer->bundle;
+    const uint8_t watched = bits_of(interest_of(peer, 0));
+
+    peer->bundle = bundle_create();
+    if (peer->bundle)
+        peer->bundle->watched[0] = watched;
     return peer->bundle;
 }
 
@@ -200,34 +227,27 @@ spread_owes(const struct peer *peer)
     return spread_is_written(peer) && bundle_owes(peer->bundle);
 }
 
-static struct poller_interest
-interest_of(const struct peer *peer, unsigned stream)
-{
-    const struct bundle *bundle = peer->bundle;
-    const unsigned awaited =
-        bundle && bundle->is_receiving ? bundle_awaited(bundle) : 0;
-    const bool is_blocked =
-        spread_is_written(peer) ? bundle->blocked & 1u << stream : stream == 0;
-
-    return (struct poller_interest){
-        .reads = !peer->has_ended && stream == awaited,
-        .writes = peer->is_watched && is_blocked,
-    };
-}
-
+/* The first, when nothing is wanted of it, is let go: both sides may have shut
+ * it while another still carries something, which epoll would tell of without
+ * end. A break of the others is always heard. */
 static bool
 watch_one(struct peer *peer, unsigned stream)
 {
+    struct poller *poller = peer->transport->poller;
+    const int fd = peer->bundle->fds[stream];
     const struct poller_interest interest = interest_of(peer, stream);
-    const unsigned bits =
-        (interest.reads ? 1u : 0) | (interest.writes ? 2u : 0);
-    uint8_t *known = &peer->bundle->watched[stream];
+    const uint8_t bits = bits_of(interest);
+    const uint8_t known = peer->bundle->watched[stream];
 
-    if (*known == bits)
+    if (known == bits)
         return true;
-    *known = (uint8_t)bits;
-    return poller_change(peer->transport->poller, peer->bundle->fds[stream],
-                         interest, peer) == HOOP_OK;
+    peer->bundle->watched[stream] = bits;
+    if (stream > 0 || (known > 0 && bits > 0))
+        return poller_change(poller, fd, interest, peer) == HOOP_OK;
+    if (bits > 0)
+        return poller_add(poller, fd, interest, peer) == HOOP_OK;
+    poller_remove(poller, fd);
+    return true;
 }
 
 bool
@@ -244,12 +264,32 @@ spread_watch(struct peer *peer)
     return true;
 }
 
+/* Nobody has been told that bytes may come over it: it works with those that
+ * there are. */
+static void
+streams_drop(struct peer *peer, uint32_t breaks)
+{
+    for (unsigned i = 1; i < BUNDLE_FDS; i++) {
+        if (!(breaks & 1u << i))
+            continue;
+        log_debug("peer", "rank %u: stream %u has broken", peer->rank, i);
+        poller_remove(peer->transport->poller, peer->bundle->fds[i]);
+        bundle_drop(peer->bundle, i);
+    }
+}
+
 void
 spread_heard(struct peer *peer)
 {
-    if (peer->fd < 0 || !spread_is_read(peer))
+    const uint32_t breaks = peer->bundle ? bundle_breaks(peer->bundle) : 0;
+
+    if (breaks == 0)
         return;
-    if (bundle_is_broken(peer->bundle))
+    if (!spread_is_read(peer) && peer->n_streams_said == 0)
+        streams_drop(peer, breaks);
+    else if (peer->has_left)
+        peer_end(peer);
+    else
         peer_lose(peer, "one of its connections has broken");
 }
 

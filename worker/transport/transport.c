@@ -387,9 +387,9 @@ poll_all(struct transport *transport, int timeout_ms)
         }
         if (events[i].can_read && peer->segment)
             peer_hear(peer);
-        if (!events[i].can_read || peer->fd < 0)
+        if (!events[i].can_read)
             continue;
-        if (peer_read(peer))
+        if (peer->fd >= 0 && peer_read(peer))
             has_moved = true;
         else
             spread_heard(peer);

@@ -397,41 +397,6 @@ destroy_closes_what_is_under_way(void **state)
     connector_destroy(NULL);
 }
 
-static void
-streams_are_dialed_beside_the_first(void **state)
-{
-    (void)state;
-    foyer_connect(&foyer, 1, 0);
-    for (unsigned i = 1; i <= 4; i++)
-        connector_dial_stream(foyer.booths[0].connector, 1, i);
-    foyer_await(&foyer, &foyer.booths[0].n_streams[1], 1 + 2 + 3 + 4);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 1 + 2 + 3 + 4);
-    /* There is one of each. */
-    connector_dial_stream(foyer.booths[0].connector, 1, 2);
-    connector_dial_stream(foyer.booths[0].connector, 1, 8);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 10 + 8);
-    assert_int_equal(foyer.booths[0].n_connected[1], 1);
-    assert_int_equal(foyer.booths[1].n_connected[0], 1);
-}
-
-static void
-streams_are_refused_by_who_wants_none_and_from_above(void **state)
-{
-    (void)state;
-    foyer_open(&foyer);
-    foyer.booths[2].refuses_streams = true;
-    foyer_start(&foyer);
-    foyer_connect(&foyer, 0, 2);
-    foyer_connect(&foyer, 0, 1);
-    connector_dial_stream(foyer.booths[0].connector, 2, 1);
-    connector_dial_stream(foyer.booths[1].connector, 0, 1);
-    connector_dial_stream(foyer.booths[0].connector, 1, 3);
-    foyer_await(&foyer, &foyer.booths[1].n_streams[0], 3);
-    assert_int_equal(foyer.booths[2].n_streams[0], 0);
-    foyer_await(&foyer, &foyer.booths[0].n_streams[1], 3);
-    foyer_close(&foyer);
-}
-
 #define FOYER_TEST(name)                                                       \
     cmocka_unit_test_setup_teardown(name, foyer_set_up, foyer_tear_down)
 #define FOYER_TEST_LOGGED(name)                                                \
@@ -455,8 +420,6 @@ main(void)
         FOYER_TEST_LOGGED(want_of_descriptors_is_survived_in_peace),
         cmocka_unit_test(two_of_a_node_share_memory_if_both_want),
         cmocka_unit_test(two_that_must_share_and_cannot_are_told_why),
-        FOYER_TEST(streams_are_dialed_beside_the_first),
-        cmocka_unit_test(streams_are_refused_by_who_wants_none_and_from_above),
         cmocka_unit_test(destroy_closes_what_is_under_way),
     };
 

@@ -15,8 +15,9 @@ enum {
     AT_TO = 14,
     AT_EPOCH = 18,
     AT_INCARNATION = 26,
-    AT_NONCE = 34,
     AT_MAC = 34,
+    AT_NONCE = 34,
+    AT_STREAM = 66,
 };
 
 /* Rank 1 dials rank 2 of three; each has its own view of the job. */
@@ -215,14 +216,13 @@ hello_that_does_not_belong_is_refused_with_the_reason(void **state)
         {AT_VERSION, FRAME_VERSION + 1, "version 2"},
         {AT_VERSION + 1, 1, "version 257"},
         {AT_EPOCH, 6, "epoch 6, this rank of epoch 7"},
-        {AT_EPOCH + 7, 0x80, "epoch"},
         {AT_FROM, 3, "rank 3, which cannot be in a world of 3"},
         {AT_FROM, 2, "rank 2, which is this rank itself"},
         {AT_FROM + 3, 0xff, "cannot be in a world"},
         {AT_FROM, 0, "another incarnation of rank 0"},
         {AT_INCARNATION, 0, "another incarnation of rank 1"},
         {AT_TO, 1, "calls rank 1, but this is rank 2"},
-        {AT_TO + 3, 1, "but this is rank 2"},
+        {AT_STREAM, LIMIT_STREAMS + 1, "connection number 9, of at most 8"},
     };
     struct scene *scene = *state;
 

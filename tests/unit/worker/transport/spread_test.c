@@ -1,5 +1,6 @@
 /* tests/unit/worker/transport/spread_test.c - transport/spread.c */
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,16 @@ static unsigned
 n_wanted(const struct station *station, uint32_t peer)
 {
     return station->transport->peers[peer].n_streams_wanted;
+}
+
+/* A turn would find work. */
+static bool
+is_woken(const struct station *station)
+{
+    struct pollfd end = {.fd = transport_fd(station->transport),
+                         .events = POLLIN};
+
+    return poll(&end, 1, 0) > 0;
 }
 
 /* LARGE bytes each way at once; small ones between them. */
@@ -165,6 +176,109 @@ end_of_one_stream_is_the_peers(void **state)
     stations_settle(&here, &there);
     assert_int_equal(here.n_lost, 1);
     assert_int_equal(there.n_lost, 1);
+}
+
+/* Whether or not there is a first connection yet. Who then says that it will be
+ * used is lost. */
+static void
+broken_stream_that_is_not_used_yet_is_let_go(void **state)
+{
+    static const uint8_t mark[BUNDLE_MARK] = {1, 0, 0, 0, 1};
+    const struct frame spread = {
+        .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = 1};
+
+    (void)state;
+    for (unsigned has_first = 0; has_first < 2; has_first++) {
+        struct station station;
+        int fds[2];
+
+        station_open(&station, 1, CODEC_NONE);
+        if (has_first)
+            station_attach(&station, 0);
+        pair_open(fds);
+        transport_stream(station.transport, 0, 1, fds[0]);
+        station_settle(&station);
+        assert_false(is_woken(&station));
+        close(fds[1]);
+        station_settle(&station);
+        assert_false(is_woken(&station));
+        assert_int_equal(station.n_lost, 0);
+        if (!has_first)
+            station_attach(&station, 0);
+        station_feed(&station, 0, &spread, NULL);
+        assert_int_equal(station.n_lost, 0);
+        station_feed_bytes(&station, 0, (struct codec_span){mark, sizeof(mark)},
+                           sizeof(mark));
+        assert_int_equal(station.n_lost, 1);
+        station_close(&station);
+    }
+}
+
+/* Rank 1, whose rank 0 has begun a bundle of one stream, that fd feeds. */
+static void
+bundle_open(struct station *station, int *out_fd)
+{
+    const struct frame spread = {
+        .kind = FRAME_SPREAD, .epoch = STATION_EPOCH, .total = 1};
+    int fds[2];
+
+    station_open(station, 1, CODEC_NONE);
+    station_attach(station, 0);
+    pair_open(fds);
+    transport_stream(station->transport, 0, 1, fds[0]);
+    station_feed(station, 0, &spread, NULL);
+    *out_fd = fds[1];
+}
+
+static const uint8_t goodbye_mark[BUNDLE_MARK] = {1, 0, 0, 0,
+                                                  LIMIT_FRAME_HEADER};
+
+static void
+first_connection_is_let_be_while_another_is_awaited(void **state)
+{
+    struct station station;
+    int fd;
+
+    (void)state;
+    bundle_open(&station, &fd);
+    for (unsigned i = 0; i < 2; i++)
+        station_feed_bytes(
+            &station, 0,
+            (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
+            sizeof(goodbye_mark));
+    assert_false(is_woken(&station));
+    assert_int_equal(station.n_lost, 0);
+    station_close(&station);
+    close(fd);
+}
+
+/* Both have shut the first: what another still carries comes all the same. */
+static void
+goodbye_behind_the_end_of_the_first_is_heard(void **state)
+{
+    const struct frame goodbye = {.kind = FRAME_GOODBYE,
+                                  .epoch = STATION_EPOCH};
+    uint8_t bytes[LIMIT_FRAME_HEADER];
+    struct station station;
+    int fd;
+
+    (void)state;
+    bundle_open(&station, &fd);
+    transport_leave(station.transport);
+    station_feed_bytes(&station, 0,
+                       (struct codec_span){goodbye_mark, sizeof(goodbye_mark)},
+                       sizeof(goodbye_mark));
+    shutdown(station.raw[0], SHUT_WR);
+    station_settle(&station);
+    assert_int_equal(station.n_lost, 0);
+    frame_encode(&goodbye, bytes);
+    assert_int_equal(send(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+    station_settle(&station);
+    assert_int_equal(station.n_lost, 0);
+    assert_int_equal(station.n_left, 1);
+    assert_true(transport_has_left(station.transport));
+    station_close(&station);
+    close(fd);
 }
 
 static void
@@ -275,6 +389,9 @@ main(void)
         SPREAD_TEST(streams_may_come_before_the_first_connection),
         SPREAD_TEST(goodbyes_end_a_bundle_without_a_loss),
         SPREAD_TEST(end_of_one_stream_is_the_peers),
+        cmocka_unit_test(broken_stream_that_is_not_used_yet_is_let_go),
+        cmocka_unit_test(first_connection_is_let_be_while_another_is_awaited),
+        cmocka_unit_test(goodbye_behind_the_end_of_the_first_is_heard),
         cmocka_unit_test(spread_over_what_cannot_be_is_refused),
         cmocka_unit_test(marks_behind_the_frame_are_read),
         cmocka_unit_test(streams_are_measured_between_hosts_alone),
