@@ -47,27 +47,38 @@ count_elements(const struct collective *collective,
         buffers->n_output = sum_of(collective->recv_counts, size);
 }
 
+void
+buffers_place(const struct collective *collective,
+              const hoop_comm_t *comm,
+              struct buffers *buffers)
+{
+    const bool is_root = channel_rank(comm->channel) == collective->root;
+
+    buffers->input = collective->send;
+    buffers->output = collective->recv;
+    if (collective->send == HOOP_IN_PLACE)
+        buffers->input = collective->recv;
+    if (collective->recv == HOOP_IN_PLACE)
+        buffers->output = (void *)(uintptr_t)collective->send;
+    buffers->is_in_place = buffers->input == buffers->output;
+    /* Only one of them exists here: the plan must not look at the other. */
+    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
+        buffers->input = buffers->output;
+        buffers->n_input = 0;
+    }
+    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root) {
+        buffers->output = (void *)(uintptr_t)buffers->input;
+        buffers->n_output = 0;
+    }
+}
+
 struct buffers
 buffers_of(const struct collective *collective, const hoop_comm_t *comm)
 {
-    const bool is_root = channel_rank(comm->channel) == collective->root;
-    struct buffers buffers = {collective->send, collective->recv, false, 0, 0};
+    struct buffers buffers;
 
     count_elements(collective, comm, &buffers);
-    if (collective->send == HOOP_IN_PLACE)
-        buffers.input = collective->recv;
-    if (collective->recv == HOOP_IN_PLACE)
-        buffers.output = (void *)(uintptr_t)collective->send;
-    buffers.is_in_place = buffers.input == buffers.output;
-    /* Only one of them exists here: the plan must not look at the other. */
-    if ((collective->parts & COLL_SEND_AT_ROOT) && !is_root) {
-        buffers.input = buffers.output;
-        buffers.n_input = 0;
-    }
-    if ((collective->parts & COLL_RECV_AT_ROOT) && !is_root) {
-        buffers.output = (void *)(uintptr_t)buffers.input;
-        buffers.n_output = 0;
-    }
+    buffers_place(collective, comm, &buffers);
     return buffers;
 }
 
@@ -83,9 +94,10 @@ overlap(const struct buffers *buffers, size_t element_size)
 }
 
 enum hoop_status
-buffers_check(const struct collective *collective, const hoop_comm_t *comm)
+buffers_check(const struct collective *collective,
+              const hoop_comm_t *comm,
+              const struct buffers *buffers)
 {
-    const struct buffers buffers = buffers_of(collective, comm);
     const uint32_t rank = channel_rank(comm->channel);
 
     if (collective->parts & COLL_NO_BUFFERS)
@@ -93,11 +105,11 @@ buffers_check(const struct collective *collective, const hoop_comm_t *comm)
     if (collective->send == HOOP_IN_PLACE && collective->recv == HOOP_IN_PLACE)
         return error_raise(HOOP_E_INVALID,
                            "send and recv cannot both be HOOP_IN_PLACE");
-    if (!buffers.input && buffers.n_input > 0)
+    if (!buffers->input && buffers->n_input > 0)
         return error_raise(HOOP_E_INVALID, "send is NULL on rank %u", rank);
-    if (!buffers.output && buffers.n_output > 0)
+    if (!buffers->output && buffers->n_output > 0)
         return error_raise(HOOP_E_INVALID, "recv is NULL on rank %u", rank);
-    if (overlap(&buffers, dtype_size(collective->dtype)))
+    if (overlap(buffers, dtype_size(collective->dtype)))
         return error_raise(HOOP_E_INVALID,
                            "send and recv overlap on rank %u and are not the "
                            "same: use HOOP_IN_PLACE or two buffers",

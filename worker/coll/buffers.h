@@ -26,9 +26,18 @@ struct buffers {
 struct buffers
 buffers_of(const struct collective *collective, const hoop_comm_t *comm);
 
-/* Handle: HOOP_E_INVALID (NULL, both in place, overlapping). */
+/* Where they are, of a call that has as many elements as buffers says. */
+void
+buffers_place(const struct collective *collective,
+              const hoop_comm_t *comm,
+              struct buffers *buffers);
+
+/* buffers are the call's. Handle: HOOP_E_INVALID (NULL, both in place,
+ * overlapping). */
 enum hoop_status
-buffers_check(const struct collective *collective, const hoop_comm_t *comm);
+buffers_check(const struct collective *collective,
+              const hoop_comm_t *comm,
+              const struct buffers *buffers);
 
 /* Elements of all counts, or of count for each rank; they fit a size_t. */
 size_t

@@ -120,8 +120,10 @@ collective_check(const struct collective *collective, const hoop_comm_t *comm)
         status = check_dtype(collective);
     if (status == HOOP_OK && !(collective->parts & COLL_NO_BUFFERS))
         status = check_counts(collective, comm);
-    if (status == HOOP_OK)
-        status = buffers_check(collective, comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct buffers buffers = buffers_of(collective, comm);
+    status = buffers_check(collective, comm, &buffers);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -265,6 +267,68 @@ collective_start(const struct collective *collective,
     return HOOP_OK;
 }
 
+/* Of nothing but what is compared when it is called again. */
+static bool
+is_plain(const struct collective *collective)
+{
+    return !collective->counts && !collective->agreed &&
+           !collective->stages.owner && !collective->stages.next &&
+           collective->like == CALL_UNKNOWN;
+}
+
+/* The last call that was waited for at once, but for the buffers. */
+static bool
+is_routine(const struct collective *collective, const hoop_comm_t *comm)
+{
+    const struct call *last = &comm->routine.request.call;
+
+    return last->name == collective->name && last->count == collective->count &&
+           last->dtype == collective->dtype &&
+           last->reduce_op == collective->op &&
+           last->root == collective->root && is_plain(collective);
+}
+
+static enum hoop_status
+routine_run(const struct collective *collective, hoop_comm_t *comm)
+{
+    struct engine_collective *request = &comm->routine.request;
+    struct buffers buffers = {.n_input = comm->routine.n_input,
+                              .n_output = comm->routine.n_output};
+
+    buffers_place(collective, comm, &buffers);
+    const enum hoop_status status = buffers_check(collective, comm, &buffers);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    request->input = buffers.input;
+    request->output = buffers.output;
+    request->shape.is_in_place = buffers.is_in_place;
+    return engine_run(comm->channel, request);
+}
+
+/* It has been checked. */
+static void
+routine_learn(const struct collective *collective, hoop_comm_t *comm)
+{
+    const struct buffers buffers = buffers_of(collective, comm);
+
+    comm->routine.request = collective_request(collective, comm);
+    comm->routine.request.mode = ENGINE_START_AND_WAIT;
+    comm->routine.n_input = buffers.n_input;
+    comm->routine.n_output = buffers.n_output;
+}
+
+static enum hoop_status
+run_checked(const struct collective *collective, hoop_comm_t *comm)
+{
+    if (is_plain(collective)) {
+        routine_learn(collective, comm);
+        return engine_run(comm->channel, &comm->routine.request);
+    }
+    struct engine_collective request = collective_request(collective, comm);
+    request.mode = ENGINE_START_AND_WAIT;
+    return engine_run(comm->channel, &request);
+}
+
 enum hoop_status
 collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
@@ -272,13 +336,12 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
     bool is_member;
     enum hoop_status status = presence_check(comm, &is_member);
 
+    if (status == HOOP_OK && is_member && is_routine(collective, comm))
+        return routine_run(collective, comm);
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
-    if (status != HOOP_OK || !is_member) {
-        stages_deinit(&stages);
-        return status == HOOP_OK ? HOOP_OK : error_pass(status);
-    }
-    struct engine_collective request = collective_request(collective, comm);
-    request.mode = ENGINE_START_AND_WAIT;
-    return engine_run(comm->channel, &request);
+    if (status == HOOP_OK && is_member)
+        return run_checked(collective, comm);
+    stages_deinit(&stages);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -114,6 +114,7 @@ hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
         return error_raise(HOOP_E_INVALID, "algorithms is NULL");
     if (!has_channel(comm) || !comm->tuning)
         return HOOP_OK;
+    comm->routine = (struct comm_routine){0};
     const enum hoop_status status = tuning_force(comm->tuning, algorithms);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -36,6 +36,15 @@ struct comm_family {
     struct comm_list comms; /* all but the world's, under the lock */
 };
 
+/* What was called last by somebody who waited: checked, and as the engine got
+ * it. The same again needs neither. Zeroed: nothing. The caller's, of whom there
+ * is one at a time: coll/collective.c. */
+struct comm_routine {
+    struct engine_collective request;
+    size_t n_input; /* elements */
+    size_t n_output;
+};
+
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
     struct comm_family *family; /* NULL: made without a session, by a test */
@@ -43,6 +52,7 @@ struct hoop_comm {
     struct tuning *tuning;      /* which algorithm; NULL: the first of each */
     struct registration *registration; /* NULL: the world, a non-member */
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
+    struct comm_routine routine;
 };
 
 /* Ranks of the world, each once. Handle: HOOP_E_INVALID. */
