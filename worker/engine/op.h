@@ -71,9 +71,13 @@ struct rounds {
     struct plan plan; /* of the round */
     uint32_t n_rounds;
     uint32_t round;
+    uint32_t n_before; /* rounds that were done before the operation began */
+    bool was_posted;   /* ... and the next one was posted */
     bool is_posted;
-    bool was_posted; /* the first round, before the operation began */
+    bool is_untold;  /* ... and nobody was woken for it */
     bool is_odd;     /* a peer has called something else */
+    size_t n_posts;  /* steps of the round that post */
+    size_t n_posted; /* ... so many elements */
     size_t n_met;    /* steps whose peers have published it, too */
 };
 
@@ -111,6 +115,7 @@ struct op {
     TAILQ_ENTRY(op) flat_link; /* when it is assembled */
     bool is_flat;              /* the stage under way */
     bool is_quick;             /* shortcut.c: it is in no list */
+    bool is_hasty;             /* ... and done under the gate: nothing ends */
     bool is_assembled;         /* it is one of the channel's flats */
     struct plan_shape shape;
     const struct algorithm *algorithm;
@@ -182,6 +187,9 @@ rounds_try(struct op *op, bool *out_is_done);
 /* As rounds_begin(), with the plan of one round that op has. */
 void
 rounds_again(struct op *op);
+/* Wake those who sleep and could go on: before who has tried a round waits. */
+void
+rounds_tell(struct op *op);
 /* What it waited for has come. */
 bool
 rounds_can_move(const struct op *op);

@@ -7,6 +7,10 @@
  * written before the calls have been compared. Flat operations of a channel
  * run one after another, in the order of their numbers: the ranks use up slots
  * alike.
+ *
+ * Who sleeps is rung for when a round has been read, which costs a fence. What
+ * was posted is told along with that if it is little: by then it has long been
+ * seen, where a fence at once would wait for the line to get there.
  */
 
 #include <assert.h>
@@ -17,6 +21,11 @@
 #include "transport/hall.h"
 #include "transport/stamp.h"
 
+enum {
+    /* More takes longer to read than others may be left asleep for nothing. */
+    QUIET_BYTES = 8 << 10,
+};
+
 _Static_assert((int)STAGES_MAX < STAMP_STAGES, "stages fit");
 
 /* Of the round under way. */
@@ -24,6 +33,19 @@ static uint64_t
 op_stamp(const struct op *op)
 {
     return stamp_of(op->number, op->stage, op->rounds.round);
+}
+
+/* They stand first. */
+static void
+posts_count(struct rounds *rounds)
+{
+    const struct plan *plan = &rounds->plan;
+    size_t i = 0;
+
+    rounds->n_posted = 0;
+    for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST; i++)
+        rounds->n_posted += plan->steps[i].from.count;
+    rounds->n_posts = i;
 }
 
 static enum hoop_status
@@ -37,6 +59,7 @@ round_plan(struct op *op)
         return HOOP_OK;
     plan_clear(&rounds->plan);
     op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
+    posts_count(rounds);
     return plan_status(&rounds->plan);
 }
 
@@ -46,8 +69,9 @@ rounds_begin(struct op *op)
     struct rounds *rounds = &op->rounds;
 
     assert(op->channel->hall);
-    rounds->round = 0;
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
+    rounds->round = rounds->n_before;
+    rounds->n_before = 0;
     const enum hoop_status status = round_plan(op);
     rounds->is_posted = rounds->was_posted;
     rounds->was_posted = false;
@@ -70,14 +94,38 @@ is_fetch(const struct plan_step *step)
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
+void
+rounds_tell(struct op *op)
+{
+    if (!op->rounds.is_untold)
+        return;
+    op->rounds.is_untold = false;
+    assembly_wake(op->channel);
+}
+
 /* What is posted in this round, one behind the other. */
 static void
-round_post(struct op *op)
+posts_copy(const struct op *op, uint8_t *to)
+{
+    const struct rounds *rounds = &op->rounds;
+
+    for (size_t i = 0; i < rounds->n_posts; i++) {
+        const struct plan_span *from = &rounds->plan.steps[i].from;
+        const size_t n_bytes = from->count * op->element_size;
+
+        memcpy(to, op_span(op, from), n_bytes);
+        to += n_bytes;
+    }
+}
+
+static void
+round_post(struct op *op, uint64_t stamp)
 {
     struct hall *hall = op->channel->hall;
-    const struct plan *plan = &op->rounds.plan;
+    struct rounds *rounds = &op->rounds;
+    const size_t n_bytes = rounds->n_posted * op->element_size;
     const struct hall_header header = {
-        .stamp = op_stamp(op),
+        .stamp = stamp,
         .signature = op->label.signature,
         .count = op->call.count,
         .failed = op->channel->past.failed_newest,
@@ -87,26 +135,15 @@ round_post(struct op *op)
         .reduce_op = (uint8_t)op->call.reduce_op,
         .flags = (uint8_t)(op->label.flags & FRAME_CHECKED),
     };
-    size_t n_bytes = 0;
 
-    for (size_t i = 0; i < plan->n_steps; i++) {
-        if (plan->steps[i].kind == PLAN_POST)
-            n_bytes += plan->steps[i].from.count * op->element_size;
-    }
     assert(n_bytes <= hall_n_slot(hall));
-    uint8_t *to = hall_place(hall, n_bytes);
-    for (size_t i = 0; i < plan->n_steps; i++) {
-        const struct plan_step *step = &plan->steps[i];
-
-        if (step->kind != PLAN_POST)
-            continue;
-        memcpy(to, op_span(op, &step->from),
-               step->from.count * op->element_size);
-        to += step->from.count * op->element_size;
-    }
+    posts_copy(op, hall_place(hall, n_bytes));
     hall_publish(hall, &header, n_bytes);
     transport_count(op->engine->transport, n_bytes, 0);
-    assembly_wake(op->channel);
+    rounds->is_posted = true;
+    rounds->is_untold = true;
+    if (n_bytes > QUIET_BYTES)
+        rounds_tell(op);
 }
 
 struct frame
@@ -158,10 +195,30 @@ look_back(struct channel *channel, uint32_t rank)
         round_differs(channel, rank, &header);
 }
 
+/* What rank has published: is it of the same call, and nothing in the way? */
+static bool
+is_even(struct op *op, uint32_t rank)
+{
+    struct channel *channel = op->channel;
+    const struct hall_header *header = hall_brief_of(channel->hall, rank);
+
+    if (header->signature != op->label.signature) {
+        if (!op->is_quick)
+            round_differs(channel, rank, hall_header_of(channel->hall, rank));
+        return false;
+    }
+    if (op->is_hasty && hall_has_more(channel->hall, rank))
+        return false;
+    look_back(channel, rank);
+    /* Its verdict is on the way by a socket: first that, then this. */
+    return header->failed == 0 || header->failed >= op->number ||
+           past_has_failed(&channel->past, header->failed);
+}
+
 /* Whether all whose posts are fetched have published them, and called the
  * same; op may have ended. */
 static bool
-round_meet(struct op *op)
+round_meet(struct op *op, uint64_t stamp)
 {
     struct hall *hall = op->channel->hall;
     struct rounds *rounds = &op->rounds;
@@ -171,20 +228,10 @@ round_meet(struct op *op)
 
         if (!is_fetch(step))
             continue;
-        if (hall_look(hall, step->peer, op_stamp(op)) != HALL_POSTED)
+        if (hall_look(hall, step->peer, stamp) != HALL_POSTED)
             return false;
-        const struct hall_header *header = hall_header_of(hall, step->peer);
-        if (header->signature != op->label.signature) {
-            if (!op->is_quick)
-                round_differs(op->channel, step->peer, header);
-            op->rounds.is_odd = true;
-            return false;
-        }
-        look_back(op->channel, step->peer);
-        /* Its verdict is on the way by a socket: first that, then this. */
-        if (header->failed > 0 && header->failed < op->number &&
-            !past_has_failed(&op->channel->past, header->failed)) {
-            op->rounds.is_odd = true;
+        if (!is_even(op, step->peer)) {
+            rounds->is_odd = true;
             return false;
         }
     }
@@ -295,22 +342,24 @@ enum hoop_status
 rounds_try(struct op *op, bool *out_is_done)
 {
     struct rounds *rounds = &op->rounds;
+    struct hall *hall = op->channel->hall;
+    const uint64_t stamp = op_stamp(op);
     uint32_t late;
 
     *out_is_done = false;
     if (!rounds->is_posted) {
-        if (!hall_is_free(op->channel->hall, &late))
+        if (!hall_is_free(hall, &late))
             return HOOP_OK;
-        round_post(op);
-        rounds->is_posted = true;
+        round_post(op, stamp);
     }
-    if (!round_meet(op) || (op->is_quick && op->channel->is_owed))
+    if (!round_meet(op, stamp) || (op->is_quick && op->channel->is_owed))
         return HOOP_OK;
-    enum hoop_status status = round_fetch(op);
+    const enum hoop_status status = round_fetch(op);
     if (status != HOOP_OK)
         return error_pass(status);
-    hall_finish(op->channel->hall, op_stamp(op));
-    assembly_wake(op->channel);
+    hall_finish(hall, stamp);
+    rounds->is_untold = true;
+    rounds_tell(op);
     rounds->round++;
     *out_is_done = true;
     return round_plan(op);
@@ -339,6 +388,7 @@ rounds_advance(struct op *op, bool *out_is_complete)
         if (status != HOOP_OK)
             return error_pass(status);
     }
+    rounds_tell(op);
     *out_is_complete = is_done;
     if (is_done)
         rounds_hide(op);

@@ -1,12 +1,14 @@
 /*
- * engine/shortcut.c - a flat collective of one round, by the one who calls it
+ * engine/shortcut.c - a flat collective by the one who calls it
  *
  * Where nobody drives, nothing is under way or handed in and no rank is known
  * to be lost, a caller that waits at once needs no operation that others could
  * find: it posts, looks until all have posted, and fetches. The channel keeps
- * an operation for that, which is in no list, with its plan. Whatever is out of
- * the ordinary, also that the others take their time, makes it an ordinary one,
- * which goes on from where this was.
+ * an operation for that, which is in no list, with its plan and what else the
+ * next call of the same needs. A few looks are taken under the gate, where
+ * nobody can come; then with the drive right. Whatever is out of the ordinary,
+ * also that the others take their time, makes it an ordinary one, which goes on
+ * from the round where this was.
  *
  * No test of its own: rounds_test.c takes it and has to leave it.
  */
@@ -18,12 +20,14 @@
 
 enum {
     /* Then the sockets are looked at: a verdict may lie there. */
-    SHORTCUTS_PER_TURN = 64,
+    ROUNDS_PER_TURN = 256,
+    /* Where ranks share a processor, who is waited for may need this one. */
     LOOKS_PER_ADVICE = 32,
+    LOOKS_CROWDED = 4,
 };
 
 /* All but the numbers of what is copied here is the same for all calls of one
- * channel; those with counts have no one-round plans worth keeping. */
+ * channel. */
 static bool
 is_same_plan(const struct op *op, const struct engine_collective *collective)
 {
@@ -49,13 +53,13 @@ is_short(const struct channel *channel,
            engine->options.checking == ENGINE_CHECK_FRAMES &&
            !engine->is_orphan &&
            (is_same_plan(channel->quick, collective) ||
-            collective->algorithm->n_rounds(&collective->shape) == 1);
+            collective->algorithm->n_rounds(&collective->shape) > 0);
 }
 
-/* The drive right, and nothing that needs it. By the gate's order, the number
- * is the next. */
+/* The gate, which stays shut, and nothing that needs the drive right. By the
+ * gate's order, the number is the next. */
 static bool
-shortcut_seize(struct channel *channel, const struct call *call)
+shortcut_enter(struct channel *channel, const struct call *call)
 {
     struct engine *engine = channel->engine;
     const struct frame_call called = call_frame(call);
@@ -69,12 +73,19 @@ shortcut_seize(struct channel *channel, const struct call *call)
         engine->n_lost == 0 && engine->n_left == 0 && !channel->is_owed &&
         channel->n_foretold == 0 && channel->n_farewells == 0 &&
         (has_root || !channel->is_unheard);
-    if (is_free) {
-        engine->is_driven = true;
+    if (is_free)
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);
-    }
-    pthread_mutex_unlock(&engine->gate);
+    else
+        pthread_mutex_unlock(&engine->gate);
     return is_free;
+}
+
+/* Instead of the gate. */
+static void
+shortcut_drive(struct engine *engine)
+{
+    engine->is_driven = true;
+    pthread_mutex_unlock(&engine->gate);
 }
 
 struct op *
@@ -91,20 +102,47 @@ quick_create(struct channel *channel)
     return op;
 }
 
+static bool
+is_same_call(const struct op *op, const struct call *call)
+{
+    const struct frame_call *old = &op->call;
+
+    return old->name == (uint32_t)call->name &&
+           old->dtype == (uint32_t)call->dtype &&
+           old->reduce_op == (uint32_t)call->reduce_op &&
+           old->root == call->root && old->count == call->count;
+}
+
+/* What differs when the same is called again. */
+static void
+shortcut_renew(struct op *op, const struct engine_collective *collective)
+{
+    op->input = collective->input;
+    op->output = collective->output;
+}
+
 /* All as it was, but for the buffers, what is called and the number. */
 static enum hoop_status
-shortcut_prepare(struct op *op, const struct engine_collective *collective)
+shortcut_prepare(struct channel *channel,
+                 const struct engine_collective *collective)
 {
+    struct op *op = channel->quick;
     const bool is_same = is_same_plan(op, collective);
-    enum hoop_status status = op_set_collective(op, collective);
+    const bool is_again = is_same && channel->is_quick_plain &&
+                          collective->call.n_counts == 0 &&
+                          is_same_call(op, &collective->call);
+    enum hoop_status status = HOOP_OK;
 
+    channel->is_quick_plain = collective->call.n_counts == 0;
     op->rounds.is_odd = false;
     op->rounds.is_posted = false;
-    if (status == HOOP_OK && is_same) {
+    if (is_again)
+        shortcut_renew(op, collective);
+    else
+        status = op_set_collective(op, collective);
+    if (status == HOOP_OK && is_same && op->rounds.n_rounds == 1)
         rounds_again(op);
-        return HOOP_OK;
-    }
-    if (status == HOOP_OK)
+    else if (status == HOOP_OK)
         status = rounds_begin(op);
     /* Its plan is none: it must not be taken for that of the next. */
     if (status != HOOP_OK)
@@ -112,42 +150,101 @@ shortcut_prepare(struct op *op, const struct engine_collective *collective)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* Until all have posted. False: it takes too long, or is not that simple. */
+static bool
+is_disturbed(const struct channel *channel)
+{
+    return channel->quick->rounds.is_odd || channel->is_owed ||
+           atomic_load_explicit(&channel->engine->has_mail,
+                                memory_order_relaxed);
+}
+
+/* A look is as long as a line takes from one processor to the other. */
+static unsigned
+looks_at_once(const struct engine *engine)
+{
+    return engine_endurance(engine) == ENDURANCE_SPINS ? LOOKS_PER_ADVICE
+                                                       : LOOKS_CROWDED;
+}
+
+/* Under the gate. False: it is not done yet. */
+static bool
+shortcut_try(struct channel *channel)
+{
+    struct op *op = channel->quick;
+    bool is_done = false;
+
+    if (op->rounds.n_rounds > 1)
+        return false;
+    op->is_hasty = true;
+    for (unsigned i = looks_at_once(channel->engine);
+         i > 0 && !is_done && !op->rounds.is_odd; i--) {
+        if (rounds_try(op, &is_done) != HOOP_OK)
+            break;
+    }
+    op->is_hasty = false;
+    op->rounds.is_odd = false;
+    return is_done;
+}
+
+/* Not all have posted yet. False: they take too long. */
+static bool
+shortcut_endure(struct channel *channel, struct endurance *endurance)
+{
+    struct engine *engine = channel->engine;
+
+    rounds_tell(channel->quick);
+    switch (endurance_advise(endurance, engine_endurance(engine))) {
+    case ENDURANCE_LOOK:
+        perch_take(&engine->perch);
+        return true;
+    case ENDURANCE_YIELD:
+        engine_yield(engine);
+        return true;
+    case ENDURANCE_SLEEP:
+        break;
+    }
+    return false;
+}
+
+/* One round. False: it takes too long, or is not that simple. */
 static bool
 shortcut_await(struct channel *channel)
 {
-    struct engine *engine = channel->engine;
+    const unsigned n_looks = looks_at_once(channel->engine);
     struct endurance endurance = {0};
     bool is_done = false;
 
-    for (unsigned n_looks = 1;; n_looks++) {
-        if (rounds_try(channel->quick, &is_done) != HOOP_OK ||
-            channel->quick->rounds.is_odd || channel->is_owed)
+    for (unsigned i = 1; !is_done; i++) {
+        if (rounds_try(channel->quick, &is_done) != HOOP_OK)
             return false;
         if (is_done)
-            return true;
-        if (n_looks % LOOKS_PER_ADVICE != 0)
-            continue;
-        if (atomic_load_explicit(&engine->has_mail, memory_order_relaxed))
-            return false;
-        switch (endurance_advise(&endurance, engine_endurance(engine))) {
-        case ENDURANCE_LOOK:
-            perch_take(&engine->perch);
             break;
-        case ENDURANCE_YIELD:
-            engine_yield(engine);
-            break;
-        case ENDURANCE_SLEEP:
+        if (channel->quick->rounds.is_odd || channel->is_owed ||
+            (i % n_looks == 0 &&
+             (is_disturbed(channel) || !shortcut_endure(channel, &endurance))))
             return false;
-        }
     }
+    return true;
 }
 
+/* All rounds; between two of them, others may want the drive right. */
+static bool
+shortcut_run(struct channel *channel)
+{
+    const struct rounds *rounds = &channel->quick->rounds;
+    bool is_well = shortcut_await(channel);
+
+    while (is_well && rounds->round < rounds->n_rounds)
+        is_well = !is_disturbed(channel) && shortcut_await(channel);
+    return is_well;
+}
+
+/* Ended, and how it will be known. */
 static void
 shortcut_end(struct channel *channel)
 {
     struct engine *engine = channel->engine;
-    struct op *op = channel->quick;
+    const struct op *op = channel->quick;
 
     channel->begin_next = op->number + 1;
     channel->is_unheard = call_has_root(&op->call);
@@ -157,9 +254,17 @@ shortcut_end(struct channel *channel)
         &engine->n_ended,
         atomic_load_explicit(&engine->n_ended, memory_order_relaxed) + 1,
         memory_order_relaxed);
-    if (++channel->n_shortcuts % SHORTCUTS_PER_TURN == 0)
-        engine_turn(engine, 0);
-    engine_release(engine);
+    channel->n_turnless += op->rounds.n_rounds;
+}
+
+static void
+shortcut_release(struct channel *channel)
+{
+    if (channel->n_turnless >= ROUNDS_PER_TURN) {
+        channel->n_turnless = 0;
+        engine_turn(channel->engine, 0);
+    }
+    engine_release(channel->engine);
 }
 
 /* It goes on as an operation like any other, whose number it has already. */
@@ -167,10 +272,11 @@ static enum hoop_status
 shortcut_leave(struct channel *channel,
                const struct engine_collective *collective)
 {
-    const struct op *quick = channel->quick;
+    struct op *quick = channel->quick;
     struct op *op = op_take(channel, collective->algorithm);
     enum hoop_status status = HOOP_OK;
 
+    rounds_tell(quick);
     if (op)
         status = op_set_collective(op, collective);
     if (!op || status != HOOP_OK) {
@@ -180,9 +286,36 @@ shortcut_leave(struct channel *channel,
     op->is_message = false;
     op->stages = collective->stages;
     op->number = quick->number;
+    op->rounds.n_before = quick->rounds.round;
     op->rounds.was_posted = quick->rounds.is_posted;
     op->is_held = true;
     return engine_wait(op, CLOCK_NEVER);
+}
+
+/* The gate is shut, and open on return. */
+static enum hoop_status
+shortcut_take(struct channel *channel,
+              const struct engine_collective *collective)
+{
+    struct engine *engine = channel->engine;
+    const bool is_ready = shortcut_prepare(channel, collective) == HOOP_OK;
+
+    if (is_ready && shortcut_try(channel)) {
+        shortcut_end(channel);
+        if (channel->n_turnless < ROUNDS_PER_TURN) {
+            pthread_mutex_unlock(&engine->gate);
+            return HOOP_OK;
+        }
+        shortcut_drive(engine);
+        shortcut_release(channel);
+        return HOOP_OK;
+    }
+    shortcut_drive(engine);
+    if (!is_ready || !shortcut_run(channel))
+        return shortcut_leave(channel, collective);
+    shortcut_end(channel);
+    shortcut_release(channel);
+    return HOOP_OK;
 }
 
 enum hoop_status
@@ -190,16 +323,10 @@ engine_run(struct channel *channel, const struct engine_collective *collective)
 {
     struct op *op = NULL;
 
-    if (!is_short(channel, collective) ||
-        !shortcut_seize(channel, &collective->call)) {
-        const enum hoop_status status = engine_start(channel, collective, &op);
-
-        return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
-                                 : error_pass(status);
-    }
-    if (shortcut_prepare(channel->quick, collective) != HOOP_OK ||
-        !shortcut_await(channel))
-        return shortcut_leave(channel, collective);
-    shortcut_end(channel);
-    return HOOP_OK;
+    if (is_short(channel, collective) &&
+        shortcut_enter(channel, &collective->call))
+        return shortcut_take(channel, collective);
+    const enum hoop_status status = engine_start(channel, collective, &op);
+    return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
+                             : error_pass(status);
 }

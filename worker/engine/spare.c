@@ -78,7 +78,9 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->is_checking = false;
     op->is_flat = false;
     op->is_quick = false;
+    op->rounds.n_before = 0;
     op->rounds.was_posted = false;
+    op->rounds.is_untold = false;
     atomic_init(&op->is_cancelled, false);
     memset(op->signatures, 0, sizeof(op->signatures));
     op->started_ns = clock_now_ns();

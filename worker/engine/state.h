@@ -79,8 +79,9 @@ struct channel {
     struct hall *hall;    /* NULL: there is none */
     struct op_list flats; /* begun, and to be done one after another */
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
-    struct op *quick; /* of shortcut.c; NULL: without a hall */
-    unsigned n_shortcuts;
+    struct op *quick;    /* of shortcut.c; NULL: without a hall */
+    bool is_quick_plain; /* what it called last had no counts */
+    unsigned n_turnless; /* rounds since the sockets were looked at */
     /* A verdict is passed on once: see verdict_on_past(). */
     struct foretold_list foretold;
     unsigned n_foretold;

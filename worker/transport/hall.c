@@ -2,88 +2,17 @@
 
 #include "transport/hall.h"
 
-#include <stdalign.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/error.h"
-#include "base/limits.h"
-#include "net/descriptor.h"
+#include "transport/hall_parts.h"
 #include "transport/stamp.h"
 
 enum {
-    LINES = 128, /* the processor fetches them in pairs */
-    SLOTS = 2,
+    SLOTS = HALL_SLOTS,
 };
 
-static const uint64_t MAGIC = 0x3130304c4c414848; /* "HHALL001" */
-
-/* Its stamp is written last. */
-struct hall_line {
-    alignas(LINES) _Atomic uint64_t stamp;
-    uint8_t rest[sizeof(struct hall_header) - sizeof(uint64_t)];
-    uint8_t payload[HALL_INLINE];
-    struct hall_header before; /* what this rank had published last */
-};
-
-/* One rank's. Nobody else writes it. */
-struct hall_desk {
-    struct hall_line lines[SLOTS];
-    alignas(LINES) _Atomic uint64_t finished;
-    alignas(LINES) struct bell_place bell;
-    struct hall_board board;
-};
-
-/* Only the maker writes the first four. */
-struct hall_page {
-    uint64_t magic;
-    uint64_t n_ranks;
-    uint64_t n_slot;
-    uint8_t key[MEMORY_KEY];
-    alignas(LINES) _Atomic uint64_t sleepers;
-    struct hall_desk desks[];
-};
-
-/* What this rank knows of another. */
-struct hall_rank {
-    uint64_t reached; /* it has read all before that stamp, at least */
-    unsigned next;    /* the slot that it writes next, probably */
-    unsigned slot;    /* that it was last found in */
-    uint64_t seen;    /* the stamp of what was looked at before that */
-    struct hall_header header;
-};
-
-struct hall {
-    struct hall_page *page;
-    uint8_t *slots;
-    size_t n_slot;
-    uint32_t rank;
-    uint32_t n_ranks;
-    unsigned turn; /* the slot to write next */
-    struct hall_header last;
-    uint64_t stamps[SLOTS];
-    bool is_resting;
-    int fd;
-    uint8_t *base;
-    size_t n_mapped;
-    struct hall_rank ranks[];
-};
-
-/* What the halls of this process use. */
-static _Atomic uint64_t n_bytes_used;
-
-size_t
-hall_slot_bytes(uint32_t n_ranks)
-{
-    size_t n_bytes = LIMIT_HALL_SLOT_MAX;
-
-    while (n_bytes > LIMIT_HALL_SLOT_MIN &&
-           SLOTS * n_bytes * n_ranks > LIMIT_HALL)
-        n_bytes /= 2;
-    return n_bytes;
-}
+/* No stamp that anybody looks for. */
+static const uint64_t NONE = 0;
 
 size_t
 hall_n_slot(const struct hall *hall)
@@ -91,177 +20,26 @@ hall_n_slot(const struct hall *hall)
     return hall->n_slot;
 }
 
-void
-hall_seal_off(struct hall *hall)
-{
-    descriptor_close(hall->fd);
-    hall->fd = -1;
-}
-
-void
-hall_destroy(struct hall *hall)
-{
-    if (!hall)
-        return;
-    hall_seal_off(hall);
-    memory_unmap(hall->base, hall->n_mapped);
-    atomic_fetch_sub(&n_bytes_used, hall->n_mapped);
-    free(hall);
-}
-
-DEFINE_CLEANUP(struct hall *, hall_destroy)
-
-static size_t
-desks_end(uint32_t n_ranks)
-{
-    const size_t n_bytes =
-        sizeof(struct hall_page) + n_ranks * sizeof(struct hall_desk);
-
-    return (n_bytes + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
-}
-
-static size_t
-hall_size(uint32_t n_ranks, size_t n_slot)
-{
-    return desks_end(n_ranks) + (size_t)SLOTS * n_ranks * n_slot;
-}
-
-/* Within the budget of all. */
-static enum hoop_status
-hall_alloc(uint32_t n_ranks, size_t n_bytes, struct hall **out_hall)
-{
-    struct hall *hall =
-        calloc(1, sizeof(*hall) + n_ranks * sizeof(*hall->ranks));
-
-    if (!hall)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a hall");
-    hall->fd = -1;
-    hall->n_mapped = n_bytes;
-    *out_hall = hall;
-    if (atomic_fetch_add(&n_bytes_used, n_bytes) + n_bytes > LIMIT_HALLS)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "the communicators of this process share enough "
-                           "memory already");
-    return HOOP_OK;
-}
-
-static enum hoop_status
-hall_map(struct hall *hall)
-{
-    enum hoop_status status = memory_reserve(hall->n_mapped, &hall->base);
-
-    if (status == HOOP_OK)
-        status = memory_map(hall->base, hall->n_mapped, hall->fd, 0);
-    if (status == HOOP_OK)
-        status = memory_keep_from_children(hall->base, hall->n_mapped);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    hall->page = (struct hall_page *)hall->base;
-    return HOOP_OK;
-}
-
+/* A hint. Baseline x86-64 does not name the instruction, all of them take it. */
+#ifdef __x86_64__
+__attribute__((target("prfchw")))
+#endif
 static void
-hall_init(struct hall *hall, uint32_t rank, uint32_t n_ranks, size_t n_slot)
+prefetch_to_write(const void *line)
 {
-    hall->rank = rank;
-    hall->n_ranks = n_ranks;
-    hall->n_slot = n_slot;
-    hall->slots = hall->base + desks_end(n_ranks);
-}
-
-enum hoop_status
-hall_create(uint32_t n_ranks,
-            size_t n_slot,
-            struct memory_place *out_place,
-            struct hall **out_hall)
-{
-    CLEANUP(hall_destroy) struct hall *hall = NULL;
-    const size_t n_bytes = hall_size(n_ranks, n_slot);
-    struct memory_place place;
-
-    enum hoop_status status = hall_alloc(n_ranks, n_bytes, &hall);
-    if (status == HOOP_OK)
-        status = memory_create(n_bytes, &place, &hall->fd);
-    if (status == HOOP_OK)
-        status = hall_map(hall);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    hall_init(hall, 0, n_ranks, n_slot);
-    hall->page->magic = MAGIC;
-    hall->page->n_ranks = n_ranks;
-    hall->page->n_slot = n_slot;
-    memcpy(hall->page->key, place.key, MEMORY_KEY);
-    *out_place = place;
-    *out_hall = STEAL(hall);
-    return HOOP_OK;
-}
-
-static enum hoop_status
-size_check(size_t n_bytes, uint32_t n_ranks)
-{
-    const size_t n_desks = desks_end(n_ranks);
-
-    if (n_bytes > n_desks && n_bytes <= n_desks + LIMIT_HALL &&
-        (n_bytes - n_desks) % ((size_t)SLOTS * n_ranks * MEMORY_PAGE) == 0)
-        return HOOP_OK;
-    return error_raise(HOOP_E_DATA_LOSS,
-                       "a hall of %zu bytes for %u ranks is none", n_bytes,
-                       n_ranks);
-}
-
-static enum hoop_status
-page_check(const struct hall *hall,
-           const struct memory_place *place,
-           uint32_t n_ranks,
-           size_t n_slot)
-{
-    const struct hall_page *page = hall->page;
-
-    if (page->magic == MAGIC && page->n_ranks == n_ranks &&
-        page->n_slot == n_slot &&
-        memcmp(page->key, place->key, MEMORY_KEY) == 0)
-        return HOOP_OK;
-    return error_raise(HOOP_E_DATA_LOSS, "a hall of somebody else");
-}
-
-enum hoop_status
-hall_open(const struct memory_place *place,
-          uint32_t rank,
-          uint32_t n_ranks,
-          struct hall **out_hall)
-{
-    CLEANUP(hall_destroy) struct hall *hall = NULL;
-    size_t n_bytes = 0;
-    int fd = -1;
-
-    enum hoop_status status = memory_open(place, &fd, &n_bytes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = size_check(n_bytes, n_ranks);
-    if (status == HOOP_OK)
-        status = hall_alloc(n_ranks, n_bytes, &hall);
-    if (hall)
-        hall->fd = fd;
-    else
-        descriptor_close(fd);
-    if (status == HOOP_OK)
-        status = hall_map(hall);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const size_t n_slot = (n_bytes - desks_end(n_ranks)) / SLOTS / n_ranks;
-    status = page_check(hall, place, n_ranks, n_slot);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    hall_seal_off(hall);
-    hall_init(hall, rank, n_ranks, n_slot);
-    *out_hall = STEAL(hall);
-    return HOOP_OK;
+    __builtin_prefetch(line, 1);
 }
 
 static uint8_t *
 slot_at(const struct hall *hall, uint32_t rank, unsigned slot)
 {
     return hall->slots + (SLOTS * (size_t)rank + slot) * hall->n_slot;
+}
+
+static uint64_t
+stamp_in(const struct hall_desk *desk, unsigned slot)
+{
+    return atomic_load_explicit(&desk->lines[slot].stamp, memory_order_acquire);
 }
 
 /* Who publishes a round has read all before it, also of this rank's. */
@@ -272,8 +50,7 @@ reached_by(const struct hall_desk *desk)
         stamp_next(atomic_load_explicit(&desk->finished, memory_order_acquire));
 
     for (unsigned i = 0; i < SLOTS; i++) {
-        const uint64_t stamp =
-            atomic_load_explicit(&desk->lines[i].stamp, memory_order_acquire);
+        const uint64_t stamp = stamp_in(desk, i);
 
         if (stamp_is_before(reached, stamp))
             reached = stamp;
@@ -314,23 +91,34 @@ hall_publish(struct hall *hall,
              size_t n_bytes)
 {
     struct hall_line *line = &hall->page->desks[hall->rank].lines[hall->turn];
-    struct hall_header copy = *header;
+    const uint8_t flags = n_bytes <= HALL_INLINE ? HALL_IS_INLINE : 0;
 
-    if (n_bytes <= HALL_INLINE)
-        copy.flags |= HALL_IS_INLINE;
-    memcpy(line->rest, &copy.signature, sizeof(line->rest));
+    line->call = (struct hall_call){
+        .count = header->count,
+        .root = header->root,
+        .name = header->name,
+        .dtype = header->dtype,
+        .reduce_op = header->reduce_op,
+    };
     line->before = hall->last;
-    hall->last = copy;
-    atomic_store_explicit(&line->stamp, copy.stamp, memory_order_release);
-    hall->stamps[hall->turn] = copy.stamp;
+    line->signature = header->signature;
+    line->failed = header->failed;
+    line->stamp_before = hall->last.stamp;
+    line->flags = header->flags | flags;
+    atomic_store_explicit(&line->stamp, header->stamp, memory_order_release);
+    hall->last = *header;
+    hall->stamps[hall->turn] = header->stamp;
     hall->turn = 1 - hall->turn;
 }
 
 void
 hall_finish(struct hall *hall, uint64_t stamp)
 {
-    atomic_store_explicit(&hall->page->desks[hall->rank].finished, stamp,
-                          memory_order_release);
+    struct hall_desk *desk = &hall->page->desks[hall->rank];
+
+    atomic_store_explicit(&desk->finished, stamp, memory_order_release);
+    /* Others have read it. Who writes it soon should have it by then. */
+    prefetch_to_write(&desk->lines[hall->turn]);
 }
 
 void
@@ -343,33 +131,62 @@ hall_withdraw(struct hall *hall, uint64_t number)
     }
 }
 
+/* What stamp says is there, in slot. */
+static enum hall_sight
+rank_note(struct hall_rank *known,
+          const struct hall_desk *desk,
+          unsigned slot,
+          uint64_t stamp)
+{
+    const struct hall_line *line = &desk->lines[slot];
+
+    if (known->header.stamp != stamp)
+        known->seen = known->header.stamp;
+    known->header.stamp = stamp;
+    known->header.signature = line->signature;
+    known->header.failed = line->failed;
+    known->header.flags = line->flags;
+    known->slot = slot;
+    known->next = 1 - slot;
+    known->wanted = NONE;
+    if (stamp_is_before(known->reached, stamp))
+        known->reached = stamp;
+    return HALL_POSTED;
+}
+
+/* stamp is in neither slot. It will be where the older one is; what was
+ * withdrawn is neither older nor younger. */
+static void
+rank_expect(struct hall_rank *known,
+            uint64_t stamp,
+            const uint64_t found[SLOTS])
+{
+    known->next = stamp_is_before(found[1], found[0]);
+    known->stale = found[known->next];
+    known->wanted = known->stale == 0 ? NONE : stamp;
+}
+
+/* As long as nothing is written where it must be, the other slot is not
+ * touched: its line is the other rank's to write. */
 enum hall_sight
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
 {
     const struct hall_desk *desk = &hall->page->desks[rank];
     struct hall_rank *known = &hall->ranks[rank];
-    bool is_passed = true;
+    const unsigned slot = known->next;
+    const uint64_t here = stamp_in(desk, slot);
 
-    for (unsigned i = 0; i < SLOTS; i++) {
-        const unsigned slot = known->next ^ i;
-        const struct hall_line *line = &desk->lines[slot];
-        const uint64_t found =
-            atomic_load_explicit(&line->stamp, memory_order_acquire);
-
-        is_passed &= stamp_is_before(stamp, found);
-        if (found != stamp)
-            continue;
-        if (known->header.stamp != stamp)
-            known->seen = known->header.stamp;
-        known->header.stamp = stamp;
-        memcpy(&known->header.signature, line->rest, sizeof(line->rest));
-        known->slot = slot;
-        known->next = 1 - slot;
-        if (stamp_is_before(known->reached, stamp))
-            known->reached = stamp;
-        return HALL_POSTED;
-    }
-    return is_passed ? HALL_PASSED : HALL_NOTHING;
+    if (here == stamp)
+        return rank_note(known, desk, slot, stamp);
+    if (stamp == known->wanted && here == known->stale)
+        return HALL_NOTHING;
+    const uint64_t found[] = {stamp_in(desk, 0), stamp_in(desk, 1)};
+    if (found[0] == stamp || found[1] == stamp)
+        return rank_note(known, desk, found[1] == stamp, stamp);
+    rank_expect(known, stamp, found);
+    return stamp_is_before(stamp, found[0]) && stamp_is_before(stamp, found[1])
+               ? HALL_PASSED
+               : HALL_NOTHING;
 }
 
 bool
@@ -377,12 +194,19 @@ hall_has(const struct hall *hall, uint32_t rank, uint64_t stamp)
 {
     const struct hall_desk *desk = &hall->page->desks[rank];
 
-    for (unsigned i = 0; i < SLOTS; i++) {
-        if (atomic_load_explicit(&desk->lines[i].stamp, memory_order_acquire) ==
-            stamp)
-            return true;
-    }
-    return false;
+    return stamp_in(desk, 0) == stamp || stamp_in(desk, 1) == stamp;
+}
+
+static const struct hall_line *
+line_found(const struct hall *hall, uint32_t rank)
+{
+    return &hall->page->desks[rank].lines[hall->ranks[rank].slot];
+}
+
+bool
+hall_has_more(const struct hall *hall, uint32_t rank)
+{
+    return line_found(hall, rank)->stamp_before != hall->ranks[rank].seen;
 }
 
 /* It stands in the line that was found: the other one may be written over. */
@@ -391,7 +215,9 @@ hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
 {
     struct hall_rank *known = &hall->ranks[rank];
 
-    *out_header = hall->page->desks[rank].lines[known->slot].before;
+    if (!hall_has_more(hall, rank))
+        return false;
+    *out_header = line_found(hall, rank)->before;
     if (out_header->stamp == 0 || out_header->stamp == known->seen ||
         stamp_is_before(known->header.stamp, out_header->stamp))
         return false;
@@ -400,9 +226,23 @@ hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
 }
 
 const struct hall_header *
-hall_header_of(const struct hall *hall, uint32_t rank)
+hall_brief_of(const struct hall *hall, uint32_t rank)
 {
     return &hall->ranks[rank].header;
+}
+
+const struct hall_header *
+hall_header_of(struct hall *hall, uint32_t rank)
+{
+    struct hall_rank *known = &hall->ranks[rank];
+    const struct hall_call call = line_found(hall, rank)->call;
+
+    known->header.count = call.count;
+    known->header.root = call.root;
+    known->header.name = call.name;
+    known->header.dtype = call.dtype;
+    known->header.reduce_op = call.reduce_op;
+    return &known->header;
 }
 
 const uint8_t *

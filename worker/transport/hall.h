@@ -109,12 +109,16 @@ enum hall_sight {
 };
 
 /* Whether rank, which may be this one, has published the round of stamp. If
- * so, hall_header_of() and hall_bytes() are of that, until hall_finish(). */
+ * so, hall_header_of(), its short form and hall_bytes() are of that, until
+ * hall_finish(). */
 enum hall_sight
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp);
 /* The same, of any round, while another is being read. */
 bool
 hall_has(const struct hall *hall, uint32_t rank, uint64_t stamp);
+/* Whether it may have published what this rank has not seen. */
+bool
+hall_has_more(const struct hall *hall, uint32_t rank);
 /* What rank had published before that, if this rank has not seen it: a call in
  * which it had no use for rank's post is still to be compared. */
 bool
@@ -122,7 +126,10 @@ hall_look_back(struct hall *hall,
                uint32_t rank,
                struct hall_header *out_header);
 const struct hall_header *
-hall_header_of(const struct hall *hall, uint32_t rank);
+hall_header_of(struct hall *hall, uint32_t rank);
+/* Only its stamp, signature, failure and flags: what costs nothing to know. */
+const struct hall_header *
+hall_brief_of(const struct hall *hall, uint32_t rank);
 /* n_bytes of what it posted, from offset; offset + n_bytes at most a slot.
  * NULL: it has not posted so much. */
 const uint8_t *
