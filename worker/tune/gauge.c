@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,7 +15,13 @@ enum {
     SMALL_BYTES = 8,
     SMALL_TIMES = 10,
     LARGE_TIMES = 6,
+    MEDIUM_TIMES = 3,
 };
+
+/* For messages in a row: four of the large at 1 Gbit/s. */
+static const double ROW_NS = 12e6;
+/* Of the one before, who is faster than that still gains speed. */
+static const double ROW_GAIN = 0.75;
 
 struct range {
     double min;
@@ -65,13 +72,39 @@ way_of(const struct gauge_times *times, struct range range)
     return round_to(times->small_ns / 2, range);
 }
 
+/* n_ways: how often the message passes until its answer is here. */
 static double
-byte_of(const struct gauge_times *times, struct range range)
+byte_of(const struct gauge_times *times, unsigned n_ways, struct range range)
 {
     const double more_bytes = GAUGE_LARGE_BYTES - GAUGE_MEDIUM_BYTES;
 
-    return round_to((times->large_ns - times->medium_ns) / 2 / more_bytes,
+    return round_to((times->large_ns - times->medium_ns) / n_ways / more_bytes,
                     range);
+}
+
+double
+gauge_settle(const double *times_ns, unsigned n_times)
+{
+    double best_ns = times_ns[n_times - 1];
+
+    for (unsigned i = n_times / 2; i < n_times; i++)
+        best_ns = times_ns[i] < best_ns ? times_ns[i] : best_ns;
+    return best_ns;
+}
+
+bool
+gauge_continues(const double *times_ns, unsigned n_times)
+{
+    double sum_ns = 0;
+
+    if (n_times < 2)
+        return true;
+    if (n_times == GAUGE_ROW_MAX)
+        return false;
+    for (unsigned i = 0; i < n_times; i++)
+        sum_ns += times_ns[i];
+    return sum_ns < ROW_NS ||
+           times_ns[n_times - 1] < ROW_GAIN * times_ns[n_times - 2];
 }
 
 static void
@@ -100,7 +133,7 @@ gauge_apply(const struct gauge_times *inside,
 {
     if (inside) {
         messages_apply(inside, n_inside > machine->n_processors, machine);
-        machine->send_byte_ns = byte_of(inside, byte_inside_ns);
+        machine->send_byte_ns = byte_of(inside, 2, byte_inside_ns);
         machine->receive_byte_ns = machine->send_byte_ns;
     }
     if (between) {
@@ -110,7 +143,7 @@ gauge_apply(const struct gauge_times *inside,
         /* What it costs the processors is known by now, or usual. */
         machine->latency_between_ns =
             rest_ns > way_ns / 4 ? rest_ns : way_ns / 4;
-        machine->link_between_ns = byte_of(between, byte_between_ns);
+        machine->link_between_ns = byte_of(between, 1, byte_between_ns);
     }
 }
 
@@ -140,57 +173,109 @@ message_run(struct channel *channel, const struct engine_message *message)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* There and back; less in *best_ns, if it took less. */
+/* Whom messages go to, and where they lie. */
+struct partner {
+    struct channel *channel;
+    uint32_t peer;
+    uint8_t *bytes; /* GAUGE_LARGE_BYTES */
+};
+
+/* What no codec makes smaller; n_bytes is a multiple of 8. */
+static void
+fill_with_noise(uint8_t *bytes, size_t n_bytes)
+{
+    uint64_t noise = 1;
+
+    for (size_t i = 0; i < n_bytes; i += sizeof(noise)) {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        memcpy(bytes + i, &noise, sizeof(noise));
+    }
+}
+
+/* How long it takes, there and back. */
 static enum hoop_status
-exchange(struct channel *channel,
-         uint32_t peer,
-         uint8_t *bytes,
-         size_t n_bytes,
-         double *best_ns)
+exchange(const struct partner *partner,
+         size_t n_there,
+         size_t n_back,
+         double *out_ns)
 {
     const struct engine_message there =
-        message_of(CALL_SEND, peer, bytes, n_bytes);
+        message_of(CALL_SEND, partner->peer, partner->bytes, n_there);
     const struct engine_message back =
-        message_of(CALL_RECV, peer, bytes, n_bytes);
+        message_of(CALL_RECV, partner->peer, partner->bytes, n_back);
     const uint64_t begin_ns = clock_now_ns();
 
-    enum hoop_status status = message_run(channel, &there);
+    enum hoop_status status = message_run(partner->channel, &there);
     if (status == HOOP_OK)
-        status = message_run(channel, &back);
+        status = message_run(partner->channel, &back);
     if (status != HOOP_OK)
         return error_pass(status);
-    const double ns = (double)(clock_now_ns() - begin_ns);
-    if (*best_ns <= 0 || ns < *best_ns)
-        *best_ns = ns;
+    *out_ns = (double)(clock_now_ns() - begin_ns);
     return HOOP_OK;
 }
 
+/* The best of n_times. */
 static enum hoop_status
-peer_measure(struct channel *channel,
-             uint32_t peer,
-             uint8_t *bytes,
-             struct gauge_times *out_times)
+best_of(const struct partner *partner,
+        unsigned n_times,
+        size_t n_there,
+        size_t n_back,
+        double *out_best_ns)
 {
-    struct gauge_times times = {0, 0, 0, false};
-    enum hoop_status status = HOOP_OK;
+    double best_ns = 0;
 
-    for (unsigned i = 0; i < SMALL_TIMES && status == HOOP_OK; i++)
-        status = exchange(channel, peer, bytes, SMALL_BYTES, &times.small_ns);
-    for (unsigned i = 0; i < LARGE_TIMES && status == HOOP_OK; i++)
-        status = exchange(channel, peer, bytes, GAUGE_MEDIUM_BYTES,
-                          &times.medium_ns);
-    for (unsigned i = 0; i < LARGE_TIMES && status == HOOP_OK; i++)
-        status =
-            exchange(channel, peer, bytes, GAUGE_LARGE_BYTES, &times.large_ns);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    *out_times = times;
+    for (unsigned i = 0; i < n_times; i++) {
+        double ns;
+        const enum hoop_status status = exchange(partner, n_there, n_back, &ns);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+        best_ns = i == 0 || ns < best_ns ? ns : best_ns;
+    }
+    *out_best_ns = best_ns;
     return HOOP_OK;
 }
 
-/* Send everything back, until nothing comes. */
 static enum hoop_status
-echo(struct channel *channel, uint8_t *bytes)
+inside_measure(const struct partner *partner, struct gauge_times *out_times)
+{
+    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
+                                      SMALL_BYTES, &out_times->small_ns);
+    if (status == HOOP_OK)
+        status = best_of(partner, LARGE_TIMES, GAUGE_MEDIUM_BYTES,
+                         GAUGE_MEDIUM_BYTES, &out_times->medium_ns);
+    if (status == HOOP_OK)
+        status = best_of(partner, LARGE_TIMES, GAUGE_LARGE_BYTES,
+                         GAUGE_LARGE_BYTES, &out_times->large_ns);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Those of medium size come last: the line has saved nothing then, either. */
+static enum hoop_status
+between_measure(const struct partner *partner, struct gauge_times *out_times)
+{
+    double row_ns[GAUGE_ROW_MAX];
+    unsigned n_times = 0;
+
+    enum hoop_status status = best_of(partner, SMALL_TIMES, SMALL_BYTES,
+                                      SMALL_BYTES, &out_times->small_ns);
+    while (status == HOOP_OK && gauge_continues(row_ns, n_times))
+        status = exchange(partner, GAUGE_LARGE_BYTES, SMALL_BYTES,
+                          &row_ns[n_times++]);
+    if (status == HOOP_OK)
+        status = best_of(partner, MEDIUM_TIMES, GAUGE_MEDIUM_BYTES, SMALL_BYTES,
+                         &out_times->medium_ns);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out_times->large_ns = gauge_settle(row_ns, n_times);
+    return HOOP_OK;
+}
+
+/* Answer everything with as much, n_max bytes at most, until nothing comes. */
+static enum hoop_status
+echo(struct channel *channel, uint8_t *bytes, size_t n_max)
 {
     struct hoop_received received = {0, 1};
 
@@ -201,7 +286,8 @@ echo(struct channel *channel, uint8_t *bytes)
         request.received = &received;
         enum hoop_status status = message_run(channel, &request);
         const struct engine_message answer =
-            message_of(CALL_SEND, 0, bytes, received.count);
+            message_of(CALL_SEND, 0, bytes,
+                       received.count < n_max ? received.count : n_max);
         if (status == HOOP_OK && received.count > 0)
             status = message_run(channel, &answer);
         if (status != HOOP_OK)
@@ -230,21 +316,22 @@ partners_of(const struct plan_nodes *nodes)
 }
 
 static enum hoop_status
-partner_measure(struct channel *channel,
-                uint32_t peer,
+partner_measure(const struct partner *partner,
+                enum hoop_status (*measure)(const struct partner *partner,
+                                            struct gauge_times *out_times),
                 enum gauge_part part,
-                uint8_t *bytes,
                 struct gauge_times *out_times)
 {
-    const struct engine_message end = message_of(CALL_SEND, peer, bytes, 0);
+    const struct engine_message end =
+        message_of(CALL_SEND, partner->peer, partner->bytes, 0);
     enum hoop_status status = HOOP_OK;
 
-    if (peer == 0)
+    if (partner->peer == 0)
         return HOOP_OK;
     if (part != GAUGE_DECLINES)
-        status = peer_measure(channel, peer, bytes, out_times);
+        status = measure(partner, out_times);
     if (status == HOOP_OK)
-        status = message_run(channel, &end);
+        status = message_run(partner->channel, &end);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -256,14 +343,15 @@ partners_measure(struct channel *channel,
                  uint8_t *bytes,
                  struct simulation_machine *machine)
 {
-    struct gauge_times inside;
-    struct gauge_times between;
+    const struct partner near = {channel, partners->inside, bytes};
+    const struct partner far = {channel, partners->between, bytes};
+    struct gauge_times inside = {0};
+    struct gauge_times between = {0};
 
     enum hoop_status status =
-        partner_measure(channel, partners->inside, part, bytes, &inside);
+        partner_measure(&near, inside_measure, part, &inside);
     if (status == HOOP_OK)
-        status =
-            partner_measure(channel, partners->between, part, bytes, &between);
+        status = partner_measure(&far, between_measure, part, &between);
     if (status != HOOP_OK)
         return error_pass(status);
     if (part == GAUGE_DECLINES)
@@ -297,9 +385,13 @@ gauge_run(struct channel *channel,
     bytes = calloc(1, GAUGE_LARGE_BYTES);
     if (!bytes)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to measure with");
+    if (rank == 0)
+        fill_with_noise(bytes, GAUGE_LARGE_BYTES);
     const enum hoop_status status =
-        rank == 0 ? partners_measure(channel, &partners, part, bytes, machine)
-                  : echo(channel, bytes);
+        rank == 0
+            ? partners_measure(channel, &partners, part, bytes, machine)
+            : echo(channel, bytes,
+                   rank == partners.between ? SMALL_BYTES : GAUGE_LARGE_BYTES);
     if (status != HOOP_OK)
         return error_raise(status, "measuring what messages cost: %s",
                            error_text());

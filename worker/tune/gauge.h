@@ -5,6 +5,11 @@
  * with the first rank of another node. The best of a few times counts, rounded
  * coarsely: a busy machine makes messages late, never early, and a table must
  * not depend on a few per cent.
+ *
+ * A line between nodes may let pass a few hundred kilobytes at once after it
+ * has rested (a token bucket, the buffers of a switch), and only then show what
+ * it carries. So large messages follow each other, one way, for some
+ * milliseconds, and the last of them count.
  */
 
 #ifndef TUNE_GAUGE_H
@@ -19,18 +24,29 @@
 #include "plan/nodes.h"
 #include "plan/simulation.h"
 
-/* Best times of a message and its answer. */
+enum {
+    GAUGE_MEDIUM_BYTES = 128 * 1024,
+    GAUGE_LARGE_BYTES = 512 * 1024,
+    GAUGE_ROW_MAX = 8,
+};
+
+/* Best times of a message and its answer, which is as large as the message
+ * inside a node, and small between nodes. */
 struct gauge_times {
     double small_ns;
-    double medium_ns; /* GAUGE_MEDIUM_BYTES each way */
+    double medium_ns; /* GAUGE_MEDIUM_BYTES */
     double large_ns;
     bool is_memory; /* ranks of a node share some */
 };
 
-enum {
-    GAUGE_MEDIUM_BYTES = 128 * 1024,
-    GAUGE_LARGE_BYTES = 512 * 1024,
-};
+/* Of messages in a row: the best of the later half, when whatever the line had
+ * saved is used up. n_times is at least 1. */
+double
+gauge_settle(const double *times_ns, unsigned n_times);
+
+/* Whether one more is to follow: bounded in time, unless they become faster. */
+bool
+gauge_continues(const double *times_ns, unsigned n_times);
 
 /* Change in machine what the times tell; NULL: there was no such partner.
  * n_inside is how many ranks share the node that was measured. */

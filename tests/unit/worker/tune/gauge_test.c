@@ -33,11 +33,11 @@ static const struct gauge_times near = {
     .large_ns = 20e3 + 2 * 0.2 * GAUGE_LARGE_BYTES,
 };
 
-/* One of 40 us, and 1 ns for each byte. */
+/* One of 40 us, and 1 ns for each byte, which goes one way. */
 static const struct gauge_times far = {
     .small_ns = 80e3,
-    .medium_ns = 80e3 + 2 * 1.0 * GAUGE_MEDIUM_BYTES,
-    .large_ns = 80e3 + 2 * 1.0 * GAUGE_LARGE_BYTES,
+    .medium_ns = 80e3 + 1.0 * GAUGE_MEDIUM_BYTES,
+    .large_ns = 80e3 + 1.0 * GAUGE_LARGE_BYTES,
 };
 
 static void
@@ -159,6 +159,66 @@ few_per_cent_change_nothing_and_nonsense_is_bounded(void **state)
     assert_true(one.send_byte_ns > 0 && one.link_between_ns > 0);
 }
 
+/* What messages take in a row on a line that lets n_saved bytes pass at once. */
+static double
+settled_behind(double byte_ns, size_t n_saved, unsigned *out_n_times)
+{
+    double times_ns[GAUGE_ROW_MAX];
+    unsigned n_times = 0;
+
+    while (gauge_continues(times_ns, n_times)) {
+        const size_t n_free =
+            n_saved < GAUGE_LARGE_BYTES ? n_saved : GAUGE_LARGE_BYTES;
+
+        times_ns[n_times++] =
+            80e3 + byte_ns * (double)(GAUGE_LARGE_BYTES - n_free);
+        n_saved -= n_free;
+    }
+    *out_n_times = n_times;
+    return gauge_settle(times_ns, n_times);
+}
+
+static void
+row_outlasts_what_a_line_has_saved(void **state)
+{
+    unsigned n_times;
+
+    (void)state;
+    /* 1 Gbit/s and 256 KiB, 10 Gbit/s and 1 MiB */
+    assert_about(settled_behind(8, 256 << 10, &n_times),
+                 80e3 + 8.0 * GAUGE_LARGE_BYTES);
+    assert_in_range(n_times, 2, 4);
+    assert_about(settled_behind(0.8, 1 << 20, &n_times),
+                 80e3 + 0.8 * GAUGE_LARGE_BYTES);
+    assert_int_equal(n_times, GAUGE_ROW_MAX);
+}
+
+static void
+row_on_a_slow_line_is_short(void **state)
+{
+    unsigned n_times;
+
+    (void)state;
+    assert_about(settled_behind(80, 256 << 10, &n_times),
+                 80e3 + 80.0 * GAUGE_LARGE_BYTES);
+    assert_int_equal(n_times, 2);
+}
+
+/* Windows that have not opened yet: each message is faster than the one
+ * before, however long it takes. */
+static void
+row_goes_on_while_messages_become_faster(void **state)
+{
+    const double opening_ns[] = {120e6, 40e6, 24e6, 23e6};
+
+    (void)state;
+    assert_true(gauge_continues(opening_ns, 1));
+    assert_true(gauge_continues(opening_ns, 2));
+    assert_true(gauge_continues(opening_ns, 3));
+    assert_false(gauge_continues(opening_ns, 4));
+    assert_true(gauge_settle(opening_ns, 4) == 23e6);
+}
+
 static int
 side_measures(struct side *side, uint32_t n_names, enum gauge_part part)
 {
@@ -225,6 +285,9 @@ main(void)
         cmocka_unit_test(message_through_memory_is_little_work),
         cmocka_unit_test(without_a_partner_the_usual_stands),
         cmocka_unit_test(few_per_cent_change_nothing_and_nonsense_is_bounded),
+        cmocka_unit_test(row_outlasts_what_a_line_has_saved),
+        cmocka_unit_test(row_on_a_slow_line_is_short),
+        cmocka_unit_test(row_goes_on_while_messages_become_faster),
         COUPLE_TEST(partners_measure_inside_a_node_and_between),
         COUPLE_TEST(rank_0_may_decline),
     };
