@@ -12,8 +12,9 @@ host_name(char out_name[LIMIT_NAME]);
 /*
  * Equal for two processes that may share memory and reach each other without
  * a network: the kernel's boot id and this network namespace, since workers
- * in separate containers are as good as on separate hosts. node, if not
- * empty, takes its place: HOOP_NODE.
+ * in separate containers are as good as on separate hosts, but for their
+ * processors (transport/roster.h). node, if not empty, takes its place:
+ * HOOP_NODE.
  */
 void
 host_id(const char *node, char out_id[LIMIT_NAME]);

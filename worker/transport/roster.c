@@ -39,22 +39,37 @@ roster_destroy(struct roster *roster)
     free(roster);
 }
 
-/* A machine that plays several nodes has one address, and its processors once. */
+enum {
+    BOOT_ID_BYTES = 36, /* a UUID as text, if a host_id begins with one */
+};
+
+/* Containers of one machine have the same boot id and networks of their own. */
 static bool
-is_local(const struct member *member, const struct member *self)
+is_same_boot(const char *host_id, const char *other_id)
 {
+    return strcspn(host_id, "/") == BOOT_ID_BYTES &&
+           strncmp(host_id, other_id, BOOT_ID_BYTES + 1) == 0;
+}
+
+/* A machine that plays several nodes has one address, and its processors once. */
+bool
+roster_is_local(const struct roster *roster, uint32_t rank)
+{
+    const struct member *self = &roster->members[roster->rank];
+    const struct member *member = &roster->members[rank];
+
     return strcmp(member->host_id, self->host_id) == 0 ||
+           is_same_boot(member->host_id, self->host_id) ||
            address_same_host(&member->address, &self->address);
 }
 
 static uint32_t
 count_local(const struct roster *roster, uint32_t end)
 {
-    const struct member *self = &roster->members[roster->rank];
     uint32_t n_ranks = 0;
 
     for (uint32_t rank = 0; rank < end; rank++)
-        n_ranks += is_local(&roster->members[rank], self);
+        n_ranks += roster_is_local(roster, rank);
     return n_ranks;
 }
 

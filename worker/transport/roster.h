@@ -38,8 +38,12 @@ roster_create(uint32_t size, struct roster **out_roster);
 void
 roster_destroy(struct roster *roster);
 
-/* Ranks on this process's machine, itself included; also where HOOP_NODE lets
- * it play several nodes. */
+/* On this process's machine; also where HOOP_NODE lets it play several nodes,
+ * and in containers whose networks are apart. */
+bool
+roster_is_local(const struct roster *roster, uint32_t rank);
+
+/* How many ranks are, itself included. */
 uint32_t
 roster_local_ranks(const struct roster *roster);
 

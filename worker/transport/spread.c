@@ -101,18 +101,6 @@ spread_want(struct peer *peer, unsigned n_streams)
     spread_say(peer);
 }
 
-/* One thread copies what loopback carries, however many connections there are:
- * also where HOOP_NODE plays several nodes. */
-static bool
-is_here(const struct peer *peer)
-{
-    const struct roster *roster = peer->transport->roster;
-
-    return roster_is_near(roster, peer->rank) ||
-           address_same_host(&roster->members[roster->rank].address,
-                             &roster->members[peer->rank].address);
-}
-
 void
 spread_connected(struct peer *peer)
 {
@@ -120,8 +108,11 @@ spread_connected(struct peer *peer)
 
     if (peer->bundle)
         peer->bundle->fds[0] = peer->fd;
+    /* One thread copies what stays on a machine, however many connections
+     * there are. */
     peer->pace.is_settled =
-        n_streams > 0 || peer->segment || !leads(peer) || is_here(peer);
+        n_streams > 0 || peer->segment || !leads(peer) ||
+        roster_is_local(peer->transport->roster, peer->rank);
     pace_begin(&peer->pace, 1);
     if (n_streams > 1 && leads(peer) && may_spread(peer))
         spread_want(peer, n_streams);

@@ -66,6 +66,40 @@ roster_local_ranks_counts_those_of_the_same_host(void **state)
 }
 
 static void
+roster_local_ranks_counts_containers_of_one_machine(void **state)
+{
+    static const char *const hosts[] = {
+        "01234567-89ab-cdef-0123-456789abcdef/4026531840",
+        "01234567-89ab-cdef-0123-456789abcdef/4026532008",
+        "01234567-89ab-cdef-0123-456789abcdee/4026531840",
+        "rack/1",
+        "rack/2",
+    };
+    static const uint32_t n_local[] = {2, 2, 1, 1, 1};
+    struct roster *roster = NULL;
+
+    (void)state;
+    assert_int_equal(roster_create(5, &roster), HOOP_OK);
+    for (uint32_t i = 0; i < 5; i++) {
+        char address[32];
+
+        snprintf(roster->members[i].host_id, LIMIT_NAME, "%s", hosts[i]);
+        snprintf(address, sizeof(address), "10.0.0.%u:7", i);
+        assert_int_equal(address_parse(address, &roster->members[i].address),
+                         HOOP_OK);
+    }
+    for (roster->rank = 0; roster->rank < 5; roster->rank++) {
+        assert_int_equal(roster_local_ranks(roster), n_local[roster->rank]);
+        assert_int_equal(roster_local_place(roster), roster->rank == 1);
+    }
+    roster->rank = 0;
+    assert_true(roster_is_local(roster, 1));
+    assert_false(roster_is_near(roster, 1));
+    assert_false(roster_is_local(roster, 2));
+    roster_destroy(roster);
+}
+
+static void
 roster_name_tells_rank_host_and_pid(void **state)
 {
     struct roster *roster = NULL;
@@ -94,6 +128,7 @@ main(void)
         cmocka_unit_test(roster_create_beyond_the_limits_is_refused),
         cmocka_unit_test(roster_create_at_the_limit_is_zeroed),
         cmocka_unit_test(roster_local_ranks_counts_those_of_the_same_host),
+        cmocka_unit_test(roster_local_ranks_counts_containers_of_one_machine),
         cmocka_unit_test(roster_name_tells_rank_host_and_pid),
     };
 
