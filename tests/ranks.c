@@ -20,6 +20,7 @@
 #include "engine/background.h"
 #include "engine/engine.h"
 #include "net/socket.h"
+#include "path.h"
 #include "segments.h"
 #include "session/comm.h"
 #include "transport/connector.h"
@@ -29,6 +30,7 @@
 
 struct world {
     const struct ranks_options *options;
+    struct path path;
     struct roster *roster;
     int listeners[RANKS_MAX];
     /* Shared by all processes. */
@@ -123,7 +125,7 @@ machine_loop(void *owner)
 static void
 machine_start(struct machine *machine, const struct world *world)
 {
-    enum codec_id codec = CODEC_NONE;
+    enum codec_id codec = world->path.codec;
 
     if (world->options->codec)
         must(codec_parse(world->options->codec, &codec));
@@ -131,7 +133,8 @@ machine_start(struct machine *machine, const struct world *world)
         .roster = world->roster,
         .codec = codec,
         .checking = world->options->is_checked ? ENGINE_CHECK_FIRST
-                                               : ENGINE_CHECK_FRAMES,
+                                               : world->path.checking,
+        .spinning = world->path.spinning,
         .n_streams = segments_streams(),
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
@@ -187,21 +190,23 @@ await_pids(const struct world *world)
 static struct tuner *
 comm_tune(struct hoop_comm *comm,
           const struct machine *machine,
-          const struct roster *roster)
+          const struct world *world)
 {
+    const struct path *path = &world->path;
     const struct tuner_options options = {
-        .roster = roster,
-        .algorithms = "",
+        .roster = world->roster,
+        .algorithms = path->algorithms,
         .link = "",
+        .loss = path->loss,
     };
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
-    if (!getenv("HOOP_TEST_TUNED"))
+    if (!path->is_tuned)
         return NULL;
     must(tuner_create(&options, &tuner));
-    must(hall_form(machine->engine, comm->channel, roster, segments_mode(),
-                   deadline_ns));
+    must(hall_form(machine->engine, comm->channel, world->roster,
+                   segments_mode(), deadline_ns));
     must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
     return tuner;
 }
@@ -232,7 +237,7 @@ rank_main(struct world *world, uint32_t index)
         .timeout_ms = timeout_ms ? timeout_ms : 20000,
     };
     must(channel_open(machine.engine, &channel_options, &comm.channel));
-    struct tuner *tuner = comm_tune(&comm, &machine, world->roster);
+    struct tuner *tuner = comm_tune(&comm, &machine, world);
     struct rank rank = {
         .rank = index,
         .size = world->roster->size,
@@ -255,6 +260,7 @@ static void
 world_open(struct world *world, const struct ranks_options *options)
 {
     world->options = options;
+    path_read(&world->path);
     must(roster_create(options->size, &world->roster));
     world->roster->epoch = 7;
     snprintf(world->roster->job, sizeof(world->roster->job), "test");
@@ -269,7 +275,8 @@ world_open(struct world *world, const struct ranks_options *options)
         member->rank = i;
         member->incarnation = 1000 + i;
         snprintf(member->host, sizeof(member->host), "host");
-        snprintf(member->host_id, sizeof(member->host_id), "host");
+        snprintf(member->host_id, sizeof(member->host_id), "node%u",
+                 path_node(&world->path, i, options->size));
     }
 }
 

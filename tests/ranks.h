@@ -4,7 +4,8 @@
  * Every rank is a process with its own engine, connector and control thread,
  * on loopback sockets that the parent has bound. What is tested is all of
  * worker/ but the session. Each collective is done by the first algorithm of
- * its kind; with HOOP_TEST_TUNED, by those that a session would choose.
+ * its kind; with HOOP_TEST_TUNED, by those that a session would choose. More of
+ * that in path.h.
  */
 
 #ifndef TESTS_RANKS_H
@@ -42,8 +43,8 @@ struct ranks_options {
     uint32_t size;
     rank_fn *body;
     const void *input;
-    const char *codec;   /* NULL: none */
-    bool is_checked;     /* HOOP_CHECK=full */
+    const char *codec;   /* NULL: the path's */
+    bool is_checked;     /* HOOP_CHECK=full, whatever the path's is */
     uint32_t timeout_ms; /* of an operation; 0: 20 s */
     uint32_t deadline_s; /* of all; 0: 60 s; then they are killed */
 };

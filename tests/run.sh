@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # tests/run.sh - install, build, run the suites; ends with "N passed, N failed"
 #
-# run.sh [--suite NAME]... [--sanitize address|thread] [--compiler clang]
+# run.sh [--suite NAME]... [--sanitize address|thread] [--compiler clang] [--sweep all|TEXT]
 #
 # Without --suite every suite runs; under a sanitizer those where it can find
-# something. Each kind of build has a folder of its own.
+# something. Each kind of build has a folder of its own. --sweep: instead of the
+# suites once, tests/sweep.py, all of it or the part that TEXT chooses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,12 +17,14 @@ usage() {
 suites=()
 sanitizer=
 compiler=gcc
+sweep=
 while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage
   case $1 in
     --suite) suites+=("$2") ;;
     --sanitize) sanitizer=$2 ;;
     --compiler) compiler=$2 ;;
+    --sweep) sweep=$2 ;;
     *) usage ;;
   esac
   shift 2
@@ -59,6 +62,7 @@ for name in $(compgen -e HOOP_ || true); do
 done
 
 log=$build/meson-logs/testlog${setup_name:+-$setup_name}.json
+[ -z "$sweep" ] || log=$build/meson-logs/sweep.json
 closing_line() {
   status=$?
   [ "$status" -ne 64 ] || return 0
@@ -72,4 +76,11 @@ if [ ! -f "$build/build.ninja" ]; then
   CC=$compiler meson setup "$build" ${setup[@]+"${setup[@]}"}
 fi
 ninja -C "$build" -j "$(nproc)"
+if [ -n "$sweep" ]; then
+  sweeping=(--log "$log")
+  [ -z "$setup_name" ] || sweeping+=(--setup "$setup_name")
+  [ "$sweep" = all ] || sweeping+=(--part "$sweep")
+  /usr/bin/env python3 -B tests/sweep.py "$build" "${sweeping[@]}"
+  exit
+fi
 meson test -C "$build" --no-rebuild "${testing[@]}"

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "codec/codec.h"
+#include "path.h"
 #include "ranks.h"
 #include "session/comm.h"
 #include "tune/tuner.h"
@@ -270,13 +271,23 @@ agree(struct rank *rank, struct tuner **out_tuner, struct roster **out_roster)
 }
 
 static int
+by_all_collectives(struct rank *rank)
+{
+    return exact_once(rank) || by_all(rank, "allreduce") ||
+           by_all(rank, "allgather") || by_all(rank, "reduce_scatter") ||
+           by_all(rank, "reduce");
+}
+
+static int
 body(struct rank *rank)
 {
     struct tuner *tuner = NULL;
     struct roster *roster = NULL;
-    const int result = agree(rank, &tuner, &roster) || exact_once(rank) ||
-                       by_all(rank, "allreduce") || by_all(rank, "allgather") ||
-                       by_all(rank, "reduce_scatter") || by_all(rank, "reduce");
+
+    /* The path has agreed on one. */
+    if (rank->comm->tuning)
+        return by_all_collectives(rank);
+    const int result = agree(rank, &tuner, &roster) || by_all_collectives(rank);
 
     tuning_destroy(rank->comm->tuning);
     rank->comm->tuning = NULL;
@@ -312,13 +323,32 @@ fp16_and_planes_leave_all_ranks_the_same_bits(void **state)
     run(LOSS_FP16, "planes", 3);
 }
 
+/* What HOOP_CODEC says, by the path's algorithms. */
+static void
+path_leaves_all_ranks_the_same_bits(void **state)
+{
+    struct path path;
+
+    (void)state;
+    path_read(&path);
+    if (path.loss == LOSS_NONE || !path.is_tuned)
+        skip();
+    run(path.loss, NULL, 8);
+}
+
 int
 main(void)
 {
+    const struct CMUnitTest of_path[] = {
+        cmocka_unit_test(path_leaves_all_ranks_the_same_bits),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bf16_leaves_all_ranks_the_same_bits),
         cmocka_unit_test(fp16_and_planes_leave_all_ranks_the_same_bits),
     };
 
+    /* Those below bring tables of their own. */
+    if (getenv("HOOP_TEST_TUNED"))
+        return cmocka_run_group_tests(of_path, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "check.h"
 
 enum {
@@ -63,6 +65,46 @@ program_create(void)
     return program;
 }
 
+/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/path.h. */
+static bool
+has_nodes(const char *const *arguments)
+{
+    static const char *const options[] = {"--no-prefix", "-n"};
+    const char *name = strrchr(arguments[0], '/');
+
+    if (!getenv("HOOP_TEST_NODES") || !name || strcmp(name, "/hooprun") != 0)
+        return false;
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        if (!arguments[1 + i] || strcmp(arguments[1 + i], options[i]) != 0)
+            return false;
+    }
+    return arguments[3] && arguments[4];
+}
+
+/* What is executed instead of arguments. */
+static const char *const *
+nodes_play(const char *const *arguments)
+{
+    static const char *changed[PROGRAM_ARGUMENTS_MAX];
+    static const char *const shell[] = {
+        "sh", "-c",
+        "HOOP_NODE=node$((HOOP_RANK * HOOP_TEST_NODES / HOOP_WORLD_SIZE)) "
+        "exec \"$0\" \"$@\"",
+        NULL};
+    size_t n = 0;
+
+    if (!has_nodes(arguments))
+        return arguments;
+    for (size_t i = 0; i < 4; i++)
+        changed[n++] = arguments[i];
+    for (size_t i = 0; shell[i]; i++)
+        changed[n++] = shell[i];
+    for (size_t i = 4; arguments[i] && n + 1 < PROGRAM_ARGUMENTS_MAX; i++)
+        changed[n++] = arguments[i];
+    changed[n] = NULL;
+    return changed;
+}
+
 struct program *
 program_start(const char *const *arguments, const char *input)
 {
@@ -80,7 +122,7 @@ program_start(const char *const *arguments, const char *input)
         dup2(in, STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         dup2(err[1], STDERR_FILENO);
-        program_exec(arguments);
+        program_exec(nodes_play(arguments));
     }
     close(in);
     close(out[1]);

@@ -59,6 +59,20 @@ workers_wait(pid_t *pids, uint32_t n_workers)
     return n_bad;
 }
 
+/* Play the nodes of tests/path.h, as the process that becomes the worker. */
+static void
+worker_settle(const struct worker *worker)
+{
+    const char *n_nodes = getenv("HOOP_TEST_NODES");
+    char node[16];
+
+    if (!n_nodes)
+        return;
+    snprintf(node, sizeof(node), "node%lu",
+             worker->index * strtoul(n_nodes, NULL, 10) / worker->n_workers);
+    setenv("HOOP_NODE", node, 1);
+}
+
 uint32_t
 workers_run(const char *coordinator,
             uint32_t n_workers,
@@ -75,8 +89,10 @@ workers_run(const char *coordinator,
         pids[i] = fork();
         assert_true(pids[i] >= 0);
         /* exit(), so that leaks are found. */
-        if (pids[i] == 0)
+        if (pids[i] == 0) {
+            worker_settle(&worker);
             exit(body(&worker));
+        }
     }
     const uint32_t n_bad = workers_wait(pids, n_workers);
     for (uint32_t i = 0; out_room && i < WORKERS_ROOM; i++)

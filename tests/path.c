@@ -1,0 +1,52 @@
+/* tests/path.c - on which way through the library a test goes */
+
+#include "path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "check.h"
+
+static struct settings *
+settings_of_worker(void)
+{
+    struct settings *settings = NULL;
+
+    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status == HOOP_OK)
+        status = settings_read_environment(settings);
+    if (status != HOOP_OK)
+        fail_msg("%s", error_text());
+    return settings;
+}
+
+void
+path_read(struct path *out_path)
+{
+    CLEANUP(settings_destroy) struct settings *settings = settings_of_worker();
+    const uint64_t codec = settings_number(settings, SETTING_CODEC);
+    const char *algorithms = settings_text(settings, SETTING_ALGORITHM);
+    const char *n_nodes = getenv("HOOP_TEST_NODES");
+
+    *out_path = (struct path){
+        .codec = (enum codec_id)(codec % CODEC_CHOICES),
+        .loss = (enum codec_loss)(codec / CODEC_CHOICES),
+        .checking =
+            (enum engine_checking)settings_number(settings, SETTING_CHECK),
+        .spinning =
+            (enum engine_spinning)settings_number(settings, SETTING_SPIN),
+        .n_nodes = n_nodes ? (uint32_t)strtoul(n_nodes, NULL, 10) : 0,
+        .is_tuned = getenv("HOOP_TEST_TUNED") != NULL,
+    };
+    if (algorithms)
+        snprintf(out_path->algorithms, sizeof(out_path->algorithms), "%s",
+                 algorithms);
+}
+
+uint32_t
+path_node(const struct path *path, uint32_t rank, uint32_t size)
+{
+    return path->n_nodes > 0 ? rank * path->n_nodes / size : 0;
+}

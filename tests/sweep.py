@@ -1,0 +1,238 @@
+"""tests/sweep.py - the suites once for each path that bytes may take
+
+sweep.py BUILD [--setup NAME] [--part TEXT [--seconds N]] [--path NAME]...
+[--suite NAME]... [--patience N] [--log FILE]
+
+A path is a set of settings that changes how bytes travel, never what results
+are. Each test of the suites integration and fault that moves payloads runs on
+each path where that means something; what does not is said below, and why.
+Without --part all of it runs, some 15 minutes on two processors; with it as much
+as begins within N seconds, in an order that TEXT decides. Prints a table of tests
+and paths, and then what failed. tests/run.sh --sweep builds first.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+COLLECTIVES = ('allreduce', 'reduce', 'broadcast', 'allgather')
+RINGS = ','.join(f'{name}:hierarchical' for name in COLLECTIVES)
+TREES = ','.join(f'{name}:hierarchical_tree' for name in COLLECTIVES)
+TUNED = {'HOOP_TEST_TUNED': '1'}
+TCP = {'HOOP_TRANSPORT': 'tcp'}
+
+
+def nodes(n, algorithms=''):
+    path = TUNED | {'HOOP_TEST_NODES': str(n)}
+    return path | ({'HOOP_ALGORITHM': algorithms} if algorithms else {})
+
+
+# Where HOOP_TRANSPORT is not said, ranks of a node share memory between pairs.
+PATHS = {
+    'pairs': {},
+    'halls': TUNED | {'HOOP_TRANSPORT': 'shm'},
+    'tcp': TCP | TUNED,
+    'streams-3': TCP | {'HOOP_STREAMS': '3'},
+    'streams-8': TCP | TUNED | {'HOOP_STREAMS': '8'},
+    'nodes-2': nodes(2),
+    'nodes-2-rings': nodes(2, RINGS),
+    'nodes-2-trees': nodes(2, TREES),
+    'nodes-2-streams': nodes(2, RINGS) | {'HOOP_STREAMS': '2'},
+    'nodes-3-rings': nodes(3, RINGS),
+    'nodes-3-trees': nodes(3, TREES) | TCP,
+    'zstd': TCP | {'HOOP_CODEC': 'zstd'},
+    'planes': {'HOOP_CODEC': 'planes'},
+    'auto': TCP | {'HOOP_CODEC': 'auto'},
+    'bf16': TUNED | TCP | {'HOOP_CODEC': 'bf16'},
+    'bf16-planes': nodes(2, RINGS) | {'HOOP_CODEC': 'bf16+planes'},
+    'bf16-halls': TUNED | {'HOOP_CODEC': 'bf16', 'HOOP_TRANSPORT': 'shm'},
+    'fp16': TUNED | {'HOOP_CODEC': 'fp16'},
+    'fp16-zstd': nodes(3, TREES) | {'HOOP_CODEC': 'fp16+zstd',
+                                    'HOOP_STREAMS': '3'},
+    'spin-never': {'HOOP_SPIN': 'never'},
+    'spin-never-halls': TUNED | {'HOOP_SPIN': 'never',
+                                 'HOOP_TRANSPORT': 'shm'},
+    'spin-always': TCP | {'HOOP_SPIN': 'always'},
+    'spin-always-pairs': TUNED | {'HOOP_SPIN': 'always'},
+    'full-check': TUNED | {'HOOP_CHECK': 'full'},
+    'full-check-halls': TUNED | {'HOOP_CHECK': 'full',
+                                 'HOOP_TRANSPORT': 'shm'},
+    'full-check-nodes': nodes(2, TREES) | {'HOOP_CHECK': 'full'},
+}
+
+# Tests, paths (whole names, as regular expressions), why not.
+NOT_APPLICABLE = (
+    ('hoopd_.*|hoopctl|hooprun|scale_check|hostile_check', '.*',
+     'of the coordinator and the starter: no path of payloads'),
+    ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
+     'calculates, moves nothing'),
+    ('container_check|netns_check|streams_check', '.*',
+     'chooses its paths itself'),
+    ('large', '.*', '10 GiB, for a minute'),
+    ('churn', '.*', 'half a minute of joining, little of moving'),
+    ('.*_tcp|.*_tuned|.*_streams|pipe_storm_small', '.*',
+     'the same as another, on one path'),
+)
+
+SUITES = ('--suite', 'integration', '--suite', 'fault')
+
+# Longer than some seconds: not in a part, so that it stays one.
+LONG = re.compile('mismatch_.*|relay_pairs|train_3d|hoop_perf|worker_loss|'
+                  'checkpoint_kill|failures|hooprun')
+BATCH = 6
+GOOD = ('OK', 'EXPECTEDFAIL')
+SIGNS = {'OK': '+', 'EXPECTEDFAIL': '+', 'SKIP': 's', None: '-'}
+
+
+def reason(test, path):
+    """Why test does not run on path; None: it does."""
+    for tests, paths, why in NOT_APPLICABLE:
+        if re.fullmatch(tests, test) and re.fullmatch(paths, path):
+            return why
+    return None
+
+
+def tests_of(build):
+    """The names of the tests of both suites, in meson's order."""
+    listing = subprocess.run(['meson', 'introspect', '--tests', build],
+                             check=True, capture_output=True, text=True)
+    return [test['name'] for test in json.loads(listing.stdout)
+            if {suite.split(':')[-1] for suite in test['suite']}
+            & {'integration', 'fault'}]
+
+
+def batches_of(tests, paths):
+    """All there is to do, path by path."""
+    for path in paths:
+        yield path, [test for test in tests if not reason(test, path)]
+
+
+def part_of(tests, paths, text):
+    """Some tests on some path, again and again, in an order of text's."""
+    chance = random.Random(hashlib.sha256(text.encode()).digest())
+    short = [test for test in tests if not LONG.fullmatch(test)]
+    order = list(paths)
+    chance.shuffle(order)
+    for path in order:
+        here = [test for test in short if not reason(test, path)]
+        yield path, chance.sample(here, min(BATCH, len(here)))
+
+
+def environment(path):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith('HOOP_') or name.startswith('HOOP_REQUIRE')}
+    return kept | PATHS[path]
+
+
+def batch_run(arguments, path, tests):
+    """Results by test. Meson says itself what failed, and with what text."""
+    name = f'sweep-{path}'
+    setup = ['--setup', arguments.setup] if arguments.setup else []
+    patience = (['--timeout-multiplier', arguments.patience]
+                if arguments.patience else [])
+    log = os.path.join(
+        arguments.build, 'meson-logs',
+        name + (f'-{arguments.setup}' if arguments.setup else '') + '.json')
+    if os.path.exists(log):
+        os.remove(log)
+    print(f'== {path}: ' + ' '.join(f'{key}={value}' for key, value
+                                    in sorted(PATHS[path].items())),
+          flush=True)
+    ran = subprocess.run(['meson', 'test', '-C', arguments.build,
+                          '--no-rebuild', '--print-errorlogs', '--logbase',
+                          name, *SUITES, *setup, *patience, *tests],
+                         env=environment(path), check=False)
+    if not os.path.exists(log):
+        return {test: f'no log, exit {ran.returncode}' for test in tests}
+    with open(log, encoding='utf-8') as lines:
+        rows = [json.loads(line) for line in lines]
+    return {row['name'].split(' / ')[-1]: row['result'] for row in rows}
+
+
+def table(results, tests, paths):
+    """Rows of tests, columns of paths: + passed, F failed, - see below, blank:
+    not tried."""
+    width = max(map(len, tests), default=0)
+    lines = [f'{chr(ord("a") + i)} = {path}' for i, path in enumerate(paths)]
+    letters = ''.join(chr(ord('a') + i) for i in range(len(paths)))
+    lines.append(f'{"":{width}} {letters}')
+    for test in tests:
+        row = ''
+        for path in paths:
+            if reason(test, path):
+                row += '-'
+            elif (test, path) not in results:
+                row += ' '
+            else:
+                row += SIGNS.get(results[test, path], 'F')
+        if set(row) - set('- '):
+            lines.append(f'{test:{width}} {row}')
+    return lines
+
+
+def reasons(tests, paths):
+    """What is not applicable, and why: a line for each reason that is met."""
+    for names, where, why in NOT_APPLICABLE:
+        here = [test for test in tests if re.fullmatch(names, test)]
+        there = [path for path in paths if re.fullmatch(where, path)]
+        if here and there:
+            where = '' if where == '.*' else f' on {", ".join(there)}'
+            yield f'- {", ".join(here)}{where}: {why}'
+
+
+def sweep(arguments):
+    """What was tried, by test and path."""
+    tests = [test for test in tests_of(arguments.build)
+             if not arguments.suite
+             or any(re.fullmatch(suite, test) for suite in arguments.suite)]
+    paths = arguments.path or list(PATHS)
+    began = time.monotonic()
+    work = (part_of(tests, paths, arguments.part) if arguments.part
+            else batches_of(tests, paths))
+    results = {}
+    for path, names in work:
+        if arguments.part and time.monotonic() - began > arguments.seconds:
+            break
+        if names:
+            found = batch_run(arguments, path, names)
+            results |= {(test, path): result
+                        for test, result in found.items()}
+    print('\n'.join(table(results, tests, paths)))
+    print('\n'.join(reasons(tests, paths)))
+    for (test, path), result in results.items():
+        if result not in GOOD and result != 'SKIP':
+            print(f'{test} on {path}: {result}')
+    print(f'{len(results)} runs in {time.monotonic() - began:.0f} s')
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('--setup')
+    parser.add_argument('--part')
+    parser.add_argument('--seconds', type=float, default=20)
+    parser.add_argument('--patience', help='of tests, times their own')
+    parser.add_argument('--path', action='append', choices=list(PATHS))
+    parser.add_argument('--suite', action='append')
+    parser.add_argument('--log')
+    arguments = parser.parse_args()
+    results = sweep(arguments)
+    if arguments.log:
+        with open(arguments.log, 'w', encoding='utf-8') as log:
+            for (test, path), result in results.items():
+                log.write(json.dumps({'name': f'{test} on {path}',
+                                      'result': result}) + '\n')
+    failed = [result for result in results.values()
+              if result not in GOOD and result != 'SKIP']
+    sys.exit(1 if failed or not results else 0)
+
+
+if __name__ == '__main__':
+    main()
