@@ -24,6 +24,9 @@ enum {
     LIMIT_FRAME_PAYLOAD = 512 * 1024, /* half an L2 cache */
     LIMIT_FRAME_PAD = 64,
 
+    /* Rules of HOOP_FAULT that are about one rank: bits of a word. */
+    LIMIT_FAULTS = 32,
+
     /* Ranks of one job: bounds what a roster can make us allocate. */
     LIMIT_RANKS = 65536,
 

@@ -138,6 +138,16 @@ call_text(enum call_name name)
 }
 
 bool
+call_exists(const char *text)
+{
+    for (size_t i = CALL_UNKNOWN + 1; i < COUNT_OF(calls); i++) {
+        if (strcmp(calls[i].text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool
 call_has_root(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;

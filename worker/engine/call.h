@@ -80,6 +80,10 @@ static const uint64_t CALL_TAG_OWN = (uint64_t)1 << 63;
 const char *
 call_text(enum call_name name);
 
+/* There is a call of that name. */
+bool
+call_exists(const char *text);
+
 /* All give or take only what one has; who else is late does not matter. */
 bool
 call_has_root(const struct frame_call *call);

@@ -62,6 +62,7 @@ engine_open(struct engine *engine)
         .owner = engine,
         .codec = engine->options.codec,
         .n_streams = engine->options.n_streams,
+        .faults = engine->faults,
     };
 
     engine->bells = calloc(engine->roster->size, sizeof(*engine->bells));
@@ -102,7 +103,10 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->headcount_fd = headcount_enter();
     engine_look_round(engine);
 
-    const enum hoop_status status = engine_open(engine);
+    enum hoop_status status =
+        faults_create(engine->roster->rank, call_exists, &engine->faults);
+    if (status == HOOP_OK)
+        status = engine_open(engine);
     if (status != HOOP_OK) {
         engine_destroy(engine);
         return error_pass(status);
@@ -135,6 +139,7 @@ engine_destroy(struct engine *engine)
         free(op);
     }
     transport_destroy(engine->transport);
+    faults_destroy(engine->faults);
     socket_close(engine->headcount_fd);
     pthread_mutex_destroy(&engine->gate);
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)

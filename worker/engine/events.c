@@ -37,12 +37,27 @@ message_arrived(struct op *op)
     op_touch(op);
 }
 
+/* A piece of flow has come. */
+static void
+flow_strike(const struct step_flow *flow)
+{
+    const struct fault_event event = {
+        .point = FAULT_AT_RECEIVE,
+        .peer = flow->in.key.peer,
+        .round = flow->op->is_message ? 1 : flow->track->round + 1,
+    };
+
+    faults_strike(flow->op->engine->faults, flow->op->label.faults, &event);
+}
+
 static void
 on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
 {
     struct step_flow *flow = in->owner;
 
     (void)owner;
+    if (FAULT_IS_BUILT && flow->op->label.faults)
+        flow_strike(flow);
     if (!flow->op->is_message)
         executor_arrived(flow, piece, n_bytes);
     else if (in->arrived == in->total)

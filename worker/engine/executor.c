@@ -110,6 +110,7 @@ open_send(struct op *op, struct step_flow *flow)
         .key = step_key(op, &track->step),
         .label = &op->label,
         .bytes = op_span(op, &track->step.from),
+        .round = track->round,
         .loss = rounding_of(op),
         .total = track->total,
         .ready = send_limit(op, track),

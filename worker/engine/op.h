@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
+#include "fault/fault.h"
 #include "plan/tracker.h"
 #include "transport/flow.h"
 
@@ -219,6 +220,20 @@ void
 op_destroy(struct op *op);
 
 /* submit.c */
+
+/* Which faults are about a call; those that strike before it begins do. By its
+ * caller, without the drive right. */
+uint32_t
+faults_of_call(const struct engine *engine, enum call_name name);
+/* What strikes the process while op is under way; round is from 0. */
+void
+op_strike(const struct op *op, enum fault_point point, uint32_t round);
+/* As engine_start(), of a call whose faults are known. */
+enum hoop_status
+op_start(struct channel *channel,
+         const struct engine_collective *collective,
+         uint32_t faults,
+         struct op **out_op);
 
 /* Make it op's next collective: a copy of all but buffers and nodes. */
 enum hoop_status

@@ -137,6 +137,8 @@ round_post(struct op *op, uint64_t stamp)
     };
 
     assert(n_bytes <= hall_n_slot(hall));
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_strike(op, FAULT_AT_SEND, op->rounds.round);
     posts_copy(op, hall_place(hall, n_bytes));
     hall_publish(hall, &header, n_bytes);
     transport_count(op->engine->transport, n_bytes, 0);
@@ -323,6 +325,8 @@ round_fetch(struct op *op)
     const struct plan *plan = &op->rounds.plan;
     size_t n_fetched = 0;
 
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_strike(op, FAULT_AT_RECEIVE, op->rounds.round);
     for (size_t i = 0; i < plan->n_steps;) {
         const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/state.h"
+#include "fault/fault.h"
 #include "transport/hall.h"
 
 enum {
@@ -246,6 +247,8 @@ shortcut_end(struct channel *channel)
     struct engine *engine = channel->engine;
     const struct op *op = channel->quick;
 
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_strike(op, FAULT_AT_END, 0);
     channel->begin_next = op->number + 1;
     channel->is_unheard = call_has_root(&op->call);
     past_add_call(&channel->past, op->number, op->signatures[0],
@@ -277,8 +280,10 @@ shortcut_leave(struct channel *channel,
     enum hoop_status status = HOOP_OK;
 
     rounds_tell(quick);
-    if (op)
+    if (op) {
+        op->label.faults = quick->label.faults;
         status = op_set_collective(op, collective);
+    }
     if (!op || status != HOOP_OK) {
         engine_release(channel->engine);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
@@ -321,12 +326,16 @@ shortcut_take(struct channel *channel,
 enum hoop_status
 engine_run(struct channel *channel, const struct engine_collective *collective)
 {
+    const uint32_t faults =
+        faults_of_call(channel->engine, collective->call.name);
     struct op *op = NULL;
 
     if (is_short(channel, collective) &&
-        shortcut_enter(channel, &collective->call))
+        shortcut_enter(channel, &collective->call)) {
+        channel->quick->label.faults = faults;
         return shortcut_take(channel, collective);
-    const enum hoop_status status = engine_start(channel, collective, &op);
+    }
+    const enum hoop_status status = op_start(channel, collective, faults, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)
                              : error_pass(status);
 }

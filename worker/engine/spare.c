@@ -73,6 +73,7 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->waiter = NULL;
     op->partner = NULL;
     op->received = NULL;
+    op->label.faults = 0;
     op->stage = 0;
     op->is_held = false;
     op->is_checking = false;

@@ -118,8 +118,9 @@ struct engine {
     struct engine_options options;
     const struct roster *roster;
     struct transport *transport;
-    bool is_orphan;   /* in a forked child: nothing else may be touched */
-    int headcount_fd; /* this rank, as other jobs see it */
+    struct faults *faults; /* NULL: none */
+    bool is_orphan;        /* in a forked child: nothing else may be touched */
+    int headcount_fd;      /* this rank, as other jobs see it */
     /* More ranks are on this host than it has processors. */
     atomic_bool is_crowded;
 

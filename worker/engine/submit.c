@@ -15,6 +15,27 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "engine/state.h"
+#include "fault/fault.h"
+
+uint32_t
+faults_of_call(const struct engine *engine, enum call_name name)
+{
+    return FAULT_IS_BUILT && engine->faults
+               ? faults_begin(engine->faults, call_text(name))
+               : 0;
+}
+
+void
+op_strike(const struct op *op, enum fault_point point, uint32_t round)
+{
+    const struct fault_event event = {
+        .point = point,
+        .peer = op->is_message ? step_flow_peer(&op->message) : FAULT_ANY_RANK,
+        .round = round + 1,
+    };
+
+    faults_strike(op->engine->faults, op->label.faults, &event);
+}
 
 static void
 op_label(struct op *op, const struct call *call, uint64_t tag)
@@ -30,6 +51,8 @@ op_label(struct op *op, const struct call *call, uint64_t tag)
         .signature = call_signature(call) ^ flags,
         .tag = tag,
         .flags = flags,
+        /* The same for all of its stages. */
+        .faults = op->label.faults,
         .call = op->call,
     };
 }
@@ -164,6 +187,7 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
 static enum hoop_status
 collective_start(struct channel *channel,
                  const struct engine_collective *collective,
+                 uint32_t faults,
                  struct op **out_op)
 {
     enum hoop_status status = engine_check(channel->engine);
@@ -174,6 +198,7 @@ collective_start(struct channel *channel,
     if (!op)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     op->is_message = false;
+    op->label.faults = faults;
     status = op_set_collective(op, collective);
     if (status != HOOP_OK) {
         op_destroy(op);
@@ -188,12 +213,13 @@ collective_start(struct channel *channel,
 }
 
 enum hoop_status
-engine_start(struct channel *channel,
-             const struct engine_collective *collective,
-             struct op **out_op)
+op_start(struct channel *channel,
+         const struct engine_collective *collective,
+         uint32_t faults,
+         struct op **out_op)
 {
     const enum hoop_status status =
-        collective_start(channel, collective, out_op);
+        collective_start(channel, collective, faults, out_op);
     struct stages stages = collective->stages;
 
     if (status != HOOP_OK) {
@@ -201,6 +227,17 @@ engine_start(struct channel *channel,
         return error_pass(status);
     }
     return HOOP_OK;
+}
+
+enum hoop_status
+engine_start(struct channel *channel,
+             const struct engine_collective *collective,
+             struct op **out_op)
+{
+    const uint32_t faults =
+        faults_of_call(channel->engine, collective->call.name);
+
+    return op_start(channel, collective, faults, out_op);
 }
 
 static void
@@ -273,6 +310,7 @@ message_take(struct channel *channel, const struct engine_message *message)
     op->is_message = true;
     op->ask_ns = op_last_ask_ns(op);
     op->element_size = dtype_size(message->call.dtype);
+    op->label.faults = faults_of_call(channel->engine, message->call.name);
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;

@@ -108,6 +108,8 @@ op_end(struct op *op, enum hoop_status status)
 {
     struct engine *engine = op->engine;
 
+    if (FAULT_IS_BUILT && op->label.faults && status == HOOP_OK)
+        op_strike(op, FAULT_AT_END, 0);
     op->status = status;
     op->has_failed = status != HOOP_OK;
     if (op->state == OP_RUNNING) {

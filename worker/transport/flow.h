@@ -39,7 +39,8 @@ struct flow_label {
     uint64_t epoch;
     uint64_t signature;
     uint64_t tag;
-    uint32_t flags; /* enum frame_flag, of each */
+    uint32_t flags;  /* enum frame_flag, of each */
+    uint32_t faults; /* rules about it (fault/fault.h); 0: none */
     struct frame_call call;
     /* FLOW_MESSAGE: what is sent, or expected, which may be HOOP_ANY_SHAPE, and
      * then the call's dtype FRAME_ANY_DTYPE. NULL: bytes, not a tensor. */
@@ -58,6 +59,7 @@ struct outflow {
     uint64_t granted; /* may be sent, as far as the receiver goes */
     uint64_t framed;  /* cut into frames */
     uint64_t handed;  /* the kernel has them, or a copy is made */
+    uint32_t round;   /* of the plan, from 0 */
     bool is_queued;
     bool is_opened;    /* its first frame has been cut */
     bool is_granted;   /* what it asked for, if only to send nothing */

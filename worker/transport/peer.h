@@ -132,13 +132,14 @@ struct peer {
     bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
     const char *doom;        /* why it is lost when it is written to next */
     bool is_dirty;           /* has something to write */
-    bool is_blocked;  /* the socket is full: epoll tells when it is not */
-    bool is_watched;  /* epoll tells when it is writable */
-    bool is_expected; /* an inflow waits for it */
-    bool is_awaited;  /* counted in transport.n_goodbyes */
-    bool has_parted;  /* we said goodbye: nothing may follow */
-    bool has_left;    /* it said goodbye */
-    bool has_ended;   /* its stream has ended */
+    bool is_blocked;   /* the socket is full: epoll tells when it is not */
+    bool is_watched;   /* epoll tells when it is writable */
+    bool is_expected;  /* an inflow waits for it */
+    bool is_awaited;   /* counted in transport.n_goodbyes */
+    bool has_parted;   /* we said goodbye: nothing may follow */
+    bool has_left;     /* it said goodbye */
+    bool has_ended;    /* its stream has ended */
+    bool is_unplugged; /* by a fault: nothing goes or comes */
 
     /* Several connections: spread.c */
     struct bundle *bundle;     /* NULL: only fd */
@@ -213,7 +214,8 @@ struct transport {
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
-    unsigned n_streams; /* to a peer; 0: as many as are worth it */
+    unsigned n_streams;    /* to a peer; 0: as many as are worth it */
+    struct faults *faults; /* NULL: none */
     uint64_t arrival_next;
     bool is_leaving;
     size_t n_promises;   /* of all peers */
@@ -327,6 +329,16 @@ void
 peer_send_cancel(struct peer *peer, struct outflow *flow);
 void
 peer_send_clear(struct peer *peer);
+
+/* tamper.c: faults on demand */
+
+/* A rule strikes at flow's next frame: what is cut already must go before. */
+bool
+peer_is_due(struct peer *peer, const struct outflow *flow);
+/* out, which has just been cut from flow and is the last of those that wait for
+ * the socket: it may change, and it may be gone then. */
+void
+peer_tamper(struct peer *peer, struct outframe *out, struct outflow *flow);
 
 /* self.c */
 

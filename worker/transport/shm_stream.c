@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "fault/fault.h"
 #include "transport/peer.h"
 
 enum {
@@ -138,7 +139,7 @@ peer_read_shared(struct peer *peer)
 {
     struct ring_reader *ring = &peer->segment->in;
 
-    if (peer->has_ended)
+    if (peer->has_ended || (FAULT_IS_BUILT && peer->is_unplugged))
         return false;
     /* Asked first: nothing follows what is read then. */
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
@@ -214,6 +215,8 @@ may_sleep(struct peer *peer)
 {
     struct segment *segment = peer->segment;
 
+    if (FAULT_IS_BUILT && peer->is_unplugged)
+        return true;
     if (!peer->has_ended && !ring_reader_may_sleep(&segment->in))
         return false;
     return !peer->is_blocked || ring_writer_may_sleep(&segment->out);

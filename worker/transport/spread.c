@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "fault/fault.h"
 #include "net/socket.h"
 #include "transport/pace.h"
 #include "transport/peer.h"
@@ -184,6 +185,10 @@ spread_read(struct peer *peer, const struct iovec spans[2])
     const unsigned first = spans[0].iov_len > 0 ? 0 : 1;
     ssize_t n_read;
 
+    if (FAULT_IS_BUILT && peer->is_unplugged) {
+        errno = EAGAIN;
+        return -1;
+    }
     if (spread_is_read(peer))
         return bundle_receive(peer->bundle, spans + first, 2 - first);
     do {

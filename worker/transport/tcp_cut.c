@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault/fault.h"
 #include "transport/peer.h"
 
 enum {
@@ -306,6 +307,13 @@ is_starved(const struct outflow *flow)
     return has_bytes && !flow->is_announced && !is_granted_unasked;
 }
 
+/* A fault strikes at its next frame, when those before are gone. */
+static bool
+is_due(struct peer *peer, const struct outflow *flow)
+{
+    return FAULT_IS_BUILT && flow->label->faults && peer_is_due(peer, flow);
+}
+
 /*
  * Messages of one tag must not overtake each other: one that may not even be
  * announced holds back those behind it.
@@ -323,7 +331,7 @@ cut_flow(struct peer *peer, struct outframe *out)
 
         const struct cut cut = cut_size(peer, flow);
         if (cut.is_wanted)
-            return cut_frame(peer, out, flow, cut);
+            return !is_due(peer, flow) && cut_frame(peer, out, flow, cut);
         if (!is_starved(flow))
             continue;
         if (peer->n_asking < LIMIT_ASKED) {
@@ -347,5 +355,7 @@ peer_cut(struct peer *peer)
         return false;
     out->n_padded = padded(out->n_stored);
     peer->n_frames++;
+    if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)
+        peer_tamper(peer, out, out->flow);
     return true;
 }

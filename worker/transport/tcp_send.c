@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
+#include "fault/fault.h"
 #include "transport/peer.h"
 
 enum {
@@ -80,6 +81,17 @@ iov_send(int fd, struct iovec *iov, size_t n_iov)
     return n_sent;
 }
 
+/* As if the kernel had taken them. */
+static ssize_t
+iov_lose(const struct iovec *iov, size_t n_iov)
+{
+    ssize_t n_bytes = 0;
+
+    for (size_t i = 0; i < n_iov; i++)
+        n_bytes += (ssize_t)iov[i].iov_len;
+    return n_bytes;
+}
+
 static ssize_t
 write_frames(struct peer *peer)
 {
@@ -99,6 +111,8 @@ write_frames(struct peer *peer)
     }
     const size_t first = iov_skip(iov, n_iov, peer->frame_offset);
 
+    if (FAULT_IS_BUILT && peer->is_unplugged)
+        return iov_lose(iov + first, n_iov - first);
     if (peer->segment)
         return peer_share(peer, iov + first, n_iov - first);
     if (spread_is_written(peer))

@@ -46,6 +46,7 @@ transport_create(const struct transport_options *options,
     transport->owner = options->owner;
     transport->codec_id = options->codec;
     transport->n_streams = options->n_streams;
+    transport->faults = options->faults;
     transport->window = window_of(size);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);

@@ -24,6 +24,7 @@
 #include "transport/flow.h"
 #include "transport/roster.h"
 
+struct faults;
 struct transport;
 struct segment;
 
@@ -96,8 +97,9 @@ struct transport_options {
     const struct roster *roster; /* borrowed for life */
     const struct transport_events *events;
     void *owner;
-    enum codec_id codec; /* for payloads that are worth it */
-    unsigned n_streams;  /* to each peer; 0: as many as are worth it */
+    enum codec_id codec;   /* for payloads that are worth it */
+    unsigned n_streams;    /* to each peer; 0: as many as are worth it */
+    struct faults *faults; /* borrowed for life; NULL: none */
 };
 
 enum hoop_status

@@ -1,0 +1,221 @@
+/* tests/unit/common/fault/fault_test.c - fault/fault.c */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "check.h"
+#include "fault/fault.h"
+
+static const struct fault_event frame_event = {.point = FAULT_AT_SEND,
+                                               .peer = 0,
+                                               .round = 1,
+                                               .is_frame = true};
+
+static bool
+knows(const char *name)
+{
+    return strcmp(name, "barrier") == 0 || strcmp(name, "allreduce") == 0;
+}
+
+static struct faults *
+faults_of(const char *text, uint32_t rank)
+{
+    struct faults *faults = NULL;
+
+    assert_int_equal(faults_parse(text, rank, knows, &faults), HOOP_OK);
+    return faults;
+}
+
+static void
+nothing_asked_for_is_no_faults(void **state)
+{
+    (void)state;
+    assert_null(faults_of(NULL, 0));
+    assert_null(faults_of("", 0));
+    assert_null(faults_of("rank=1,do=kill", 0));
+    faults_destroy(NULL);
+}
+
+static void
+rules_of_others_are_left_out(void **state)
+{
+    struct faults *faults =
+        faults_of("rank=0,op=barrier,do=drop;rank=1,do=kill;op=allreduce,"
+                  "do=reset",
+                  0);
+
+    (void)state;
+    assert_int_equal(faults_begin(faults, "barrier"), 1);
+    assert_int_equal(faults_begin(faults, "allreduce"), 2);
+    assert_int_equal(faults_strike(faults, 2, &frame_event).action,
+                     FAULT_RESET);
+    assert_int_equal(faults_strike(faults, 2, &frame_event).action,
+                     FAULT_NOTHING);
+    assert_true(faults_are_due(faults, 1, &frame_event));
+    assert_int_equal(faults_strike(faults, 1, &frame_event).action, FAULT_DROP);
+    assert_false(faults_are_due(faults, 3, &frame_event));
+    assert_int_equal(faults_begin(faults, "barrier"), 0);
+    faults_destroy(faults);
+}
+
+/* Second and third failures: what is due later is not lost by the first. */
+static void
+two_that_are_due_strike_one_after_the_other(void **state)
+{
+    struct faults *faults = faults_of("do=drop;do=corrupt:9", 3);
+
+    (void)state;
+    assert_int_equal(faults_begin(faults, "barrier"), 3);
+    assert_int_equal(faults_strike(faults, 3, &frame_event).action, FAULT_DROP);
+    const struct fault_deed deed = faults_strike(faults, 3, &frame_event);
+    assert_int_equal(deed.action, FAULT_CORRUPT);
+    assert_int_equal(deed.amount, 9);
+    faults_destroy(faults);
+}
+
+static void
+wrong_rule_is_refused_with_its_number(void **state)
+{
+    struct faults *faults = NULL;
+
+    (void)state;
+    assert_int_equal(faults_parse("do=kill;do=fly", 0, knows, &faults),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "HOOP_FAULT, rule 2: 'fly' is no"));
+    assert_int_equal(faults_parse("do=kill;", 0, knows, &faults),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "rule 2: '' is no pair"));
+    /* Also where it is another rank's. */
+    assert_int_equal(faults_parse("rank=4,op=dance,do=kill", 0, knows, &faults),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "there is no operation 'dance'"));
+    assert_null(faults);
+}
+
+static void
+more_rules_than_the_limit_are_refused(void **state)
+{
+    char text[LIMIT_FAULTS * 8 + 16] = "do=kill";
+    struct faults *faults = NULL;
+
+    (void)state;
+    for (int i = 1; i < LIMIT_FAULTS; i++)
+        strcat(text, ";do=kill");
+    faults_destroy(faults_of(text, 0));
+    strcat(text, ";do=kill");
+    assert_int_equal(faults_parse(text, 0, knows, &faults), HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "32 for one rank"));
+}
+
+static void
+environment_is_read_where_faults_are_built(void **state)
+{
+    struct faults *faults = NULL;
+
+    (void)state;
+    unsetenv("HOOP_FAULT");
+    assert_int_equal(faults_create(0, knows, &faults), HOOP_OK);
+    assert_null(faults);
+    setenv("HOOP_FAULT", "do=kill", 1);
+    assert_int_equal(faults_create(0, knows, &faults),
+                     FAULT_IS_BUILT ? HOOP_OK : HOOP_E_INVALID);
+    if (FAULT_IS_BUILT)
+        assert_non_null(faults);
+    else
+        assert_non_null(strstr(error_text(), "-Dfaults=enabled"));
+    faults_destroy(faults);
+    unsetenv("HOOP_FAULT");
+}
+
+/* How a child ends, or stops, that begins an operation. */
+static int
+fate_of(const char *text)
+{
+    int how = 0;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        faults_begin(faults_of(text, 0), "barrier");
+        _exit(7);
+    }
+    assert_int_equal(waitpid(child, &how, WUNTRACED), child);
+    if (WIFSTOPPED(how)) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+    return how;
+}
+
+static void
+process_ends_as_it_is_told(void **state)
+{
+    (void)state;
+    int how = fate_of("do=kill");
+    assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+    how = fate_of("do=stop");
+    assert_true(WIFSTOPPED(how) && WSTOPSIG(how) == SIGSTOP);
+    how = fate_of("do=exit:3");
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 3);
+    how = fate_of("seq=2,do=kill");
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 7);
+}
+
+static void
+note_says_when_it_struck(void **state)
+{
+    int ends[2];
+    char text[64];
+    uint64_t when_ns[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(text, sizeof(text), "do=drop,note=%d", ends[1]);
+    struct faults *faults = faults_of(text, 0);
+    const uint64_t begin_ns = clock_now_ns();
+    faults_begin(faults, "barrier");
+    faults_strike(faults, 1, &frame_event);
+    faults_strike(faults, 1, &frame_event);
+    assert_int_equal(read(ends[0], when_ns, sizeof(when_ns)),
+                     sizeof(when_ns[0]));
+    assert_true(when_ns[0] >= begin_ns && when_ns[0] <= clock_now_ns());
+    faults_destroy(faults);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void
+delay_takes_its_time(void **state)
+{
+    struct faults *faults = faults_of("do=delay:20ms", 0);
+    const uint64_t begin_ns = clock_now_ns();
+
+    (void)state;
+    faults_begin(faults, "barrier");
+    assert_true(clock_now_ns() - begin_ns >= 20 * CLOCK_NS_PER_MS);
+    faults_destroy(faults);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_asked_for_is_no_faults),
+        cmocka_unit_test(rules_of_others_are_left_out),
+        cmocka_unit_test(two_that_are_due_strike_one_after_the_other),
+        cmocka_unit_test(wrong_rule_is_refused_with_its_number),
+        cmocka_unit_test(more_rules_than_the_limit_are_refused),
+        cmocka_unit_test(environment_is_read_where_faults_are_built),
+        cmocka_unit_test(process_ends_as_it_is_told),
+        cmocka_unit_test(note_says_when_it_struck),
+        cmocka_unit_test(delay_takes_its_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
