@@ -1,0 +1,166 @@
+/*
+ * tests/fault/fault_matrix.c - every fault in every call: a table
+ *
+ *   fault_matrix --part SEED --seconds N   some cells, others for another seed
+ *   fault_matrix --all [--document PATH]   all of them
+ *   fault_matrix --cell N                  one, again
+ *
+ * SEED is a commit's hash, or any hexadecimal number. HOOPD is the coordinator.
+ */
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fault_run.h"
+#include "fault_table.h"
+#include "integration/daemon.h"
+
+/* A sanitizer makes everybody slow, and a busy machine makes some wait. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum {
+    FAILURE_TIMEOUT_MS = 2000,
+    LENIENCE = 10,
+};
+#else
+enum {
+    FAILURE_TIMEOUT_MS = 200,
+    LENIENCE = 5,
+};
+#endif
+
+enum {
+    CRASH_MS = 100,
+    SLACK_MS = 250,
+    CELL_MS = 9000,
+    STRANGE_MAX = 12, /* failures shown */
+};
+
+struct matrix_order {
+    uint32_t first;
+    uint32_t n_cells;
+    uint64_t seed;
+    unsigned n_seconds; /* 0: as long as it takes */
+    bool is_strict;     /* the promised times, on a quiet machine */
+    bool is_shuffled;
+    const char *document; /* NULL: none */
+};
+
+static void
+usage(void)
+{
+    fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | --all "
+                    "[--strict] [--document PATH] | --cell N\n");
+    exit(64);
+}
+
+static struct matrix_order
+order_read(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"part", required_argument, NULL, 'p'},
+        {"seconds", required_argument, NULL, 's'},
+        {"cell", required_argument, NULL, 'c'},
+        {"document", required_argument, NULL, 'd'},
+        {"strict", no_argument, NULL, 't'},
+        {"all", no_argument, NULL, 'a'},
+        {NULL, 0, NULL, 0},
+    };
+    struct matrix_order order = {0};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (c == 'p') {
+            char text[16];
+
+            /* More digits than a number has. */
+            snprintf(text, sizeof(text), "%.12s", optarg);
+            order.seed = strtoull(text, NULL, 16);
+            order.is_shuffled = true;
+            order.n_cells = fault_n_cells();
+        } else if (c == 's') {
+            order.n_seconds = (unsigned)strtoul(optarg, NULL, 10);
+        } else if (c == 'c') {
+            order.first = (uint32_t)strtoul(optarg, NULL, 10);
+            order.n_cells = 1;
+        } else if (c == 'd') {
+            order.document = optarg;
+        } else if (c == 't') {
+            order.is_strict = true;
+        } else if (c == 'a') {
+            order.n_cells = fault_n_cells();
+        } else {
+            usage();
+        }
+    }
+    if (order.n_cells == 0 || order.first + order.n_cells > fault_n_cells())
+        usage();
+    return order;
+}
+
+static void
+cell_describe(uint32_t number, char *out_text, size_t n_text)
+{
+    const struct fault_cell cell = fault_cell_at(number);
+
+    snprintf(out_text, n_text, "cell %u (%s, %s, %s, %u ranks, %s)", number,
+             cell.fault->name, cell.call.name, fault_place_names[cell.place],
+             cell.size, cell.transport);
+}
+
+/* Returns how many failed. */
+static unsigned
+matrix_run(const struct matrix_order *order, const struct daemon *daemon)
+{
+    const unsigned lenience = order->is_strict ? 1 : LENIENCE;
+    const struct fault_lab lab = {
+        .coordinator = daemon->address,
+        .failure_timeout_ms = FAILURE_TIMEOUT_MS,
+        .crash_ms = CRASH_MS * lenience,
+        .slack_ms = SLACK_MS * lenience,
+        .cell_ms = CELL_MS + FAILURE_TIMEOUT_MS,
+    };
+    const uint64_t deadline_ns =
+        order->n_seconds > 0 ? clock_deadline_ns(1000ULL * order->n_seconds)
+                             : CLOCK_NEVER;
+    struct fault_table *table = fault_table_create();
+    unsigned n_failed = 0;
+
+    for (uint32_t i = 0; i < order->n_cells && !clock_is_past(deadline_ns);
+         i++) {
+        const uint32_t number = order->is_shuffled
+                                    ? fault_cell_shuffled(i, order->seed)
+                                    : order->first + i;
+        struct fault_outcome outcome;
+        char text[160];
+
+        fault_run(&lab, number, &outcome);
+        fault_table_add(table, number, &outcome);
+        n_failed += outcome.grade == FAULT_FAILED;
+        if (outcome.grade != FAULT_FAILED || n_failed > STRANGE_MAX)
+            continue;
+        cell_describe(number, text, sizeof(text));
+        printf("%s: %s\n", text, outcome.text);
+        fflush(stdout);
+    }
+    fault_table_write(table, stdout);
+    if (order->document)
+        fault_table_document(table, order->document);
+    fault_table_destroy(table);
+    return n_failed;
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct matrix_order order = order_read(argc, argv);
+    const char *arguments[] = {"--lease=5s", NULL};
+    struct daemon daemon;
+
+    daemon_start(&daemon, arguments);
+    const unsigned n_failed = matrix_run(&order, &daemon);
+    daemon_stop(&daemon);
+    return n_failed > 0;
+}

@@ -1,0 +1,200 @@
+/* tests/fault/fault_rank.c - a rank of a cell, and what it leaves behind */
+
+#include "fault_rank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum {
+    /* Of one rank in all: several frames, also in eight blocks. */
+    N_ELEMENTS = 384 << 10,
+    JOIN_MS = 30000,
+    OP_MS = 6000,
+    LOOK_US = 100,
+    /* The call with the fault. */
+    SEQ = 2,
+};
+
+struct actor {
+    const struct fault_rank_options *options;
+    struct fault_report *report;
+    hoop_session_t *session;
+    hoop_comm_t *world;
+    int32_t *send;
+    int32_t *recv;
+    int32_t *expected;
+};
+
+static size_t
+n_recv_bytes(const struct fault_rank_options *options)
+{
+    /* Of the even forms every block is a part; objects are smaller. */
+    (void)options;
+    return N_ELEMENTS * sizeof(int32_t);
+}
+
+static void
+environment_set(const struct fault_rank_options *options)
+{
+    const struct fault_cell_rule rule =
+        fault_cell_rule(options->cell, SEQ, options->note_fd);
+    char timeout[32];
+
+    snprintf(timeout, sizeof(timeout), "%ums", options->failure_timeout_ms);
+    setenv("HOOP_FAULT", rule.text, 1);
+    setenv("HOOP_FAILURE_TIMEOUT", timeout, 1);
+    setenv("HOOP_TRANSPORT", options->cell->transport, 1);
+    /* It is not measured then. */
+    setenv("HOOP_LINK", "latency=20us,bandwidth=2GB/s", 1);
+}
+
+static enum hoop_status
+actor_join(struct actor *actor)
+{
+    const struct fault_rank_options *options = actor->options;
+    char job[32];
+    const struct hoop_join_options join = {
+        .coordinator = options->coordinator,
+        .job = job,
+        .token = "secret",
+        .rank = &options->rank,
+        .world_size = options->cell->size,
+        .join_timeout_ms = JOIN_MS,
+        .op_timeout_ms = OP_MS,
+    };
+
+    snprintf(job, sizeof(job), "cell-%u-%d", options->number, (int)getppid());
+    environment_set(options);
+    const enum hoop_status status = hoop_join(&join, &actor->session);
+    if (status == HOOP_OK)
+        actor->world = hoop_world(actor->session);
+    return status;
+}
+
+/* All are here, without hoop. */
+static void
+meet(const struct fault_rank_options *options, unsigned n_meetings)
+{
+    atomic_fetch_add(&options->room->n_ready, 1);
+    while (atomic_load(&options->room->n_ready) <
+           n_meetings * options->cell->size)
+        usleep(LOOK_US);
+}
+
+static enum hoop_status
+actor_call(const struct actor *actor)
+{
+    const struct fault_cell *cell = actor->options->cell;
+    const bool in_blocks = cell->call.parts & MATRIX_IN_BLOCKS;
+    const size_t count = in_blocks ? N_ELEMENTS / FAULT_RANKS : N_ELEMENTS;
+    size_t counts[FAULT_RANKS];
+    const struct matrix_args args = {
+        .send = actor->send,
+        .recv = actor->recv,
+        .count = count,
+        .counts = counts,
+        .dtype = HOOP_INT32,
+        .op = HOOP_SUM,
+        .root = fault_cell_root(cell),
+        .comm = actor->world,
+    };
+
+    for (uint32_t i = 0; i < FAULT_RANKS; i++)
+        counts[i] = count;
+    memset(actor->recv, 0xee, n_recv_bytes(actor->options));
+    return cell->call.run(&args);
+}
+
+/* The first failure is what counts. */
+static void
+take_down(struct fault_report *report, enum hoop_status status)
+{
+    if (status == HOOP_OK || report->status != HOOP_OK)
+        return;
+    report->when_ns = clock_now_ns();
+    report->status = status;
+    snprintf(report->text, sizeof(report->text), "%s", hoop_error_text());
+}
+
+static bool
+is_culprit(const struct actor *actor)
+{
+    return actor->options->rank == fault_cell_culprit(actor->options->cell);
+}
+
+/* What nobody else calls. */
+static enum hoop_status
+call_differently(const struct actor *actor)
+{
+    if (strcmp(actor->options->cell->call.name, "barrier") != 0)
+        return hoop_barrier(actor->world);
+    return hoop_allreduce(actor->send, actor->recv, 1, HOOP_INT32, HOOP_SUM,
+                          actor->world);
+}
+
+static void
+play(struct actor *actor)
+{
+    const enum fault_kind kind = actor->options->cell->fault->kind;
+    const bool is_odd = is_culprit(actor) && kind == FAULT_KIND_DIFFER;
+
+    if (is_culprit(actor))
+        atomic_store(&actor->options->room->began_ns, clock_now_ns());
+    const enum hoop_status status =
+        is_odd ? call_differently(actor) : actor_call(actor);
+    take_down(actor->report, status);
+    if (status == HOOP_OK && !is_odd)
+        actor->report->is_wrong = memcmp(actor->recv, actor->expected,
+                                         n_recv_bytes(actor->options)) != 0;
+    for (int i = 0; i < 2; i++)
+        take_down(actor->report, hoop_barrier(actor->world));
+}
+
+static int
+actor_main(struct actor *actor)
+{
+    const struct fault_rank_options *options = actor->options;
+
+    for (size_t i = 0; i < N_ELEMENTS; i++)
+        actor->send[i] = (int32_t)(i * 7 + options->rank * 1000003);
+    if (actor_join(actor) != HOOP_OK || actor_call(actor) != HOOP_OK) {
+        fprintf(stderr, "cell %u, rank %u: before the fault: %s\n",
+                options->number, options->rank, hoop_error_text());
+        return 1;
+    }
+    memcpy(actor->expected, actor->recv, n_recv_bytes(options));
+    meet(options, 1);
+    if (is_culprit(actor) && options->cell->fault->kind == FAULT_KIND_LEAVE) {
+        atomic_store(&options->room->began_ns, clock_now_ns());
+        hoop_leave(actor->session);
+        return 0;
+    }
+    play(actor);
+    atomic_store(&actor->report->is_done, true);
+    while (!atomic_load(&options->room->may_leave))
+        usleep(LOOK_US);
+    hoop_leave(actor->session);
+    return 0;
+}
+
+int
+fault_rank_main(const struct fault_rank_options *options)
+{
+    struct actor actor = {
+        .options = options,
+        .report = &options->room->ranks[options->rank],
+        .send = malloc(N_ELEMENTS * sizeof(int32_t)),
+        .recv = malloc(n_recv_bytes(options)),
+        .expected = malloc(n_recv_bytes(options)),
+    };
+
+    const int result = actor_main(&actor);
+    free(actor.send);
+    free(actor.recv);
+    free(actor.expected);
+    return result;
+}

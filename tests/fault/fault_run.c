@@ -1,0 +1,194 @@
+/* tests/fault/fault_run.c - one cell of the fault matrix, with real processes */
+
+#include "fault_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fault_rank.h"
+#include "fault_verdict.h"
+
+enum {
+    LOOK_US = 200,
+    LEAVE_MS = 5000,
+};
+
+struct fault_bench {
+    const struct fault_lab *lab;
+    struct fault_cell cell;
+    uint32_t number;
+    struct fault_room *room;
+    int note[2];
+    pid_t pids[FAULT_RANKS];
+    bool is_gone[FAULT_RANKS];    /* its process has ended */
+    bool is_stopped[FAULT_RANKS]; /* ... or stands still */
+    uint64_t struck_ns;           /* 0: not yet */
+};
+
+static void
+rank_start(struct fault_bench *bench, uint32_t rank)
+{
+    const struct fault_rank_options options = {
+        .cell = &bench->cell,
+        .number = bench->number,
+        .rank = rank,
+        .coordinator = bench->lab->coordinator,
+        .failure_timeout_ms = bench->lab->failure_timeout_ms,
+        .note_fd = bench->note[1],
+        .room = bench->room,
+    };
+
+    bench->pids[rank] = fork();
+    if (bench->pids[rank] == 0) {
+        const int result = fault_rank_main(&options);
+
+        fflush(NULL);
+        exit(result);
+    }
+}
+
+static void
+processes_look(struct fault_bench *bench)
+{
+    pid_t pid;
+    int how;
+
+    while ((pid = waitpid(-1, &how, WNOHANG | WUNTRACED)) > 0) {
+        for (uint32_t rank = 0; rank < bench->cell.size; rank++) {
+            if (bench->pids[rank] != pid)
+                continue;
+            bench->is_stopped[rank] = WIFSTOPPED(how);
+            bench->is_gone[rank] = !WIFSTOPPED(how);
+        }
+    }
+}
+
+static void
+note_look(struct fault_bench *bench)
+{
+    uint64_t when_ns;
+
+    while (read(bench->note[0], &when_ns, sizeof(when_ns)) == sizeof(when_ns)) {
+        if (bench->struck_ns == 0)
+            bench->struck_ns = when_ns;
+    }
+}
+
+static bool
+is_over(const struct fault_bench *bench)
+{
+    for (uint32_t rank = 0; rank < bench->cell.size; rank++) {
+        if (!bench->is_gone[rank] && !bench->is_stopped[rank] &&
+            !atomic_load(&bench->room->ranks[rank].is_done))
+            return false;
+    }
+    return true;
+}
+
+static bool
+all_are_gone(const struct fault_bench *bench)
+{
+    for (uint32_t rank = 0; rank < bench->cell.size; rank++) {
+        if (!bench->is_gone[rank])
+            return false;
+    }
+    return true;
+}
+
+static void
+kill_those(struct fault_bench *bench,
+           bool (*which)(const struct fault_bench *, uint32_t))
+{
+    for (uint32_t rank = 0; rank < bench->cell.size; rank++) {
+        if (!bench->is_gone[rank] && which(bench, rank))
+            kill(bench->pids[rank], SIGKILL);
+    }
+}
+
+static bool
+stands_still(const struct fault_bench *bench, uint32_t rank)
+{
+    return bench->is_stopped[rank];
+}
+
+static bool
+is_here(const struct fault_bench *bench, uint32_t rank)
+{
+    return !bench->is_gone[rank];
+}
+
+/* Until all know. False: not in time. */
+static bool
+bench_await(struct fault_bench *bench,
+            bool (*is_reached)(const struct fault_bench *),
+            uint32_t n_ms)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(n_ms);
+
+    while (!is_reached(bench)) {
+        processes_look(bench);
+        note_look(bench);
+        if (clock_is_past(deadline_ns))
+            return is_reached(bench);
+        usleep(LOOK_US);
+    }
+    note_look(bench);
+    return true;
+}
+
+static void
+bench_open(struct fault_bench *bench)
+{
+    bench->room = mmap(NULL, sizeof(*bench->room), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (bench->room == MAP_FAILED || pipe2(bench->note, O_NONBLOCK) != 0) {
+        perror("fault matrix");
+        exit(99);
+    }
+    fflush(NULL);
+    for (uint32_t rank = 0; rank < bench->cell.size; rank++)
+        rank_start(bench, rank);
+}
+
+static void
+bench_close(struct fault_bench *bench)
+{
+    kill_those(bench, is_here);
+    bench_await(bench, all_are_gone, LEAVE_MS);
+    close(bench->note[0]);
+    close(bench->note[1]);
+    munmap(bench->room, sizeof(*bench->room));
+}
+
+void
+fault_run(const struct fault_lab *lab,
+          uint32_t number,
+          struct fault_outcome *out_outcome)
+{
+    struct fault_bench bench = {
+        .lab = lab, .cell = fault_cell_at(number), .number = number};
+
+    bench_open(&bench);
+    struct fault_evidence evidence = {
+        .cell = &bench.cell, .lab = lab, .room = bench.room};
+    evidence.is_over = bench_await(&bench, is_over, lab->cell_ms);
+    evidence.struck_ns = bench.struck_ns;
+    for (uint32_t rank = 0; rank < bench.cell.size; rank++)
+        evidence.is_present[rank] =
+            !bench.is_gone[rank] && !bench.is_stopped[rank];
+    atomic_store(&bench.room->may_leave, true);
+    kill_those(&bench, stands_still);
+    evidence.have_left =
+        evidence.is_over && bench_await(&bench, all_are_gone, LEAVE_MS);
+    fault_judge(&evidence, out_outcome);
+    bench_close(&bench);
+}

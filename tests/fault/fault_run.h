@@ -1,0 +1,42 @@
+/*
+ * tests/fault/fault_run.h - one cell of the fault matrix, with real processes
+ *
+ * The ranks join a hoopd, make the call once, which shows what is right, and
+ * once with the fault; then two barriers, which tell those that had returned.
+ * Whoever survives writes down what it was told and when. The parent watches
+ * all of them, and judges.
+ */
+
+#ifndef TESTS_FAULT_RUN_H
+#define TESTS_FAULT_RUN_H
+
+#include <stdint.h>
+
+#include "fault_cells.h"
+
+struct fault_lab {
+    const char *coordinator;
+    uint32_t failure_timeout_ms;
+    uint32_t crash_ms; /* within which all know of a death */
+    uint32_t slack_ms; /* ... and of a silence, beyond the failure timeout */
+    uint32_t cell_ms;  /* then it hangs */
+};
+
+enum fault_grade {
+    FAULT_PASSED,
+    FAULT_ABSENT, /* the culprit sends no such piece; nobody was hurt */
+    FAULT_FAILED,
+};
+
+struct fault_outcome {
+    enum fault_grade grade;
+    uint64_t took_ns; /* until the last one knew; 0: there was nothing */
+    char text[4096];  /* why it failed */
+};
+
+void
+fault_run(const struct fault_lab *lab,
+          uint32_t number,
+          struct fault_outcome *out_outcome);
+
+#endif

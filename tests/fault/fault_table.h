@@ -1,0 +1,31 @@
+/* tests/fault/fault_table.h - what came of the cells, as people read it */
+
+#ifndef TESTS_FAULT_TABLE_H
+#define TESTS_FAULT_TABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "fault_run.h"
+
+struct fault_table;
+
+struct fault_table *
+fault_table_create(void);
+/* NULL is fine. */
+void
+fault_table_destroy(struct fault_table *table);
+
+void
+fault_table_add(struct fault_table *table,
+                uint32_t number,
+                const struct fault_outcome *outcome);
+
+/* Rows of faults and places, columns of ways and ranks: all calls in one. */
+void
+fault_table_write(const struct fault_table *table, FILE *out);
+/* docs/fault-matrix.md, whole. */
+void
+fault_table_document(const struct fault_table *table, const char *path);
+
+#endif

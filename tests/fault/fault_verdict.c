@@ -1,0 +1,215 @@
+/* tests/fault/fault_verdict.c - did all survivors learn the same, in time? */
+
+#include "fault_verdict.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+static const char *const marks[] = {" is lost: ", " has left the job"};
+
+/* The last "rank N (" before at. */
+static uint32_t
+rank_before(const char *text, const char *at)
+{
+    static const char word[] = "rank ";
+    const size_t n_word = sizeof(word) - 1;
+
+    for (const char *from = at; from > text; from--) {
+        if (strncmp(from, word, n_word) == 0)
+            return (uint32_t)strtoul(from + n_word, NULL, 10);
+    }
+    return strncmp(text, word, n_word) == 0
+               ? (uint32_t)strtoul(text + n_word, NULL, 10)
+               : FAULT_NOBODY;
+}
+
+uint32_t
+fault_blamed(const char *text, struct fault_why *out_why)
+{
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
+        const char *at = strstr(text, marks[i]);
+
+        if (!at)
+            continue;
+        const char *why = i == 0 ? at + strlen(marks[i]) : at + 1;
+        snprintf(out_why->text, sizeof(out_why->text), "%.*s",
+                 (int)strcspn(why, ";,(0123456789"), why);
+        return rank_before(text, at);
+    }
+    out_why->text[0] = '\0';
+    return FAULT_NOBODY;
+}
+
+/* Adds to the text of a failure. */
+static void
+complain(struct fault_outcome *outcome, const char *format, ...)
+{
+    const size_t n_used = strlen(outcome->text);
+    va_list arguments;
+
+    outcome->grade = FAULT_FAILED;
+    va_start(arguments, format);
+    vsnprintf(outcome->text + n_used, sizeof(outcome->text) - n_used, format,
+              arguments);
+    va_end(arguments);
+}
+
+static bool
+may_be_blamed(const struct fault_cell *cell, uint32_t rank)
+{
+    const enum fault_kind kind = cell->fault->kind;
+
+    return rank == fault_cell_culprit(cell) ||
+           ((kind == FAULT_KIND_LINK || kind == FAULT_KIND_MUTE) &&
+            rank < cell->size);
+}
+
+static uint64_t
+limit_ns(const struct fault_evidence *evidence)
+{
+    const struct fault_lab *lab = evidence->lab;
+    const enum fault_kind kind = evidence->cell->fault->kind;
+    const bool is_silent = kind == FAULT_KIND_FREEZE || kind == FAULT_KIND_MUTE;
+
+    return (is_silent ? lab->failure_timeout_ms + lab->slack_ms
+                      : lab->crash_ms) *
+           CLOCK_NS_PER_MS;
+}
+
+/* One that was told something. */
+static void
+judge_report(const struct fault_evidence *evidence,
+             const struct fault_report *report,
+             struct fault_outcome *outcome)
+{
+    const struct fault_cell *cell = evidence->cell;
+    const bool differs = cell->fault->kind == FAULT_KIND_DIFFER;
+    const enum hoop_status wanted =
+        differs ? HOOP_E_MISMATCH : HOOP_E_PEER_LOST;
+    const uint32_t rank = (uint32_t)(report - evidence->room->ranks);
+    const uint64_t took_ns = report->when_ns - evidence->struck_ns;
+    struct fault_why why;
+
+    if (report->status != wanted)
+        complain(outcome, "rank %u: status %d; ", rank, (int)report->status);
+    if (!differs && !may_be_blamed(cell, fault_blamed(report->text, &why)))
+        complain(outcome, "rank %u blames another; ", rank);
+    if (took_ns > limit_ns(evidence))
+        complain(outcome, "rank %u knew after %.0f ms; ", rank,
+                 (double)took_ns / (double)CLOCK_NS_PER_MS);
+    if (took_ns > outcome->took_ns)
+        outcome->took_ns = took_ns;
+}
+
+/* Two that were told something. */
+static void
+judge_pair(const struct fault_report *one,
+           const struct fault_report *other,
+           struct fault_outcome *outcome)
+{
+    struct fault_why whys[2];
+    const uint32_t blamed = fault_blamed(one->text, &whys[0]);
+
+    if (blamed != fault_blamed(other->text, &whys[1]))
+        complain(outcome, "they blame different ranks; ");
+    else if (strcmp(whys[0].text, whys[1].text) != 0)
+        complain(outcome, "they tell different things; ");
+}
+
+/* Everybody who was there knows, and the same. */
+static void
+judge_hurt(const struct fault_evidence *evidence, struct fault_outcome *outcome)
+{
+    const struct fault_report *first = NULL;
+
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
+        const struct fault_report *report = &evidence->room->ranks[rank];
+
+        if (!evidence->is_present[rank])
+            continue;
+        if (report->status == HOOP_OK) {
+            complain(outcome, "rank %u noticed nothing; ", rank);
+            continue;
+        }
+        judge_report(evidence, report, outcome);
+        if (!first)
+            first = report;
+        else if (evidence->cell->fault->kind != FAULT_KIND_DIFFER)
+            judge_pair(first, report, outcome);
+    }
+}
+
+static bool
+is_anybody_hurt(const struct fault_evidence *evidence)
+{
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
+        if (evidence->room->ranks[rank].status != HOOP_OK)
+            return true;
+    }
+    return false;
+}
+
+static bool
+must_hurt(enum fault_kind kind)
+{
+    return kind == FAULT_KIND_DEATH || kind == FAULT_KIND_FREEZE ||
+           kind == FAULT_KIND_LEAVE || kind == FAULT_KIND_DIFFER;
+}
+
+static void
+judge(const struct fault_evidence *evidence, struct fault_outcome *outcome)
+{
+    const enum fault_kind kind = evidence->cell->fault->kind;
+    const bool is_hurt = is_anybody_hurt(evidence);
+
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
+        if (evidence->room->ranks[rank].is_wrong)
+            complain(outcome, "rank %u has a WRONG RESULT; ", rank);
+        if (evidence->is_present[rank] &&
+            !atomic_load(&evidence->room->ranks[rank].is_done))
+            complain(outcome, "rank %u hangs; ", rank);
+    }
+    if (evidence->struck_ns == 0 && fault_cell_needs_piece(evidence->cell)) {
+        outcome->grade = outcome->text[0] ? FAULT_FAILED : FAULT_ABSENT;
+        if (is_hurt)
+            complain(outcome, "it failed without the fault; ");
+        return;
+    }
+    if (evidence->struck_ns == 0)
+        complain(outcome, "the fault did not strike; ");
+    if (kind == FAULT_KIND_LATE && is_hurt)
+        complain(outcome, "a late rank was no reason to fail; ");
+    if (must_hurt(kind) || (is_hurt && kind != FAULT_KIND_LATE))
+        judge_hurt(evidence, outcome);
+    if (evidence->is_over && !evidence->have_left)
+        complain(outcome, "somebody hangs in leaving; ");
+}
+
+void
+fault_judge(const struct fault_evidence *evidence,
+            struct fault_outcome *out_outcome)
+{
+    struct fault_evidence seen = *evidence;
+
+    *out_outcome = (struct fault_outcome){.grade = FAULT_PASSED};
+    /* What the program does itself has no note. */
+    if (!evidence->cell->fault->rule)
+        seen.struck_ns = atomic_load(&evidence->room->began_ns);
+    judge(&seen, out_outcome);
+    if (out_outcome->grade != FAULT_FAILED)
+        return;
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
+        const struct fault_report *report = &evidence->room->ranks[rank];
+
+        complain(out_outcome, "\n    rank %u: %s%s", rank,
+                 evidence->is_present[rank]            ? ""
+                 : evidence->room->ranks[rank].is_done ? "left "
+                                                       : "dead or stopped ",
+                 report->text);
+    }
+}
