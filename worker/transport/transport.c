@@ -401,8 +401,7 @@ poll_all(struct transport *transport, int timeout_ms)
 bool
 transport_flush(struct transport *transport)
 {
-    if (!TAILQ_EMPTY(&transport->dirty))
-        write_all(transport);
+    write_all(transport);
     return TAILQ_EMPTY(&transport->dirty);
 }
 
