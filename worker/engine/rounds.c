@@ -139,7 +139,7 @@ round_post(struct op *op, uint64_t stamp)
     assert(n_bytes <= hall_n_slot(hall));
     if (FAULT_IS_BUILT && op->label.faults)
         op_strike(op, FAULT_AT_SEND, op->rounds.round);
-    posts_copy(op, hall_place(hall, n_bytes));
+    posts_copy(op, hall_place(hall, stamp, n_bytes));
     hall_publish(hall, &header, n_bytes);
     transport_count(op->engine->transport, n_bytes, 0);
     rounds->is_posted = true;
@@ -230,7 +230,7 @@ round_meet(struct op *op, uint64_t stamp)
 
         if (!is_fetch(step))
             continue;
-        if (hall_look(hall, step->peer, stamp) != HALL_POSTED)
+        if (!hall_look(hall, step->peer, stamp))
             return false;
         if (!is_even(op, step->peer)) {
             rounds->is_odd = true;
@@ -342,6 +342,14 @@ round_fetch(struct op *op)
     return HOOP_OK;
 }
 
+/* Whether the round can be posted. out_rank, if not: who is in the way. */
+static bool
+is_free(const struct op *op, uint64_t stamp, uint32_t *out_rank)
+{
+    return hall_is_free(op->channel->hall, stamp,
+                        op->rounds.n_posted * op->element_size, out_rank);
+}
+
 enum hoop_status
 rounds_try(struct op *op, bool *out_is_done)
 {
@@ -352,7 +360,7 @@ rounds_try(struct op *op, bool *out_is_done)
 
     *out_is_done = false;
     if (!rounds->is_posted) {
-        if (!hall_is_free(hall, &late))
+        if (!is_free(op, stamp, &late))
             return HOOP_OK;
         round_post(op, stamp);
     }
@@ -408,10 +416,10 @@ rounds_can_move(const struct op *op)
     if (rounds->round == rounds->n_rounds)
         return true;
     if (!rounds->is_posted)
-        return hall_is_free(op->channel->hall, &late);
+        return is_free(op, op_stamp(op), &late);
     assert(rounds->n_met < rounds->plan.n_steps);
     return hall_look(op->channel->hall, rounds->plan.steps[rounds->n_met].peer,
-                     op_stamp(op)) == HALL_POSTED;
+                     op_stamp(op));
 }
 
 void
@@ -435,7 +443,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     if (rounds->round == rounds->n_rounds)
         return false;
     if (!rounds->is_posted && assembly_first(op->channel) == op &&
-        !hall_is_free(op->channel->hall, &late))
+        !is_free(op, op_stamp(op), &late))
         return late == rank;
     for (size_t i = rounds->n_met; i < rounds->plan.n_steps; i++) {
         const struct plan_step *step = &rounds->plan.steps[i];

@@ -7,13 +7,6 @@
 #include "transport/hall_parts.h"
 #include "transport/stamp.h"
 
-enum {
-    SLOTS = HALL_SLOTS,
-};
-
-/* No stamp that anybody looks for. */
-static const uint64_t NONE = 0;
-
 size_t
 hall_n_slot(const struct hall *hall)
 {
@@ -30,45 +23,43 @@ prefetch_to_write(const void *line)
     __builtin_prefetch(line, 1);
 }
 
+static unsigned
+line_of(uint64_t stamp)
+{
+    const uint32_t n_later = stamp_stage(stamp) + stamp_round(stamp);
+
+    return n_later == 0 ? stamp_number(stamp) % HALL_FIRST_LINES
+                        : HALL_FIRST_LINES + n_later % HALL_LATER_LINES;
+}
+
+/* Beside a line, or in a slot. */
 static uint8_t *
-slot_at(const struct hall *hall, uint32_t rank, unsigned slot)
+room_at(const struct hall *hall, uint32_t rank, unsigned line, unsigned where)
 {
-    return hall->slots + (SLOTS * (size_t)rank + slot) * hall->n_slot;
+    uint8_t *room = hall->rooms + rank * hall->n_room;
+
+    if (where == HALL_BESIDE)
+        return room + (size_t)line * HALL_SMALL;
+    return room + HALL_SMALLS + (where - HALL_IN_SLOT) * hall->n_slot;
 }
 
 static uint64_t
-stamp_in(const struct hall_desk *desk, unsigned slot)
+stamp_in(const struct hall_desk *desk, unsigned line)
 {
-    return atomic_load_explicit(&desk->lines[slot].stamp, memory_order_acquire);
+    return atomic_load_explicit(&desk->lines[line].stamp, memory_order_acquire);
 }
 
-/* Who publishes a round has read all before it, also of this rank's. */
-static uint64_t
-reached_by(const struct hall_desk *desk)
+/* Whether all others have read what has that stamp. */
+static bool
+is_read(struct hall *hall, uint64_t stamp, uint32_t *out_rank)
 {
-    uint64_t reached =
-        stamp_next(atomic_load_explicit(&desk->finished, memory_order_acquire));
-
-    for (unsigned i = 0; i < SLOTS; i++) {
-        const uint64_t stamp = stamp_in(desk, i);
-
-        if (stamp_is_before(reached, stamp))
-            reached = stamp;
-    }
-    return reached;
-}
-
-bool
-hall_is_free(struct hall *hall, uint32_t *out_rank)
-{
-    const uint64_t stamp = hall->stamps[hall->turn];
-
     for (uint32_t i = 0; i < hall->n_ranks; i++) {
         struct hall_rank *rank = &hall->ranks[i];
 
         if (stamp_is_before(stamp, rank->reached) || i == hall->rank)
             continue;
-        rank->reached = reached_by(&hall->page->desks[i]);
+        rank->reached = stamp_next(atomic_load_explicit(
+            &hall->page->desks[i].finished, memory_order_acquire));
         if (!stamp_is_before(stamp, rank->reached)) {
             *out_rank = i;
             return false;
@@ -77,12 +68,34 @@ hall_is_free(struct hall *hall, uint32_t *out_rank)
     return true;
 }
 
-uint8_t *
-hall_place(struct hall *hall, size_t n_bytes)
+bool
+hall_is_free(struct hall *hall,
+             uint64_t stamp,
+             size_t n_bytes,
+             uint32_t *out_rank)
+{
+    return is_read(hall, hall->stamps[line_of(stamp)], out_rank) &&
+           (n_bytes <= HALL_SMALL ||
+            is_read(hall, hall->slot_stamps[hall->turn], out_rank));
+}
+
+static unsigned
+where_for(const struct hall *hall, size_t n_bytes)
 {
     if (n_bytes <= HALL_INLINE)
-        return hall->page->desks[hall->rank].lines[hall->turn].payload;
-    return slot_at(hall, hall->rank, hall->turn);
+        return HALL_IN_LINE;
+    return n_bytes <= HALL_SMALL ? HALL_BESIDE : HALL_IN_SLOT + hall->turn;
+}
+
+uint8_t *
+hall_place(struct hall *hall, uint64_t stamp, size_t n_bytes)
+{
+    const unsigned line = line_of(stamp);
+    const unsigned where = where_for(hall, n_bytes);
+
+    return where == HALL_IN_LINE
+               ? hall->page->desks[hall->rank].lines[line].payload
+               : room_at(hall, hall->rank, line, where);
 }
 
 void
@@ -90,8 +103,9 @@ hall_publish(struct hall *hall,
              const struct hall_header *header,
              size_t n_bytes)
 {
-    struct hall_line *line = &hall->page->desks[hall->rank].lines[hall->turn];
-    const uint8_t flags = n_bytes <= HALL_INLINE ? HALL_IS_INLINE : 0;
+    const unsigned number = line_of(header->stamp);
+    const unsigned where = where_for(hall, n_bytes);
+    struct hall_line *line = &hall->page->desks[hall->rank].lines[number];
 
     line->call = (struct hall_call){
         .count = header->count,
@@ -104,10 +118,14 @@ hall_publish(struct hall *hall,
     line->signature = header->signature;
     line->failed = header->failed;
     line->stamp_before = hall->last.stamp;
-    line->flags = header->flags | flags;
+    line->flags = header->flags;
+    line->where = (uint8_t)where;
     atomic_store_explicit(&line->stamp, header->stamp, memory_order_release);
     hall->last = *header;
-    hall->stamps[hall->turn] = header->stamp;
+    hall->stamps[number] = header->stamp;
+    if (where < HALL_IN_SLOT)
+        return;
+    hall->slot_stamps[hall->turn] = header->stamp;
     hall->turn = 1 - hall->turn;
 }
 
@@ -115,92 +133,56 @@ void
 hall_finish(struct hall *hall, uint64_t stamp)
 {
     struct hall_desk *desk = &hall->page->desks[hall->rank];
+    const uint64_t next = stamp_of(stamp_number(stamp) + 1, 0, 0);
 
     atomic_store_explicit(&desk->finished, stamp, memory_order_release);
-    /* Others have read it. Who writes it soon should have it by then. */
-    prefetch_to_write(&desk->lines[hall->turn]);
+    /* The next operation begins there: others had read it long ago. */
+    prefetch_to_write(&desk->lines[line_of(next)]);
 }
 
 void
 hall_withdraw(struct hall *hall, uint64_t number)
 {
-    for (unsigned i = 0; i < SLOTS; i++) {
+    for (unsigned i = 0; i < HALL_ALL_LINES; i++) {
         if (stamp_number(hall->stamps[i]) >= number)
             atomic_store_explicit(&hall->page->desks[hall->rank].lines[i].stamp,
                                   0, memory_order_release);
     }
 }
 
-/* What stamp says is there, in slot. */
-static enum hall_sight
-rank_note(struct hall_rank *known,
-          const struct hall_desk *desk,
-          unsigned slot,
-          uint64_t stamp)
+bool
+hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
 {
-    const struct hall_line *line = &desk->lines[slot];
+    const struct hall_desk *desk = &hall->page->desks[rank];
+    struct hall_rank *known = &hall->ranks[rank];
+    const unsigned number = line_of(stamp);
+    const struct hall_line *line = &desk->lines[number];
 
+    if (stamp_in(desk, number) != stamp)
+        return false;
     if (known->header.stamp != stamp)
         known->seen = known->header.stamp;
     known->header.stamp = stamp;
     known->header.signature = line->signature;
     known->header.failed = line->failed;
     known->header.flags = line->flags;
-    known->slot = slot;
-    known->next = 1 - slot;
-    known->wanted = NONE;
+    known->where = line->where;
+    known->line = number;
     if (stamp_is_before(known->reached, stamp))
         known->reached = stamp;
-    return HALL_POSTED;
-}
-
-/* stamp is in neither slot. It will be where the older one is; what was
- * withdrawn is neither older nor younger. */
-static void
-rank_expect(struct hall_rank *known,
-            uint64_t stamp,
-            const uint64_t found[SLOTS])
-{
-    known->next = stamp_is_before(found[1], found[0]);
-    known->stale = found[known->next];
-    known->wanted = known->stale == 0 ? NONE : stamp;
-}
-
-/* As long as nothing is written where it must be, the other slot is not
- * touched: its line is the other rank's to write. */
-enum hall_sight
-hall_look(struct hall *hall, uint32_t rank, uint64_t stamp)
-{
-    const struct hall_desk *desk = &hall->page->desks[rank];
-    struct hall_rank *known = &hall->ranks[rank];
-    const unsigned slot = known->next;
-    const uint64_t here = stamp_in(desk, slot);
-
-    if (here == stamp)
-        return rank_note(known, desk, slot, stamp);
-    if (stamp == known->wanted && here == known->stale)
-        return HALL_NOTHING;
-    const uint64_t found[] = {stamp_in(desk, 0), stamp_in(desk, 1)};
-    if (found[0] == stamp || found[1] == stamp)
-        return rank_note(known, desk, found[1] == stamp, stamp);
-    rank_expect(known, stamp, found);
-    return stamp_is_before(stamp, found[0]) && stamp_is_before(stamp, found[1])
-               ? HALL_PASSED
-               : HALL_NOTHING;
+    return true;
 }
 
 bool
 hall_has(const struct hall *hall, uint32_t rank, uint64_t stamp)
 {
-    const struct hall_desk *desk = &hall->page->desks[rank];
-
-    return stamp_in(desk, 0) == stamp || stamp_in(desk, 1) == stamp;
+    return stamp_in(&hall->page->desks[rank], line_of(stamp)) == stamp;
 }
 
 static const struct hall_line *
 line_found(const struct hall *hall, uint32_t rank)
 {
-    return &hall->page->desks[rank].lines[hall->ranks[rank].slot];
+    return &hall->page->desks[rank].lines[hall->ranks[rank].line];
 }
 
 bool
@@ -209,7 +191,7 @@ hall_has_more(const struct hall *hall, uint32_t rank)
     return line_found(hall, rank)->stamp_before != hall->ranks[rank].seen;
 }
 
-/* It stands in the line that was found: the other one may be written over. */
+/* It stands in the line that was found: others may be written over. */
 bool
 hall_look_back(struct hall *hall, uint32_t rank, struct hall_header *out_header)
 {
@@ -245,6 +227,17 @@ hall_header_of(struct hall *hall, uint32_t rank)
     return &known->header;
 }
 
+/* How much there may be, by what the writer says. */
+static size_t
+capacity_of(const struct hall *hall, unsigned where)
+{
+    if (where >= HALL_IN_SLOT + HALL_SLOTS)
+        return 0;
+    if (where == HALL_IN_LINE)
+        return HALL_INLINE;
+    return where == HALL_BESIDE ? HALL_SMALL : hall->n_slot;
+}
+
 const uint8_t *
 hall_bytes(const struct hall *hall,
            uint32_t rank,
@@ -252,14 +245,13 @@ hall_bytes(const struct hall *hall,
            size_t n_bytes)
 {
     const struct hall_rank *known = &hall->ranks[rank];
-    const bool is_inline = known->header.flags & HALL_IS_INLINE;
-    const size_t n_there = is_inline ? HALL_INLINE : hall->n_slot;
+    const size_t n_there = capacity_of(hall, known->where);
 
     if (offset > n_there || n_bytes > n_there - offset)
         return NULL;
-    return offset + (is_inline
-                         ? hall->page->desks[rank].lines[known->slot].payload
-                         : slot_at(hall, rank, known->slot));
+    return offset + (known->where == HALL_IN_LINE
+                         ? line_found(hall, rank)->payload
+                         : room_at(hall, rank, known->line, known->where));
 }
 
 void

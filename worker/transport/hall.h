@@ -1,11 +1,13 @@
 /*
  * transport/hall.h - memory that all ranks of a communicator on one host share
  *
- * Each rank has two slots, which it uses in turn, and for each slot a line that
- * says what lies there: of which round of which operation, and what was called.
- * A few bytes lie in the line itself. Whoever wants them reads them where they
- * lie. A word per rank says up to where that rank has read everything: then
- * others may write over it. Stamps name the rounds (transport/stamp.h).
+ * Each rank has lines that say of rounds what was called in them, and where their
+ * bytes lie: a few in the line itself, more beside it, and many in one of two
+ * slots, which are used in turn. Whoever wants them reads them where they lie. A
+ * word per rank says up to where that rank has read everything: then others may
+ * write over it. Stamps name the rounds (transport/stamp.h), and the stamp says
+ * which line: those of the last 32 operations stand side by side, so that
+ * who only posts may be that far ahead.
  *
  * The other ranks may be hostile: a header is copied before it is looked at,
  * places are the reader's own arithmetic, and what they hold is only payload.
@@ -31,9 +33,10 @@
 #include "transport/shared_memory.h"
 
 enum {
-    HALL_RANKS = 64,  /* the bits of a word */
-    HALL_INLINE = 24, /* bytes that a header's own line holds */
-    HALL_CALLS = 8,   /* that a rank leaves behind */
+    HALL_RANKS = 64,   /* the bits of a word */
+    HALL_INLINE = 24,  /* bytes that a header's own line holds */
+    HALL_SMALL = 1024, /* ... that lie beside it */
+    HALL_CALLS = 8,    /* that a rank leaves behind */
 };
 
 struct hall;
@@ -74,20 +77,19 @@ struct hall_header {
     uint8_t name;
     uint8_t dtype;
     uint8_t reduce_op;
-    uint8_t flags; /* HALL_IS_INLINE, and what the user likes */
+    uint8_t flags; /* what the user likes */
 };
 
-enum {
-    HALL_IS_INLINE = 1,
-};
-
-/* Whether all others are through with what lies in the slot whose turn it is.
- * out_rank, if not: one who is not. */
+/* Whether all others are through with what lies where the n_bytes of stamp's
+ * round go. out_rank, if not: one who is not. */
 bool
-hall_is_free(struct hall *hall, uint32_t *out_rank);
-/* Where the n_bytes of the next round go; n_bytes at most a slot. */
+hall_is_free(struct hall *hall,
+             uint64_t stamp,
+             size_t n_bytes,
+             uint32_t *out_rank);
+/* Where they go; n_bytes at most a slot. */
 uint8_t *
-hall_place(struct hall *hall, size_t n_bytes);
+hall_place(struct hall *hall, uint64_t stamp, size_t n_bytes);
 /* They are there. Only when hall_is_free(), with the n_bytes of hall_place(). */
 void
 hall_publish(struct hall *hall,
@@ -97,21 +99,15 @@ hall_publish(struct hall *hall,
 void
 hall_finish(struct hall *hall, uint64_t stamp);
 
-/* What lies in the slots of operation number, or a later one, shall not be found
+/* What was published of operation number, or a later one, shall not be found
  * by who has not seen it yet: it has failed here. Before hall_finish(). */
 void
 hall_withdraw(struct hall *hall, uint64_t number);
 
-enum hall_sight {
-    HALL_NOTHING, /* not yet */
-    HALL_POSTED,
-    HALL_PASSED, /* rank is beyond it, and has posted nothing */
-};
-
 /* Whether rank, which may be this one, has published the round of stamp. If
  * so, hall_header_of(), its short form and hall_bytes() are of that, until
  * hall_finish(). */
-enum hall_sight
+bool
 hall_look(struct hall *hall, uint32_t rank, uint64_t stamp);
 /* The same, of any round, while another is being read. */
 bool

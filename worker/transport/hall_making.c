@@ -61,7 +61,7 @@ desks_end(uint32_t n_ranks)
 static size_t
 hall_size(uint32_t n_ranks, size_t n_slot)
 {
-    return desks_end(n_ranks) + (size_t)HALL_SLOTS * n_ranks * n_slot;
+    return desks_end(n_ranks) + n_ranks * (HALL_SMALLS + HALL_SLOTS * n_slot);
 }
 
 /* Within the budget of all. */
@@ -104,7 +104,8 @@ hall_init(struct hall *hall, uint32_t rank, uint32_t n_ranks, size_t n_slot)
     hall->rank = rank;
     hall->n_ranks = n_ranks;
     hall->n_slot = n_slot;
-    hall->slots = hall->base + desks_end(n_ranks);
+    hall->n_room = HALL_SMALLS + HALL_SLOTS * n_slot;
+    hall->rooms = hall->base + desks_end(n_ranks);
 }
 
 enum hoop_status
@@ -134,13 +135,25 @@ hall_create(uint32_t n_ranks,
     return HOOP_OK;
 }
 
-static enum hoop_status
-size_check(size_t n_bytes, uint32_t n_ranks)
+/* What a file of n_bytes would have for slots; 0: it is no hall. */
+static size_t
+slot_of(size_t n_bytes, uint32_t n_ranks)
 {
     const size_t n_desks = desks_end(n_ranks);
 
-    if (n_bytes > n_desks && n_bytes <= n_desks + LIMIT_HALL &&
-        (n_bytes - n_desks) % ((size_t)HALL_SLOTS * n_ranks * MEMORY_PAGE) == 0)
+    if (n_bytes <= n_desks || (n_bytes - n_desks) % n_ranks != 0)
+        return 0;
+    const size_t n_room = (n_bytes - n_desks) / n_ranks;
+    if (n_room <= HALL_SMALLS || n_room > HALL_SMALLS + LIMIT_HALL ||
+        (n_room - HALL_SMALLS) % ((size_t)HALL_SLOTS * MEMORY_PAGE) != 0)
+        return 0;
+    return (n_room - HALL_SMALLS) / HALL_SLOTS;
+}
+
+static enum hoop_status
+size_check(size_t n_bytes, uint32_t n_ranks)
+{
+    if (slot_of(n_bytes, n_ranks) > 0)
         return HOOP_OK;
     return error_raise(HOOP_E_DATA_LOSS,
                        "a hall of %zu bytes for %u ranks is none", n_bytes,
@@ -186,7 +199,7 @@ hall_open(const struct memory_place *place,
         status = hall_map(hall);
     if (status != HOOP_OK)
         return error_pass(status);
-    const size_t n_slot = (n_bytes - desks_end(n_ranks)) / HALL_SLOTS / n_ranks;
+    const size_t n_slot = slot_of(n_bytes, n_ranks);
     status = page_check(hall, place, n_ranks, n_slot);
     if (status != HOOP_OK)
         return error_pass(status);

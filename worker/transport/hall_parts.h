@@ -13,7 +13,19 @@
 enum {
     HALL_LINE = 64,
     HALL_LINES = 128, /* the processor fetches them in pairs */
+    /* Of a rank: for the first round of an operation, and for later ones. */
+    HALL_FIRST_LINES = 32,
+    HALL_LATER_LINES = 4,
+    HALL_ALL_LINES = HALL_FIRST_LINES + HALL_LATER_LINES,
     HALL_SLOTS = 2,
+    HALL_SMALLS = HALL_ALL_LINES * HALL_SMALL, /* bytes */
+};
+
+/* Where the bytes of a round are. */
+enum hall_where {
+    HALL_IN_LINE,
+    HALL_BESIDE,
+    HALL_IN_SLOT, /* and in that one + 1 */
 };
 
 /* Of a call, what its signature was made of. */
@@ -35,6 +47,7 @@ struct hall_line {
     uint64_t stamp_before;
     uint8_t payload[HALL_INLINE];
     uint8_t flags;
+    uint8_t where;
     alignas(HALL_LINE) struct hall_call call;
     struct hall_header before; /* what this rank had published last */
 };
@@ -43,7 +56,7 @@ _Static_assert(sizeof(struct hall_line) == HALL_LINES, "two lines");
 
 /* One rank's. Nobody else writes it. */
 struct hall_desk {
-    struct hall_line lines[HALL_SLOTS];
+    struct hall_line lines[HALL_ALL_LINES];
     alignas(HALL_LINES) _Atomic uint64_t finished;
     alignas(HALL_LINES) struct bell_place bell;
     struct hall_board board;
@@ -62,23 +75,24 @@ struct hall_page {
 /* What this rank knows of another. */
 struct hall_rank {
     uint64_t reached; /* it has read all before that stamp, at least */
-    unsigned next;    /* the slot that it writes next, probably */
-    uint64_t wanted;  /* it is, if this was looked for in both slots ... */
-    uint64_t stale;   /* ... and this stamp is there still */
-    unsigned slot;    /* that it was last found in */
-    uint64_t seen;    /* the stamp of what was looked at before that */
+    unsigned line;    /* that was found last */
+    uint8_t where;
+    uint64_t seen; /* the stamp of what was looked at before that */
     struct hall_header header;
 };
 
 struct hall {
     struct hall_page *page;
-    uint8_t *slots;
+    uint8_t
+        *rooms; /* of each rank: what lies beside the lines, then its slots */
+    size_t n_room;
     size_t n_slot;
     uint32_t rank;
     uint32_t n_ranks;
-    unsigned turn; /* the slot to write next */
     struct hall_header last;
-    uint64_t stamps[HALL_SLOTS];
+    uint64_t stamps[HALL_ALL_LINES]; /* what this rank wrote there last ... */
+    uint64_t slot_stamps[HALL_SLOTS];
+    unsigned turn; /* the slot to write next */
     bool is_resting;
     int fd;
     uint8_t *base;

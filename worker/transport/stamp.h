@@ -1,12 +1,14 @@
 /*
  * transport/stamp.h - names the rounds of a hall, in the order they are done in
  *
- *   number << 16 | stage << 12 | round modulo 2^12
+ *   number << 16 | stage << 12 | round, or from 2^12 on 1, 2 ... again
  *
  * The number of an operation only grows, and so do the stages within it. Rounds
  * may be more than fit: those of two ranks that are compared are a few apart,
  * since nobody posts before all have read what he posted two rounds ago. So
- * within a stage the nearer way round is the order. None is 0. Pure.
+ * within a stage the nearer way round is the order. Round 0 never comes again:
+ * what stands where nothing else was written since is of no later one. None is
+ * 0. Pure.
  */
 
 #ifndef TRANSPORT_STAMP_H
@@ -27,8 +29,10 @@ enum {
 static inline uint64_t
 stamp_of(uint64_t number, uint32_t stage, uint32_t round)
 {
-    return number << STAMP_NUMBER_SHIFT | stage << STAMP_STAGE_SHIFT |
-           round % STAMP_ROUNDS;
+    const uint32_t later =
+        round == 0 ? 0 : 1 + (round - 1) % (STAMP_ROUNDS - 1);
+
+    return number << STAMP_NUMBER_SHIFT | stage << STAMP_STAGE_SHIFT | later;
 }
 
 /* Behind every round of operation number, before those of the next. */
@@ -50,21 +54,33 @@ stamp_stage(uint64_t stamp)
     return (uint32_t)(stamp >> STAMP_STAGE_SHIFT) % STAMP_STAGES;
 }
 
+/* As far as it is kept; 0 only for the first. */
+static inline uint32_t
+stamp_round(uint64_t stamp)
+{
+    return (uint32_t)stamp % STAMP_ROUNDS;
+}
+
 /* The round behind it, of the same stage. */
 static inline uint64_t
 stamp_next(uint64_t stamp)
 {
     const uint64_t stage = stamp >> STAMP_STAGE_SHIFT << STAMP_STAGE_SHIFT;
 
-    return stage | (stamp + 1) % STAMP_ROUNDS;
+    return stage | (1 + stamp_round(stamp) % (STAMP_ROUNDS - 1));
 }
 
 static inline bool
 stamp_is_before(uint64_t stamp, uint64_t other)
 {
-    if (stamp >> STAMP_STAGE_SHIFT != other >> STAMP_STAGE_SHIFT)
+    const uint32_t all = STAMP_ROUNDS - 1;
+    const uint32_t here = stamp_round(stamp);
+    const uint32_t there = stamp_round(other);
+
+    if (stamp >> STAMP_STAGE_SHIFT != other >> STAMP_STAGE_SHIFT || here == 0 ||
+        there == 0)
         return stamp < other;
-    const uint64_t n_later = (other - stamp) % STAMP_ROUNDS;
+    const uint32_t n_later = (there + all - here) % all;
 
     return n_later > 0 && n_later < STAMP_ROUNDS / 2;
 }
