@@ -47,9 +47,9 @@ enum peer_state {
 
 enum {
     PEER_FRAMES_MAX = 8,      /* cut and not wholly written */
-    PEER_CALL_MAX = 2,        /* payload frames in one sendmsg */
+    PEER_CALL_MAX = 4,        /* payload frames in one sendmsg */
     PEER_INBOUND_MAX = 4096,  /* read ahead: headers and small payloads */
-    PEER_TURN_BYTES = 1 << 20 /* then the others have their turn */
+    PEER_TURN_BYTES = 2 << 20 /* then the others have their turn */
 };
 
 /* A frame without payload, or with a text. */
