@@ -76,6 +76,8 @@ NOT_APPLICABLE = (
      'chooses its paths itself'),
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
+    ('mappings_random', '[bf][fp]16.*',
+     'takes float32s as they were; random_calls allows for what is lost'),
     ('.*_tcp|.*_tuned|.*_streams|pipe_storm_small', '.*',
      'the same as another, on one path'),
 )

@@ -33,6 +33,7 @@ struct reference {
     enum hoop_reduce_op op;
     const void *const *inputs; /* [rank] */
     size_t n_inputs;
+    double loss; /* what a float loses on its way, of itself; 0: nothing */
 };
 
 /* Whether result may be the reduction of element index of all inputs. */
