@@ -23,6 +23,8 @@ extern const struct algorithm algorithm_allreduce_flat_blocks;
 extern const struct algorithm algorithm_allreduce_hierarchical;
 extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
+/* In no row of the catalogue: a part of the one before. */
+extern const struct algorithm algorithm_allreduce_tree;
 
 /* In: all given blocks. Out: this rank's, from element 0. In place, output
  * holds all blocks, and its first elements become the result. */

@@ -3,7 +3,8 @@
  *
  * Up a tree inside each node, by recursive doubling between the first ranks,
  * down a tree inside. For small buffers, and for any layout of the nodes.
- * plan/hierarchy.h tells the order of operands.
+ * plan/hierarchy.h tells the order of operands. On one node, what goes across
+ * is the top of the tree itself (plan/allreduce_tree.c).
  *
  * Cost: ceil(log2 nodes) * (alpha + bytes * (beta + gamma)) between, and twice
  * ceil(log2 ranks of a node) * (alpha' + bytes * beta') inside.
@@ -24,7 +25,10 @@ compose(const struct plan_shape *shape)
     };
     struct composition composition = {.shape = shape};
 
-    hierarchy_allreduce(&composition, &hierarchy);
+    if (team_n_nodes(shape) == 1)
+        hierarchy_inside(&composition, &algorithm_allreduce_tree);
+    else
+        hierarchy_allreduce(&composition, &hierarchy);
     return composition;
 }
 

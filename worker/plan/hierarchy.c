@@ -57,6 +57,16 @@ add_broadcast_inside(struct composition *composition,
 }
 
 void
+hierarchy_inside(struct composition *composition,
+                 const struct algorithm *algorithm)
+{
+    const struct composition_part all =
+        part_of(algorithm, team_of_node(composition->shape));
+
+    composition_add(composition, &all);
+}
+
+void
 hierarchy_allreduce(struct composition *composition,
                     const struct hierarchy *hierarchy)
 {

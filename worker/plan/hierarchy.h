@@ -29,6 +29,11 @@ struct hierarchy {
     const struct algorithm *inside_last;
 };
 
+/* Where all ranks are on one node: algorithm does it all. */
+void
+hierarchy_inside(struct composition *composition,
+                 const struct algorithm *algorithm);
+
 /* Reduce, all-reduce, broadcast. */
 void
 hierarchy_allreduce(struct composition *composition,
