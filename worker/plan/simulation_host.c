@@ -12,7 +12,21 @@ struct simulation_node {
     struct simulation_queue processors;
     struct simulation_queue outgoing;
     struct simulation_queue incoming;
+    uint32_t heard; /* 1 + the node whose large message came last */
 };
+
+enum {
+    /* About what a switch keeps for a line without loss. */
+    LARGE_BYTES = 256 * 1024,
+};
+
+/*
+ * A node that is sent to by one node, and then by another, is sent to by both
+ * for a while: what they send meets at its line, where there is no room for
+ * it, and is sent again. Messages then take so much longer: measured, 1.2 to
+ * 1.5 times; as much as by one node where all come from one.
+ */
+static const double MEETING = 1.25;
 
 static double
 larger(double one, double other)
@@ -41,6 +55,20 @@ queue_delay(struct simulation_queue *queue, double ns)
 {
     queue->all_ns += ns;
     queue->pieces_ns += ns;
+}
+
+/* How much longer a message from there takes on the node's line. */
+static double
+meeting_of(struct simulation_node *node,
+           uint32_t from,
+           const struct simulation_flow *flow)
+{
+    const uint32_t heard = node->heard;
+
+    if (flow->bytes < LARGE_BYTES)
+        return 1;
+    node->heard = from + 1;
+    return heard == 0 || heard == node->heard ? 1 : MEETING;
 }
 
 enum hoop_status
@@ -129,8 +157,11 @@ simulation_hosts_carry(struct simulation_hosts *hosts,
         &hosts->nodes[simulation_cast_node(hosts->cast, peer_actor)];
     const double sent_ns =
         queue_add(&here->outgoing, flow, out_ns, flow->bytes * link_ns);
-    const double taken_ns = queue_add(
-        &there->incoming, flow, out_ns + latency_ns, flow->bytes * link_ns);
+    const double meeting =
+        meeting_of(there, simulation_cast_node(hosts->cast, actor), flow);
+    const double taken_ns =
+        queue_add(&there->incoming, flow, out_ns + latency_ns,
+                  flow->bytes * link_ns * meeting);
     const double last_ns = larger(
         larger(sent_ns, flow->end_ns + piece * link_ns) + latency_ns, taken_ns);
 

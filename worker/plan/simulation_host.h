@@ -3,8 +3,9 @@
  *
  * Each is known by until when it has work. What is added waits for nobody, it
  * shares; but it ends no sooner than all that was added before, and idle time
- * is lost. Only small messages pass by large ones. A rank is one thread, a node's ranks share its processors and,
- * each way, its network interface.
+ * is lost. Only small messages pass by large ones. A rank is one thread, a
+ * node's ranks share its processors and, each way, its network interface, where
+ * large messages of several nodes hinder each other.
  *
  * Work must be added in the order of its begin, more or less.
  */

@@ -27,11 +27,9 @@ struct fixture {
     struct simulation_hosts hosts;
 };
 
-/* Ranks 0 to 3 on one node, 4 and 5 on another. */
 static int
-fixture_init(void **state)
+fixture_open(void **state, const uint32_t names[6])
 {
-    static const uint32_t names[] = {0, 0, 0, 0, 1, 1};
     static struct fixture fixture;
 
     assert_int_equal(plan_nodes_create(names, 6, &fixture.nodes), HOOP_OK);
@@ -43,6 +41,20 @@ fixture_init(void **state)
         HOOP_OK);
     *state = &fixture;
     return 0;
+}
+
+/* Ranks 0 to 3 on one node, 4 and 5 on another. */
+static int
+fixture_init(void **state)
+{
+    return fixture_open(state, (const uint32_t[]){0, 0, 0, 0, 1, 1});
+}
+
+/* Two ranks on each of three nodes. */
+static int
+fixture_init_pairs(void **state)
+{
+    return fixture_open(state, (const uint32_t[]){0, 0, 1, 1, 2, 2});
 }
 
 static int
@@ -181,6 +193,41 @@ ranks_of_a_node_share_its_interface(void **state)
     assert_near(back.last_ns, 500 + 1000 + 1000);
 }
 
+/* How long the line of node 0 is busy with the second of two messages, from
+ * these ranks. */
+static double
+second_ns(void **state, const uint32_t from[2], double bytes)
+{
+    const double first_ns = carry(*state, from[0], 0, bytes).last_ns;
+
+    return carry(*state, from[1], 0, bytes).last_ns - first_ns;
+}
+
+static void
+large_messages_of_two_nodes_meet_at_a_line(void **state)
+{
+    const double bytes = 1 << 20;
+
+    assert_near(second_ns(state, (const uint32_t[]){2, 4}, bytes),
+                2 * 1.25 * bytes);
+}
+
+static void
+messages_of_one_node_do_not_meet(void **state)
+{
+    const double bytes = 1 << 20;
+
+    assert_near(second_ns(state, (const uint32_t[]){2, 3}, bytes), 2 * bytes);
+}
+
+static void
+small_messages_of_two_nodes_do_not_meet(void **state)
+{
+    const double bytes = 1 << 16;
+
+    assert_near(second_ns(state, (const uint32_t[]){2, 4}, bytes), 2 * bytes);
+}
+
 /* In a small cast of one node with six ranks, everything is done six times. */
 static void
 actor_works_for_those_behind_it(void **state)
@@ -230,6 +277,13 @@ main(void)
             fixture_deinit),
         cmocka_unit_test_setup_teardown(ranks_of_a_node_share_its_interface,
                                         fixture_init, fixture_deinit),
+        cmocka_unit_test_setup_teardown(
+            large_messages_of_two_nodes_meet_at_a_line, fixture_init_pairs,
+            fixture_deinit),
+        cmocka_unit_test_setup_teardown(messages_of_one_node_do_not_meet,
+                                        fixture_init_pairs, fixture_deinit),
+        cmocka_unit_test_setup_teardown(small_messages_of_two_nodes_do_not_meet,
+                                        fixture_init_pairs, fixture_deinit),
         cmocka_unit_test(actor_works_for_those_behind_it),
     };
 
