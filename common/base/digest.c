@@ -12,6 +12,12 @@ struct digest {
     XXH3_state_t *state;
 };
 
+uint64_t
+digest_bytes(const void *bytes, size_t n_bytes)
+{
+    return XXH3_64bits(bytes, n_bytes);
+}
+
 enum hoop_status
 digest_create(struct digest **out_digest)
 {

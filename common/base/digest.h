@@ -14,6 +14,10 @@
 
 #include "base/cleanup.h"
 
+/* XXH3, 64 bits, without a seed. NULL is fine when there are none. */
+uint64_t
+digest_bytes(const void *bytes, size_t n_bytes);
+
 struct digest;
 
 /* Of nothing yet. Handle: HOOP_E_EXHAUSTED. */

@@ -37,6 +37,9 @@ static const char *const codecs[] = {
 /* In the order of enum engine_checking (engine/engine.h). */
 static const char *const checks[] = {"frames", "full", NULL};
 
+/* false, true */
+static const char *const switches[] = {"off", "on", NULL};
+
 /* In the order of enum sharing_mode (transport/sharing.h). */
 static const char *const transports[] = {"auto", "tcp", "shm", NULL};
 
@@ -200,6 +203,19 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "compare calls by their frames, or before each collective",
             .default_text = "frames",
             .choices = checks,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
+    [SETTING_CHECKSUM] =
+        {
+            .name = "checksum",
+            .environment = "HOOP_CHECKSUM",
+            .option = "checksum",
+            .placeholder = "WHEN",
+            .help = "sum every frame and refuse what was damaged on its way: "
+                    "on or off, alike for all ranks",
+            .default_text = "off",
+            .choices = switches,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },

@@ -20,8 +20,8 @@
 enum {
     SIZES_BYTES = HOOP_MAX_DIMS + 63 / 4,
     ELEMENT_BYTES = 1 + 5 + SIZES_BYTES,
-    /* Zeros: signature, step and checksum; of a byte only: codec, name, dtype
-     * and reduce_op. */
+    /* Zeros: signature, step and count; of a byte only: codec, name, dtype and
+     * reduce_op. */
     SPARED_BYTES = 8 + 4 + 8 + 4,
 };
 _Static_assert((int)ARRAY_BYTES_MAX - SPARED_BYTES + ELEMENT_BYTES <=

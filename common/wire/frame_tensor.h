@@ -40,8 +40,8 @@ frame_is_tensor(const struct frame *frame)
 
 /*
  * Behind the other fields of out, which frame_encode() has made of a tensor's
- * frame, without signature, step, checksum and reduce_op: those would
- * take its room. The product of the sizes but zeros is below 2^63.
+ * frame, without signature, step, reduce_op and count: those would take its
+ * room. The product of the sizes but zeros is below 2^63.
  */
 void
 frame_tensor_append(const struct frame_tensor *tensor,

@@ -15,15 +15,17 @@ HOOP_BEGIN
  * Everything is borrowed for the call. A zero or NULL member means: from the
  * environment (the name beside it), then from a launcher's variables (Slurm,
  * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
- * environment alone: HOOP_TRANSPORT (between ranks of one node: "auto" shares
- * memory where that can be, "shm" fails where it cannot, and lets all ranks of
- * a host meet in one memory; "tcp" never does), HOOP_STREAMS (connections that
- * share what is large between two ranks: "1" to "8", or "auto", one, and more
- * where they bring more; the lower rank's counts), HOOP_SPIN (whether a call
- * that waits looks again and again before it sleeps: "never", "always", or
- * "auto", while every rank of the host has a processor), HOOP_NODE
- * (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and HOOP_TUNING (hoop/tuning.h),
- * HOOP_LOG, HOOP_LOG_FORMAT.
+ * environment alone: HOOP_CHECKSUM ("on": frames are summed and those that were
+ * damaged on their way end the connection, whose ends the error names; alike
+ * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
+ * node: "auto" shares memory where that can be, "shm" fails where it cannot,
+ * and lets all ranks of a host meet in one memory; "tcp" never does),
+ * HOOP_STREAMS (connections that share what is large between two ranks: "1" to
+ * "8", or "auto", one, and more where they bring more; the lower rank's
+ * counts), HOOP_SPIN (whether a call that waits looks again and again before it
+ * sleeps: "never", "always", or "auto", while every rank of the host has a
+ * processor), HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
+ * HOOP_TUNING (hoop/tuning.h), HOOP_LOG, HOOP_LOG_FORMAT.
  */
 struct hoop_join_options {
     const char *coordinator;  /* HOOP_COORDINATOR, host:port */

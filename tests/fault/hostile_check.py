@@ -18,67 +18,13 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
+
+from programs import Program, WAIT_S, Wrong, await_true, free_addresses
 
 WORKERS = 3
-WAIT_S = 30
 NMAP_S = 20
 HELLO_BYTES = 128
 SP_HELLO = bytes.fromhex('0053500000300000')  # an NNG client's first bytes
-
-
-class Wrong(Exception):
-    """The check has failed; the text says why."""
-
-
-def await_true(what, condition):
-    """The first result of condition() that is true."""
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.02)
-    raise Wrong(f'{what}: not within {WAIT_S} s')
-
-
-class Program:
-    """A process whose output, both streams, goes to a file."""
-
-    def __init__(self, folder, name, arguments, **environment):
-        self.name = name
-        self.path = os.path.join(folder, name + '.log')
-        clean = {key: value for key, value in os.environ.items()
-                 if not key.startswith('HOOP_')}
-        with open(self.path, 'wb') as log:
-            self.popen = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=clean | environment)
-
-    def text(self):
-        with open(self.path, encoding='utf-8', errors='replace') as log:
-            return log.read()
-
-    def expect(self, words):
-        await_true(f'{self.name} logs "{words}"',
-                   lambda: words in self.text())
-
-    def code(self):
-        try:
-            return self.popen.wait(WAIT_S)
-        except subprocess.TimeoutExpired as error:
-            raise Wrong(f'{self.name} does not end') from error
-
-    def kill(self):
-        if self.popen.poll() is None:
-            self.popen.kill()
-            self.popen.wait()
-
-
-def free_address():
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        return listener.getsockname()
 
 
 def dial(address):
@@ -134,7 +80,7 @@ class Job:
         self.hoopd_path, self.hoopctl_path, self.steady_path = programs
         self.folder = folder
         self.stop_file = os.path.join(folder, 'stop')
-        self.address = free_address()
+        self.address, = free_addresses(1)
         self.started = []
         self.workers = []
         self.roster = None

@@ -40,9 +40,10 @@ is_sendable(const struct frame *frame, const struct frame_tensor *tensor)
                          product > INT64_MAX))
             return false;
     }
-    return frame->signature == 0 && frame->step == 0 && frame->checksum == 0 &&
-           frame->codec < 128 && frame->call.name < 128 &&
-           frame->call.dtype < 128 && frame->call.reduce_op == 0;
+    return frame->signature == 0 && frame->step == 0 &&
+           frame->call.count == 0 && frame->codec < 128 &&
+           frame->call.name < 128 && frame->call.dtype < 128 &&
+           frame->call.reduce_op == 0;
 }
 
 static void

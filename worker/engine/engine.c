@@ -61,6 +61,7 @@ engine_open(struct engine *engine)
         .events = &engine_events,
         .owner = engine,
         .codec = engine->options.codec,
+        .is_summing = engine->options.is_summing,
         .n_streams = engine->options.n_streams,
         .faults = engine->faults,
     };

@@ -49,6 +49,7 @@ struct engine_options {
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;
+    bool is_summing;    /* frames have checksums, and must have */
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */

@@ -272,7 +272,7 @@ op_needs(const struct op *op, uint32_t world_rank)
         return channel_has(op->channel, world_rank);
 
     const uint32_t peer = step_flow_peer(&op->message);
-    return peer == world_rank ||
+    return peer == world_rank || world_rank == op->engine->roster->rank ||
            (peer == FLOW_ANY_PEER && channel_has(op->channel, world_rank));
 }
 

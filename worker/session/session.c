@@ -224,6 +224,7 @@ engine_open(struct hoop_session *session)
         .roster = session->roster,
         .codec = session->terms.codec,
         .checking = session->terms.checking,
+        .is_summing = session->terms.is_summing,
         .spinning = session->terms.spinning,
         .n_streams = session->terms.n_streams,
         .on_needed = on_needed,

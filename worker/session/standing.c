@@ -152,10 +152,9 @@ watch_take(struct standing *standing, const struct watch_event *event)
     if (event->kind != WATCH_LOST || event->rank >= roster->size ||
         event->incarnation != roster->members[event->rank].incarnation)
         return;
-    if (event->rank == roster->rank) {
+    /* This rank itself: the others have gone on without it. */
+    if (event->rank == roster->rank)
         standing_end(standing, event->reason);
-        return;
-    }
     if (standing->is_known[event->rank])
         return;
     standing->is_known[event->rank] = true;

@@ -40,6 +40,7 @@ struct terms {
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
     enum sharing_mode sharing;
+    bool is_summing;
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
     enum engine_spinning spinning;
     enum log_level log_level;

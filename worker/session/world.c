@@ -26,7 +26,9 @@ family_init(const struct world_options *options, struct comm_family *family)
         .roster = options->roster,
         .engine = options->engine,
         .tuner = options->tuner,
-        .sharing = options->terms->sharing,
+        /* Nobody sums what goes through a hall. */
+        .sharing = options->terms->is_summing ? SHARING_NEVER
+                                              : options->terms->sharing,
         .timeout_ms = options->terms->op_timeout_ms,
     };
     pthread_mutex_init(&family->lock, NULL);
@@ -87,9 +89,8 @@ world_connect(const struct world_options *options,
     enum hoop_status status = neighbours_connect(options, deadline_ns);
 
     if (status == HOOP_OK)
-        status =
-            hall_form(options->engine, world->comm.channel, options->roster,
-                      options->terms->sharing, deadline_ns);
+        status = hall_form(options->engine, world->comm.channel,
+                           options->roster, world->family.sharing, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
                               &world->comm.tuning);

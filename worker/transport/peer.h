@@ -114,7 +114,7 @@ TAILQ_HEAD(arrival_list, arrival);
 enum peer_target {
     TARGET_PLACE, /* flow->place */
     TARGET_PIECE, /* peer->piece, handed on as whole elements */
-    TARGET_CODED, /* peer->coded, decoded when complete */
+    TARGET_CODED, /* peer->coded, checked and decoded when complete */
     TARGET_STASH,
     TARGET_BIN,
 };
@@ -214,6 +214,7 @@ struct transport {
     struct codec *codec;
     struct poller *poller;
     uint64_t window;
+    bool is_summing;       /* frames have checksums, both ways */
     unsigned n_streams;    /* to a peer; 0: as many as are worth it */
     struct faults *faults; /* NULL: none */
     uint64_t arrival_next;
@@ -297,6 +298,23 @@ peer_code(struct peer *peer,
           struct outframe *out,
           struct frame *frame,
           const struct outflow *flow);
+
+/* head.c */
+
+/* frame's header to out, whose payload is there. tensor: NULL if it is none. */
+void
+peer_head_write(const struct peer *peer,
+                struct outframe *out,
+                struct frame *frame,
+                const struct frame_tensor *tensor);
+/* peer->frame from peer->inbound. Handle: HOOP_E_DATA_LOSS,
+ * HOOP_E_UNIMPLEMENTED (other version). */
+enum hoop_status
+peer_head_read(struct peer *peer);
+/* Of peer->frame, which has come whole, where anybody will look at it. Handle:
+ * HOOP_E_DATA_LOSS. */
+enum hoop_status
+peer_check_payload(const struct peer *peer);
 
 /* tcp_send.c */
 

@@ -94,13 +94,13 @@ cut_control(struct peer *peer, struct outframe *out)
             return false;
         memcpy(text, control->text, control->n_text);
     }
-    frame_encode(&control->frame, out->header);
-    if (control->frame.flags & FRAME_TENSOR)
-        frame_tensor_append(&control->tensor, out->header);
-    if (control->frame.kind == FRAME_SPREAD)
-        spread_cut(peer, &control->frame);
     out->payload = out->owned;
     out->n_stored = control->n_text;
+    peer_head_write(peer, out, &control->frame,
+                    control->frame.flags & FRAME_TENSOR ? &control->tensor
+                                                        : NULL);
+    if (control->frame.kind == FRAME_SPREAD)
+        spread_cut(peer, &control->frame);
     out->n_raw = 0;
     out->flow = NULL;
     TAILQ_REMOVE(&peer->controls, control, link);
@@ -254,9 +254,7 @@ cut_frame(struct peer *peer,
         frame.flags |= FRAME_EAGER;
         peer->credit -= FRAME_COST + out->n_stored;
     }
-    frame_encode(&frame, out->header);
-    if (flow->label->tensor)
-        frame_tensor_append(flow->label->tensor, out->header);
+    peer_head_write(peer, out, &frame, flow->label->tensor);
 
     flow->framed += cut.n_bytes;
     flow->is_opened = true;

@@ -15,8 +15,6 @@
 #include <sys/uio.h>
 
 #include "base/error.h"
-#include "dtype/dtype.h"
-#include "tensor/shape.h"
 #include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
@@ -104,7 +102,8 @@ buffer_of(struct peer *peer, uint8_t **buffer)
 static void
 begin_direct(struct peer *peer, struct inflow *flow)
 {
-    if (peer->frame.codec != CODEC_NONE) {
+    if (peer->frame.codec != CODEC_NONE ||
+        (peer->frame.checksum && peer->frame.raw > 0)) {
         if (!buffer_of(peer, &peer->coded))
             return;
         peer->target = TARGET_CODED;
@@ -183,63 +182,10 @@ begin_payload(struct peer *peer)
         peer_lose(peer, "it sent bytes that were not granted");
 }
 
-const struct frame_tensor *
-peer_tensor(const struct peer *peer)
-{
-    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
-}
-
-/* Its sizes make as many bytes as it says, in elements of a known dtype. Of an
- * unknown one it will not fit. */
-static enum hoop_status
-tensor_read(struct peer *peer, const uint8_t *header)
-{
-    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
-    size_t count;
-    size_t n_bytes;
-
-    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
-    if (status == HOOP_OK)
-        status = shape_count(&peer->tensor.shape, &count);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
-                     n_bytes != peer->frame.total))
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "a tensor of shape %s has not the size it came with",
-                           shape_text(&peer->tensor.shape).text);
-    return HOOP_OK;
-}
-
-/* Only float32s of a collective may come with fewer bits than they had. */
-static bool
-may_be_lossy(const struct frame *frame)
-{
-    return frame->codec >> CODEC_LOSS_SHIFT == LOSS_NONE ||
-           (frame->kind == FRAME_COLLECTIVE &&
-            frame->call.dtype == HOOP_FLOAT32);
-}
-
-static enum hoop_status
-header_read(struct peer *peer)
-{
-    const uint8_t *header = peer->inbound + peer->inbound_first;
-    const enum hoop_status status = frame_decode(header, &peer->frame);
-
-    if (status == HOOP_OK && !may_be_lossy(&peer->frame))
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "a payload has codec %u, which loses bits of what "
-                           "is to keep them",
-                           peer->frame.codec);
-    if (status == HOOP_OK && peer_tensor(peer))
-        return tensor_read(peer, header);
-    return status;
-}
-
 bool
 peer_begin_frame(struct peer *peer)
 {
-    const enum hoop_status status = header_read(peer);
+    const enum hoop_status status = peer_head_read(peer);
 
     if (status != HOOP_OK) {
         peer_lose(peer, error_text());
@@ -313,6 +259,11 @@ end_coded(struct peer *peer)
     struct transport *transport = peer->transport;
     struct inflow *flow = peer->flow;
     const struct codec_span coded = {peer->coded, peer->frame.stored};
+
+    if (peer->frame.codec == CODEC_NONE) {
+        peer_deliver(peer, flow, peer->coded, peer->frame.raw);
+        return;
+    }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
                                : buffer_of(peer, &peer->piece);
 
@@ -364,6 +315,10 @@ peer_end_frame(struct peer *peer)
         (peer->target == TARGET_PLACE || peer->target == TARGET_PIECE);
 
     peer->in_payload = false;
+    if (peer_check_payload(peer) != HOOP_OK) {
+        peer_lose(peer, error_text());
+        return;
+    }
     if (peer->target == TARGET_CODED)
         end_coded(peer);
     else if (peer->target == TARGET_STASH)

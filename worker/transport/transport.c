@@ -45,6 +45,7 @@ transport_create(const struct transport_options *options,
     transport->events = options->events;
     transport->owner = options->owner;
     transport->codec_id = options->codec;
+    transport->is_summing = options->is_summing;
     transport->n_streams = options->n_streams;
     transport->faults = options->faults;
     transport->window = window_of(size);
@@ -453,8 +454,7 @@ transport_spin(struct transport *transport)
 {
     bool has_moved = drain_all(transport);
 
-    has_moved |= write_all(transport);
-    has_moved |= sharers_write(transport);
+    has_moved |= write_all(transport) | sharers_write(transport);
     return has_moved || read_expected(transport);
 }
 

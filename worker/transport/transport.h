@@ -98,6 +98,7 @@ struct transport_options {
     const struct transport_events *events;
     void *owner;
     enum codec_id codec;   /* for payloads that are worth it */
+    bool is_summing;       /* frames have checksums, and must have */
     unsigned n_streams;    /* to each peer; 0: as many as are worth it */
     struct faults *faults; /* borrowed for life; NULL: none */
 };

@@ -77,11 +77,11 @@ frame_tensor_of_greatest_sizes_fits(void **state)
     frame.offset = frame.total - frame.raw;
     frame.signature = 0;
     frame.step = 0;
-    frame.checksum = 0;
     frame.codec = INT8_MAX;
     frame.call.name = INT8_MAX;
     frame.call.dtype = INT8_MAX;
     frame.call.reduce_op = 0;
+    frame.call.count = 0;
     for (unsigned choice = 0; choice < 390625; choice++) {
         unsigned left = choice;
         unsigned n_bits = 0;

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""tests/fault/damage_check.py - a bit flips between two ranks
+
+damage_check.py HOOPD STEADY: two workers reduce in a loop, and reach each other
+by a relay that inverts one bit of a payload. With HOOP_CHECKSUM=on both must
+fail before a result is wrong, and who was sent it must name the connection;
+without, a wrong result shows that the relay does what it says.
+"""
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+from programs import Program, WAIT_S, Wrong, await_true, free_addresses
+
+WORKERS = 2
+FLIPPED_BYTE = 500000  # some rounds after the handshake
+PIECE = 65536
+WRONG = 'is wrong\n'  # of a result, as steady says it
+
+
+class Relay:
+    """Listens where a worker says that it does; one bit to it is inverted."""
+
+    def __init__(self, target):
+        self.target = target
+        self.n_bytes = 0
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.address = self.listener.getsockname()
+        self.ends = [self.listener]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        try:
+            while True:
+                caller, _ = self.listener.accept()
+                callee = socket.create_connection(self.target, timeout=WAIT_S)
+                callee.settimeout(None)
+                self.ends += [caller, callee]
+                for ends, turn in (((caller, callee), self.damage),
+                                   ((callee, caller), bytes)):
+                    threading.Thread(target=self.pump, args=(*ends, turn),
+                                     daemon=True).start()
+        except OSError:
+            pass  # Closed: the end.
+
+    def damage(self, piece):
+        piece = bytearray(piece)
+        at = FLIPPED_BYTE - self.n_bytes
+        if 0 <= at < len(piece):
+            piece[at] ^= 0x10
+        self.n_bytes += len(piece)
+        return piece
+
+    @staticmethod
+    def pump(source, sink, turn):
+        try:
+            while piece := source.recv(PIECE):
+                sink.sendall(turn(piece))
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # The other end is not told: the coordinator must.
+
+    def close(self):
+        for end in self.ends:
+            end.close()
+
+
+def run(programs, folder, checksum):
+    """What the workers say; all of them must fail."""
+    hoopd_path, steady_path = programs
+    home, *ports = free_addresses(1 + WORKERS)
+    address = '%s:%d' % home
+    hoopd = Program(folder, f'hoopd-{checksum}',
+                    [hoopd_path, '--listen', address, '--http', 'none'])
+    relays = [Relay(port) for port in ports]
+    workers = [
+        Program(folder, f'worker{rank}-{checksum}',
+                [steady_path, f'{folder}/never'], HOOP_COORDINATOR=address,
+                HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(WORKERS),
+                HOOP_PORT=str(ports[rank][1]), HOOP_TRANSPORT='tcp',
+                HOOP_ADVERTISE='%s:%d' % relays[rank].address,
+                HOOP_LINK='latency=20us,bandwidth=1GB/s',  # measures nothing
+                HOOP_CHECKSUM=checksum, HOOP_TIMEOUT=str(WAIT_S))
+        for rank in range(WORKERS)]
+    try:
+        await_true('the workers fail', lambda: all(
+            worker.popen.poll() is not None for worker in workers))
+        for worker in workers:
+            if worker.code() != 1:
+                raise Wrong(f'{worker.name} exits with {worker.code()}:\n'
+                            f'{worker.text()}')
+        return [worker.text() for worker in workers]
+    finally:
+        for program in workers + [hoopd]:
+            program.kill()
+        for relay in relays:
+            relay.close()
+
+
+def check(programs, folder):
+    """Both runs."""
+    texts = run(programs, folder, 'on')
+    for words in ('damaged on the way to rank',
+                  'the checksum of a payload is wrong (TCP, 127.0.0.1:'):
+        if not any(words in text for text in texts):
+            raise Wrong(f'"{words}" is not in:\n' + ''.join(texts))
+    for text in texts:
+        if 'allreduce #' not in text or WRONG in text:
+            raise Wrong(f'no failed allreduce, but:\n{text}')
+    texts = run(programs, folder, 'off')
+    if not any(WRONG in text for text in texts):
+        raise Wrong('no bit was inverted:\n' + ''.join(texts))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(sys.argv[1:3], folder)
+        except (Wrong, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f'damage_check: {error}')
+
+
+if __name__ == '__main__':
+    main()

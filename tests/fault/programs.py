@@ -1,0 +1,66 @@
+"""tests/fault/programs.py - programs under test, and waiting for them"""
+
+import os
+import socket
+import subprocess
+import time
+
+WAIT_S = 30
+
+
+class Wrong(Exception):
+    """The check has failed; the text says why."""
+
+
+def await_true(what, condition):
+    """The first result of condition() that is true."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.02)
+    raise Wrong(f'{what}: not within {WAIT_S} s')
+
+
+class Program:
+    """A process whose output, both streams, goes to a file."""
+
+    def __init__(self, folder, name, arguments, **environment):
+        self.name = name
+        self.path = os.path.join(folder, name + '.log')
+        clean = {key: value for key, value in os.environ.items()
+                 if not key.startswith('HOOP_')}
+        with open(self.path, 'wb') as log:
+            self.popen = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=clean | environment)
+
+    def text(self):
+        with open(self.path, encoding='utf-8', errors='replace') as log:
+            return log.read()
+
+    def expect(self, words):
+        await_true(f'{self.name} logs "{words}"',
+                   lambda: words in self.text())
+
+    def code(self):
+        try:
+            return self.popen.wait(WAIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise Wrong(f'{self.name} does not end') from error
+
+    def kill(self):
+        if self.popen.poll() is None:
+            self.popen.kill()
+            self.popen.wait()
+
+
+def free_addresses(n_addresses):
+    """Different ones."""
+    listeners = [socket.create_server(('127.0.0.1', 0))
+                 for _ in range(n_addresses)]
+    addresses = [listener.getsockname() for listener in listeners]
+    for listener in listeners:
+        listener.close()
+    return addresses

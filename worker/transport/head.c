@@ -1,0 +1,185 @@
+/*
+ * transport/head.c - the header of a frame, and whether bytes are as they were
+ *
+ * Both ends of HOOP_CHECKSUM: a checksum's upper half is of the payload as it
+ * is stored, its lower half of the header with that upper half in it. A header
+ * is checked before anything is done that it says, a payload before anybody is
+ * shown a byte of it, so nothing damaged is combined or sent on.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "dtype/dtype.h"
+#include "net/address.h"
+#include "net/socket.h"
+#include "tensor/shape.h"
+#include "transport/peer.h"
+
+enum {
+    HALF_BITS = 32,
+};
+
+static uint32_t
+half_of(const void *bytes, size_t n_bytes)
+{
+    return (uint32_t)digest_bytes(bytes, n_bytes);
+}
+
+/* A tensor's count follows from its shape. */
+static void
+encode(const struct frame *frame,
+       const struct frame_tensor *tensor,
+       uint8_t out[LIMIT_FRAME_HEADER])
+{
+    struct frame spared;
+
+    if (!tensor) {
+        frame_encode(frame, out);
+        return;
+    }
+    spared = *frame;
+    spared.call.count = 0;
+    frame_encode(&spared, out);
+    frame_tensor_append(tensor, out);
+}
+
+/* The checksum of frame, whose own upper half is set and lower half 0. Never
+ * 0, which says that there is none. */
+static uint64_t
+checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
+{
+    uint8_t header[LIMIT_FRAME_HEADER];
+
+    encode(frame, tensor, header);
+    const uint32_t half = half_of(header, sizeof(header));
+    return frame->checksum | (half ? half : 1);
+}
+
+void
+peer_head_write(const struct peer *peer,
+                struct outframe *out,
+                struct frame *frame,
+                const struct frame_tensor *tensor)
+{
+    if (peer->transport->is_summing) {
+        frame->checksum = (uint64_t)half_of(out->payload, out->n_stored)
+                          << HALF_BITS;
+        frame->checksum = checksum_of(frame, tensor);
+    }
+    encode(frame, tensor, out->header);
+}
+
+const struct frame_tensor *
+peer_tensor(const struct peer *peer)
+{
+    return frame_is_tensor(&peer->frame) ? &peer->tensor : NULL;
+}
+
+/* Its sizes make as many bytes as it says, in elements of a known dtype. Of an
+ * unknown one it will not fit. */
+static enum hoop_status
+tensor_read(struct peer *peer, const uint8_t *header)
+{
+    const size_t size = dtype_size((enum hoop_dtype)peer->frame.call.dtype);
+    size_t count;
+    size_t n_bytes;
+
+    enum hoop_status status = frame_tensor_read(header, &peer->tensor);
+    if (status == HOOP_OK)
+        status = shape_count(&peer->tensor.shape, &count);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (size > 0 && (__builtin_mul_overflow(count, size, &n_bytes) ||
+                     n_bytes != peer->frame.total))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a tensor of shape %s has not the size it came with",
+                           shape_text(&peer->tensor.shape).text);
+    peer->frame.call.count = count;
+    return HOOP_OK;
+}
+
+/* The addresses of both ends, or nothing that the text would say. */
+static enum hoop_status
+damage_raise(const struct peer *peer, const char *what)
+{
+    struct address local;
+    struct address remote;
+    char from[LIMIT_ADDRESS] = "?";
+    char to[LIMIT_ADDRESS] = "?";
+
+    if (socket_local_address(peer->fd, &local) == HOOP_OK)
+        address_format(&local, to);
+    if (socket_peer_address(peer->fd, &remote) == HOOP_OK)
+        address_format(&remote, from);
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "bytes from it were damaged on the way to rank %u: the "
+                       "checksum of %s is wrong (%s, %s to %s)",
+                       peer->transport->roster->rank, what,
+                       peer->segment ? "shared memory" : "TCP", from, to);
+}
+
+static enum hoop_status
+check_header(struct peer *peer)
+{
+    struct frame frame = peer->frame;
+
+    if (frame.checksum == 0 && !peer->transport->is_summing)
+        return HOOP_OK;
+    if (frame.checksum == 0)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a frame of its has no checksum: HOOP_CHECKSUM has "
+                           "to be on for all ranks, or for none");
+    frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
+    if (checksum_of(&frame, peer_tensor(peer)) == peer->frame.checksum)
+        return HOOP_OK;
+    return damage_raise(peer, "a header");
+}
+
+enum hoop_status
+peer_check_payload(const struct peer *peer)
+{
+    const uint8_t *payload = NULL;
+
+    if (peer->frame.checksum == 0)
+        return HOOP_OK;
+    if (peer->target == TARGET_CODED)
+        payload = peer->coded;
+    else if (peer->target == TARGET_STASH)
+        payload = peer->stash->bytes;
+    if (!payload || half_of(payload, peer->frame.stored) ==
+                        (uint32_t)(peer->frame.checksum >> HALF_BITS))
+        return HOOP_OK;
+    return damage_raise(peer, "a payload");
+}
+
+/* Only float32s of a collective may come with fewer bits than they had. */
+static bool
+may_be_lossy(const struct frame *frame)
+{
+    return frame->codec >> CODEC_LOSS_SHIFT == LOSS_NONE ||
+           (frame->kind == FRAME_COLLECTIVE &&
+            frame->call.dtype == HOOP_FLOAT32);
+}
+
+enum hoop_status
+peer_head_read(struct peer *peer)
+{
+    const uint8_t *header = peer->inbound + peer->inbound_first;
+    enum hoop_status status = frame_decode(header, &peer->frame);
+
+    if (status == HOOP_OK && peer_tensor(peer))
+        status = tensor_read(peer, header);
+    if (status == HOOP_OK)
+        status = check_header(peer);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!may_be_lossy(&peer->frame))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a payload has codec %u, which loses bits of what "
+                           "is to keep them",
+                           peer->frame.codec);
+    return HOOP_OK;
+}
