@@ -301,7 +301,8 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "PATH",
             .help = "file of times that hoop-perf --tune measured, to choose "
                     "algorithms by; auto: the first jobs race for a second "
-                    "and keep one in the cache folder; rank 0's counts",
+                    "and keep one in the cache folder; model: by estimates "
+                    "alone; rank 0's counts",
             .type = SETTING_TYPE_TEXT,
             .max = LIMIT_SETTING - 1,
             .users = WORKER,

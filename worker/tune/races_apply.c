@@ -94,41 +94,6 @@ middle_of(uint64_t below, uint64_t above)
     return below;
 }
 
-/* What is above up to_bytes of the points before it is entry's. Of more points
- * than there is room for, the last one stands for the rest. */
-static void
-row_put(struct table_row *row,
-        uint64_t up_to_bytes,
-        const struct catalog_entry *entry)
-{
-    const uint32_t n = row->n_points;
-
-    if (n > 0 && (n == TABLE_POINTS || row->points[n - 1].entry == entry))
-        row->points[n - 1].up_to_bytes = up_to_bytes;
-    else
-        row->points[row->n_points++] = (struct table_point){up_to_bytes, entry};
-}
-
-/* As the model has it, from after to up_to. */
-static void
-row_copy(struct table_row *row,
-         const struct table_row *model,
-         uint64_t after_bytes,
-         uint64_t up_to_bytes)
-{
-    for (uint32_t i = 0; i < model->n_points && after_bytes < up_to_bytes;
-         i++) {
-        const uint64_t end_bytes = model->points[i].up_to_bytes < up_to_bytes
-                                       ? model->points[i].up_to_bytes
-                                       : up_to_bytes;
-
-        if (end_bytes <= after_bytes)
-            continue;
-        row_put(row, end_bytes, model->points[i].entry);
-        after_bytes = end_bytes;
-    }
-}
-
 /* Races of one form and collective: those from first to end. */
 struct meeting {
     const struct races *races;
@@ -201,11 +166,11 @@ row_apply(const struct meeting *meeting,
         at += heat.n;
         if (winner == holder)
             continue;
-        row_copy(&row, &model, up_to_bytes, span.after_bytes);
-        row_put(&row, span.up_to_bytes, winner);
+        table_row_copy(&row, &model, up_to_bytes, span.after_bytes);
+        table_row_put(&row, span.up_to_bytes, winner);
         up_to_bytes = span.up_to_bytes;
     }
-    row_copy(&row, &model, up_to_bytes, UINT64_MAX);
+    table_row_copy(&row, &model, up_to_bytes, UINT64_MAX);
     table->rows[collective][form] = row;
 }
 

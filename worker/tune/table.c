@@ -20,6 +20,38 @@ table_row_set(struct table_row *row, const struct catalog_entry *entry)
 }
 
 void
+table_row_put(struct table_row *row,
+              uint64_t up_to_bytes,
+              const struct catalog_entry *entry)
+{
+    const uint32_t n = row->n_points;
+
+    if (n > 0 && (n == TABLE_POINTS || row->points[n - 1].entry == entry))
+        row->points[n - 1].up_to_bytes = up_to_bytes;
+    else
+        row->points[row->n_points++] = (struct table_point){up_to_bytes, entry};
+}
+
+void
+table_row_copy(struct table_row *row,
+               const struct table_row *other,
+               uint64_t after_bytes,
+               uint64_t up_to_bytes)
+{
+    for (uint32_t i = 0; i < other->n_points && after_bytes < up_to_bytes;
+         i++) {
+        const uint64_t end_bytes = other->points[i].up_to_bytes < up_to_bytes
+                                       ? other->points[i].up_to_bytes
+                                       : up_to_bytes;
+
+        if (end_bytes <= after_bytes)
+            continue;
+        table_row_put(row, end_bytes, other->points[i].entry);
+        after_bytes = end_bytes;
+    }
+}
+
+void
 table_init(struct table *table)
 {
     *table = (struct table){.machine = {.n_processors = 1}};

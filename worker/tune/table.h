@@ -35,6 +35,14 @@ enum {
     TABLE_FORMS = TABLE_UNEVEN + 1
 };
 
+/* Which of the records (tune/record.h) counts on one node; says who made the
+ * table, for groups. */
+enum record_kind {
+    RECORD_NONE,
+    RECORD_TCP,
+    RECORD_SHM, /* where ranks share a hall */
+};
+
 struct table_point {
     uint64_t up_to_bytes; /* UINT64_MAX in the last one */
     const struct catalog_entry *entry;
@@ -53,6 +61,7 @@ struct table {
     uint32_t n_race_bytes;
     enum codec_loss loss; /* of floats that are reduced or gathered */
     bool has_contest;     /* the world's: all race, then comes another table */
+    enum record_kind record;
     struct table_row rows[CATALOG_COLLECTIVES][TABLE_FORMS];
 };
 
@@ -63,6 +72,20 @@ table_init(struct table *table);
 /* One algorithm for all sizes. */
 void
 table_row_set(struct table_row *row, const struct catalog_entry *entry);
+
+/* What is above up_to_bytes of the points before it is entry's. Of more points
+ * than there is room for, the last one stands for the rest. */
+void
+table_row_put(struct table_row *row,
+              uint64_t up_to_bytes,
+              const struct catalog_entry *entry);
+
+/* As other has it, from above after_bytes to up_to_bytes. */
+void
+table_row_copy(struct table_row *row,
+               const struct table_row *other,
+               uint64_t after_bytes,
+               uint64_t up_to_bytes);
 
 /* Where algorithms are forced, they replace what the rows say; an algorithm
  * for even blocks only leaves the row of uneven ones as it is. */

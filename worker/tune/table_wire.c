@@ -1,7 +1,8 @@
 /*
  * tune/table_wire.c - a table of switch points as bytes, and back
  *
- *     [version, machine, [row, ...], bytes of races, loss, is there a contest]
+ *     [version, machine, [row, ...], bytes of races, loss, is there a contest,
+ *         record]
  *     machine: [processors, bytes of cache, cost, ...], a cost in millionths of
  *         a nanosecond
  *     row: [collective, form, forced or nil, [up to, algorithm, ...]]
@@ -21,9 +22,9 @@
 #include "wire/unpack.h"
 
 enum {
-    VERSION = 4,
+    VERSION = 5,
     NAME_MAX_BYTES = 32,
-    FIELDS = 6,
+    FIELDS = 7,
     ROW_FIELDS = 4,
     MACHINE_FIELDS = 2, /* before its costs */
     N_COSTS = 12,
@@ -143,6 +144,7 @@ table_encode(const struct table *table, uint8_t bytes[LIMIT_TUNE_TABLE])
     pack_uint(&pack, table->n_race_bytes);
     pack_uint(&pack, table->loss);
     pack_uint(&pack, table->has_contest);
+    pack_uint(&pack, table->record);
     const enum hoop_status status = pack_take(&pack, &packed, &n_packed);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -316,6 +318,7 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
     table.n_race_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
     table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
     table.has_contest = unpack_uint(&unpack, 1) == 1;
+    table.record = (enum record_kind)unpack_uint(&unpack, RECORD_SHM);
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(unpack_status(&unpack));
     *out_table = table;

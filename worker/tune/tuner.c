@@ -14,6 +14,7 @@
 #include "tune/builder.h"
 #include "tune/link.h"
 #include "tune/race_store.h"
+#include "tune/record.h"
 
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
 static const char FROM_LINK[] = "HOOP_LINK";
@@ -36,22 +37,39 @@ struct tuner {
     bool has_machine;
     bool may_share; /* since it was created */
     bool has_agreed;
+    enum record_kind record;
     char *store;           /* HOOP_TUNING=auto: a path; else NULL */
     struct races *races;   /* NULL: none were read */
     struct kept_list kept; /* the last used first */
     unsigned n_kept;
 };
 
+/* The model alone shall decide. */
+static bool
+is_model_only(const struct tuner_options *options)
+{
+    return options->races && strcmp(options->races, "model") == 0;
+}
+
 static bool
 has_races(const struct tuner_options *options)
 {
-    return options->races && options->races[0];
+    return options->races && options->races[0] && !is_model_only(options);
 }
 
 static bool
 is_automatic(const struct tuner_options *options)
 {
     return has_races(options) && strcmp(options->races, "auto") == 0;
+}
+
+/* Who says what links cost wants to see what follows from that. */
+static enum record_kind
+record_of(const struct tuner_options *options)
+{
+    if (!options->transport || options->link[0] || is_model_only(options))
+        return RECORD_NONE;
+    return strcmp(options->transport, "tcp") == 0 ? RECORD_TCP : RECORD_SHM;
 }
 
 /* Who has no folder to keep races in goes without: it is no reason to fail. */
@@ -102,6 +120,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->may_share =
         options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
+    tuner->record = record_of(options);
     enum hoop_status status =
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
     if (status == HOOP_OK)
@@ -186,6 +205,7 @@ tuner_adopt(struct tuner *tuner, const struct table *agreed)
         tuner->machine = agreed->machine;
         tuner->forced = agreed->forced;
         tuner->loss = agreed->loss;
+        tuner->record = agreed->record;
         tuner->has_machine = true;
         tuner->has_agreed = true;
         if (agreed->n_race_bytes == 0)
@@ -331,6 +351,7 @@ table_make(struct tuner *tuner,
 
         if (status != HOOP_OK)
             return error_pass(status);
+        record_apply(tuner->record, &place, out_table);
         if (tuner->races)
             races_apply(tuner->races, nodes, n_slot, out_table);
         kept = kept_add(tuner, layout);
@@ -360,6 +381,7 @@ tuner_table(struct tuner *tuner,
     if (status == HOOP_OK) {
         table_force(out_table, &wanted);
         out_table->loss = tuner->loss;
+        out_table->record = tuner->record;
     }
     pthread_mutex_unlock(&tuner->lock);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -30,8 +30,9 @@ struct tuner_options {
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
     const char *link;            /* HOOP_LINK; "": to be measured */
     enum codec_loss loss;        /* HOOP_CODEC's part of it */
-    /* HOOP_TUNING, a file to read, or "auto"; NULL, "": none. Of the latter,
-     * over what ranks of a host exchange messages; NULL: not said. */
+    /* HOOP_TUNING, a file to read, "auto", or "model": not even the record
+     * counts; NULL, "": none. Over what ranks of a host exchange messages, "tcp"
+     * or "shm"; NULL: not said, and then no record counts. */
     const char *races;
     const char *transport;
 };

@@ -33,6 +33,7 @@ table_rich(void)
             };
         table.n_race_bytes = 77;
         table.loss = LOSS_FP16;
+        table.record = RECORD_TCP;
         table.forced.entries[i] = i % 2 ? &entries[n_entries - 1] : NULL;
     }
     return table;
@@ -72,6 +73,7 @@ table_comes_back_as_it_went(void **state)
     assert_int_equal(back.machine.n_processors, table.machine.n_processors);
     assert_int_equal(back.n_race_bytes, 77);
     assert_int_equal(back.loss, LOSS_FP16);
+    assert_int_equal(back.record, RECORD_TCP);
     assert_true(back.machine.latency_inside_ns ==
                 table.machine.latency_inside_ns);
     assert_int_equal(table_encode(&back, again), HOOP_OK);
@@ -162,14 +164,13 @@ assert_refused(const struct row *row, const char *why)
     struct table table;
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
-    pack_array(&pack, 6);
-    pack_uint(&pack, 4);
+    pack_array(&pack, 7);
+    pack_uint(&pack, 5);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
-    pack_uint(&pack, 0);
-    pack_uint(&pack, 0);
-    pack_uint(&pack, 0);
+    for (unsigned i = 0; i < 4; i++)
+        pack_uint(&pack, 0);
     assert_int_equal(pack_take(&pack, &packed, &n_packed), HOOP_OK);
     memcpy(bytes, packed, n_packed);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
@@ -225,7 +226,7 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    assert_non_null(strstr(error_text(), "version 1, not 4"));
+    assert_non_null(strstr(error_text(), "version 1, not 5"));
     table.n_race_bytes = LIMIT_RACES + 1;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
@@ -234,6 +235,10 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.loss = LOSS_NONE;
+    table.record = (enum record_kind)(RECORD_SHM + 1);
+    assert_int_equal(table_encode(&table, bytes), HOOP_OK);
+    assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
+    table.record = RECORD_NONE;
     table.machine.n_processors = 0;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);

@@ -164,6 +164,55 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
     tuner_destroy(tuner);
 }
 
+/* What rank 0 of a tuner with these options tells the others. */
+static struct table
+table_of(const char *transport, const char *link, const char *races)
+{
+    struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
+    const struct tuner_options options = {
+        .algorithms = "", .link = link, .races = races, .transport = transport};
+    struct tuner *tuner = NULL;
+    struct table table;
+
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    plan_nodes_destroy(nodes);
+    tuner_destroy(tuner);
+    return table;
+}
+
+static void
+record_counts_unless_links_or_the_model_are_asked_for(void **state)
+{
+    (void)state;
+    assert_int_equal(table_of("tcp", "", "").record, RECORD_TCP);
+    assert_int_equal(table_of("shm", "", NULL).record, RECORD_SHM);
+    assert_int_equal(table_of(NULL, "", "").record, RECORD_NONE);
+    assert_int_equal(table_of("tcp", "latency=1us", "").record, RECORD_NONE);
+    assert_int_equal(table_of("tcp", "", "model").record, RECORD_NONE);
+    assert_int_equal(check("", "", "model"), HOOP_OK);
+}
+
+/* Any rank may be rank 0 of a group. */
+static void
+record_of_rank_0_counts_on_all_ranks(void **state)
+{
+    struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
+    const struct table agreed = table_of("tcp", "", "model");
+    const struct tuner_options options = {
+        .algorithms = "", .link = "", .transport = "tcp"};
+    struct tuner *tuner = NULL;
+    struct table table;
+
+    (void)state;
+    assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
+    tuner_adopt(tuner, &agreed);
+    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(table.record, RECORD_NONE);
+    plan_nodes_destroy(nodes);
+    tuner_destroy(tuner);
+}
+
 /* Three races of two ranks, whose loser by far is what the model takes. */
 static struct races *
 races_of_two(void)
@@ -267,6 +316,8 @@ main(void)
         cmocka_unit_test(flat_algorithm_is_forced_only_where_there_is_a_hall),
         cmocka_unit_test(first_agreement_replaces_what_was_said),
         cmocka_unit_test(tables_of_many_forms_are_kept_within_bounds),
+        cmocka_unit_test(record_counts_unless_links_or_the_model_are_asked_for),
+        cmocka_unit_test(record_of_rank_0_counts_on_all_ranks),
         cmocka_unit_test(automatic_races_are_wanted_until_there_are_enough),
     };
 

@@ -1,0 +1,148 @@
+/* tests/unit/worker/tune/record_test.c - tune/record.c, tune/record_rows.c */
+
+#include "base/cleanup.h"
+#include "check.h"
+#include "tune/link.h"
+#include "tune/record.h"
+
+/* Rows as the catalogue has them first, and what a record makes of them. */
+static struct table
+table_recorded(enum record_kind kind,
+               uint32_t n_processors,
+               const uint32_t *names,
+               uint32_t n_ranks,
+               size_t n_slot)
+{
+    struct simulation_machine machine = link_usual();
+    struct plan_nodes *nodes = NULL;
+    struct table table;
+
+    machine.n_processors = n_processors;
+    table_init(&table);
+    assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
+    record_apply(kind, &(struct estimate_place){nodes, &machine, n_slot},
+                 &table);
+    plan_nodes_destroy(nodes);
+    return table;
+}
+
+static struct table
+table_of_row(const struct record_row *row)
+{
+    static const uint32_t names[64] = {0};
+
+    assert_in_range(row->n_ranks, 2, COUNT_OF(names));
+    return table_recorded(row->kind, row->n_processors, names, row->n_ranks,
+                          row->kind == RECORD_SHM ? 1 << 16 : 0);
+}
+
+static bool
+is_untouched(const struct table *table)
+{
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES; i++) {
+        size_t n_entries;
+        const struct catalog_entry *first = catalog_of(i, &n_entries);
+        const struct table_row *row = &table->rows[i][TABLE_EVEN];
+
+        if (row->n_points != 1 || row->points[0].entry != first)
+            return false;
+    }
+    return true;
+}
+
+/* It is written by a program: nobody else looks. */
+static void
+rows_ascend_and_name_algorithms_of_their_collective(void **state)
+{
+    (void)state;
+    assert_true(record_n_rows > 0);
+    for (size_t i = 0; i < record_n_rows; i++) {
+        const struct record_row *row = &record_rows[i];
+        uint64_t before = 0;
+
+        assert_int_not_equal(row->kind, RECORD_NONE);
+        assert_true(row->n_processors > 0);
+        for (size_t j = 0; before < UINT64_MAX; j++) {
+            assert_in_range(j, 0, TABLE_POINTS - 1);
+            const struct catalog_entry *entry =
+                catalog_entry_of(row->points[j].algorithm);
+
+            assert_non_null(entry);
+            assert_int_equal(entry->collective, row->collective);
+            assert_true(row->kind == RECORD_SHM || !entry->algorithm->is_flat);
+            assert_true(row->points[j].up_to_bytes > before);
+            before = row->points[j].up_to_bytes;
+        }
+    }
+}
+
+static void
+recorded_algorithm_is_taken_up_to_its_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < record_n_rows; i++) {
+        const struct record_row *row = &record_rows[i];
+        const struct table table = table_of_row(row);
+        uint64_t at = 0;
+
+        for (size_t j = 0; at < UINT64_MAX; j++) {
+            at = row->points[j].up_to_bytes;
+            assert_ptr_equal(
+                table_find(&table, row->collective, TABLE_EVEN, at)->algorithm,
+                row->points[j].algorithm);
+        }
+    }
+}
+
+static void
+uneven_blocks_keep_what_can_do_them(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < record_n_rows; i++) {
+        const struct table table = table_of_row(&record_rows[i]);
+
+        for (unsigned j = 0; j < CATALOG_COLLECTIVES; j++) {
+            const struct table_row *row = &table.rows[j][TABLE_UNEVEN];
+
+            for (uint32_t k = 0; k < row->n_points; k++)
+                assert_false(row->points[k].entry->is_even_only);
+            assert_true(row->points[row->n_points - 1].up_to_bytes ==
+                        UINT64_MAX);
+        }
+    }
+}
+
+static void
+other_places_are_left_to_the_model(void **state)
+{
+    static const uint32_t near[5] = {0};
+    static const uint32_t apart[4] = {0, 1, 0, 1};
+    const uint32_t n_processors = record_rows[0].n_processors;
+    const size_t n_slot = 1 << 16;
+
+    (void)state;
+    const struct table tables[] = {
+        table_recorded(RECORD_NONE, n_processors, near, 4, 0),
+        table_recorded(RECORD_NONE, n_processors, near, 4, n_slot),
+        table_recorded(RECORD_TCP, n_processors, near, 4, n_slot),
+        table_recorded(RECORD_SHM, n_processors, near, 4, 0),
+        table_recorded(RECORD_TCP, n_processors + 1, near, 4, 0),
+        table_recorded(RECORD_TCP, n_processors, apart, 4, 0),
+        table_recorded(RECORD_TCP, n_processors, near, 5, 0),
+    };
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
+        assert_true(is_untouched(&tables[i]));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_ascend_and_name_algorithms_of_their_collective),
+        cmocka_unit_test(recorded_algorithm_is_taken_up_to_its_size),
+        cmocka_unit_test(uneven_blocks_keep_what_can_do_them),
+        cmocka_unit_test(other_places_are_left_to_the_model),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+/*
+ * tune/record.h - what was measured before is not estimated again
+ *
+ * Where ranks outnumber processors, who is fastest is decided by wake-ups that
+ * no model foretells. For hosts of as many processors as the one that hoop was
+ * measured on, record_rows.c has what was fastest there, in many jobs: a row
+ * for each number of ranks and collective. It takes the place of what the model
+ * says, so that the first job chooses well, and the next one alike, whatever
+ * either measures of its links. For all else the model stays.
+ */
+
+#ifndef TUNE_RECORD_H
+#define TUNE_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/catalog.h"
+#include "plan/plan.h"
+#include "tune/estimate.h"
+#include "tune/table.h"
+
+struct record_point {
+    uint64_t up_to_bytes; /* UINT64_MAX in the last one */
+    const struct algorithm *algorithm;
+};
+
+/* Of ranks on one node. */
+struct record_row {
+    enum record_kind kind;
+    uint32_t n_processors;
+    uint32_t n_ranks;
+    enum catalog_collective collective;
+    struct record_point points[TABLE_POINTS];
+};
+
+extern const struct record_row record_rows[];
+extern const size_t record_n_rows;
+
+/* Put what was recorded in the place of a table's rows. Of RECORD_SHM for ranks
+ * that share a hall, of RECORD_TCP for others. */
+void
+record_apply(enum record_kind kind,
+             const struct estimate_place *place,
+             struct table *table);
+
+#endif
