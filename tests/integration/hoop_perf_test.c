@@ -155,6 +155,23 @@ perf_all_measures_what_the_operator_means(void **state)
     program_destroy(program);
 }
 
+/* The first turn alone is warmed up. */
+static void
+perf_forced_measures_all_but_what_is_chosen(void **state)
+{
+    const char *const options[] = {
+        "--op",     "allreduce", "--max",    "8", "--iters", "1",
+        "--rounds", "3",         "--warmup", "0", "--check", "--algorithms",
+        "forced",   "--csv",     "-",        NULL};
+    struct program *program = perf_start("2", options);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_true(rows_check(program->out.text, "0") > 3);
+    assert_non_null(strstr(program->out.text, ",ring,"));
+    assert_null(strstr(program->out.text, "auto"));
+}
+
 static void
 perf_every_algorithm_is_right(void **state)
 {
@@ -375,6 +392,8 @@ main(int argc, char **argv)
         cmocka_unit_test_teardown(perf_every_root_is_right, program_teardown),
         cmocka_unit_test(perf_every_algorithm_is_right),
         cmocka_unit_test_teardown(perf_all_measures_what_the_operator_means,
+                                  program_teardown),
+        cmocka_unit_test_teardown(perf_forced_measures_all_but_what_is_chosen,
                                   program_teardown),
         cmocka_unit_test_teardown(perf_algorithms_of_rank_0_are_forced,
                                   program_teardown),

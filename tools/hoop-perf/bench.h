@@ -3,6 +3,7 @@
 #ifndef HOOP_PERF_BENCH_H
 #define HOOP_PERF_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/hoop.h"
@@ -21,6 +22,7 @@ struct bench {
     void *receive;
     double *times_us; /* one for each iteration, and their total */
     struct period *period;
+    bool is_warm; /* this operation ran at this size already */
 };
 
 struct measurement {
@@ -44,7 +46,8 @@ bench_measure(struct bench *bench,
               struct measurement *out_measurement);
 
 /* A few iterations, each after a barrier that is not timed: the mean of this
- * rank's times. */
+ * rank's times. Before them one that does not count; with --warmup 0 only if
+ * nothing is warm. */
 HOOP_NODISCARD enum hoop_status
 bench_round(struct bench *bench,
             const struct operation *operation,

@@ -48,7 +48,11 @@ static const struct argp_option table[] = {
     {"max", KEY_MAX, "SIZE", 0, "largest buffer (default: 16M)", 0},
     {"factor", KEY_FACTOR, "N", 0, "from size to size (default: 2)", 0},
     {"iters", 'i', "N", 0, "timed iterations (default: 20)", 0},
-    {"warmup", 'w', "N", 0, "iterations before them (default: 5)", 0},
+    {"warmup", 'w', "N", 0,
+     "iterations before them (default: 5); of a turn one, or with 0 that of "
+     "the "
+     "first turn alone",
+     0},
     {"dtype", KEY_DTYPE, "TYPE", 0,
      "i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 c64 c128 bool "
      "(default: f32)",
@@ -65,8 +69,8 @@ static const struct argp_option table[] = {
      "are estimated to take; measure nothing",
      0},
     {"algorithms", KEY_ALGORITHMS, "NAME[,NAME...]", 0,
-     "measure these algorithms in turns: auto (what hoop chooses), names, or "
-     "all",
+     "measure these algorithms in turns: auto (what hoop chooses), names, all, "
+     "or forced (all but auto)",
      0},
     {"rounds", KEY_ROUNDS, "N", 0, "turns of each (default: 11)", 0},
     {"tune", KEY_TUNE, "FILE", 0,
@@ -206,7 +210,8 @@ algorithms_check(struct argp_state *state, const struct options *options)
     char list[256];
     char *rest = NULL;
 
-    if (!options->algorithms || strcmp(options->algorithms, "all") == 0)
+    if (!options->algorithms || strcmp(options->algorithms, "all") == 0 ||
+        strcmp(options->algorithms, "forced") == 0)
         return;
     snprintf(list, sizeof(list), "%s", options->algorithms);
     for (char *name = strtok_r(list, ",", &rest); name;

@@ -14,7 +14,7 @@ enum {
     LIST_MAX = 96,
 };
 
-/* "ring" is one of "auto,ring,chain", or the list is "all". */
+/* "ring" is one of "auto,ring,chain", or the list is "all" or "forced". */
 static bool
 is_wanted(const char *list, const char *name)
 {
@@ -22,6 +22,8 @@ is_wanted(const char *list, const char *name)
 
     if (strcmp(list, "all") == 0)
         return true;
+    if (strcmp(list, "forced") == 0)
+        return strcmp(name, "auto") != 0;
     for (const char *at = list; at; at = strchr(at, ',')) {
         at += *at == ',';
         if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0'))
@@ -119,6 +121,7 @@ rounds_run(struct rivals *rivals,
         const size_t rival = (i + round) % rivals->n;
 
         bench->comm = rivals->comms[rival];
+        bench->is_warm = round > 0;
         const enum hoop_status status = bench_round(
             bench, operation, extent, &times_us[rival * n_rounds + round]);
         if (status != HOOP_OK)
