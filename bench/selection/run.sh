@@ -1,32 +1,38 @@
 #!/bin/sh
 # bench/selection/run.sh - is what hoop chooses about the best there is?
 #
-# run.sh BUILD OUT [RANKS...]: every collective from 8 B to 64 MiB on 2, 3, 4, 7
-# and 8 ranks of this machine, all algorithms in turns (hoop-perf --algorithms),
-# as OUT/<ranks>-<sizes>-<job>.csv. Then report.py OUT prints the tables. Needs
-# a quiet machine. HOOP_TRANSPORT=tcp or shm says over what; give each an OUT
-# of its own.
+# run.sh BUILD OUT [RANKS...]: every collective and its v-form on 2, 3, 4, 7 and 8
+# ranks of this machine, 8 B to 64 MiB, every algorithm in turns
+# (hoop-perf --algorithms forced), over TCP and in shared memory, and what hoop
+# would choose (hoop-perf --explain). Then page.py OUT writes docs/selection.md,
+# report.py OUT/tcp prints tables, and record.py OUT writes what was fastest for
+# worker/tune/record.h. Needs a quiet machine, MINUTES (8) for each transport.
 #
 # Where the ranks of a job land on the processors is luck that lasts as long as
-# the job: many short jobs say more than a long one. So jobs go round all cases,
-# and stop when MINUTES (8) are over or JOBS (99) are done. What is in OUT is not
-# measured again: run it once more for more jobs, or after it was interrupted.
+# the job: many short jobs say more than a long one. There are JOBS (11) of up to
+# 2 MiB, and of 16 and 64 MiB, whose calls take a tenth of a second, every third;
+# all take ROUNDS (3) turns in each, so that a time is of 33 or 12 turns. The
+# jobs go round both transports and all numbers of ranks: whatever changes with
+# time changes for all. What is in OUT is not measured again: run it once
+# more when it was interrupted, or with more JOBS. A hold (HOLD, a
+# command that runs its arguments) may bound when a job runs.
 #
-# OUT/races has the same times for HOOP_TUNING: to judge what hoop chooses by
-# them, run again with HOOP_TUNING=OUT/races and another OUT. OUT/states says
-# how far apart the processors were during each run (bench/peers/mode.c).
-# OPS and OPS_UNEVEN are lists of collectives, SETS which sizes: small medium
-# large huge, and uneven for the v-forms.
+# OUT/<transport>/<ranks>-<sizes>-<job>.csv are the times, <ranks>-<job>.chosen
+# the choices (with every third job), races the times once more for HOOP_TUNING, states how far apart
+# the processors were during each run (bench/peers/mode.c).
 set -eu
 
 build=$1 out=$2
 shift 2
-ops=${OPS:-allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan}
-uneven=${OPS_UNEVEN:-allgatherv,reduce_scatterv,gatherv,scatterv,alltoallv}
-sets=${SETS:-small medium large huge uneven}
+transports=${TRANSPORTS:-tcp shm}
 ranks_all=${*:-2 3 4 7 8}
-end=$(($(date +%s) + ${MINUTES:-8} * 60))
+# shellcheck disable=SC2086
+end=$(($(date +%s) + ${MINUTES:-8} * 60 * $(set -- $transports && echo $#)))
+perf=$build/tools/hoop-perf/hoop-perf
+all='allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan'
+uneven='allgatherv,reduce_scatterv,gatherv,scatterv,alltoallv'
 mkdir -p "$out"
+nproc >"$out/processors"
 
 mode=$out/mode
 source=$(dirname "$0")/../peers/mode.c
@@ -36,49 +42,64 @@ state() {
   [ "$("$mode" | tr -dc 0-9)" -gt 300 ] && echo far || echo near
 }
 
-# perf RANKS FILE OPTION...: nothing of it stays if it fails, or takes so long
-# that something must be wrong.
-perf() {
+# job RANKS OPTION...: nobody waits for ever.
+job() {
+  ranks=$1
+  shift
+  # shellcheck disable=SC2086
+  HOOP_TRANSPORT=$transport ${HOLD:-} timeout 120 \
+    "$build/tools/hooprun/hooprun" -n "$ranks" --no-prefix "$perf" "$@"
+}
+
+# measure RANKS FILE OPTION...: nothing of it stays if it fails.
+measure() {
   ranks=$1 file=$2
   shift 2
+  [ -e "$file" ] && return
   before=$(state)
   rm -f "$file.races"
-  timeout 120 "$build/tools/hooprun/hooprun" -n "$ranks" --no-prefix \
-    "$build/tools/hoop-perf/hoop-perf" --tune "$file.races" "$@" --csv - \
-    >"$file.part" || {
+  job "$ranks" --algorithms forced --rounds "${ROUNDS:-3}" --tune "$file.races" "$@" \
+    --csv - >"$file.part" || {
     echo "$file: failed" >&2
     rm -f "$file.part" "$file.races"
     return
   }
   after=$(state)
   [ "$before" = "$after" ] || after=mixed
-  echo "$(basename "$file") $after" >>"$out/states"
-  cat "$file.races" >>"$out/races"
+  echo "$(basename "$file") $after" >>"$folder/states"
+  cat "$file.races" >>"$folder/races"
   rm -f "$file.races"
   mv "$file.part" "$file"
 }
 
-# measure RANKS SET FILE
-measure() {
-  case $2 in
-  small) perf "$1" "$3" --op "$ops,barrier" --rounds 7 --iters 5 \
-    --min 8 --max 32K --factor 8 ;;
-  medium) perf "$1" "$3" --op "$ops" --rounds 5 --iters 2 \
-    --min 256K --max 2M --factor 8 ;;
-  large) perf "$1" "$3" --op "$ops" --rounds 3 --iters 1 --min 16M --max 16M ;;
-  huge) perf "$1" "$3" --op "$ops" --rounds 1 --iters 1 --min 64M --max 64M ;;
-  uneven) perf "$1" "$3" --op "$uneven" --rounds 5 --iters 2 \
-    --min 64 --max 2M --factor 32 ;;
-  esac
+# choices RANKS FILE
+choices() {
+  [ -e "$2" ] && return
+  job "$1" --explain --op "$all,$uneven,barrier" --max 64M >"$2.part" &&
+    mv "$2.part" "$2"
 }
 
-for job in $(seq "${JOBS:-99}"); do
-  for ranks in $ranks_all; do
-    for set in $sets; do
-      [ "$(date +%s)" -lt "$end" ] || exit 0
-      file=$out/$ranks-$set-$job.csv
-      [ -e "$file" ] || measure "$ranks" "$set" "$file"
+# round NUMBER RANKS
+round() {
+  measure "$2" "$folder/$2-small-$1.csv" --op "$all,$uneven,barrier" \
+    --min 8 --max 2M --factor 4 --iters 2
+  [ $(($1 % 3)) -eq 1 ] || return 0
+  measure "$2" "$folder/$2-large-$1.csv" \
+    --op "$all" --min 16M --max 64M --factor 4 --iters 1 --warmup 0
+  choices "$2" "$folder/$2-$1.chosen"
+}
+
+for number in $(seq "${JOBS:-11}"); do
+  for transport in $transports; do
+    folder=$out/$transport
+    mkdir -p "$folder"
+    for ranks in $ranks_all; do
+      [ "$(date +%s)" -lt "$end" ] || {
+        echo "the time is over: run it again for the rest" >&2
+        exit 3
+      }
+      round "$number" "$ranks"
     done
-    echo "job $job: $ranks ranks" >&2
+    echo "job $number: $transport" >&2
   done
 done

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""bench/selection/record.py - what was fastest, for the library to keep
+
+record.py OUT: reads what run.sh wrote and writes worker/tune/record_rows.c, for
+each transport, number of ranks and collective up to which size which algorithm
+is to be taken. record.py --judge OUT changes nothing and says how near to the
+best such a record is that half of the jobs make, on the other half, beside what
+was chosen while measuring.
+
+Neighbouring sizes help each other out, and so does what was chosen before: of
+all ways through the sizes the one is taken that loses least in sum, where a
+change of the algorithm from one size to the next costs as much as SWITCH of lost
+time, and another algorithm than was chosen as much as STAY. So a lucky time
+changes nothing. Of 0 to 0.2 for both, these did best on jobs that others had
+been left out.
+"""
+
+import math
+import os
+import subprocess
+import sys
+
+from jobs import LIMIT, cases_of
+
+ROOT = os.path.join(os.path.dirname(__file__), '../..')
+TARGET = os.path.join(ROOT, 'worker/tune/record_rows.c')
+KINDS = ('tcp', 'shm')
+SWITCH = 0.05
+STAY = 0.05
+POINTS = 12  # TABLE_POINTS
+
+HEAD = '''/*
+ * tune/record_rows.c - what was fastest, up to which size, in many jobs
+ *
+ * Written by bench/selection/record.py. No test of its own: record_test.c.
+ */
+
+#include "tune/record.h"
+
+#include "base/cleanup.h"
+#include "plan/algorithms.h"
+
+const struct record_row record_rows[] = {
+'''
+TAIL = '''};
+
+const size_t record_n_rows = COUNT_OF(record_rows);
+'''
+
+
+def losses_of(cases, which):
+    """For each case {algorithm: what it takes more than the best, as a log, and
+    for not being the chosen one}."""
+    losses = []
+    for case in cases:
+        times = case.times(None if which is None else which(case))
+        best = min(times.values())
+        n_all = sum(case.chosen.values())
+        losses.append({name: math.log(us / best) +
+                       STAY * (1 - case.chosen.get(name, 0) / n_all)
+                       for name, us in times.items()})
+    return losses
+
+
+def path_of(losses):
+    """An algorithm for each size: the least loss, changes counted."""
+    names = sorted(set().union(*losses))
+    far = 10
+    ways = {name: (losses[0].get(name, far), [name]) for name in names}
+    for loss in losses[1:]:
+        best = min(ways.values())
+        ways = {name: (min(ways[name][0], best[0] + SWITCH)
+                       + loss.get(name, far),
+                       (ways[name] if ways[name][0] <= best[0] + SWITCH
+                        else best)[1] + [name])
+                for name in names}
+    return min(ways.values())[1]
+
+
+def records_of(cases, which=None):
+    """(op, ranks) -> [(bytes, algorithm)], of those that are not v-forms."""
+    rows = {}
+    for op, ranks in sorted({key[:2] for key in cases}):
+        if op.endswith('v'):
+            continue
+        sizes = sorted(key[2] for key in cases if key[:2] == (op, ranks))
+        losses = losses_of([cases[op, ranks, size] for size in sizes], which)
+        rows[op, ranks] = list(zip(sizes, path_of(losses)))
+    return rows
+
+
+def points_of(row):
+    """Up to how many bytes, and what: half way to the next, by quotient."""
+    points = []
+    for (size, name), (after, other) in zip(row, row[1:]):
+        if name != other:
+            points.append((str(math.isqrt(size * after)), name))
+    return points[:POINTS - 1] + [('UINT64_MAX', row[-1][1])]
+
+
+def row_text(kind, n_processors, key, row):
+    points = ', '.join('{%s, &algorithm_%s_%s}' % (up_to, key[0], name)
+                       for up_to, name in points_of(row))
+    return ('{RECORD_%s, %d, %d, CATALOG_%s, {%s}},\n' %
+            (kind.upper(), n_processors, key[1], key[0].upper(), points))
+
+
+def processors_of(out):
+    with open(os.path.join(out, 'processors'), encoding='utf-8') as file:
+        return int(file.read())
+
+
+def write(out):
+    n_processors = processors_of(out)
+    lines = []
+    for kind in KINDS:
+        rows = records_of(cases_of(os.path.join(out, kind)))
+        if not rows:
+            sys.exit(f'{out}/{kind}: nothing was measured')
+        lines += [row_text(kind, n_processors, key, rows[key])
+                  for key in sorted(rows, key=lambda key: key[::-1])]
+    with open(TARGET, 'w', encoding='utf-8') as file:
+        file.writelines([HEAD, *lines, TAIL])
+    subprocess.run(['clang-format', '-i', TARGET], check=True)
+
+
+def half(first):
+    return lambda case: range(first, len(case.jobs), 2)
+
+
+def judged(cases):
+    """How many cases a record of the other half of the jobs has within LIMIT,
+    of how many: v-forms and those with one job left out."""
+    ratios = []
+    for found, used in ((0, 1), (1, 0)):
+        for (op, ranks), row in records_of(cases, half(found)).items():
+            for size, name in row:
+                case = cases[op, ranks, size]
+                ratios.append(case.ratio(name, half(used)(case)))
+    return sum(ratio <= LIMIT for ratio in ratios), len(ratios)
+
+
+def chosen_judged(cases):
+    """The same of what was chosen."""
+    ratios = [case.chosen_ratio(half(used)(case))
+              for used in (0, 1) for key, case in cases.items()
+              if not key[0].endswith('v')]
+    return sum(ratio <= LIMIT for ratio in ratios), len(ratios)
+
+
+def judge_texts(cases):
+    cases = {key: case for key, case in cases.items() if len(case.jobs) > 1}
+    if not cases:
+        return
+    yield ('a record of every other job, judged by the rest: %d of %d within '
+           '%.2f of the best' % (*judged(cases), LIMIT))
+    yield ('what was chosen, by each half: %d of %d' % chosen_judged(cases))
+
+
+def main():
+    if sys.argv[1] != '--judge':
+        write(sys.argv[1])
+        return
+    for kind in KINDS:
+        for text in judge_texts(cases_of(os.path.join(sys.argv[2], kind))):
+            print(f'{kind}: {text}')
+
+
+if __name__ == '__main__':
+    main()
