@@ -25,8 +25,8 @@ from jobs import LIMIT, cases_of
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
 TARGET = os.path.join(ROOT, 'worker/tune/record_rows.c')
 KINDS = ('tcp', 'shm')
-SWITCH = 0.05
-STAY = 0.05
+SWITCH = 0.1
+STAY = 0.03
 POINTS = 12  # TABLE_POINTS
 
 HEAD = '''/*
