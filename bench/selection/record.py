@@ -40,11 +40,11 @@ HEAD = '''/*
 #include "base/cleanup.h"
 #include "plan/algorithms.h"
 
-const struct record_row record_rows[] = {
+const struct record_sheet record_sheets[] = {
 '''
 TAIL = '''};
 
-const size_t record_n_rows = COUNT_OF(record_rows);
+const size_t record_n_sheets = COUNT_OF(record_sheets);
 '''
 
 
@@ -98,11 +98,19 @@ def points_of(row):
     return points[:POINTS - 1] + [('UINT64_MAX', row[-1][1])]
 
 
-def row_text(kind, n_processors, key, row):
-    points = ', '.join('{%s, &algorithm_%s_%s}' % (up_to, key[0], name)
+def row_text(op, row):
+    points = ', '.join('{%s, &algorithm_%s_%s}' % (up_to, op, name)
                        for up_to, name in points_of(row))
-    return ('{RECORD_%s, %d, %d, CATALOG_%s, {%s}},\n' %
-            (kind.upper(), n_processors, key[1], key[0].upper(), points))
+    return '[CATALOG_%s] = {%s},' % (op.upper(), points)
+
+
+def sheets_text(kind, n_processors, rows):
+    for ranks in sorted({key[1] for key in rows}):
+        texts = [row_text(op, row) for (op, n), row in sorted(rows.items())
+                 if n == ranks]
+        yield ('{.kind = RECORD_%s, .n_processors = %d, .n_ranks = %d, '
+               '.rows = {%s}},\n' %
+               (kind.upper(), n_processors, ranks, ' '.join(texts)))
 
 
 def processors_of(out):
@@ -117,8 +125,7 @@ def write(out):
         rows = records_of(cases_of(os.path.join(out, kind)))
         if not rows:
             sys.exit(f'{out}/{kind}: nothing was measured')
-        lines += [row_text(kind, n_processors, key, rows[key])
-                  for key in sorted(rows, key=lambda key: key[::-1])]
+        lines += sheets_text(kind, n_processors, rows)
     with open(TARGET, 'w', encoding='utf-8') as file:
         file.writelines([HEAD, *lines, TAIL])
     subprocess.run(['clang-format', '-i', TARGET], check=True)

@@ -3,8 +3,8 @@
  *
  * Where ranks outnumber processors, who is fastest is decided by wake-ups that
  * no model foretells. For hosts of as many processors as the one that hoop was
- * measured on, record_rows.c has what was fastest there, in many jobs: a row
- * for each number of ranks and collective. It takes the place of what the model
+ * measured on, record_rows.c has what was fastest there, in many jobs: a sheet
+ * for each number of ranks, a row for each collective. It takes the place of what the model
  * says, so that the first job chooses well, and the next one alike, whatever
  * either measures of its links. For all else the model stays.
  */
@@ -25,17 +25,16 @@ struct record_point {
     const struct algorithm *algorithm;
 };
 
-/* Of ranks on one node. */
-struct record_row {
+/* Of ranks on one node. A row without points: nothing is known. */
+struct record_sheet {
     enum record_kind kind;
     uint32_t n_processors;
     uint32_t n_ranks;
-    enum catalog_collective collective;
-    struct record_point points[TABLE_POINTS];
+    struct record_point rows[CATALOG_COLLECTIVES][TABLE_POINTS];
 };
 
-extern const struct record_row record_rows[];
-extern const size_t record_n_rows;
+extern const struct record_sheet record_sheets[];
+extern const size_t record_n_sheets;
 
 /* Put what was recorded in the place of a table's rows. Of RECORD_SHM for ranks
  * that share a hall, of RECORD_TCP for others. */
