@@ -6,8 +6,8 @@
  *   acceptor   AWAIT_HELLO -> SEND_CHALLENGE -> AWAIT_PROOF -> SEND_WELCOME
  *                -> proven
  *
- * One fixed message is read or written at a time. No test of its own:
- * tests/unit/worker/transport/connector_test.c greets strangers and peers.
+ * One fixed message is read or written at a time.
+ * tests/unit/worker/transport/connector_test.c greets strangers and peers, too.
  */
 
 #include "transport/greeting.h"
@@ -35,8 +35,9 @@ greeting_destroy(struct greeting *greeting)
         return;
     loop_watch_destroy(greeting->watch);
     loop_timer_destroy(greeting->timer);
-    sharing_deinit(&greeting->sharing);
+    /* Before the memory it offers: who looks for that in vain sees why. */
     socket_close(greeting->fd);
+    sharing_deinit(&greeting->sharing);
     free(greeting);
 }
 
@@ -128,6 +129,16 @@ choose_answer(struct greeting *greeting)
         greeting->answer = HANDSHAKE_UNSHARED;
 }
 
+/* The other side has given this up, and with it what it offered. */
+static bool
+has_hung_up(const struct greeting *greeting)
+{
+    uint8_t byte;
+    const ssize_t n = recv(greeting->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void
 take_proof(struct greeting *greeting)
 {
@@ -136,8 +147,11 @@ take_proof(struct greeting *greeting)
 
     if (status == HOOP_OK) {
         choose_answer(greeting);
-        status = handshake_answer(&greeting->handshake, greeting->answer,
-                                  greeting->message);
+        status = greeting->answer == HANDSHAKE_UNSHARED && has_hung_up(greeting)
+                     ? error_raise(HOOP_E_UNAVAILABLE,
+                                   "connection closed during the handshake")
+                     : handshake_answer(&greeting->handshake, greeting->answer,
+                                        greeting->message);
     }
     if (status != HOOP_OK)
         greeting_fail(greeting, status);

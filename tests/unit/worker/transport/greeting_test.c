@@ -1,0 +1,90 @@
+/* tests/unit/worker/transport/greeting_test.c - transport/greeting.c: a dialer
+ * that gives up */
+
+#include <poll.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "check.h"
+#include "foyer.h"
+#include "net/socket.h"
+#include "transport/handshake.h"
+#include "transport/sharing.h"
+
+static struct foyer foyer;
+
+/* Between these nothing happens on the loop. */
+static sem_t is_held;
+static sem_t may_go;
+
+static void
+loop_hold(void *owner)
+{
+    (void)owner;
+    sem_post(&is_held);
+    sem_wait(&may_go);
+}
+
+static void
+receive_all(int fd, uint8_t out[HANDSHAKE_BYTES])
+{
+    struct pollfd comes = {.fd = fd, .events = POLLIN};
+
+    assert_int_equal(poll(&comes, 1, 20000), 1);
+    assert_int_equal(recv(fd, out, HANDSHAKE_BYTES, MSG_WAITALL),
+                     HANDSHAKE_BYTES);
+}
+
+/* Rank 0's dial, up to its proof, with which it offers memory; then it is gone,
+ * and so is the memory, before rank 1 has looked at either. */
+static void
+dial_and_give_up(void)
+{
+    struct handshake_key key;
+    struct handshake handshake = {
+        .key = &key, .roster = foyer.booths[0].roster, .peer = 1};
+    struct sharing sharing = {.mode = SHARING_ALWAYS};
+    uint8_t message[HANDSHAKE_BYTES];
+
+    assert_int_equal(handshake_key_init(&key, "secret", handshake.roster),
+                     HOOP_OK);
+    assert_int_equal(handshake_hello(&handshake, message), HOOP_OK);
+    const int fd = stranger_open(&foyer, 1, message, sizeof(message));
+    receive_all(fd, message);
+    assert_int_equal(loop_post(foyer.loop, loop_hold, &foyer), HOOP_OK);
+    sem_wait(&is_held);
+    sharing_offer(&sharing, &handshake);
+    assert_int_equal(handshake_prove(&handshake, message, message), HOOP_OK);
+    assert_int_equal(send(fd, message, sizeof(message), MSG_NOSIGNAL),
+                     sizeof(message));
+    socket_close(fd);
+    sharing_deinit(&sharing);
+    sem_post(&may_go);
+}
+
+static void
+dialer_that_gave_up_may_come_again(void **state)
+{
+    (void)state;
+    sem_init(&is_held, 0, 0);
+    sem_init(&may_go, 0, 0);
+    foyer_open(&foyer);
+    for (unsigned i = 0; i < 2; i++)
+        foyer.booths[i].sharing = SHARING_ALWAYS;
+    foyer_start(&foyer);
+    dial_and_give_up();
+    foyer_connect(&foyer, 0, 1);
+    assert_int_equal(foyer.booths[1].n_unreachable[0], 0);
+    foyer_close(&foyer);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dialer_that_gave_up_may_come_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
