@@ -133,10 +133,10 @@ enum {
     LIMIT_RING_TOTAL = 16 * 1024 * 1024,
 
     /* Shared memory of all ranks of a communicator: of a slot, of which each
-     * has two; of all slots; and of all communicators of a process. */
+     * has four; of all slots; and of all communicators of a process. */
     LIMIT_HALL_SLOT_MAX = 256 * 1024,
     LIMIT_HALL_SLOT_MIN = 16 * 1024,
-    LIMIT_HALL = 2 * 1024 * 1024,
+    LIMIT_HALL = 4 * 1024 * 1024,
     LIMIT_HALLS = 64 * 1024 * 1024,
 
     /* Connections to one peer that carry payloads beside the first: descriptors

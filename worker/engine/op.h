@@ -201,6 +201,16 @@ rounds_abort(struct op *op);
 void
 rounds_show(struct op *op);
 
+static inline bool
+rounds_fetches(const struct plan_step *step)
+{
+    return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
+}
+
+/* fetching.c: the steps behind the posts, when all have published. */
+enum hoop_status
+fetching_run(struct op *op);
+
 /* shortcut.c */
 
 /* The operation that a channel with a hall keeps. NULL: no memory. */

@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/copy.h"
 #include "base/error.h"
 #include "engine/state.h"
 #include "transport/hall.h"
@@ -87,13 +88,6 @@ rounds_again(struct op *op)
     op->rounds.n_met = 0;
 }
 
-/* Done in the order of the steps. */
-static bool
-is_fetch(const struct plan_step *step)
-{
-    return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
-}
-
 void
 rounds_tell(struct op *op)
 {
@@ -113,7 +107,7 @@ posts_copy(const struct op *op, uint8_t *to)
         const struct plan_span *from = &rounds->plan.steps[i].from;
         const size_t n_bytes = from->count * op->element_size;
 
-        memcpy(to, op_span(op, from), n_bytes);
+        copy_bytes(to, op_span(op, from), n_bytes);
         to += n_bytes;
     }
 }
@@ -228,7 +222,7 @@ round_meet(struct op *op, uint64_t stamp)
     for (; rounds->n_met < rounds->plan.n_steps; rounds->n_met++) {
         const struct plan_step *step = &rounds->plan.steps[rounds->n_met];
 
-        if (!is_fetch(step))
+        if (!rounds_fetches(step))
             continue;
         if (!hall_look(hall, step->peer, stamp))
             return false;
@@ -238,108 +232,6 @@ round_meet(struct op *op, uint64_t stamp)
         }
     }
     return true;
-}
-
-/* Where the step's other operand is. NULL: the peer's post is too short. */
-static const uint8_t *
-step_source(const struct op *op, const struct plan_step *step)
-{
-    if (!is_fetch(step))
-        return op_span(op, &step->from);
-    return hall_bytes(op->channel->hall, step->peer,
-                      step->from.first * op->element_size,
-                      step->from.count * op->element_size);
-}
-
-/* to = own (op) arrived, by side. */
-static void
-combine(const struct op *op,
-        const struct plan_step *step,
-        const uint8_t *own,
-        const uint8_t *arrived)
-{
-    uint8_t *to = op_span(op, &step->to);
-
-    if (step->side == PLAN_ARRIVED_LEFT)
-        op->reduce(to, arrived, own, step->to.count);
-    else
-        op->reduce(to, own, arrived, step->to.count);
-    if (step->is_final && op->divide)
-        op->divide(to, step->to.count, op->shape.size);
-}
-
-/* What step would copy to where next combines with it: both at once. */
-static bool
-is_pair(const struct plan_step *step, const struct plan_step *next)
-{
-    return (step->kind == PLAN_FETCH ||
-            (step->kind == PLAN_COPY &&
-             step->from.buffer != step->to.buffer)) &&
-           next->kind == PLAN_FETCH_REDUCE &&
-           next->to.buffer == step->to.buffer &&
-           next->to.first == step->to.first &&
-           next->to.count == step->to.count && step->to.count > 0;
-}
-
-static enum hoop_status
-post_broken(const struct op *op, const struct plan_step *step)
-{
-    char name[ROSTER_NAME_MAX];
-
-    return error_raise(
-        HOOP_E_DATA_LOSS,
-        "what %s says of its part in the shared memory cannot "
-        "be",
-        roster_name(op->engine->roster, op->channel->ranks[step->peer], name));
-}
-
-/* One step, or two; returns how many, 0: a peer's post is too short. */
-static size_t
-step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
-{
-    const uint8_t *from =
-        step->kind == PLAN_POST ? NULL : step_source(op, step);
-
-    if (step->kind == PLAN_POST || (from && step->to.count == 0))
-        return 1;
-    if (!from)
-        return 0;
-    if (n_steps > 1 && is_pair(step, step + 1)) {
-        const uint8_t *other = step_source(op, step + 1);
-
-        if (other)
-            combine(op, step + 1, from, other);
-        return other ? 2 : 0;
-    }
-    if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
-        memmove(op_span(op, &step->to), from,
-                step->to.count * op->element_size);
-    else
-        combine(op, step, op_span(op, &step->to), from);
-    return 1;
-}
-
-static enum hoop_status
-round_fetch(struct op *op)
-{
-    const struct plan *plan = &op->rounds.plan;
-    size_t n_fetched = 0;
-
-    if (FAULT_IS_BUILT && op->label.faults)
-        op_strike(op, FAULT_AT_RECEIVE, op->rounds.round);
-    for (size_t i = 0; i < plan->n_steps;) {
-        const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
-
-        if (n_done == 0)
-            return post_broken(op, &plan->steps[i]);
-        for (size_t end = i + n_done; i < end; i++) {
-            if (is_fetch(&plan->steps[i]) &&
-                plan->steps[i].peer != op->channel->rank)
-                n_fetched += plan->steps[i].to.count * op->element_size;
-        }
-    }
-    transport_count(op->engine->transport, 0, n_fetched);
-    return HOOP_OK;
 }
 
 /* Whether the round can be posted. out_rank, if not: who is in the way. */
@@ -366,7 +258,7 @@ rounds_try(struct op *op, bool *out_is_done)
     }
     if (!round_meet(op, stamp) || (op->is_quick && op->channel->is_owed))
         return HOOP_OK;
-    const enum hoop_status status = round_fetch(op);
+    const enum hoop_status status = fetching_run(op);
     if (status != HOOP_OK)
         return error_pass(status);
     hall_finish(hall, stamp);
@@ -448,7 +340,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     for (size_t i = rounds->n_met; i < rounds->plan.n_steps; i++) {
         const struct plan_step *step = &rounds->plan.steps[i];
 
-        if (is_fetch(step) && step->peer == rank)
+        if (rounds_fetches(step) && step->peer == rank)
             *out_n_bytes += step->from.count * op->element_size;
         else
             continue;

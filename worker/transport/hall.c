@@ -32,7 +32,13 @@ line_of(uint64_t stamp)
                         : HALL_FIRST_LINES + n_later % HALL_LATER_LINES;
 }
 
-/* Beside a line, or in a slot. */
+static size_t
+cell_bytes(const struct hall *hall)
+{
+    return hall->n_slot / HALL_SLOT_CELLS;
+}
+
+/* Beside a line, or in cells. */
 static uint8_t *
 room_at(const struct hall *hall, uint32_t rank, unsigned line, unsigned where)
 {
@@ -40,7 +46,7 @@ room_at(const struct hall *hall, uint32_t rank, unsigned line, unsigned where)
 
     if (where == HALL_BESIDE)
         return room + (size_t)line * HALL_SMALL;
-    return room + HALL_SMALLS + (where - HALL_IN_SLOT) * hall->n_slot;
+    return room + HALL_SMALLS + (where - HALL_IN_CELLS) * cell_bytes(hall);
 }
 
 static uint64_t
@@ -68,6 +74,37 @@ is_read(struct hall *hall, uint64_t stamp, uint32_t *out_rank)
     return true;
 }
 
+static unsigned
+cells_for(const struct hall *hall, size_t n_bytes)
+{
+    return (unsigned)((n_bytes + cell_bytes(hall) - 1) / cell_bytes(hall));
+}
+
+/* What does not fit the rest of the ring begins it anew. */
+static unsigned
+cell_next(const struct hall *hall, size_t n_bytes)
+{
+    return hall->n_taken + cells_for(hall, n_bytes) > HALL_CELLS
+               ? 0
+               : hall->n_taken;
+}
+
+/* The newest of what lies where n_bytes go. */
+static uint64_t
+stamp_under(const struct hall *hall, size_t n_bytes)
+{
+    const unsigned first = cell_next(hall, n_bytes);
+    uint64_t newest = 0;
+
+    for (unsigned i = 0; i < cells_for(hall, n_bytes); i++) {
+        const uint64_t stamp = hall->cell_stamps[first + i];
+
+        if (stamp_is_before(newest, stamp))
+            newest = stamp;
+    }
+    return newest;
+}
+
 bool
 hall_is_free(struct hall *hall,
              uint64_t stamp,
@@ -76,7 +113,7 @@ hall_is_free(struct hall *hall,
 {
     return is_read(hall, hall->stamps[line_of(stamp)], out_rank) &&
            (n_bytes <= HALL_SMALL ||
-            is_read(hall, hall->slot_stamps[hall->turn], out_rank));
+            is_read(hall, stamp_under(hall, n_bytes), out_rank));
 }
 
 static unsigned
@@ -84,7 +121,8 @@ where_for(const struct hall *hall, size_t n_bytes)
 {
     if (n_bytes <= HALL_INLINE)
         return HALL_IN_LINE;
-    return n_bytes <= HALL_SMALL ? HALL_BESIDE : HALL_IN_SLOT + hall->turn;
+    return n_bytes <= HALL_SMALL ? HALL_BESIDE
+                                 : HALL_IN_CELLS + cell_next(hall, n_bytes);
 }
 
 uint8_t *
@@ -96,6 +134,16 @@ hall_place(struct hall *hall, uint64_t stamp, size_t n_bytes)
     return where == HALL_IN_LINE
                ? hall->page->desks[hall->rank].lines[line].payload
                : room_at(hall, hall->rank, line, where);
+}
+
+static void
+cells_take(struct hall *hall, uint64_t stamp, size_t n_bytes)
+{
+    const unsigned first = cell_next(hall, n_bytes);
+
+    for (unsigned i = 0; i < cells_for(hall, n_bytes); i++)
+        hall->cell_stamps[first + i] = stamp;
+    hall->n_taken = first + cells_for(hall, n_bytes);
 }
 
 void
@@ -123,10 +171,8 @@ hall_publish(struct hall *hall,
     atomic_store_explicit(&line->stamp, header->stamp, memory_order_release);
     hall->last = *header;
     hall->stamps[number] = header->stamp;
-    if (where < HALL_IN_SLOT)
-        return;
-    hall->slot_stamps[hall->turn] = header->stamp;
-    hall->turn = 1 - hall->turn;
+    if (where >= HALL_IN_CELLS)
+        cells_take(hall, header->stamp, n_bytes);
 }
 
 void
@@ -231,11 +277,13 @@ hall_header_of(struct hall *hall, uint32_t rank)
 static size_t
 capacity_of(const struct hall *hall, unsigned where)
 {
-    if (where >= HALL_IN_SLOT + HALL_SLOTS)
+    if (where >= HALL_IN_CELLS + HALL_CELLS)
         return 0;
     if (where == HALL_IN_LINE)
         return HALL_INLINE;
-    return where == HALL_BESIDE ? HALL_SMALL : hall->n_slot;
+    return where == HALL_BESIDE
+               ? HALL_SMALL
+               : (HALL_IN_CELLS + HALL_CELLS - where) * cell_bytes(hall);
 }
 
 const uint8_t *

@@ -2,8 +2,9 @@
  * transport/hall.h - memory that all ranks of a communicator on one host share
  *
  * Each rank has lines that say of rounds what was called in them, and where their
- * bytes lie: a few in the line itself, more beside it, and many in one of two
- * slots, which are used in turn. Whoever wants them reads them where they lie. A
+ * bytes lie: a few in the line itself, more beside it, and many in cells of a
+ * ring that is as long as four slots: so much that their lines have left the readers'
+ * caches when they are written again. Whoever wants them reads them where they lie. A
  * word per rank says up to where that rank has read everything: then others may
  * write over it. Stamps name the rounds (transport/stamp.h), and the stamp says
  * which line: those of the last 32 operations stand side by side, so that

@@ -17,7 +17,9 @@ enum {
     HALL_FIRST_LINES = 32,
     HALL_LATER_LINES = 4,
     HALL_ALL_LINES = HALL_FIRST_LINES + HALL_LATER_LINES,
-    HALL_SLOTS = 2,
+    HALL_SLOTS = 4,
+    HALL_SLOT_CELLS = 16,
+    HALL_CELLS = HALL_SLOTS * HALL_SLOT_CELLS, /* a ring */
     HALL_SMALLS = HALL_ALL_LINES * HALL_SMALL, /* bytes */
 };
 
@@ -25,7 +27,7 @@ enum {
 enum hall_where {
     HALL_IN_LINE,
     HALL_BESIDE,
-    HALL_IN_SLOT, /* and in that one + 1 */
+    HALL_IN_CELLS, /* from the first on; behind it the others */
 };
 
 /* Of a call, what its signature was made of. */
@@ -91,8 +93,8 @@ struct hall {
     uint32_t n_ranks;
     struct hall_header last;
     uint64_t stamps[HALL_ALL_LINES]; /* what this rank wrote there last ... */
-    uint64_t slot_stamps[HALL_SLOTS];
-    unsigned turn; /* the slot to write next */
+    uint64_t cell_stamps[HALL_CELLS];
+    unsigned n_taken; /* cells, since the ring began anew */
     bool is_resting;
     int fd;
     uint8_t *base;

@@ -88,20 +88,20 @@ slot_is_free_when_all_others_are_through(void **state)
 
     (void)state;
     halls_open(halls, 3);
-    post(halls[0], stamp_of(1, 0, 0), bytes, N_SLOT);
-    post(halls[0], stamp_of(2, 0, 0), bytes, N_SLOT);
-    assert_false(hall_is_free(halls[0], stamp_of(3, 0, 0), N_SLOT, &late));
+    for (uint64_t i = 1; i <= 4; i++)
+        post(halls[0], stamp_of(i, 0, 0), bytes, N_SLOT);
+    assert_false(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
     assert_int_equal(late, 1);
-    assert_true(hall_is_free(halls[0], stamp_of(3, 0, 0), HALL_SMALL, &late));
+    assert_true(hall_is_free(halls[0], stamp_of(5, 0, 0), HALL_SMALL, &late));
     hall_finish(halls[1], stamp_of(1, 0, 0));
-    assert_false(hall_is_free(halls[0], stamp_of(3, 0, 0), N_SLOT, &late));
+    assert_false(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
     assert_int_equal(late, 2);
     /* Who posts in round 2 has finished round 1; not so round 2. */
     post(halls[2], stamp_of(2, 0, 0), "c", 1);
     assert_true(hall_look(halls[0], 2, stamp_of(2, 0, 0)));
-    assert_true(hall_is_free(halls[0], stamp_of(3, 0, 0), N_SLOT, &late));
-    post(halls[0], stamp_of(3, 0, 0), bytes, N_SLOT);
-    assert_false(hall_is_free(halls[0], stamp_of(4, 0, 0), N_SLOT, &late));
+    assert_true(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
+    post(halls[0], stamp_of(5, 0, 0), bytes, N_SLOT);
+    assert_false(hall_is_free(halls[0], stamp_of(6, 0, 0), N_SLOT, &late));
     halls_close(halls, 3);
 }
 
@@ -189,11 +189,12 @@ rounds_may_be_more_than_a_stamp_counts(void **state)
         /* Rank 0 has not read it, but all before it. */
         hall_finish(halls[1], stamp);
     }
-    post(halls[1], stamp_of(1, 0, last + 3), bytes, N_SLOT);
+    for (uint32_t round = last + 3; round < last + 6; round++)
+        post(halls[1], stamp_of(1, 0, round), bytes, N_SLOT);
     assert_false(
-        hall_is_free(halls[1], stamp_of(1, 0, last + 4), N_SLOT, &late));
+        hall_is_free(halls[1], stamp_of(1, 0, last + 6), N_SLOT, &late));
     hall_withdraw(halls[1], 1);
-    for (uint32_t round = last + 2; round < last + 4; round++)
+    for (uint32_t round = last + 2; round < last + 6; round++)
         assert_false(hall_look(halls[0], 1, stamp_of(1, 0, round)));
     hall_finish(halls[0], stamp_end(1));
     assert_true(hall_is_free(halls[1], stamp_of(2, 0, 0), N_SLOT, &late));
@@ -355,7 +356,7 @@ slots_are_smaller_where_many_share(void **state)
     assert_int_equal(hall_slot_bytes(2), LIMIT_HALL_SLOT_MAX);
     assert_int_equal(hall_slot_bytes(HALL_RANKS), LIMIT_HALL_SLOT_MIN);
     for (uint32_t n = 2; n <= HALL_RANKS; n++)
-        assert_true(2 * n * hall_slot_bytes(n) <= LIMIT_HALL);
+        assert_true(4 * n * hall_slot_bytes(n) <= LIMIT_HALL);
 }
 
 static void

@@ -1,0 +1,115 @@
+/*
+ * engine/fetching.c - does what a round of a flat plan does behind its posts
+ *
+ * All that it reads has been published: fetches what others posted, combines and
+ * copies, in the order of the steps.
+ *
+ * No test of its own: rounds_test.c runs it.
+ */
+
+#include "base/copy.h"
+#include "base/error.h"
+#include "engine/state.h"
+#include "transport/hall.h"
+
+/* Where the step's other operand is. NULL: the peer's post is too short. */
+static const uint8_t *
+step_source(const struct op *op, const struct plan_step *step)
+{
+    if (!rounds_fetches(step))
+        return op_span(op, &step->from);
+    return hall_bytes(op->channel->hall, step->peer,
+                      step->from.first * op->element_size,
+                      step->from.count * op->element_size);
+}
+
+/* to = own (op) arrived, by side. */
+static void
+combine(const struct op *op,
+        const struct plan_step *step,
+        const uint8_t *own,
+        const uint8_t *arrived)
+{
+    uint8_t *to = op_span(op, &step->to);
+
+    if (step->side == PLAN_ARRIVED_LEFT)
+        op->reduce(to, arrived, own, step->to.count);
+    else
+        op->reduce(to, own, arrived, step->to.count);
+    if (step->is_final && op->divide)
+        op->divide(to, step->to.count, op->shape.size);
+}
+
+/* What step would copy to where next combines with it: both at once. */
+static bool
+is_pair(const struct plan_step *step, const struct plan_step *next)
+{
+    return (step->kind == PLAN_FETCH ||
+            (step->kind == PLAN_COPY &&
+             step->from.buffer != step->to.buffer)) &&
+           next->kind == PLAN_FETCH_REDUCE &&
+           next->to.buffer == step->to.buffer &&
+           next->to.first == step->to.first &&
+           next->to.count == step->to.count && step->to.count > 0;
+}
+
+static enum hoop_status
+post_broken(const struct op *op, const struct plan_step *step)
+{
+    char name[ROSTER_NAME_MAX];
+
+    return error_raise(
+        HOOP_E_DATA_LOSS,
+        "what %s says of its part in the shared memory cannot "
+        "be",
+        roster_name(op->engine->roster, op->channel->ranks[step->peer], name));
+}
+
+/* One step, or two; returns how many, 0: a peer's post is too short. */
+static size_t
+step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
+{
+    const uint8_t *from =
+        step->kind == PLAN_POST ? NULL : step_source(op, step);
+
+    if (step->kind == PLAN_POST || (from && step->to.count == 0))
+        return 1;
+    if (!from)
+        return 0;
+    if (n_steps > 1 && is_pair(step, step + 1)) {
+        const uint8_t *other = step_source(op, step + 1);
+
+        if (other)
+            combine(op, step + 1, from, other);
+        return other ? 2 : 0;
+    }
+    if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
+        copy_bytes(op_span(op, &step->to), from,
+                   step->to.count * op->element_size);
+    else
+        combine(op, step, op_span(op, &step->to), from);
+    return 1;
+}
+
+enum hoop_status
+fetching_run(struct op *op)
+{
+    const struct plan *plan = &op->rounds.plan;
+    size_t n_fetched = 0;
+
+    if (FAULT_IS_BUILT && op->label.faults)
+        op_strike(op, FAULT_AT_RECEIVE, op->rounds.round);
+    for (size_t i = 0; i < plan->n_steps;) {
+        const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
+
+        if (n_done == 0)
+            return post_broken(op, &plan->steps[i]);
+        for (size_t end = i + n_done; i < end; i++) {
+            if (rounds_fetches(&plan->steps[i]) &&
+                plan->steps[i].peer != op->channel->rank)
+                n_fetched += plan->steps[i].to.count * op->element_size;
+        }
+    }
+    transport_count(op->engine->transport, 0, n_fetched);
+    return HOOP_OK;
+}
