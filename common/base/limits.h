@@ -23,6 +23,9 @@ enum {
     LIMIT_FRAME_HEADER = 128,
     LIMIT_FRAME_PAYLOAD = 512 * 1024, /* half an L2 cache */
     LIMIT_FRAME_PAD = 64,
+    /* What is read of a connection before it is known what comes: a payload of
+     * 16 KiB with its header by one call; of a larger one, so much is copied. */
+    LIMIT_READ_AHEAD = 16 * 1024 + 2 * LIMIT_FRAME_HEADER,
 
     /* Rules of HOOP_FAULT that are about one rank: bits of a word. */
     LIMIT_FAULTS = 32,

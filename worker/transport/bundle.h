@@ -26,7 +26,7 @@ enum {
     BUNDLE_MARK = 16,
     /* Read ahead on the first connection: as much as a frame's reader may
      * have read when the first mark comes, and a mark that is not whole. */
-    BUNDLE_AHEAD = 4096 + BUNDLE_MARK,
+    BUNDLE_AHEAD = LIMIT_READ_AHEAD + BUNDLE_MARK,
     BUNDLE_MARKS = 64, /* written at once, at most */
     /* For a descriptor: it broke before anything was said of it. */
     BUNDLE_BROKEN = -2,

@@ -26,6 +26,12 @@ peer_forget_grants(struct peer *peer, uint64_t comm, uint64_t op)
 }
 
 bool
+transport_has_early(const struct transport *transport)
+{
+    return !TAILQ_EMPTY(&transport->early);
+}
+
+bool
 transport_find_early(const struct transport *transport,
                      const struct transport_early *wanted,
                      uint32_t *out_peer,

@@ -58,12 +58,24 @@ checksum_of(const struct frame *frame, const struct frame_tensor *tensor)
     return frame->checksum | (half ? half : 1);
 }
 
+/* Whether it may differ from the one before in its number alone. */
+static bool
+is_regular(const struct peer *peer, const struct frame *frame)
+{
+    return !peer->transport->is_summing &&
+           (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
+}
+
 void
-peer_head_write(const struct peer *peer,
+peer_head_write(struct peer *peer,
                 struct outframe *out,
                 struct frame *frame,
                 const struct frame_tensor *tensor)
 {
+    if (!tensor && is_regular(peer, frame)) {
+        frame_memo_encode(&peer->memo_out, frame, out->header);
+        return;
+    }
     if (peer->transport->is_summing) {
         frame->checksum = (uint64_t)half_of(out->payload, out->n_stored)
                           << HALF_BITS;
@@ -168,7 +180,10 @@ enum hoop_status
 peer_head_read(struct peer *peer)
 {
     const uint8_t *header = peer->inbound + peer->inbound_first;
-    enum hoop_status status = frame_decode(header, &peer->frame);
+    enum hoop_status status =
+        peer->transport->is_summing
+            ? frame_decode(header, &peer->frame)
+            : frame_memo_decode(&peer->memo_in, header, &peer->frame);
 
     if (status == HOOP_OK && peer_tensor(peer))
         status = tensor_read(peer, header);

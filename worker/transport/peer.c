@@ -182,3 +182,18 @@ peer_is_self(const struct peer *peer)
 {
     return peer->rank == peer->transport->roster->rank;
 }
+
+bool
+transport_is_gone(const struct transport *transport, uint32_t rank)
+{
+    const struct peer *peer = &transport->peers[rank];
+
+    return (peer->state == PEER_LEFT || peer->state == PEER_LOST) &&
+           peer->fd < 0;
+}
+
+bool
+transport_is_connected(const struct transport *transport, uint32_t rank)
+{
+    return transport->peers[rank].state == PEER_READY;
+}

@@ -28,6 +28,7 @@
 #include "transport/pace.h"
 #include "transport/segment.h"
 #include "transport/transport.h"
+#include "wire/frame_memo.h"
 
 /*
  * NEW -> CONNECTING -> READY -> LEFT
@@ -48,7 +49,6 @@ enum peer_state {
 enum {
     PEER_FRAMES_MAX = 8,      /* cut and not wholly written */
     PEER_CALL_MAX = 4,        /* payload frames in one sendmsg */
-    PEER_INBOUND_MAX = 4096,  /* read ahead: headers and small payloads */
     PEER_TURN_BYTES = 2 << 20 /* then the others have their turn */
 };
 
@@ -158,7 +158,8 @@ struct peer {
     unsigned frame_first;
     unsigned n_frames;
     size_t frame_offset; /* bytes of the first frame that are written */
-    uint64_t credit;     /* eager window left */
+    struct frame_memo memo_out;
+    uint64_t credit; /* eager window left */
     size_t n_asking;
     bool is_near;       /* on this host: nothing is faster than the link */
     uint64_t n_written; /* bytes that the socket took */
@@ -172,6 +173,7 @@ struct peer {
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
+    struct frame_memo memo_in;
     struct frame frame;
     struct frame_tensor tensor; /* FRAME_TENSOR: while frame begins */
     bool has_refused; /* the message that frame opens: it fits no receive */
@@ -184,7 +186,8 @@ struct peer {
     size_t piece_used; /* bytes of piece handed on */
     uint8_t *piece;
     uint8_t *coded;
-    uint8_t inbound[PEER_INBOUND_MAX];
+    /* Elements of a payload are aligned in it. */
+    _Alignas(16) uint8_t inbound[LIMIT_READ_AHEAD];
 };
 
 TAILQ_HEAD(peer_list, peer);
@@ -303,7 +306,7 @@ peer_code(struct peer *peer,
 
 /* frame's header to out, whose payload is there. tensor: NULL if it is none. */
 void
-peer_head_write(const struct peer *peer,
+peer_head_write(struct peer *peer,
                 struct outframe *out,
                 struct frame *frame,
                 const struct frame_tensor *tensor);
@@ -444,12 +447,6 @@ peer_read(struct peer *peer);
 /* The header in peer->inbound. False: the peer is lost. */
 bool
 peer_begin_frame(struct peer *peer);
-/* Where the next payload byte goes. */
-uint8_t *
-peer_payload_at(struct peer *peer);
-/* n_bytes more have been stored there: hand on what a flow can use. */
-void
-peer_payload_came(struct peer *peer, size_t n_bytes);
 void
 peer_end_frame(struct peer *peer);
 /* What peer->frame, which has just begun, says of a tensor; NULL: nothing. */
@@ -460,6 +457,22 @@ struct stash *
 peer_stash(struct peer *peer);
 void
 peer_receive_clear(struct peer *peer);
+
+/* payload.c */
+
+/* Where the next payload byte goes. */
+uint8_t *
+peer_payload_at(struct peer *peer);
+/* n_bytes more have been stored there: hand on what a flow can use. */
+void
+peer_payload_came(struct peer *peer, size_t n_bytes);
+/* n_bytes more lie at bytes, for this call: use what can be, and return how much
+ * of it was; 0: not even one element is whole. */
+size_t
+peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes);
+/* The same, and store the rest. */
+void
+peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes);
 /* A frame's raw payload for flow, already where its target says or in raw. */
 void
 peer_deliver(struct peer *peer,

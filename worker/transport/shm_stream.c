@@ -19,8 +19,6 @@
 #include "transport/peer.h"
 
 enum {
-    /* Elements of a size that divides this are whole in a row of steps. */
-    DIRECT_MAX = RING_STEP,
     /* More rings than can be waiting: each is asked for by a flag. */
     RINGS_MAX = 64,
 };
@@ -63,30 +61,6 @@ peer_share_end(struct peer *peer)
         ring_bell(peer);
 }
 
-/* Some of the payload, combined from where it lies if that is possible. Returns
- * the bytes used of n_bytes. */
-static size_t
-use_payload(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
-{
-    const struct transport *transport = peer->transport;
-    struct inflow *flow = peer->flow;
-
-    if (peer->target != TARGET_PIECE || flow->element_size > DIRECT_MAX ||
-        peer->piece_used != peer->n_stored) {
-        memcpy(peer_payload_at(peer), bytes, n_bytes);
-        peer_payload_came(peer, n_bytes);
-        return n_bytes;
-    }
-    const size_t n_whole = n_bytes / flow->element_size * flow->element_size;
-    if (n_whole == 0)
-        return 0;
-    peer->n_stored += n_whole;
-    peer->piece_used += n_whole;
-    flow->arrived += n_whole;
-    transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
-    return n_whole;
-}
-
 /* One header, piece or padding. Returns whether there was one. */
 static bool
 step(struct peer *peer)
@@ -109,7 +83,7 @@ step(struct peer *peer)
         size_t n_bytes = n_left < n_ahead ? n_left : n_ahead;
 
         n_bytes = n_bytes < RING_PIECE ? n_bytes : RING_PIECE;
-        n_bytes = n_bytes > 0 ? use_payload(peer, bytes, n_bytes) : 0;
+        n_bytes = n_bytes > 0 ? peer_payload_use(peer, bytes, n_bytes) : 0;
         ring_take(ring, n_bytes);
         return n_bytes > 0;
     }

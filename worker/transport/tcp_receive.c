@@ -24,21 +24,6 @@ enum {
     SHORT_READ = 64 * 1024,
 };
 
-void
-peer_deliver(struct peer *peer,
-             struct inflow *flow,
-             const uint8_t *raw,
-             size_t n_bytes)
-{
-    const struct transport *transport = peer->transport;
-
-    if (flow->place)
-        memcpy(flow->place + flow->arrived, raw, n_bytes);
-    flow->arrived += n_bytes;
-    transport->events->on_arrived(transport->owner, flow,
-                                  flow->place ? NULL : raw, n_bytes);
-}
-
 static void
 take_verdict(struct peer *peer)
 {
@@ -210,49 +195,6 @@ peer_begin_frame(struct peer *peer)
     return peer->fd >= 0;
 }
 
-uint8_t *
-peer_payload_at(struct peer *peer)
-{
-    switch (peer->target) {
-    case TARGET_PLACE:
-        return peer->flow->place + peer->frame.offset + peer->n_stored;
-    case TARGET_PIECE:
-        return peer->piece + peer->n_stored;
-    case TARGET_CODED:
-        return peer->coded + peer->n_stored;
-    case TARGET_STASH:
-        return peer->stash->bytes + peer->n_stored;
-    case TARGET_BIN:
-        break;
-    }
-    return peer->transport->bin;
-}
-
-void
-peer_payload_came(struct peer *peer, size_t n_bytes)
-{
-    const struct transport *transport = peer->transport;
-    struct inflow *flow = peer->flow;
-
-    peer->n_stored += n_bytes;
-    if (n_bytes == 0)
-        return;
-    if (peer->target == TARGET_PLACE) {
-        flow->arrived += n_bytes;
-        transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
-    } else if (peer->target == TARGET_PIECE) {
-        const uint8_t *piece = peer->piece + peer->piece_used;
-        const size_t n_whole = (peer->n_stored - peer->piece_used) /
-                               flow->element_size * flow->element_size;
-
-        if (n_whole == 0)
-            return;
-        peer->piece_used += n_whole;
-        flow->arrived += n_whole;
-        transport->events->on_arrived(transport->owner, flow, piece, n_whole);
-    }
-}
-
 static void
 end_coded(struct peer *peer)
 {
@@ -346,10 +288,9 @@ parse(struct peer *peer)
 
         if (n_bytes == 0)
             return false;
-        memcpy(peer_payload_at(peer), peer->inbound + peer->inbound_first,
-               n_bytes);
+        const uint8_t *ahead = peer->inbound + peer->inbound_first;
         peer->inbound_first += n_bytes;
-        peer_payload_came(peer, n_bytes);
+        peer_payload_take(peer, ahead, n_bytes);
         return peer->fd >= 0;
     }
     if (n_ahead < peer->pad_left)
@@ -373,7 +314,7 @@ read_more(struct peer *peer, size_t *out_direct)
     /* Behind a large payload: its padding and one header, no more, so that
      * the next payload is not copied. */
     const size_t n_room = n_left ? peer->pad_left + LIMIT_FRAME_HEADER
-                                 : PEER_INBOUND_MAX - n_ahead;
+                                 : LIMIT_READ_AHEAD - n_ahead;
     const struct iovec spans[2] = {
         {n_left ? peer_payload_at(peer) : NULL, n_left},
         {peer->inbound + n_ahead, n_room},

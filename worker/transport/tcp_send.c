@@ -19,7 +19,7 @@
 enum {
     IOV_PER_FRAME = 3,
     /* The kernel takes longer over three pieces than a copy of so much. */
-    GATHERED_MAX = 1024,
+    GATHERED_MAX = 2048,
 };
 
 static const uint8_t padding[LIMIT_FRAME_PAD];

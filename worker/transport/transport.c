@@ -173,21 +173,6 @@ transport_need(struct transport *transport, uint32_t rank)
     transport->events->on_needed(transport->owner, rank);
 }
 
-bool
-transport_is_gone(const struct transport *transport, uint32_t rank)
-{
-    const struct peer *peer = &transport->peers[rank];
-
-    return (peer->state == PEER_LEFT || peer->state == PEER_LOST) &&
-           peer->fd < 0;
-}
-
-bool
-transport_is_connected(const struct transport *transport, uint32_t rank)
-{
-    return transport->peers[rank].state == PEER_READY;
-}
-
 void
 transport_send(struct transport *transport, struct outflow *flow)
 {
@@ -455,7 +440,10 @@ transport_spin(struct transport *transport)
     bool has_moved = drain_all(transport);
 
     has_moved |= write_all(transport) | sharers_write(transport);
-    return has_moved || read_expected(transport);
+    /* The answer may be here before what was sent has been looked after. */
+    if (has_moved && !TAILQ_EMPTY(&transport->dirty))
+        return true;
+    return read_expected(transport) || has_moved;
 }
 
 void

@@ -193,6 +193,10 @@ struct transport_early {
     uint64_t except; /* but not those with this signature; 0: all */
 };
 
+/* Whether there are any, of whatever. */
+bool
+transport_has_early(const struct transport *transport);
+
 /* The first frame of such a message; false: there is none. */
 bool
 transport_find_early(const struct transport *transport,

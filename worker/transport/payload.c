@@ -1,0 +1,115 @@
+/*
+ * transport/payload.c - bytes of a frame's payload on the way to their flow
+ *
+ * Read to where they go, or used where they were read to, if they are to be
+ * combined and whole elements lie there.
+ *
+ * No test of its own: tcp_receive_test.c and shm_stream_test.c receive.
+ */
+
+#include <string.h>
+
+#include "transport/peer.h"
+
+/* Of no type they are larger, and those of all types divide this. */
+static const size_t ELEMENT_MAX = 16;
+
+void
+peer_deliver(struct peer *peer,
+             struct inflow *flow,
+             const uint8_t *raw,
+             size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+
+    if (flow->place)
+        memcpy(flow->place + flow->arrived, raw, n_bytes);
+    flow->arrived += n_bytes;
+    transport->events->on_arrived(transport->owner, flow,
+                                  flow->place ? NULL : raw, n_bytes);
+}
+
+uint8_t *
+peer_payload_at(struct peer *peer)
+{
+    switch (peer->target) {
+    case TARGET_PLACE:
+        return peer->flow->place + peer->frame.offset + peer->n_stored;
+    case TARGET_PIECE:
+        return peer->piece + peer->n_stored;
+    case TARGET_CODED:
+        return peer->coded + peer->n_stored;
+    case TARGET_STASH:
+        return peer->stash->bytes + peer->n_stored;
+    case TARGET_BIN:
+        break;
+    }
+    return peer->transport->bin;
+}
+
+void
+peer_payload_came(struct peer *peer, size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+    struct inflow *flow = peer->flow;
+
+    peer->n_stored += n_bytes;
+    if (n_bytes == 0)
+        return;
+    if (peer->target == TARGET_PLACE) {
+        flow->arrived += n_bytes;
+        transport->events->on_arrived(transport->owner, flow, NULL, n_bytes);
+    } else if (peer->target == TARGET_PIECE) {
+        const uint8_t *piece = peer->piece + peer->piece_used;
+        const size_t n_whole = (peer->n_stored - peer->piece_used) /
+                               flow->element_size * flow->element_size;
+
+        if (n_whole == 0)
+            return;
+        peer->piece_used += n_whole;
+        flow->arrived += n_whole;
+        transport->events->on_arrived(transport->owner, flow, piece, n_whole);
+    }
+}
+
+/* Begins with an element that is whole, and lies as elements may. */
+static bool
+can_be_used(const struct peer *peer, const uint8_t *bytes)
+{
+    return peer->target == TARGET_PIECE &&
+           peer->flow->element_size <= ELEMENT_MAX &&
+           peer->piece_used == peer->n_stored &&
+           (uintptr_t)bytes % peer->flow->element_size == 0;
+}
+
+size_t
+peer_payload_use(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
+{
+    const struct transport *transport = peer->transport;
+    struct inflow *flow = peer->flow;
+
+    if (!can_be_used(peer, bytes)) {
+        memcpy(peer_payload_at(peer), bytes, n_bytes);
+        peer_payload_came(peer, n_bytes);
+        return n_bytes;
+    }
+    const size_t n_whole = n_bytes - n_bytes % flow->element_size;
+    if (n_whole == 0)
+        return 0;
+    peer->n_stored += n_whole;
+    peer->piece_used += n_whole;
+    flow->arrived += n_whole;
+    transport->events->on_arrived(transport->owner, flow, bytes, n_whole);
+    return n_whole;
+}
+
+void
+peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
+{
+    const size_t n_used = peer_payload_use(peer, bytes, n_bytes);
+
+    if (n_used == n_bytes || peer->fd < 0)
+        return;
+    memcpy(peer_payload_at(peer), bytes + n_used, n_bytes - n_used);
+    peer_payload_came(peer, n_bytes - n_used);
+}
