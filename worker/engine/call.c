@@ -21,6 +21,7 @@ enum call_part {
     CALL_HAS_NONE = 4, /* not even a dtype and a count */
     CALL_HAS_ONLY_ROOT = 8,
     CALL_HAS_NO_COUNT = 16, /* that all ranks agree on */
+    CALL_NEEDS_ALL = 32,    /* no rank is through before all have called it */
 };
 
 static const struct {
@@ -28,21 +29,21 @@ static const struct {
     unsigned parts;
 } calls[] = {
     [CALL_UNKNOWN] = {"nothing known", CALL_HAS_NONE},
-    [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_OP},
+    [CALL_ALLREDUCE] = {"allreduce", CALL_HAS_OP | CALL_NEEDS_ALL},
     [CALL_REDUCE] = {"reduce", CALL_HAS_OP | CALL_HAS_ROOT},
     [CALL_BROADCAST] = {"broadcast", CALL_HAS_ROOT},
-    [CALL_ALLGATHER] = {"allgather", 0},
+    [CALL_ALLGATHER] = {"allgather", CALL_NEEDS_ALL},
     [CALL_ALLGATHERV] = {"allgatherv", 0},
-    [CALL_REDUCE_SCATTER] = {"reduce_scatter", CALL_HAS_OP},
+    [CALL_REDUCE_SCATTER] = {"reduce_scatter", CALL_HAS_OP | CALL_NEEDS_ALL},
     [CALL_REDUCE_SCATTERV] = {"reduce_scatterv", CALL_HAS_OP},
-    [CALL_BARRIER] = {"barrier", CALL_HAS_NONE},
+    [CALL_BARRIER] = {"barrier", CALL_HAS_NONE | CALL_NEEDS_ALL},
     [CALL_SEND] = {"send", 0},
     [CALL_RECV] = {"recv", 0},
     [CALL_GATHER] = {"gather", CALL_HAS_ROOT},
     [CALL_GATHERV] = {"gatherv", CALL_HAS_ROOT},
     [CALL_SCATTER] = {"scatter", CALL_HAS_ROOT},
     [CALL_SCATTERV] = {"scatterv", CALL_HAS_ROOT},
-    [CALL_ALLTOALL] = {"alltoall", 0},
+    [CALL_ALLTOALL] = {"alltoall", CALL_NEEDS_ALL},
     [CALL_ALLTOALLV] = {"alltoallv", CALL_HAS_NO_COUNT},
     [CALL_SCAN] = {"scan", CALL_HAS_OP},
     [CALL_EXSCAN] = {"exscan", CALL_HAS_OP},
@@ -153,6 +154,16 @@ call_has_root(const struct frame_call *call)
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
 
     return calls[name].parts & (CALL_HAS_ROOT | CALL_HAS_ONLY_ROOT);
+}
+
+bool
+call_needs_all(const struct frame_call *call)
+{
+    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
+
+    /* Of nothing, nothing is sent. */
+    return (calls[name].parts & CALL_NEEDS_ALL) &&
+           (call->count > 0 || call->name == CALL_BARRIER);
 }
 
 struct frame_call

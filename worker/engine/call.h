@@ -88,6 +88,10 @@ call_exists(const char *text);
 bool
 call_has_root(const struct frame_call *call);
 
+/* Whoever is through with it knows that all have called it. */
+bool
+call_needs_all(const struct frame_call *call);
+
 struct frame_call
 call_frame(const struct call *call);
 

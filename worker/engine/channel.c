@@ -65,6 +65,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     atomic_store(&channel->op_next, 1);
     channel->message_next = 1;
     channel->begin_next = 1;
+    channel->n_unheard = UNHEARD_LOOKS;
     TAILQ_INIT(&channel->flats);
     TAILQ_INIT(&channel->foretold);
     TAILQ_INIT(&channel->farewells);

@@ -31,7 +31,9 @@ enum {
  * sockets that only epoll looks at, and say that they called something else:
  * whoever sends to this rank, and gets nothing from it, is not heard otherwise.
  * One with a root, which waits for few, leaves that to the next that has none;
- * a flat one, which reads no socket, looks after any that is not like it.
+ * a flat one, which reads no socket, looks after any that is not like it. Nor
+ * need one that needs all, behind others like it: had somebody called something
+ * else, nobody would have been through.
  */
 static bool
 must_look(const struct op *op)
@@ -39,7 +41,8 @@ must_look(const struct op *op)
     if (op->is_message || call_has_root(&op->call))
         return false;
     return op->is_flat ? op->channel->is_unheard
-                       : op->engine->may_look && op->channel->size > 2;
+                       : op->engine->may_look && op->channel->size > 2 &&
+                             op->channel->n_unheard > 0;
 }
 
 void

@@ -136,9 +136,10 @@ engine_destroy(struct engine *engine)
     }
     while ((op = TAILQ_FIRST(&engine->spares))) {
         TAILQ_REMOVE(&engine->spares, op, link);
-        executor_deinit(op);
-        free(op);
+        op_destroy(op);
     }
+    if ((op = atomic_load(&engine->kept)))
+        op_destroy(op);
     transport_destroy(engine->transport);
     faults_destroy(engine->faults);
     socket_close(engine->headcount_fd);

@@ -42,8 +42,9 @@ op_span(const struct op *op, const struct plan_span *span)
     return op->scratch + offset;
 }
 
-struct step_flow *
-op_flow_take(struct op *op)
+/* Whichever of its two sides is used must be set. */
+static struct step_flow *
+flow_take(struct op *op)
 {
     struct step_flow *flow = TAILQ_FIRST(&op->spare_flows);
 
@@ -51,11 +52,27 @@ op_flow_take(struct op *op)
         TAILQ_REMOVE(&op->spare_flows, flow, link);
     else
         flow = malloc(sizeof(*flow));
-    if (flow) {
-        memset(flow, 0, sizeof(*flow));
-        flow->op = op;
-        TAILQ_INSERT_TAIL(&op->flows, flow, link);
-    }
+    if (!flow)
+        return NULL;
+    flow->op = op;
+    flow->is_receive = false;
+    flow->is_answered = false;
+    flow->is_busy = false;
+    flow->n_seen = 0;
+    TAILQ_INSERT_TAIL(&op->flows, flow, link);
+    return flow;
+}
+
+struct step_flow *
+op_flow_take(struct op *op)
+{
+    struct step_flow *flow = flow_take(op);
+
+    if (!flow)
+        return NULL;
+    flow->track = NULL;
+    flow->in = (struct inflow){.owner = NULL};
+    flow->out = (struct outflow){.owner = NULL};
     return flow;
 }
 
@@ -151,7 +168,7 @@ open_steps(struct op *op, struct track *first)
         if (is_local(track))
             continue;
 
-        struct step_flow *flow = op_flow_take(op);
+        struct step_flow *flow = flow_take(op);
         if (!flow)
             return error_raise(HOOP_E_EXHAUSTED,
                                "no memory for a step of the operation");

@@ -187,6 +187,8 @@ mismatch_early(struct op *op)
     uint32_t peer;
     struct frame frame;
 
+    if (!transport_has_early(op->engine->transport))
+        return;
     /* Later stages may differ from the first. */
     if (find_other(op, 0, &peer, &frame) ||
         find_other(op, STAGE_CHECK, &peer, &frame))
@@ -196,6 +198,9 @@ mismatch_early(struct op *op)
 bool
 mismatch_surplus(struct op *op)
 {
+    if (!transport_has_early(op->engine->transport))
+        return false;
+
     const struct transport_early wanted = {
         .comm = op->channel->id,
         .op = op->number,

@@ -253,10 +253,7 @@ shortcut_end(struct channel *channel)
     channel->is_unheard = call_has_root(&op->call);
     past_add_call(&channel->past, op->number, op->signatures[0],
                   &op->first_call);
-    atomic_store_explicit(
-        &engine->n_ended,
-        atomic_load_explicit(&engine->n_ended, memory_order_relaxed) + 1,
-        memory_order_relaxed);
+    engine_count(engine);
     channel->n_turnless += op->rounds.n_rounds;
 }
 

@@ -34,13 +34,47 @@ spare_find(const struct engine *engine,
     return TAILQ_FIRST(&engine->spares);
 }
 
+/* False: there are enough. */
+static bool
+spare_give(struct engine *engine, struct op *op)
+{
+    pthread_mutex_lock(&engine->gate);
+    const bool is_wanted = engine->n_spares < LIMIT_SPARE_OPS;
+
+    if (is_wanted) {
+        TAILQ_INSERT_HEAD(&engine->spares, op, link);
+        engine->n_spares++;
+    }
+    pthread_mutex_unlock(&engine->gate);
+    return is_wanted;
+}
+
+/* The one that is kept, if it has done the same before. */
 static struct op *
-spare_take(struct channel *channel, const struct algorithm *algorithm)
+kept_take(const struct channel *channel, const struct algorithm *algorithm)
 {
     struct engine *engine = channel->engine;
+    struct op *op = atomic_exchange(&engine->kept, NULL);
 
+    /* To a message its plan is nothing, and stays. */
+    if (!op || !algorithm ||
+        (op->algorithm == algorithm && op->channel_id == channel->id))
+        return op;
+    if (!spare_give(engine, op))
+        op_destroy(op);
+    return NULL;
+}
+
+static struct op *
+spare_take(const struct channel *channel, const struct algorithm *algorithm)
+{
+    struct engine *engine = channel->engine;
+    struct op *op = kept_take(channel, algorithm);
+
+    if (op)
+        return op;
     pthread_mutex_lock(&engine->gate);
-    struct op *op = spare_find(engine, channel, algorithm);
+    op = spare_find(engine, channel, algorithm);
     if (op) {
         TAILQ_REMOVE(&engine->spares, op, link);
         engine->n_spares--;
@@ -104,17 +138,12 @@ void
 op_free(struct op *op)
 {
     struct engine *engine = op->engine;
-    bool is_kept;
+    struct op *none = NULL;
 
     stages_deinit(&op->stages);
-    pthread_mutex_lock(&engine->gate);
-    is_kept = engine->n_spares < LIMIT_SPARE_OPS &&
-              op->scratch_capacity <= LIMIT_SPARE_SCRATCH;
-    if (is_kept) {
-        TAILQ_INSERT_HEAD(&engine->spares, op, link);
-        engine->n_spares++;
-    }
-    pthread_mutex_unlock(&engine->gate);
-    if (!is_kept)
-        op_destroy(op);
+    if (op->scratch_capacity <= LIMIT_SPARE_SCRATCH &&
+        (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
+         spare_give(engine, op)))
+        return;
+    op_destroy(op);
 }

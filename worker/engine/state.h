@@ -43,6 +43,11 @@ struct letter {
 
 TAILQ_HEAD(letter_list, letter);
 
+/* Once for what others have sent, once for what they then say of it. */
+enum {
+    UNHEARD_LOOKS = 2
+};
+
 /* A verdict on an operation that has not begun here. */
 struct foretold {
     TAILQ_ENTRY(foretold) link;
@@ -76,6 +81,7 @@ struct channel {
     uint64_t begin_next; /* number of the next collective to begin */
     /* Sockets may hold what others have sent for another call than the last. */
     bool is_unheard;
+    unsigned n_unheard;   /* looks at all sockets after which they do not */
     struct hall *hall;    /* NULL: there is none */
     struct op_list flats; /* begun, and to be done one after another */
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
@@ -139,6 +145,10 @@ struct engine {
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
 
+    /* The operation that ended last, for the next of its kind: whoever calls
+     * the same again does not need the gate for it. */
+    _Atomic(struct op *) kept;
+
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
     atomic_bool has_mail;
@@ -160,6 +170,17 @@ struct engine {
     bool is_leaving;
     bool may_look; /* at the sockets that nothing waits for, before an end */
 };
+
+/* By the driver: one more operation has ended well. There is one writer: no
+ * locked instruction is needed. */
+static inline void
+engine_count(struct engine *engine)
+{
+    const uint64_t n =
+        atomic_load_explicit(&engine->n_ended, memory_order_relaxed);
+
+    atomic_store_explicit(&engine->n_ended, n + 1, memory_order_relaxed);
+}
 
 /* mail.c */
 

@@ -79,13 +79,18 @@ ops_hold(struct op *const *ops, enum engine_mode mode)
     return is_held;
 }
 
+/* Under the gate: nobody else writes them. */
 static void
 op_number(struct op *op)
 {
-    if (!op->is_message)
-        op->number = atomic_fetch_add(&op->channel->op_next, 1);
-    else if (!op->message.is_receive)
+    _Atomic uint64_t *next = &op->channel->op_next;
+
+    if (!op->is_message) {
+        op->number = atomic_load_explicit(next, memory_order_relaxed);
+        atomic_store_explicit(next, op->number + 1, memory_order_release);
+    } else if (!op->message.is_receive) {
         op->number = op->channel->message_next++;
+    }
 }
 
 /* Give ops their numbers and hand them in; more than one that are waited for
@@ -205,7 +210,8 @@ collective_start(struct channel *channel,
         return error_pass(status);
     }
     op->is_checking = is_checked_first(op);
-    op_set_kernels(op);
+    if (op->is_checking)
+        op_set_kernels(op);
     op->stages = collective->stages;
     ops_submit(&op, 1, collective->mode);
     *out_op = op;

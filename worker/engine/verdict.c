@@ -40,6 +40,20 @@ op_touch(struct op *op)
     TAILQ_INSERT_TAIL(&op->engine->dirty, op, dirty_link);
 }
 
+/* All are past what they called before op. One look finds what they sent for
+ * that, the next what those who found it then told the others. */
+static void
+channel_hear(struct channel *channel, const struct op *op)
+{
+    const bool is_heard = op->status == HOOP_OK && !op->members &&
+                          op->stage == 0 && call_needs_all(&op->call);
+
+    if (!is_heard)
+        channel->n_unheard = UNHEARD_LOOKS;
+    else if (channel->n_unheard > 0 && !op->is_flat)
+        channel->n_unheard--;
+}
+
 static void
 past_remember(const struct op *op)
 {
@@ -54,6 +68,7 @@ past_remember(const struct op *op)
     past_add(&op->channel->past, &past);
     op->channel->is_unheard =
         past.has_failed || !op->is_flat || call_has_root(&op->call);
+    channel_hear(op->channel, op);
 }
 
 struct op *
@@ -127,8 +142,10 @@ op_end(struct op *op, enum hoop_status status)
         past_remember(op);
     else if (!op->message.is_receive)
         op->channel->is_unheard = true;
+    if (op->is_message)
+        op->channel->n_unheard = UNHEARD_LOOKS;
     if (status == HOOP_OK && !is_own(op))
-        atomic_fetch_add(&engine->n_ended, 1);
+        engine_count(engine);
     op->status = verdict_settle(op, status);
     TAILQ_INSERT_TAIL(&engine->ended, op, link);
     /* Not at once: the caller may walk the list that it stands in. */

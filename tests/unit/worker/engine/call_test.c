@@ -189,6 +189,31 @@ call_has_root_where_it_is_named_one(void **state)
     }
 }
 
+static void
+call_that_needs_all_has_something_from_each(void **state)
+{
+    static const struct {
+        enum call_name name;
+        uint64_t count;
+        bool needs_all;
+    } cases[] = {
+        {CALL_ALLREDUCE, 1, true},        {CALL_ALLREDUCE, 0, false},
+        {CALL_BARRIER, 0, true},          {CALL_ALLGATHER, 3, true},
+        {CALL_ALLGATHERV, 3, false},      {CALL_REDUCE_SCATTER, 1, true},
+        {CALL_ALLTOALL, 1, true},         {CALL_ALLTOALLV, 1, false},
+        {CALL_BROADCAST, 1, false},       {CALL_SCAN, 1, false},
+        {(enum call_name)1000, 1, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct frame_call call = {.name = cases[i].name,
+                                        .count = cases[i].count};
+
+        assert_int_equal(call_needs_all(&call), cases[i].needs_all);
+    }
+}
+
 int
 main(void)
 {
@@ -198,6 +223,7 @@ main(void)
         cmocka_unit_test(call_describe_of_nonsense_stays_in_bounds),
         cmocka_unit_test(call_frame_carries_every_field),
         cmocka_unit_test(call_has_root_where_it_is_named_one),
+        cmocka_unit_test(call_that_needs_all_has_something_from_each),
         cmocka_unit_test(call_signature_differs_in_each_field),
         cmocka_unit_test(call_signature_is_of_the_values_alone),
         cmocka_unit_test(
