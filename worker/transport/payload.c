@@ -7,9 +7,9 @@
  * No test of its own: tcp_receive_test.c and shm_stream_test.c receive.
  */
 
-#include <string.h>
+#include "transport/payload.h"
 
-#include "transport/peer.h"
+#include <string.h>
 
 /* Of no type they are larger, and those of all types divide this. */
 static const size_t ELEMENT_MAX = 16;

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "fault/fault.h"
+#include "transport/payload.h"
 #include "transport/peer.h"
 
 enum {
