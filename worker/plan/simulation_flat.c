@@ -12,18 +12,16 @@ enum {
     FLAT_ROUNDS_LAST = 2,
 };
 
-/* Measured, on two processors beside each other: to begin and end a round, when
- * there is only one and when there are more; to see what another has written;
- * from one rank to the next on a processor. */
-static const double ROUND_ALONE_NS = 350;
-static const double ROUND_NS = 1000;
-static const double LOOK_NS = 150;
+/* Measured, on two processors beside each other: to begin and end a round; to
+ * see what another has written; from one rank to the next on a processor. */
+static const double ROUND_NS = 100;
+static const double LOOK_NS = 50;
 static const double TURN_NS = 2400;
-/* Lines that another processor has had: written, read, combined with; half of
- * it where ranks share processors, and lines with them. */
-static const double POST_BYTE_NS = 0.13;
-static const double FETCH_BYTE_NS = 0.15;
-static const double COMBINE_BYTE_NS = 0.08;
+/* A stage lies in a cache from its post to its combination: so much of what a
+ * byte of a large buffer costs, and of what it costs more where that does not
+ * fit the cache. */
+static const double STAGE_PART = 0.67;
+static const double MEMORY_PART = 0.45;
 
 struct flat_player {
     uint32_t rank;
@@ -39,11 +37,11 @@ struct flat_scene {
     const struct simulation_machine *machine;
     double crowd;        /* ranks for each processor; 1 at least */
     double user_byte_ns; /* more for a byte of the user's buffers */
-    double round_ns;
     struct flat_player players[FLAT_ACTORS];
     uint32_t n_players;
     struct plan plan;
-    double bytes; /* that the players posted */
+    double bytes;   /* that the players posted */
+    double work_ns; /* of all players */
 };
 
 /* The root, and others around. */
@@ -75,37 +73,26 @@ later(double one, double other)
     return one > other ? one : other;
 }
 
-/* No faster than bytes of one's own; messages are not in flat plans. */
+/* What is copied is posted or combined at the same time. Messages are not in
+ * flat plans. */
 static double
 byte_ns(const struct flat_scene *scene, enum plan_kind kind)
 {
-    const struct simulation_machine *machine = scene->machine;
-    const double copy_ns = machine->copy_byte_ns;
-    const double part = scene->crowd > 1 ? 0.5 : 1;
+    if (kind == PLAN_COPY)
+        return 0;
 
-    switch (kind) {
-    case PLAN_POST:
-        return later(copy_ns, part * POST_BYTE_NS) + scene->user_byte_ns;
-    case PLAN_FETCH:
-        return later(copy_ns, part * FETCH_BYTE_NS) + scene->user_byte_ns;
-    case PLAN_FETCH_REDUCE:
-        return later(machine->reduce_byte_ns, part * COMBINE_BYTE_NS);
-    case PLAN_COMBINE:
-        return machine->reduce_byte_ns;
-    case PLAN_COPY:
-    case PLAN_SEND:
-    case PLAN_STORE:
-    case PLAN_REDUCE:
-        break;
-    }
-    return copy_ns + scene->user_byte_ns;
+    const bool combines = kind == PLAN_FETCH_REDUCE || kind == PLAN_COMBINE;
+
+    return combines ? STAGE_PART * scene->machine->reduce_byte_ns
+                    : STAGE_PART * scene->machine->copy_byte_ns +
+                          scene->user_byte_ns;
 }
 
 static double
 step_ns(const struct flat_scene *scene, const struct plan_step *step)
 {
     return (double)step->from.count * scene->element_size *
-           byte_ns(scene, step->kind) * scene->crowd;
+           byte_ns(scene, step->kind);
 }
 
 static enum hoop_status
@@ -125,7 +112,9 @@ player_post(struct flat_scene *scene,
             struct flat_player *player,
             double free_ns)
 {
-    player->now_ns = later(player->now_ns, free_ns) + scene->round_ns;
+    const double begin_ns = later(player->now_ns, free_ns);
+
+    player->now_ns = begin_ns + ROUND_NS;
     for (size_t i = 0; i < scene->plan.n_steps; i++) {
         const struct plan_step *step = &scene->plan.steps[i];
 
@@ -135,13 +124,12 @@ player_post(struct flat_scene *scene,
         scene->bytes += (double)step->from.count * scene->element_size;
     }
     player->published_ns = player->now_ns;
+    scene->work_ns += player->now_ns - begin_ns;
 }
 
 /* What follows it. */
 static void
-player_fetch(struct flat_scene *scene,
-             struct flat_player *player,
-             uint32_t round)
+player_fetch(struct flat_scene *scene, struct flat_player *player)
 {
     bool has_waited = false;
 
@@ -154,12 +142,28 @@ player_fetch(struct flat_scene *scene,
             player->now_ns += step->peer == player->rank ? 0 : LOOK_NS;
             has_waited = true;
         }
-        if (step->kind != PLAN_POST)
+        if (step->kind != PLAN_POST) {
             player->now_ns += step_ns(scene, step);
+            scene->work_ns += step_ns(scene, step);
+        }
     }
     if (has_waited && scene->crowd > 1)
         player->now_ns += TURN_NS * scene->crowd;
-    player->finished_ns[round % 2] = player->now_ns;
+}
+
+/* Who waits leaves the processors to others; together they do no more than
+ * there is time for. */
+static void
+round_end(struct flat_scene *scene, uint32_t round)
+{
+    const double all_ns = scene->work_ns / scene->n_players * scene->crowd;
+
+    for (uint32_t i = 0; i < scene->n_players; i++) {
+        struct flat_player *player = &scene->players[i];
+
+        player->now_ns = later(player->now_ns, all_ns);
+        player->finished_ns[round % 2] = player->now_ns;
+    }
 }
 
 static enum hoop_status
@@ -183,8 +187,9 @@ round_play(struct flat_scene *scene, uint32_t round)
 
         if (status != HOOP_OK)
             return error_pass(status);
-        player_fetch(scene, &scene->players[i], round);
+        player_fetch(scene, &scene->players[i]);
     }
+    round_end(scene, round);
     return HOOP_OK;
 }
 
@@ -202,6 +207,7 @@ scene_end_ns(const struct flat_scene *scene)
 static void
 scene_skip(struct flat_scene *scene, double round_ns, double round_bytes)
 {
+    scene->work_ns += round_ns / scene->crowd * scene->n_players;
     for (uint32_t i = 0; i < scene->n_players; i++) {
         scene->players[i].now_ns += round_ns;
         scene->players[i].finished_ns[0] += round_ns;
@@ -244,7 +250,7 @@ user_byte_ns(const struct flat_scene *scene)
 
     return scene->machine->cache_bytes > 0 &&
                    bytes > (double)scene->machine->cache_bytes
-               ? scene->machine->memory_byte_ns
+               ? MEMORY_PART * scene->machine->memory_byte_ns
                : 0;
 }
 
@@ -269,7 +275,6 @@ simulation_flat_run(const struct algorithm *algorithm,
     assert(shape->n_slot >= shape->size);
     scene_cast(&scene);
     scene.user_byte_ns = user_byte_ns(&scene);
-    scene.round_ns = n_rounds > 1 ? ROUND_NS : ROUND_ALONE_NS;
     const enum hoop_status status = scene_play(&scene, n_rounds);
     plan_deinit(&scene.plan);
     if (status != HOOP_OK)

@@ -32,7 +32,7 @@ few_bytes_cost_a_round(void **state)
     const double ns = run_on(&machine, &algorithm_allreduce_flat, 2, 1).time_ns;
 
     (void)state;
-    assert_true(ns > 100 && ns < 1000);
+    assert_true(ns > 50 && ns < 500);
 }
 
 static void
@@ -44,8 +44,8 @@ bytes_are_copied_and_combined(void **state)
         run_on(&machine, &algorithm_allreduce_flat, 2, count).time_ns;
 
     (void)state;
-    /* A post, a copy, a combination. */
-    assert_true(ns > bytes * 0.4 && ns < bytes * 0.5 + 1000);
+    /* A post and a combination, out of a cache. */
+    assert_true(ns > bytes * 0.19 && ns < bytes * 0.21 + 1000);
 }
 
 /* Rounds that are left out are as long as the others. */

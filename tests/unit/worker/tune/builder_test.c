@@ -87,7 +87,7 @@ ranks_that_share_processors_avoid_grants_and_waiting(void **state)
     assert_string_equal(name_of(&of_six, CATALOG_REDUCE_SCATTER, 2097144),
                         "halving");
     assert_string_equal(name_of(&of_eight, CATALOG_ALLREDUCE, 4096),
-                        "recursive_doubling");
+                        "hierarchical_tree");
     assert_string_equal(name_of(&of_eight, CATALOG_ALLREDUCE, 262144),
                         "hierarchical_tree");
     plan_nodes_destroy(six);
