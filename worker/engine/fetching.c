@@ -12,6 +12,10 @@
 #include "engine/state.h"
 #include "transport/hall.h"
 
+enum {
+    CACHES_BYTES = 16 << 20 /* half of a third-level cache */
+};
+
 /* Where the step's other operand is. NULL: the peer's post is too short. */
 static const uint8_t *
 step_source(const struct op *op, const struct plan_step *step)
@@ -65,6 +69,29 @@ post_broken(const struct op *op, const struct plan_step *step)
         roster_name(op->engine->roster, op->channel->ranks[step->peer], name));
 }
 
+/* Whether all that the ranks hold is more than their caches do, and the lines
+ * of what this one gets are not there for what it has posted. */
+static bool
+is_past_caches(const struct op *op)
+{
+    const size_t n_bytes =
+        2 * op->shape.count * op->element_size * op->shape.size;
+
+    return n_bytes > CACHES_BYTES &&
+           (!op->shape.is_in_place || op->rounds.n_posts == 0);
+}
+
+static void
+place(const struct op *op, const struct plan_step *step, const uint8_t *from)
+{
+    const size_t n_bytes = step->to.count * op->element_size;
+
+    if (is_past_caches(op))
+        copy_past_caches(op_span(op, &step->to), from, n_bytes);
+    else
+        copy_bytes(op_span(op, &step->to), from, n_bytes);
+}
+
 /* One step, or two; returns how many, 0: a peer's post is too short. */
 static size_t
 step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
@@ -84,8 +111,7 @@ step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
         return other ? 2 : 0;
     }
     if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
-        copy_bytes(op_span(op, &step->to), from,
-                   step->to.count * op->element_size);
+        place(op, step, from);
     else
         combine(op, step, op_span(op, &step->to), from);
     return 1;

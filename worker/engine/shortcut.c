@@ -40,6 +40,14 @@ is_same_plan(const struct op *op, const struct engine_collective *collective)
            old->n_slot == new->n_slot && old->granule == new->granule;
 }
 
+static bool
+needs_scratch(const struct engine_collective *collective)
+{
+    const struct algorithm *algorithm = collective->algorithm;
+
+    return algorithm->n_scratch && algorithm->n_scratch(&collective->shape) > 0;
+}
+
 /* Whether it can be one at all; cheap. */
 static bool
 is_short(const struct channel *channel,
@@ -50,7 +58,7 @@ is_short(const struct channel *channel,
     return channel->quick && collective->algorithm->is_flat &&
            !collective->members && !collective->stages.owner &&
            !collective->stages.next && !collective->shape.counts &&
-           !collective->algorithm->n_scratch &&
+           !needs_scratch(collective) &&
            engine->options.checking == ENGINE_CHECK_FRAMES &&
            !engine->is_orphan &&
            (is_same_plan(channel->quick, collective) ||
