@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/settings.h"
 #include "check.h"
+#include "transport/sharing.h"
 
 static struct settings *
 settings_of_worker(void)
@@ -20,6 +22,15 @@ settings_of_worker(void)
     if (status != HOOP_OK)
         fail_msg("%s", error_text());
     return settings;
+}
+
+static bool
+is_tuned(const struct settings *settings)
+{
+    const char *text = getenv("HOOP_TEST_TUNED");
+
+    return text ? strcmp(text, "0") != 0
+                : settings_number(settings, SETTING_TRANSPORT) == SHARING_AUTO;
 }
 
 void
@@ -38,7 +49,7 @@ path_read(struct path *out_path)
         .spinning =
             (enum engine_spinning)settings_number(settings, SETTING_SPIN),
         .n_nodes = n_nodes ? (uint32_t)strtoul(n_nodes, NULL, 10) : 0,
-        .is_tuned = getenv("HOOP_TEST_TUNED") != NULL,
+        .is_tuned = is_tuned(settings),
     };
     if (algorithms)
         snprintf(out_path->algorithms, sizeof(out_path->algorithms), "%s",

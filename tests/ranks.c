@@ -186,7 +186,8 @@ await_pids(const struct world *world)
     }
 }
 
-/* As a session does it: memory of all, where it may be, and a table. */
+/* As a session does it: memory of all, where it may be, and a table; but what
+ * messages cost is not measured anew for each of many small worlds. */
 static struct tuner *
 comm_tune(struct hoop_comm *comm,
           const struct machine *machine,
@@ -196,7 +197,7 @@ comm_tune(struct hoop_comm *comm,
     const struct tuner_options options = {
         .roster = world->roster,
         .algorithms = path->algorithms,
-        .link = "",
+        .link = "latency=1us",
         .loss = path->loss,
     };
     const uint64_t deadline_ns = clock_deadline_ns(20000);

@@ -3,9 +3,8 @@
  *
  * Every rank is a process with its own engine, connector and control thread,
  * on loopback sockets that the parent has bound. What is tested is all of
- * worker/ but the session. Each collective is done by the first algorithm of
- * its kind; with HOOP_TEST_TUNED, by those that a session would choose. More of
- * that in path.h.
+ * worker/ but the session. Collectives are done as a session would, in halls
+ * mostly; or else by the first algorithm of their kind. More of that in path.h.
  */
 
 #ifndef TESTS_RANKS_H

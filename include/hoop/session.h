@@ -18,8 +18,8 @@ HOOP_BEGIN
  * environment alone: HOOP_CHECKSUM ("on": frames are summed and those that were
  * damaged on their way end the connection, whose ends the error names; alike
  * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
- * node: "auto" shares memory where that can be, "shm" fails where it cannot,
- * and lets all ranks of a host meet in one memory; "tcp" never does),
+ * node: "auto" shares memory where that can be, between two and among all of a
+ * communicator, "shm" fails where two cannot; "tcp" never does),
  * HOOP_STREAMS (connections that share what is large between two ranks: "1" to
  * "8", or "auto", one, and more where they bring more; the lower rank's
  * counts), HOOP_SPIN (whether a call that waits looks again and again before it

@@ -100,6 +100,18 @@ assembly_rest(struct engine *engine)
 }
 
 void
+assembly_forgo(const struct op *op)
+{
+    struct channel *channel = op->channel;
+
+    if (channel->past.failed_newest <= channel->forgone)
+        return;
+    channel->forgone = op->number - 1;
+    hall_forgo(channel->hall, op->number);
+    assembly_wake(channel);
+}
+
+void
 assembly_wake(const struct channel *channel)
 {
     uint64_t sleepers = hall_sleepers(channel->hall);

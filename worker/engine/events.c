@@ -300,13 +300,9 @@ on_gone(void *owner, uint32_t peer)
 static void
 on_needed(void *owner, uint32_t peer)
 {
-    struct engine *engine = owner;
+    const struct engine *engine = owner;
 
-    /* Nobody listens there any more. */
-    if (parting_is_there(engine, peer))
-        engine_unreachable(engine, peer, "it has left the job");
-    else
-        engine->options.on_needed(engine->options.owner, peer);
+    engine->options.on_needed(engine->options.owner, peer);
 }
 
 static void

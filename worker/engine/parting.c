@@ -3,8 +3,9 @@
  *
  * Ranks that share a hall need not be connected: nobody says goodbye to them,
  * or answers them afterwards (engine/inquiry.c). So who leaves says so there,
- * too, with what it had called. Whoever is about to connect to it, or cannot,
- * or takes the end of a connection for its death, looks there first.
+ * too, with what it had called. Whoever cannot connect to it, or takes the end of
+ * a connection for its death, looks there first; not who is about to connect: a
+ * connection from it may be on its way, with its part in it.
  */
 
 #include "engine/state.h"

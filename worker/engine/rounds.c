@@ -252,6 +252,7 @@ rounds_try(struct op *op, bool *out_is_done)
 
     *out_is_done = false;
     if (!rounds->is_posted) {
+        assembly_forgo(op);
         if (!is_free(op, stamp, &late))
             return HOOP_OK;
         round_post(op, stamp);

@@ -83,6 +83,7 @@ struct channel {
     bool is_unheard;
     unsigned n_unheard;   /* looks at all sockets after which they do not */
     struct hall *hall;    /* NULL: there is none */
+    uint64_t forgone;     /* up to which operation failures were told there */
     struct op_list flats; /* begun, and to be done one after another */
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
     struct op *quick;    /* of shortcut.c; NULL: without a hall */
@@ -397,6 +398,10 @@ assembly_look(struct engine *engine);
 /* Before sleeping. False: something can move. */
 bool
 assembly_rest(struct engine *engine);
+/* op is the first: what was refused here, or failed before its turn came, will
+ * not be read. Who has posted for it waits for that. */
+void
+assembly_forgo(const struct op *op);
 /* Wake whoever sleeps, when this rank has published or finished a round. */
 void
 assembly_wake(const struct channel *channel);

@@ -187,6 +187,18 @@ hall_finish(struct hall *hall, uint64_t stamp)
 }
 
 void
+hall_forgo(struct hall *hall, uint64_t number)
+{
+    struct hall_desk *desk = &hall->page->desks[hall->rank];
+    const uint64_t end = stamp_end(number - 1);
+    const uint64_t finished =
+        atomic_load_explicit(&desk->finished, memory_order_relaxed);
+
+    if (stamp_is_before(finished, end))
+        atomic_store_explicit(&desk->finished, end, memory_order_release);
+}
+
+void
 hall_withdraw(struct hall *hall, uint64_t number)
 {
     for (unsigned i = 0; i < HALL_ALL_LINES; i++) {

@@ -100,6 +100,10 @@ hall_publish(struct hall *hall,
 void
 hall_finish(struct hall *hall, uint64_t stamp);
 
+/* Nothing before operation number will be read any more. */
+void
+hall_forgo(struct hall *hall, uint64_t number);
+
 /* What was published of operation number, or a later one, shall not be found
  * by who has not seen it yet: it has failed here. Before hall_finish(). */
 void

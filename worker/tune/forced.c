@@ -119,8 +119,8 @@ forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes)
                 HOOP_E_PRECONDITION,
                 "%s:%s needs memory that all ranks share, and these %u ranks "
                 "on %u hosts have none: they must be on one host, %u at most, "
-                "able to reach each other's memory, and started with "
-                "HOOP_TRANSPORT=shm",
+                "able to reach each other's memory, and not started with "
+                "HOOP_TRANSPORT=tcp",
                 catalog_name((enum catalog_collective)i),
                 forced->entries[i]->algorithm->name, nodes->n_ranks,
                 nodes->n_nodes, FLAT_RANKS);

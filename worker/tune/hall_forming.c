@@ -80,8 +80,7 @@ card_write(struct forming *forming, enum sharing_mode mode, struct card *card)
 {
     const uint32_t size = channel_size(forming->channel);
 
-    /* Not by default yet: docs/decisions/0022. */
-    if (mode != SHARING_ALWAYS)
+    if (mode == SHARING_NEVER)
         return;
     enum hoop_status status = engine_bell(forming->engine, &card->bell);
     if (status == HOOP_OK && channel_rank(forming->channel) == 0)

@@ -12,6 +12,10 @@
 #include "flat_couple.h"
 #include "plan/algorithms.h"
 
+enum {
+    N_LARGE = 3 * FLAT_SLOT / 4, /* elements: several slots */
+};
+
 /* Alike but for the count; nothing is written. */
 static int
 side_differs(struct side *side)
@@ -129,7 +133,62 @@ static void
 rank_that_never_comes_is_named(void **state)
 {
     (void)state;
+    atomic_store(&is_told, false);
     couple_run(&couple, side_is_alone);
+}
+
+/* A large one, which fills both slots, and for which rank 1 comes too late. */
+static enum hoop_status
+late_broadcast(struct side *side, int32_t *values)
+{
+    struct channel *channel = side->comms[0].channel;
+    const struct engine_collective broadcast = {
+        .call = {.name = CALL_BROADCAST, .dtype = HOOP_INT32, .count = N_LARGE},
+        .algorithm = &algorithm_broadcast_flat,
+        .shape = {.rank = side->rank,
+                  .size = 2,
+                  .is_in_place = true,
+                  .count = N_LARGE,
+                  .granule = 16,
+                  .n_slot = channel_slot_bytes(channel) / 4},
+        .input = values,
+        .output = values,
+    };
+
+    return flat_run(broadcast, channel);
+}
+
+static int
+side_is_late(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    static int32_t values[2][N_LARGE];
+    int32_t *own = values[side->rank];
+
+    if (side->rank == 0) {
+        channel_set_timeout(channel, 300);
+        const enum hoop_status status = late_broadcast(side, own);
+        atomic_store(&is_told, true);
+        SIDE_CHECK(status == HOOP_E_TIMEOUT);
+        channel_set_timeout(channel, 30000);
+    } else {
+        const uint64_t deadline_ns = patience();
+        while (!atomic_load(&is_told) && !clock_is_past(deadline_ns))
+            sched_yield();
+        SIDE_CHECK(late_broadcast(side, own) == HOOP_E_TIMEOUT);
+    }
+    own[0] = 1;
+    SIDE_CHECK(flat_sum(channel, own, N_LARGE) == HOOP_OK);
+    SIDE_CHECK(own[0] == 2);
+    return 0;
+}
+
+static void
+slots_of_what_failed_are_free_for_the_next(void **state)
+{
+    (void)state;
+    atomic_store(&is_told, false);
+    couple_run(&couple, side_is_late);
 }
 
 static int
@@ -262,6 +321,9 @@ main(void)
                                         couple_tear_down),
         cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
                                         couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            slots_of_what_failed_are_free_for_the_next, couple_set_up,
+            couple_tear_down),
         cmocka_unit_test_setup_teardown(
             one_that_is_cancelled_lets_the_next_go_on, couple_set_up,
             couple_tear_down),
