@@ -18,6 +18,7 @@ enum {
     /* Settings: paths are the longest; a file is some forty lines. */
     LIMIT_SETTING = 1024,
     LIMIT_SETTINGS_FILE = 64 * 1024,
+    LIMIT_CHOICES = 256, /* of a setting, as a text: codecs are sixteen */
 
     /* The wire: see docs/wire-format.md. */
     LIMIT_FRAME_HEADER = 128,
@@ -146,6 +147,10 @@ enum {
      * of a rank, and what more of them ever brought. */
     LIMIT_STREAMS = 8,
 
+    /* Coded payloads that are kept for a flow to send them again: as far as one
+     * peer may be behind another. */
+    LIMIT_ECHOES = 16,
+
     /* Operations of a communicator known to fail before they are called. */
     LIMIT_FORETOLD = 1024,
 
@@ -156,6 +161,10 @@ enum {
     /* Operations whose memory is kept for the next, and their scratch. */
     LIMIT_SPARE_OPS = 64,
     LIMIT_SPARE_SCRATCH = 256 * 1024 * 1024,
+
+    /* Tensors of a communicator of which is kept what 8-bit blocks lost. Those
+     * that lie elsewhere in each call end here. */
+    LIMIT_RESIDUES = 1024,
 
     /* Redistributions of tensors, planned, that a mesh keeps for the next. */
     LIMIT_ITINERARIES = 32,
@@ -169,6 +178,9 @@ enum {
     LIMIT_GREETINGS = 256,
     LIMIT_GREETING_MS = 5000,
 };
+
+/* Bytes of what is kept of them (LIMIT_RESIDUES): as much as the gradients of a large model. */
+static const uint64_t LIMIT_RESIDUE_BYTES = (uint64_t)4 << 30;
 
 /* Bytes of a tensor of any shape that a message can make us allocate. */
 static const int64_t LIMIT_TENSOR = (int64_t)1 << 40;

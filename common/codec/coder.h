@@ -23,7 +23,7 @@ struct codec_bench {
     _Alignas(64) uint8_t words[LIMIT_FRAME_PAYLOAD + 64];
     uint8_t planes[LIMIT_FRAME_PAYLOAD];
     uint8_t narrow[LIMIT_FRAME_PAYLOAD];
-    uint8_t mask[LIMIT_FRAME_PAYLOAD / 16];
+    uint8_t mask[LIMIT_FRAME_PAYLOAD / 8];
 };
 
 /* Contexts are made by their coder when first needed. */

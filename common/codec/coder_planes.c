@@ -167,8 +167,12 @@ mask_count(const uint8_t *mask, size_t n_words)
 {
     size_t n_left = 0;
 
-    for (size_t i = 0; i < (n_words + 7) / 8; i++)
-        n_left += (size_t)__builtin_popcount(mask[i]);
+    for (size_t i = 0; i < (n_words + 7) / 8; i++) {
+        const unsigned pairs = mask[i] - (mask[i] >> 1 & 0x55U);
+        const unsigned fours = (pairs & 0x33U) + (pairs >> 2 & 0x33U);
+
+        n_left += (fours + (fours >> 4)) & 0xfU;
+    }
     if (n_words % 8 != 0 && mask[n_words / 8] >> n_words % 8 != 0)
         return SIZE_MAX;
     return n_left;

@@ -4,25 +4,18 @@
 
 #include <assert.h>
 
-#include "base/cleanup.h"
-#include "codec/loss_kernels.h"
+#include "codec/tier.h"
 
 enum {
     /* Floats rounded at once: what is stored stays in the L1 cache. */
     ROUNDED = 16 * LOSS_BLOCK
 };
 
-static const struct loss_kernel *const kernels[LOSS_COUNT] = {
-    [LOSS_BF16] = &loss_bf16,
-    [LOSS_FP16] = &loss_fp16,
-    [LOSS_INT8] = &loss_int8,
-};
-
 static const struct loss_kernel *
 kernel_of(enum codec_loss loss)
 {
-    assert((size_t)loss < COUNT_OF(kernels) && kernels[loss]);
-    return kernels[loss];
+    assert(loss > LOSS_NONE && (size_t)loss < LOSS_COUNT);
+    return tier_get(0)->losses[loss];
 }
 
 const char *

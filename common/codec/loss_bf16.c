@@ -54,7 +54,9 @@ bf16_load(const uint8_t *stored, size_t count, uint8_t *floats)
                            .bits = (uint32_t)loss_half_at(stored, i) << 16});
 }
 
-const struct loss_kernel loss_bf16 = {
+extern const struct loss_kernel KERNEL;
+
+const struct loss_kernel KERNEL = {
     .name = "bf16",
     .granule = 1,
     .word_size = 2,

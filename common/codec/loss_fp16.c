@@ -72,7 +72,9 @@ fp16_load(const uint8_t *stored, size_t count, uint8_t *floats)
         loss_float_put(floats, i, fp16_value(loss_half_at(stored, i)));
 }
 
-const struct loss_kernel loss_fp16 = {
+extern const struct loss_kernel KERNEL;
+
+const struct loss_kernel KERNEL = {
     .name = "fp16",
     .granule = 1,
     .word_size = 2,

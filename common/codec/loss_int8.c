@@ -134,7 +134,9 @@ int8_load(const uint8_t *stored, size_t count, uint8_t *floats)
     }
 }
 
-const struct loss_kernel loss_int8 = {
+extern const struct loss_kernel KERNEL;
+
+const struct loss_kernel KERNEL = {
     .name = "int8",
     .granule = LOSS_BLOCK,
     .word_size = 1,

@@ -18,10 +18,6 @@ struct loss_kernel {
     void (*round)(const uint8_t *floats, size_t count, uint8_t *out);
 };
 
-extern const struct loss_kernel loss_bf16;
-extern const struct loss_kernel loss_fp16;
-extern const struct loss_kernel loss_int8;
-
 union loss_float {
     float value;
     uint32_t bits;

@@ -4,18 +4,24 @@
  * No test of its own: coder_planes_test.c drives all of them.
  */
 
-#include "codec/planes_kernels.h"
+#include "codec/planes.h"
+
+#include "codec/tier.h"
 
 const struct planes_kernel *
 planes_find(size_t word_size)
 {
+    const struct tier *tier = tier_get(0);
+
     switch (word_size) {
+    case 1:
+        return tier->planes[0];
     case 2:
-        return &planes_of_2;
+        return tier->planes[1];
     case 4:
-        return &planes_of_4;
+        return tier->planes[2];
     case 8:
-        return &planes_of_8;
+        return tier->planes[3];
     default:
         return NULL;
     }

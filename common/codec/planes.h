@@ -36,7 +36,7 @@ struct planes_kernel {
                    uint8_t *out);
 };
 
-/* Words of 2, 4 or 8 bytes; of another size NULL. Static. */
+/* Words of 1, 2, 4 or 8 bytes; of another size NULL. Static. */
 const struct planes_kernel *
 planes_find(size_t word_size);
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "codec/planes_kernels.h"
-
 enum {
     WORD_BYTES = sizeof(T),
     WORD_BITS = 8 * sizeof(T),
@@ -190,6 +188,8 @@ expand(const void *words, const uint8_t *mask, size_t n_words, uint8_t *out)
     if (i < n_words)
         some_expand(from, mask[i / 8], n_words - i, out + i * WORD_BYTES);
 }
+
+extern const struct planes_kernel KERNEL;
 
 const struct planes_kernel KERNEL = {
     .count_zeros = count_zeros,
