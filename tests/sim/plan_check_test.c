@@ -48,6 +48,14 @@ allreduce_recursive_doubling_all_shapes_sums(void **state)
 }
 
 static void
+allreduce_pairwise_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_cut(&algorithm_allreduce_pairwise, 1);
+    prove_cut(&algorithm_allreduce_pairwise, 4);
+}
+
+static void
 allreduce_rabenseifner_all_shapes_sums(void **state)
 {
     (void)state;
@@ -110,6 +118,7 @@ main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_ring_all_shapes_sums),
         cmocka_unit_test(allreduce_recursive_doubling_all_shapes_sums),
+        cmocka_unit_test(allreduce_pairwise_all_shapes_sums),
         cmocka_unit_test(allreduce_rabenseifner_all_shapes_sums),
         cmocka_unit_test(reduce_scatter_ring_all_shapes_scatters),
         cmocka_unit_test(reduce_scatter_halving_all_shapes_scatters),

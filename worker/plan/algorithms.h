@@ -18,6 +18,7 @@
 extern const struct algorithm algorithm_allreduce_ring;
 extern const struct algorithm algorithm_allreduce_recursive_doubling;
 extern const struct algorithm algorithm_allreduce_rabenseifner;
+extern const struct algorithm algorithm_allreduce_pairwise;
 extern const struct algorithm algorithm_allreduce_flat;
 extern const struct algorithm algorithm_allreduce_flat_blocks;
 extern const struct algorithm algorithm_allreduce_hierarchical;

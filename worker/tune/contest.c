@@ -227,7 +227,8 @@ event_of(const struct contest *contest,
     };
 
     for (size_t i = 0; i < n_entries && i < RACE_ENTRIES_MAX; i++)
-        if (catalog_entry_suits(&entries[i], &shape))
+        if (!entries[i].is_for_who_asks &&
+            catalog_entry_suits(&entries[i], &shape))
             event.entries[event.n++] = &entries[i];
     return event;
 }

@@ -57,7 +57,7 @@ estimate_suits(const struct estimate_place *place,
 {
     const struct plan_shape shape = shape_of(place, entry->collective, 0);
 
-    return catalog_entry_suits(entry, &shape);
+    return !entry->is_for_who_asks && catalog_entry_suits(entry, &shape);
 }
 
 /* What one rank has to do. */

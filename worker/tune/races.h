@@ -27,8 +27,8 @@
 #include "tune/table.h"
 
 enum {
-    RACE_ENTRIES_MAX = 8, /* algorithms of one collective */
-    RACES_MIN = 3,        /* before one counts */
+    RACE_ENTRIES_MAX = 10, /* algorithms of one collective */
+    RACES_MIN = 3,         /* before one counts */
 };
 
 struct race {

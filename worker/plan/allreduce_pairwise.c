@@ -1,0 +1,93 @@
+/*
+ * plan/allreduce_pairwise.c - all-reduce straight to the owners, and back
+ *
+ * Rank r owns block r. First everybody sends each block to its owner, who
+ * combines them as plan/reduce_scatter_pairwise.c does:
+ *
+ *     ((0 (1 ... (r-1 r))) n-1) n-2 ... r+1
+ *
+ * Then every owner sends what it made to everybody. Nothing is passed on: a
+ * message is what its sender was given, or what it finished. So where bits are
+ * lost on the way, each number loses some twice, however many ranks there are,
+ * and who lost them knows. That is what this is for; where none are lost the
+ * ring moves as many bytes with fewer connections, and nothing chooses this.
+ *
+ * Each block is finished on one rank, so all ranks get the same bits. In place,
+ * a block is written over once it has left.
+ *
+ * Cost: 2(n-1) * (alpha + bytes/n * beta).
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/topology.h"
+
+enum {
+    MESSAGE_GIVEN,
+    MESSAGE_MADE,
+};
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return 2 * (shape->size - 1);
+}
+
+static void
+plan_arrival(struct plan *plan,
+             const struct plan_shape *shape,
+             enum plan_buffer own,
+             uint32_t round)
+{
+    const uint32_t peer = ring_back(shape, round + 1);
+    const struct plan_span made = block_cut(shape, PLAN_OUTPUT, shape->rank);
+    const struct plan_span given = {own, made.first, made.count};
+
+    plan_add(plan,
+             &(struct plan_step){
+                 .kind = PLAN_REDUCE,
+                 .peer = peer,
+                 .message = MESSAGE_GIVEN,
+                 .from = round == 0 ? given : made,
+                 .to = made,
+                 .side = peer < shape->rank ? PLAN_ARRIVED_LEFT : PLAN_OWN_LEFT,
+                 .is_final = round + 2 == shape->size,
+             });
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const enum plan_buffer own = shape->is_in_place ? PLAN_OUTPUT : PLAN_INPUT;
+
+    if (shape->size == 1) {
+        plan_copy(plan, block_whole(shape, own),
+                  block_whole(shape, PLAN_OUTPUT));
+        return;
+    }
+
+    const uint32_t apart = round % (shape->size - 1) + 1;
+    const uint32_t from = ring_back(shape, apart);
+    const uint32_t to = ring_back(shape, shape->size - apart);
+
+    if (round + 1 < shape->size) {
+        plan_send(plan, to, MESSAGE_GIVEN, block_cut(shape, own, to));
+        plan_arrival(plan, shape, own, round);
+    } else {
+        plan_send(plan, to, MESSAGE_MADE,
+                  block_cut(shape, PLAN_OUTPUT, shape->rank));
+        plan_store(plan, from, MESSAGE_MADE,
+                   block_cut(shape, PLAN_OUTPUT, from));
+    }
+}
+
+const struct algorithm algorithm_allreduce_pairwise = {
+    .name = "pairwise",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};
