@@ -65,6 +65,16 @@ on_arrived(void *owner, struct inflow *in, const uint8_t *piece, size_t n_bytes)
 }
 
 static void
+on_coded(void *owner, void *flow_owner, const struct coded *coded)
+{
+    struct step_flow *flow = flow_owner;
+
+    (void)owner;
+    if (!flow->op->is_message)
+        executor_coded(flow, coded);
+}
+
+static void
 on_matched(void *owner,
            struct inflow *in,
            const struct frame *frame,
@@ -317,6 +327,7 @@ on_stream_needed(void *owner, uint32_t peer, unsigned stream)
 const struct transport_events engine_events = {
     .on_handed = on_handed,
     .on_arrived = on_arrived,
+    .on_coded = on_coded,
     .on_matched = on_matched,
     .on_withdrawn = on_withdrawn,
     .on_unexpected = on_unexpected,

@@ -16,6 +16,7 @@
 #include "engine/rounding.h"
 #include "engine/state.h"
 #include "plan/algorithms.h"
+#include "transport/echo.h"
 
 /* What of a message is ready leaves at once, but not of one so little: a frame
  * costs more than the whole would be late. Where ranks share processors it
@@ -253,8 +254,11 @@ combine(struct op *op,
     const size_t count = n_bytes / op->element_size;
 
     const bool is_left = step->side == PLAN_ARRIVED_LEFT;
-    const struct rounding_operands operands = {is_left ? arrived : own,
-                                               is_left ? own : arrived};
+    const struct rounding_operands operands = {
+        .left = is_left ? arrived : own,
+        .right = is_left ? own : arrived,
+        .arrived = is_combine ? NULL : arrived,
+    };
     const bool is_lossy = rounding_of(op) != LOSS_NONE;
 
     if (is_lossy)
@@ -369,6 +373,64 @@ executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes)
         op_flow_give_back(flow);
     }
     op_touch(op);
+}
+
+/* Will anybody but by write bytes of buffer that are not written yet? */
+static bool
+is_changed_by_others(const struct op *op,
+                     const struct track *by,
+                     const struct track_range *range)
+{
+    const struct track *track;
+
+    TAILQ_FOREACH(track, &op->tracker.active, link)
+    {
+        if (track != by && track->writes.buffer == range->buffer &&
+            track->writes.begin + track->done < range->end &&
+            range->begin < track->writes.end)
+            return true;
+    }
+    return false;
+}
+
+/* What of it lies within what track reads or writes; empty: nothing. */
+static struct track_range
+range_of(const struct op *op,
+         const struct track *track,
+         const struct coded *coded)
+{
+    const bool is_send = track->step.kind == PLAN_SEND;
+    const struct plan_span *span =
+        is_send ? &track->step.from : &track->step.to;
+    const uint64_t begin = (is_send ? track->reads : track->writes).begin +
+                           (uint64_t)(coded->raw - op_span(op, span));
+
+    return (struct track_range){span->buffer, begin, begin + coded->n_raw};
+}
+
+/*
+ * A send that is active and has not come so far reads what was written last
+ * before it. That is what came now, or what leaves now, unless a step that
+ * writes there is still to come.
+ */
+void
+executor_coded(struct step_flow *flow, const struct coded *coded)
+{
+    struct op *op = flow->op;
+    const struct track_range range = range_of(op, flow->track, coded);
+    struct step_flow *other;
+
+    TAILQ_FOREACH(other, &op->flows, link)
+    {
+        if (other == flow || other->is_receive || !other->out.is_queued ||
+            other->track->reads.buffer != range.buffer ||
+            other->track->reads.begin > range.begin ||
+            other->track->reads.end < range.end)
+            continue;
+        if (is_changed_by_others(op, flow->track, &range))
+            return;
+        echo_add(&other->out, coded);
+    }
 }
 
 void

@@ -128,6 +128,7 @@ struct op {
     size_t counts_capacity;
     size_t element_size;
     enum codec_loss loss;
+    struct residue *residue; /* NULL: nothing is kept of what is lost */
     const uint8_t *input;
     uint8_t *output;
     uint8_t *scratch;
@@ -160,6 +161,10 @@ void
 executor_handed(struct step_flow *flow, uint64_t n_bytes);
 void
 executor_arrived(struct step_flow *flow, const uint8_t *piece, size_t n_bytes);
+/* What came by flow, or leaves by it, is coded so: give it to those of the same
+ * operation that will send it, too. */
+void
+executor_coded(struct step_flow *flow, const struct coded *coded);
 /* The world rank of rank of the plan that is under way. */
 uint32_t
 op_member(const struct op *op, uint32_t rank);

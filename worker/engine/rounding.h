@@ -19,6 +19,7 @@
 struct rounding_operands {
     const uint8_t *left;
     const uint8_t *right;
+    const uint8_t *arrived; /* the one that came rounded; NULL: none did */
 };
 
 /* What op's messages lose. */

@@ -10,11 +10,13 @@
  */
 
 #include <linux/sockios.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "dtype/dtype.h"
+#include "transport/echo.h"
 #include "transport/peer.h"
 
 enum {
@@ -117,7 +119,7 @@ choose(struct peer *peer,
 {
     const size_t word_size =
         flow->loss == LOSS_NONE ? block.word_size : loss_word_size(flow->loss);
-    const enum codec_id id = word_size > 1 ? CODEC_PLANES : CODEC_ZSTD;
+    const enum codec_id id = word_size > 0 ? CODEC_PLANES : CODEC_ZSTD;
 
     if (peer->is_near || block.n_bytes < AUTO_MIN)
         return CODEC_NONE;
@@ -167,37 +169,110 @@ pack(struct peer *peer,
     return n_stored;
 }
 
+static void
+tell_coded(const struct transport *transport,
+           void *flow_owner,
+           const struct coded *coded)
+{
+    if (transport->events->on_coded)
+        transport->events->on_coded(transport->owner, flow_owner, coded);
+}
+
+/* What somebody else had coded; NULL: nothing, or it is not wanted so here. */
+static const struct coded *
+find_coded(struct peer *peer, struct outframe *out, struct outflow *flow)
+{
+    const struct coded *coded = echo_next(flow, out->n_raw);
+
+    if (!coded)
+        return NULL;
+    const bool is_packed = coded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE;
+    if (coded->codec >> CODEC_LOSS_SHIFT != (uint32_t)flow->loss ||
+        is_packed != is_considered(peer, out))
+        return NULL;
+    if (is_packed && peer->transport->codec_id == CODEC_AUTO)
+        link_see(peer, clock_now_ns());
+    return coded;
+}
+
+/* To out's own room: what it is stored as, or nothing, and by which codec. */
+static size_t
+code(struct peer *peer,
+     struct outframe *out,
+     struct outflow *flow,
+     uint8_t *room,
+     uint32_t *out_codec)
+{
+    struct transport *transport = peer->transport;
+    const struct codec_block block = block_of(flow, out);
+    const struct coded *coded = find_coded(peer, out, flow);
+    enum codec_id id = CODEC_NONE;
+    size_t n_stored = 0;
+
+    *out_codec = CODEC_NONE;
+    if (coded) {
+        memcpy(room, coded->stored.bytes, coded->stored.n_bytes);
+        *out_codec = coded->codec;
+        return coded->stored.n_bytes;
+    }
+    if (is_considered(peer, out))
+        id = transport->codec_id == CODEC_AUTO ? choose(peer, flow, block, room)
+                                               : transport->codec_id;
+    if (id != CODEC_NONE)
+        n_stored = pack(peer, flow, id, block, room);
+    if (n_stored > 0)
+        *out_codec = codec_with_loss(id, flow->loss);
+    else if (flow->loss != LOSS_NONE)
+        n_stored = codec_encode_lossy(transport->codec,
+                                      codec_with_loss(CODEC_NONE, flow->loss),
+                                      block, room, out_codec);
+    if (n_stored > 0)
+        tell_coded(transport, flow->owner,
+                   &(struct coded){.raw = block.bytes,
+                                   .n_raw = block.n_bytes,
+                                   .codec = *out_codec,
+                                   .stored = {room, n_stored}});
+    return n_stored;
+}
+
 bool
 peer_code(struct peer *peer,
           struct outframe *out,
           struct frame *frame,
-          const struct outflow *flow)
+          struct outflow *flow)
 {
-    struct transport *transport = peer->transport;
-    const struct codec_block block = block_of(flow, out);
     const bool is_lossy = flow->loss != LOSS_NONE && out->n_raw > 0;
-    const bool is_packed = is_considered(peer, out);
-    uint8_t *room =
-        is_lossy || is_packed ? outframe_room(out, LIMIT_FRAME_PAYLOAD) : NULL;
-    enum codec_id id = CODEC_NONE;
+    const bool is_coded = is_lossy || is_considered(peer, out);
+    uint8_t *room = is_coded ? outframe_room(out, LIMIT_FRAME_PAYLOAD) : NULL;
     size_t n_stored = 0;
 
     if (is_lossy && !room) {
         peer_doom(peer, "no memory for a frame");
         return false;
     }
-    if (is_packed && room)
-        id = transport->codec_id == CODEC_AUTO ? choose(peer, flow, block, room)
-                                               : transport->codec_id;
-    if (id != CODEC_NONE)
-        n_stored = pack(peer, flow, id, block, room);
-    frame->codec = n_stored ? codec_with_loss(id, flow->loss) : CODEC_NONE;
-    if (n_stored == 0 && is_lossy)
-        n_stored = codec_encode_lossy(transport->codec,
-                                      codec_with_loss(CODEC_NONE, flow->loss),
-                                      block, room, &frame->codec);
-    out->payload = n_stored ? room : block.bytes;
+    frame->codec = CODEC_NONE;
+    if (room)
+        n_stored = code(peer, out, flow, room, &frame->codec);
+    out->payload = n_stored ? room : flow->bytes + flow->framed;
     out->n_stored = n_stored ? n_stored : out->n_raw;
     frame->stored = (uint32_t)out->n_stored;
     return true;
+}
+
+void
+peer_came_coded(const struct peer *peer,
+                const struct inflow *flow,
+                const struct frame *frame,
+                const uint8_t *stored)
+{
+    const struct transport *transport = peer->transport;
+    const struct coded coded = {
+        .raw = flow->place + flow->arrived,
+        .n_raw = frame->raw,
+        .codec = frame->codec,
+        .stored = {stored, frame->stored},
+    };
+
+    if (flow->place && frame->codec != CODEC_NONE)
+        tell_coded(transport, flow->owner, &coded);
 }

@@ -47,6 +47,9 @@ struct flow_label {
     const struct frame_tensor *tensor;
 };
 
+struct echo; /* transport/echo.h */
+TAILQ_HEAD(echo_list, echo);
+
 struct outflow {
     TAILQ_ENTRY(outflow) link;
     struct flow_key key;
@@ -61,10 +64,12 @@ struct outflow {
     uint64_t handed;  /* the kernel has them, or a copy is made */
     uint32_t round;   /* of the plan, from 0 */
     bool is_queued;
-    bool is_opened;    /* its first frame has been cut */
-    bool is_granted;   /* what it asked for, if only to send nothing */
-    bool is_announced; /* asked for a grant */
-    bool is_asking;    /* and waits for it, out of the others' way */
+    bool is_opened;          /* its first frame has been cut */
+    bool is_granted;         /* what it asked for, if only to send nothing */
+    bool is_announced;       /* asked for a grant */
+    bool is_asking;          /* and waits for it, out of the others' way */
+    struct echo_list echoes; /* in order; nothing while n_echoes is 0 */
+    size_t n_echoes;
     void *owner;
 };
 

@@ -352,6 +352,7 @@ match_drain(struct transport *transport, struct inflow *flow)
         const uint8_t *raw = part_decode(peer, part);
         if (!raw)
             return;
+        peer_came_coded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->arrival->parts, part, link);
         peer_consumed(peer, &part->frame);
         /* May close the flow, which must find nothing half taken. */

@@ -300,7 +300,14 @@ bool
 peer_code(struct peer *peer,
           struct outframe *out,
           struct frame *frame,
-          const struct outflow *flow);
+          struct outflow *flow);
+
+/* stored, frame's payload, is decoded now, and goes next to flow's place. */
+void
+peer_came_coded(const struct peer *peer,
+                const struct inflow *flow,
+                const struct frame *frame,
+                const uint8_t *stored);
 
 /* head.c */
 

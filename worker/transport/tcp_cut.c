@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fault/fault.h"
+#include "transport/echo.h"
 #include "transport/peer.h"
 
 enum {
@@ -155,7 +156,7 @@ cut_size(const struct peer *peer, const struct outflow *flow)
     }
     if (cut.n_bytes > LIMIT_FRAME_PAYLOAD)
         cut.n_bytes = LIMIT_FRAME_PAYLOAD;
-    cut.n_bytes = whole_blocks(flow, cut.n_bytes);
+    cut.n_bytes = echo_cut(flow, whole_blocks(flow, cut.n_bytes));
     cut.is_wanted = cut.n_bytes > 0;
     if (flow->total == 0 && !flow->is_opened) {
         cut.is_eager = !flow->is_granted;
@@ -222,6 +223,7 @@ peer_queue(struct peer *peer, struct outflow *flow)
 {
     struct outflow *behind = flow_behind(peer, flow);
 
+    echo_init(flow);
     flow->is_queued = true;
     if (behind)
         TAILQ_INSERT_BEFORE(behind, flow, link);
@@ -235,6 +237,7 @@ peer_unqueue(struct peer *peer, struct outflow *flow)
     end_asking(peer, flow);
     TAILQ_REMOVE(&peer->outflows, flow, link);
     flow->is_queued = false;
+    echo_clear(flow);
 }
 
 static bool

@@ -209,7 +209,6 @@ end_coded(struct peer *peer)
     }
     uint8_t *raw = flow->place ? flow->place + flow->arrived
                                : buffer_of(peer, &peer->piece);
-
     if (!raw)
         return;
     if (codec_decode(transport->codec, peer->frame.codec, coded, raw,
@@ -217,6 +216,7 @@ end_coded(struct peer *peer)
         peer_lose(peer, error_text());
         return;
     }
+    peer_came_coded(peer, flow, &peer->frame, peer->coded);
     flow->arrived += peer->frame.raw;
     transport->events->on_arrived(transport->owner, flow,
                                   flow->place ? NULL : raw, peer->frame.raw);

@@ -27,6 +27,7 @@
 struct faults;
 struct transport;
 struct segment;
+struct coded;
 
 /* What to do with a frame of a collective that no open inflow expects. */
 enum transport_fate {
@@ -44,6 +45,10 @@ struct transport_events {
                        struct inflow *flow,
                        const uint8_t *piece,
                        size_t n_bytes);
+    /* What came for the flow of flow_owner, to its place, or leaves from it: so
+     * it is coded, for all who will send the same (transport_send_coded()).
+     * Told before on_arrived; coded is valid for the call. NULL: not told. */
+    void (*on_coded)(void *owner, void *flow_owner, const struct coded *coded);
     /* A FLOW_MESSAGE inflow has met its message: key, total are known. For any
      * shape, place and element_size must be set, or the flow be cancelled.
      * tensor is valid for the call; NULL: it is none. */
