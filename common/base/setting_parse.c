@@ -149,7 +149,7 @@ choice_parse(const struct setting *setting,
              const struct setting_input *input,
              uint64_t *out_number)
 {
-    char choices[LIMIT_NAME];
+    char choices[LIMIT_CHOICES];
 
     for (size_t i = 0; setting->choices[i]; i++) {
         if (strcmp(input->text, setting->choices[i]) == 0) {

@@ -31,7 +31,9 @@ static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const codecs[] = {
     "none", "zstd",      "planes",      "auto",      /* nothing is lost */
     "bf16", "bf16+zstd", "bf16+planes", "bf16+auto", /* half of a float is */
-    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", NULL,
+    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", /* the same */
+    "int8", "int8+zstd", "int8+planes", "int8+auto", /* three quarters are */
+    NULL,
 };
 
 /* In the order of enum engine_checking (engine/engine.h). */
@@ -458,7 +460,7 @@ setting_describe_choices(const struct setting *setting,
 void
 setting_describe(const struct setting *setting, char *text, size_t n_bytes)
 {
-    char choices[LIMIT_NAME];
+    char choices[LIMIT_CHOICES];
     char fallback[LIMIT_NAME] = "";
 
     setting_describe_choices(setting, choices, sizeof(choices));

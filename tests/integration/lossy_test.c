@@ -12,14 +12,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "check.h"
-#include "codec/codec.h"
+#include "lossy_job.h"
 #include "path.h"
-#include "ranks.h"
 #include "session/comm.h"
-#include "tune/tuner.h"
-#include "tune/tuning.h"
 
 /* Above what is left alone; blocks that do not divide, frames, windows. */
 static const size_t counts[] = {4099, 40001};
@@ -50,36 +46,6 @@ sum_of(uint32_t size, size_t i)
     return sum;
 }
 
-static uint32_t
-digest(const float *floats, size_t n)
-{
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &floats[i], sizeof(bits));
-        hash = (hash ^ bits) * 16777619u;
-    }
-    return hash | 1;
-}
-
-/* What all ranks say must be one. */
-static int
-require_alike(struct rank *rank, const float *floats, size_t n)
-{
-    uint32_t mine = digest(floats, n);
-    uint32_t least;
-    uint32_t most;
-
-    RANK_CHECK(hoop_allreduce(&mine, &least, 1, HOOP_UINT32, HOOP_MIN,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(hoop_allreduce(&mine, &most, 1, HOOP_UINT32, HOOP_MAX,
-                              rank->comm) == HOOP_OK);
-    RANK_CHECK(least == most);
-    return 0;
-}
-
 /* A value below 4 * size is off by less than this, from roundings on its way. */
 static double
 tolerance(const struct rank *rank)
@@ -94,6 +60,7 @@ tolerance(const struct rank *rank)
 static int
 allreduce_once(struct rank *rank, size_t n, enum hoop_reduce_op op)
 {
+    const struct job *job = rank->input;
     float *send = calloc(n, sizeof(*send));
     float *recv = malloc(n * sizeof(*recv));
     const double parts = op == HOOP_AVG ? rank->size : 1;
@@ -111,11 +78,15 @@ allreduce_once(struct rank *rank, size_t n, enum hoop_reduce_op op)
         is_exact = is_exact && (float)expected == recv[i];
     }
     RANK_CHECK(!is_exact);
-    if (require_alike(rank, recv, n) != 0)
+    if (lossy_job_require_alike(rank, recv, n) != 0)
         return 1;
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, send, n, HOOP_FLOAT32, op,
                               rank->comm) == HOOP_OK);
-    RANK_CHECK(memcmp(send, recv, n * sizeof(*send)) == 0);
+    /* What was lost before is made good now: not the same bits. */
+    if (job->loss == LOSS_INT8 && lossy_job_require_alike(rank, send, n) != 0)
+        return 1;
+    RANK_CHECK(job->loss == LOSS_INT8 ||
+               memcmp(send, recv, n * sizeof(*send)) == 0);
     free(send);
     free(recv);
     return 0;
@@ -145,7 +116,7 @@ allgather_once(struct rank *rank, size_t n)
     memcpy(all + rank->rank * n, own, n * sizeof(*own));
     RANK_CHECK(hoop_allgather(HOOP_IN_PLACE, all, n, HOOP_FLOAT32,
                               rank->comm) == HOOP_OK);
-    if (require_alike(rank, all, n * rank->size) != 0)
+    if (lossy_job_require_alike(rank, all, n * rank->size) != 0)
         return 1;
     free(own);
     free(all);
@@ -185,6 +156,9 @@ by_all(struct rank *rank, const char *collective)
     for (uint32_t a = 0; hoop_algorithm_name(collective, a); a++) {
         char forced[128];
 
+        /* Whichever is chosen, blocks go one way. */
+        if (a > 1 && ((const struct job *)rank->input)->loss == LOSS_INT8)
+            break;
         /* Sends nothing, and there is no hall here. */
         if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0)
             continue;
@@ -246,31 +220,6 @@ exact_once(struct rank *rank)
 }
 
 static int
-agree(struct rank *rank, struct tuner **out_tuner, struct roster **out_roster)
-{
-    const struct job *job = rank->input;
-    struct tuner_options options = {
-        .algorithms = "",
-        .link = "latency=20us",
-        /* Rank 0's counts. */
-        .loss = rank->rank == 0 ? job->loss : LOSS_NONE,
-    };
-
-    RANK_CHECK(roster_create(rank->size, out_roster) == HOOP_OK);
-    (*out_roster)->rank = rank->rank;
-    for (uint32_t i = 0; i < rank->size; i++)
-        snprintf((*out_roster)->members[i].host_id, LIMIT_NAME, "node%u",
-                 i / 2);
-    options.roster = *out_roster;
-    RANK_CHECK(tuner_create(&options, out_tuner) == HOOP_OK);
-    RANK_CHECK(tuning_agree(*out_tuner, rank->comm->channel,
-                            clock_deadline_ns(20000),
-                            &rank->comm->tuning) == HOOP_OK);
-    RANK_CHECK(tuning_loss(rank->comm->tuning) == job->loss);
-    return 0;
-}
-
-static int
 by_all_collectives(struct rank *rank)
 {
     return exact_once(rank) || by_all(rank, "allreduce") ||
@@ -281,32 +230,22 @@ by_all_collectives(struct rank *rank)
 static int
 body(struct rank *rank)
 {
-    struct tuner *tuner = NULL;
-    struct roster *roster = NULL;
+    const struct job *job = rank->input;
 
     /* The path has agreed on one. */
     if (rank->comm->tuning)
         return by_all_collectives(rank);
-    const int result = agree(rank, &tuner, &roster) || by_all_collectives(rank);
+    const int result =
+        lossy_job_begin(rank, job->loss) || by_all_collectives(rank);
 
-    tuning_destroy(rank->comm->tuning);
-    rank->comm->tuning = NULL;
-    tuner_destroy(tuner);
-    roster_destroy(roster);
+    lossy_job_end(rank);
     return result;
 }
 
 static void
 run(enum codec_loss loss, const char *codec, uint32_t largest)
 {
-    static const uint32_t sizes[] = {2, 3, 4, 8};
-    const struct job job = {loss};
-
-    for (size_t i = 0; i < COUNT_OF(sizes) && sizes[i] <= largest; i++)
-        assert_int_equal(
-            ranks_run(&(struct ranks_options){
-                .size = sizes[i], .body = body, .input = &job, .codec = codec}),
-            0);
+    lossy_job_run(body, &(struct job){loss}, codec, largest);
 }
 
 static void
@@ -321,6 +260,14 @@ fp16_and_planes_leave_all_ranks_the_same_bits(void **state)
 {
     (void)state;
     run(LOSS_FP16, "planes", 3);
+}
+
+static void
+int8_leaves_all_ranks_the_same_bits(void **state)
+{
+    (void)state;
+    run(LOSS_INT8, "none", 8);
+    run(LOSS_INT8, "planes", 3);
 }
 
 /* What HOOP_CODEC says, by the path's algorithms. */
@@ -343,6 +290,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bf16_leaves_all_ranks_the_same_bits),
         cmocka_unit_test(fp16_and_planes_leave_all_ranks_the_same_bits),
+        cmocka_unit_test(int8_leaves_all_ranks_the_same_bits),
     };
 
     struct path path;

@@ -4,9 +4,10 @@
  * Its table of fields is compared with wire/schema.h. Its blocks of bytes are
  * tests: `golden` decodes to the fields it lists and encodes to its bytes,
  * `accepted` decodes, `refused` does not; `hello`, `challenge`, `proof` and
- * `welcome` are a handshake. The document is the argument.
+ * `welcome` are a handshake; `int8` are blocks of a byte for each float. The document is the argument.
  */
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
+#include "codec/loss.h"
 #include "engine/call.h"
 #include "transport/handshake.h"
 #include "transport/roster.h"
@@ -250,6 +252,45 @@ golden_handshake_of_the_document_is_accepted(void **state)
     assert_int_equal(answer, HANDSHAKE_WELCOME);
 }
 
+/* Two scales and 126 bytes: as many as a frame's header. */
+enum {
+    INT8_FLOATS = sizeof((struct block){0}.bytes) - 2
+};
+
+static void
+on_int8_block(const struct block *block, void *owner)
+{
+    float floats[INT8_FLOATS];
+    float rounded[INT8_FLOATS];
+    uint8_t bytes[sizeof(block->bytes)];
+    size_t *n_blocks = owner;
+
+    if (strcmp(block->name, "int8") != 0)
+        return;
+    for (int i = 0; i < INT8_FLOATS; i++)
+        floats[i] = (float)(i - 63) * (3.0F / 16);
+    floats[5] = NAN;
+    floats[100] = INFINITY;
+    loss_store(LOSS_INT8, (uint8_t *)floats, INT8_FLOATS, bytes);
+    assert_memory_equal(bytes, block->bytes, sizeof(bytes));
+    loss_load(LOSS_INT8, bytes, INT8_FLOATS, (uint8_t *)rounded);
+    for (int i = 0; i < INT8_FLOATS; i++)
+        assert_true(i == 5 || i == 100
+                        ? isnan(rounded[i])
+                        : fabsf(rounded[i] - floats[i]) <= 3.0F / 32);
+    (*n_blocks)++;
+}
+
+static void
+golden_int8_blocks_of_the_document_are_stored(void **state)
+{
+    size_t n_blocks = 0;
+
+    (void)state;
+    blocks_read(on_int8_block, &n_blocks);
+    assert_int_equal(n_blocks, 1);
+}
+
 /* As the table writes it. */
 static void
 max_print(uint64_t max, char text[32])
@@ -304,6 +345,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_frames_of_the_document_decode_and_encode),
         cmocka_unit_test(golden_handshake_of_the_document_is_accepted),
+        cmocka_unit_test(golden_int8_blocks_of_the_document_are_stored),
         cmocka_unit_test(field_table_of_the_document_is_the_schema),
     };
 

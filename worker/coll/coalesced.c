@@ -140,6 +140,16 @@ coalesced_create(const struct coalesced_call *call, size_t total)
     return coalesced;
 }
 
+/* What is packed lies elsewhere each time, its first piece does not. */
+static const void *
+place_of(const struct coalesced_call *call)
+{
+    if (call->n_pieces == 0)
+        return NULL;
+    return call->pieces[0].send == HOOP_IN_PLACE ? call->pieces[0].recv
+                                                 : call->pieces[0].send;
+}
+
 /* The packed reduction, or nothing where the process is no member. counts has
  * room for the pieces' and lives until it has been started. */
 static enum hoop_status
@@ -162,6 +172,7 @@ prepare(const struct coalesced_call *call,
         .parts = COLL_REDUCES,
         .send = HOOP_IN_PLACE,
         .recv = coalesced->packed,
+        .place = place_of(call),
         .count = total,
         .agreed = counts,
         .n_agreed = (uint32_t)call->n_pieces,

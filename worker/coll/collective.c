@@ -11,6 +11,7 @@
 #include "coll/select.h"
 #include "dtype/dtype.h"
 #include "dtype/reduction.h"
+#include "plan/algorithms.h"
 #include "session/comm.h"
 #include "tune/tuning.h"
 
@@ -161,13 +162,39 @@ may_lose(enum call_name name)
            name == CALL_GATHERV;
 }
 
+/* 8-bit blocks: what is lost can be made good only of sums. */
+static bool
+may_lose_to_blocks(const struct collective *collective, const hoop_comm_t *comm)
+{
+    return collective->name != CALL_REDUCE &&
+           (collective->parts & COLL_REDUCES) &&
+           (collective->op == HOOP_SUM || collective->op == HOOP_AVG) &&
+           channel_size(comm->channel) > 1;
+}
+
 static enum codec_loss
 loss_of(const struct collective *collective, const hoop_comm_t *comm)
 {
+    const enum codec_loss loss = tuning_loss(comm->tuning);
+
     if (collective->dtype != HOOP_FLOAT32 || !may_lose(collective->name) ||
         buffers_total(collective, comm) < LOSSY_MIN)
         return LOSS_NONE;
-    return tuning_loss(comm->tuning);
+    if (loss == LOSS_INT8 && !may_lose_to_blocks(collective, comm))
+        return LOSS_NONE;
+    return loss;
+}
+
+/* Each rank then rounds what it has got once, and knows of it. */
+static void
+request_by_blocks(struct engine_collective *request)
+{
+    const bool is_scatter = request->call.name == CALL_REDUCE_SCATTER ||
+                            request->call.name == CALL_REDUCE_SCATTERV;
+
+    request->algorithm = is_scatter ? &algorithm_reduce_scatter_pairwise
+                                    : &algorithm_allreduce_pairwise;
+    request->shape.granule = LOSS_BLOCK;
 }
 
 static struct plan_shape
@@ -202,6 +229,7 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
         .call = call_of(collective, comm),
         .algorithm = select_algorithm(comm, like, n_bytes),
         .shape = shape_of(collective, comm),
+        .place = collective->place,
         .input = buffers.input,
         .output = buffers.output,
         .loss = loss_of(collective, comm),
@@ -212,6 +240,8 @@ collective_request(const struct collective *collective, const hoop_comm_t *comm)
     /* Nothing is sent: every rank reads what the others have. */
     if (request.algorithm->is_flat)
         request.loss = LOSS_NONE;
+    if (request.loss == LOSS_INT8)
+        request_by_blocks(&request);
     return request;
 }
 

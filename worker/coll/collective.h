@@ -34,6 +34,7 @@ struct collective {
     unsigned parts;
     const void *send;
     void *recv;
+    const void *place; /* of the tensor; NULL: what is sent is there */
     size_t count;
     const size_t *counts;      /* COLL_HAS_COUNTS; otherwise NULL */
     const size_t *recv_counts; /* COLL_HAS_RECV_COUNTS; otherwise NULL */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "engine/residue.h"
 #include "engine/state.h"
 #include "transport/hall.h"
 
@@ -66,6 +67,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     channel->message_next = 1;
     channel->begin_next = 1;
     channel->n_unheard = UNHEARD_LOOKS;
+    TAILQ_INIT(&channel->residues.list);
     TAILQ_INIT(&channel->flats);
     TAILQ_INIT(&channel->foretold);
     TAILQ_INIT(&channel->farewells);
@@ -108,6 +110,7 @@ channel_destroy(struct channel *channel)
         free(foretold);
     }
     inquiry_forget(channel);
+    residue_clear(channel);
     if (channel->quick)
         op_destroy(channel->quick);
     hall_destroy(channel->hall);

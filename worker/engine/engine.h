@@ -183,6 +183,7 @@ struct engine_collective {
     const uint32_t *members;
     /* What float32s lose on their way; all ranks then have the same. */
     enum codec_loss loss;
+    const void *place; /* LOSS_INT8: stands for the tensor; NULL: input does */
     const void *input; /* in place: the output */
     void *output;
     enum engine_mode mode;

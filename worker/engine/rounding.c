@@ -6,15 +6,36 @@
 
 #include "engine/rounding.h"
 
+#include "engine/residue.h"
+
 enum {
     /* Elements rounded at once: both operands stay in the L1 cache. */
     ROUNDED = 2048
+};
+
+struct rounding_part {
+    size_t at; /* bytes */
+    size_t count;
+    uint8_t *room;
 };
 
 enum codec_loss
 rounding_of(const struct op *op)
 {
     return op->is_checking ? LOSS_NONE : op->loss;
+}
+
+/* At at: rounded, to room, or as it came. */
+static const uint8_t *
+rounded(const struct op *op,
+        const struct rounding_operands *operands,
+        const uint8_t *operand,
+        const struct rounding_part *part)
+{
+    if (operand == operands->arrived)
+        return operand + part->at;
+    loss_round(op->loss, operand + part->at, part->count, part->room);
+    return part->room;
 }
 
 void
@@ -26,21 +47,31 @@ rounding_combine(const struct op *op,
     uint8_t left[ROUNDED * sizeof(float)];
     uint8_t right[ROUNDED * sizeof(float)];
 
+    /* What came is rounded, what lies here never leaves as it is. */
+    if (op->loss == LOSS_INT8) {
+        op->reduce(to, operands->left, operands->right, count);
+        return;
+    }
     for (size_t i = 0; i < count; i += ROUNDED) {
         const size_t n = count - i < ROUNDED ? count - i : ROUNDED;
         const size_t at = i * sizeof(float);
 
-        loss_round(op->loss, operands->left + at, n, left);
-        loss_round(op->loss, operands->right + at, n, right);
-        op->reduce(to + at, left, right, n);
+        op->reduce(to + at,
+                   rounded(op, operands, operands->left,
+                           &(struct rounding_part){at, n, left}),
+                   rounded(op, operands, operands->right,
+                           &(struct rounding_part){at, n, right}),
+                   n);
     }
 }
 
 void
 rounding_settle(const struct op *op, uint8_t *to, size_t count)
 {
-    if (op->call.name == CALL_ALLREDUCE ||
-        op->call.name == CALL_ALLREDUCE_COALESCED)
+    if (op->loss == LOSS_INT8)
+        residue_settle(op, to, count);
+    else if (op->call.name == CALL_ALLREDUCE ||
+             op->call.name == CALL_ALLREDUCE_COALESCED)
         loss_round(op->loss, to, count, to);
 }
 

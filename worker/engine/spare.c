@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/residue.h"
 #include "engine/state.h"
 
 enum {
@@ -130,6 +131,7 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
 void
 op_destroy(struct op *op)
 {
+    residue_drop(op);
     executor_deinit(op);
     free(op);
 }
@@ -141,6 +143,9 @@ op_free(struct op *op)
     struct op *none = NULL;
 
     stages_deinit(&op->stages);
+    if (op->status == HOOP_OK)
+        residue_keep(op);
+    residue_drop(op);
     if (op->scratch_capacity <= LIMIT_SPARE_SCRATCH &&
         (atomic_compare_exchange_strong(&engine->kept, &none, op) ||
          spare_give(engine, op)))

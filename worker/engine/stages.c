@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "engine/op.h"
+#include "engine/residue.h"
 #include "engine/state.h"
 
 uint32_t
@@ -44,6 +45,7 @@ stages_next(struct op *op, bool *out_has_next)
     }
     op->stage++;
     assert(op->stage < STAGES_MAX);
+    residue_keep(op);
     status = op_set_collective(op, &next);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -20,6 +20,7 @@ struct hall_header;
 TAILQ_HEAD(op_list, op);
 TAILQ_HEAD(waiter_list, waiter);
 TAILQ_HEAD(channel_list, channel);
+TAILQ_HEAD(residue_list, residue);
 
 /* What the control thread has to say to the driver. */
 enum letter_kind {
@@ -67,6 +68,13 @@ struct farewell {
 
 TAILQ_HEAD(farewell_list, farewell);
 
+/* The last used first. */
+struct residues {
+    struct residue_list list;
+    size_t n;
+    size_t n_bytes;
+};
+
 struct channel {
     TAILQ_ENTRY(channel) link;
     struct engine *engine;
@@ -77,6 +85,7 @@ struct channel {
     _Atomic uint32_t timeout_ms;
     _Atomic uint64_t op_next; /* number of the next collective */
     uint64_t message_next;    /* number of the next message sent */
+    struct residues residues; /* under the gate, as is the number above */
     /* The driver's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
     /* Sockets may hold what others have sent for another call than the last. */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/residue.h"
 #include "engine/state.h"
 #include "fault/fault.h"
 
@@ -186,7 +187,11 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
     op->signatures[op->stage] = op->label.signature;
     if (op->stage == 0)
         op->first_call = op->call;
-    return counts_copy(op, &collective->shape);
+    enum hoop_status status = counts_copy(op, &collective->shape);
+    if (status == HOOP_OK && op->loss == LOSS_INT8)
+        status = residue_begin(op, collective->place ? collective->place
+                                                     : collective->input);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

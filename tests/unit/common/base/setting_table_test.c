@@ -103,12 +103,12 @@ setting_table_choices_match_their_enums(void **state)
 static void
 setting_describe_says_help_choices_default_and_variable(void **state)
 {
-    char text[256];
+    char text[512];
 
     (void)state;
     setting_describe(setting_row(SETTING_CODEC), text, sizeof(text));
     assert_non_null(strstr(text, "coded on the wire: none, zstd, planes, "));
-    assert_non_null(strstr(text, " or fp16+auto (default none; HOOP_CODEC)"));
+    assert_non_null(strstr(text, " or int8+auto (default none; HOOP_CODEC)"));
     setting_describe(setting_row(SETTING_LOG_FORMAT), text, sizeof(text));
     assert_non_null(strstr(text, ": text or json (default text; "));
     setting_describe(setting_row(SETTING_TIMEOUT), text, sizeof(text));

@@ -1,0 +1,92 @@
+/* tests/integration/lossy_job.c - ranks whose floats lose bits on their way */
+
+#include "lossy_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "check.h"
+#include "session/comm.h"
+#include "tune/tuner.h"
+#include "tune/tuning.h"
+
+static struct tuner *tuner;
+static struct roster *roster;
+
+int
+lossy_job_begin(struct rank *rank, enum codec_loss loss)
+{
+    struct tuner_options options = {
+        .algorithms = "",
+        .link = "latency=20us",
+        .loss = rank->rank == 0 ? loss : LOSS_NONE,
+    };
+
+    RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);
+    roster->rank = rank->rank;
+    for (uint32_t i = 0; i < rank->size; i++)
+        snprintf(roster->members[i].host_id, LIMIT_NAME, "node%u", i / 2);
+    options.roster = roster;
+    RANK_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
+    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
+                            clock_deadline_ns(20000),
+                            &rank->comm->tuning) == HOOP_OK);
+    RANK_CHECK(tuning_loss(rank->comm->tuning) == loss);
+    return 0;
+}
+
+void
+lossy_job_end(struct rank *rank)
+{
+    tuning_destroy(rank->comm->tuning);
+    rank->comm->tuning = NULL;
+    tuner_destroy(tuner);
+    roster_destroy(roster);
+}
+
+static uint32_t
+digest(const float *floats, size_t n)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &floats[i], sizeof(bits));
+        hash = (hash ^ bits) * 16777619u;
+    }
+    return hash | 1;
+}
+
+int
+lossy_job_require_alike(struct rank *rank, const float *floats, size_t n)
+{
+    uint32_t mine = digest(floats, n);
+    uint32_t least;
+    uint32_t most;
+
+    RANK_CHECK(hoop_allreduce(&mine, &least, 1, HOOP_UINT32, HOOP_MIN,
+                              rank->comm) == HOOP_OK);
+    RANK_CHECK(hoop_allreduce(&mine, &most, 1, HOOP_UINT32, HOOP_MAX,
+                              rank->comm) == HOOP_OK);
+    RANK_CHECK(least == most);
+    return 0;
+}
+
+void
+lossy_job_run(rank_fn *body,
+              const void *input,
+              const char *codec,
+              uint32_t largest)
+{
+    static const uint32_t sizes[] = {2, 3, 4, 5, 8};
+
+    for (size_t i = 0; i < COUNT_OF(sizes) && sizes[i] <= largest; i++)
+        assert_int_equal(ranks_run(&(struct ranks_options){.size = sizes[i],
+                                                           .body = body,
+                                                           .input = input,
+                                                           .codec = codec}),
+                         0);
+}
