@@ -19,6 +19,8 @@
 #include "codec/codec.h"
 #include "transport/flow.h"
 
+struct peer;
+
 /* n_raw bytes at raw, as some frame had them. */
 struct coded {
     const uint8_t *raw;
@@ -46,5 +48,14 @@ echo_cut(const struct outflow *flow, uint64_t n_bytes);
  * before them are forgotten. */
 const struct coded *
 echo_next(struct outflow *flow, size_t n_raw);
+
+/* coding.c */
+
+/* stored, frame's payload, is decoded now, and goes next to flow's place. */
+void
+peer_came_coded(const struct peer *peer,
+                const struct inflow *flow,
+                const struct frame *frame,
+                const uint8_t *stored);
 
 #endif

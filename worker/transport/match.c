@@ -9,6 +9,7 @@
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
 #include "transport/cellar.h"
+#include "transport/echo.h"
 #include "transport/payload.h"
 
 static bool

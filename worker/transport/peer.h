@@ -302,13 +302,6 @@ peer_code(struct peer *peer,
           struct frame *frame,
           struct outflow *flow);
 
-/* stored, frame's payload, is decoded now, and goes next to flow's place. */
-void
-peer_came_coded(const struct peer *peer,
-                const struct inflow *flow,
-                const struct frame *frame,
-                const uint8_t *stored);
-
 /* head.c */
 
 /* frame's header to out, whose payload is there. tensor: NULL if it is none. */

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "transport/cellar.h"
+#include "transport/echo.h"
 #include "transport/match.h"
 #include "transport/payload.h"
 #include "transport/peer.h"
