@@ -15,7 +15,6 @@ enum {
     SMALL_BYTES = 8,
     SMALL_TIMES = 10,
     LARGE_TIMES = 6,
-    MEDIUM_TIMES = 3,
 };
 
 /* For messages in a row: four of the large at 1 Gbit/s. */
@@ -265,7 +264,7 @@ between_measure(const struct partner *partner, struct gauge_times *out_times)
         status = exchange(partner, GAUGE_LARGE_BYTES, SMALL_BYTES,
                           &row_ns[n_times++]);
     if (status == HOOP_OK)
-        status = best_of(partner, MEDIUM_TIMES, GAUGE_MEDIUM_BYTES, SMALL_BYTES,
+        status = best_of(partner, LARGE_TIMES, GAUGE_MEDIUM_BYTES, SMALL_BYTES,
                          &out_times->medium_ns);
     if (status != HOOP_OK)
         return error_pass(status);
