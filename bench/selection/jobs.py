@@ -17,7 +17,7 @@ import random
 import statistics
 
 LIMIT = 1.15
-DRAWS = 200
+DRAWS = 100
 JOBS_MIN = 4  # fewer say nothing about luck
 TWINS = {(op, name): plan
          for op in ('broadcast', 'reduce')

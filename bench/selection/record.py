@@ -48,7 +48,7 @@ const size_t record_n_sheets = COUNT_OF(record_sheets);
 '''
 
 
-def losses_of(cases, which):
+def losses_of(cases, which, stay):
     """For each case {algorithm: what it takes more than the best, as a log, and
     for not being the chosen one}."""
     losses = []
@@ -57,7 +57,7 @@ def losses_of(cases, which):
         best = min(times.values())
         n_all = sum(case.chosen.values())
         losses.append({name: math.log(us / best) +
-                       STAY * (1 - case.chosen.get(name, 0) / n_all)
+                       stay * (1 - case.chosen.get(name, 0) / n_all)
                        for name, us in times.items()})
     return losses
 
@@ -77,14 +77,15 @@ def path_of(losses):
     return min(ways.values())[1]
 
 
-def records_of(cases, which=None):
+def records_of(cases, which=None, stay=STAY):
     """(op, ranks) -> [(bytes, algorithm)], of those that are not v-forms."""
     rows = {}
     for op, ranks in sorted({key[:2] for key in cases}):
         if op.endswith('v'):
             continue
         sizes = sorted(key[2] for key in cases if key[:2] == (op, ranks))
-        losses = losses_of([cases[op, ranks, size] for size in sizes], which)
+        losses = losses_of([cases[op, ranks, size] for size in sizes], which,
+                           stay)
         rows[op, ranks] = list(zip(sizes, path_of(losses)))
     return rows
 
@@ -140,10 +141,11 @@ def half(first):
 
 def judged(cases):
     """How many cases a record of the other half of the jobs has within LIMIT,
-    of how many: v-forms and those with one job left out."""
+    of how many: v-forms and those with one job left out. What was chosen may
+    have been made from all of these jobs: it has no part in it."""
     ratios = []
     for found, used in ((0, 1), (1, 0)):
-        for (op, ranks), row in records_of(cases, half(found)).items():
+        for (op, ranks), row in records_of(cases, half(found), 0).items():
             for size, name in row:
                 case = cases[op, ranks, size]
                 ratios.append(case.ratio(name, half(used)(case)))

@@ -14,12 +14,13 @@
 # all take ROUNDS (3) turns in each, so that a time is of 33 or 12 turns. The
 # jobs go round both transports and all numbers of ranks: whatever changes with
 # time changes for all. What is in OUT is not measured again: run it once
-# more when it was interrupted, or with more JOBS. A hold (HOLD, a
-# command that runs its arguments) may bound when a job runs.
+# more when it was interrupted, or with more JOBS. ONLY=choices measures nothing
+# and asks again what hoop would choose. HOLD, a command that runs its arguments,
+# may bound when a job runs.
 #
 # OUT/<transport>/<ranks>-<sizes>-<job>.csv are the times, <ranks>-<job>.chosen
-# the choices (with every third job), races the times once more for HOOP_TUNING, states how far apart
-# the processors were during each run (bench/peers/mode.c).
+# the choices (with every third job), races the times once more for HOOP_TUNING,
+# states how far apart the processors were during each run (bench/peers/mode.c).
 set -eu
 
 build=$1 out=$2
@@ -55,7 +56,7 @@ job() {
 measure() {
   ranks=$1 file=$2
   shift 2
-  [ -e "$file" ] && return
+  [ -e "$file" ] || [ "${ONLY:-}" = choices ] && return
   before=$(state)
   rm -f "$file.races"
   job "$ranks" --algorithms forced --rounds "${ROUNDS:-3}" --tune "$file.races" "$@" \
@@ -74,7 +75,7 @@ measure() {
 
 # choices RANKS FILE
 choices() {
-  [ -e "$2" ] && return
+  [ -e "$2" ] && [ "${ONLY:-}" != choices ] && return
   job "$1" --explain --op "$all,$uneven,barrier" --max 64M >"$2.part" &&
     mv "$2.part" "$2"
 }
