@@ -78,13 +78,13 @@ NOT_APPLICABLE = (
      'chooses its paths itself'),
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
-<<<<<<< HEAD
+    ('nodes', '.+-halls|pairs|spin-never|spin-always-pairs|full-check|planes',
+     'plays two nodes, which share no memory'),
+    ('dtensor_pairs', 'full-check.*',
+     'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
      'takes float32s as they were; random_calls allows for what is lost'),
-    ('.*_tcp|.*_tuned|.*_streams|pipe_storm_small', '.*',
-=======
-    ('.*_tcp|.*_shm|.*_streams|pipe_storm_small', '.*',
->>>>>>> 44bac24 (wip)
+    ('.*_tcp|.*_shm|.*_tuned|.*_streams|pipe_storm_small', '.*',
      'the same as another, on one path'),
 )
 

@@ -279,8 +279,7 @@ checking_body(const struct worker *worker)
     int32_t value = 1;
 
     options.job = "half-checked";
-    if (worker->index == 0)
-        options.check = "full";
+    options.check = worker->index == 0 ? "full" : "frames";
     enum hoop_status status = hoop_join(&options, &session);
     if (status == HOOP_OK)
         status = hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
