@@ -150,6 +150,20 @@ static const struct setting rows[SETTING_COUNT] = {
             .max = MS_PER_WEEK,
             .users = WORKER,
         },
+    [SETTING_FAILURE_TIMEOUT] =
+        {
+            .name = "failure_timeout",
+            .environment = "HOOP_FAILURE_TIMEOUT",
+            .option = "failure-timeout",
+            .placeholder = "SECONDS",
+            .help = "a rank that others wait for is lost when nothing has come "
+                    "from its process for so long; late in a call is not lost",
+            .default_text = "2",
+            .type = SETTING_TYPE_DURATION,
+            .min = 50,
+            .max = MS_PER_WEEK,
+            .users = WORKER,
+        },
     [SETTING_ADVERTISE] =
         {
             .name = "advertise",

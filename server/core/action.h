@@ -99,7 +99,7 @@ struct cluster_change {
     const char *host;
     uint32_t pid;
     const char *reason; /* "lease expired 10.0 s after its last renewal",
-                           "reported by rank 2 (a:71): connection reset" */
+                           "connection reset, reported by rank 2 (a:71)" */
 };
 
 /* Empty at the deadline of the watch: OK, ask again. */

@@ -231,8 +231,11 @@ membership_report(struct cluster *cluster,
 
     cluster->counters.reports++;
     if (accused->state == CLUSTER_MEMBER_ACTIVE) {
-        sentence_add(&reason, "reported by %s: ", member_label(reporter).text);
         reason_write(&reason, report->reason);
+        /* It may pass on what it was told. */
+        if (!strstr(reason.text, ", reported by "))
+            sentence_add(&reason, ", reported by %s",
+                         member_label(reporter).text);
         member_lose(cluster, accused, reason.text);
     }
     lease_reply(cluster, job, event);

@@ -2,6 +2,7 @@
 
 #include "fault_calls.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -11,12 +12,7 @@ enum {
     TAG = 5,
 };
 
-/* The worse of two: what is under way has to be waited for. */
-static enum hoop_status
-worse(enum hoop_status first, enum hoop_status second)
-{
-    return first != HOOP_OK ? first : second;
-}
+char fault_call_text[1024];
 
 /* To the next rank, and from the one before. */
 static enum hoop_status
@@ -33,7 +29,12 @@ run_exchange(const struct matrix_args *args)
         return status;
     status = hoop_recv(args->recv, args->count, args->dtype,
                        (rank + size - 1) % size, TAG, args->comm, NULL);
-    return worse(status, hoop_wait(op, -1));
+    if (status == HOOP_OK)
+        return hoop_wait(op, -1);
+    /* Which clears the text: it is given back. */
+    snprintf(fault_call_text, sizeof(fault_call_text), "%s", hoop_error_text());
+    (void)!hoop_wait(op, -1);
+    return status;
 }
 
 static enum hoop_status
@@ -42,6 +43,7 @@ run_sendrecv(const struct matrix_args *args)
     const uint32_t size = hoop_comm_size(args->comm);
     const uint32_t rank = hoop_comm_rank(args->comm);
     const struct hoop_message send = {
+        .kind = HOOP_SEND,
         .buffer = (void *)(uintptr_t)args->send,
         .count = args->count,
         .dtype = args->dtype,
@@ -49,6 +51,7 @@ run_sendrecv(const struct matrix_args *args)
         .tag = TAG,
     };
     const struct hoop_message receive = {
+        .kind = HOOP_RECV,
         .buffer = args->recv,
         .count = args->count,
         .dtype = args->dtype,
@@ -67,7 +70,7 @@ run_broadcast_object(const struct matrix_args *args)
     const enum hoop_status status = hoop_broadcast_object(
         args->send, OBJECT_BYTES, &bytes, &n_bytes, args->root, args->comm);
 
-    if (status == HOOP_OK)
+    if (status == HOOP_OK && bytes)
         memcpy(args->recv, bytes, n_bytes);
     hoop_object_free(bytes);
     return status;
@@ -114,9 +117,9 @@ static const struct fault_call own[] = {
      run_broadcast_object},
     {"gather_object", "gather_object", 0, run_gather_object},
     {"allgather_object", "allgather_object", 0, run_allgather_object},
-    {"send", "send", MATRIX_HAS_COUNT, run_exchange},
-    {"recv", "recv", MATRIX_HAS_COUNT, run_exchange},
-    {"sendrecv", "send", MATRIX_HAS_COUNT, run_sendrecv},
+    {"send", "send", MATRIX_HAS_COUNT | FAULT_CALL_MESSAGES, run_exchange},
+    {"recv", "recv", MATRIX_HAS_COUNT | FAULT_CALL_MESSAGES, run_exchange},
+    {"sendrecv", "send", MATRIX_HAS_COUNT | FAULT_CALL_MESSAGES, run_sendrecv},
 };
 
 static unsigned

@@ -17,6 +17,7 @@
 enum fault_call_parts {
     FAULT_CALL_FROM_ROOT = 256, /* others only pass on */
     FAULT_CALL_UPWARD = 512,    /* the last rank sends nothing */
+    FAULT_CALL_MESSAGES = 1024,
 };
 
 struct fault_call {
@@ -25,6 +26,9 @@ struct fault_call {
     unsigned parts; /* of these and enum matrix_parts */
     enum hoop_status (*run)(const struct matrix_args *args);
 };
+
+/* Why a call failed whose error another has followed; "": hoop_error_text(). */
+extern char fault_call_text[1024];
 
 uint32_t
 fault_n_calls(void);

@@ -70,11 +70,12 @@ uint32_t
 fault_cell_shuffled(uint32_t i, uint64_t seed)
 {
     const uint32_t n = fault_n_cells();
-    uint32_t step = (uint32_t)(seed % n) | 1;
+    const uint64_t mixed = (seed + 1) * 0x9e3779b97f4a7c15;
+    uint32_t step = (uint32_t)(mixed % n) | 1;
 
     while (common_divisor(step, n) != 1)
         step += 2;
-    return (uint32_t)(((uint64_t)i * step + seed / n) % n);
+    return (uint32_t)(((uint64_t)i * step + mixed / n % n) % n);
 }
 
 uint32_t
@@ -101,6 +102,13 @@ fault_cell_root(const struct fault_cell *cell)
 
     return cell->call.parts & FAULT_CALL_FROM_ROOT ? culprit
                                                    : (culprit + 1) % cell->size;
+}
+
+bool
+fault_cell_exists(const struct fault_cell *cell)
+{
+    return cell->fault->kind != FAULT_KIND_DIFFER ||
+           !(cell->call.parts & FAULT_CALL_MESSAGES);
 }
 
 bool

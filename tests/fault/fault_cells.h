@@ -67,6 +67,9 @@ uint32_t
 fault_cell_root(const struct fault_cell *cell);
 
 /* It happens to something that is sent, of which there may be too little. */
+/* There is such a thing: a message that nobody sends is late, not another. */
+bool
+fault_cell_exists(const struct fault_cell *cell);
 bool
 fault_cell_needs_piece(const struct fault_cell *cell);
 

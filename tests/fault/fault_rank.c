@@ -117,7 +117,8 @@ take_down(struct fault_report *report, enum hoop_status status)
         return;
     report->when_ns = clock_now_ns();
     report->status = status;
-    snprintf(report->text, sizeof(report->text), "%s", hoop_error_text());
+    snprintf(report->text, sizeof(report->text), "%s",
+             fault_call_text[0] ? fault_call_text : hoop_error_text());
 }
 
 static bool

@@ -177,6 +177,11 @@ fault_run(const struct fault_lab *lab,
     struct fault_bench bench = {
         .lab = lab, .cell = fault_cell_at(number), .number = number};
 
+    if (!fault_cell_exists(&bench.cell)) {
+        *out_outcome = (struct fault_outcome){.grade = FAULT_ABSENT};
+        return;
+    }
+
     bench_open(&bench);
     struct fault_evidence evidence = {
         .cell = &bench.cell, .lab = lab, .room = bench.room};

@@ -137,13 +137,53 @@ worker_that_computes_for_ten_leases_is_not_lost(void **state)
     assert_int_equal(n_bad, 0);
 }
 
-/* A stopped process keeps its connections: only its lease tells. */
+/* A stopped process keeps its connections: its silence tells, in so many ms. */
+static int
+silent_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    setenv("HOOP_FAILURE_TIMEOUT", "1", 1);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
+    if (worker->index == VICTIM) {
+        room_set(worker, PLACE_PID, (uint64_t)getpid());
+        kill(getpid(), SIGSTOP);
+        return 0;
+    }
+    const pid_t stopped = (pid_t)room_await(worker, PLACE_PID);
+    const enum hoop_status status = hoop_barrier(hoop_world(session));
+    WORKER_CHECK(status == HOOP_E_PEER_LOST);
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 2 ("));
+    WORKER_CHECK(strstr(hoop_error_text(),
+                        "is lost: stopped (nothing has "
+                        "come from it for 1.0 s), reported"));
+    if (__atomic_add_fetch(&worker->room[PLACE_NOTICED], 1, __ATOMIC_SEQ_CST) ==
+        worker->n_workers - 1)
+        kill(stopped, SIGKILL);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+worker_that_is_stopped_is_lost_by_its_silence(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 4, silent_body, room), 0);
+    assert_int_equal(room[PLACE_NOTICED], 3);
+}
+
+/* Nobody listens to it for so long: only its lease tells. */
 static int
 stopped_body(const struct worker *worker)
 {
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
 
+    setenv("HOOP_FAILURE_TIMEOUT", "60", 1);
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
     if (worker->index == 0) {
@@ -299,6 +339,7 @@ main(void)
         cmocka_unit_test(
             worker_killed_in_an_allreduce_is_named_within_a_second),
         cmocka_unit_test(worker_that_computes_for_ten_leases_is_not_lost),
+        cmocka_unit_test(worker_that_is_stopped_is_lost_by_its_silence),
         cmocka_unit_test(worker_that_is_stopped_is_lost_with_its_lease),
         cmocka_unit_test(forked_child_is_refused_and_holds_no_peer),
         cmocka_unit_test(forked_child_may_join_for_itself),

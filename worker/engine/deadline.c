@@ -208,5 +208,10 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
         if (op_due_ns(op) < deadline_ns)
             deadline_ns = op_due_ns(op);
     }
+    const uint64_t pulses_ns = engine_feel_pulses(engine, now_ns);
+    const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
+
+    deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;
+    deadline_ns = pulses_ns < deadline_ns ? pulses_ns : deadline_ns;
     engine->deadline_ns = deadline_ns;
 }

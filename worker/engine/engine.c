@@ -16,6 +16,10 @@
 #include "net/headcount.h"
 #include "net/socket.h"
 
+enum {
+    LOOK_MS = 20,
+};
+
 /* Those this process may use. */
 static uint32_t
 count_processors(void)
@@ -71,7 +75,8 @@ engine_open(struct engine *engine)
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
         atomic_init(&engine->bells[i], -1);
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
-    if (!engine->lost || !engine->bells)
+    engine->pulses = calloc(engine->roster->size, sizeof(*engine->pulses));
+    if (!engine->lost || !engine->bells || !engine->pulses)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
 }
@@ -148,6 +153,7 @@ engine_destroy(struct engine *engine)
         descriptor_close(engine->bells[i]);
     free(engine->bells);
     free(engine->lost);
+    free(engine->pulses);
     free(engine);
 }
 
@@ -219,6 +225,15 @@ connect_outcome(const struct engine *engine, uint32_t rank)
                        roster_name(engine->roster, rank, name), lost->why);
 }
 
+/* It may be a suspect meanwhile. */
+static int
+look_ms(uint64_t deadline_ns)
+{
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    return left_ms < 0 || left_ms > LOOK_MS ? LOOK_MS : left_ms;
+}
+
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 {
@@ -232,7 +247,7 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
             break;
         status = connect_outcome(engine, rank);
         if (status == HOOP_E_PENDING)
-            engine_turn(engine, clock_left_ms(deadline_ns));
+            engine_turn(engine, look_ms(deadline_ns));
         engine_release(engine);
     }
     if (status == HOOP_E_PENDING)

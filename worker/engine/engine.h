@@ -51,6 +51,9 @@ struct engine_options {
     enum engine_spinning spinning;
     bool is_summing;    /* frames have checksums, and must have */
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
+    /* A rank that is waited for and gives no sign of life for so long is lost;
+     * 0: however long. */
+    uint32_t failure_timeout_ms;
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */
     void (*on_needed)(void *owner, uint32_t rank);

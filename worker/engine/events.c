@@ -221,9 +221,10 @@ on_verdict(void *owner,
 {
     struct engine *engine = owner;
 
+    (void)peer;
     if (frame->comm == VERDICT_ON_RANK) {
         if (frame->op >= engine->roster->size ||
-            frame->op == engine->roster->rank || frame->op == peer)
+            frame->signature != engine->roster->members[frame->op].incarnation)
             return;
         engine_lose(engine, (uint32_t)frame->op, text);
         return;
@@ -241,7 +242,7 @@ on_verdict(void *owner,
 static void
 on_lost(void *owner, uint32_t peer, const char *why)
 {
-    engine_lose(owner, peer, why);
+    engine_suspect(owner, peer, why);
 }
 
 static void
@@ -249,6 +250,8 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
     struct channel *channel = engine_channel(owner, frame->comm);
 
+    if (frame->comm == VERDICT_ON_RANK)
+        pulse_came(owner, peer, frame);
     if (!channel)
         return;
     if (frame->flags & FRAME_ASKS)

@@ -39,7 +39,7 @@ struct letter {
     int fd;
     unsigned stream;
     struct segment *segment;
-    char why[LIMIT_NAME];
+    char why[LIMIT_REASON];
 };
 
 TAILQ_HEAD(letter_list, letter);
@@ -127,7 +127,17 @@ TAILQ_HEAD(closing_list, closing);
 struct lost_rank {
     bool is_lost;
     bool has_left;
-    char why[LIMIT_NAME];
+    bool is_suspect; /* it is lost unless others know better by then */
+    uint64_t condemn_ns;
+    char why[LIMIT_REASON];
+};
+
+/* Signs of life of a rank. */
+struct pulse {
+    uint64_t n_looks; /* the last one that was for it */
+    uint64_t n_heard;
+    uint64_t silent_ns;
+    bool is_asked;
 };
 
 struct engine {
@@ -176,6 +186,10 @@ struct engine {
     struct channel_list assembled;
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_lost;
+    uint32_t n_suspects;
+    struct pulse *pulses; /* [world rank] */
+    uint64_t n_looks;     /* for pulses, and when the last was */
+    uint64_t looked_ns;
     uint32_t n_left; /* of them, in good order */
     bool is_leaving;
     bool may_look; /* at the sockets that nothing waits for, before an end */
@@ -241,9 +255,16 @@ engine_left(struct engine *engine, uint32_t rank);
 
 /* verdict.c, by the driver. */
 
-/* rank is dead or gone: every operation that needs it ends. */
+/* rank, which may be this one, is dead or gone, as somebody has found out and
+ * told: every operation that needs it ends. */
 void
 engine_lose(struct engine *engine, uint32_t rank, const char *why);
+/* The same, found out here; soon, unless another is found guilty of it. */
+void
+engine_suspect(struct engine *engine, uint32_t rank, const char *why);
+/* Returns when to look again. */
+uint64_t
+engine_check_suspects(struct engine *engine, uint64_t now_ns);
 /* world_rank is a member. */
 bool
 channel_has(const struct channel *channel, uint32_t world_rank);
@@ -376,6 +397,15 @@ parting_read(struct engine *engine, uint32_t rank);
 /* What the header tells, as a frame would. */
 struct frame
 rounds_frame(const struct channel *channel, const struct hall_header *header);
+
+/* pulse.c, by the driver. */
+
+/* peer asks for a sign of life, or gives one. */
+void
+pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame);
+/* Who has none is lost. Returns when to look again. */
+uint64_t
+engine_feel_pulses(struct engine *engine, uint64_t now_ns);
 
 /* deadline.c, by the driver. */
 

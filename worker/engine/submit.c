@@ -321,7 +321,9 @@ message_take(struct channel *channel, const struct engine_message *message)
     op->is_message = true;
     op->ask_ns = op_last_ask_ns(op);
     op->element_size = dtype_size(message->call.dtype);
-    op->label.faults = faults_of_call(channel->engine, message->call.name);
+    /* Those that the library sends itself are nobody's to count. */
+    if (message->tag != CALL_TAG_OWN)
+        op->label.faults = faults_of_call(channel->engine, message->call.name);
     op_label(op, &message->call, message->tag);
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;

@@ -227,6 +227,7 @@ engine_open(struct hoop_session *session)
         .is_summing = session->terms.is_summing,
         .spinning = session->terms.spinning,
         .n_streams = session->terms.n_streams,
+        .failure_timeout_ms = session->terms.failure_timeout_ms,
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,

@@ -28,7 +28,8 @@ struct standing_options {
     const struct roster *roster;
     uint32_t lease_ms;
     uint64_t revision; /* of the last change known */
-    /* The coordinator's verdict: rank is dead. Once per rank. */
+    /* The coordinator's verdict: rank, which may be this one, is dead. Once per
+     * rank. */
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
     void *owner;
 };

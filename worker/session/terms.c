@@ -146,6 +146,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->join_timeout_ms =
         (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
+    terms->failure_timeout_ms =
+        (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
     terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
     terms->codec = (enum codec_id)(codec % CODEC_CHOICES);
     terms->loss = (enum codec_loss)(codec / CODEC_CHOICES);

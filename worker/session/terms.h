@@ -35,6 +35,7 @@ struct terms {
     uint32_t world_size;        /* 0: the coordinator's */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
+    uint32_t failure_timeout_ms;
     uint16_t port;
     enum codec_id codec;
     enum codec_loss loss; /* counts on rank 0 of the job */

@@ -7,6 +7,8 @@
 #include "transport/peer.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <string.h>
 
 #include "base/state.h"
 #include "net/socket.h"
@@ -146,8 +148,12 @@ peer_end(struct peer *peer)
 }
 
 void
-peer_stream_ended(struct peer *peer, const char *why)
+peer_stream_ended(struct peer *peer, int error)
 {
+    /* Which it is depends on what it had not read, not on what happened. */
+    const bool is_reset = error == 0 || error == ECONNRESET || error == EPIPE ||
+                          error == ENOTCONN;
+
     if (peer->has_left && !peer->in_payload) {
         peer->has_ended = true;
         const bool is_broken = peer->segment
@@ -162,7 +168,7 @@ peer_stream_ended(struct peer *peer, const char *why)
             peer_await_writable(peer);
         return;
     }
-    peer_lose(peer, why);
+    peer_lose(peer, is_reset ? "connection reset" : strerror(error));
 }
 
 void
@@ -175,6 +181,12 @@ peer_leave(struct peer *peer)
     peer_expect(peer);
     peer_touch(peer);
     transport->events->on_left(transport->owner, peer->rank);
+}
+
+uint64_t
+transport_heard(const struct transport *transport, uint32_t rank)
+{
+    return transport->peers[rank].n_heard;
 }
 
 bool

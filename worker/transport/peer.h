@@ -139,6 +139,7 @@ struct peer {
     bool has_parted;   /* we said goodbye: nothing may follow */
     bool has_left;     /* it said goodbye */
     bool has_ended;    /* its stream has ended */
+    uint64_t n_heard;  /* times that something came */
     bool is_unplugged; /* by a fault: nothing goes or comes */
 
     /* Several connections: spread.c */
@@ -266,9 +267,9 @@ peer_doom(struct peer *peer, const char *why);
 /* The peer's stream ended where it may. */
 void
 peer_end(struct peer *peer);
-/* Its stream has ended: why, if it is too early. */
+/* Its stream has ended, in order (0), or by an error of errno's. */
 void
-peer_stream_ended(struct peer *peer, const char *why);
+peer_stream_ended(struct peer *peer, int error);
 /* Its goodbye came: nothing new to it or from it. */
 void
 peer_leave(struct peer *peer);

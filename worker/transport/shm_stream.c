@@ -120,6 +120,8 @@ peer_read_shared(struct peer *peer)
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
     const size_t n_read = read_some(peer);
 
+    peer->n_heard += n_read > 0;
+
     if (peer->fd < 0) {
         peer_disconnect(peer);
         return true;
@@ -130,7 +132,7 @@ peer_read_shared(struct peer *peer)
     if (ring->is_broken)
         peer_lose(peer, "its shared memory is broken");
     else if (is_last && n_read < PEER_TURN_BYTES)
-        peer_stream_ended(peer, "connection closed");
+        peer_stream_ended(peer, 0);
     else
         return n_read > 0;
     return true;

@@ -66,19 +66,6 @@ corrupt(struct outframe *out, uint64_t bit)
         out->owned[(bit - HEADER_BITS) / 8 % out->n_stored] ^= mask;
 }
 
-/* Shorter than its header says; one of a header alone has another. */
-static void
-truncate_frame(struct outframe *out)
-{
-    if (!own_payload(out)) {
-        corrupt(out, 0);
-        return;
-    }
-    out->n_padded -= LIMIT_FRAME_PAD;
-    if (out->n_stored > out->n_padded)
-        out->n_stored = out->n_padded;
-}
-
 /* As if the kernel had taken it. */
 static void
 drop(struct peer *peer, struct outframe *out, struct outflow *flow)
@@ -91,6 +78,25 @@ drop(struct peer *peer, struct outframe *out, struct outflow *flow)
     peer_touch(peer);
     flow->handed += n_raw;
     transport->events->on_handed(transport->owner, flow, n_raw);
+}
+
+/* The stream ends in the middle of the frame, which is the only one. */
+static void
+truncate_frame(struct peer *peer, struct outframe *out, struct outflow *flow)
+{
+    const size_t n_half = out->n_stored / 2;
+    struct iovec iov[] = {
+        {out->header, n_half > 0 ? LIMIT_FRAME_HEADER : LIMIT_FRAME_HEADER / 2},
+        {(void *)(uintptr_t)out->payload, n_half},
+    };
+    const struct msghdr message = {.msg_iov = iov, .msg_iovlen = 2};
+
+    if (peer->segment)
+        (void)!peer_share(peer, iov, 2);
+    else
+        (void)!sendmsg(peer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(peer->fd, SHUT_WR);
+    drop(peer, out, flow);
 }
 
 static void
@@ -150,7 +156,7 @@ peer_tamper(struct peer *peer, struct outframe *out, struct outflow *flow)
         corrupt(out, deed.amount);
         return;
     case FAULT_TRUNCATE:
-        truncate_frame(out);
+        truncate_frame(peer, out, flow);
         return;
     case FAULT_DUPLICATE:
         duplicate(peer, out);

@@ -342,8 +342,7 @@ read_turn(struct peer *peer)
         if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n_read <= 0) {
-            peer_stream_ended(peer, n_read == 0 ? "connection closed"
-                                                : strerror(errno));
+            peer_stream_ended(peer, n_read == 0 ? 0 : errno);
             return n_total + 1;
         }
         n_total += (size_t)n_read;
@@ -366,6 +365,7 @@ peer_read(struct peer *peer)
         return peer_read_shared(peer);
     const size_t n_total = read_turn(peer);
 
+    peer->n_heard += n_total > 0;
     if (peer->fd < 0 || !spread_is_read(peer) || spread_watch(peer))
         return n_total > 0;
     peer_lose(peer, error_text());

@@ -145,6 +145,9 @@ bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
+/* Grows whenever anything comes from peer. */
+uint64_t
+transport_heard(const struct transport *transport, uint32_t peer);
 
 /* Open flow; key, label, bytes, total, ready and owner are set, the rest 0. */
 void

@@ -88,7 +88,7 @@ report_first_verdict_stays(void **state)
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_true(fixture_reply(&f, ticket)->lease.membership_epoch > epoch);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
-                           "reported by rank 0 (h:1): connection?reset"));
+                           "connection?reset, reported by rank 0 (h:1)"));
 
     report(&f, (struct cluster_report){{epoch, 2}, 2, 3, "timeout"});
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));

@@ -82,7 +82,8 @@ connect_to_the_unreachable_says_why(void **state)
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost"));
     assert_non_null(strstr(error_text(), "connection refused"));
     assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
-    assert_string_equal(couple.sides[0].why, "connection refused");
+    assert_string_equal(couple.sides[0].why,
+                        "connection refused, reported by rank 0 (host:40)");
 }
 
 static void

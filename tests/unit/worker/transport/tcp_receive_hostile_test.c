@@ -261,7 +261,7 @@ end_of_stream_without_goodbye_is_a_loss(void **state)
 {
     (void)state;
     station_hang_up(&desk.station, 1);
-    assert_lost("connection closed");
+    assert_lost("connection reset");
 }
 
 static void
@@ -277,7 +277,7 @@ death_within_a_frame_is_a_loss(void **state)
     station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
     assert_int_equal(desk.station.n_lost, 0);
     station_hang_up(&desk.station, 1);
-    assert_lost("connection closed");
+    assert_lost("connection reset");
     transport_receive_cancel(desk.station.transport, &flow);
     assert_untouched(200 - LIMIT_FRAME_HEADER);
 }
@@ -296,7 +296,7 @@ death_after_goodbye_within_a_frame_is_a_loss(void **state)
     frame_bytes(&frame, desk.sent, bytes);
     station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
     station_hang_up(&desk.station, 1);
-    assert_lost("connection closed");
+    assert_lost("connection reset");
 }
 
 /* A coded payload as the peer's station would send it. */

@@ -447,7 +447,7 @@ send_to_a_peer_that_is_gone_loses_it(void **state)
     (void)state;
     station_hang_up(&desk.station, 1);
     assert_int_equal(desk.station.n_lost, 1);
-    assert_string_equal(desk.station.text, "connection closed");
+    assert_string_equal(desk.station.text, "connection reset");
     transport_send(desk.station.transport, &flow);
     station_settle(&desk.station);
     assert_int_equal(flow.handed, 0);

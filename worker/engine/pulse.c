@@ -1,0 +1,156 @@
+/*
+ * engine/pulse.c - who waits for a rank feels its pulse
+ *
+ * A process that is stopped and a link that swallows everything close no
+ * connection. So whoever waits asks those that it waits for, and have been
+ * silent for a moment, for a sign of life, which whoever drives there gives at
+ * once, in whatever call its program is: late is not lost. A rank of which
+ * nothing at all has come for the failure timeout is. Only time in which this
+ * rank itself runs is counted: who was stopped accuses nobody when it wakes.
+ *
+ * No test of its own: tests/integration/worker_loss_test.c stops a worker, and
+ * tests/fault/fault_matrix.c others.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/process.h"
+#include "engine/state.h"
+
+enum {
+    /* In a failure timeout: two more make it late by a sixteenth. */
+    LOOKS = 32,
+};
+
+static void
+send_sign(struct engine *engine, uint32_t rank, uint32_t flags)
+{
+    const struct frame frame = {
+        .kind = FRAME_HEARTBEAT,
+        .flags = flags,
+        .epoch = engine->roster->epoch,
+    };
+
+    transport_tell(engine->transport, rank, &frame, NULL);
+}
+
+void
+pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame)
+{
+    if (frame->flags & FRAME_ASKS)
+        send_sign(engine, peer, 0);
+}
+
+/* n_ns have passed since the last look. True when there is none any more. */
+static bool
+pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
+{
+    struct pulse *pulse = &engine->pulses[rank];
+    const uint64_t n_heard = transport_heard(engine->transport, rank);
+
+    if (pulse->n_looks == engine->n_looks ||
+        !transport_is_connected(engine->transport, rank))
+        return false;
+    const bool is_new = pulse->n_looks + 1 != engine->n_looks;
+    pulse->n_looks = engine->n_looks;
+    if (pulse->n_heard != n_heard || is_new) {
+        pulse->n_heard = n_heard;
+        pulse->silent_ns = 0;
+        pulse->is_asked = false;
+        if (!is_new)
+            return false;
+    }
+    if (!pulse->is_asked)
+        send_sign(engine, rank, FRAME_ASKS);
+    pulse->is_asked = true;
+    pulse->silent_ns += is_new ? 0 : n_ns;
+    return pulse->silent_ns >=
+           engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+}
+
+static bool
+is_awaited_dead(struct engine *engine,
+                const struct step_flow *flow,
+                uint64_t n_ns,
+                uint32_t *out_rank)
+{
+    const uint32_t peer = step_flow_peer(flow);
+
+    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
+        !pulse_take(engine, peer, n_ns))
+        return false;
+    *out_rank = peer;
+    return true;
+}
+
+/* The first of those that op waits for that has no pulse. */
+static bool
+op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct engine *engine = op->engine;
+    struct step_flow *flow;
+
+    if (op->is_message && step_flow_peer(&op->message) == FLOW_ANY_PEER) {
+        for (uint32_t i = 0; i < op->channel->size; i++) {
+            *out_rank = op->channel->ranks[i];
+            if (i != op->channel->rank && pulse_take(engine, *out_rank, n_ns))
+                return true;
+        }
+        return false;
+    }
+    if (op->is_message)
+        return is_awaited_dead(engine, &op->message, n_ns, out_rank);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (is_awaited_dead(engine, flow, n_ns, out_rank))
+            return true;
+    }
+    return false;
+}
+
+static void
+declare_dead(struct engine *engine, uint32_t rank)
+{
+    const struct member *self = &engine->roster->members[engine->roster->rank];
+    const struct member *other = &engine->roster->members[rank];
+    const bool is_here = strcmp(self->host_id, other->host_id) == 0;
+    char why[LIMIT_NAME];
+
+    snprintf(why, sizeof(why), "%s (nothing has come from it for %.1f s)",
+             is_here && process_is_stopped(other->pid)
+                 ? "stopped"
+                 : "frozen or unreachable",
+             engine->options.failure_timeout_ms / 1000.0);
+    engine_suspect(engine, rank, why);
+}
+
+uint64_t
+engine_feel_pulses(struct engine *engine, uint64_t now_ns)
+{
+    const uint64_t timeout_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t period_ns = timeout_ns / LOOKS;
+    uint32_t dead;
+    struct op *op;
+
+    if (timeout_ns == 0 || TAILQ_EMPTY(&engine->running))
+        return CLOCK_NEVER;
+    if (now_ns - engine->looked_ns < period_ns)
+        return engine->looked_ns + period_ns;
+    const uint64_t passed_ns = now_ns - engine->looked_ns;
+    engine->looked_ns = now_ns;
+    engine->n_looks++;
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (!op_has_dead(op,
+                         passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
+                         &dead))
+            continue;
+        /* The list may be another then. */
+        declare_dead(engine, dead);
+        break;
+    }
+    return now_ns + period_ns;
+}

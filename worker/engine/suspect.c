@@ -1,0 +1,202 @@
+/*
+ * engine/suspect.c - ranks that are lost: found out here, or told by others
+ *
+ * A link that breaks between two ranks that both live shows each the other as
+ * lost. All must blame the same: the lower rank accuses at once, the higher one
+ * waits for as long as that takes to go round, and learns that it is the one.
+ * Whoever is told that it is lost itself believes it: nobody else will talk to
+ * it again.
+ *
+ * No test of its own: verdict_test.c loses ranks, tests/fault/fault_matrix.c
+ * breaks links.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/state.h"
+
+/* What an accusation takes from rank to rank, and then some. */
+static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+
+bool
+channel_has(const struct channel *channel, uint32_t world_rank)
+{
+    /* The world's communicator, and whatever begins like it. */
+    if (world_rank < channel->size && channel->ranks[world_rank] == world_rank)
+        return true;
+    for (uint32_t i = 0; i < channel->size; i++) {
+        if (channel->ranks[i] == world_rank)
+            return true;
+    }
+    return false;
+}
+
+/* Whether op cannot end without world_rank. */
+static bool
+op_needs(const struct op *op, uint32_t world_rank)
+{
+    if (!op->is_message || world_rank == op->engine->roster->rank)
+        return channel_has(op->channel, world_rank);
+
+    const uint32_t peer = step_flow_peer(&op->message);
+    return peer == world_rank ||
+           (peer == FLOW_ANY_PEER && channel_has(op->channel, world_rank));
+}
+
+static void
+fail_needing(struct engine *engine, uint32_t world_rank, const char *why)
+{
+    struct op *next;
+
+    for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
+        next = TAILQ_NEXT(op, link);
+        if (op_needs(op, world_rank))
+            op_fail(op, HOOP_E_PEER_LOST, why);
+    }
+}
+
+static struct frame
+verdict_on(const struct engine *engine, uint32_t rank)
+{
+    return (struct frame){
+        .kind = FRAME_VERDICT,
+        .epoch = engine->roster->epoch,
+        .comm = VERDICT_ON_RANK,
+        .op = rank,
+        .signature = engine->roster->members[rank].incarnation,
+        .tag = HOOP_E_PEER_LOST,
+    };
+}
+
+void
+verdict_part(struct engine *engine, uint32_t peer)
+{
+    if (engine->n_lost == 0)
+        return;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const struct frame verdict = verdict_on(engine, rank);
+
+        if (engine->lost[rank].is_lost && rank != peer)
+            transport_tell(engine->transport, peer, &verdict,
+                           engine->lost[rank].why);
+    }
+}
+
+static void
+acquit(struct engine *engine, struct lost_rank *lost)
+{
+    engine->n_suspects -= lost->is_suspect;
+    lost->is_suspect = false;
+}
+
+/* It is lost, as far as is known here, and has not left in good order. */
+static bool
+is_to_be_lost(struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    if (lost->is_lost || lost->has_left || engine->is_leaving)
+        return false;
+    /* What it sent, or posted, before may be all that an operation was waiting
+     * for. */
+    assembly_touch(engine);
+    engine_advance(engine);
+    if (!parting_is_there(engine, rank))
+        return !lost->is_lost && !lost->has_left;
+    parting_read(engine, rank);
+    engine_left(engine, rank);
+    return false;
+}
+
+void
+engine_lose(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const struct frame verdict = verdict_on(engine, rank);
+    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!is_to_be_lost(engine, rank)) {
+        acquit(engine, lost);
+        return;
+    }
+    acquit(engine, lost);
+    lost->is_lost = true;
+    engine->n_lost++;
+    if (why != lost->why)
+        snprintf(lost->why, sizeof(lost->why), "%s", why);
+    /* Before the operations end: their peers learn who, not only that. The one
+     * that is lost, too: it may live. */
+    transport_tell_all(engine->transport, engine->roster->rank, &verdict,
+                       lost->why);
+
+    snprintf(text, sizeof(text), "%s is lost: %s",
+             roster_name(engine->roster, rank, name), lost->why);
+    log_warning("engine", "%s", text);
+    fail_needing(engine, rank, text);
+    transport_unreachable(engine->transport, rank, lost->why);
+    engine->options.on_lost(engine->options.owner, rank, lost->why);
+}
+
+void
+engine_suspect(struct engine *engine, uint32_t rank, const char *why)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const uint32_t self = engine->roster->rank;
+    char name[ROSTER_NAME_MAX];
+
+    if (lost->is_suspect || !is_to_be_lost(engine, rank))
+        return;
+    snprintf(lost->why, sizeof(lost->why), "%s, reported by %s", why,
+             roster_name(engine->roster, self, name));
+    if (rank > self) {
+        engine_lose(engine, rank, lost->why);
+        return;
+    }
+    lost->is_suspect = true;
+    lost->condemn_ns = clock_now_ns() + DEFER_NS;
+    engine->n_suspects++;
+    if (lost->condemn_ns < engine->deadline_ns)
+        engine->deadline_ns = lost->condemn_ns;
+}
+
+uint64_t
+engine_check_suspects(struct engine *engine, uint64_t now_ns)
+{
+    uint64_t next_ns = CLOCK_NEVER;
+
+    for (uint32_t rank = 0;
+         engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
+        struct lost_rank *lost = &engine->lost[rank];
+
+        if (!lost->is_suspect)
+            continue;
+        if (lost->condemn_ns <= now_ns)
+            engine_lose(engine, rank, lost->why);
+        else if (lost->condemn_ns < next_ns)
+            next_ns = lost->condemn_ns;
+    }
+    return next_ns;
+}
+
+const char *
+op_broken(struct op *op, char text[LIMIT_ERROR_TEXT])
+{
+    const struct engine *engine = op->engine;
+    char name[ROSTER_NAME_MAX];
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < op->channel->size; i++) {
+        const uint32_t rank = op->channel->ranks[i];
+
+        if (!engine->lost[rank].is_lost || !op_needs(op, rank))
+            continue;
+        snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
+                 roster_name(engine->roster, rank, name),
+                 engine->lost[rank].why);
+        return text;
+    }
+    return op_stranded(op, text);
+}
