@@ -67,7 +67,8 @@ uint32_t
 fault_cell_root(const struct fault_cell *cell);
 
 /* It happens to something that is sent, of which there may be too little. */
-/* There is such a thing: a message that nobody sends is late, not another. */
+/* There is such a thing: a message that nobody sends, or that is dropped, is
+ * late, and nothing else. */
 bool
 fault_cell_exists(const struct fault_cell *cell);
 bool
