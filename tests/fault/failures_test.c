@@ -17,14 +17,16 @@
 #include "check.h"
 #include "ranks.h"
 
+/* Elements, and how soon a death is known everywhere; a sanitizer slows. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum {
+    LARGE = 2 << 20
+};
+static const uint64_t KNOWN_AFTER_NS = 10000000000;
+#else
 enum {
     LARGE = 16 << 20
 };
-
-/* How soon a death is known everywhere; a sanitizer slows the dying down. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const uint64_t KNOWN_AFTER_NS = 10000000000;
-#else
 static const uint64_t KNOWN_AFTER_NS = 1000000000;
 #endif
 

@@ -8,6 +8,9 @@
  * connection from it may be on its way, with its part in it.
  */
 
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/state.h"
 #include "transport/hall.h"
 #include "transport/stamp.h"
@@ -23,7 +26,6 @@ board_write(const struct channel *channel)
     for (; number < next; number++) {
         const struct past_op *past = past_find(&channel->past, number);
 
-        /* Of failures others have been told. */
         if (!past || past->has_failed)
             continue;
         board->calls[n_calls++] = (struct hall_header){
@@ -38,6 +40,10 @@ board_write(const struct channel *channel)
         };
     }
     board->n_calls = n_calls;
+    board->failed_op = channel->failed_op;
+    board->failed_status = channel->failed_status;
+    snprintf(board->failed_text, sizeof(board->failed_text), "%s",
+             channel->failed_text);
     atomic_store_explicit(&board->has_left, 1, memory_order_release);
 }
 
@@ -81,6 +87,22 @@ board_of(const struct channel *channel, uint32_t world_rank)
                                                                         : NULL;
 }
 
+/* Others were told, but only who was connected. */
+static void
+failure_read(struct channel *channel, const struct hall_board *board)
+{
+    const struct frame verdict = {.kind = FRAME_VERDICT,
+                                  .comm = channel->id,
+                                  .op = board->failed_op,
+                                  .tag = board->failed_status};
+    char text[LIMIT_ERROR_TEXT];
+
+    memcpy(text, board->failed_text, sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    if (verdict.op > 0)
+        verdict_on_op(channel->engine, channel, &verdict, text);
+}
+
 static void
 board_read(struct channel *channel,
            uint32_t world_rank,
@@ -96,6 +118,7 @@ board_read(struct channel *channel,
         answer.flags |= FRAME_ENDED;
         inquiry_answered(channel, world_rank, &answer);
     }
+    failure_read(channel, board);
 }
 
 bool

@@ -30,6 +30,7 @@
 
 #include "hoop/status.h"
 
+#include "base/limits.h"
 #include "net/bell.h"
 #include "transport/shared_memory.h"
 
@@ -154,6 +155,9 @@ struct hall_board {
     _Atomic uint32_t has_left;
     uint32_t n_calls;
     struct hall_header calls[HALL_CALLS]; /* the last that ended well */
+    uint64_t failed_op;                   /* the last that did not; 0: none */
+    uint64_t failed_status;
+    char failed_text[LIMIT_ERROR_TEXT];
 };
 
 struct hall_board *

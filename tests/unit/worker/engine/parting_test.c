@@ -48,6 +48,20 @@ what_it_had_called_is_compared(void **state)
 }
 
 static void
+what_had_failed_there_fails_here(void **state)
+{
+    int32_t value = 41;
+
+    (void)state;
+    channel_set_timeout(couple.sides[1].comms[0].channel, 300);
+    assert_int_equal(flat_sum(couple.sides[1].comms[0].channel, &value, 1),
+                     HOOP_E_TIMEOUT);
+    assert_int_equal(sum_after_leave(&value), HOOP_E_TIMEOUT);
+    assert_true(says("rank 1 (host:41) timed out"));
+    assert_int_equal(value, 41);
+}
+
+static void
 what_it_had_posted_counts(void **state)
 {
     int32_t values[2] = {1, 1};
@@ -97,6 +111,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         APART_TEST(rank_that_left_unconnected_is_not_lost),
         APART_TEST(what_it_had_called_is_compared),
+        APART_TEST(what_had_failed_there_fails_here),
         APART_TEST(what_it_had_posted_counts),
         APART_TEST(end_of_a_connection_is_no_loss_after_it_left),
     };
