@@ -20,14 +20,10 @@
 
 /* Elements, and how soon a death is known everywhere; a sanitizer slows. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-enum {
-    LARGE = 2 << 20
-};
+static const size_t LARGE = 2 << 20;
 static const uint64_t KNOWN_AFTER_NS = 10000000000;
 #else
-enum {
-    LARGE = 16 << 20
-};
+static const size_t LARGE = 16 << 20;
 static const uint64_t KNOWN_AFTER_NS = 1000000000;
 #endif
 
