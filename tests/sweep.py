@@ -80,6 +80,8 @@ NOT_APPLICABLE = (
     ('churn', '.*', 'half a minute of joining, little of moving'),
     ('nodes', '.+-halls|pairs|spin-never|spin-always-pairs|full-check|planes',
      'plays two nodes, which share no memory'),
+    ('failures', 'full-check.*',
+     'one of its ranks goes ahead and leaves, which checking does not allow'),
     ('dtensor_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
