@@ -270,8 +270,7 @@ left_body(struct rank *rank)
     if (rank->rank == 1)
         return 0;
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_E_PEER_LOST);
-    RANK_CHECK(names(rank, 1));
-    RANK_CHECK(says("has left the job"));
+    RANK_CHECK(names(rank, 1) && says("has left the job"));
     return 0;
 }
 
