@@ -261,7 +261,8 @@ engine_yield(struct engine *engine)
 static void
 drive_once(struct engine *engine, struct wait *wait)
 {
-    if (look(engine, wait)) {
+    /* What it waits for may have ended when it began: nothing moved then. */
+    if (look(engine, wait) || !engine->own) {
         endurance_renew(&wait->endurance);
         return;
     }
