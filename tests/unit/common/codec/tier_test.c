@@ -59,7 +59,7 @@ require_same_planes(const struct planes_kernel *one,
                     size_t word_size)
 {
     enum {
-        ROOM = N_BYTES + 64
+        ROOM = (N_BYTES + 127) / 64 * 64
     };
     _Alignas(64) uint8_t words[2][ROOM] = {0};
     uint8_t planes[2][ROOM] = {0};
