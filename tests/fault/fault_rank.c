@@ -12,6 +12,8 @@
 enum {
     /* Of one rank in all: several frames, also in eight blocks. */
     N_ELEMENTS = 384 << 10,
+    /* Of the even forms every block is a part; objects are smaller. */
+    N_BYTES = N_ELEMENTS * sizeof(int32_t),
     JOIN_MS = 30000,
     OP_MS = 6000,
     LOOK_US = 100,
@@ -28,14 +30,6 @@ struct actor {
     int32_t *recv;
     int32_t *expected;
 };
-
-static size_t
-n_recv_bytes(const struct fault_rank_options *options)
-{
-    /* Of the even forms every block is a part; objects are smaller. */
-    (void)options;
-    return N_ELEMENTS * sizeof(int32_t);
-}
 
 static void
 environment_set(const struct fault_rank_options *options)
@@ -105,7 +99,7 @@ actor_call(const struct actor *actor)
 
     for (uint32_t i = 0; i < FAULT_RANKS; i++)
         counts[i] = count;
-    memset(actor->recv, 0xee, n_recv_bytes(actor->options));
+    memset(actor->recv, 0xee, N_BYTES);
     return cell->call.run(&args);
 }
 
@@ -149,8 +143,8 @@ play(struct actor *actor)
         is_odd ? call_differently(actor) : actor_call(actor);
     take_down(actor->report, status);
     if (status == HOOP_OK && !is_odd)
-        actor->report->is_wrong = memcmp(actor->recv, actor->expected,
-                                         n_recv_bytes(actor->options)) != 0;
+        actor->report->is_wrong =
+            memcmp(actor->recv, actor->expected, N_BYTES) != 0;
     for (int i = 0; i < 2; i++)
         take_down(actor->report, hoop_barrier(actor->world));
 }
@@ -167,7 +161,7 @@ actor_main(struct actor *actor)
                 options->number, options->rank, hoop_error_text());
         return 1;
     }
-    memcpy(actor->expected, actor->recv, n_recv_bytes(options));
+    memcpy(actor->expected, actor->recv, N_BYTES);
     meet(options, 1);
     if (is_culprit(actor) && options->cell->fault->kind == FAULT_KIND_LEAVE) {
         atomic_store(&options->room->began_ns, clock_now_ns());
@@ -188,9 +182,9 @@ fault_rank_main(const struct fault_rank_options *options)
     struct actor actor = {
         .options = options,
         .report = &options->room->ranks[options->rank],
-        .send = malloc(N_ELEMENTS * sizeof(int32_t)),
-        .recv = malloc(n_recv_bytes(options)),
-        .expected = malloc(n_recv_bytes(options)),
+        .send = malloc(N_BYTES),
+        .recv = malloc(N_BYTES),
+        .expected = malloc(N_BYTES),
     };
 
     const int result = actor_main(&actor);

@@ -10,6 +10,7 @@
 #ifndef TESTS_FAULT_RUN_H
 #define TESTS_FAULT_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fault_cells.h"
@@ -30,6 +31,7 @@ enum fault_grade {
 
 struct fault_outcome {
     enum fault_grade grade;
+    bool is_wrong;    /* a result was, which is no matter of time */
     uint64_t took_ns; /* until the last one knew; 0: there was nothing */
     char text[4096];  /* why it failed */
 };

@@ -182,8 +182,10 @@ judge(const struct fault_evidence *evidence, struct fault_outcome *outcome)
     const bool is_hurt = is_anybody_hurt(evidence);
 
     for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
-        if (evidence->room->ranks[rank].is_wrong)
+        if (evidence->room->ranks[rank].is_wrong) {
+            outcome->is_wrong = true;
             complain(outcome, "rank %u has a WRONG RESULT; ", rank);
+        }
         if (evidence->is_present[rank] &&
             !atomic_load(&evidence->room->ranks[rank].is_done))
             complain(outcome, "rank %u hangs; ", rank);
