@@ -86,6 +86,8 @@ NOT_APPLICABLE = (
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
      'takes float32s as they were; random_calls allows for what is lost'),
+    ('residue', 'halls|pairs|planes|spin-never|spin-always-pairs|full-check',
+     'goes over TCP by itself: elsewhere nothing is lost'),
     ('.*_tcp|.*_shm|.*_tuned|.*_streams|pipe_storm_small', '.*',
      'the same as another, on one path'),
 )

@@ -299,8 +299,8 @@ main(void)
         cmocka_unit_test(no_number_spoils_the_next_step),
     };
 
-    /* They bring tables of their own. */
+    /* They bring tables of their own: skipped. */
     if (getenv("HOOP_TEST_TUNED"))
-        return 0;
+        return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
