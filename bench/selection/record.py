@@ -35,10 +35,9 @@ HEAD = '''/*
  * Written by bench/selection/record.py. No test of its own: record_test.c.
  */
 
-#include "tune/record.h"
-
 #include "base/cleanup.h"
 #include "plan/algorithms.h"
+#include "tune/record.h"
 
 const struct record_sheet record_sheets[] = {
 '''
