@@ -245,6 +245,13 @@ on_lost(void *owner, uint32_t peer, const char *why)
     engine_suspect(owner, peer, why);
 }
 
+/* Both ends live, and only this one knows what is wrong. */
+static void
+on_damaged(void *owner, uint32_t peer, const char *why)
+{
+    engine_lose(owner, peer, why);
+}
+
 static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
@@ -341,6 +348,7 @@ const struct transport_events engine_events = {
     .on_heartbeat = on_heartbeat,
     .on_parting = on_parting,
     .on_lost = on_lost,
+    .on_damaged = on_damaged,
     .on_left = on_left,
     .on_gone = on_gone,
     .on_needed = on_needed,

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -169,13 +170,27 @@ begin_payload(struct peer *peer)
         peer_lose(peer, "it sent bytes that were not granted");
 }
 
+/* It learns why from here, not only that the connection ends. */
+static void
+give_up(struct peer *peer)
+{
+    const struct transport *transport = peer->transport;
+    char why[LIMIT_ERROR_TEXT];
+
+    snprintf(why, sizeof(why), "%s", error_text());
+    transport->events->on_damaged(transport->owner, peer->rank, why);
+    if (peer->state != PEER_LOST)
+        (void)peer_write(peer);
+    peer_lose(peer, why);
+}
+
 bool
 peer_begin_frame(struct peer *peer)
 {
     const enum hoop_status status = peer_head_read(peer);
 
     if (status != HOOP_OK) {
-        peer_lose(peer, error_text());
+        give_up(peer);
         return false;
     }
     peer->inbound_first += LIMIT_FRAME_HEADER;
@@ -260,7 +275,7 @@ peer_end_frame(struct peer *peer)
 
     peer->in_payload = false;
     if (peer_check_payload(peer) != HOOP_OK) {
-        peer_lose(peer, error_text());
+        give_up(peer);
         return;
     }
     if (peer->target == TARGET_CODED)

@@ -88,6 +88,9 @@ struct transport_events {
     void (*on_parting)(void *owner, uint32_t peer);
     /* The connection is gone. why is a phrase: "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
+    /* What came of peer is not what it sent, which it should be told: what is
+     * told it now still goes out. on_lost() follows. */
+    void (*on_damaged)(void *owner, uint32_t peer, const char *why);
     /* The peer took its leave in good order. */
     void (*on_left)(void *owner, uint32_t peer);
     /* ... and its connection is closed: nothing more is written to it. */
