@@ -51,9 +51,10 @@ echo_add(struct outflow *flow, const struct coded *coded)
 {
     const uint64_t offset = (uint64_t)(coded->raw - flow->bytes);
 
-    /* They come in order; what does not is not worth looking for its place. */
+    /* They come in order; what does not is not worth looking for its place.
+     * What others made larger the window would not pay for. */
     if (offset < flow->framed || offset < echoes_end(flow) ||
-        flow->n_echoes == LIMIT_ECHOES)
+        flow->n_echoes == LIMIT_ECHOES || coded->stored.n_bytes > coded->n_raw)
         return;
     struct echo *echo = malloc(sizeof(*echo) + coded->stored.n_bytes);
     if (!echo)

@@ -91,6 +91,20 @@ what_comes_late_or_too_much_is_not_kept(void **state)
     assert_int_equal(flow.n_echoes, 0);
 }
 
+static void
+what_is_larger_coded_is_not_kept(void **state)
+{
+    struct outflow flow = flow_new();
+
+    (void)state;
+    echo_init(&flow);
+    add(&flow, 0, 2, 1);
+    assert_int_equal(flow.n_echoes, 0);
+    add(&flow, 0, 3, 1);
+    assert_int_equal(flow.n_echoes, 1);
+    echo_clear(&flow);
+}
+
 int
 main(void)
 {
@@ -98,6 +112,7 @@ main(void)
         cmocka_unit_test(payload_is_found_where_the_next_frame_begins),
         cmocka_unit_test(what_was_passed_is_forgotten),
         cmocka_unit_test(what_comes_late_or_too_much_is_not_kept),
+        cmocka_unit_test(what_is_larger_coded_is_not_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
