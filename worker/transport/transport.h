@@ -46,8 +46,8 @@ struct transport_events {
                        const uint8_t *piece,
                        size_t n_bytes);
     /* What came for the flow of flow_owner, to its place, or leaves from it: so
-     * it is coded, for all who will send the same (transport_send_coded()).
-     * Told before on_arrived; coded is valid for the call. NULL: not told. */
+     * it is coded, for all who will send the same (echo_add()). Told before
+     * on_arrived; coded is valid for the call. NULL: not told. */
     void (*on_coded)(void *owner, void *flow_owner, const struct coded *coded);
     /* A FLOW_MESSAGE inflow has met its message: key, total are known. For any
      * shape, place and element_size must be set, or the flow be cancelled.
