@@ -5,8 +5,9 @@
  * connection. So whoever waits asks those that it waits for, and have been
  * silent for a moment, for a sign of life, which whoever drives there gives at
  * once, in whatever call its program is: late is not lost. A rank of which
- * nothing at all has come for the failure timeout is. Only time in which this
- * rank itself runs is counted: who was stopped accuses nobody when it wakes.
+ * nothing at all has come for the failure timeout, and which took nothing of
+ * what lies before the question, is. Only time in which this rank itself runs is
+ * counted: who was stopped accuses nobody when it wakes.
  *
  * No test of its own: tests/integration/worker_loss_test.c stops a worker, and
  * tests/fault/fault_matrix.c others.

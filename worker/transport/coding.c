@@ -9,9 +9,7 @@
  * what is decided.
  */
 
-#include <linux/sockios.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -69,17 +67,13 @@ n_unpacked(const struct outflow *flow, size_t n_bytes)
 static void
 link_see(struct peer *peer, uint64_t now_ns)
 {
-    int n_queued = 0;
+    uint64_t n_queued;
+    const uint64_t n_gone = peer_gone(peer, &n_queued);
 
-    if (ioctl(peer->fd, SIOCOUTQ, &n_queued) != 0 || n_queued < 0)
-        return;
-    const uint64_t n_waiting = (uint64_t)n_queued < peer->n_written
-                                   ? (uint64_t)n_queued
-                                   : peer->n_written;
     judge_see(&peer->judge, &(struct judge_sight){
                                 .now_ns = now_ns,
-                                .n_gone = peer->n_written - n_waiting,
-                                .n_queued = n_waiting,
+                                .n_gone = n_gone,
+                                .n_queued = n_queued,
                             });
 }
 

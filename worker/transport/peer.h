@@ -264,6 +264,9 @@ peer_lose(struct peer *peer, const char *why);
  * telling something: nothing more is written. why is kept. */
 void
 peer_doom(struct peer *peer, const char *why);
+/* Bytes that have left by its sockets, and those that still wait there. */
+uint64_t
+peer_gone(const struct peer *peer, uint64_t *out_n_queued);
 /* The peer's stream ended where it may. */
 void
 peer_end(struct peer *peer);

@@ -148,7 +148,8 @@ bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
-/* Grows whenever anything comes from peer. */
+/* Another number whenever anything has come from peer, or it has taken more of
+ * much that is on its way to it. */
 uint64_t
 transport_heard(const struct transport *transport, uint32_t peer);
 

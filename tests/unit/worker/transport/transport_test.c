@@ -361,6 +361,34 @@ traffic_run(uint32_t seed, enum codec_id codec)
     station_close(&there);
 }
 
+/* Nothing comes: a question would have to wait behind what is sent. */
+static void
+peer_that_takes_much_is_heard(void **state)
+{
+    struct outflow flow;
+    struct frame frame = frame_collective(BIG, 0, BIG);
+    uint8_t *bytes = calloc(1, BIG);
+
+    (void)state;
+    assert_non_null(bytes);
+    flow = outflow_collective(1, bytes, BIG);
+    frame.kind = FRAME_GRANT;
+    station_open(&here, 0, CODEC_NONE);
+    station_attach(&here, 1);
+    transport_send(here.transport, &flow);
+    station_feed(&here, 1, &frame, NULL);
+    station_settle(&here);
+    assert_true(flow.handed < BIG);
+    const uint64_t n_heard = transport_heard(here.transport, 1);
+    station_settle(&here);
+    assert_int_equal(transport_heard(here.transport, 1), n_heard);
+    while (station_next(&here, 1, &frame, bytes))
+        ;
+    assert_true(transport_heard(here.transport, 1) > n_heard);
+    station_close(&here);
+    free(bytes);
+}
+
 static void
 random_traffic_arrives_as_it_was_sent(void **state)
 {
@@ -410,6 +438,7 @@ main(void)
         STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
         STATIONS_TEST(fd_is_readable_when_something_has_come),
         STATIONS_TEST(spin_reads_who_is_waited_for),
+        cmocka_unit_test(peer_that_takes_much_is_heard),
         cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
         cmocka_unit_test(destroy_with_everything_under_way_is_fine),
     };
