@@ -259,6 +259,8 @@ shortcut_end(struct channel *channel)
         op_strike(op, FAULT_AT_END, 0);
     channel->begin_next = op->number + 1;
     channel->is_unheard = call_has_root(&op->call);
+    if (!call_needs_all(&op->call))
+        channel->n_unheard = UNHEARD_LOOKS;
     past_add_call(&channel->past, op->number, op->signatures[0],
                   &op->first_call);
     engine_count(engine);
