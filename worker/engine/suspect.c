@@ -92,13 +92,15 @@ acquit(struct engine *engine, struct lost_rank *lost)
     lost->is_suspect = false;
 }
 
-/* It is lost, as far as is known here, and has not left in good order. */
+/* It is lost, as far as is known here, and has not left in good order. Whoever
+ * is lost itself sees all others go, and accuses none of them. */
 static bool
 is_to_be_lost(struct engine *engine, uint32_t rank)
 {
     const struct lost_rank *lost = &engine->lost[rank];
 
-    if (lost->is_lost || lost->has_left || engine->is_leaving)
+    if (lost->is_lost || lost->has_left || engine->is_leaving ||
+        engine->lost[engine->roster->rank].is_lost)
         return false;
     /* What it sent, or posted, before may be all that an operation was waiting
      * for. */

@@ -128,6 +128,23 @@ connection_that_ends_fails_what_waits_for_it(void **state)
 }
 
 static void
+rank_that_is_lost_itself_accuses_nobody(void **state)
+{
+    struct side *side = &couple.sides[1];
+    int32_t value = 1;
+
+    (void)state;
+    couple_open(&couple);
+    engine_condemn(side->engine, 1, "frozen");
+    engine_condemn(side->engine, 0, "connection reset");
+    assert_int_equal(sum_run(side->comms[0].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: frozen"));
+    assert_int_equal(atomic_load(&side->n_lost), 1);
+    couple_close(&couple);
+}
+
+static void
 what_was_sent_before_the_end_is_still_received(void **state)
 {
     char bytes[8] = "";
@@ -234,6 +251,7 @@ main(void)
         COUPLE_TEST(what_was_sent_before_the_end_is_still_received),
         COUPLE_TEST(collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
+        cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
         COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
     };
 
