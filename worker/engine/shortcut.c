@@ -236,7 +236,8 @@ shortcut_await(struct channel *channel)
     return true;
 }
 
-/* All rounds; between two of them, others may want the drive right. */
+/* All rounds; between two of them, others may want the drive right. What is so
+ * long that the sockets must be looked at meanwhile is not short. */
 static bool
 shortcut_run(struct channel *channel)
 {
@@ -244,7 +245,8 @@ shortcut_run(struct channel *channel)
     bool is_well = shortcut_await(channel);
 
     while (is_well && rounds->round < rounds->n_rounds)
-        is_well = !is_disturbed(channel) && shortcut_await(channel);
+        is_well = rounds->round < ROUNDS_PER_TURN && !is_disturbed(channel) &&
+                  shortcut_await(channel);
     return is_well;
 }
 
