@@ -152,8 +152,11 @@ engine_reach_bell(struct engine *engine,
 void
 channel_enter(struct channel *channel, struct hall *hall)
 {
-    channel->hall = hall;
     channel->quick = quick_create(channel);
+    /* Whoever drives may be looking for who has left: engine/parting.c. */
+    pthread_mutex_lock(&channel->engine->gate);
+    channel->hall = hall;
+    pthread_mutex_unlock(&channel->engine->gate);
 }
 
 size_t

@@ -72,17 +72,28 @@ channel_after(struct engine *engine, struct channel *channel)
     return next;
 }
 
+/* It may just be formed by another thread. */
+static const struct hall *
+hall_of(const struct channel *channel)
+{
+    pthread_mutex_lock(&channel->engine->gate);
+    const struct hall *hall = channel->hall;
+    pthread_mutex_unlock(&channel->engine->gate);
+    return hall;
+}
+
 /* What world_rank left in the channel's hall; NULL: it has not left. */
 static const struct hall_board *
 board_of(const struct channel *channel, uint32_t world_rank)
 {
+    const struct hall *hall = hall_of(channel);
     uint32_t rank = 0;
 
     while (rank < channel->size && channel->ranks[rank] != world_rank)
         rank++;
-    if (!channel->hall || rank == channel->size)
+    if (!hall || rank == channel->size)
         return NULL;
-    const struct hall_board *board = hall_board(channel->hall, rank);
+    const struct hall_board *board = hall_board(hall, rank);
     return atomic_load_explicit(&board->has_left, memory_order_acquire) ? board
                                                                         : NULL;
 }
