@@ -349,15 +349,3 @@ hall_board(const struct hall *hall, uint32_t rank)
 {
     return &hall->page->desks[rank].board;
 }
-
-void
-hall_set_bell(struct hall *hall, const struct bell_place *place)
-{
-    hall->page->desks[hall->rank].bell = *place;
-}
-
-struct bell_place
-hall_bell(const struct hall *hall, uint32_t rank)
-{
-    return hall->page->desks[rank].bell;
-}

@@ -31,7 +31,6 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
-#include "net/bell.h"
 #include "transport/shared_memory.h"
 
 enum {
@@ -162,12 +161,5 @@ struct hall_board {
 
 struct hall_board *
 hall_board(const struct hall *hall, uint32_t rank);
-
-/* Where this rank's bell is, and where rank's: exchanged before the first
- * round, at a moment that the ranks know. */
-void
-hall_set_bell(struct hall *hall, const struct bell_place *place);
-struct bell_place
-hall_bell(const struct hall *hall, uint32_t rank);
 
 #endif

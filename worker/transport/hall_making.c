@@ -13,7 +13,7 @@
 #include "net/descriptor.h"
 #include "transport/hall_parts.h"
 
-static const uint64_t MAGIC = 0x3230304c4c414848; /* "HHALL002" */
+static const uint64_t MAGIC = 0x3330304c4c414848; /* "HHALL003" */
 
 /* What the halls of this process use. */
 static _Atomic uint64_t n_bytes_used;

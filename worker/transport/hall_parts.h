@@ -60,8 +60,7 @@ _Static_assert(sizeof(struct hall_line) == HALL_LINES, "two lines");
 struct hall_desk {
     struct hall_line lines[HALL_ALL_LINES];
     alignas(HALL_LINES) _Atomic uint64_t finished;
-    alignas(HALL_LINES) struct bell_place bell;
-    struct hall_board board;
+    alignas(HALL_LINES) struct hall_board board;
 };
 
 /* Only the maker writes the first four. */

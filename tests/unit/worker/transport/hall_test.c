@@ -272,22 +272,6 @@ who_sleeps_is_woken_once(void **state)
     halls_close(halls, 3);
 }
 
-static void
-bells_are_found_in_the_hall(void **state)
-{
-    const struct bell_place place = {.pid = 4, .fd = 5, .inode = 6};
-    struct hall *halls[2];
-
-    (void)state;
-    halls_open(halls, 2);
-    hall_set_bell(halls[1], &place);
-    const struct bell_place found = hall_bell(halls[0], 1);
-    assert_int_equal(found.pid, 4);
-    assert_int_equal(found.fd, 5);
-    assert_int_equal(found.inode, 6);
-    halls_close(halls, 2);
-}
-
 /* A file that the name fits, but that is no hall. */
 static void
 open_false_hall(size_t n_bytes)
@@ -444,7 +428,6 @@ main(void)
         cmocka_unit_test(what_was_not_fetched_is_found_later),
         cmocka_unit_test(more_than_was_posted_is_not_there),
         cmocka_unit_test(who_sleeps_is_woken_once),
-        cmocka_unit_test(bells_are_found_in_the_hall),
         cmocka_unit_test(memory_that_is_no_hall_is_refused),
         cmocka_unit_test(halls_of_a_process_have_a_budget),
         cmocka_unit_test(slots_are_smaller_where_many_share),
