@@ -1,5 +1,8 @@
 /* tests/unit/worker/engine/rounds_test.c - engine/rounds.c and assembly.c */
 
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "base/clock.h"
 #include "check.h"
 #include "flat_couple.h"
@@ -9,9 +12,11 @@ enum {
     N_VALUES = 3 * FLAT_SLOT / 4 + 5, /* several rounds */
     N_TIMES = 500,
     N_STARTED = 8,
+    N_SLEEPS = 10,
 };
 
-static const uint64_t SOON_NS = 5000000000;
+/* Whoever is not rung for sleeps twice as long (engine/drive.c). */
+static const uint64_t SOON_NS = 50000000;
 
 static int
 side_sums(struct side *side)
@@ -82,24 +87,44 @@ many_that_are_started_run_in_order(void **state)
     couple_run(&couple, side_starts);
 }
 
-/* Rank 0 sleeps in it, until rank 1 comes much later than anybody spins. */
+/* Calls that rank 0 has begun. */
+static atomic_int n_begun;
+
+/* Rank 1 comes much later than anybody spins. */
+static void
+come_late(int n_before)
+{
+    const uint64_t deadline_ns = patience();
+
+    while (atomic_load(&n_begun) <= n_before && !clock_is_past(deadline_ns))
+        sched_yield();
+    const uint64_t until_ns = clock_now_ns() + 3000000;
+    while (clock_now_ns() < until_ns)
+        ;
+}
+
+/* Rank 0 sleeps in it. Once of all times it is woken at once, or nobody
+ * rings. */
 static int
 side_waits(struct side *side)
 {
-    for (int i = 0; i < 3; i++) {
+    uint64_t shortest_ns = UINT64_MAX;
+
+    for (int i = 0; i < N_SLEEPS; i++) {
         int32_t value = 1;
 
-        if (side->rank == 1) {
-            const uint64_t until_ns = clock_now_ns() + 3000000;
-
-            while (clock_now_ns() < until_ns)
-                ;
-        }
+        if (side->rank == 1)
+            come_late(i);
+        else
+            atomic_store(&n_begun, i + 1);
         const uint64_t begin_ns = clock_now_ns();
         SIDE_CHECK(flat_sum(side->comms[0].channel, &value, 1) == HOOP_OK);
         SIDE_CHECK(value == 2);
-        SIDE_CHECK(clock_now_ns() - begin_ns < SOON_NS);
+        const uint64_t n_ns = clock_now_ns() - begin_ns;
+        if (n_ns < shortest_ns)
+            shortest_ns = n_ns;
     }
+    SIDE_CHECK(side->rank == 1 || shortest_ns < SOON_NS);
     return 0;
 }
 
@@ -107,6 +132,7 @@ static void
 who_sleeps_in_a_hall_is_woken(void **state)
 {
     (void)state;
+    atomic_store(&n_begun, 0);
     couple_run(&couple, side_waits);
 }
 
