@@ -95,6 +95,11 @@ on_withdrawn(void *owner, struct inflow *in)
     char name[ROSTER_NAME_MAX];
     char text[LIMIT_ERROR_TEXT];
 
+    /* Who gives up for want of a third rank has told of that first. */
+    if (channel_bereft(flow->op->channel, text)) {
+        op_fail(flow->op, HOOP_E_PEER_LOST, text);
+        return;
+    }
     snprintf(text, sizeof(text), "%s gave up its send",
              roster_name(engine->roster, in->key.peer, name));
     op_fail(flow->op, HOOP_E_TIMEOUT, text);

@@ -272,6 +272,9 @@ channel_has(const struct channel *channel, uint32_t world_rank);
  * needed has left. */
 const char *
 op_broken(struct op *op, char text[LIMIT_ERROR_TEXT]);
+/* Which member is lost, or NULL. */
+const char *
+channel_bereft(const struct channel *channel, char text[LIMIT_ERROR_TEXT]);
 /* Only the part about members that left. */
 const char *
 op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT]);

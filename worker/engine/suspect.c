@@ -113,12 +113,23 @@ is_to_be_lost(struct engine *engine, uint32_t rank)
     return false;
 }
 
+static const char *
+lost_describe(const struct engine *engine,
+              uint32_t rank,
+              char text[LIMIT_ERROR_TEXT])
+{
+    char name[ROSTER_NAME_MAX];
+
+    snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
+             roster_name(engine->roster, rank, name), engine->lost[rank].why);
+    return text;
+}
+
 void
 engine_lose(struct engine *engine, uint32_t rank, const char *why)
 {
     struct lost_rank *lost = &engine->lost[rank];
     const struct frame verdict = verdict_on(engine, rank);
-    char name[ROSTER_NAME_MAX];
     char text[LIMIT_ERROR_TEXT];
 
     if (!is_to_be_lost(engine, rank)) {
@@ -135,8 +146,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     transport_tell_all(engine->transport, engine->roster->rank, &verdict,
                        lost->why);
 
-    snprintf(text, sizeof(text), "%s is lost: %s",
-             roster_name(engine->roster, rank, name), lost->why);
+    lost_describe(engine, rank, text);
     log_warning("engine", "%s", text);
     fail_needing(engine, rank, text);
     transport_unreachable(engine->transport, rank, lost->why);
@@ -188,17 +198,24 @@ const char *
 op_broken(struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct engine *engine = op->engine;
-    char name[ROSTER_NAME_MAX];
 
     for (uint32_t i = 0; engine->n_lost > 0 && i < op->channel->size; i++) {
         const uint32_t rank = op->channel->ranks[i];
 
-        if (!engine->lost[rank].is_lost || !op_needs(op, rank))
-            continue;
-        snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
-                 roster_name(engine->roster, rank, name),
-                 engine->lost[rank].why);
-        return text;
+        if (engine->lost[rank].is_lost && op_needs(op, rank))
+            return lost_describe(engine, rank, text);
     }
     return op_stranded(op, text);
+}
+
+const char *
+channel_bereft(const struct channel *channel, char text[LIMIT_ERROR_TEXT])
+{
+    const struct engine *engine = channel->engine;
+
+    for (uint32_t i = 0; engine->n_lost > 0 && i < channel->size; i++) {
+        if (engine->lost[channel->ranks[i]].is_lost)
+            return lost_describe(engine, channel->ranks[i], text);
+    }
+    return NULL;
 }

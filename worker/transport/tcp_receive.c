@@ -178,7 +178,8 @@ give_up(struct peer *peer)
     char why[LIMIT_ERROR_TEXT];
 
     snprintf(why, sizeof(why), "%s", error_text());
-    transport->events->on_damaged(transport->owner, peer->rank, why);
+    if (transport->events->on_damaged)
+        transport->events->on_damaged(transport->owner, peer->rank, why);
     if (peer->state != PEER_LOST)
         (void)peer_write(peer);
     peer_lose(peer, why);

@@ -89,7 +89,7 @@ struct transport_events {
     /* The connection is gone. why is a phrase: "connection reset". */
     void (*on_lost)(void *owner, uint32_t peer, const char *why);
     /* What came of peer is not what it sent, which it should be told: what is
-     * told it now still goes out. on_lost() follows. */
+     * told it now still goes out. on_lost() follows. May be NULL. */
     void (*on_damaged)(void *owner, uint32_t peer, const char *why);
     /* The peer took its leave in good order. */
     void (*on_left)(void *owner, uint32_t peer);

@@ -173,16 +173,6 @@ on_lost(void *owner, uint32_t peer, const char *why)
 }
 
 static void
-on_damaged(void *owner, uint32_t peer, const char *why)
-{
-    struct station *station = owner;
-
-    station->n_damaged++;
-    station->peer = peer;
-    snprintf(station->text, sizeof(station->text), "%s", why);
-}
-
-static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
     (void)owner;
@@ -227,7 +217,6 @@ static const struct transport_events events = {
     .on_parting = on_parting,
     .on_verdict = on_verdict,
     .on_lost = on_lost,
-    .on_damaged = on_damaged,
     .on_left = on_left,
     .on_gone = on_gone,
     .on_heartbeat = on_heartbeat,

@@ -40,7 +40,6 @@ struct station {
     unsigned n_partings;
     unsigned n_verdicts;
     unsigned n_lost;
-    unsigned n_damaged; /* ... before that */
     unsigned n_left;
     unsigned n_needed;
     uint32_t peer;      /* of the last event */
