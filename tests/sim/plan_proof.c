@@ -12,10 +12,17 @@ enum {
     SIZE_MAX_FULL = 9,
     /* Above it a root is met with one count in so many. */
     COUNT_STRIDE = 7,
+    /* One case in so many; a sanitizer looks for other things than proofs. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    CASE_STRIDE = 5,
+#else
+    CASE_STRIDE = 1,
+#endif
 };
 
 const struct proof_counts proof_all_counts = {.first = 0, .stride = 1};
 
+static size_t n_met;
 static size_t n_cases;
 static size_t n_schedules;
 
@@ -24,6 +31,8 @@ prove(struct checker_case proof)
 {
     proof.n_schedules = proof.shape.size <= SIZE_MAX_FULL ? 4 : 1;
     proof.seed = n_schedules;
+    if (n_met++ % CASE_STRIDE > 0)
+        return;
     n_cases++;
     n_schedules += proof.n_schedules;
     if (checker_prove(&proof) == HOOP_OK)
@@ -59,7 +68,7 @@ proof_both_places(struct checker_case proof)
 static void
 prove_one_place(struct checker_case proof)
 {
-    proof.shape.is_in_place = n_cases % 2 == 1;
+    proof.shape.is_in_place = n_met % 2 == 1;
     prove(proof);
 }
 
