@@ -439,7 +439,8 @@ transport_spin(struct transport *transport)
 {
     bool has_moved = drain_all(transport);
 
-    has_moved |= write_all(transport) | sharers_write(transport);
+    has_moved |= write_all(transport);
+    has_moved |= sharers_write(transport);
     /* The answer may be here before what was sent has been looked after. */
     if (has_moved && !TAILQ_EMPTY(&transport->dirty))
         return true;
