@@ -202,7 +202,7 @@ rounds_can_move(const struct op *op);
 /* op has failed: nothing of it will be read any more, nor shall be found. */
 void
 rounds_abort(struct op *op);
-/* Make op's flows those that it waits for now. */
+/* Make op's flows those of the peers that it is waiting for. */
 void
 rounds_show(struct op *op);
 
