@@ -2,47 +2,16 @@
  */
 
 #include "check.h"
-#include "plan/algorithms.h"
+#include "whole_plan.h"
 
 static const struct algorithm *const doubling =
     &algorithm_allreduce_recursive_doubling;
-
-/* All rounds of one rank, appended. */
-static struct plan
-plan_of(const struct plan_shape *shape)
-{
-    struct plan plan = {0};
-
-    for (uint32_t i = 0; i < doubling->n_rounds(shape); i++)
-        doubling->plan_round(&plan, shape, i);
-    return plan;
-}
-
-static size_t
-count_kind(const struct plan *plan, enum plan_kind kind)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < plan->n_steps; i++)
-        n += plan->steps[i].kind == kind ? 1 : 0;
-    return n;
-}
-
-static size_t
-count_final(const struct plan *plan)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < plan->n_steps; i++)
-        n += plan->steps[i].is_final ? 1 : 0;
-    return n;
-}
 
 static void
 doubling_alone_copies_or_rests(void **state)
 {
     struct plan_shape shape = {.size = 1, .count = 5};
-    struct plan plan = plan_of(&shape);
+    struct plan plan = whole_plan_of(doubling, &shape);
 
     (void)state;
     assert_int_equal(plan.n_steps, 1);
@@ -63,12 +32,12 @@ doubling_power_of_two_sends_log2_messages(void **state)
     (void)state;
     for (shape.size = 2; shape.size <= 64; shape.size *= 2, n_messages++) {
         for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-            struct plan plan = plan_of(&shape);
+            struct plan plan = whole_plan_of(doubling, &shape);
 
-            assert_int_equal(count_kind(&plan, PLAN_SEND), n_messages);
-            assert_int_equal(count_kind(&plan, PLAN_REDUCE), n_messages);
+            assert_int_equal(whole_plan_count(&plan, PLAN_SEND), n_messages);
+            assert_int_equal(whole_plan_count(&plan, PLAN_REDUCE), n_messages);
             assert_int_equal(plan.n_steps, 2 * n_messages);
-            assert_int_equal(count_final(&plan), 1);
+            assert_int_equal(whole_plan_count_final(&plan), 1);
             plan_deinit(&plan);
         }
     }
@@ -83,14 +52,14 @@ doubling_folded_rank_sends_once_and_finishes_nothing(void **state)
 
     (void)state;
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-        struct plan plan = plan_of(&shape);
+        struct plan plan = whole_plan_of(doubling, &shape);
         const bool rests = shape.rank % 2 == 1;
         const bool stands_for_two = shape.rank % 2 == 0 && shape.rank < 6;
 
-        assert_int_equal(count_kind(&plan, PLAN_SEND),
+        assert_int_equal(whole_plan_count(&plan, PLAN_SEND),
                          rests ? 1 : 2 + (stands_for_two ? 1 : 0));
-        assert_int_equal(count_kind(&plan, PLAN_STORE), rests ? 1 : 0);
-        assert_int_equal(count_final(&plan), rests ? 0 : 1);
+        assert_int_equal(whole_plan_count(&plan, PLAN_STORE), rests ? 1 : 0);
+        assert_int_equal(whole_plan_count_final(&plan), rests ? 0 : 1);
         assert_int_equal(doubling->n_scratch(&shape), rests ? 0 : 3);
         plan_deinit(&plan);
     }
@@ -103,11 +72,11 @@ doubling_in_place_odd_exchanges_keep_the_last_arrival(void **state)
 {
     const struct plan_shape shape = {
         .rank = 5, .size = 8, .count = 4, .is_in_place = true};
-    struct plan plan = plan_of(&shape);
+    struct plan plan = whole_plan_of(doubling, &shape);
 
     (void)state;
-    assert_int_equal(count_kind(&plan, PLAN_REDUCE), 2);
-    assert_int_equal(count_kind(&plan, PLAN_STORE), 1);
+    assert_int_equal(whole_plan_count(&plan, PLAN_REDUCE), 2);
+    assert_int_equal(whole_plan_count(&plan, PLAN_STORE), 1);
     const struct plan_step *last = &plan.steps[plan.n_steps - 1];
     assert_int_equal(last->kind, PLAN_COMBINE);
     assert_int_equal(last->to.buffer, PLAN_OUTPUT);
@@ -124,7 +93,7 @@ doubling_sums_alternate_and_end_in_the_output(void **state)
 
     (void)state;
     for (shape.size = 2; shape.size <= 32; shape.size *= 2) {
-        struct plan plan = plan_of(&shape);
+        struct plan plan = whole_plan_of(doubling, &shape);
 
         for (size_t i = 0; i < plan.n_steps; i++) {
             if (plan.steps[i].kind == PLAN_REDUCE)
@@ -144,7 +113,7 @@ doubling_lower_partner_stands_left(void **state)
 
     (void)state;
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-        struct plan plan = plan_of(&shape);
+        struct plan plan = whole_plan_of(doubling, &shape);
 
         for (size_t i = 0; i < plan.n_steps; i++) {
             const struct plan_step *step = &plan.steps[i];

@@ -1,7 +1,7 @@
 /* tests/unit/worker/plan/allreduce_ring_test.c - plan/allreduce_ring.c */
 
 #include "check.h"
-#include "plan/algorithms.h"
+#include "whole_plan.h"
 
 static const struct algorithm *const ring = &algorithm_allreduce_ring;
 
@@ -58,10 +58,8 @@ allreduce_ring_each_block_is_final_once(void **state)
 
     (void)state;
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-        struct plan plan = {0};
+        struct plan plan = whole_plan_of(ring, &shape);
 
-        for (uint32_t i = 0; i < ring->n_rounds(&shape); i++)
-            ring->plan_round(&plan, &shape, i);
         for (size_t i = 0; i < plan.n_steps; i++) {
             n_final += plan.steps[i].is_final ? 1 : 0;
             n_elements += plan.steps[i].is_final ? plan.steps[i].to.count : 0;
@@ -80,10 +78,8 @@ allreduce_ring_less_than_a_granule_is_one_block(void **state)
 
     (void)state;
     for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-        struct plan plan = {0};
+        struct plan plan = whole_plan_of(ring, &shape);
 
-        for (uint32_t i = 0; i < ring->n_rounds(&shape); i++)
-            ring->plan_round(&plan, &shape, i);
         n_steps += plan.n_steps;
         plan_deinit(&plan);
     }

@@ -5,7 +5,7 @@
  */
 
 #include "check.h"
-#include "plan/algorithms.h"
+#include "whole_plan.h"
 
 static const struct algorithm *const tree = &algorithm_allreduce_tree;
 
@@ -13,42 +13,11 @@ enum {
     SIZE_MAX_COUNTED = 33,
 };
 
-/* All rounds of one rank, appended. */
-static struct plan
-plan_of(const struct plan_shape *shape)
-{
-    struct plan plan = {0};
-
-    for (uint32_t i = 0; i < tree->n_rounds(shape); i++)
-        tree->plan_round(&plan, shape, i);
-    return plan;
-}
-
-static size_t
-count_kind(const struct plan *plan, enum plan_kind kind)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < plan->n_steps; i++)
-        n += plan->steps[i].kind == kind ? 1 : 0;
-    return n;
-}
-
-static size_t
-count_final(const struct plan *plan)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < plan->n_steps; i++)
-        n += plan->steps[i].is_final ? 1 : 0;
-    return n;
-}
-
 static void
 tree_alone_copies_or_rests(void **state)
 {
     struct plan_shape shape = {.size = 1, .count = 5};
-    struct plan plan = plan_of(&shape);
+    struct plan plan = whole_plan_of(tree, &shape);
 
     (void)state;
     assert_int_equal(plan.n_steps, 1);
@@ -71,10 +40,10 @@ tree_of_any_size_sends_two_messages_for_each_rank_but_one(void **state)
         size_t n_final = 0;
 
         for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-            struct plan plan = plan_of(&shape);
+            struct plan plan = whole_plan_of(tree, &shape);
 
-            n_sent += count_kind(&plan, PLAN_SEND);
-            n_final += count_final(&plan);
+            n_sent += whole_plan_count(&plan, PLAN_SEND);
+            n_final += whole_plan_count_final(&plan);
             plan_deinit(&plan);
         }
         assert_int_equal(n_sent, 2 * (shape.size - 1));
@@ -87,7 +56,7 @@ static void
 tree_of_four_goes_up_across_and_down(void **state)
 {
     struct plan_shape shape = {.size = 4, .count = 2, .rank = 2};
-    struct plan plan = plan_of(&shape);
+    struct plan plan = whole_plan_of(tree, &shape);
 
     (void)state;
     assert_int_equal(plan.n_steps, 4);
@@ -107,7 +76,7 @@ tree_of_four_goes_up_across_and_down(void **state)
     plan_deinit(&plan);
 
     shape.rank = 3;
-    plan = plan_of(&shape);
+    plan = whole_plan_of(tree, &shape);
     assert_int_equal(plan.n_steps, 2);
     assert_int_equal(plan.steps[0].kind, PLAN_SEND);
     assert_int_equal(plan.steps[1].kind, PLAN_STORE);
@@ -122,7 +91,7 @@ tree_in_place_keeps_what_comes_across(void **state)
 {
     const struct plan_shape shape = {
         .rank = 2, .size = 3, .count = 4, .is_in_place = true};
-    struct plan plan = plan_of(&shape);
+    struct plan plan = whole_plan_of(tree, &shape);
 
     (void)state;
     assert_int_equal(plan.n_steps, 3);

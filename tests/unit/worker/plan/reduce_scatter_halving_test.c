@@ -1,21 +1,11 @@
 /* tests/unit/worker/plan/reduce_scatter_halving_test.c - what it promises */
 
 #include "check.h"
-#include "plan/algorithms.h"
 #include "plan/topology.h"
+#include "whole_plan.h"
 
 static const struct algorithm *const halving =
     &algorithm_reduce_scatter_halving;
-
-static struct plan
-plan_of(const struct plan_shape *shape)
-{
-    struct plan plan = {0};
-
-    for (uint32_t i = 0; i < halving->n_rounds(shape); i++)
-        halving->plan_round(&plan, shape, i);
-    return plan;
-}
 
 /* What one rank does in all rounds. */
 struct tally {
@@ -28,7 +18,7 @@ struct tally {
 static struct tally
 tally_of(const struct plan_shape *shape)
 {
-    struct plan plan = plan_of(shape);
+    struct plan plan = whole_plan_of(halving, shape);
     struct tally tally = {0};
 
     for (size_t i = 0; i < plan.n_steps; i++) {
@@ -143,7 +133,7 @@ halving_rank_one_of_few_in_place_takes_the_slot(void **state)
 
     (void)state;
     for (shape.size = 2; shape.size <= 3; shape.size++) {
-        struct plan plan = plan_of(&shape);
+        struct plan plan = whole_plan_of(halving, &shape);
         const struct plan_step *last = &plan.steps[plan.n_steps - 1];
 
         assert_int_equal(halving->n_scratch(&shape), 10);
@@ -162,7 +152,7 @@ halving_in_place_writes_the_result_alone(void **state)
     (void)state;
     for (shape.size = 2; shape.size <= 33; shape.size++) {
         for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
-            struct plan plan = plan_of(&shape);
+            struct plan plan = whole_plan_of(halving, &shape);
 
             for (size_t i = 0; i < plan.n_steps; i++) {
                 const struct plan_step *step = &plan.steps[i];
