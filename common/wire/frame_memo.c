@@ -33,16 +33,6 @@ number_write(uint8_t *at, size_t n_bytes, uint64_t number)
         at[i] = (uint8_t)number;
 }
 
-static uint64_t
-number_read(const uint8_t *at, size_t n_bytes)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < n_bytes; i++)
-        number = number << 8 | at[i];
-    return number;
-}
-
 /* header, which is one and says frame, is what the next is compared with. */
 static void
 remember(struct frame_memo *memo,
@@ -114,7 +104,7 @@ frame_memo_decode(struct frame_memo *memo,
 {
     if (header_is_like(memo, in)) {
         *out_frame = memo->frame;
-        out_frame->op = number_read(in + memo->op_at, memo->n_op);
+        out_frame->op = value_number(in + memo->op_at, memo->n_op);
         return HOOP_OK;
     }
     const enum hoop_status status = frame_decode(in, out_frame);

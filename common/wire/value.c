@@ -47,16 +47,6 @@ static const char *const type_names[] = {
     [VALUE_ARRAY] = "array",
 };
 
-static uint64_t
-number_read(const uint8_t *bytes, size_t n_bytes)
-{
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < n_bytes; i++)
-        number = number << 8 | bytes[i];
-    return number;
-}
-
 /* A signed number of n_bytes; what is not negative is as good as unsigned. */
 static void
 value_sign(struct value *value, size_t n_bytes)
@@ -78,7 +68,7 @@ value_read_tabled(const uint8_t *bytes, size_t n_bytes)
 
     struct value value = {
         .type = (enum value_type)head.type,
-        .number = number_read(bytes + 1, head.n_number),
+        .number = value_number(bytes + 1, head.n_number),
         .n_bytes = (size_t)1 + head.n_number,
     };
     if (value.type == VALUE_BOOL)

@@ -37,6 +37,17 @@ struct value {
 struct value
 value_read(const uint8_t *bytes, size_t n_bytes);
 
+/* A big-endian number of at most 8 bytes, as one follows a head. */
+static inline uint64_t
+value_number(const uint8_t *bytes, size_t n_bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
 /* "uint", "str", ... for errors; never NULL. */
 const char *
 value_name(enum value_type type);
