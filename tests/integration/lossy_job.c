@@ -1,9 +1,9 @@
-/* tests/integration/lossy_job.c - ranks whose floats lose bits on their way */
+/* tests/integration/lossy_job.c - nodes of two ranks, and floats that lose bits
+ */
 
 #include "lossy_job.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -46,30 +46,27 @@ lossy_job_end(struct rank *rank)
     roster_destroy(roster);
 }
 
-static uint32_t
-digest(const float *floats, size_t n)
+/* FNV-1a. */
+static uint64_t
+digest(const uint8_t *bytes, size_t n_bytes)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t hash = 0xcbf29ce484222325u;
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &floats[i], sizeof(bits));
-        hash = (hash ^ bits) * 16777619u;
-    }
-    return hash | 1;
+    for (size_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
 }
 
 int
-lossy_job_require_alike(struct rank *rank, const float *floats, size_t n)
+lossy_job_require_alike(struct rank *rank, const void *bytes, size_t n_bytes)
 {
-    uint32_t mine = digest(floats, n);
-    uint32_t least;
-    uint32_t most;
+    uint64_t mine = digest(bytes, n_bytes);
+    uint64_t least;
+    uint64_t most;
 
-    RANK_CHECK(hoop_allreduce(&mine, &least, 1, HOOP_UINT32, HOOP_MIN,
+    RANK_CHECK(hoop_allreduce(&mine, &least, 1, HOOP_UINT64, HOOP_MIN,
                               rank->comm) == HOOP_OK);
-    RANK_CHECK(hoop_allreduce(&mine, &most, 1, HOOP_UINT32, HOOP_MAX,
+    RANK_CHECK(hoop_allreduce(&mine, &most, 1, HOOP_UINT64, HOOP_MAX,
                               rank->comm) == HOOP_OK);
     RANK_CHECK(least == most);
     return 0;

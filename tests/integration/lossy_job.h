@@ -1,4 +1,5 @@
-/* tests/integration/lossy_job.h - ranks whose floats lose bits on their way */
+/* tests/integration/lossy_job.h - nodes of two ranks, and floats that lose bits
+ */
 
 #ifndef TESTS_LOSSY_JOB_H
 #define TESTS_LOSSY_JOB_H
@@ -6,8 +7,9 @@
 #include "codec/loss.h"
 #include "ranks.h"
 
-/* What rank 0 says of it counts. On nodes of two ranks. As a rank's body, as
- * are all below: not 0 when it failed, which was told. */
+/* On nodes of two ranks, one of the last when their number is odd; what rank 0
+ * says of loss counts. As a rank's body, as are all below: not 0 when it failed,
+ * which was told. */
 int
 lossy_job_begin(struct rank *rank, enum codec_loss loss);
 void
@@ -15,7 +17,7 @@ lossy_job_end(struct rank *rank);
 
 /* What all ranks have must be one, bit by bit. */
 int
-lossy_job_require_alike(struct rank *rank, const float *floats, size_t n);
+lossy_job_require_alike(struct rank *rank, const void *bytes, size_t n_bytes);
 
 /* Ranks of each of some numbers, up to largest, run body. */
 void

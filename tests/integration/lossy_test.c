@@ -82,12 +82,13 @@ allreduce_once(struct rank *rank, size_t n, enum hoop_reduce_op op)
         is_exact = is_exact && (float)expected == recv[i];
     }
     RANK_CHECK(!is_exact);
-    if (lossy_job_require_alike(rank, recv, n) != 0)
+    if (lossy_job_require_alike(rank, recv, n * sizeof(*recv)) != 0)
         return 1;
     RANK_CHECK(hoop_allreduce(HOOP_IN_PLACE, send, n, HOOP_FLOAT32, op,
                               rank->comm) == HOOP_OK);
     /* What was lost before is made good now: not the same bits. */
-    if (job->loss == LOSS_INT8 && lossy_job_require_alike(rank, send, n) != 0)
+    if (job->loss == LOSS_INT8 &&
+        lossy_job_require_alike(rank, send, n * sizeof(*send)) != 0)
         return 1;
     RANK_CHECK(job->loss == LOSS_INT8 ||
                memcmp(send, recv, n * sizeof(*send)) == 0);
@@ -120,7 +121,7 @@ allgather_once(struct rank *rank, size_t n)
     memcpy(all + rank->rank * n, own, n * sizeof(*own));
     RANK_CHECK(hoop_allgather(HOOP_IN_PLACE, all, n, HOOP_FLOAT32,
                               rank->comm) == HOOP_OK);
-    if (lossy_job_require_alike(rank, all, n * rank->size) != 0)
+    if (lossy_job_require_alike(rank, all, n * rank->size * sizeof(*all)) != 0)
         return 1;
     free(own);
     free(all);

@@ -14,14 +14,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "check.h"
 #include "draw.h"
+#include "lossy_job.h"
 #include "path.h"
-#include "ranks.h"
 #include "reference.h"
 #include "session/comm.h"
-#include "tune/tuner.h"
 
 enum {
     N_CASES = 500,
@@ -280,22 +278,6 @@ is_right(const struct draw *draw,
            memcmp(before + n * size, after + n * size, GUARD_BYTES) == 0;
 }
 
-/* FNV-1a of a result: the same on all ranks? */
-static bool
-is_same_everywhere(const struct rank *rank, const uint8_t *bytes, size_t n)
-{
-    uint64_t least = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < n; i++)
-        least = (least ^ bytes[i]) * 0x100000001b3u;
-    uint64_t most = least;
-    return hoop_allreduce(HOOP_IN_PLACE, &least, 1, HOOP_UINT64, HOOP_MIN,
-                          rank->comm) == HOOP_OK &&
-           hoop_allreduce(HOOP_IN_PLACE, &most, 1, HOOP_UINT64, HOOP_MAX,
-                          rank->comm) == HOOP_OK &&
-           least == most;
-}
-
 /* More than any of its buffers holds. */
 static size_t
 capacity_of(const struct draw *draw, uint32_t rank)
@@ -330,7 +312,7 @@ one_call(struct rank *rank, const struct draw *draw)
     RANK_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(is_right(draw, rank->rank, before, after, n));
     RANK_CHECK(draw->kind != DRAW_ALLREDUCE ||
-               is_same_everywhere(rank, after, draw->count * size));
+               lossy_job_require_alike(rank, after, draw->count * size) == 0);
     return 0;
 }
 
@@ -395,31 +377,15 @@ body(struct rank *rank)
     return calls(rank, false);
 }
 
-/* Two ranks of each node, one of the last when their number is odd. */
 static int
 choosing_body(struct rank *rank)
 {
-    struct tuner *tuner = NULL;
-    struct roster *roster = NULL;
-    struct tuner_options options = {.algorithms = "", .link = "latency=20us"};
-
-    /* The path has one, and nodes of its own. */
+    /* The path has agreed on one, and nodes of its own. */
     if (rank->comm->tuning)
         return calls(rank, true);
-    RANK_CHECK(roster_create(rank->size, &roster) == HOOP_OK);
-    roster->rank = rank->rank;
-    for (uint32_t i = 0; i < rank->size; i++)
-        snprintf(roster->members[i].host_id, LIMIT_NAME, "node%u", i / 2);
-    options.roster = roster;
-    RANK_CHECK(tuner_create(&options, &tuner) == HOOP_OK);
-    RANK_CHECK(tuning_agree(tuner, rank->comm->channel,
-                            clock_deadline_ns(20000),
-                            &rank->comm->tuning) == HOOP_OK);
-    const int result = calls(rank, true);
-    tuning_destroy(rank->comm->tuning);
-    rank->comm->tuning = NULL;
-    tuner_destroy(tuner);
-    roster_destroy(roster);
+    const int result = lossy_job_begin(rank, LOSS_NONE) || calls(rank, true);
+
+    lossy_job_end(rank);
     return result;
 }
 

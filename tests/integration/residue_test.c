@@ -70,7 +70,7 @@ sum_once(struct rank *rank, float *send, enum hoop_reduce_op op)
                               rank->comm) == HOOP_OK);
     for (size_t i = 0; i < COUNT; i++)
         sums[i] += (double)came[i];
-    return lossy_job_require_alike(rank, came, COUNT);
+    return lossy_job_require_alike(rank, came, COUNT * sizeof(*came));
 }
 
 static int
@@ -215,8 +215,8 @@ several(struct rank *rank)
                                         &ops[1]) == HOOP_OK);
         RANK_CHECK(hoop_wait(ops[0], HOOP_FOREVER) == HOOP_OK);
         RANK_CHECK(hoop_wait(ops[1], HOOP_FOREVER) == HOOP_OK);
-        if (lossy_job_require_alike(rank, came, COUNT) != 0 ||
-            lossy_job_require_alike(rank, other, COUNT) != 0)
+        if (lossy_job_require_alike(rank, came, COUNT * sizeof(*came)) != 0 ||
+            lossy_job_require_alike(rank, other, COUNT * sizeof(*other)) != 0)
             return 1;
     }
     memset(sums, 0, sizeof(sums));
@@ -264,7 +264,7 @@ extremes(struct rank *rank)
             floats[i] = extreme_of(rank->rank, i, step);
         RANK_CHECK(hoop_allreduce(floats, came, COUNT, HOOP_FLOAT32, HOOP_SUM,
                                   rank->comm) == HOOP_OK);
-        if (lossy_job_require_alike(rank, came, COUNT) != 0)
+        if (lossy_job_require_alike(rank, came, COUNT * sizeof(*came)) != 0)
             return 1;
         for (size_t i = 0; i < COUNT; i++) {
             const size_t kind = i / LOSS_BLOCK % 8;
