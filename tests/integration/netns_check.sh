@@ -16,71 +16,8 @@ workers=4
 name=hoop$$
 net=10.77.0
 coordinator=$net.1:7077
-scratch=$(mktemp -d)
-pids=()
-
-refuse() {
-  echo "netns_check.sh: $1"
-  [ -n "${HOOP_REQUIRE_NETNS-}" ] && exit 1
-  exit 77
-}
-
-clean_up() {
-  status=$?
-  trap - EXIT
-  if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
-    tail -n 40 "$scratch"/*.log 2>/dev/null || true
-  fi
-  for pid in ${pids[@]+"${pids[@]}"}; do
-    kill -9 "$pid" 2>/dev/null || true
-  done
-  wait || true
-  for room in switch c 0 1 2 3; do
-    ip netns del "$name-$room" 2>/dev/null || true
-  done
-  rm -rf "$scratch"
-  exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-command -v ip >/dev/null || refuse 'iproute2 is not installed'
-ip netns add "$name-switch" 2>"$scratch/reason" ||
-  refuse "no network namespaces: $(tail -n 1 "$scratch/reason")"
-ip -n "$name-switch" link add hub type bridge 2>"$scratch/reason" ||
-  refuse "no bridges: $(tail -n 1 "$scratch/reason")"
-ip -n "$name-switch" link set hub up
-
-# room_add ROOM ADDRESS: a namespace with one interface, on the bridge.
-room_add() {
-  ip netns add "$name-$1"
-  ip -n "$name-switch" link add "to-$1" type veth \
-    peer name wire netns "$name-$1"
-  ip -n "$name-switch" link set "to-$1" master hub up
-  ip -n "$name-$1" address add "$2/24" dev wire
-  ip -n "$name-$1" link set wire up
-}
-
-# in_room ROOM COMMAND...: replaces the shell, so that its pid is the command's.
-in_room() {
-  local room=$1
-  shift
-  exec ip netns exec "$name-$room" "$@"
-}
-
-# await TEXT COMMAND...: again and again until it succeeds, at most 20 s.
-await() {
-  local what=$1 deadline=$((SECONDS + 20))
-  shift
-  until "$@"; do
-    if [ "$SECONDS" -ge "$deadline" ]; then
-      echo "netns_check.sh: $what: not within 20 s"
-      exit 1
-    fi
-    sleep 0.05
-  done
-}
+# shellcheck source=tests/integration/namespaces.sh
+. "${0%/*}/namespaces.sh"
 
 # job_start JOB COMMAND...: a worker in each room; worker_pids gets their pids.
 job_start() {
@@ -96,13 +33,6 @@ job_start() {
     ) >"$scratch/$job.$rank.log" 2>&1 &
     worker_pids+=($!)
     pids+=($!)
-  done
-}
-
-job_wait() {
-  local pid
-  for pid in "${worker_pids[@]}"; do
-    wait "$pid"
   done
 }
 

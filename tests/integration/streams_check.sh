@@ -20,57 +20,8 @@ net=10.79.0
 near=$net.11:7077
 far=10.78.0.1:7077
 coordinator=$near
-scratch=$(mktemp -d)
-pids=()
-
-refuse() {
-  echo "streams_check.sh: $1"
-  [ -n "${HOOP_REQUIRE_NETNS-}" ] && exit 1
-  exit 77
-}
-
-clean_up() {
-  status=$?
-  trap - EXIT
-  if [ "$status" -ne 0 ] && [ "$status" -ne 77 ]; then
-    tail -n 12 "$scratch"/*.log 2>/dev/null || true
-  fi
-  for pid in ${pids[@]+"${pids[@]}"}; do
-    kill -9 "$pid" 2>/dev/null || true
-  done
-  wait || true
-  for room in switch 0 1 2; do
-    ip netns del "$name-$room" 2>/dev/null || true
-  done
-  rm -rf "$scratch"
-  exit "$status"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-fail() {
-  echo "streams_check.sh: $1"
-  exit 1
-}
-
-command -v ip >/dev/null || refuse 'iproute2 is not installed'
-ip netns add "$name-switch" 2>"$scratch/reason" ||
-  refuse "no network namespaces: $(tail -n 1 "$scratch/reason")"
-ip -n "$name-switch" link add hub type bridge 2>"$scratch/reason" ||
-  refuse "no bridges: $(tail -n 1 "$scratch/reason")"
-ip -n "$name-switch" link set hub up
-
-# room_add ROOM: a host, on the bridge.
-room_add() {
-  ip netns add "$name-$1"
-  ip -n "$name-switch" link add "to-$1" type veth \
-    peer name near netns "$name-$1"
-  ip -n "$name-switch" link set "to-$1" master hub up
-  ip -n "$name-$1" address add "$net.$(($1 + 11))/24" dev near
-  ip -n "$name-$1" link set near up
-  ip -n "$name-$1" link set lo up
-}
+# shellcheck source=tests/integration/namespaces.sh
+. "${0%/*}/namespaces.sh"
 
 # line MBIT DELAY_MS LOSS COMMAND...: with that line between the first two.
 line() {
@@ -84,22 +35,6 @@ line() {
   coordinator=$far "$@"
   kill -9 "$line_pid"
   wait "$line_pid" 2>/dev/null || true
-}
-
-in_room() {
-  local room=$1
-  shift
-  exec ip netns exec "$name-$room" "$@"
-}
-
-# await TEXT COMMAND...: again and again until it succeeds, at most 20 s.
-await() {
-  local what=$1 deadline=$((SECONDS + 20))
-  shift
-  until "$@"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "$what: not within 20 s"
-    sleep 0.02
-  done
 }
 
 # rank_start JOB SIZE RANK COMMAND...: with HOOP_STREAMS as it is.
@@ -123,13 +58,6 @@ job_start() {
   worker_pids=()
   for rank in $(seq 0 $((size - 1))); do
     rank_start "$job" "$size" "$rank" "$@"
-  done
-}
-
-job_wait() {
-  local pid
-  for pid in "${worker_pids[@]}"; do
-    wait "$pid"
   done
 }
 
@@ -170,7 +98,8 @@ has_streams() {
 }
 
 for room in 0 1 2; do
-  room_add "$room"
+  room_add "$room" "$net.$((room + 11))"
+  ip -n "$name-$room" link set lo up
 done
 (in_room 0 "$hoopd" --listen 0.0.0.0:7077 --http none) \
   >"$scratch/hoopd.log" 2>&1 &
