@@ -12,7 +12,8 @@ all ways through the sizes the one is taken that loses least in sum, where a
 change of the algorithm from one size to the next costs as much as SWITCH of lost
 time, and another algorithm than was chosen as much as STAY. So a lucky time
 changes nothing. Of 0 to 0.2 for both, these did best on jobs that others had
-been left out.
+been left out. What is beyond LIMIT of the best is no luck any more: it costs
+BEYOND on top.
 """
 
 import math
@@ -27,6 +28,7 @@ TARGET = os.path.join(ROOT, 'worker/tune/record_rows.c')
 KINDS = ('tcp', 'shm')
 SWITCH = 0.1
 STAY = 0.03
+BEYOND = 0.5
 POINTS = 12  # TABLE_POINTS
 
 HEAD = '''/*
@@ -47,17 +49,36 @@ const size_t record_n_sheets = COUNT_OF(record_sheets);
 '''
 
 
-def losses_of(cases, which, stay):
-    """For each case {algorithm: what it takes more than the best, as a log, and
-    for not being the chosen one}."""
-    losses = []
-    for case in cases:
-        times = case.times(None if which is None else which(case))
-        best = min(times.values())
-        n_all = sum(case.chosen.values())
-        losses.append({name: math.log(us / best) +
-                       stay * (1 - case.chosen.get(name, 0) / n_all)
-                       for name, us in times.items()})
+def losses_of(case, which, stay):
+    """{algorithm: what it takes more than the best, as a log, and for not being
+    the chosen one}."""
+    times = case.times(None if which is None else which(case))
+    best = min(times.values())
+    n_all = sum(case.chosen.values())
+    return {name: math.log(us / best) + BEYOND * (us > LIMIT * best) +
+            stay * (1 - case.chosen.get(name, 0) / n_all)
+            for name, us in times.items()}
+
+
+def uneven_of(cases, key):
+    """The case of the form with uneven blocks that is next in size, or None."""
+    op, ranks, size = key
+    sizes = [other[2] for other in cases if other[:2] == (f'{op}v', ranks)]
+    if not sizes or not size:
+        return None
+    near = min(sizes, key=lambda other: abs(other - size))
+    return cases[f'{op}v', ranks, near] if near > size / 2 else None
+
+
+def joint_losses(cases, key, which, stay):
+    """Of both forms alike, as one row serves both, but for algorithms that only
+    the even one has."""
+    losses = losses_of(cases[key], which, stay)
+    uneven = uneven_of(cases, key)
+    if uneven:
+        more = losses_of(uneven, which, stay)
+        losses = {name: (loss + more.get(name, loss)) / 2
+                  for name, loss in losses.items()}
     return losses
 
 
@@ -83,8 +104,8 @@ def records_of(cases, which=None, stay=STAY):
         if op.endswith('v'):
             continue
         sizes = sorted(key[2] for key in cases if key[:2] == (op, ranks))
-        losses = losses_of([cases[op, ranks, size] for size in sizes], which,
-                           stay)
+        losses = [joint_losses(cases, (op, ranks, size), which, stay)
+                  for size in sizes]
         rows[op, ranks] = list(zip(sizes, path_of(losses)))
     return rows
 
