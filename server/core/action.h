@@ -15,6 +15,7 @@
 enum cluster_action_kind {
     CLUSTER_REPLY,
     CLUSTER_NOTICE, /* for the log */
+    CLUSTER_RECORD, /* to be kept; core/chronicle.h says what they are */
 };
 
 enum cluster_reply_kind {
@@ -239,11 +240,26 @@ struct cluster_notice {
     uint32_t rank;    /* or CLUSTER_RANK_ANY */
 };
 
+enum cluster_record_kind {
+    CLUSTER_RECORD_PUT,   /* in place of what the key had */
+    CLUSTER_RECORD_ERASE, /* the key, and every key that begins with it */
+};
+
+/* All of a step are kept, or none; before any reply of the step leaves. */
+struct cluster_record {
+    enum cluster_record_kind kind;
+    const uint8_t *key;
+    size_t n_key;
+    const uint8_t *value; /* PUT */
+    size_t n_value;
+};
+
 struct cluster_action {
     enum cluster_action_kind kind;
     union {
         struct cluster_reply reply;
         struct cluster_notice notice;
+        struct cluster_record record;
     };
 };
 

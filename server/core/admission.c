@@ -225,6 +225,7 @@ join_enter(struct cluster *cluster,
         HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
     wish_add(job, member);
+    agenda_remove(&cluster->agenda, &job->grace);
     job->n_members++;
     job->seed ^= event->join.seed;
     job->arrived_ns = cluster->now_ns;

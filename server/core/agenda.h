@@ -16,6 +16,7 @@ enum agenda_kind {
     AGENDA_LEASE,  /* a member is lost */
     AGENDA_SETTLE, /* nobody new has come: form with those who are here */
     AGENDA_KEY,    /* a key has lived its time */
+    AGENDA_GRACE,  /* nobody has come back to a job */
 };
 
 /* Zeroed: on no agenda. */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/chronicle.h"
 #include "core/job.h"
 #include "core/state.h"
 
@@ -29,6 +30,7 @@ change_add(struct cluster *cluster,
     change->when_ns = cluster->now_ns;
     change->host = "";
     change->reason = "";
+    chronicle_write_cluster(cluster);
     job_touch(cluster, job);
     return change;
 }
@@ -36,7 +38,11 @@ change_add(struct cluster *cluster,
 void
 change_add_formed(struct cluster *cluster, struct job *job)
 {
-    change_add(cluster, job, CLUSTER_CHANGE_FORMED)->rank = job->size;
+    struct cluster_change *change =
+        change_add(cluster, job, CLUSTER_CHANGE_FORMED);
+
+    change->rank = job->size;
+    chronicle_write_change(cluster, job, change);
 }
 
 void
@@ -53,6 +59,8 @@ change_add_end(struct cluster *cluster, const struct member *member)
     change->pid = member->pid;
     if (member->reason)
         change->reason = member->reason;
+    chronicle_write_change(cluster, member->job, change);
+    chronicle_write_job(cluster, member->job);
 }
 
 static void

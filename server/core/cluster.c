@@ -110,6 +110,9 @@ cluster_create(const struct cluster_options *options,
     cluster->size_min = options->size_min;
     cluster->settle_ms = options->settle_ms ? options->settle_ms : SETTLE_MS;
     cluster->lease_ms = options->lease_ms ? options->lease_ms : LEASE_MS;
+    cluster->keeps_records = options->keeps_records;
+    cluster->wall_offset_ns = options->wall_offset_ns;
+    cluster->now_ns = options->now_ns;
     STAILQ_INIT(&cluster->touched);
     STAILQ_INIT(&cluster->retired);
     STAILQ_INIT(&cluster->retired_groups);
@@ -183,6 +186,9 @@ due_happen(struct cluster *cluster, struct agenda_entry *due)
         return;
     case AGENDA_KEY:
         store_expire(cluster, CONTAINER_OF(due, struct store_entry, expiry));
+        return;
+    case AGENDA_GRACE:
+        job_expire(cluster, CONTAINER_OF(due, struct job, grace));
         return;
     }
 }

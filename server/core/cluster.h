@@ -15,11 +15,16 @@
  * passes, everybody who waits is answered with the same text, which names
  * what is missing. Then the name is free: whoever comes later begins anew and
  * is told of the failed attempt should it wait in vain as well.
+ *
+ * A cluster that keeps records (core/chronicle.h) is made again from them: by
+ * cluster_create(), cluster_revive() for each in the order of their keys, and
+ * cluster_wake().
  */
 
 #ifndef CORE_CLUSTER_H
 #define CORE_CLUSTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -36,6 +41,10 @@ struct cluster_options {
     uint32_t size_min;   /* likewise; 0: exactly world_size */
     uint32_t settle_ms;  /* likewise, 1 s */
     uint32_t lease_ms;   /* 10 s */
+    bool keeps_records;  /* give out what must outlive this process */
+    uint64_t now_ns;     /* for what is revived */
+    uint64_t wall_offset_ns; /* the wall clock's time minus now_ns, modulo
+                                2^64: records have its times */
 };
 
 /* Since the start, except for the gauges at the end. */
@@ -72,6 +81,22 @@ struct cluster_counters {
 enum hoop_status
 cluster_create(const struct cluster_options *options,
                struct cluster **out_cluster);
+
+/*
+ * A record that was put and not erased; its kind is not looked at.
+ * Handle: HOOP_E_DATA_LOSS (the text says what is wrong with it),
+ * HOOP_E_PRECONDITION (of another version of the coordinator). There is no way
+ * on from either but cluster_destroy().
+ */
+enum hoop_status
+cluster_revive(struct cluster *cluster, const struct cluster_record *record);
+
+/*
+ * That was all. Leases begin anew, with time for members to find the way back.
+ * Handle: HOOP_E_DATA_LOSS (something is missing).
+ */
+enum hoop_status
+cluster_wake(struct cluster *cluster);
 
 /* What is parked is not answered: drain first. NULL is fine. */
 void

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "core/assign.h"
 #include "core/change.h"
+#include "core/chronicle.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/roll.h"
@@ -89,6 +90,7 @@ members_activate(struct cluster *cluster, struct job *job)
                    cluster->now_ns + lease_ns);
         job->roster[rank] = member_view(member, cluster->now_ns);
         job->roster[rank].lease_left_ns = lease_ns;
+        chronicle_write_member(cluster, member);
     }
 }
 
@@ -115,6 +117,7 @@ world_form(struct cluster *cluster, struct job *job)
     job_move(job, CLUSTER_JOB_RUNNING);
     change_add_formed(cluster, job);
     job->epoch = job->membership_epoch;
+    chronicle_write_job(cluster, job);
     members_activate(cluster, job);
     members_welcome(cluster, job);
     cluster->counters.worlds_formed++;
@@ -173,6 +176,7 @@ world_fail(struct cluster *cluster, struct job *job)
 
     strcpy(ending.name, job->name);
     endings_add(&cluster->endings, &ending);
+    chronicle_write_ending(cluster, &ending);
     agenda_remove(&cluster->agenda, &job->settle);
     outbox_notice(&cluster->outbox,
                   &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/chronicle.h"
 #include "core/job.h"
 #include "core/membership.h"
 #include "core/memory.h"
@@ -137,7 +138,9 @@ room_check(const struct job *job, uint32_t n_ranks)
 }
 
 static struct group *
-group_add(struct job *job, const struct cluster_group_call *call)
+group_add(struct job *job,
+          const struct cluster_group_call *call,
+          uint64_t communicator)
 {
     const size_t n_bytes = call->n_ranks * sizeof(*call->ranks);
     const size_t n_key = strlen(call->key) + 1;
@@ -150,7 +153,7 @@ group_add(struct job *job, const struct cluster_group_call *call)
     group->job = job;
     group->shown = (struct cluster_group){
         .key = key,
-        .communicator = ++job->groups.communicator,
+        .communicator = communicator,
         .ranks = group->ranks,
         .n_ranks = call->n_ranks,
     };
@@ -179,9 +182,47 @@ group_gather(struct job *job,
         return error_pass(status);
     snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED,
              job->groups.communicator + 1);
-    *out_group = group_add(job, &named);
+    *out_group = group_add(job, &named, ++job->groups.communicator);
     (*out_group)->seats =
         memory_create(call->n_ranks, sizeof(*(*out_group)->seats));
+    return HOOP_OK;
+}
+
+/* The world is whole already, and so are the groups before this one. */
+static enum hoop_status
+revival_check(const struct job *job,
+              const struct cluster_group_call *call,
+              uint64_t communicator)
+{
+    for (uint32_t i = 0; i < call->n_ranks; i++) {
+        if (call->ranks[i] >= job->size)
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "a group has rank %u of %u ranks",
+                               call->ranks[i], job->size);
+    }
+    if (!communicator || communicator > job->groups.communicator)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a group has a communicator that was never given");
+    if (!call->n_ranks || call->n_ranks > job->size ||
+        group_find(job, call->key))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a group is there twice, or has no ranks");
+    return room_check(job, call->n_ranks);
+}
+
+enum hoop_status
+group_revive(struct job *job,
+             const struct cluster_group_call *call,
+             uint64_t communicator,
+             struct group **out_group)
+{
+    enum hoop_status status = key_check(call->key);
+
+    if (status == HOOP_OK)
+        status = revival_check(job, call, communicator);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_group = group_add(job, call, communicator);
     return HOOP_OK;
 }
 
@@ -225,6 +266,18 @@ group_compare(const struct job *job,
                        job->name, shown->key, shown->n_ranks, call->n_ranks);
 }
 
+static struct group *
+group_name(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_group_call *call)
+{
+    struct group *group = group_add(job, call, ++job->groups.communicator);
+
+    chronicle_write_job(cluster, job);
+    chronicle_write_group(cluster, group);
+    return group;
+}
+
 enum hoop_status
 group_create(struct cluster *cluster,
              struct job *job,
@@ -253,7 +306,7 @@ group_create(struct cluster *cluster,
         if (status == HOOP_OK)
             status = room_check(job, call->n_ranks);
         if (status == HOOP_OK)
-            group = group_add(job, call);
+            group = group_name(cluster, job, call);
     }
     if (status != HOOP_OK)
         return error_pass(status);

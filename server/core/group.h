@@ -60,6 +60,16 @@ group_gather(struct job *job,
              const struct cluster_seat_call *call,
              struct group **out_group);
 
+/*
+ * A group that was, without seats. The job's last id is known.
+ * Handle: HOOP_E_DATA_LOSS and others (there cannot be such a group).
+ */
+enum hoop_status
+group_revive(struct job *job,
+             const struct cluster_group_call *call,
+             uint64_t communicator,
+             struct group **out_group);
+
 /* Actions of this step may still point to it. */
 void
 group_retire(struct cluster *cluster, struct group *group);

@@ -43,11 +43,21 @@ history_add(struct history *history,
     return revision;
 }
 
+void
+history_revive(struct history *history, uint64_t revision)
+{
+    assert(!history->ring);
+    history->revision = revision;
+    history->forgotten = revision;
+}
+
 uint64_t
 history_first(const struct history *history)
 {
-    return history->revision < LIMIT_STORE_HISTORY
-               ? 1
+    const uint64_t n_kept = history->revision - history->forgotten;
+
+    return n_kept < LIMIT_STORE_HISTORY
+               ? history->forgotten + 1
                : history->revision - LIMIT_STORE_HISTORY + 1;
 }
 

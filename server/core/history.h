@@ -19,6 +19,7 @@ struct history_record;
 struct history {
     struct history_record *ring; /* revision r is at r modulo its size */
     uint64_t revision;           /* the last one */
+    uint64_t forgotten;          /* up to here, nothing is known any more */
 };
 
 void
@@ -29,6 +30,10 @@ uint64_t
 history_add(struct history *history,
             enum cluster_key_change_kind kind,
             const char *key);
+
+/* All that was up to revision is forgotten. The history is empty. */
+void
+history_revive(struct history *history, uint64_t revision);
 
 /* The first revision that is still known; revision + 1 if none is. */
 uint64_t

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/change.h"
+#include "core/chronicle.h"
 #include "core/ending.h"
 #include "core/key_watch.h"
 #include "core/memory.h"
@@ -64,7 +65,10 @@ job_find(struct cluster *cluster, const char *name)
 }
 
 struct job *
-job_create(struct cluster *cluster, const char *name, const char *token)
+job_revive(struct cluster *cluster,
+           const char *name,
+           const char *token,
+           uint64_t number)
 {
     struct job *job = memory_create(1, sizeof(*job));
 
@@ -74,15 +78,34 @@ job_create(struct cluster *cluster, const char *name, const char *token)
     assert(status == HOOP_OK);
     (void)status;
 
+    job->number = number;
     job->state = CLUSTER_JOB_FORMING;
     job->born_ns = cluster->now_ns;
     job->settle.kind = AGENDA_SETTLE;
+    job->grace.kind = AGENDA_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
     store_init(&job->store);
     HASH_ADD_STR(cluster->jobs, name, job);
     cluster->counters.jobs++;
     return job;
+}
+
+struct job *
+job_create(struct cluster *cluster, const char *name, const char *token)
+{
+    struct job *job = job_revive(cluster, name, token, ++cluster->job_last);
+
+    chronicle_write_cluster(cluster);
+    chronicle_write_job(cluster, job);
+    return job;
+}
+
+void
+job_expire(struct cluster *cluster, struct job *job)
+{
+    agenda_remove(&cluster->agenda, &job->grace);
+    job_touch(cluster, job);
 }
 
 static void
@@ -129,6 +152,7 @@ job_remember(struct cluster *cluster, const struct job *job)
 
     strcpy(ending.name, job->name);
     endings_add(&cluster->endings, &ending);
+    chronicle_write_ending(cluster, &ending);
 }
 
 static void
@@ -154,7 +178,9 @@ job_retire(struct cluster *cluster, struct job *job)
     waiters_refuse(cluster, job, HOOP_E_NOT_FOUND, "job \"%s\" has ended",
                    job->name);
     agenda_remove(&cluster->agenda, &job->settle);
+    agenda_remove(&cluster->agenda, &job->grace);
     store_close(cluster, job);
+    chronicle_erase_job(cluster, job);
     job_move(job, CLUSTER_JOB_ENDED);
     HASH_DEL(cluster->jobs, job);
     cluster->counters.jobs--;
@@ -171,7 +197,7 @@ jobs_settle(struct cluster *cluster)
         job->is_touched = false;
         changes_publish(cluster, job);
         key_watches_answer(cluster, job);
-        if (!job->n_members)
+        if (!job->n_members && !job->grace.place)
             job_retire(cluster, job);
     }
 }

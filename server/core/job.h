@@ -28,6 +28,7 @@
 
 struct job {
     char name[LIMIT_NAME];
+    uint64_t number; /* never given twice */
     struct token token;
     enum cluster_job_state state; /* changed by job_move() only */
     uint64_t born_ns;
@@ -40,7 +41,8 @@ struct job {
     uint32_t n_left;
     uint32_t n_lost;
     struct agenda_entry settle;
-    uint64_t arrived_ns; /* the last join */
+    struct agenda_entry grace; /* revived, nobody has joined again yet */
+    uint64_t arrived_ns;       /* the last join */
 
     /* Since the world formed. */
     uint64_t epoch;            /* of the world */
@@ -76,8 +78,19 @@ job_find(struct cluster *cluster, const char *name);
 struct job *
 job_create(struct cluster *cluster, const char *name, const char *token);
 
+/* A job that was, empty and forming. Same rules as for job_create(). */
+struct job *
+job_revive(struct cluster *cluster,
+           const char *name,
+           const char *token,
+           uint64_t number);
+
 void
 job_move(struct job *job, enum cluster_job_state state);
+
+/* Nobody has come back in time: it ends. */
+void
+job_expire(struct cluster *cluster, struct job *job);
 
 /* Settle it at the end of this step. */
 void

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/change.h"
+#include "core/chronicle.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/seat.h"
@@ -115,6 +116,7 @@ member_end(struct cluster *cluster,
     else
         job->n_left++;
     seats_vacate(cluster, member);
+    chronicle_write_member(cluster, member);
     change_add_end(cluster, member);
 }
 

@@ -125,6 +125,12 @@ outbox_notice(struct outbox *outbox,
     va_end(arguments);
 }
 
+struct cluster_record *
+outbox_record(struct outbox *outbox)
+{
+    return &outbox_append(outbox, CLUSTER_RECORD)->record;
+}
+
 void *
 outbox_memory(struct outbox *outbox, size_t n_items, size_t n_bytes)
 {

@@ -49,6 +49,10 @@ outbox_notice(struct outbox *outbox,
               const char *format,
               ...) __attribute__((format(printf, 3, 4)));
 
+/* Zeroed, to be filled in before the next action. */
+struct cluster_record *
+outbox_record(struct outbox *outbox);
+
 /* Zeroed, suitably aligned, lives until the outbox is cleared. */
 void *
 outbox_memory(struct outbox *outbox, size_t n_items, size_t n_bytes);

@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/chronicle.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/membership.h"
+#include "core/memory.h"
 #include "core/sentence.h"
 #include "core/state.h"
 
@@ -168,6 +170,8 @@ static void
 group_form(struct cluster *cluster, struct group *group)
 {
     group->is_formed = true;
+    chronicle_write_job(cluster, group->job);
+    chronicle_write_group(cluster, group);
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         struct seat *seat = &group->seats[i];
 
@@ -238,8 +242,12 @@ seat_part(struct cluster *cluster, struct seat *seat)
 
     TAILQ_REMOVE(&seat->member->seats, seat, link);
     seat_move(seat, SEAT_LEFT);
-    if (group->n_taken == 0)
-        group_retire(cluster, group);
+    if (group->n_taken > 0) {
+        chronicle_write_seat(cluster, seat);
+        return;
+    }
+    chronicle_erase_group(cluster, group);
+    group_retire(cluster, group);
 }
 
 enum hoop_status
@@ -355,4 +363,38 @@ seats_vacate(struct cluster *cluster, struct member *member)
         group_dissolve(cluster, seat->group, member);
     while ((seat = TAILQ_FIRST(&member->seats)))
         seat_part(cluster, seat);
+}
+
+void
+seats_revive(struct group *group, const uint64_t *numbers)
+{
+    const uint32_t n_ranks = group->shown.n_ranks;
+
+    group->seats = memory_create(n_ranks, sizeof(*group->seats));
+    group->is_formed = true;
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        struct seat *seat = &group->seats[i];
+
+        seat->group = group;
+        seat->member = group->job->ranks[group->ranks[i]];
+        seat->number = numbers[i];
+        seat->has_asked = true;
+        seat_move(seat, SEAT_TAKEN);
+        TAILQ_INSERT_TAIL(&seat->member->seats, seat, link);
+    }
+}
+
+enum hoop_status
+seat_revive_left(struct group *group, uint64_t place)
+{
+    if (!group->seats || place >= group->shown.n_ranks ||
+        group->seats[place].state != SEAT_TAKEN || group->n_taken == 1)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a seat was left that was not taken");
+
+    struct seat *seat = &group->seats[place];
+
+    TAILQ_REMOVE(&seat->member->seats, seat, link);
+    seat_move(seat, SEAT_LEFT);
+    return HOOP_OK;
 }

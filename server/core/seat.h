@@ -57,6 +57,13 @@ seat_leave(struct cluster *cluster,
 void
 seat_expire(struct cluster *cluster, struct waiter *waiter);
 
+/* All ranks of a group that was have taken their seats, by these numbers. */
+void
+seats_revive(struct group *group, const uint64_t *numbers);
+/* And one has left. Handle: HOOP_E_DATA_LOSS (it cannot have). */
+enum hoop_status
+seat_revive_left(struct group *group, uint64_t place);
+
 /* member has ended: its seats are as good as left, and what still waits for
  * it will never form. */
 void

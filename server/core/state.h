@@ -29,6 +29,10 @@ struct cluster {
     uint32_t size_min;
     uint32_t settle_ms;
     uint32_t lease_ms;
+    bool keeps_records;
+    uint64_t wall_offset_ns; /* the wall clock's, before now_ns */
+    uint64_t job_last;       /* the last number given to a job */
+    struct job *reviving;    /* while records are read: whose; or NULL */
 
     struct job *jobs;       /* hash by name, in the order of creation */
     struct waiter *waiters; /* hash by ticket */

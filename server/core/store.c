@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/chronicle.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/state.h"
@@ -142,8 +143,9 @@ entry_fill(struct cluster *cluster,
     agenda_set(&cluster->agenda, &entry->expiry, value->end_ns);
 }
 
-enum hoop_status
-store_put(struct cluster *cluster,
+/* Handle: HOOP_E_EXHAUSTED, then nothing changed. */
+static enum hoop_status
+entry_put(struct cluster *cluster,
           struct job *job,
           const char *key,
           const struct store_value *value,
@@ -169,10 +171,60 @@ store_put(struct cluster *cluster,
     if (!entry)
         entry = entry_create(cluster, job, key);
     entry_fill(cluster, entry, bytes, value);
+    *out_entry = entry;
+    return HOOP_OK;
+}
+
+enum hoop_status
+store_put(struct cluster *cluster,
+          struct job *job,
+          const char *key,
+          const struct store_value *value,
+          struct store_entry **out_entry)
+{
+    struct store_entry *entry = NULL;
+    const enum hoop_status status = entry_put(cluster, job, key, value, &entry);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
     entry->revision = history_add(&job->store.history, CLUSTER_KEY_SET, key);
+    if (!entry->number)
+        entry->number = entry->revision;
+    chronicle_write_entry(cluster, entry);
     job_touch(cluster, job);
     *out_entry = entry;
     return HOOP_OK;
+}
+
+enum hoop_status
+store_revive(struct cluster *cluster,
+             struct job *job,
+             const char *key,
+             const struct store_revival *former)
+{
+    struct store_entry *entry = NULL;
+    enum hoop_status status = store_key_check(key);
+
+    if (status == HOOP_OK && store_find(&job->store, key))
+        status = error_raise(HOOP_E_DATA_LOSS, "a key is there twice");
+    if (status == HOOP_OK &&
+        (!former->number || former->number > former->revision ||
+         former->revision > job->store.history.revision))
+        status = error_raise(HOOP_E_DATA_LOSS,
+                             "a key has a revision that never was");
+    if (status == HOOP_OK)
+        status = entry_put(cluster, job, key, &former->value, &entry);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    entry->number = former->number;
+    entry->revision = former->revision;
+    return HOOP_OK;
+}
+
+uint64_t
+store_entry_end_ns(const struct store_entry *entry)
+{
+    return entry->expiry.place ? entry->expiry.deadline_ns : UINT64_MAX;
 }
 
 void
@@ -184,6 +236,7 @@ store_remove(struct cluster *cluster,
     const size_t n_bytes = strlen(entry->key) + entry->n_bytes;
 
     history_add(&job->store.history, kind, entry->key);
+    chronicle_erase_entry(cluster, entry);
     HASH_DEL(job->store.entries, entry);
     agenda_remove(&cluster->agenda, &entry->expiry);
     job->store.n_keys--;

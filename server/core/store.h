@@ -28,6 +28,7 @@ struct store_entry {
     void *value; /* owned */
     size_t n_bytes;
     uint64_t revision;
+    uint64_t number; /* its first revision, which no other key has */
     struct agenda_entry expiry;
     UT_hash_handle hh;
     char key[];
@@ -71,6 +72,25 @@ store_put(struct cluster *cluster,
           const char *key,
           const struct store_value *value,
           struct store_entry **out_entry);
+
+/* An entry that was. */
+struct store_revival {
+    struct store_value value;
+    uint64_t number;
+    uint64_t revision;
+};
+
+/* The store's last revision is known. Handle: HOOP_E_DATA_LOSS and others
+ * (there cannot be such an entry). */
+enum hoop_status
+store_revive(struct cluster *cluster,
+             struct job *job,
+             const char *key,
+             const struct store_revival *former);
+
+/* When it goes away; UINT64_MAX: never. */
+uint64_t
+store_entry_end_ns(const struct store_entry *entry);
 
 /* Takes entry. */
 void

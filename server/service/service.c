@@ -177,6 +177,8 @@ actions_follow(struct service *service,
         case CLUSTER_NOTICE:
             notice_log(peer, &action->notice);
             break;
+        case CLUSTER_RECORD: /* nothing is kept */
+            break;
         }
     }
 }

@@ -1,0 +1,334 @@
+/* core/chronicle.c - what must outlive the coordinator, written as it changes */
+
+#include "core/chronicle.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "core/group.h"
+#include "core/job.h"
+#include "core/memory.h"
+#include "core/seat.h"
+#include "core/state.h"
+#include "core/store.h"
+#include "wire/pack.h"
+
+/* Big-endian, so that the order of bytes is the order of numbers. */
+struct chronicle_key {
+    uint8_t bytes[CHRONICLE_KEY_MAX];
+    size_t n_bytes;
+};
+
+static void
+key_add_byte(struct chronicle_key *key, unsigned int byte)
+{
+    assert(key->n_bytes < sizeof(key->bytes));
+    key->bytes[key->n_bytes++] = (uint8_t)byte;
+}
+
+static void
+key_add(struct chronicle_key *key, uint64_t number)
+{
+    const uint64_t big = htobe64(number);
+
+    assert(key->n_bytes + sizeof(big) <= sizeof(key->bytes));
+    memcpy(key->bytes + key->n_bytes, &big, sizeof(big));
+    key->n_bytes += sizeof(big);
+}
+
+static struct chronicle_key
+job_key(const struct job *job)
+{
+    struct chronicle_key key = {0};
+
+    key_add_byte(&key, CHRONICLE_JOB);
+    key_add(&key, job->number);
+    return key;
+}
+
+static struct chronicle_key
+part_key(const struct job *job, enum chronicle_part part)
+{
+    struct chronicle_key key = job_key(job);
+
+    key_add_byte(&key, part);
+    return key;
+}
+
+static struct chronicle_key
+numbered_key(const struct job *job, enum chronicle_part part, uint64_t number)
+{
+    struct chronicle_key key = part_key(job, part);
+
+    key_add(&key, number);
+    return key;
+}
+
+static bool
+is_kept(const struct cluster *cluster)
+{
+    return cluster->keeps_records;
+}
+
+/* As memory of the coordinator's, see memory.h: no way on without it. */
+static void
+chronicle_put(struct cluster *cluster,
+              const struct chronicle_key *key,
+              struct pack *pack)
+{
+    uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    if (pack_take(pack, &bytes, &n_bytes) != HOOP_OK)
+        abort();
+
+    struct cluster_record *record = outbox_record(&cluster->outbox);
+
+    record->kind = CLUSTER_RECORD_PUT;
+    record->key = memcpy(outbox_memory(&cluster->outbox, key->n_bytes, 1),
+                         key->bytes, key->n_bytes);
+    record->n_key = key->n_bytes;
+    record->value =
+        memcpy(outbox_memory(&cluster->outbox, n_bytes, 1), bytes, n_bytes);
+    record->n_value = n_bytes;
+    free(bytes);
+}
+
+static void
+chronicle_erase(struct cluster *cluster, const struct chronicle_key *key)
+{
+    struct cluster_record *record = outbox_record(&cluster->outbox);
+
+    record->kind = CLUSTER_RECORD_ERASE;
+    record->key = memcpy(outbox_memory(&cluster->outbox, key->n_bytes, 1),
+                         key->bytes, key->n_bytes);
+    record->n_key = key->n_bytes;
+}
+
+/* 0: never. */
+static void
+wall_pack(const struct cluster *cluster, uint64_t when_ns, struct pack *pack)
+{
+    pack_uint(pack,
+              when_ns == UINT64_MAX ? 0 : when_ns + cluster->wall_offset_ns);
+}
+
+static struct pack
+value_begin(size_t n_fields)
+{
+    struct pack pack;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_array(&pack, n_fields);
+    return pack;
+}
+
+void
+chronicle_write_cluster(struct cluster *cluster)
+{
+    struct chronicle_key key = {0};
+
+    if (!is_kept(cluster))
+        return;
+
+    struct pack pack = value_begin(4);
+
+    key_add_byte(&key, CHRONICLE_CLUSTER);
+    pack_uint(&pack, CHRONICLE_VERSION);
+    pack_uint(&pack, cluster->epoch_last);
+    pack_uint(&pack, cluster->job_last);
+    pack_uint(&pack, cluster->endings.n_added);
+    chronicle_put(cluster, &key, &pack);
+}
+
+/* The last one that was added. */
+void
+chronicle_write_ending(struct cluster *cluster, const struct ending *ending)
+{
+    struct chronicle_key key = {0};
+
+    if (!is_kept(cluster))
+        return;
+
+    struct pack pack = value_begin(7);
+
+    key_add_byte(&key, CHRONICLE_ENDING);
+    key_add(&key, (cluster->endings.n_added - 1) % LIMIT_JOB_ENDINGS);
+    pack_str(&pack, ending->name);
+    wall_pack(cluster, ending->when_ns, &pack);
+    pack_uint(&pack, ending->epoch);
+    pack_uint(&pack, ending->size);
+    pack_uint(&pack, ending->n_joined);
+    pack_uint(&pack, ending->n_left);
+    pack_uint(&pack, ending->n_lost);
+    chronicle_put(cluster, &key, &pack);
+    chronicle_write_cluster(cluster);
+}
+
+void
+chronicle_write_job(struct cluster *cluster, const struct job *job)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = part_key(job, CHRONICLE_HEAD);
+    struct pack pack = value_begin(9);
+
+    pack_str(&pack, job->name);
+    pack_str(&pack, job->token.text);
+    pack_uint(&pack, job->state);
+    wall_pack(cluster, job->born_ns, &pack);
+    pack_uint(&pack, job->epoch);
+    pack_uint(&pack, job->membership_epoch);
+    pack_uint(&pack, job->size);
+    pack_uint(&pack, job->seed);
+    pack_uint(&pack, job->groups.communicator);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_erase_job(struct cluster *cluster, const struct job *job)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = job_key(job);
+
+    chronicle_erase(cluster, &key);
+}
+
+void
+chronicle_write_member(struct cluster *cluster, const struct member *member)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key =
+        numbered_key(member->job, CHRONICLE_MEMBER, member->incarnation);
+    struct pack pack = value_begin(7);
+
+    pack_uint(&pack, member->state);
+    pack_uint(&pack, member->rank);
+    pack_uint(&pack, member->pid);
+    pack_str(&pack, member->host);
+    pack_str(&pack, member->host_id);
+    pack_str(&pack, member->address);
+    pack_str(&pack, member->reason);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_write_change(struct cluster *cluster,
+                       const struct job *job,
+                       const struct cluster_change *change)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key =
+        numbered_key(job, CHRONICLE_CHANGE, change->revision);
+    struct pack pack = value_begin(5);
+
+    pack_uint(&pack, change->kind);
+    pack_uint(&pack, change->membership_epoch);
+    pack_uint(&pack, change->rank);
+    pack_uint(&pack, change->incarnation);
+    wall_pack(cluster, change->when_ns, &pack);
+    chronicle_put(cluster, &key, &pack);
+}
+
+static struct chronicle_key
+group_key(const struct group *group)
+{
+    return numbered_key(group->job, CHRONICLE_GROUP, group->shown.communicator);
+}
+
+void
+chronicle_write_group(struct cluster *cluster, const struct group *group)
+{
+    const uint32_t n_ranks = group->shown.n_ranks;
+
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = group_key(group);
+    struct pack pack = value_begin(3);
+
+    pack_str(&pack, group->shown.key);
+    pack_array(&pack, n_ranks);
+    for (uint32_t i = 0; i < n_ranks; i++)
+        pack_uint(&pack, group->ranks[i]);
+    pack_array(&pack, group->seats ? n_ranks : 0);
+    for (uint32_t i = 0; group->seats && i < n_ranks; i++)
+        pack_uint(&pack, group->seats[i].number);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_write_seat(struct cluster *cluster, const struct seat *seat)
+{
+    if (!is_kept(cluster))
+        return;
+
+    struct chronicle_key key = group_key(seat->group);
+    struct pack pack = value_begin(0);
+
+    key_add(&key, (uint64_t)(seat - seat->group->seats));
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_erase_group(struct cluster *cluster, const struct group *group)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = group_key(group);
+
+    chronicle_erase(cluster, &key);
+}
+
+/* What a deletion leaves behind as well. */
+static void
+revision_write(struct cluster *cluster, const struct job *job)
+{
+    const struct chronicle_key key = part_key(job, CHRONICLE_REVISION);
+    struct pack pack = value_begin(1);
+
+    pack_uint(&pack, job->store.history.revision);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_write_entry(struct cluster *cluster, const struct store_entry *entry)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key =
+        numbered_key(entry->job, CHRONICLE_ENTRY, entry->number);
+    struct pack pack = value_begin(4);
+
+    pack_str(&pack, entry->key);
+    pack_bin(&pack, entry->value, entry->n_bytes);
+    pack_uint(&pack, entry->revision);
+    wall_pack(cluster, store_entry_end_ns(entry), &pack);
+    chronicle_put(cluster, &key, &pack);
+    revision_write(cluster, entry->job);
+}
+
+void
+chronicle_erase_entry(struct cluster *cluster, const struct store_entry *entry)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key =
+        numbered_key(entry->job, CHRONICLE_ENTRY, entry->number);
+
+    chronicle_erase(cluster, &key);
+    revision_write(cluster, entry->job);
+}
