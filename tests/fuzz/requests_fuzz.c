@@ -1,0 +1,173 @@
+/*
+ * tests/fuzz/requests_fuzz.c - any requests, and what a coordinator says to them
+ *
+ * A request is a byte for its method, one for who asks (a client, a job, a
+ * token that may be wrong), one for how much later it comes, two for the length
+ * of its body, and the body. All methods, through intake, core and answer. Each
+ * is answered once, by the drain at the latest; what is answered with a body is
+ * one that the asker can read.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "bodies.h"
+#include "core/cluster.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/input.h"
+#include "service/answer.h"
+#include "service/intake.h"
+#include "wire/pack.h"
+
+enum {
+    REQUESTS_MAX = 64,
+    WAIT_MS = 1000,
+    LATER_MS = 20,
+    DISCONNECT = 0xf0, /* instead of a method */
+};
+
+struct desk {
+    struct cluster *cluster;
+    uint64_t now_ns;
+    uint64_t n_requests;
+    uint64_t askers[REQUESTS_MAX + 1]; /* by ticket, from 1 on; 0: answered */
+};
+
+static void
+body_check_again(enum cluster_reply_kind kind, struct pack *pack)
+{
+    static const char *const names[] = {
+        [CLUSTER_REPLY_NONE] = NULL,
+        [CLUSTER_REPLY_WORLD] = "join_reply",
+        [CLUSTER_REPLY_LEASE] = "lease_reply",
+        [CLUSTER_REPLY_CHANGES] = "watch_reply",
+        [CLUSTER_REPLY_GROUPS] = "groups_reply",
+        [CLUSTER_REPLY_SEAT] = "group_join_reply",
+        [CLUSTER_REPLY_STORE] = "store_reply",
+        [CLUSTER_REPLY_KEY_CHANGES] = "store_watch_reply",
+        [CLUSTER_REPLY_JOBS] = "jobs_reply",
+        [CLUSTER_REPLY_JOB] = "job_reply",
+    };
+    CLEANUP(pack_deinit) struct pack again = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes;
+
+    fuzz_require(pack_take(pack, &bytes, &n_bytes) == HOOP_OK);
+    if ((size_t)kind >= COUNT_OF(names) || !names[kind])
+        return;
+    const struct body *body = body_find(names[kind]);
+    fuzz_require(body);
+    pack_init(&again, LIMIT_RPC_MESSAGE);
+    fuzz_require(body->again((struct message_span){bytes, n_bytes}, &again) ==
+                 HOOP_OK);
+}
+
+static void
+reply_take(struct desk *desk, const struct cluster_reply *reply)
+{
+    const struct answer_context context = {
+        .now_ns = desk->now_ns, .serving = 1, .version = "0"};
+    CLEANUP(pack_deinit) struct pack pack;
+
+    fuzz_require(reply->ticket >= 1 && reply->ticket <= desk->n_requests);
+    fuzz_require(desk->askers[reply->ticket]);
+    desk->askers[reply->ticket] = 0;
+    fuzz_require(reply->status == HOOP_OK || reply->text[0]);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    fuzz_require(answer_encode(reply, &context, &pack) == HOOP_OK);
+    body_check_again(reply->kind, &pack);
+}
+
+static void
+step(struct desk *desk, struct cluster_event *event)
+{
+    event->now_ns = desk->now_ns;
+
+    const struct cluster_actions actions = cluster_step(desk->cluster, event);
+
+    for (size_t i = 0; i < actions.n_items; i++) {
+        if (actions.items[i].kind == CLUSTER_REPLY)
+            reply_take(desk, &actions.items[i].reply);
+        else
+            fuzz_require(actions.items[i].notice.text[0]);
+    }
+    fuzz_require(cluster_next_deadline_ns(desk->cluster) > desk->now_ns);
+}
+
+static void
+time_pass(struct desk *desk, uint64_t ns)
+{
+    const uint64_t until_ns = desk->now_ns + ns;
+    struct cluster_event tick = {.kind = CLUSTER_TICK};
+
+    while (cluster_next_deadline_ns(desk->cluster) <= until_ns) {
+        desk->now_ns = cluster_next_deadline_ns(desk->cluster);
+        step(desk, &tick);
+    }
+    desk->now_ns = until_ns;
+}
+
+static void
+client_vanish(struct desk *desk, uint64_t client)
+{
+    struct cluster_event event = {.kind = CLUSTER_DISCONNECT, .client = client};
+
+    for (uint64_t ticket = 1; ticket <= desk->n_requests; ticket++)
+        if (desk->askers[ticket] == client)
+            desk->askers[ticket] = 0;
+    step(desk, &event);
+}
+
+static void
+request_play(struct desk *desk, struct input *input)
+{
+    const uint8_t method = input_byte(input);
+    const uint8_t who = input_byte(input);
+    const uint8_t later = input_byte(input);
+    const size_t n_high = input_byte(input);
+    const struct input body =
+        input_part(input, n_high << 8 | input_byte(input));
+    CLEANUP(intake_deinit) struct intake intake = {0};
+    struct envelope_request envelope = {
+        .job = {(char)('a' + (who >> 4 & 3))},
+        .token = {who & 128 ? 'x' : 't'},
+        .body = {body.bytes, body.n_bytes},
+    };
+    struct cluster_event event = {0};
+
+    time_pass(desk, later * LATER_MS * CLOCK_NS_PER_MS);
+    event.now_ns = desk->now_ns;
+    event.deadline_ns = desk->now_ns + WAIT_MS * CLOCK_NS_PER_MS;
+    event.client = 1 + who % 8;
+    if (method >= DISCONNECT) {
+        client_vanish(desk, event.client);
+        return;
+    }
+    if (intake_read(&intake, (enum method_id)(method % method_count()),
+                    &envelope, &event) != HOOP_OK)
+        return;
+    event.ticket = ++desk->n_requests;
+    desk->askers[event.ticket] = event.client;
+    event.join.seed += event.kind == CLUSTER_JOIN ? event.ticket : 0;
+    step(desk, &event);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    const struct cluster_options options = {.lease_ms = 1000, .settle_ms = 50};
+    struct cluster_event drain = {.kind = CLUSTER_DRAIN};
+    struct desk desk = {.now_ns = CLOCK_NS_PER_S};
+    struct input input = {bytes, n_bytes};
+
+    fuzz_require(cluster_create(&options, &desk.cluster) == HOOP_OK);
+    while (input.n_bytes > 0 && desk.n_requests < REQUESTS_MAX)
+        request_play(&desk, &input);
+    step(&desk, &drain);
+    for (uint64_t ticket = 1; ticket <= desk.n_requests; ticket++)
+        fuzz_require(!desk.askers[ticket]);
+    cluster_destroy(desk.cluster);
+    return 0;
+}
