@@ -434,5 +434,8 @@ rpc_link_wake(struct rpc_link *link)
 const char *
 rpc_link_reason(const struct rpc_link *link)
 {
+    if (link->state == LINK_GREETING && !link->reason[0])
+        return "it accepts connections but does not say hello: is a hoop "
+               "coordinator there?";
     return link->reason;
 }

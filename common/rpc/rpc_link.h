@@ -54,7 +54,7 @@ rpc_link_destroy(struct rpc_link *link);
 void
 rpc_link_wake(struct rpc_link *link);
 
-/* Why it was lost last, for the user; empty if it never was. */
+/* Why it was lost last, or what it waits for, for the user; empty if neither. */
 const char *
 rpc_link_reason(const struct rpc_link *link);
 

@@ -100,6 +100,7 @@ link_to_a_silent_server_runs_into_the_deadline(void **state)
 {
     (void)state;
     assert_server_is_refused("", 0, "no answer to hoop.v1.Store/Get");
+    assert_server_is_refused("", 0, "does not say hello");
 }
 
 int
