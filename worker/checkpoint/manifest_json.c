@@ -345,7 +345,7 @@ format_decode(const struct field *root)
     const struct field format = field_in(root, "format");
     const struct field version = field_in(root, "version");
     const char *name = json_string_value(format.value);
-    uint64_t number;
+    uint64_t number = 0;
 
     if (!name || strcmp(name, format_name) != 0)
         return field_raise(&format, "\"hoop-checkpoint\"");

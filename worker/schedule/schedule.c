@@ -71,7 +71,7 @@ schedule_create_computed(const struct hoop_schedule_options *options,
                          struct hoop_schedule **out_schedule)
 {
     const size_t n = 2 * (size_t)pattern_n_forwards(options);
-    struct hoop_schedule *schedule;
+    struct hoop_schedule *schedule = NULL;
 
     const enum hoop_status status =
         schedule_allocate(options, n * options->n_stages, &schedule);

@@ -226,7 +226,7 @@ best_of(const struct partner *partner,
     double best_ns = 0;
 
     for (unsigned i = 0; i < n_times; i++) {
-        double ns;
+        double ns = 0;
         const enum hoop_status status = exchange(partner, n_there, n_back, &ns);
 
         if (status != HOOP_OK)
