@@ -18,10 +18,10 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "checkpoint/accord.h"
 #include "checkpoint/fetch.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/request.h"
+#include "coll/accord.h"
 #include "dtype/dtype.h"
 #include "parallel/dtensor.h"
 #include "tensor/shape.h"

@@ -17,11 +17,11 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "checkpoint/accord.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/request.h"
 #include "checkpoint/writing.h"
+#include "coll/accord.h"
 #include "dtype/dtype.h"
 
 /* What the ranks say in an accord. */

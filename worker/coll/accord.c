@@ -1,11 +1,11 @@
 /*
- * checkpoint/accord.c - one outcome for all ranks
+ * coll/accord.c - one outcome for all ranks
  *
  * No test of its own: tests/integration/checkpoint_errors_test.c has ranks that
  * fail alone.
  */
 
-#include "checkpoint/accord.h"
+#include "coll/accord.h"
 
 #include <stdio.h>
 #include <string.h>

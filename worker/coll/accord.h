@@ -1,13 +1,13 @@
 /*
- * checkpoint/accord.h - one outcome for all ranks
+ * coll/accord.h - one outcome for all ranks
  *
  * Each rank says how its own work has ended and a few numbers; all learn all.
  * Where one failed, its status and text become everybody's, the first rank's if
  * there are several.
  */
 
-#ifndef CHECKPOINT_ACCORD_H
-#define CHECKPOINT_ACCORD_H
+#ifndef COLL_ACCORD_H
+#define COLL_ACCORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 
 enum {
-    ACCORD_NUMBERS = 3
+    ACCORD_NUMBERS = 4
 };
 
 /* What a rank says. */
