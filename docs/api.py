@@ -17,7 +17,7 @@ TARGET = ROOT / "docs" / "api.md"
 HEADERS = [
     "session.h", "init.h", "comm.h", "group.h", "mesh.h",
     "process_group.h", "sharding.h", "dtensor.h", "redistribute.h",
-    "checkpoint.h",
+    "checkpoint.h", "state.h",
     "comm_spec.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "dim_map.h", "parameter.h",
     "object.h", "p2p.h", "pipeline.h", "gradients.h", "sharded.h",

@@ -18,6 +18,20 @@ digest_bytes(const void *bytes, size_t n_bytes)
     return XXH3_64bits(bytes, n_bytes);
 }
 
+struct digest_wide
+digest_wide_bytes(const void *bytes, size_t n_bytes)
+{
+    const XXH128_hash_t hash = XXH3_128bits(bytes, n_bytes);
+
+    return (struct digest_wide){hash.low64, hash.high64};
+}
+
+bool
+digest_wide_equal(const struct digest_wide *a, const struct digest_wide *b)
+{
+    return a->low == b->low && a->high == b->high;
+}
+
 enum hoop_status
 digest_create(struct digest **out_digest)
 {

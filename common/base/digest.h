@@ -7,6 +7,7 @@
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,17 @@
 /* XXH3, 64 bits, without a seed. NULL is fine when there are none. */
 uint64_t
 digest_bytes(const void *bytes, size_t n_bytes);
+
+/* Of 128 bits: where equal shall mean the same among any number of them. */
+struct digest_wide {
+    uint64_t low;
+    uint64_t high;
+};
+
+struct digest_wide
+digest_wide_bytes(const void *bytes, size_t n_bytes);
+bool
+digest_wide_equal(const struct digest_wide *a, const struct digest_wide *b);
 
 struct digest;
 

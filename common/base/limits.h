@@ -80,6 +80,14 @@ enum {
     LIMIT_READ_GAP = 4096,
     LIMIT_WRITE = 8 * 1024 * 1024, /* in one call, while the cache has it */
 
+    /* States for newcomers: how small a block may be, since each has 16 bytes of
+     * hash; and what one message carries, of which so many are under way: enough
+     * for each of many sources, and no deadline is too short for the last. */
+    LIMIT_STATE_NAME = 1024, /* with the final 0 */
+    LIMIT_STATE_BLOCK_MIN = 1024,
+    LIMIT_STATE_MESSAGE = 4 * 1024 * 1024,
+    LIMIT_STATE_UNDER_WAY = 64,
+
     /* Control plane messages, set on both ends of NNG. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */

@@ -31,6 +31,7 @@
 #include "hoop/session.h"
 #include "hoop/sharded.h"
 #include "hoop/sharding.h"
+#include "hoop/state.h"
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 #include "hoop/tensor_parallel.h"

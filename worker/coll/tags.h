@@ -28,6 +28,7 @@ enum tag_part {
     TAG_P2P = 3,       /* hoop/p2p_communicator.h: tensors */
     TAG_P2P_SHAPE = 4, /* ... and the shapes exchanged before them */
     TAG_SCHEDULE = 5,  /* hoop/schedule_run.h, where it sends by itself */
+    TAG_STATE = 6,     /* hoop/state.h: blocks */
 };
 
 /* number is below 2^56. */

@@ -117,11 +117,31 @@ digest_of_elements_knows_their_places(void **state)
     assert_int_equal(digest_elements(&run), 0);
 }
 
+/* The specification's vector; then, one bit. */
+static void
+digest_wide_is_xxh3s_of_128_bits(void **state)
+{
+    uint8_t bytes[1000] = {0};
+    const struct digest_wide nothing = digest_wide_bytes(NULL, 0);
+    const struct digest_wide before = digest_wide_bytes(bytes, sizeof(bytes));
+
+    (void)state;
+    assert_int_equal(nothing.low, 0x6001c324468d497f);
+    assert_int_equal(nothing.high, 0x99aa06d3014798d8);
+    bytes[999] = 1;
+    const struct digest_wide after = digest_wide_bytes(bytes, sizeof(bytes));
+    assert_false(digest_wide_equal(&before, &after));
+    bytes[999] = 0;
+    const struct digest_wide again = digest_wide_bytes(bytes, sizeof(bytes));
+    assert_true(digest_wide_equal(&before, &again));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digest_of_nothing_is_xxh3s),
+        cmocka_unit_test(digest_wide_is_xxh3s_of_128_bits),
         cmocka_unit_test(digest_in_pieces_is_that_of_the_whole),
         cmocka_unit_test(digest_of_every_changed_byte_differs),
         cmocka_unit_test(digest_goes_on_after_its_value),
