@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """tests/fault/hostile_check.py - a job runs on while strangers knock
 
-hostile_check.py HOOPD HOOPCTL STEADY: three workers reduce in a loop. To the
-port of each and to hoopd's come a port scan, random bytes, an HTTP request, a
-TLS hello, silence, half a greeting, a greeting of another version, one without
-the token and one of another rank; to hoopd besides a worker with a wrong
-token, and a request of another version. Each must be refused with a line in
-the log, and every result of the run must be right.
+hostile_check.py HOOPD HOOPCTL STEADY [--connections N]: three workers reduce in
+a loop. To the port of each and to hoopd's come a port scan, random bytes, an
+HTTP request, a TLS hello, silence, half a greeting, a greeting of another
+version, one without the token, one of another rank, and recordings of a right
+one; to hoopd besides a worker with a wrong token, a request of another version,
+and requests of a former epoch and of another job. Each must be refused, with a
+line in the log where it says more than nothing. Then a crowd comes to all ports
+at once. Every result of the run must be right, memory and descriptors in the
+end as they were; what calls took, with strangers and without, is printed.
 """
 
+import argparse
 import json
 import os
 import random
@@ -18,58 +22,28 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
-from programs import Program, WAIT_S, Wrong, await_true, free_addresses
+from programs import Program, Wrong, await_true, free_addresses
+from strangers import (Crowd, HELLO_BYTES, SP_HELLO, ask, dial, frame, hello,
+                       http_request, peer_key, proof, read_all, request, say,
+                       tls_hello)
 
 WORKERS = 3
-NMAP_S = 20
-HELLO_BYTES = 128
-SP_HELLO = bytes.fromhex('0053500000300000')  # an NNG client's first bytes
-
-
-def dial(address):
-    return socket.create_connection(address, timeout=WAIT_S)
-
-
-def say(address, message):
-    """Send, then read until the other side closes or has said 128 bytes."""
-    heard = b''
-    with dial(address) as stranger:
-        try:
-            stranger.sendall(message)
-            while len(heard) < HELLO_BYTES:
-                piece = stranger.recv(HELLO_BYTES - len(heard))
-                if not piece:
-                    break
-                heard += piece
-        except ConnectionError:
-            pass  # It need not listen to the end.
-    return heard
-
-
-def hello(version, caller, callee, epoch):
-    """A dialer's first message (docs/wire-format.md)."""
-    message = struct.pack('<8sHIIQQ', b'HOOPHELO', version, caller['rank'],
-                          callee['rank'], epoch, int(caller['incarnation'], 16))
-    return (message + random.randbytes(32)).ljust(HELLO_BYTES, b'\0')
-
-
-def tls_hello():
-    """The record of a TLS 1.2 client hello, as a browser begins."""
-    body = (b'\x03\x03' + random.randbytes(32) + b'\0' + b'\0\x02\x13\x01' +
-            b'\x01\0' + b'\0\0')
-    handshake = b'\x01' + len(body).to_bytes(3, 'big') + body
-    record = b'\x16\x03\x01' + len(handshake).to_bytes(2, 'big') + handshake
-    return record.ljust(2 * HELLO_BYTES, b'\0')
-
+NMAP_S = 8
+TOKEN = 'secret'
+# Of a process that strangers have visited, as it was before. A page here and
+# there; NNG keeps what its largest crowd took.
+RSS_GROWTH_KIB = 24 * 1024
+DESCRIPTORS_GROWTH = 12
+# gRPC's, as docs/rpc.md has them.
+UNAUTHENTICATED = 16
 
 STRANGERS = {
     'random bytes': lambda: random.randbytes(65536),
-    'an HTTP request': lambda: (
-        b'GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ' +
-        b'x' * 200 + b'\r\n\r\n'),
+    'an HTTP request': http_request,
     'a TLS hello': tls_hello,
-    'a frame': lambda: b'HOOP\x01\x00\x20\x00'.ljust(HELLO_BYTES, b'\xff'),
+    'a frame': frame,
 }
 
 
@@ -78,9 +52,10 @@ class Job:
 
     def __init__(self, programs, folder):
         self.hoopd_path, self.hoopctl_path, self.steady_path = programs
+        self.other = None
         self.folder = folder
         self.stop_file = os.path.join(folder, 'stop')
-        self.address, = free_addresses(1)
+        self.address, self.http_address = free_addresses(2)
         self.started = []
         self.workers = []
         self.roster = None
@@ -92,18 +67,20 @@ class Job:
         return program
 
     def worker(self, name, **environment):
+        stop_file = self.stop_file + environment.get('HOOP_JOB', '')
         return self.start(
-            name, [self.steady_path, self.stop_file],
+            name, [self.steady_path, stop_file],
             **{'HOOP_COORDINATOR': '%s:%d' % self.address,
-               'HOOP_TOKEN': 'secret', 'HOOP_WORLD_SIZE': str(WORKERS),
+               'HOOP_TOKEN': TOKEN, 'HOOP_WORLD_SIZE': str(WORKERS),
                'HOOP_LOG': 'warning', 'HOOP_TIMEOUT': '60',
-               'HOOP_JOIN_TIMEOUT': '30'} | environment)
+               'HOOP_JOIN_TIMEOUT': '30', 'HOOP_TRANSPORT': 'tcp'} |
+            environment)
 
     def ranks(self):
         """hoopctl ranks, once all are members; else None."""
         answer = subprocess.run(
             [self.hoopctl_path, '-c', '%s:%d' % self.address, 'ranks',
-             '--json'], env=os.environ | {'HOOP_TOKEN': 'secret'},
+             '--json'], env=os.environ | {'HOOP_TOKEN': TOKEN},
             capture_output=True, text=True, check=False)
         if answer.returncode != 0:
             return None
@@ -115,7 +92,8 @@ class Job:
     def begin(self):
         self.hoopd = self.start(
             'hoopd', [self.hoopd_path, '--listen', '%s:%d' % self.address,
-                      '--http', 'none'], HOOP_LOG='warning')
+                      '--http', '%s:%d' % self.http_address],
+            HOOP_LOG='warning')
         self.workers = [self.worker(f'worker{rank}', HOOP_RANK=str(rank))
                         for rank in range(WORKERS)]
         self.roster = await_true('three members', self.ranks)
@@ -127,6 +105,22 @@ class Job:
             host, port = row['address'].rsplit(':', 1)
             yield row, (host.strip('[]'), int(port)), worker
 
+    def mark(self):
+        """Rank 0 says how long its calls took since the last mark."""
+        said = self.workers[0].text().count('p99')
+        with open(self.stop_file + '.mark', 'w', encoding='utf-8'):
+            pass
+        await_true('rank 0 says how long its calls took',
+                   lambda: self.workers[0].text().count('p99') > said)
+        return [line for line in self.workers[0].text().splitlines()
+                if 'p99' in line][-1]
+
+    def look(self):
+        """(resident KiB, descriptors) of hoopd and each worker."""
+        return {program.name: (resident_kib(program.popen.pid),
+                               len(os.listdir(f'/proc/{program.popen.pid}/fd')))
+                for program in [self.hoopd] + self.workers}
+
     def still_runs(self):
         for program in [self.hoopd] + self.workers:
             if program.popen.poll() is not None:
@@ -135,12 +129,15 @@ class Job:
     def end(self):
         for stranger in self.open_ends:
             stranger.close()
-        with open(self.stop_file, 'w', encoding='utf-8'):
-            pass
+        for job in ('', 'other'):
+            with open(self.stop_file + job, 'w', encoding='utf-8'):
+                pass
         for worker in self.workers:
             if worker.code() != 0:
                 raise Wrong(f'{worker.name} failed:\n{worker.text()}')
             print(f'{worker.name}: {worker.text().splitlines()[-1]}')
+        if self.other and self.other.code() != 0:
+            raise Wrong('the other job failed:\n' + self.other.text())
         self.hoopd.popen.terminate()
         if self.hoopd.code() != 0:
             raise Wrong('hoopd failed:\n' + self.hoopd.text())
@@ -148,6 +145,14 @@ class Job:
     def kill(self):
         for program in self.started:
             program.kill()
+
+
+def resident_kib(pid):
+    with open(f'/proc/{pid}/status', encoding='utf-8') as lines:
+        for line in lines:
+            if line.startswith('VmRSS:'):
+                return int(line.split()[1])
+    return 0
 
 
 def count_refused(worker):
@@ -184,7 +189,7 @@ def silence_waits(job):
 
 
 def scan(job):
-    """A port scan by hand, and by nmap where it is installed."""
+    """A port scan by hand."""
     addresses = [address for _, address, _ in job.peers()] + [job.address]
     for address in addresses * 20:
         dial(address).close()
@@ -193,15 +198,27 @@ def scan(job):
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                             struct.pack('ii', 1, 0))
         stranger.close()
-    if shutil.which('nmap'):
-        ports = ','.join(str(port) for _, port in addresses)
-        report = subprocess.run(
-            ['nmap', '-sT', '-sV', '-Pn', '-n', '--version-light',
-             '--host-timeout', f'{NMAP_S}s', '-p', ports, addresses[0][0]],
-            capture_output=True, text=True, check=False).stdout
-        print('nmap: ' + ' '.join(report.split()[-20:]))
     for _, _, worker in job.peers():
         worker.expect('closed during the handshake')
+    job.still_runs()
+
+
+def nmap_start(job):
+    """None where it is not installed."""
+    if not shutil.which('nmap'):
+        return None
+    ports = [port for _, (_, port), _ in job.peers()]
+    ports += [job.address[1], job.http_address[1]]
+    return job.start('nmap', [
+        'nmap', '-sT', '-sV', '-Pn', '-n', '--version-light', '--host-timeout',
+        f'{NMAP_S}s', '-p', ','.join(map(str, ports)), job.address[0]])
+
+
+def nmap_end(job, nmap):
+    """It has had its time, or has not been there."""
+    if nmap:
+        nmap.code()
+        print('nmap: ' + ' '.join(nmap.text().split()[-12:]))
     job.still_runs()
 
 
@@ -277,19 +294,180 @@ def wrong_version_asks(job):
     print('hoopd refused another version')
 
 
+def packed(*numbers):
+    """A msgpack array of numbers of 64 bits, and texts."""
+    return bytes([0x90 | len(numbers)]) + b''.join(
+        bytes([0xa0 | len(each)]) + each.encode() if isinstance(each, str)
+        else b'\xcf' + each.to_bytes(8, 'big') for each in numbers)
+
+
+def greet(address, said, answer):
+    """What comes behind the challenge, if answer(challenge) is said then."""
+    with dial(address) as guest:
+        guest.sendall(said)
+        challenge = read_all(guest, HELLO_BYTES)
+        if not challenge.startswith(b'HOOPCHAL'):
+            raise Wrong(f'no challenge but {challenge[:8]}')
+        guest.sendall(answer(challenge))
+        return read_all(guest, HELLO_BYTES)
+
+
+def listeners_replay(job):
+    """Who has heard a whole handshake, but does not know the token: what was
+    right once, again, elsewhere, or in another order, proves nothing."""
+    epoch = job.roster['epoch']
+    rows = [row for row, _, _ in job.peers()]
+    key = peer_key(TOKEN, 'default', epoch)
+    for row, address, worker in job.peers():
+        said = hello(1, rows[(row['rank'] + 1) % WORKERS], row, epoch)
+        heard = []
+
+        def honest(challenge):
+            heard.append(proof(key, said, challenge))
+            return heard[0]
+
+        # That this is right, an answer shows: the peer is there already.
+        answer = greet(address, said, honest)
+        if not answer.startswith(b'HOOPWELC') or answer[8] == 0:
+            raise Wrong(f'{worker.name} answers a second peer: {answer[:9]}')
+        before = count_refused(worker)
+        attempts = [
+            lambda challenge: heard[0],
+            lambda challenge: proof(key, said, challenge, b'HOOPWELC'),
+            lambda challenge: proof(key, challenge, said),
+            lambda challenge: challenge,
+            lambda challenge: said,
+            lambda challenge: answer,
+            lambda challenge: heard[0][::-1],
+            lambda challenge: proof(peer_key(TOKEN, 'default', epoch - 1), said,
+                                    challenge),
+            lambda challenge: proof(peer_key('other', 'other', epoch), said,
+                                    challenge),
+            lambda challenge: proof(peer_key(TOKEN, 'other', epoch), said,
+                                    challenge),
+        ]
+        for attempt in attempts:
+            if greet(address, said, attempt) != b'':
+                raise Wrong(f'{worker.name} believes what it has heard before')
+        # Behind each other, without waiting; and the wrong way round.
+        for message in (said + heard[0], heard[0] + said, answer + said):
+            if b'HOOPWELC' in say(address, message):
+                raise Wrong(f'{worker.name} welcomes a recording')
+        n_refused = len(attempts) + 3
+        await_true(f'{worker.name} logs {n_refused} recordings',
+                   lambda: count_refused(worker) >= before + n_refused)
+        job.still_runs()
+        print(f'{worker.name} refused {n_refused} recordings')
+
+
+def others_ask(job):
+    """A worker of a former epoch and one of another job, to the coordinator."""
+    epoch = job.roster['epoch']
+    rows = [row for row, _, _ in job.peers()]
+    incarnations = [int(row['incarnation'], 16) for row in rows]
+    job.other = job.worker('other', HOOP_JOB='other', HOOP_TOKEN='other',
+                           HOOP_WORLD_SIZE='1')
+    wanted = 'hoop.v1.Rendezvous/'
+    former = [
+        ('Renew', packed(epoch - 1, incarnations[0])),
+        ('Renew', packed(epoch + 1, incarnations[0])),
+        ('Renew', packed(epoch, incarnations[0] ^ 1)),
+        ('Leave', packed(epoch, incarnations[1] ^ 1)),
+        ('Report', packed(epoch - 1, incarnations[0], 1, incarnations[1],
+                          'gone')),
+        ('Report', packed(epoch, incarnations[0] ^ 1, 1, incarnations[1],
+                          'gone')),
+        ('Report', packed(epoch, incarnations[0], 1, incarnations[1] ^ 1,
+                          'gone')),
+    ]
+    for method, body in former:
+        ask(job.address, request(wanted + method, 'default', TOKEN, body))
+        job.still_runs()
+    for method, body in former + [
+            ('Leave', packed(epoch, incarnations[1])),
+            ('Report', packed(epoch, incarnations[0], 1, incarnations[1],
+                              'gone'))]:
+        for name, token in (('default', 'other'), ('default', '')):
+            status = ask(job.address, request(wanted + method, name, token,
+                                              body))
+            if status != UNAUTHENTICATED:
+                raise Wrong(f'{method} with token "{token}": {status}')
+        ask(job.address, request(wanted + method, 'other', 'other', body))
+    roster = await_true('the members', job.ranks)
+    if (roster['epoch'] != epoch or
+            sorted(row['incarnation'] for row in roster['ranks']) !=
+            sorted(row['incarnation'] for row in rows)):
+        raise Wrong(f'the members are others now: {roster}')
+    job.still_runs()
+    print('hoopd heard nobody of a former epoch or another job')
+
+
+def a_crowd_comes(job, n_strangers):
+    targets = [address for _, address, _ in job.peers()]
+    crowd = Crowd(targets + [job.address, job.http_address], n_strangers)
+    begin = time.monotonic()
+    crowd.run()
+    job.still_runs()
+    print(f'{n_strangers} connections in {time.monotonic() - begin:.1f} s, '
+          f'{crowd.n_turned_away} closed by the other side')
+
+
+def nothing_has_grown(job, before):
+    """Memory and descriptors, when all have gone."""
+    def is_flat():
+        return all(now[1] <= before[name][1] + DESCRIPTORS_GROWTH
+                   for name, now in job.look().items())
+
+    await_true('descriptors are closed', is_flat)
+    for name, now in job.look().items():
+        print(f'{name}: {before[name][0]} KiB and {before[name][1]} '
+              f'descriptors before, {now[0]} and {now[1]} after')
+        if now[0] > before[name][0] + RSS_GROWTH_KIB and not is_instrumented():
+            raise Wrong(f'{name} has grown by {now[0] - before[name][0]} KiB')
+
+
+def is_instrumented():
+    return any(name in os.environ for name in ('ASAN_OPTIONS', 'TSAN_OPTIONS'))
+
+
+def visits(job, options):
+    nmap = nmap_start(job)
+    silence_waits(job)
+    strangers_knock(job)
+    impostors_greet(job)
+    listeners_replay(job)
+    others_ask(job)
+    wrong_token_joins(job)
+    wrong_version_asks(job)
+    scan(job)
+    a_crowd_comes(job, options.connections)
+    impatience_shows(job)
+    nmap_end(job, nmap)
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('programs', nargs=3, metavar='PROGRAM')
+    parser.add_argument('--connections', type=int, default=10000)
+    parser.add_argument('--calm', type=float, default=0.5,
+                        help='seconds before the first stranger comes')
+    return parser.parse_args()
+
+
 def main():
     random.seed(6)
+    options = arguments()
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(sys.argv[1:4], folder)
+        job = Job(options.programs, folder)
         try:
             job.begin()
-            silence_waits(job)
-            strangers_knock(job)
-            impostors_greet(job)
-            wrong_token_joins(job)
-            wrong_version_asks(job)
-            scan(job)
-            impatience_shows(job)
+            job.mark()
+            time.sleep(options.calm)
+            print('calm: ' + job.mark())
+            before = job.look()
+            visits(job, options)
+            print('with strangers: ' + job.mark())
+            nothing_has_grown(job, before)
             job.end()
         except Wrong as wrong:
             print(f'hostile_check.py: {wrong}')

@@ -3,11 +3,14 @@
  *
  * steady STOP_FILE: every result is compared; says "reduced N times" and exits
  * with 0 when rank 0 has seen the file, so that all ranks stop after the same
- * operation.
+ * operation. Rank 0 says how long calls took, then and whenever it finds, and
+ * removes, STOP_FILE.mark: since the mark before.
  */
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hoop/hoop.h"
@@ -15,7 +18,13 @@
 enum {
     COUNT = 20000,
     PAUSE_US = 500,
+    TIMES_MAX = 1 << 20,
+    PATH_MAX_BYTES = 4096,
 };
+
+/* Of rank 0's calls, since the last mark. */
+static uint32_t times_us[TIMES_MAX];
+static size_t n_times;
 
 /* Element 0 is the wish to stop; the others differ in every round. */
 static int64_t
@@ -39,24 +48,70 @@ elements_compare(const int64_t *elements, uint64_t round, uint32_t size)
 }
 
 static int
+times_compare(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void
+times_say(void)
+{
+    if (n_times == 0)
+        return;
+    qsort(times_us, n_times, sizeof(times_us[0]), times_compare);
+    printf("%zu calls: p50 %u us, p99 %u us\n", n_times, times_us[n_times / 2],
+           times_us[n_times * 99 / 100]);
+    fflush(stdout);
+    n_times = 0;
+}
+
+static uint64_t
+now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Behind a call of rank 0 that began then. */
+static void
+time_take(uint64_t begin_us, const char *mark_file)
+{
+    if (n_times < TIMES_MAX)
+        times_us[n_times++] = (uint32_t)(now_us() - begin_us);
+    if (unlink(mark_file) == 0)
+        times_say();
+}
+
+static int
 rounds_run(hoop_comm_t *world, const char *stop_file)
 {
     static int64_t elements[COUNT];
+    char mark_file[PATH_MAX_BYTES];
     const uint32_t rank = hoop_comm_rank(world);
     uint64_t round = 0;
 
+    snprintf(mark_file, sizeof(mark_file), "%s.mark", stop_file);
     do {
         round++;
         elements[0] = rank == 0 && access(stop_file, F_OK) == 0;
         for (size_t at = 1; at < COUNT; at++)
             elements[at] = element_of(rank, round, at);
+        const uint64_t begin_us = now_us();
         if (hoop_allreduce(HOOP_IN_PLACE, elements, COUNT, HOOP_INT64, HOOP_SUM,
                            world) != HOOP_OK)
             return fprintf(stderr, "steady: %s\n", hoop_error_text()), 1;
+        if (rank == 0)
+            time_take(begin_us, mark_file);
         if (elements_compare(elements, round, hoop_comm_size(world)) != 0)
             return 1;
         usleep(PAUSE_US);
     } while (elements[0] == 0);
+    times_say();
     printf("reduced %" PRIu64 " times\n", round);
     return 0;
 }

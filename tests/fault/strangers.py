@@ -1,0 +1,245 @@
+"""tests/fault/strangers.py - what may come to a port that was not invited
+
+Messages of those who know nothing of hoop, of those who know its handshake but
+not the token, of those who have listened; and a crowd of them at once.
+"""
+
+import heapq
+import hmac
+import itertools
+import random
+import selectors
+import socket
+import struct
+import time
+
+from programs import WAIT_S
+
+HELLO_BYTES = 128
+AT_MAC = 34
+AT_OFFER = 66
+SP_HELLO = bytes.fromhex('0053500000300000')  # an NNG client's first bytes
+OPEN_AT_ONCE = 400
+STAY_S = 0.3  # who says nothing, or little
+DRIP_S = 0.02
+
+
+def dial(address):
+    return socket.create_connection(address, timeout=WAIT_S)
+
+
+def say(address, message):
+    """Send, then read until the other side closes or has said 128 bytes."""
+    heard = b''
+    with dial(address) as stranger:
+        try:
+            stranger.sendall(message)
+            while len(heard) < HELLO_BYTES:
+                piece = stranger.recv(HELLO_BYTES - len(heard))
+                if not piece:
+                    break
+                heard += piece
+        except ConnectionError:
+            pass  # It need not listen to the end.
+    return heard
+
+
+def tls_hello():
+    """The record of a TLS 1.2 client hello, as a browser begins."""
+    body = (b'\x03\x03' + random.randbytes(32) + b'\0' + b'\0\x02\x13\x01' +
+            b'\x01\0' + b'\0\0')
+    handshake = b'\x01' + len(body).to_bytes(3, 'big') + body
+    record = b'\x16\x03\x01' + len(handshake).to_bytes(2, 'big') + handshake
+    return record.ljust(2 * HELLO_BYTES, b'\0')
+
+
+def http_request():
+    return (b'GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ' +
+            b'x' * 200 + b'\r\n\r\n')
+
+
+def frame():
+    return b'HOOP\x01\x00\x20\x00'.ljust(HELLO_BYTES, b'\xff')
+
+
+def hello(version, caller, callee, epoch):
+    """A dialer's first message (docs/wire-format.md)."""
+    message = struct.pack('<8sHIIQQ', b'HOOPHELO', version, caller['rank'],
+                          callee['rank'], epoch, int(caller['incarnation'], 16))
+    return (message + random.randbytes(32)).ljust(HELLO_BYTES, b'\0')
+
+
+def peer_key(token, job, epoch):
+    return hmac.digest(token.encode(), b'hoop peer key 1' +
+                       struct.pack('<Q', epoch) + job.encode(), 'sha256')
+
+
+def proof(key, said, challenge, letters=b'HOOPPROF'):
+    """A dialer's second message, right if key is the job's."""
+    mac = hmac.digest(key, letters + b'\0' + said + challenge +
+                      bytes(HELLO_BYTES - AT_OFFER), 'sha256')
+    return (letters.ljust(AT_MAC, b'\0') + mac).ljust(HELLO_BYTES, b'\0')
+
+
+def read_all(stranger, n_bytes):
+    """So many, or as many as come before the end."""
+    heard = b''
+    try:
+        while len(heard) < n_bytes:
+            piece = stranger.recv(n_bytes - len(heard))
+            if not piece:
+                break
+            heard += piece
+    except ConnectionError:
+        pass
+    return heard
+
+
+def request(method, job, token, body):
+    """One that docs/rpc.md describes, as NNG's client sends it; body is packed."""
+    def text(words):
+        return bytes([0xd9, len(words)]) + words.encode()
+
+    message = (b'\x80\0\0\x01\x97\x01' + text(method) + b'\xc4\x10' +
+               random.randbytes(16) + b'\x01\xcd\x13\x88\x94' + text('job') +
+               text(job) + text('token') + text(token) +
+               b'\xc4' + bytes([len(body)]) + body)
+    return SP_HELLO + len(message).to_bytes(8, 'big') + message
+
+
+def ask(address, message):
+    """The status of the answer to a request()."""
+    with dial(address) as client:
+        client.sendall(message)
+        heard = read_all(client, 24)
+    return heard[23] if len(heard) == 24 else None
+
+
+class Stranger:
+    """A connection of a crowd: says its pieces, one after another."""
+
+    def __init__(self, target, pieces, stays, resets):
+        self.pieces = list(pieces)
+        self.stays = stays
+        self.resets = resets
+        self.socket = socket.socket()
+        self.socket.setblocking(False)
+        self.socket.connect_ex(target)
+
+    def speak(self):
+        """Whether there is more to say, later."""
+        if self.pieces:
+            try:
+                self.socket.send(self.pieces.pop(0))
+            except OSError:
+                self.pieces = []
+        return bool(self.pieces)
+
+    def close(self):
+        if self.resets:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                   struct.pack('ii', 1, 0))
+        self.socket.close()
+
+
+def drips(message):
+    return [message[at:at + 1] for at in range(len(message))]
+
+
+# What it says, whether it then stays, and whether it ends with a reset.
+CROWD = [
+    lambda: ([], False, False),
+    lambda: ([], False, True),
+    lambda: ([], True, False),
+    lambda: ([tls_hello()], False, False),
+    lambda: ([tls_hello()], True, True),
+    lambda: ([http_request()], True, False),
+    lambda: (drips(http_request()[:20]), True, False),
+    lambda: ([random.randbytes(1000)], False, False),
+    lambda: ([frame()], True, False),
+    lambda: ([b'HOOPHELO\1\0' + random.randbytes(90)], True, False),
+    lambda: (drips(b'HOOPHELO\1\0' + random.randbytes(10)), True, True),
+    lambda: ([b'HOOPHELO\1\0' + random.randbytes(118)], False, False),
+    lambda: ([SP_HELLO + (1 << 20).to_bytes(8, 'big') + b'\x80\0\0\1'], True,
+             False),
+    lambda: ([SP_HELLO + (1 << 60).to_bytes(8, 'big') + b'\x80\0\0\1'], False,
+             False),
+]
+
+
+class Crowd:
+    """n_strangers, one kind after another to one target after another."""
+
+    def __init__(self, targets, n_strangers):
+        self.arrivals = itertools.islice(
+            zip(itertools.cycle(CROWD), self.turns(targets)), n_strangers)
+        self.selector = selectors.DefaultSelector()
+        self.due = []  # (when, a number, a stranger)
+        self.numbers = itertools.count()
+        self.n_open = 0
+        self.n_turned_away = 0  # closed by the other side first
+
+    @staticmethod
+    def turns(targets):
+        """A target for a round of kinds each, so that all meet all."""
+        for target in itertools.cycle(targets):
+            yield from itertools.repeat(target, len(CROWD))
+
+    def enter(self, kind, target):
+        stranger = Stranger(target, *kind())
+        self.n_open += 1
+        self.selector.register(stranger.socket, selectors.EVENT_WRITE, stranger)
+
+    def leave(self, stranger):
+        try:
+            self.selector.unregister(stranger.socket)
+        except (KeyError, ValueError):
+            return  # has left already
+        stranger.close()
+        self.n_open -= 1
+
+    def later(self, stranger, seconds):
+        heapq.heappush(self.due, (time.monotonic() + seconds,
+                                  next(self.numbers), stranger))
+
+    def go_on(self, stranger):
+        """Connected, or its pause is over."""
+        if stranger.socket.fileno() < 0:
+            return
+        if stranger.speak():
+            self.later(stranger, DRIP_S)
+        elif stranger.stays:
+            stranger.stays = False
+            self.later(stranger, STAY_S)
+        else:
+            self.leave(stranger)
+            return
+        self.selector.modify(stranger.socket, selectors.EVENT_READ, stranger)
+
+    def hear(self, stranger):
+        try:
+            if stranger.socket.recv(4096):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self.n_turned_away += 1
+        self.leave(stranger)
+
+    def run(self):
+        is_more = True
+        while is_more or self.n_open:
+            while is_more and self.n_open < OPEN_AT_ONCE:
+                arrival = next(self.arrivals, None)
+                is_more = arrival is not None
+                if is_more:
+                    self.enter(*arrival)
+            for key, ready in self.selector.select(0.02):
+                if ready & selectors.EVENT_READ:
+                    self.hear(key.data)
+                else:
+                    self.go_on(key.data)
+            while self.due and self.due[0][0] <= time.monotonic():
+                self.go_on(heapq.heappop(self.due)[2])
+        self.selector.close()
