@@ -114,7 +114,7 @@ posts_copy(const struct op *op, uint8_t *to)
     }
 }
 
-static void
+static enum hoop_status
 round_post(struct op *op, uint64_t stamp)
 {
     struct hall *hall = op->channel->hall;
@@ -135,13 +135,17 @@ round_post(struct op *op, uint64_t stamp)
     assert(n_bytes <= hall_n_slot(hall));
     if (FAULT_IS_BUILT && op->label.faults)
         op_strike(op, FAULT_AT_SEND, op->rounds.round);
-    posts_copy(op, hall_place(hall, stamp, n_bytes));
+    uint8_t *place = hall_place(hall, stamp, n_bytes);
+    if (!place)
+        return error_pass(HOOP_E_EXHAUSTED);
+    posts_copy(op, place);
     hall_publish(hall, &header, n_bytes);
     transport_count(op->engine->transport, n_bytes, 0);
     rounds->is_posted = true;
     rounds->is_untold = true;
     if (n_bytes > QUIET_BYTES)
         rounds_tell(op);
+    return HOOP_OK;
 }
 
 struct frame
@@ -250,6 +254,7 @@ rounds_try(struct op *op, bool *out_is_done)
     struct rounds *rounds = &op->rounds;
     struct hall *hall = op->channel->hall;
     const uint64_t stamp = op_stamp(op);
+    enum hoop_status status = HOOP_OK;
     uint32_t late;
 
     *out_is_done = false;
@@ -257,11 +262,13 @@ rounds_try(struct op *op, bool *out_is_done)
         assembly_forgo(op);
         if (!is_free(op, stamp, &late))
             return HOOP_OK;
-        round_post(op, stamp);
+        status = round_post(op, stamp);
+        if (status != HOOP_OK)
+            return error_pass(status);
     }
     if (!round_meet(op, stamp) || (op->is_quick && op->channel->is_owed))
         return HOOP_OK;
-    const enum hoop_status status = fetching_run(op);
+    status = fetching_run(op);
     if (status != HOOP_OK)
         return error_pass(status);
     hall_finish(hall, stamp);

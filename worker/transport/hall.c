@@ -32,12 +32,6 @@ line_of(uint64_t stamp)
                         : HALL_FIRST_LINES + n_later % HALL_LATER_LINES;
 }
 
-static size_t
-cell_bytes(const struct hall *hall)
-{
-    return hall->n_slot / HALL_SLOT_CELLS;
-}
-
 /* Beside a line, or in cells. */
 static uint8_t *
 room_at(const struct hall *hall, uint32_t rank, unsigned line, unsigned where)
@@ -46,7 +40,7 @@ room_at(const struct hall *hall, uint32_t rank, unsigned line, unsigned where)
 
     if (where == HALL_BESIDE)
         return room + (size_t)line * HALL_SMALL;
-    return room + HALL_SMALLS + (where - HALL_IN_CELLS) * cell_bytes(hall);
+    return room + HALL_SMALLS + (where - HALL_IN_CELLS) * hall_cell_bytes(hall);
 }
 
 static uint64_t
@@ -77,14 +71,15 @@ is_read(struct hall *hall, uint64_t stamp, uint32_t *out_rank)
 static unsigned
 cells_for(const struct hall *hall, size_t n_bytes)
 {
-    return (unsigned)((n_bytes + cell_bytes(hall) - 1) / cell_bytes(hall));
+    return (unsigned)((n_bytes + hall_cell_bytes(hall) - 1) /
+                      hall_cell_bytes(hall));
 }
 
 /* What does not fit the rest of the ring begins it anew. */
 static unsigned
 cell_next(const struct hall *hall, size_t n_bytes)
 {
-    return hall->n_taken + cells_for(hall, n_bytes) > HALL_CELLS
+    return hall->n_taken + cells_for(hall, n_bytes) > hall->n_cells
                ? 0
                : hall->n_taken;
 }
@@ -111,6 +106,8 @@ hall_is_free(struct hall *hall,
              size_t n_bytes,
              uint32_t *out_rank)
 {
+    if (n_bytes > HALL_SMALL)
+        hall_fit(hall, cells_for(hall, n_bytes));
     return is_read(hall, hall->stamps[line_of(stamp)], out_rank) &&
            (n_bytes <= HALL_SMALL ||
             is_read(hall, stamp_under(hall, n_bytes), out_rank));
@@ -131,9 +128,11 @@ hall_place(struct hall *hall, uint64_t stamp, size_t n_bytes)
     const unsigned line = line_of(stamp);
     const unsigned where = where_for(hall, n_bytes);
 
-    return where == HALL_IN_LINE
-               ? hall->page->desks[hall->rank].lines[line].payload
-               : room_at(hall, hall->rank, line, where);
+    if (where == HALL_IN_LINE)
+        return hall->page->desks[hall->rank].lines[line].payload;
+    if (hall_fill(hall, where) != HOOP_OK)
+        return NULL;
+    return room_at(hall, hall->rank, line, where);
 }
 
 static void
@@ -141,6 +140,7 @@ cells_take(struct hall *hall, uint64_t stamp, size_t n_bytes)
 {
     const unsigned first = cell_next(hall, n_bytes);
 
+    hall->n_laps += first < hall->n_taken;
     for (unsigned i = 0; i < cells_for(hall, n_bytes); i++)
         hall->cell_stamps[first + i] = stamp;
     hall->n_taken = first + cells_for(hall, n_bytes);
@@ -295,14 +295,27 @@ capacity_of(const struct hall *hall, unsigned where)
         return HALL_INLINE;
     return where == HALL_BESIDE
                ? HALL_SMALL
-               : (HALL_IN_CELLS + HALL_CELLS - where) * cell_bytes(hall);
+               : (HALL_IN_CELLS + HALL_CELLS - where) * hall_cell_bytes(hall);
+}
+
+/* Of what does not lie in a line: n_bytes from where it is posted. */
+static const uint8_t *
+bytes_reach(struct hall *hall, uint32_t rank, size_t n_bytes)
+{
+    const struct hall_rank *known = &hall->ranks[rank];
+    const uint8_t *at = room_at(hall, rank, known->line, known->where);
+    const uint8_t *cells = room_at(hall, rank, 0, HALL_IN_CELLS);
+
+    if (known->where == HALL_BESIDE && !known->has_smalls)
+        hall_reach_smalls(hall, rank);
+    else if (known->where >= HALL_IN_CELLS &&
+             (size_t)(at - cells) + n_bytes > known->n_celled)
+        hall_reach_cells(hall, rank, (size_t)(at - cells) + n_bytes);
+    return at;
 }
 
 const uint8_t *
-hall_bytes(const struct hall *hall,
-           uint32_t rank,
-           size_t offset,
-           size_t n_bytes)
+hall_bytes(struct hall *hall, uint32_t rank, size_t offset, size_t n_bytes)
 {
     const struct hall_rank *known = &hall->ranks[rank];
     const size_t n_there = capacity_of(hall, known->where);
@@ -311,7 +324,7 @@ hall_bytes(const struct hall *hall,
         return NULL;
     return offset + (known->where == HALL_IN_LINE
                          ? line_found(hall, rank)->payload
-                         : room_at(hall, rank, known->line, known->where));
+                         : bytes_reach(hall, rank, offset + n_bytes));
 }
 
 void

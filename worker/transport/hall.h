@@ -10,6 +10,11 @@
  * which line: those of the last 32 operations stand side by side, so that
  * who only posts may be that far ahead.
  *
+ * All of it has its addresses from the beginning, and no memory but for the
+ * lines: what lies beside them comes with the first post that goes there, and
+ * the ring is at first as long as a post needs, then, each time it has been gone
+ * round a few times, twice as long (transport/hall_rooms.c).
+ *
  * The other ranks may be hostile: a header is copied before it is looked at,
  * places are the reader's own arithmetic, and what they hold is only payload.
  * A rank that says nonsense of itself makes others wait, or read nonsense.
@@ -88,7 +93,8 @@ hall_is_free(struct hall *hall,
              uint64_t stamp,
              size_t n_bytes,
              uint32_t *out_rank);
-/* Where they go; n_bytes at most a slot. */
+/* Where they go; n_bytes at most a slot. NULL: there is no memory for them, as
+ * the error says. Only when hall_is_free(). */
 uint8_t *
 hall_place(struct hall *hall, uint64_t stamp, size_t n_bytes);
 /* They are there. Only when hall_is_free(), with the n_bytes of hall_place(). */
@@ -134,10 +140,7 @@ hall_brief_of(const struct hall *hall, uint32_t rank);
 /* n_bytes of what it posted, from offset; offset + n_bytes at most a slot.
  * NULL: it has not posted so much. */
 const uint8_t *
-hall_bytes(const struct hall *hall,
-           uint32_t rank,
-           size_t offset,
-           size_t n_bytes);
+hall_bytes(struct hall *hall, uint32_t rank, size_t offset, size_t n_bytes);
 
 /* Before sleeping: look again after it. */
 void

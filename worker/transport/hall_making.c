@@ -15,9 +15,6 @@
 
 static const uint64_t MAGIC = 0x3330304c4c414848; /* "HHALL003" */
 
-/* What the halls of this process use. */
-static _Atomic uint64_t n_bytes_used;
-
 size_t
 hall_slot_bytes(uint32_t n_ranks)
 {
@@ -43,7 +40,7 @@ hall_destroy(struct hall *hall)
         return;
     hall_seal_off(hall);
     memory_unmap(hall->base, hall->n_mapped);
-    atomic_fetch_sub(&n_bytes_used, hall->n_mapped);
+    hall_discharge(hall);
     free(hall);
 }
 
@@ -64,9 +61,9 @@ hall_size(uint32_t n_ranks, size_t n_slot)
     return desks_end(n_ranks) + n_ranks * (HALL_SMALLS + HALL_SLOTS * n_slot);
 }
 
-/* Within the budget of all. */
+/* Within the budget of all; what it may grow by is another matter. */
 static enum hoop_status
-hall_alloc(uint32_t n_ranks, size_t n_bytes, struct hall **out_hall)
+hall_alloc(uint32_t n_ranks, size_t n_slot, struct hall **out_hall)
 {
     struct hall *hall =
         calloc(1, sizeof(*hall) + n_ranks * sizeof(*hall->ranks));
@@ -74,24 +71,27 @@ hall_alloc(uint32_t n_ranks, size_t n_bytes, struct hall **out_hall)
     if (!hall)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a hall");
     hall->fd = -1;
-    hall->n_mapped = n_bytes;
+    hall->n_mapped = hall_size(n_ranks, n_slot);
     *out_hall = hall;
-    if (atomic_fetch_add(&n_bytes_used, n_bytes) + n_bytes > LIMIT_HALLS)
+    if (!hall_charge(hall, hall_least(n_ranks, n_slot)))
         return error_raise(HOOP_E_EXHAUSTED,
                            "the communicators of this process share enough "
                            "memory already");
     return HOOP_OK;
 }
 
+/* Only the lines are there at once. */
 static enum hoop_status
-hall_map(struct hall *hall)
+hall_map(struct hall *hall, uint32_t n_ranks)
 {
     enum hoop_status status = memory_reserve(hall->n_mapped, &hall->base);
 
     if (status == HOOP_OK)
-        status = memory_map(hall->base, hall->n_mapped, hall->fd, 0);
+        status = memory_map_sparse(hall->base, hall->n_mapped, hall->fd);
     if (status == HOOP_OK)
         status = memory_keep_from_children(hall->base, hall->n_mapped);
+    if (status == HOOP_OK)
+        status = memory_fill(hall->base, desks_end(n_ranks));
     if (status != HOOP_OK)
         return error_pass(status);
     hall->page = (struct hall_page *)hall->base;
@@ -115,14 +115,13 @@ hall_create(uint32_t n_ranks,
             struct hall **out_hall)
 {
     CLEANUP(hall_destroy) struct hall *hall = NULL;
-    const size_t n_bytes = hall_size(n_ranks, n_slot);
     struct memory_place place;
 
-    enum hoop_status status = hall_alloc(n_ranks, n_bytes, &hall);
+    enum hoop_status status = hall_alloc(n_ranks, n_slot, &hall);
     if (status == HOOP_OK)
-        status = memory_create(n_bytes, &place, &hall->fd);
+        status = memory_create_sparse(hall->n_mapped, &place, &hall->fd);
     if (status == HOOP_OK)
-        status = hall_map(hall);
+        status = hall_map(hall, n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
     hall_init(hall, 0, n_ranks, n_slot);
@@ -188,18 +187,18 @@ hall_open(const struct memory_place *place,
     enum hoop_status status = memory_open(place, &fd, &n_bytes);
     if (status != HOOP_OK)
         return error_pass(status);
+    const size_t n_slot = slot_of(n_bytes, n_ranks);
     status = size_check(n_bytes, n_ranks);
     if (status == HOOP_OK)
-        status = hall_alloc(n_ranks, n_bytes, &hall);
+        status = hall_alloc(n_ranks, n_slot, &hall);
     if (hall)
         hall->fd = fd;
     else
         descriptor_close(fd);
     if (status == HOOP_OK)
-        status = hall_map(hall);
+        status = hall_map(hall, n_ranks);
     if (status != HOOP_OK)
         return error_pass(status);
-    const size_t n_slot = slot_of(n_bytes, n_ranks);
     status = page_check(hall, place, n_ranks, n_slot);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -21,6 +21,9 @@ enum {
     HALL_SLOT_CELLS = 16,
     HALL_CELLS = HALL_SLOTS * HALL_SLOT_CELLS, /* a ring */
     HALL_SMALLS = HALL_ALL_LINES * HALL_SMALL, /* bytes */
+    /* The ring begins with so many: who is a call ahead need not wait. */
+    HALL_CELLS_MIN = 4,
+    HALL_LAPS = 4, /* after so many it becomes twice as long */
 };
 
 /* Where the bytes of a round are. */
@@ -78,7 +81,9 @@ struct hall_rank {
     uint64_t reached; /* it has read all before that stamp, at least */
     unsigned line;    /* that was found last */
     uint8_t where;
-    uint64_t seen; /* the stamp of what was looked at before that */
+    uint64_t seen;   /* the stamp of what was looked at before that */
+    bool has_smalls; /* they are mapped here ... */
+    size_t n_celled; /* ... and so many bytes of its cells */
     struct hall_header header;
 };
 
@@ -93,12 +98,47 @@ struct hall {
     struct hall_header last;
     uint64_t stamps[HALL_ALL_LINES]; /* what this rank wrote there last ... */
     uint64_t cell_stamps[HALL_CELLS];
-    unsigned n_taken; /* cells, since the ring began anew */
+    unsigned n_taken;  /* cells, since the ring began anew */
+    unsigned n_cells;  /* of the ring, as long as it is by now */
+    unsigned n_laps;   /* since then */
+    unsigned n_filled; /* cells that are there */
+    bool has_smalls;   /* what lies beside the lines is there */
+    size_t n_charged;  /* bytes of the budget */
     bool is_resting;
     int fd;
     uint8_t *base;
     size_t n_mapped;
     struct hall_rank ranks[];
 };
+
+static inline size_t
+hall_cell_bytes(const struct hall *hall)
+{
+    return hall->n_slot / HALL_SLOT_CELLS;
+}
+
+/* hall_rooms.c */
+
+/* What a hall costs this process at least. */
+size_t
+hall_least(uint32_t n_ranks, size_t n_slot);
+/* Of the budget that all halls of this process share. False: it is used up. */
+bool
+hall_charge(struct hall *hall, size_t n_bytes);
+void
+hall_discharge(struct hall *hall);
+/* Have a ring for n_wanted cells in a row, and if it is used much and the
+ * budget permits it, a longer one. */
+void
+hall_fit(struct hall *hall, unsigned n_wanted);
+/* What goes to where in the own room is there. Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+hall_fill(struct hall *hall, unsigned where);
+/* Map at once what is about to be read of rank's room: beside its lines ... */
+void
+hall_reach_smalls(struct hall *hall, uint32_t rank);
+/* ... or the first n_bytes of its cells. */
+void
+hall_reach_cells(struct hall *hall, uint32_t rank, size_t n_bytes);
 
 #endif

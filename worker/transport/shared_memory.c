@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,13 @@
 #ifndef MFD_NOEXEC_SEAL
 enum {
     MFD_NOEXEC_SEAL = 8,
+};
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+enum {
+    MADV_POPULATE_READ = 22,
+    MADV_POPULATE_WRITE = 23,
 };
 #endif
 
@@ -72,6 +80,45 @@ memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset)
     return HOOP_OK;
 }
 
+/* Whether pages can be asked for without being touched. */
+static bool
+can_fill(void)
+{
+    return madvise(NULL, 0, MADV_POPULATE_WRITE) == 0;
+}
+
+enum hoop_status
+memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
+{
+    if (!can_fill())
+        return memory_map(at, n_bytes, fd, 0);
+    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+             0) == MAP_FAILED)
+        return map_failed();
+    return HOOP_OK;
+}
+
+enum hoop_status
+memory_fill(uint8_t *at, size_t n_bytes)
+{
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+
+    /* Who does not know how has it all from the beginning. */
+    if (madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_WRITE) == 0 ||
+        errno == EINVAL)
+        return HOOP_OK;
+    return error_raise(HOOP_E_EXHAUSTED, "no %zu bytes of shared memory: %s",
+                       n_bytes, strerror(errno));
+}
+
+void
+memory_reach(uint8_t *at, size_t n_bytes)
+{
+    const size_t n_before = (uintptr_t)at % MEMORY_PAGE;
+
+    (void)!madvise(at - n_before, n_before + n_bytes, MADV_POPULATE_READ);
+}
+
 enum hoop_status
 memory_keep_from_children(uint8_t *base, size_t n_bytes)
 {
@@ -85,9 +132,26 @@ memory_unmap(uint8_t *base, size_t n_bytes)
         munmap(base, n_bytes);
 }
 
-/* An unnamed file, all of it there, whose size is final. */
+/* fallocate(), which gives all of it at once: what is not there when it is
+ * touched ends the process; or ftruncate(), which gives nothing. */
+typedef int
+allotment_fn(int fd, size_t n_bytes);
+
+static int
+allot_all(int fd, size_t n_bytes)
+{
+    return fallocate(fd, 0, 0, (off_t)n_bytes);
+}
+
+static int
+allot_none(int fd, size_t n_bytes)
+{
+    return ftruncate(fd, (off_t)n_bytes);
+}
+
+/* An unnamed file whose size is final. */
 static enum hoop_status
-file_open(const char *name, size_t n_bytes, int *out_fd)
+file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 
@@ -98,9 +162,7 @@ file_open(const char *name, size_t n_bytes, int *out_fd)
         return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
                            strerror(errno));
     descriptor_track(fd);
-    /* Now, not when it is touched: that would end the process. */
-    if (fallocate(fd, 0, 0, (off_t)n_bytes) == 0 &&
-        fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+    if (allot(fd, n_bytes) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
         *out_fd = fd;
         return HOOP_OK;
     }
@@ -110,8 +172,11 @@ file_open(const char *name, size_t n_bytes, int *out_fd)
                        n_bytes, strerror(error));
 }
 
-enum hoop_status
-memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd)
+static enum hoop_status
+file_create(size_t n_bytes,
+            allotment_fn *allot,
+            struct memory_place *out_place,
+            int *out_fd)
 {
     struct memory_place place = {0};
     char name[NAME_BYTES];
@@ -122,12 +187,27 @@ memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd)
     if (status != HOOP_OK)
         return error_pass(status);
     name_of(place.key, name);
-    status = file_open(name, n_bytes, out_fd);
+    status = file_open(name, n_bytes, allot, out_fd);
     if (status != HOOP_OK)
         return error_pass(status);
     place.fd = (uint32_t)*out_fd;
     *out_place = place;
     return HOOP_OK;
+}
+
+enum hoop_status
+memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd)
+{
+    return file_create(n_bytes, allot_all, out_place, out_fd);
+}
+
+enum hoop_status
+memory_create_sparse(size_t n_bytes,
+                     struct memory_place *out_place,
+                     int *out_fd)
+{
+    return file_create(n_bytes, can_fill() ? allot_none : allot_all, out_place,
+                       out_fd);
 }
 
 static enum hoop_status

@@ -34,6 +34,12 @@ struct memory_place {
  * caller's. Handle: HOOP_E_UNAVAILABLE, HOOP_E_EXHAUSTED (the text says why). */
 enum hoop_status
 memory_create(size_t n_bytes, struct memory_place *out_place, int *out_fd);
+/* The same, but it is there only where memory_fill() has asked for it, if the
+ * kernel knows how (Linux 5.14). */
+enum hoop_status
+memory_create_sparse(size_t n_bytes,
+                     struct memory_place *out_place,
+                     int *out_fd);
 /* Handle: HOOP_E_UNAVAILABLE (not to be reached), HOOP_E_DATA_LOSS (its size
  * may change, which would make us fault later). */
 enum hoop_status
@@ -48,6 +54,16 @@ memory_reserve(size_t n_bytes, uint8_t **out_base);
  * for the first time amid the messages costs a fault there. */
 enum hoop_status
 memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
+/* The same, of all that is sparse: nothing is there yet. */
+enum hoop_status
+memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);
+/* Its pages are there, and mapped, from now on. What is merely touched
+ * would end the process if there is no memory. Handle: HOOP_E_EXHAUSTED. */
+enum hoop_status
+memory_fill(uint8_t *at, size_t n_bytes);
+/* What another rank has filled: mapped all at once, else it is when touched. */
+void
+memory_reach(uint8_t *at, size_t n_bytes);
 /* When all is mapped. */
 enum hoop_status
 memory_keep_from_children(uint8_t *base, size_t n_bytes);

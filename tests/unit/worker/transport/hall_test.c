@@ -11,59 +11,31 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
+#include "hall_guests.h"
 #include "transport/hall.h"
 #include "transport/stamp.h"
 
 enum {
-    N_SLOT = 4096,
     N_ROUNDS = 20000,
 };
-
-/* A hall as each of its ranks has it, all in this process. */
-static void
-halls_open(struct hall **halls, uint32_t n_ranks)
-{
-    struct memory_place place;
-
-    assert_int_equal(hall_create(n_ranks, N_SLOT, &place, &halls[0]), HOOP_OK);
-    for (uint32_t i = 1; i < n_ranks; i++)
-        assert_int_equal(hall_open(&place, i, n_ranks, &halls[i]), HOOP_OK);
-    hall_seal_off(halls[0]);
-}
-
-static void
-halls_close(struct hall **halls, uint32_t n_ranks)
-{
-    for (uint32_t i = 0; i < n_ranks; i++)
-        hall_destroy(halls[i]);
-}
-
-static void
-post(struct hall *hall, uint64_t stamp, const void *bytes, size_t n_bytes)
-{
-    const struct hall_header header = {
-        .stamp = stamp, .signature = stamp * 3, .count = n_bytes, .root = 7};
-
-    memcpy(hall_place(hall, stamp, n_bytes), bytes, n_bytes);
-    hall_publish(hall, &header, n_bytes);
-}
 
 static void
 what_one_posts_all_find(void **state)
 {
     static const size_t sizes[] = {
-        0, 1, HALL_INLINE, HALL_INLINE + 1, HALL_SMALL, HALL_SMALL + 1, N_SLOT};
-    static uint8_t bytes[N_SLOT] = "for all";
+        0,          1, HALL_INLINE, HALL_INLINE + 1, HALL_SMALL, HALL_SMALL + 1,
+        GUESTS_SLOT};
+    static uint8_t bytes[GUESTS_SLOT] = "for all";
     struct hall *halls[3];
     uint32_t late;
 
     (void)state;
-    halls_open(halls, 3);
-    assert_int_equal(hall_n_slot(halls[1]), N_SLOT);
+    guests_enter(halls, 3);
+    assert_int_equal(hall_n_slot(halls[1]), GUESTS_SLOT);
     for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         bytes[0]++;
         assert_true(hall_is_free(halls[1], i + 1, sizes[i], &late));
-        post(halls[1], i + 1, bytes, sizes[i]);
+        guest_post(halls[1], i + 1, bytes, sizes[i]);
         for (uint32_t rank = 0; rank < 3; rank++) {
             assert_false(hall_look(halls[rank], 0, i + 1));
             assert_true(hall_look(halls[rank], 1, i + 1));
@@ -76,33 +48,37 @@ what_one_posts_all_find(void **state)
             hall_finish(halls[rank], i + 1);
         }
     }
-    halls_close(halls, 3);
+    guests_leave(halls, 3);
 }
 
 static void
 slot_is_free_when_all_others_are_through(void **state)
 {
-    static const uint8_t bytes[N_SLOT];
+    static const uint8_t bytes[GUESTS_SLOT];
+    const uint64_t first = GUESTS_GROWING;
+    const uint64_t fifth = stamp_of(first + 5, 0, 0);
     struct hall *halls[3];
     uint32_t late = 9;
 
     (void)state;
-    halls_open(halls, 3);
+    guests_enter(halls, 3);
+    guests_fill_ring(halls, 3);
     for (uint64_t i = 1; i <= 4; i++)
-        post(halls[0], stamp_of(i, 0, 0), bytes, N_SLOT);
-    assert_false(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
+        guest_post(halls[0], stamp_of(first + i, 0, 0), bytes, GUESTS_SLOT);
+    assert_false(hall_is_free(halls[0], fifth, GUESTS_SLOT, &late));
     assert_int_equal(late, 1);
-    assert_true(hall_is_free(halls[0], stamp_of(5, 0, 0), HALL_SMALL, &late));
-    hall_finish(halls[1], stamp_of(1, 0, 0));
-    assert_false(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
+    assert_true(hall_is_free(halls[0], fifth, HALL_SMALL, &late));
+    hall_finish(halls[1], stamp_of(first + 1, 0, 0));
+    assert_false(hall_is_free(halls[0], fifth, GUESTS_SLOT, &late));
     assert_int_equal(late, 2);
     /* Who posts in round 2 has finished round 1; not so round 2. */
-    post(halls[2], stamp_of(2, 0, 0), "c", 1);
-    assert_true(hall_look(halls[0], 2, stamp_of(2, 0, 0)));
-    assert_true(hall_is_free(halls[0], stamp_of(5, 0, 0), N_SLOT, &late));
-    post(halls[0], stamp_of(5, 0, 0), bytes, N_SLOT);
-    assert_false(hall_is_free(halls[0], stamp_of(6, 0, 0), N_SLOT, &late));
-    halls_close(halls, 3);
+    guest_post(halls[2], stamp_of(first + 2, 0, 0), "c", 1);
+    assert_true(hall_look(halls[0], 2, stamp_of(first + 2, 0, 0)));
+    assert_true(hall_is_free(halls[0], fifth, GUESTS_SLOT, &late));
+    guest_post(halls[0], fifth, bytes, GUESTS_SLOT);
+    assert_false(
+        hall_is_free(halls[0], stamp_of(first + 6, 0, 0), GUESTS_SLOT, &late));
+    guests_leave(halls, 3);
 }
 
 /* What is little. */
@@ -114,11 +90,11 @@ who_only_posts_may_be_far_ahead(void **state)
     uint32_t late;
 
     (void)state;
-    halls_open(halls, 2);
+    guests_enter(halls, 2);
     while (hall_is_free(halls[0], stamp_of(n_ahead + 1, 0, 0), HALL_SMALL,
                         &late)) {
         char bytes[HALL_SMALL] = {(char)n_ahead++};
-        post(halls[0], stamp_of(n_ahead, 0, 0), bytes, sizeof(bytes));
+        guest_post(halls[0], stamp_of(n_ahead, 0, 0), bytes, sizeof(bytes));
     }
     assert_int_equal(n_ahead, 32);
     for (uint64_t i = 1; i <= n_ahead; i++) {
@@ -127,7 +103,7 @@ who_only_posts_may_be_far_ahead(void **state)
         hall_finish(halls[1], stamp_of(i, 0, 0));
     }
     assert_true(hall_is_free(halls[0], stamp_of(64, 0, 0), 1, &late));
-    halls_close(halls, 2);
+    guests_leave(halls, 2);
 }
 
 static void
@@ -136,14 +112,14 @@ round_that_is_not_there_is_not_found(void **state)
     struct hall *halls[2];
 
     (void)state;
-    halls_open(halls, 2);
-    post(halls[1], 5, "a", 1);
+    guests_enter(halls, 2);
+    guest_post(halls[1], 5, "a", 1);
     assert_false(hall_look(halls[0], 1, 4));
-    post(halls[1], 6, "b", 1);
+    guest_post(halls[1], 6, "b", 1);
     assert_true(hall_look(halls[0], 1, 6));
     assert_true(hall_look(halls[0], 1, 5));
     assert_false(hall_look(halls[0], 1, 7));
-    halls_close(halls, 2);
+    guests_leave(halls, 2);
 }
 
 static void
@@ -154,51 +130,54 @@ what_is_withdrawn_is_not_found(void **state)
     uint32_t late;
 
     (void)state;
-    halls_open(halls, 2);
-    post(halls[1], stamp_of(5, 0, 0), "a", 1);
-    post(halls[1], stamp_of(6, 0, 0), "b", 1);
+    guests_enter(halls, 2);
+    guest_post(halls[1], stamp_of(5, 0, 0), "a", 1);
+    guest_post(halls[1], stamp_of(6, 0, 0), "b", 1);
     hall_withdraw(halls[1], 6);
     assert_false(hall_look(halls[0], 1, stamp_of(6, 0, 0)));
     assert_true(hall_look(halls[0], 1, stamp_of(5, 0, 0)));
     assert_false(hall_look_back(halls[0], 1, &header));
     hall_finish(halls[0], stamp_end(6));
-    assert_true(hall_is_free(halls[1], stamp_of(7, 0, 0), N_SLOT, &late));
-    halls_close(halls, 2);
+    assert_true(hall_is_free(halls[1], stamp_of(7, 0, 0), GUESTS_SLOT, &late));
+    guests_leave(halls, 2);
 }
 
 /* Rounds 4095 and 4096 of one stage, and of an operation that then fails. */
 static void
 rounds_may_be_more_than_a_stamp_counts(void **state)
 {
-    static const uint8_t bytes[N_SLOT];
+    static const uint8_t bytes[GUESTS_SLOT];
     const uint32_t last = STAMP_ROUNDS - 1;
+    const uint64_t op = GUESTS_GROWING + 1;
     struct hall *halls[2];
     uint32_t late;
 
     (void)state;
-    halls_open(halls, 2);
+    guests_enter(halls, 2);
+    guests_fill_ring(halls, 2);
     for (uint32_t round = last - 1; round < last + 3; round++) {
-        const uint64_t stamp = stamp_of(1, 0, round);
+        const uint64_t stamp = stamp_of(op, 0, round);
 
-        assert_true(hall_is_free(halls[1], stamp, N_SLOT, &late));
-        post(halls[1], stamp, bytes, N_SLOT);
-        post(halls[0], stamp, "b", 1);
-        assert_true(hall_look(halls[0], 1, stamp));
+        assert_true(hall_is_free(halls[0], stamp, GUESTS_SLOT, &late));
+        guest_post(halls[0], stamp, bytes, GUESTS_SLOT);
+        guest_post(halls[1], stamp, "b", 1);
         assert_true(hall_look(halls[1], 0, stamp));
-        assert_false(hall_look(halls[0], 1, stamp_next(stamp)));
-        /* Rank 0 has not read it, but all before it. */
-        hall_finish(halls[1], stamp);
+        assert_true(hall_look(halls[0], 1, stamp));
+        assert_false(hall_look(halls[1], 0, stamp_next(stamp)));
+        /* Rank 1 has not read it, but all before it. */
+        hall_finish(halls[0], stamp);
     }
     for (uint32_t round = last + 3; round < last + 6; round++)
-        post(halls[1], stamp_of(1, 0, round), bytes, N_SLOT);
+        guest_post(halls[0], stamp_of(op, 0, round), bytes, GUESTS_SLOT);
     assert_false(
-        hall_is_free(halls[1], stamp_of(1, 0, last + 6), N_SLOT, &late));
-    hall_withdraw(halls[1], 1);
+        hall_is_free(halls[0], stamp_of(op, 0, last + 6), GUESTS_SLOT, &late));
+    hall_withdraw(halls[0], op);
     for (uint32_t round = last + 2; round < last + 6; round++)
-        assert_false(hall_look(halls[0], 1, stamp_of(1, 0, round)));
-    hall_finish(halls[0], stamp_end(1));
-    assert_true(hall_is_free(halls[1], stamp_of(2, 0, 0), N_SLOT, &late));
-    halls_close(halls, 2);
+        assert_false(hall_look(halls[1], 0, stamp_of(op, 0, round)));
+    hall_finish(halls[1], stamp_end(op));
+    assert_true(
+        hall_is_free(halls[0], stamp_of(op + 1, 0, 0), GUESTS_SLOT, &late));
+    guests_leave(halls, 2);
 }
 
 static void
@@ -207,14 +186,14 @@ what_is_read_stays_while_others_are_asked_for(void **state)
     struct hall *halls[2];
 
     (void)state;
-    halls_open(halls, 2);
-    post(halls[1], 5, "a", 1);
-    post(halls[1], 6, "b", 1);
+    guests_enter(halls, 2);
+    guest_post(halls[1], 5, "a", 1);
+    guest_post(halls[1], 6, "b", 1);
     assert_true(hall_look(halls[0], 1, 5));
     assert_true(hall_has(halls[0], 1, 6));
     assert_false(hall_has(halls[0], 1, 7));
     assert_int_equal(*hall_bytes(halls[0], 1, 0, 1), 'a');
-    halls_close(halls, 2);
+    guests_leave(halls, 2);
 }
 
 static void
@@ -224,15 +203,15 @@ what_was_not_fetched_is_found_later(void **state)
     struct hall_header header;
 
     (void)state;
-    halls_open(halls, 2);
-    post(halls[1], 5, "a", 1);
-    post(halls[1], 6, "b", 1);
+    guests_enter(halls, 2);
+    guest_post(halls[1], 5, "a", 1);
+    guest_post(halls[1], 6, "b", 1);
     assert_true(hall_look(halls[0], 1, 6));
     assert_true(hall_look_back(halls[0], 1, &header));
     assert_int_equal(header.stamp, 5);
     assert_int_equal(header.signature, 15);
     assert_false(hall_look_back(halls[0], 1, &header));
-    halls_close(halls, 2);
+    guests_leave(halls, 2);
 }
 
 static void
@@ -241,15 +220,15 @@ more_than_was_posted_is_not_there(void **state)
     struct hall *halls[2];
 
     (void)state;
-    halls_open(halls, 2);
-    post(halls[0], 1, "in the line", 11);
+    guests_enter(halls, 2);
+    guest_post(halls[0], 1, "in the line", 11);
     assert_true(hall_look(halls[1], 0, 1));
     assert_non_null(hall_bytes(halls[1], 0, 0, HALL_INLINE));
     assert_non_null(hall_bytes(halls[1], 0, HALL_INLINE, 0));
     assert_null(hall_bytes(halls[1], 0, 1, HALL_INLINE));
     assert_null(hall_bytes(halls[1], 0, HALL_INLINE + 1, 0));
     assert_null(hall_bytes(halls[1], 0, SIZE_MAX, 2));
-    halls_close(halls, 2);
+    guests_leave(halls, 2);
 }
 
 static void
@@ -258,7 +237,7 @@ who_sleeps_is_woken_once(void **state)
     struct hall *halls[3];
 
     (void)state;
-    halls_open(halls, 3);
+    guests_enter(halls, 3);
     assert_int_equal(hall_sleepers(halls[0]), 0);
     hall_rest(halls[0]);
     hall_rest(halls[2]);
@@ -269,7 +248,7 @@ who_sleeps_is_woken_once(void **state)
     hall_rest(halls[2]);
     hall_rouse(halls[2]);
     assert_int_equal(hall_sleepers(halls[0]), 0);
-    halls_close(halls, 3);
+    guests_leave(halls, 3);
 }
 
 /* A file that the name fits, but that is no hall. */
@@ -304,33 +283,13 @@ memory_that_is_no_hall_is_refused(void **state)
     open_false_hall(4096 + 4 * 4096);
     open_false_hall(4096 + 4096);
     open_false_hall((size_t)1 << 30);
-    assert_int_equal(hall_create(2, N_SLOT, &place, &maker), HOOP_OK);
+    assert_int_equal(hall_create(2, GUESTS_SLOT, &place, &maker), HOOP_OK);
     assert_int_equal(hall_open(&place, 1, 3, &taker), HOOP_E_DATA_LOSS);
     place.key[MEMORY_KEY - 1] ^= 1;
     assert_int_equal(hall_open(&place, 1, 2, &taker), HOOP_E_DATA_LOSS);
     hall_destroy(maker);
     assert_int_equal(hall_open(&place, 1, 2, &taker), HOOP_E_UNAVAILABLE);
     assert_null(taker);
-}
-
-static void
-halls_of_a_process_have_a_budget(void **state)
-{
-    static struct hall *halls[2 * LIMIT_HALLS / LIMIT_HALL];
-    struct memory_place place;
-    size_t n_halls = 0;
-
-    (void)state;
-    while (hall_create(64, hall_slot_bytes(64), &place, &halls[n_halls]) ==
-           HOOP_OK)
-        n_halls++;
-    assert_in_range(n_halls, LIMIT_HALLS / LIMIT_HALL / 3,
-                    LIMIT_HALLS / LIMIT_HALL - 1);
-    for (size_t i = 0; i < n_halls; i++)
-        hall_destroy(halls[i]);
-    assert_int_equal(hall_create(2, N_SLOT, &place, &halls[0]), HOOP_OK);
-    hall_destroy(halls[0]);
-    hall_destroy(NULL);
 }
 
 static void
@@ -348,16 +307,18 @@ forked_child_does_not_have_it(void **state)
 {
     struct memory_place place;
     struct hall *hall;
+    uint32_t late;
     int status = -1;
 
     (void)state;
-    assert_int_equal(hall_create(2, N_SLOT, &place, &hall), HOOP_OK);
-    uint8_t *slot = hall_place(hall, 1, N_SLOT);
+    assert_int_equal(hall_create(2, GUESTS_SLOT, &place, &hall), HOOP_OK);
+    assert_true(hall_is_free(hall, 1, GUESTS_SLOT, &late));
+    uint8_t *slot = hall_place(hall, 1, GUESTS_SLOT);
     const pid_t pid = fork();
     if (pid == 0) {
         unsigned char residency;
 
-        _exit(mincore(slot, N_SLOT, &residency) != 0 ? 0 : 1);
+        _exit(mincore(slot, GUESTS_SLOT, &residency) != 0 ? 0 : 1);
     }
     waitpid(pid, &status, 0);
     assert_int_equal(status, 0);
@@ -378,7 +339,7 @@ add_up(struct hall *hall, uint32_t other, uint64_t own)
             values[i] = own * stamp + i;
         while (!hall_is_free(hall, stamp, n_bytes, &late))
             ;
-        post(hall, stamp, values, n_bytes);
+        guest_post(hall, stamp, values, n_bytes);
         while (!hall_look(hall, other, stamp))
             ;
         memcpy(values, hall_bytes(hall, other, 0, n_bytes), n_bytes);
@@ -399,7 +360,7 @@ two_processes_read_what_was_meant(void **state)
     int status = -1;
 
     (void)state;
-    assert_int_equal(hall_create(2, N_SLOT, &place, &hall), HOOP_OK);
+    assert_int_equal(hall_create(2, GUESTS_SLOT, &place, &hall), HOOP_OK);
     const pid_t pid = fork();
     if (pid == 0) {
         struct hall *taker = NULL;
@@ -429,7 +390,6 @@ main(void)
         cmocka_unit_test(more_than_was_posted_is_not_there),
         cmocka_unit_test(who_sleeps_is_woken_once),
         cmocka_unit_test(memory_that_is_no_hall_is_refused),
-        cmocka_unit_test(halls_of_a_process_have_a_budget),
         cmocka_unit_test(slots_are_smaller_where_many_share),
         cmocka_unit_test(forked_child_does_not_have_it),
         cmocka_unit_test(two_processes_read_what_was_meant),
