@@ -295,6 +295,8 @@ shortcut_leave(struct channel *channel,
     }
     if (!op || status != HOOP_OK) {
         engine_release(channel->engine);
+        if (op)
+            op_free(op);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for an operation");
     }
     op->is_message = false;
