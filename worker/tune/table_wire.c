@@ -28,6 +28,8 @@ enum {
     ROW_FIELDS = 4,
     MACHINE_FIELDS = 2, /* before its costs */
     N_COSTS = 12,
+    /* More than the last fields have, and the bytes of a number. */
+    ZEROS_LEFT = 32,
 };
 
 /* No cost of a message or a byte is above a second. */
@@ -294,13 +296,24 @@ rows_unpack(struct unpack *unpack, struct table *table)
     return HOOP_OK;
 }
 
+/* All but most of the zeros that fill it up: each of them is a value, too. */
+static size_t
+bytes_used(const uint8_t bytes[LIMIT_TUNE_TABLE])
+{
+    size_t n = LIMIT_TUNE_TABLE - ZEROS_LEFT;
+
+    while (n > 0 && bytes[n - 1] == 0)
+        n--;
+    return n + ZEROS_LEFT;
+}
+
 enum hoop_status
 table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
 {
     struct unpack unpack;
     struct table table = {.machine = {.n_processors = 1}};
 
-    unpack_init(&unpack, bytes, LIMIT_TUNE_TABLE, LIMIT_TUNE_TABLE);
+    unpack_init(&unpack, bytes, bytes_used(bytes), LIMIT_TUNE_TABLE);
     unpack_array(&unpack, FIELDS);
     const uint64_t version = unpack_uint(&unpack, UINT32_MAX);
     if (unpack_status(&unpack) == HOOP_OK && version != VERSION)
