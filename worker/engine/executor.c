@@ -429,7 +429,7 @@ executor_coded(struct step_flow *flow, const struct coded *coded)
             continue;
         if (is_changed_by_others(op, flow->track, &range))
             return;
-        echo_add(&other->out, coded);
+        transport_lend(op->engine->transport, &other->out, coded);
     }
 }
 

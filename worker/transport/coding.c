@@ -124,18 +124,18 @@ choose(struct peer *peer,
 }
 
 static bool
-is_considered(const struct peer *peer, const struct outframe *out)
+is_considered(const struct peer *peer, size_t n_raw)
 {
     switch (peer->transport->codec_id) {
     case CODEC_NONE:
         return false;
     case CODEC_ZSTD:
     case CODEC_PLANES:
-        return out->n_raw >= CODED_MIN;
+        return n_raw >= CODED_MIN;
     case CODEC_AUTO:
         break;
     }
-    return !peer->is_near && out->n_raw >= AUTO_MIN;
+    return !peer->is_near && n_raw >= AUTO_MIN;
 }
 
 /* Of this thread: what others did in between is not the codec's. */
@@ -172,19 +172,37 @@ tell_coded(const struct transport *transport,
         transport->events->on_coded(transport->owner, flow_owner, coded);
 }
 
+/* Whether what somebody else had coded is wanted so here. */
+static bool
+is_wanted(const struct peer *peer,
+          const struct outflow *flow,
+          const struct coded *coded)
+{
+    const bool is_packed = coded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE;
+
+    return coded->codec >> CODEC_LOSS_SHIFT == (uint32_t)flow->loss &&
+           is_packed == is_considered(peer, coded->n_raw);
+}
+
+void
+transport_lend(const struct transport *transport,
+               struct outflow *flow,
+               const struct coded *coded)
+{
+    if (is_wanted(&transport->peers[flow->key.peer], flow, coded))
+        echo_add(flow, coded);
+}
+
 /* What somebody else had coded; NULL: nothing, or it is not wanted so here. */
 static const struct coded *
 find_coded(struct peer *peer, struct outframe *out, struct outflow *flow)
 {
     const struct coded *coded = echo_next(flow, out->n_raw);
 
-    if (!coded)
+    if (!coded || !is_wanted(peer, flow, coded))
         return NULL;
-    const bool is_packed = coded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE;
-    if (coded->codec >> CODEC_LOSS_SHIFT != (uint32_t)flow->loss ||
-        is_packed != is_considered(peer, out))
-        return NULL;
-    if (is_packed && peer->transport->codec_id == CODEC_AUTO)
+    if (coded->codec % (1 << CODEC_LOSS_SHIFT) != CODEC_NONE &&
+        peer->transport->codec_id == CODEC_AUTO)
         link_see(peer, clock_now_ns());
     return coded;
 }
@@ -209,7 +227,7 @@ code(struct peer *peer,
         *out_codec = coded->codec;
         return coded->stored.n_bytes;
     }
-    if (is_considered(peer, out))
+    if (is_considered(peer, out->n_raw))
         id = transport->codec_id == CODEC_AUTO ? choose(peer, flow, block, room)
                                                : transport->codec_id;
     if (id != CODEC_NONE)
@@ -236,7 +254,7 @@ peer_code(struct peer *peer,
           struct outflow *flow)
 {
     const bool is_lossy = flow->loss != LOSS_NONE && out->n_raw > 0;
-    const bool is_coded = is_lossy || is_considered(peer, out);
+    const bool is_coded = is_lossy || is_considered(peer, out->n_raw);
     uint8_t *room = is_coded ? outframe_room(out, LIMIT_FRAME_PAYLOAD) : NULL;
     size_t n_stored = 0;
 

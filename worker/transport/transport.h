@@ -159,6 +159,12 @@ transport_send(struct transport *transport, struct outflow *flow);
 /* flow->ready has grown. */
 void
 transport_send_more(struct transport *transport, struct outflow *flow);
+/* coded is what flow, which is open, will send: kept, if its peer takes it
+ * so. */
+void
+transport_lend(const struct transport *transport,
+               struct outflow *flow,
+               const struct coded *coded);
 /* The buffer is not read any more when this returns; half a frame that the
  * kernel has not taken is copied. The receiver of a message that it knows of,
  * but has not got whole, is told. Also for flows that are done or not open. */
