@@ -209,6 +209,7 @@ comm_tune(struct hoop_comm *comm,
     must(hall_form(machine->engine, comm->channel, world->roster,
                    segments_mode(), deadline_ns));
     must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
+    channel_formed(comm->channel);
     return tuner;
 }
 

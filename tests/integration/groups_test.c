@@ -258,6 +258,36 @@ comm_create_names_who_did_not_call(void **state)
     assert_int_equal(workers_run(hoopd.address, 3, missing_body, NULL), 0);
 }
 
+static int
+numbers_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {1, 0};
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+    int value = 0;
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK &&
+                 hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK &&
+                 hoop_barrier(comm) == HOOP_OK);
+    const enum hoop_status status =
+        hoop_comm_rank(comm) == 0 ? hoop_barrier(comm)
+                                  : hoop_allreduce(HOOP_IN_PLACE, &value, 1,
+                                                   HOOP_INT32, HOOP_SUM, comm);
+    WORKER_CHECK(status == HOOP_E_MISMATCH);
+    WORKER_CHECK(strstr(hoop_error_text(), "barrier #2") &&
+                 strstr(hoop_error_text(), "allreduce #2 ("));
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+calls_are_numbered_as_the_user_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 2, numbers_body, NULL), 0);
+}
+
 /* Who waits for the dead, or for who has gone, learns it before the deadline. */
 static int
 dead_body(const struct worker *worker)
@@ -460,6 +490,7 @@ main(void)
         cmocka_unit_test(comm_create_of_a_bad_list_is_refused),
         cmocka_unit_test(comm_split_orders_by_key_then_rank),
         cmocka_unit_test(comm_create_names_who_did_not_call),
+        cmocka_unit_test(calls_are_numbered_as_the_user_counts),
         cmocka_unit_test(comm_create_with_one_who_is_gone_fails_at_once),
         cmocka_unit_test(comms_of_several_threads_form_and_work_at_once),
         cmocka_unit_test(comm_free_does_not_disturb_the_others),

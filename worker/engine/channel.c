@@ -205,6 +205,20 @@ engine_sweep(struct engine *engine)
     transport_sweep(engine->transport, engine_keeps);
 }
 
+void
+channel_formed(struct channel *channel)
+{
+    atomic_store(&channel->n_forming, atomic_load(&channel->op_next) - 1);
+}
+
+uint64_t
+channel_call_number(const struct channel *channel, uint64_t number)
+{
+    const uint64_t n_forming = atomic_load(&channel->n_forming);
+
+    return number > n_forming ? number - n_forming : number;
+}
+
 uint32_t
 channel_rank(const struct channel *channel)
 {

@@ -39,7 +39,9 @@ describe_peer(const struct op *op,
     const char *link = op->is_message ? " " : ", but ";
 
     if (flow->is_busy)
-        call_describe(&flow->busy_with.call, flow->busy_with.offset, call);
+        call_describe(&flow->busy_with.call,
+                      channel_call_number(op->channel, flow->busy_with.offset),
+                      call);
     if (step_flow_peer(flow) != op->engine->roster->rank &&
         !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
         snprintf(text, CALL_TEXT_MAX + 64, ", not connected");

@@ -134,6 +134,10 @@ channel_open(struct engine *engine,
  */
 void
 channel_close(struct channel *channel);
+/* All members have agreed on what they had to: from now on errors number calls
+ * from 1. The wire's numbers go on. */
+void
+channel_formed(struct channel *channel);
 uint32_t
 channel_rank(const struct channel *channel);
 uint32_t

@@ -31,12 +31,14 @@ describe_checking(const char *name,
 
 /* NULL: own is long forgotten. */
 static void
-describe(const struct engine *engine,
+describe(const struct channel *channel,
          uint32_t peer,
          const struct frame *frame,
          const struct own_call *own,
          char text[LIMIT_ERROR_TEXT])
 {
+    const struct engine *engine = channel->engine;
+    const uint64_t number = channel_call_number(channel, frame->op);
     char call[CALL_TEXT_MAX];
     char peer_call[CALL_TEXT_MAX];
     char name[ROSTER_NAME_MAX];
@@ -44,15 +46,15 @@ describe(const struct engine *engine,
 
     roster_name(engine->roster, engine->roster->rank, name);
     roster_name(engine->roster, peer, peer_name);
-    call_describe(&frame->call, frame->op, peer_call);
+    call_describe(&frame->call, number, peer_call);
     if (!own) {
         snprintf(text, LIMIT_ERROR_TEXT,
                  "%s has long returned from its call #%" PRIu64
                  ", but %s called %s",
-                 name, frame->op, peer_name, peer_call);
+                 name, number, peer_name, peer_call);
         return;
     }
-    call_describe(own->call, frame->op, call);
+    call_describe(own->call, number, call);
     const bool looks_alike = strcmp(call, peer_call) == 0;
     if ((own->flags ^ frame->flags) & FRAME_CHECKED) {
         describe_checking(own->flags & FRAME_CHECKED ? name : peer_name,
@@ -67,17 +69,19 @@ describe(const struct engine *engine,
 
 /* Of a collective that both called alike. */
 static void
-describe_misfit(const struct engine *engine,
+describe_misfit(const struct channel *channel,
                 uint32_t peer,
                 const struct misfit *misfit,
                 char text[LIMIT_ERROR_TEXT])
 {
+    const struct engine *engine = channel->engine;
     const uint32_t self = engine->roster->rank;
     char call[CALL_TEXT_MAX];
     char receiver[ROSTER_NAME_MAX];
     char sender[ROSTER_NAME_MAX];
 
-    call_describe(misfit->call, misfit->number, call);
+    call_describe(misfit->call, channel_call_number(channel, misfit->number),
+                  call);
     snprintf(
         text, LIMIT_ERROR_TEXT,
         "%s expects %" PRIu64 " bytes of %s in %s, which sends %" PRIu64,
@@ -106,7 +110,7 @@ mismatch_bytes(struct channel *channel,
 {
     char text[LIMIT_ERROR_TEXT];
 
-    describe_misfit(channel->engine, peer, misfit, text);
+    describe_misfit(channel, peer, misfit, text);
     end_all(channel, misfit->number, text);
 }
 
@@ -157,7 +161,7 @@ mismatch_calls(struct channel *channel,
         own.call = &past->call;
         own.flags = past->flags;
     }
-    describe(channel->engine, peer, frame, own.call ? &own : NULL, text);
+    describe(channel, peer, frame, own.call ? &own : NULL, text);
     end_all(channel, frame->op, text);
 }
 

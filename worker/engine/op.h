@@ -281,6 +281,12 @@ delivery_begin(struct op *op,
                const struct frame *frame,
                const struct frame_tensor *tensor);
 
+/* channel.c */
+
+/* The number of a collective that users are told: they count their own. */
+uint64_t
+channel_call_number(const struct channel *channel, uint64_t number);
+
 /* verdict.c: failures. */
 
 /* End op with a status and a text that begins with the call. */

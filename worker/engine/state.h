@@ -83,9 +83,10 @@ struct channel {
     uint32_t size;
     uint32_t *ranks;
     _Atomic uint32_t timeout_ms;
-    _Atomic uint64_t op_next; /* number of the next collective */
-    uint64_t message_next;    /* number of the next message sent */
-    struct residues residues; /* under the gate, as is the number above */
+    _Atomic uint64_t op_next;   /* number of the next collective */
+    _Atomic uint64_t n_forming; /* of them, those by which it was formed */
+    uint64_t message_next;      /* number of the next message sent */
+    struct residues residues;   /* under the gate, as is the number above */
     /* The driver's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
     /* Sockets may hold what others have sent for another call than the last. */

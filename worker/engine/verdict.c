@@ -246,12 +246,19 @@ verdict_keep(struct channel *channel,
     return true;
 }
 
+static uint64_t
+number_told(const struct op *op)
+{
+    return op->is_message ? op->number
+                          : channel_call_number(op->channel, op->number);
+}
+
 void
 op_fail_told(struct op *op, enum hoop_status status, const char *why)
 {
     char call[CALL_TEXT_MAX];
 
-    call_describe(&op->call, op->number, call);
+    call_describe(&op->call, number_told(op), call);
     snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
     log_debug("engine", "%s", op->text);
     /* Who closes says goodbye: that is enough. */
@@ -289,7 +296,7 @@ verdict_settle(struct op *op, enum hoop_status status)
         return status;
     channel->is_owed = false;
     const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
-    call_describe(&op->call, op->is_message ? 0 : op->number, call);
+    call_describe(&op->call, op->is_message ? 0 : number_told(op), call);
     if (n_own == 0)
         snprintf(op->text, sizeof(op->text),
                  "%s is done, but an earlier call "

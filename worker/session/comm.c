@@ -109,7 +109,10 @@ comm_join(struct hoop_comm *comm,
     if (status == HOOP_OK)
         status = tuning_agree(family->tuner, comm->channel, deadline_ns,
                               &comm->tuning);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    channel_formed(comm->channel);
+    return HOOP_OK;
 }
 
 enum hoop_status

@@ -98,6 +98,7 @@ world_connect(const struct world_options *options,
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
                            options->terms->job, options->roster->rank,
                            error_text());
+    channel_formed(world->comm.channel);
     return HOOP_OK;
 }
 

@@ -1,6 +1,7 @@
 /* tests/unit/worker/transport/hall_test.c - transport/hall.c */
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -338,10 +339,10 @@ add_up(struct hall *hall, uint32_t other, uint64_t own)
         for (unsigned i = 0; i < 8; i++)
             values[i] = own * stamp + i;
         while (!hall_is_free(hall, stamp, n_bytes, &late))
-            ;
+            sched_yield();
         guest_post(hall, stamp, values, n_bytes);
         while (!hall_look(hall, other, stamp))
-            ;
+            sched_yield();
         memcpy(values, hall_bytes(hall, other, 0, n_bytes), n_bytes);
         for (unsigned i = 0; i < n_bytes / sizeof(values[0]); i++) {
             if (values[i] != (3 - own) * stamp + i)
