@@ -145,7 +145,7 @@ enum {
     LIMIT_RING_TOTAL = 16 * 1024 * 1024,
 
     /* Shared memory of all ranks of a communicator: of a slot, of which each
-     * has four; of all slots; and of all communicators of a process. */
+     * has four; of all slots; and of what all communicators of a process use. */
     LIMIT_HALL_SLOT_MAX = 256 * 1024,
     LIMIT_HALL_SLOT_MIN = 16 * 1024,
     LIMIT_HALL = 4 * 1024 * 1024,
