@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "api.md"
 HEADERS = [
-    "session.h", "init.h", "comm.h", "group.h", "mesh.h",
+    "session.h", "init.h", "comm.h", "elastic.h", "group.h", "mesh.h",
     "process_group.h", "sharding.h", "dtensor.h", "redistribute.h",
     "checkpoint.h", "state.h",
     "comm_spec.h", "coll.h", "coalesced.h",

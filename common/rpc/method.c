@@ -50,6 +50,8 @@ static const struct method methods[] = {
      METHOD_LONG_POLL, "form a communicator; answered when all have joined"},
     {METHOD_GROUPS_LEAVE, "hoop.v1.Groups/Leave", METHOD_REPEATS,
      METHOD_AT_ONCE, "leave communicators that were joined"},
+    {METHOD_GROUPS_AGREE, "hoop.v1.Groups/Agree", METHOD_REPEATS,
+     METHOD_LONG_POLL, "what the survivors of a communicator agree on"},
 
     {METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS, METHOD_AT_ONCE,
      "SERVING or NOT_SERVING"},

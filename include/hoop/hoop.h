@@ -13,6 +13,7 @@
 #include "hoop/dim_map.h"
 #include "hoop/dtensor.h"
 #include "hoop/dtype.h"
+#include "hoop/elastic.h"
 #include "hoop/gradients.h"
 #include "hoop/group.h"
 #include "hoop/init.h"

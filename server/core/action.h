@@ -26,6 +26,7 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_CHANGES,
     CLUSTER_REPLY_GROUPS,
     CLUSTER_REPLY_SEAT,
+    CLUSTER_REPLY_OUTCOME,
     CLUSTER_REPLY_STORE,
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
@@ -124,6 +125,17 @@ struct cluster_seat {
     uint64_t communicator;
 };
 
+/* Of a council: the same to all who survive. */
+struct cluster_outcome {
+    enum hoop_status status; /* of the communicator that was to be formed */
+    uint64_t flags;
+    uint64_t least;
+    uint64_t communicator; /* the new one, which all have joined; 0: none */
+    uint64_t membership_epoch;
+    const uint32_t *ranks; /* that survive, in the order of the communicator */
+    uint32_t n_ranks;
+};
+
 struct cluster_groups {
     const struct cluster_group *items; /* in the order of their creation */
     size_t n_items;
@@ -213,6 +225,7 @@ struct cluster_reply {
         struct cluster_changes changes;
         struct cluster_groups groups;
         struct cluster_seat seat;
+        struct cluster_outcome outcome;
         struct cluster_store_reply store;
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "core/council.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/memory.h"
@@ -287,6 +288,50 @@ chronicle_erase_group(struct cluster *cluster, const struct group *group)
         return;
 
     const struct chronicle_key key = group_key(group);
+
+    chronicle_erase(cluster, &key);
+}
+
+static struct chronicle_key
+council_key(const struct council *council)
+{
+    struct chronicle_key key = numbered_key(council->job, CHRONICLE_COUNCIL,
+                                            council->key.communicator);
+
+    key_add(&key, council->key.kind);
+    return key;
+}
+
+void
+chronicle_write_council(struct cluster *cluster, const struct council *council)
+{
+    const struct cluster_outcome *outcome = &council->outcome;
+
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = council_key(council);
+    struct pack pack = value_begin(7);
+
+    pack_uint(&pack, council->told);
+    pack_uint(&pack, outcome->status);
+    pack_uint(&pack, outcome->flags);
+    pack_uint(&pack, outcome->least);
+    pack_uint(&pack, outcome->communicator);
+    pack_uint(&pack, outcome->membership_epoch);
+    pack_array(&pack, outcome->n_ranks);
+    for (uint32_t i = 0; i < outcome->n_ranks; i++)
+        pack_uint(&pack, council->ranks[i]);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_erase_council(struct cluster *cluster, const struct council *council)
+{
+    if (!is_kept(cluster) || council->told == 0)
+        return;
+
+    const struct chronicle_key key = council_key(council);
 
     chronicle_erase(cluster, &key);
 }

@@ -21,6 +21,7 @@
 #include "core/action.h"
 
 struct cluster;
+struct council;
 struct ending;
 struct group;
 struct job;
@@ -48,6 +49,7 @@ enum chronicle_part {
     CHRONICLE_CHANGE = 3,   /* revision */
     CHRONICLE_GROUP = 4,    /* communicator; and place: a seat that was left */
     CHRONICLE_ENTRY = 5,    /* number */
+    CHRONICLE_COUNCIL = 6,  /* communicator, kind */
 };
 
 /* Epochs, numbers: what must never be given twice. */
@@ -79,6 +81,12 @@ chronicle_write_seat(struct cluster *cluster, const struct seat *seat);
 /* With its seats. */
 void
 chronicle_erase_group(struct cluster *cluster, const struct group *group);
+
+/* Its last outcome. */
+void
+chronicle_write_council(struct cluster *cluster, const struct council *council);
+void
+chronicle_erase_council(struct cluster *cluster, const struct council *council);
 
 void
 chronicle_write_entry(struct cluster *cluster, const struct store_entry *entry);

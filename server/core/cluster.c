@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "core/admission.h"
 #include "core/change.h"
+#include "core/council.h"
 #include "core/forming.h"
 #include "core/group.h"
 #include "core/job.h"
@@ -63,6 +64,7 @@ static const struct verb {
     [CLUSTER_GROUP_LIST] = {group_list, VERB_JOB},
     [CLUSTER_GROUP_JOIN] = {seat_join, VERB_JOB},
     [CLUSTER_GROUP_LEAVE] = {seat_leave, VERB_JOB},
+    [CLUSTER_COUNCIL] = {council_attend, VERB_JOB},
     [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
     [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
     [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},
@@ -166,6 +168,9 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
         return;
     case WAITER_SEAT:
         seat_expire(cluster, waiter);
+        return;
+    case WAITER_COUNCIL:
+        council_expire(cluster, waiter);
         return;
     }
 }

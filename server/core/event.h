@@ -41,6 +41,8 @@ enum cluster_event_kind {
     CLUSTER_GROUP_JOIN,   /* seat -> CLUSTER_REPLY_SEAT; may be parked until
                              all have joined or deadline_ns */
     CLUSTER_GROUP_LEAVE,  /* seat.numbers -> CLUSTER_REPLY_NONE */
+    CLUSTER_COUNCIL,      /* council -> CLUSTER_REPLY_OUTCOME; may be parked
+                             until all that survive have come or deadline_ns */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
@@ -121,6 +123,24 @@ struct cluster_seat_call {
     size_t n_numbers;
 };
 
+/* As on the wire. */
+enum cluster_council_kind {
+    CLUSTER_COUNCIL_AGREE = 1,
+    CLUSTER_COUNCIL_SHRINK,  /* the survivors get a communicator of their own */
+    CLUSTER_COUNCIL_CONFIRM, /* its members: could all open it? */
+};
+
+/* A member counts its turns: the same turn again is a retry. */
+struct cluster_council_call {
+    struct cluster_member_id member;
+    uint64_t communicator; /* the world's own is 0 */
+    uint32_t kind;         /* enum cluster_council_kind, or nonsense */
+    uint64_t turn;         /* of this kind on this communicator: 1, 2, ... */
+    uint64_t flags;        /* the outcome has what all have */
+    uint64_t least;        /* ... and the least of these */
+    uint64_t number;       /* SHRINK: as of a join */
+};
+
 enum cluster_expect {
     CLUSTER_EXPECT_ABSENT, /* the key must not exist */
     CLUSTER_EXPECT_VALUE,  /* it must hold exactly expected */
@@ -171,6 +191,7 @@ struct cluster_event {
         struct cluster_watch watch;
         struct cluster_group_call group;
         struct cluster_seat_call seat;
+        struct cluster_council_call council;
         struct cluster_write write;
         struct cluster_keys keys;
         struct cluster_scan scan;

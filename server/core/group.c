@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/chronicle.h"
+#include "core/council.h"
 #include "core/job.h"
 #include "core/membership.h"
 #include "core/memory.h"
@@ -45,6 +46,7 @@ group_retire(struct cluster *cluster, struct group *group)
 {
     struct groups *groups = &group->job->groups;
 
+    councils_close(cluster, group);
     HASH_DEL(groups->by_key, group);
     groups->n_groups--;
     groups->n_ranks -= group->shown.n_ranks;
@@ -224,6 +226,18 @@ group_revive(struct job *job,
         return error_pass(status);
     *out_group = group_add(job, call, communicator);
     return HOOP_OK;
+}
+
+struct group *
+group_formed(const struct job *job, uint64_t communicator)
+{
+    char key[LIMIT_NAME];
+
+    snprintf(key, sizeof(key), "%c%" PRIu64, GATHERED, communicator);
+
+    struct group *group = group_find(job, key);
+
+    return group && group->is_formed ? group : NULL;
 }
 
 static struct cluster_group

@@ -70,6 +70,11 @@ group_revive(struct job *job,
              uint64_t communicator,
              struct group **out_group);
 
+/* What its members have joined under this id; NULL: nobody has, or all have
+ * left it. */
+struct group *
+group_formed(const struct job *job, uint64_t communicator);
+
 /* Actions of this step may still point to it. */
 void
 group_retire(struct cluster *cluster, struct group *group);

@@ -121,6 +121,7 @@ job_destroy(struct job *job)
         member_destroy(member);
         member = next;
     }
+    councils_destroy(job);
     groups_deinit(&job->groups);
     store_deinit(&job->store);
     free(job->ranks);

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "core/agenda.h"
 #include "core/cluster.h"
+#include "core/council.h"
 #include "core/group.h"
 #include "core/member.h"
 #include "core/state.h"
@@ -56,6 +57,7 @@ struct job {
     size_t n_published; /* of them, to those who wait */
 
     struct groups groups;
+    struct council *councils; /* hash by key */
     struct store store;
     struct waiter_list waiters;
     size_t n_waiters;

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "core/change.h"
 #include "core/chronicle.h"
+#include "core/council.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/seat.h"
@@ -118,6 +119,7 @@ member_end(struct cluster *cluster,
     seats_vacate(cluster, member);
     chronicle_write_member(cluster, member);
     change_add_end(cluster, member);
+    councils_vacate(cluster, member);
 }
 
 static struct cluster_notice

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/council.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/memory.h"
@@ -336,6 +337,46 @@ entry_read(struct cluster *cluster,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+static enum hoop_status
+council_read(struct cluster *cluster,
+             struct key_reader *key,
+             struct unpack *unpack)
+{
+    struct job *job = cluster->reviving;
+    struct council_revival former = {0};
+
+    if (!revival_key_number(key, &former.key.communicator) ||
+        !revival_key_number(key, &former.key.kind))
+        return revival_key_refuse();
+
+    const size_t n_fields = unpack_array(unpack, 7);
+
+    former.told = unpack_uint(unpack, UINT64_MAX);
+    former.outcome.status =
+        (enum hoop_status)unpack_uint(unpack, HOOP_E_UNAUTHENTICATED);
+    former.outcome.flags = unpack_uint(unpack, UINT64_MAX);
+    former.outcome.least = unpack_uint(unpack, UINT64_MAX);
+    former.outcome.communicator = unpack_uint(unpack, UINT64_MAX);
+    former.outcome.membership_epoch = unpack_uint(unpack, UINT64_MAX);
+
+    const size_t n_ranks = unpack_array(unpack, 0);
+
+    if (unpack_status(unpack) != HOOP_OK || n_ranks > job->size)
+        return revival_misfit(job, "an outcome cannot be read");
+
+    CLEANUP(free) uint32_t *ranks = memory_create(n_ranks, sizeof(*ranks));
+
+    for (size_t i = 0; i < n_ranks; i++)
+        ranks[i] = (uint32_t)unpack_uint(unpack, LIMIT_RANKS - 1);
+    former.outcome.ranks = ranks;
+    former.outcome.n_ranks = (uint32_t)n_ranks;
+    if (revival_close(unpack, 7, n_fields) != HOOP_OK)
+        return error_pass(HOOP_E_DATA_LOSS);
+    if (council_revive(job, &former) != HOOP_OK)
+        return revival_misfit(job, "an outcome is of no communicator");
+    return HOOP_OK;
+}
+
 enum hoop_status
 revival_part(struct cluster *cluster,
              enum chronicle_part part,
@@ -345,11 +386,11 @@ revival_part(struct cluster *cluster,
     struct job *job = cluster->reviving;
     const bool is_running = job->state == CLUSTER_JOB_RUNNING;
 
-    if (part >= CHRONICLE_MEMBER && part <= CHRONICLE_GROUP && !is_running)
+    if (part >= CHRONICLE_MEMBER && part != CHRONICLE_ENTRY && !is_running)
         return revival_misfit(job, "it has members without a world");
     if (part <= CHRONICLE_CHANGE && job->ranks)
         return revival_key_refuse();
-    if (part == CHRONICLE_GROUP && !job->ranks) {
+    if ((part == CHRONICLE_GROUP || part == CHRONICLE_COUNCIL) && !job->ranks) {
         const enum hoop_status status = world_revive(cluster, job);
 
         if (status != HOOP_OK)
@@ -368,6 +409,8 @@ revival_part(struct cluster *cluster,
         return group_read(job, key, unpack);
     case CHRONICLE_ENTRY:
         return entry_read(cluster, key, unpack);
+    case CHRONICLE_COUNCIL:
+        return council_read(cluster, key, unpack);
     }
     return revival_key_refuse();
 }

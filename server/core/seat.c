@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/chronicle.h"
+#include "core/council.h"
 #include "core/group.h"
 #include "core/job.h"
 #include "core/membership.h"
@@ -250,6 +251,22 @@ seat_part(struct cluster *cluster, struct seat *seat)
     group_retire(cluster, group);
 }
 
+void
+seats_fill(struct group *group, const uint64_t *numbers)
+{
+    group->is_formed = true;
+    for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
+        struct seat *seat = &group->seats[i];
+
+        seat->group = group;
+        seat->member = group->job->ranks[group->ranks[i]];
+        seat->number = numbers[i];
+        seat->has_asked = true;
+        seat_move(seat, SEAT_TAKEN);
+        TAILQ_INSERT_TAIL(&seat->member->seats, seat, link);
+    }
+}
+
 enum hoop_status
 seat_leave(struct cluster *cluster,
            struct job *job,
@@ -271,7 +288,10 @@ seat_leave(struct cluster *cluster,
             seat_part(cluster, seat);
         else if (seat)
             seat_withdraw(cluster, seat);
+        else
+            councils_withdraw(cluster, member, call->numbers[i]);
     }
+    councils_vacate(cluster, member);
     outbox_reply(&cluster->outbox, event->ticket);
     return HOOP_OK;
 }
@@ -368,20 +388,8 @@ seats_vacate(struct cluster *cluster, struct member *member)
 void
 seats_revive(struct group *group, const uint64_t *numbers)
 {
-    const uint32_t n_ranks = group->shown.n_ranks;
-
-    group->seats = memory_create(n_ranks, sizeof(*group->seats));
-    group->is_formed = true;
-    for (uint32_t i = 0; i < n_ranks; i++) {
-        struct seat *seat = &group->seats[i];
-
-        seat->group = group;
-        seat->member = group->job->ranks[group->ranks[i]];
-        seat->number = numbers[i];
-        seat->has_asked = true;
-        seat_move(seat, SEAT_TAKEN);
-        TAILQ_INSERT_TAIL(&seat->member->seats, seat, link);
-    }
+    group->seats = memory_create(group->shown.n_ranks, sizeof(*group->seats));
+    seats_fill(group, numbers);
 }
 
 enum hoop_status

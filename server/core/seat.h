@@ -53,6 +53,10 @@ seat_leave(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event);
 
+/* All of group's seats are taken at once: its i-th member calls it numbers[i]. */
+void
+seats_fill(struct group *group, const uint64_t *numbers);
+
 /* A join was parked until now: others are missing still. */
 void
 seat_expire(struct cluster *cluster, struct waiter *waiter);

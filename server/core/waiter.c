@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/council.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/seat.h"
@@ -34,6 +35,8 @@ kind_of(enum cluster_event_kind kind)
         return WAITER_KEYS;
     if (kind == CLUSTER_GROUP_JOIN)
         return WAITER_SEAT;
+    if (kind == CLUSTER_COUNCIL)
+        return WAITER_COUNCIL;
     assert(kind == CLUSTER_STORE_WATCH);
     return WAITER_KEY_WATCH;
 }
@@ -132,6 +135,8 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
         waiter->member->waiter = NULL;
     if (waiter->seat)
         waiter->seat->waiter = NULL;
+    if (waiter->chair)
+        waiter->chair->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     agenda_remove(&cluster->agenda, &waiter->timer);

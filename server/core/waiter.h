@@ -16,6 +16,7 @@
 #include "core/agenda.h"
 #include "core/cluster.h"
 
+struct council_seat;
 struct job;
 struct member;
 struct seat;
@@ -26,6 +27,7 @@ enum waiter_kind {
     WAITER_KEYS,      /* until all keys exist */
     WAITER_KEY_WATCH, /* until a key changes */
     WAITER_SEAT,      /* until all have joined a group */
+    WAITER_COUNCIL,   /* until all that survive have come */
 };
 
 struct waiter {
@@ -34,16 +36,17 @@ struct waiter {
     uint64_t client;
     struct job *job;
     struct agenda_entry timer;
-    struct member *member;    /* JOIN */
-    struct seat *seat;        /* SEAT */
-    uint64_t since;           /* WATCH, KEY_WATCH: all until here was seen */
-    enum cluster_match match; /* KEY_WATCH */
-    size_t missing;           /* KEYS: index of one that does not exist */
-    size_t n_keys;            /* KEYS; KEY_WATCH: 1, the prefix */
-    size_t n_bytes;           /* of all keys */
-    TAILQ_ENTRY(waiter) link; /* of the job, the oldest first */
-    UT_hash_handle hh;        /* by ticket */
-    const char *keys[];       /* [n_keys], their texts behind them */
+    struct member *member;      /* JOIN */
+    struct seat *seat;          /* SEAT */
+    struct council_seat *chair; /* COUNCIL */
+    uint64_t since;             /* WATCH, KEY_WATCH: all until here was seen */
+    enum cluster_match match;   /* KEY_WATCH */
+    size_t missing;             /* KEYS: index of one that does not exist */
+    size_t n_keys;              /* KEYS; KEY_WATCH: 1, the prefix */
+    size_t n_bytes;             /* of all keys */
+    TAILQ_ENTRY(waiter) link;   /* of the job, the oldest first */
+    UT_hash_handle hh;          /* by ticket */
+    const char *keys[];         /* [n_keys], their texts behind them */
 };
 
 TAILQ_HEAD(waiter_list, waiter);

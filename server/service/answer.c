@@ -163,6 +163,22 @@ seat_encode(const struct cluster_seat *seat, struct pack *pack)
 }
 
 static enum hoop_status
+outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
+{
+    group_agree_reply_encode(
+        &(struct group_agree_reply){
+            .flags = outcome->flags,
+            .least = outcome->least,
+            .communicator = outcome->communicator,
+            .membership_epoch = outcome->membership_epoch,
+            .n_ranks = outcome->n_ranks,
+            .ranks = (uint32_t *)outcome->ranks, /* only read */
+        },
+        pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
 store_encode(const struct cluster_reply *reply, struct pack *pack)
 {
     const struct cluster_store_reply *from = &reply->store;
@@ -331,6 +347,8 @@ answer_encode(const struct cluster_reply *reply,
         return groups_encode(&reply->groups, pack);
     case CLUSTER_REPLY_SEAT:
         return seat_encode(&reply->seat, pack);
+    case CLUSTER_REPLY_OUTCOME:
+        return outcome_encode(&reply->outcome, pack);
     case CLUSTER_REPLY_STORE:
         return store_encode(reply, pack);
     case CLUSTER_REPLY_KEY_CHANGES:

@@ -278,6 +278,29 @@ group_leave_read(struct intake *intake,
 }
 
 static enum hoop_status
+group_agree_read(struct intake *intake,
+                 struct message_span body,
+                 struct cluster_event *event)
+{
+    const enum hoop_status status =
+        group_agree_request_decode(body, &intake->agree);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct group_agree_request *agree = &intake->agree;
+    event->council = (struct cluster_council_call){
+        .member = member_id(&agree->member),
+        .communicator = agree->communicator,
+        .kind = agree->kind,
+        .turn = agree->turn,
+        .flags = agree->flags,
+        .least = agree->least,
+        .number = agree->number,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
 group_key_read(struct intake *intake,
                struct message_span body,
                struct cluster_event *event)
@@ -331,6 +354,7 @@ static const struct intake_row intake_rows[] = {
     [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read},
     [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_read},
     [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read},
+    [METHOD_GROUPS_AGREE] = {CLUSTER_COUNCIL, group_agree_read},
     [METHOD_HEALTH_CHECK] = {0},
     [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read},
     [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read},

@@ -32,6 +32,7 @@ struct intake {
         struct store_list_request list;
         struct store_watch_request store_watch;
         struct group_key_request group_key;
+        struct group_agree_request agree;
     };
     struct store_keys_request keys;
     struct group_create_request group;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "engine/closing.h"
 #include "engine/residue.h"
 #include "engine/state.h"
 #include "transport/hall.h"
@@ -144,6 +145,7 @@ channel_end(struct channel *channel)
 {
     struct engine *engine = channel->engine;
 
+    vigil_set(channel, CHANNEL_NOT_WATCHED);
     running_end(channel);
     inquiry_end(channel);
     channel_destroy(channel);
@@ -217,6 +219,12 @@ channel_call_number(const struct channel *channel, uint64_t number)
     const uint64_t n_forming = atomic_load(&channel->n_forming);
 
     return number > n_forming ? number - n_forming : number;
+}
+
+uint64_t
+channel_id(const struct channel *channel)
+{
+    return channel->id;
 }
 
 uint32_t

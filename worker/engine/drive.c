@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/closing.h"
 #include "engine/state.h"
 
 enum {

@@ -99,6 +99,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->letters);
     TAILQ_INIT(&engine->spares);
     TAILQ_INIT(&engine->channels);
+    TAILQ_INIT(&engine->watched);
     TAILQ_INIT(&engine->closings);
     TAILQ_INIT(&engine->assembled);
     TAILQ_INIT(&engine->running);

@@ -138,6 +138,36 @@ channel_close(struct channel *channel);
  * from 1. The wire's numbers go on. */
 void
 channel_formed(struct channel *channel);
+/* Whether somebody waits for a channel's members without an operation: then
+ * they are asked for signs of life. */
+enum channel_watch {
+    CHANNEL_NOT_WATCHED,
+    CHANNEL_WATCHED,
+    CHANNEL_FORSAKEN, /* ... and it is revoked when one is lost */
+};
+
+/*
+ * This rank will not go on with it as it is, if that has failed: then it is
+ * revoked. Returns the number, as errors name it, of the first call that has not
+ * ended well here: the next one's where all have.
+ */
+uint64_t
+channel_forsake(struct channel *channel);
+
+/*
+ * What runs on it ends here and on all members that can be reached, and so does
+ * what is called later: with HOOP_E_PEER_LOST where a member is known to be
+ * lost, else with HOOP_E_ABORTED.
+ */
+void
+channel_revoke(struct channel *channel, const char *why);
+void
+channel_watch(struct channel *channel, enum channel_watch watch);
+/* Which members are lost or have left, as far as is known here: [rank]. */
+void
+channel_failed(struct channel *channel, bool *out_has_failed);
+uint64_t
+channel_id(const struct channel *channel);
 uint32_t
 channel_rank(const struct channel *channel);
 uint32_t

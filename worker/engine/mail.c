@@ -1,14 +1,15 @@
 /*
  * engine/mail.c - what is handed in to whoever drives
  *
- * Letters of the control thread, operations, and channels to be closed: a
- * channel is closed when all that was handed in before it has begun.
+ * Letters of the control thread, operations, and channels to be closed, revoked
+ * or looked at: when all that was handed in before has begun.
  *
  * No test of its own: drive_test.c, engine_test.c and channel_test.c hand in.
  */
 
 #include <stdlib.h>
 
+#include "engine/closing.h"
 #include "engine/state.h"
 #include "net/socket.h"
 #include "transport/segment.h"
@@ -99,9 +100,33 @@ letter_open(struct engine *engine, const struct letter *letter)
 }
 
 static void
+closing_act(struct closing *closing)
+{
+    struct channel *channel = closing->channel;
+
+    switch (closing->kind) {
+    case CLOSING_END:
+        channel_end(channel);
+        return;
+    case CLOSING_REVOKE:
+        revocation_carry_out(channel, closing->why);
+        return;
+    case CLOSING_FORSAKE:
+        closing->unfinished = forsake_carry_out(channel);
+        return;
+    case CLOSING_WATCH:
+        vigil_set(channel, closing->watch);
+        return;
+    case CLOSING_LOOK:
+        channel_look_failed(channel, closing->failed);
+        return;
+    }
+}
+
+static void
 closing_do(struct engine *engine, struct closing *closing)
 {
-    channel_end(closing->channel);
+    closing_act(closing);
     /* The operations that were ended are their waiters' business. */
     engine_publish(engine);
     pthread_mutex_lock(&engine->gate);

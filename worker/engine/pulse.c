@@ -7,7 +7,8 @@
  * once, in whatever call its program is: late is not lost. A rank of which
  * nothing at all has come for the failure timeout, and which took nothing of
  * what lies before the question, is. Only time in which this rank itself runs is
- * counted: who was stopped accuses nobody when it wakes.
+ * counted: who was stopped accuses nobody when it wakes. A channel whose members
+ * are to come together elsewhere is watched likewise (engine/revocation.c).
  *
  * No test of its own: tests/integration/worker_loss_test.c stops a worker, and
  * tests/fault/fault_matrix.c others.
@@ -111,6 +112,37 @@ op_has_dead(struct op *op, uint64_t n_ns, uint32_t *out_rank)
     return false;
 }
 
+/* The first that has no pulse of those that are awaited without an operation. */
+static bool
+vigil_has_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    const struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->watched, watched_link)
+    {
+        for (uint32_t i = 0; i < channel->size; i++) {
+            *out_rank = channel->ranks[i];
+            if (i != channel->rank && pulse_take(engine, *out_rank, n_ns))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The first of all that are awaited. */
+static bool
+find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op_has_dead(op, n_ns, out_rank))
+            return true;
+    }
+    return vigil_has_dead(engine, n_ns, out_rank);
+}
+
 static void
 declare_dead(struct engine *engine, uint32_t rank)
 {
@@ -134,24 +166,17 @@ engine_feel_pulses(struct engine *engine, uint64_t now_ns)
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
     const uint64_t period_ns = timeout_ns / LOOKS;
     uint32_t dead;
-    struct op *op;
 
-    if (timeout_ns == 0 || TAILQ_EMPTY(&engine->running))
+    if (timeout_ns == 0 ||
+        (TAILQ_EMPTY(&engine->running) && TAILQ_EMPTY(&engine->watched)))
         return CLOCK_NEVER;
     if (now_ns - engine->looked_ns < period_ns)
         return engine->looked_ns + period_ns;
     const uint64_t passed_ns = now_ns - engine->looked_ns;
     engine->looked_ns = now_ns;
     engine->n_looks++;
-    TAILQ_FOREACH(op, &engine->running, link)
-    {
-        if (!op_has_dead(op,
-                         passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
-                         &dead))
-            continue;
-        /* The list may be another then. */
+    if (find_dead(engine, passed_ns < 2 * period_ns ? passed_ns : 2 * period_ns,
+                  &dead))
         declare_dead(engine, dead);
-        break;
-    }
     return now_ns + period_ns;
 }

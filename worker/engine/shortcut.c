@@ -80,8 +80,8 @@ shortcut_enter(struct channel *channel, const struct call *call)
         !atomic_load_explicit(&engine->has_mail, memory_order_relaxed) &&
         TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
         engine->n_lost == 0 && engine->n_left == 0 && !channel->is_owed &&
-        channel->n_foretold == 0 && channel->n_farewells == 0 &&
-        (has_root || !channel->is_unheard);
+        !channel->is_revoked && channel->n_foretold == 0 &&
+        channel->n_farewells == 0 && (has_root || !channel->is_unheard);
     if (is_free)
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);
     else

@@ -109,18 +109,18 @@ struct channel {
     uint64_t failed_op;
     enum hoop_status failed_status;
     char failed_text[LIMIT_ERROR_TEXT];
+    uint64_t failed_first; /* number of the first that ended badly here, or 0 */
+    /* By one of its members: revocation.c. */
+    bool is_revoked;
+    enum hoop_status revoked_status;
+    char revoked_text[LIMIT_ERROR_TEXT];
+    bool is_forsaken; /* revoke it when a member is lost */
+    bool is_watched;  /* somebody waits for its members, without an operation */
+    TAILQ_ENTRY(channel) watched_link; /* then */
     /* One on what had returned here: the next call to end tells it. */
     bool is_owed;
     enum hoop_status owed_status;
     char owed_text[LIMIT_ERROR_TEXT];
-};
-
-/* A channel that its owner waits to have closed; memory of the waiting. */
-struct closing {
-    TAILQ_ENTRY(closing) link;
-    struct channel *channel;
-    struct waiter waiter;
-    bool is_done;
 };
 
 TAILQ_HEAD(closing_list, closing);
@@ -185,6 +185,7 @@ struct engine {
     struct op_list ended; /* their waiters do not know yet */
     uint64_t deadline_ns; /* not later than the earliest of the running */
     struct channel_list assembled;
+    struct channel_list watched;
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_lost;
     uint32_t n_suspects;

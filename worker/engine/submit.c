@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
+#include "engine/closing.h"
 #include "engine/residue.h"
 #include "engine/state.h"
 #include "fault/fault.h"
@@ -402,7 +403,7 @@ refuse(struct op *op)
         op_follow(op);
         return true;
     }
-    if (op_refuse_cancelled(op))
+    if (op_refuse_cancelled(op) || op_refuse_revoked(op))
         return true;
     struct foretold *foretold =
         op->is_message ? NULL : verdict_take(op->channel, op->number);

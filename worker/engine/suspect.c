@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/closing.h"
 #include "engine/state.h"
 
 /* What an accusation takes from rank to rank, and then some. */
@@ -149,6 +150,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     lost_describe(engine, rank, text);
     log_warning("engine", "%s", text);
     fail_needing(engine, rank, text);
+    vigil_end(engine, rank);
     transport_unreachable(engine->transport, rank, lost->why);
     engine->options.on_lost(engine->options.owner, rank, lost->why);
 }

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/closing.h"
 #include "engine/state.h"
 
 struct channel *
@@ -138,6 +139,10 @@ op_end(struct op *op, enum hoop_status status)
         TAILQ_REMOVE(&engine->dirty, op, dirty_link);
     op->is_dirty = false;
     op->state = OP_ENDED;
+    if (!op->is_message && op->has_failed &&
+        (op->channel->failed_first == 0 ||
+         op->number < op->channel->failed_first))
+        op->channel->failed_first = op->number;
     if (!op->is_message)
         past_remember(op);
     else if (!op->message.is_receive)
@@ -367,7 +372,9 @@ verdict_on_op(struct engine *engine,
     const enum hoop_status status = status_of(frame);
     struct op *op = channel_running(channel, frame->op);
 
-    if (op)
+    if (frame->op == VERDICT_ON_ALL)
+        channel_revoke_told(channel, status, text);
+    else if (op)
         op_fail(op, status, text);
     else if (frame->op < channel->begin_next)
         verdict_on_past(channel, frame->op, status, text);

@@ -86,6 +86,27 @@ channel_form(struct hoop_comm *comm, const struct registrar_list *list)
     return channel_open(family->engine, &options, &comm->channel);
 }
 
+/* It is registered. */
+static enum hoop_status
+comm_begin(struct hoop_comm *comm,
+           const struct registrar_list *list,
+           uint64_t deadline_ns)
+{
+    const struct comm_family *family = comm->family;
+
+    enum hoop_status status = channel_form(comm, list);
+    if (status == HOOP_OK)
+        status = hall_form(family->engine, comm->channel, family->roster,
+                           family->sharing, deadline_ns);
+    if (status == HOOP_OK)
+        status = tuning_agree(family->tuner, comm->channel, deadline_ns,
+                              &comm->tuning);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    channel_formed(comm->channel);
+    return HOOP_OK;
+}
+
 static enum hoop_status
 comm_join(struct hoop_comm *comm,
           const struct registrar_list *list,
@@ -102,17 +123,28 @@ comm_join(struct hoop_comm *comm,
         channel_give_up(family->engine);
         return error_pass(status);
     }
-    status = channel_form(comm, list);
-    if (status == HOOP_OK)
-        status = hall_form(family->engine, comm->channel, family->roster,
-                           family->sharing, deadline_ns);
-    if (status == HOOP_OK)
-        status = tuning_agree(family->tuner, comm->channel, deadline_ns,
-                              &comm->tuning);
-    if (status != HOOP_OK)
+    status = comm_begin(comm, list, deadline_ns);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+comm_open(struct comm_family *family,
+          const struct registrar_list *list,
+          struct registration *registration,
+          uint64_t deadline_ns,
+          struct hoop_comm **out_comm)
+{
+    enum hoop_status status = comm_form_without_us(family, out_comm);
+
+    if (status != HOOP_OK) {
+        *out_comm = NULL;
+        channel_give_up(family->engine);
+        registrar_leave(family->registrar, registration);
         return error_pass(status);
-    channel_formed(comm->channel);
-    return HOOP_OK;
+    }
+    (*out_comm)->registration = registration;
+    status = comm_begin(*out_comm, list, deadline_ns);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
@@ -208,15 +240,15 @@ static void
 comm_release(struct hoop_comm *comm)
 {
     tuning_destroy(comm->tuning);
+    free(comm->accord.failed);
     free(comm);
 }
 
 void
 hoop_comm_free(hoop_comm_t *comm)
 {
-    const bool is_world = comm && comm->channel && !comm->registration;
-
-    if (!comm || is_world || engine_check(comm->family->engine) != HOOP_OK)
+    if (!comm || comm->is_world ||
+        engine_check(comm->family->engine) != HOOP_OK)
         return;
 
     struct comm_family *family = comm->family;

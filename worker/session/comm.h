@@ -4,6 +4,7 @@
 #define SESSION_COMM_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -45,6 +46,15 @@ struct comm_routine {
     size_t n_output;
 };
 
+/* What survivors of a communicator have agreed on. Zeroed: nothing. The
+ * caller's, as a collective. */
+struct comm_accord {
+    uint64_t turns[GROUP_CONFIRM + 1]; /* by kind: how many have been taken */
+    uint32_t *failed;                  /* ranks of the communicator; owned */
+    uint32_t n_failed;
+    uint64_t unfinished; /* of the one that this was made from; 0: none */
+};
+
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
     struct comm_family *family; /* NULL: made without a session, by a test */
@@ -53,6 +63,8 @@ struct hoop_comm {
     struct registration *registration; /* NULL: the world, a non-member */
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     struct comm_routine routine;
+    struct comm_accord accord;
+    bool is_world; /* the session's, not to be freed */
 };
 
 /* Ranks of the world, each once. Handle: HOOP_E_INVALID. */
@@ -66,6 +78,17 @@ comm_list_check(const struct roster *roster, const struct registrar_list *list);
 enum hoop_status
 comm_form(struct comm_family *family,
           const struct registrar_list *list,
+          uint64_t deadline_ns,
+          struct hoop_comm **out_comm);
+
+/*
+ * Open what all of list have joined: registration is taken, also on failure.
+ * After channel_expect(). *out_comm is written in any case, NULL if there is none.
+ */
+enum hoop_status
+comm_open(struct comm_family *family,
+          const struct registrar_list *list,
+          struct registration *registration,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm);
 

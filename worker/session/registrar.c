@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "rpc/messages/group_messages.h"
+#include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
 #include "session/comm.h"
 #include "wire/pack.h"
@@ -127,6 +128,106 @@ registrar_join(struct registrar *registrar,
     }
     *out_registration = registration;
     return HOOP_OK;
+}
+
+/* An agreement. */
+
+static enum hoop_status
+agree_ask(struct registrar *registrar,
+          const struct group_agree_request *request,
+          uint64_t timeout_ms,
+          struct group_agree_reply *out_reply)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) uint8_t *body = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_AGREE)->name,
+        .timeout_ms = timeout_ms,
+    };
+    size_t n_body = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_agree_request_encode(request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status =
+        rpc_client_call_wait(registrar->options.client, &call, &body, &n_body);
+    if (status == HOOP_OK)
+        status = group_agree_reply_decode((struct message_span){body, n_body},
+                                          out_reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+registrar_agree(struct registrar *registrar,
+                const struct registrar_say *say,
+                uint64_t timeout_ms,
+                struct group_agree_reply *out_reply,
+                struct registration **out_registration)
+{
+    struct registration *registration = calloc(1, sizeof(*registration));
+
+    if (!registration)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for an agreement");
+    registration->number = number_draw(registrar);
+
+    const struct group_agree_request request = {
+        .member = registrar->self,
+        .communicator = say->comm - COMM_ID_FIRST,
+        .kind = say->kind,
+        .turn = say->turn,
+        .flags = say->flags,
+        .least = say->least,
+        .number = registration->number,
+    };
+    const enum hoop_status status =
+        agree_ask(registrar, &request, timeout_ms, out_reply);
+    if (say->kind != GROUP_SHRINK)
+        free(registration);
+    if (say->kind == GROUP_SHRINK && status != HOOP_OK)
+        registrar_leave(registrar, registration);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (say->kind != GROUP_SHRINK)
+        return HOOP_OK;
+    out_reply->communicator += COMM_ID_FIRST;
+    registration->id = out_reply->communicator;
+    *out_registration = registration;
+    return HOOP_OK;
+}
+
+void
+registrar_report(struct registrar *registrar,
+                 uint32_t rank,
+                 uint64_t timeout_ms)
+{
+    const struct report_request request = {
+        .reporter = registrar->self,
+        .rank = rank,
+        .incarnation = registrar->options.roster->members[rank].incarnation,
+        .reason = "found lost while its communicator was shrunk",
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(free) uint8_t *body = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
+        .timeout_ms = timeout_ms,
+    };
+    size_t n_body = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    report_request_encode(&request, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    call.body.bytes = bytes;
+    if (status == HOOP_OK)
+        status = rpc_client_call_wait(registrar->options.client, &call, &body,
+                                      &n_body);
+    if (status != HOOP_OK)
+        log_debug("session", "a report was not heard: %s", error_text());
 }
 
 /* Leaving. */

@@ -16,6 +16,7 @@
 #include "hoop/status.h"
 
 #include "net/loop.h"
+#include "rpc/messages/group_messages.h"
 #include "rpc/rpc_client.h"
 #include "transport/roster.h"
 
@@ -61,6 +62,37 @@ registrar_join(struct registrar *registrar,
                const struct registrar_list *list,
                uint64_t timeout_ms,
                struct registration **out_registration);
+
+/* What a member of a communicator has to say when its survivors agree. */
+struct registrar_say {
+    uint64_t comm; /* its id */
+    enum group_agree_kind kind;
+    uint64_t turn;
+    uint64_t flags;
+    uint64_t least;
+};
+
+/*
+ * Wait until all that survive have said theirs. The caller deinits *out_reply,
+ * whose communicator is an id as a registration's. *out_registration of a shrink
+ * is the caller's, who gives it to registrar_leave(); NULL for the others.
+ *
+ * Handle: HOOP_E_TIMEOUT (the text names who is missing), HOOP_E_ABORTED (this
+ * rank has been declared lost). Thread: any but the loop's.
+ */
+enum hoop_status
+registrar_agree(struct registrar *registrar,
+                const struct registrar_say *say,
+                uint64_t timeout_ms,
+                struct group_agree_reply *out_reply,
+                struct registration **out_registration);
+
+/* Tell the coordinator once more that rank was found dead here, and wait for it;
+ * at best. Thread: any but the loop's. */
+void
+registrar_report(struct registrar *registrar,
+                 uint32_t rank,
+                 uint64_t timeout_ms);
 
 /* Takes registration; does not wait. NULL is fine. Thread: any. */
 void

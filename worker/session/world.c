@@ -59,6 +59,7 @@ world_open(const struct world_options *options, struct world *world)
     if (status != HOOP_OK)
         return error_pass(status);
     world->comm.family = &world->family;
+    world->comm.is_world = true;
     world->comm.session_timeout_ms = options->terms->op_timeout_ms;
     status = channel_open(options->engine, &channel, &world->comm.channel);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -109,4 +110,5 @@ world_close(struct world *world)
         comms_destroy(&world->family);
     registrar_destroy(STEAL(world->family.registrar));
     tuning_destroy(STEAL(world->comm.tuning));
+    free(STEAL(world->comm.accord.failed));
 }

@@ -102,6 +102,19 @@ peer_expect(struct peer *peer)
         TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
 }
 
+void
+transport_tell_soon(struct transport *transport,
+                    uint32_t rank,
+                    const struct frame *frame,
+                    const char *text)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    transport_need(transport, rank);
+    if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
+        peer_control(peer, frame, text);
+}
+
 /* An end that was agreed on: not waited for any more. */
 static void
 goodbye_done(struct peer *peer)

@@ -234,6 +234,13 @@ transport_tell_all(struct transport *transport,
                    const struct frame *frame,
                    const char *text);
 
+/* Tell one peer, also when it has to be connected first. */
+void
+transport_tell_soon(struct transport *transport,
+                    uint32_t peer,
+                    const struct frame *frame,
+                    const char *text);
+
 /* Say goodbye to every peer, after what is queued. */
 void
 transport_leave(struct transport *transport);

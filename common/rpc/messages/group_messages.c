@@ -14,6 +14,8 @@ enum {
     GROUP_JOIN_REQUEST_FIELDS = 4,
     GROUP_JOIN_REPLY_FIELDS = 1,
     GROUP_LEAVE_REQUEST_FIELDS = 3,
+    GROUP_AGREE_REQUEST_FIELDS = 8,
+    GROUP_AGREE_REPLY_FIELDS = 5,
     GROUP_KEY_REQUEST_FIELDS = 1,
     GROUP_ENTRY_FIELDS = 4,
     GROUPS_REPLY_FIELDS = 2,
@@ -202,6 +204,89 @@ group_leave_request_deinit(struct group_leave_request *request)
 {
     free(request->numbers);
     *request = (struct group_leave_request){0};
+}
+
+void
+group_agree_request_encode(const struct group_agree_request *request,
+                           struct pack *pack)
+{
+    pack_array(pack, GROUP_AGREE_REQUEST_FIELDS);
+    pack_uint(pack, request->member.epoch);
+    pack_uint(pack, request->member.incarnation);
+    pack_uint(pack, request->communicator);
+    pack_uint(pack, request->kind);
+    pack_uint(pack, request->turn);
+    pack_uint(pack, request->flags);
+    pack_uint(pack, request->least);
+    pack_uint(pack, request->number);
+}
+
+enum hoop_status
+group_agree_request_decode(struct message_span in,
+                           struct group_agree_request *out_request)
+{
+    struct group_agree_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_AGREE_REQUEST_FIELDS);
+    request.member.epoch = message_u64(&unpack);
+    request.member.incarnation = message_u64(&unpack);
+    request.communicator = message_u64(&unpack);
+    request.kind = message_u32(&unpack);
+    request.turn = message_u64(&unpack);
+    request.flags = message_u64(&unpack);
+    request.least = message_u64(&unpack);
+    request.number = message_u64(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
+group_agree_reply_encode(const struct group_agree_reply *reply,
+                         struct pack *pack)
+{
+    pack_array(pack, GROUP_AGREE_REPLY_FIELDS);
+    pack_uint(pack, reply->flags);
+    pack_uint(pack, reply->least);
+    pack_uint(pack, reply->communicator);
+    pack_uint(pack, reply->membership_epoch);
+    ranks_encode(reply->ranks, reply->n_ranks, pack);
+}
+
+enum hoop_status
+group_agree_reply_decode(struct message_span in,
+                         struct group_agree_reply *out_reply)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_AGREE_REPLY_FIELDS);
+    reply.flags = message_u64(&unpack);
+    reply.least = message_u64(&unpack);
+    reply.communicator = message_u64(&unpack);
+    reply.membership_epoch = message_u64(&unpack);
+    enum hoop_status status = ranks_read(&unpack, &reply.ranks, &reply.n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    reply.ranks = NULL;
+    return HOOP_OK;
+}
+
+void
+group_agree_reply_deinit(struct group_agree_reply *reply)
+{
+    free(reply->ranks);
+    *reply = (struct group_agree_reply){0};
 }
 
 void

@@ -46,6 +46,32 @@ struct group_leave_request {
     uint64_t *numbers;
 };
 
+enum group_agree_kind {
+    GROUP_AGREE = 1,
+    GROUP_SHRINK,  /* the survivors get a communicator of their own */
+    GROUP_CONFIRM, /* its members: could all open it? */
+};
+
+/* Agree: answered when all members that survive have asked. */
+struct group_agree_request {
+    struct member_request member;
+    uint64_t communicator;
+    uint32_t kind;   /* enum group_agree_kind */
+    uint64_t turn;   /* of this kind there, 1, 2, ...: again is the same */
+    uint64_t flags;  /* the reply has the bits that all have */
+    uint64_t least;  /* the reply has the least of all */
+    uint64_t number; /* SHRINK: the member's own, as of a join */
+};
+
+struct group_agree_reply {
+    uint64_t flags;
+    uint64_t least;
+    uint64_t communicator; /* SHRINK: the new one */
+    uint64_t membership_epoch;
+    size_t n_ranks;
+    uint32_t *ranks; /* that survive, of the world, in the old order */
+};
+
 /* Get: of this key. List: those behind this key; "": from the first. */
 struct group_key_request {
     char key[LIMIT_NAME];
@@ -116,6 +142,28 @@ static inline void
 group_leave_request_deinit_at(struct group_leave_request *at)
 {
     group_leave_request_deinit(at);
+}
+
+void
+group_agree_request_encode(const struct group_agree_request *request,
+                           struct pack *pack);
+enum hoop_status
+group_agree_request_decode(struct message_span in,
+                           struct group_agree_request *out_request);
+
+void
+group_agree_reply_encode(const struct group_agree_reply *reply,
+                         struct pack *pack);
+enum hoop_status
+group_agree_reply_decode(struct message_span in,
+                         struct group_agree_reply *out_reply);
+void
+group_agree_reply_deinit(struct group_agree_reply *reply);
+
+static inline void
+group_agree_reply_deinit_at(struct group_agree_reply *at)
+{
+    group_agree_reply_deinit(at);
 }
 
 void

@@ -198,6 +198,34 @@ seat_has_its_communicator(void **state)
 }
 
 static void
+outcome_has_its_survivors(void **state)
+{
+    const uint32_t ranks[] = {3, 1};
+    const struct cluster_reply reply = {
+        .kind = CLUSTER_REPLY_OUTCOME,
+        .outcome = {.flags = 6,
+                    .least = 7,
+                    .communicator = 8,
+                    .membership_epoch = 9,
+                    .ranks = ranks,
+                    .n_ranks = 2},
+    };
+    CLEANUP(body_deinit) struct body body = {0};
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply decoded = {0};
+
+    (void)state;
+    assert_int_equal(
+        group_agree_reply_decode(body_encode(&reply, &body), &decoded),
+        HOOP_OK);
+    assert_int_equal(decoded.flags, 6);
+    assert_int_equal(decoded.least, 7);
+    assert_int_equal(decoded.communicator, 8);
+    assert_int_equal(decoded.membership_epoch, 9);
+    assert_int_equal(decoded.n_ranks, 2);
+    assert_int_equal(decoded.ranks[0], 3);
+}
+
+static void
 groups_have_their_ranks_and_who_joined(void **state)
 {
     const uint32_t ranks[] = {3, 1};
@@ -223,6 +251,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seat_has_its_communicator),
+        cmocka_unit_test(outcome_has_its_survivors),
         cmocka_unit_test(groups_have_their_ranks_and_who_joined),
         cmocka_unit_test(world_has_its_roster),
         cmocka_unit_test(verdict_has_its_age),

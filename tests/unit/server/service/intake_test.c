@@ -169,6 +169,28 @@ group_carries_its_creator_and_ranks(void **state)
 }
 
 static void
+council_carries_what_its_member_says(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    group_agree_request_encode(
+        &(struct group_agree_request){{5, 9}, 4, GROUP_CONFIRM, 2, 6, 7, 8},
+        &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_GROUPS_AGREE), HOOP_OK);
+    assert_int_equal(fixture.event.kind, CLUSTER_COUNCIL);
+    assert_int_equal(fixture.event.council.member.epoch, 5);
+    assert_int_equal(fixture.event.council.member.incarnation, 9);
+    assert_int_equal(fixture.event.council.communicator, 4);
+    assert_int_equal(fixture.event.council.kind, CLUSTER_COUNCIL_CONFIRM);
+    assert_int_equal(fixture.event.council.turn, 2);
+    assert_int_equal(fixture.event.council.flags, 6);
+    assert_int_equal(fixture.event.council.least, 7);
+    assert_int_equal(fixture.event.council.number, 8);
+}
+
+static void
 seat_carries_its_member_and_numbers(void **state)
 {
     uint32_t ranks[] = {2, 0};
@@ -239,6 +261,7 @@ main(void)
         cmocka_unit_test(swap_says_what_it_expects),
         cmocka_unit_test(keys_are_texts),
         cmocka_unit_test(group_carries_its_creator_and_ranks),
+        cmocka_unit_test(council_carries_what_its_member_says),
         cmocka_unit_test(seat_carries_its_member_and_numbers),
         cmocka_unit_test(body_of_another_method_is_refused),
         cmocka_unit_test(every_method_but_health_has_a_reader),

@@ -285,6 +285,28 @@ group_leave_request_again(struct message_span in, struct pack *pack)
     return status;
 }
 
+static enum hoop_status
+group_agree_request_again(struct message_span in, struct pack *pack)
+{
+    struct group_agree_request body;
+
+    const enum hoop_status status = group_agree_request_decode(in, &body);
+    if (status == HOOP_OK)
+        group_agree_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+group_agree_reply_again(struct message_span in, struct pack *pack)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply body = {0};
+
+    const enum hoop_status status = group_agree_reply_decode(in, &body);
+    if (status == HOOP_OK)
+        group_agree_reply_encode(&body, pack);
+    return status;
+}
+
 const struct body bodies[] = {
     {"join_request", join_request_again},
     {"member_request", member_request_again},
@@ -311,6 +333,8 @@ const struct body bodies[] = {
     {"group_join_request", group_join_request_again},
     {"group_join_reply", group_join_reply_again},
     {"group_leave_request", group_leave_request_again},
+    {"group_agree_request", group_agree_request_again},
+    {"group_agree_reply", group_agree_reply_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

@@ -87,6 +87,14 @@ group_bodies_hold_the_rules_of_bodies(void **state)
         &(struct group_leave_request){{3, 9}, 2, (uint64_t[]){1, UINT64_MAX}},
         &pack);
     body_check("group_leave_request", &pack);
+    group_agree_request_encode(
+        &(struct group_agree_request){
+            {3, 9}, 5, GROUP_SHRINK, 2, UINT64_MAX, 77, 6},
+        &pack);
+    body_check("group_agree_request", &pack);
+    group_agree_reply_encode(
+        &(struct group_agree_reply){UINT64_MAX, 77, 8, 4, 3, ranks}, &pack);
+    body_check("group_agree_reply", &pack);
     group_key_request_encode(&(struct group_key_request){"row/0"}, &pack);
     body_check("group_key_request", &pack);
     groups_reply_encode(&(struct groups_reply){0, 2, groups}, &pack);

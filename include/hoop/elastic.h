@@ -1,0 +1,122 @@
+/* hoop/elastic.h - what is left to do when ranks die: agree, shrink, go on
+ *
+ * A call that needs a rank that is lost fails on all who wait for it, with a
+ * text that names it. A program that wants to go on gathers its survivors: they
+ * shrink the communicator and get a new one, of those that are left, in the same
+ * order. Who is left is decided by the coordinator, once for all: two halves of a
+ * job that cannot reach each other never both go on. While the coordinator is
+ * away these calls wait for it, until their deadline.
+ *
+ *     while (hoop_allreduce(..., comm) != HOOP_OK) {
+ *         if (hoop_comm_shrink(comm, &smaller) != HOOP_OK)
+ *             return failure();
+ *         hoop_comm_free(comm);
+ *         comm = smaller;
+ *     }
+ *
+ * One rank may have finished a collective that another could not:
+ * hoop_comm_unfinished() says from where all have to begin again, and
+ * hoop_comm_agree() makes sure where it matters.
+ *
+ * On a communicator that the caller is no member of, all of these return
+ * HOOP_OK and do nothing.
+ */
+
+#ifndef HOOP_ELASTIC_H
+#define HOOP_ELASTIC_H
+
+#include <stdint.h>
+
+#include "hoop/api.h"
+#include "hoop/comm.h"
+#include "hoop/status.h"
+
+HOOP_BEGIN
+
+/*
+ * Interrupt comm on all its members: what runs on it ends, and what is called on
+ * it from now on fails, with HOOP_E_PEER_LOST where a member is lost, else with
+ * HOOP_E_ABORTED. For a rank that will not go on with what the others still wait
+ * for. One rank calls it, the others are told over their connections; it does
+ * not wait for them. Then comm can be agreed on, shrunk and freed. ULFM:
+ * MPIX_Comm_revoke(); NCCL: ncclCommAbort(), which frees it, too.
+ * Handle: HOOP_E_INVALID (NULL). Thread: any.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_revoke(hoop_comm_t *comm);
+
+/*
+ * A communicator of those members of comm that are left, in the order of comm.
+ * All that are left call it. If a member is lost or a call on comm has failed,
+ * whoever still waits for something on comm is interrupted as by
+ * hoop_comm_revoke(), so that it can; then comm is good for hoop_comm_agree(),
+ * hoop_comm_failed(), another shrink and hoop_comm_free(), and else for all as
+ * before. It returns when all have called that are neither lost nor have left.
+ * Who dies meanwhile is left out, too. The world's communicator can be shrunk,
+ * and stays until hoop_leave().
+ *
+ * *out_comm is the caller's, as hoop_comm_create()'s; its operations are counted
+ * from new, and nothing that was sent on comm can reach it. ULFM:
+ * MPIX_Comm_shrink(); NCCL: ncclCommShrink().
+ *
+ * Handle: HOOP_E_INVALID (NULL), HOOP_E_TIMEOUT (comm's deadline; the text names
+ * who has not called), HOOP_E_ABORTED (the caller has itself been declared lost,
+ * why; or a member could not open the new one), HOOP_E_UNAVAILABLE (no
+ * coordinator). After a failure it may be called again, if the others do.
+ * Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm);
+
+/*
+ * Of a communicator that hoop_comm_shrink() made: the number, as errors name it,
+ * of the first collective of the old one that not all of the survivors have
+ * finished; if all have finished all, that of the next. The same on all. 0: it
+ * was not made so. Thread: any.
+ */
+HOOP_API uint64_t
+hoop_comm_unfinished(const hoop_comm_t *comm);
+
+/*
+ * What all agree on, whoever dies meanwhile: *flags becomes the bitwise and of
+ * the flags of all members that are left when the last of them has called, the
+ * same on all to whom it returns HOOP_OK, and so is hoop_comm_failed_agreed().
+ * Those that are left call it, also on a communicator that has failed or was
+ * revoked; it interrupts nobody. Not in the order of comm's collectives. ULFM:
+ * MPIX_Comm_agree().
+ *
+ * Handle: HOOP_E_INVALID (NULL), HOOP_E_TIMEOUT (comm's deadline; the text names
+ * who has not called; then call again), HOOP_E_ABORTED (the caller has been
+ * declared lost), HOOP_E_UNAVAILABLE (no coordinator). *flags is written on
+ * success only. Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags);
+
+/*
+ * Ranks of comm that are lost or have left, as far as is known here, in ascending
+ * order: as many as there is room for. *out_n_ranks: how many there are. ranks
+ * may be NULL if capacity is 0. ULFM: MPIX_Comm_get_failed(),
+ * MPIX_Comm_failure_ack().
+ * Handle: HOOP_E_INVALID (NULL), HOOP_E_EXHAUSTED. Thread: any.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_failed(hoop_comm_t *comm,
+                 uint32_t *ranks,
+                 uint32_t capacity,
+                 uint32_t *out_n_ranks);
+
+/*
+ * The same as the last hoop_comm_agree() or hoop_comm_shrink() of comm found it
+ * that returned HOOP_OK: alike on all members. None before. ULFM:
+ * MPIX_Comm_failure_get_acked(). Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_failed_agreed(hoop_comm_t *comm,
+                        uint32_t *ranks,
+                        uint32_t capacity,
+                        uint32_t *out_n_ranks);
+
+HOOP_END
+
+#endif

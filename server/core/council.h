@@ -1,0 +1,102 @@
+/*
+ * core/council.h - members of a communicator decide together, whoever is lost
+ *
+ * Each brings what it has to say; when all have come that are still there, one
+ * outcome is made of what they said, and told to all alike. Who ends or leaves
+ * the communicator meanwhile is not waited for, and what it said does not
+ * count. Nobody but the coordinator says who that is, so that all hear of the
+ * same survivors.
+ *
+ * Councils of one kind on one communicator follow one another in turns. Who
+ * asks for a turn has heard the outcome of the one before: so two are kept at
+ * most, the last outcome for those whose answer was lost, and what is gathered.
+ */
+
+#ifndef CORE_COUNCIL_H
+#define CORE_COUNCIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "hoop/status.h"
+
+#include "core/action.h"
+#include "core/event.h"
+
+struct cluster;
+struct council;
+struct group;
+struct job;
+struct member;
+struct waiter;
+
+/* A member's place in a council. */
+struct council_seat {
+    struct council *council;
+    struct member *member;
+    struct waiter *waiter; /* its call, while others are missing; or NULL */
+    bool has_come;         /* in this turn; also when its call was cut off */
+    uint64_t flags;
+    uint64_t least;
+    uint64_t number; /* SHRINK: what it calls the new communicator */
+};
+
+struct council_key {
+    uint64_t communicator;
+    uint64_t kind;
+};
+
+struct council {
+    struct council_key key;
+    struct job *job;
+    struct group *group; /* NULL: the world's */
+    uint64_t turn;       /* that is being gathered */
+    uint64_t told;       /* the turn of the outcome; 0: there is none */
+    struct cluster_outcome outcome;
+    uint32_t *ranks; /* the outcome's, room for all */
+    UT_hash_handle hh;
+    uint32_t n_seats;
+    struct council_seat seats[]; /* as the communicator's ranks */
+};
+
+/* An outcome that was told before the coordinator ended. */
+struct council_revival {
+    struct council_key key;
+    uint64_t told;
+    struct cluster_outcome outcome; /* its ranks are copied */
+};
+
+/* Handle: HOOP_E_DATA_LOSS (there cannot be such a council). */
+enum hoop_status
+council_revive(struct job *job, const struct council_revival *former);
+
+/* Answer, or park, CLUSTER_COUNCIL. */
+enum hoop_status
+council_attend(struct cluster *cluster,
+               struct job *job,
+               const struct cluster_event *event);
+
+/* A call was parked until now: others are missing still. */
+void
+council_expire(struct cluster *cluster, struct waiter *waiter);
+
+/* member has ended, or has left a communicator. */
+void
+councils_vacate(struct cluster *cluster, const struct member *member);
+
+/* member gives up what it would call number. */
+void
+councils_withdraw(struct cluster *cluster,
+                  const struct member *member,
+                  uint64_t number);
+
+/* group has no members any more. */
+void
+councils_close(struct cluster *cluster, const struct group *group);
+
+/* Those of a job that is destroyed. */
+void
+councils_destroy(struct job *job);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * engine/closing.h - what its owner has done with a channel by whoever drives
+ *
+ * When all that was handed in before has begun: engine/mail.c. Private to
+ * engine/.
+ */
+
+#ifndef ENGINE_CLOSING_H
+#define ENGINE_CLOSING_H
+
+#include "engine/state.h"
+
+/* As the number of an operation that a verdict is on: all of the communicator. */
+static const uint64_t VERDICT_ON_ALL = 0;
+
+enum closing_kind {
+    CLOSING_END,
+    CLOSING_REVOKE,
+    CLOSING_FORSAKE, /* revoke it if it has failed */
+    CLOSING_WATCH,
+    CLOSING_LOOK, /* at who has failed */
+};
+
+/* A channel that its owner waits to have closed, or dealt with in the other
+ * ways; memory of the waiting. */
+struct closing {
+    TAILQ_ENTRY(closing) link;
+    struct channel *channel;
+    enum closing_kind kind;
+    const char *why;     /* REVOKE */
+    uint64_t unfinished; /* FORSAKE: the first call that did not end well */
+    enum channel_watch watch; /* WATCH */
+    bool *failed;             /* LOOK: [rank], to be filled */
+    struct waiter waiter;
+    bool is_done;
+};
+
+/* revocation.c, by the driver. */
+
+/* A member, or this rank, has revoked channel. Once. */
+void
+channel_revoke_told(struct channel *channel,
+                    enum hoop_status status,
+                    const char *why);
+/* This rank revokes it. */
+void
+revocation_carry_out(struct channel *channel, const char *why);
+uint64_t
+forsake_carry_out(struct channel *channel);
+/* A member of it has been lost. */
+void
+vigil_end(struct engine *engine, uint32_t rank);
+void
+vigil_set(struct channel *channel, enum channel_watch watch);
+/* ... before op began. */
+bool
+op_refuse_revoked(struct op *op);
+void
+channel_look_failed(const struct channel *channel, bool *out_has_failed);
+
+#endif

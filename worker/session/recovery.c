@@ -1,0 +1,403 @@
+/*
+ * session/recovery.c - the survivors of a communicator agree, and go on alone
+ *
+ * The coordinator alone says who survives (server/core/council.h). A shrink has
+ * two halves: it names the survivors, all of whom have joined a new communicator
+ * then; and they open that, which takes messages among them, and may fail for
+ * some when one more dies. So they tell the coordinator how it went, and go on
+ * only if it went well for all; else they drop it and shrink again.
+ *
+ * No test of its own: tests/integration/shrink_test.c loses ranks for real.
+ */
+
+#include "session/recovery.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/elastic.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* What a member says of a new communicator. */
+enum {
+    CONFIRM_OPEN = 1,  /* it has opened it */
+    CONFIRM_FINAL = 2, /* shrinking again would not help */
+};
+
+static uint64_t
+left_ms(uint64_t deadline_ns)
+{
+    const int left = clock_left_ms(deadline_ns);
+
+    return left > 0 ? (uint64_t)left : 1;
+}
+
+/* Who of comm is not among those that survive. */
+static enum hoop_status
+failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
+{
+    const uint32_t size = channel_size(comm->channel);
+    struct comm_accord *accord = &comm->accord;
+    size_t n_survivors = 0;
+
+    if (!accord->failed)
+        accord->failed = calloc(size, sizeof(*accord->failed));
+    if (!accord->failed)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    accord->n_failed = 0;
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (n_survivors < reply->n_ranks &&
+            reply->ranks[n_survivors] ==
+                channel_world_rank(comm->channel, rank))
+            n_survivors++;
+        else
+            accord->failed[accord->n_failed++] = rank;
+    }
+    if (n_survivors != reply->n_ranks)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the coordinator names survivors that were no "
+                           "members");
+    return HOOP_OK;
+}
+
+/* One turn. *out_registration: of a shrink. */
+static enum hoop_status
+turn_take(struct hoop_comm *comm,
+          struct registrar_say say,
+          uint64_t deadline_ns,
+          struct group_agree_reply *out_reply,
+          struct registration **out_registration)
+{
+    say.comm = channel_id(comm->channel);
+    say.turn = comm->accord.turns[say.kind] + 1;
+    const enum hoop_status status =
+        registrar_agree(comm->family->registrar, &say, left_ms(deadline_ns),
+                        out_reply, out_registration);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    comm->accord.turns[say.kind] = say.turn;
+    return HOOP_OK;
+}
+
+/* Those that were found lost here are to be lost for the coordinator, too. */
+static void
+losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
+{
+    const uint32_t size = channel_size(comm->channel);
+    CLEANUP(free) bool *has_failed = calloc(size, sizeof(*has_failed));
+
+    if (!has_failed)
+        return;
+    channel_failed(comm->channel, has_failed);
+    for (uint32_t i = 0; i < size; i++) {
+        const uint32_t rank = channel_world_rank(comm->channel, i);
+
+        if (has_failed[i] && rank != comm->family->roster->rank)
+            registrar_report(comm->family->registrar, rank,
+                             left_ms(deadline_ns));
+    }
+}
+
+/* Did all open it? *out_again: shrink once more. */
+static enum hoop_status
+shrunk_confirm(struct hoop_comm *comm,
+               enum hoop_status opened,
+               uint64_t deadline_ns,
+               bool *out_again)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
+    const uint64_t final =
+        opened == HOOP_E_PEER_LOST || opened == HOOP_E_ABORTED ? 0
+                                                               : CONFIRM_FINAL;
+    const struct registrar_say say = {
+        .kind = GROUP_CONFIRM,
+        .flags = opened == HOOP_OK ? CONFIRM_OPEN | CONFIRM_FINAL : final,
+    };
+    enum hoop_status status = turn_take(comm, say, deadline_ns, &reply, NULL);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_again = reply.n_ranks < channel_size(comm->channel) ||
+                 !(reply.flags & CONFIRM_FINAL);
+    if (*out_again || reply.flags & CONFIRM_OPEN)
+        return HOOP_OK;
+    return error_raise(HOOP_E_ABORTED,
+                       "a survivor could not open the new communicator");
+}
+
+/* The communicator that the coordinator has made: opened by all, or by none. */
+static enum hoop_status
+shrunk_open(struct hoop_comm *old,
+            const struct group_agree_reply *reply,
+            struct registration *registration,
+            uint64_t deadline_ns,
+            struct hoop_comm **out_comm)
+{
+    const struct registrar_list list = {reply->ranks, (uint32_t)reply->n_ranks};
+    struct hoop_comm *comm = NULL;
+    char text[LIMIT_ERROR_TEXT] = "";
+    bool is_again = false;
+
+    const enum hoop_status opened =
+        comm_open(old->family, &list, registration, deadline_ns, &comm);
+    if (opened != HOOP_OK)
+        snprintf(text, sizeof(text), "%s", error_text());
+    if (!comm || !comm->channel) {
+        hoop_comm_free(comm);
+        return error_raise(opened, "%s", text);
+    }
+    if (opened != HOOP_OK)
+        channel_revoke(comm->channel, text);
+    const enum hoop_status status =
+        shrunk_confirm(comm, opened, deadline_ns, &is_again);
+    if (status == HOOP_OK && !is_again) {
+        comm->accord.unfinished = reply->least;
+        *out_comm = comm;
+        return HOOP_OK;
+    }
+    if (*text == 0)
+        snprintf(text, sizeof(text), "%s", error_text());
+    hoop_comm_free(comm);
+    if (status == HOOP_OK) {
+        *out_comm = NULL;
+        return HOOP_OK;
+    }
+    return error_raise(opened == HOOP_OK ? status : opened, "%s", text);
+}
+
+/* Once; *out_comm is NULL if it must be tried again. */
+static enum hoop_status
+shrink_try(struct hoop_comm *comm,
+           uint64_t unfinished,
+           uint64_t deadline_ns,
+           struct hoop_comm **out_comm)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
+    const struct registrar_say say = {
+        .kind = GROUP_SHRINK, .flags = UINT64_MAX, .least = unfinished};
+    struct engine *engine = comm->family->engine;
+    struct registration *registration = NULL;
+
+    channel_expect(engine);
+    enum hoop_status status =
+        turn_take(comm, say, deadline_ns, &reply, &registration);
+    if (status == HOOP_OK) {
+        status = failed_note(comm, &reply);
+        if (status != HOOP_OK)
+            registrar_leave(comm->family->registrar, registration);
+    }
+    if (status != HOOP_OK) {
+        channel_give_up(engine);
+        return error_pass(status);
+    }
+    status = shrunk_open(comm, &reply, registration, deadline_ns, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Nobody is asked. */
+static enum hoop_status
+shrink_alone(struct hoop_comm *comm,
+             uint64_t unfinished,
+             uint64_t deadline_ns,
+             struct hoop_comm **out_comm)
+{
+    const struct registrar_list list = {&comm->family->roster->rank, 1};
+    const enum hoop_status status =
+        comm_form(comm->family, &list, deadline_ns, out_comm);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    (*out_comm)->accord.unfinished = unfinished;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+shrink_on(struct hoop_comm *comm,
+          uint64_t unfinished,
+          uint64_t deadline_ns,
+          struct hoop_comm **out_comm)
+{
+    struct hoop_comm *shrunk = NULL;
+
+    for (unsigned n_tries = 0; !shrunk; n_tries++) {
+        if (n_tries > 0)
+            losses_report(comm, deadline_ns);
+        if (clock_is_past(deadline_ns))
+            return error_raise(HOOP_E_TIMEOUT,
+                               "the survivors were not all there at one time, "
+                               "in %u tries",
+                               n_tries);
+        const enum hoop_status status =
+            shrink_try(comm, unfinished, deadline_ns, &shrunk);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_comm = shrunk;
+    return HOOP_OK;
+}
+
+enum hoop_status
+comm_shrink(struct hoop_comm *comm,
+            uint64_t deadline_ns,
+            struct hoop_comm **out_comm)
+{
+    enum hoop_status status = engine_check(comm->family->engine);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint64_t unfinished = channel_forsake(comm->channel);
+    if (channel_size(comm->channel) == 1) {
+        status = shrink_alone(comm, unfinished, deadline_ns, out_comm);
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+    channel_watch(comm->channel, CHANNEL_FORSAKEN);
+    status = shrink_on(comm, unfinished, deadline_ns, out_comm);
+    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
+    const struct registrar_say say = {.kind = GROUP_AGREE, .flags = *flags};
+    enum hoop_status status = engine_check(comm->family->engine);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (channel_size(comm->channel) == 1)
+        return HOOP_OK;
+    channel_watch(comm->channel, CHANNEL_WATCHED);
+    status = turn_take(comm, say, deadline_ns, &reply, NULL);
+    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
+    if (status == HOOP_OK)
+        status = failed_note(comm, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *flags = reply.flags;
+    return HOOP_OK;
+}
+
+/* The public calls. */
+
+static uint64_t
+comm_deadline_ns(const struct hoop_comm *comm)
+{
+    return clock_deadline_ns(channel_timeout(comm->channel));
+}
+
+enum hoop_status
+hoop_comm_revoke(hoop_comm_t *comm)
+{
+    error_clear();
+    if (!comm)
+        return error_raise(HOOP_E_INVALID, "comm is NULL");
+    if (!comm->channel)
+        return HOOP_OK;
+    const enum hoop_status status = engine_check(comm->family->engine);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    channel_revoke(comm->channel, "by its program");
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm)
+{
+    error_clear();
+    if (!comm || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "out_comm" : "comm");
+    const enum hoop_status status =
+        comm->channel ? comm_shrink(comm, comm_deadline_ns(comm), out_comm)
+                      : comm_form_without_us(comm->family, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+uint64_t
+hoop_comm_unfinished(const hoop_comm_t *comm)
+{
+    return comm ? comm->accord.unfinished : 0;
+}
+
+enum hoop_status
+hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
+{
+    error_clear();
+    if (!comm || !flags)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "flags" : "comm");
+    if (!comm->channel)
+        return HOOP_OK;
+    const enum hoop_status status =
+        comm_agree(comm, comm_deadline_ns(comm), flags);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+failed_check(const struct hoop_comm *comm,
+             const uint32_t *ranks,
+             uint32_t capacity,
+             const uint32_t *out_n_ranks)
+{
+    error_clear();
+    if (!comm || !out_n_ranks)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "out_n_ranks" : "comm");
+    if (!ranks && capacity > 0)
+        return error_raise(HOOP_E_INVALID, "ranks is NULL, for %u of them",
+                           capacity);
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_failed(hoop_comm_t *comm,
+                 uint32_t *ranks,
+                 uint32_t capacity,
+                 uint32_t *out_n_ranks)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    CLEANUP(free) bool *has_failed = calloc(size + 1, sizeof(*has_failed));
+    uint32_t n_ranks = 0;
+
+    const enum hoop_status status =
+        failed_check(comm, ranks, capacity, out_n_ranks);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!has_failed)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
+    if (comm->channel)
+        channel_failed(comm->channel, has_failed);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (!has_failed[rank])
+            continue;
+        if (n_ranks < capacity)
+            ranks[n_ranks] = rank;
+        n_ranks++;
+    }
+    *out_n_ranks = n_ranks;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_failed_agreed(hoop_comm_t *comm,
+                        uint32_t *ranks,
+                        uint32_t capacity,
+                        uint32_t *out_n_ranks)
+{
+    const enum hoop_status status =
+        failed_check(comm, ranks, capacity, out_n_ranks);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const uint32_t n_failed = comm->accord.n_failed;
+    for (uint32_t i = 0; i < n_failed && i < capacity; i++)
+        ranks[i] = comm->accord.failed[i];
+    *out_n_ranks = n_failed;
+    return HOOP_OK;
+}

@@ -1,0 +1,25 @@
+/* session/recovery.h - the survivors of a communicator */
+
+#ifndef SESSION_RECOVERY_H
+#define SESSION_RECOVERY_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "session/comm.h"
+
+/*
+ * hoop_comm_shrink(), also for whoever is within a call on comm that has just
+ * failed. The caller is a member. Handle: as there.
+ */
+enum hoop_status
+comm_shrink(struct hoop_comm *comm,
+            uint64_t deadline_ns,
+            struct hoop_comm **out_comm);
+
+/* hoop_comm_agree(). The caller is a member. Handle: as there. */
+enum hoop_status
+comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags);
+
+#endif
