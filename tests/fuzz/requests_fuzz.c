@@ -90,7 +90,7 @@ step(struct desk *desk, struct cluster_event *event)
     for (size_t i = 0; i < actions.n_items; i++) {
         if (actions.items[i].kind == CLUSTER_REPLY)
             reply_take(desk, &actions.items[i].reply);
-        else
+        else if (actions.items[i].kind == CLUSTER_NOTICE)
             fuzz_require(actions.items[i].notice.text[0]);
     }
     fuzz_require(cluster_next_deadline_ns(desk->cluster) > desk->now_ns);

@@ -1,0 +1,195 @@
+/*
+ * tests/sim/network_sim.h - workers, a coordinator and a bad network between
+ *
+ * Time is virtual, and every seed a schedule. Letters of one connection come in
+ * their order, late, or not at all once it breaks; what was asked is then asked
+ * again over the next one, with the same number, so that the coordinator is
+ * asked twice, and at times in another order.
+ */
+
+#ifndef SIM_NETWORK_SIM_H
+#define SIM_NETWORK_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/cluster.h"
+#include "rpc/reply_cache.h"
+
+enum {
+    NET_WORKERS = 6,
+    NET_JOBS = 2,
+    NET_WORLD = 3,
+    NET_LETTERS = 1024,
+    NET_TICKETS = 64,
+    NET_LIVES = 256, /* incarnations of all workers */
+};
+
+static const uint64_t NET_MS = 1000000;
+static const uint64_t NET_LEASE_NS = 1000000000;
+
+enum letter_kind {
+    LETTER_REQUEST,
+    LETTER_REPLY,
+    LETTER_CLOSED, /* the worker's side of the connection */
+};
+
+/* What is asked, by incarnation; and what is answered. */
+struct request {
+    enum cluster_event_kind kind;
+    uint64_t id; /* the same when it is asked again */
+    uint64_t deadline_ns;
+    uint64_t life;
+    uint64_t epoch;
+    uint64_t since;
+    uint32_t accused_rank;
+    uint64_t accused;
+};
+
+struct answer {
+    uint64_t id;
+    enum hoop_status status;
+    uint64_t epoch;
+    uint32_t rank;
+    int64_t counter;
+    uint64_t revision;
+    uint64_t lives[NET_WORLD]; /* JOIN: by rank */
+};
+
+struct letter {
+    enum letter_kind kind;
+    int worker;
+    uint64_t connection;
+    uint64_t due_ns;
+    uint64_t order;
+    struct request request;
+    struct answer answer;
+};
+
+/* A request that the coordinator has not answered. */
+struct ticket {
+    bool is_open;
+    int worker;
+    uint64_t connection;
+    struct request request;
+    bool is_cached;
+};
+
+enum life_end {
+    LIFE_LASTS,
+    LIFE_LEFT,
+    LIFE_LOST,
+};
+
+/* An incarnation, as the coordinator has told of it. */
+struct life {
+    int job;
+    uint64_t epoch;
+    uint32_t rank;
+    enum life_end end;
+};
+
+struct net;
+
+/* The coordinator's machine: core and reply cache. */
+struct desk {
+    struct net *net;
+    struct cluster *cluster;
+    struct reply_cache *cache;
+    uint64_t busy_until_ns;             /* stopped, or its clock has jumped */
+    struct ticket tickets[NET_TICKETS]; /* a ticket is its place, plus 1 */
+    struct life lives[NET_LIVES];
+    uint64_t epochs[NET_JOBS];
+    uint64_t epoch_last;
+    uint64_t n_worlds;
+    uint64_t n_lost;
+    uint64_t n_repeated;
+};
+
+enum worker_state {
+    WORKER_IDLE,
+    WORKER_JOINING,
+    WORKER_ACTIVE,
+};
+
+enum {
+    CALL_MAIN, /* join, add, report, leave */
+    CALL_RENEW,
+    CALL_WATCH,
+    CALLS,
+};
+
+struct call {
+    bool is_open;
+    struct request request;
+};
+
+struct worker {
+    enum worker_state state;
+    int job;
+    uint64_t life;
+    uint64_t epoch;
+    uint32_t rank;
+    uint64_t lives[NET_WORLD];
+    uint64_t seen;
+    int64_t n_added;
+    bool is_sure; /* no add was given up: n_added is what must be there */
+    struct call calls[CALLS];
+    uint64_t wake_ns;
+    uint64_t renew_ns;
+    uint64_t connection;
+    uint64_t cut_until_ns;  /* nothing gets through */
+    uint64_t last_there_ns; /* of the letters under way, in each direction */
+    uint64_t last_back_ns;
+};
+
+struct net {
+    uint64_t seed;
+    uint64_t random;
+    uint64_t now_ns;
+    uint64_t order;
+    bool is_calm; /* nothing goes wrong any more */
+    uint64_t id;
+    uint64_t life;
+    struct letter letters[NET_LETTERS]; /* under way, in no order */
+    size_t n_letters;
+    struct worker workers[NET_WORKERS];
+    struct desk desk;
+    uint64_t n_added;
+};
+
+/* Says the seed and ends the program. */
+void
+net_expect(const struct net *net, int holds, const char *what);
+/* Below n. */
+uint64_t
+net_random(struct net *net, uint64_t n);
+/* Takes its time; kind, worker, connection and content are set. */
+void
+net_post(struct net *net, const struct letter *letter);
+
+void
+desk_open(struct desk *desk, struct net *net);
+void
+desk_close(struct desk *desk);
+/* A letter for it has come. */
+void
+desk_take(struct desk *desk, const struct letter *letter);
+/* What is due is done. */
+void
+desk_tick(struct desk *desk);
+/* Answer whoever waits: afterwards nobody does. */
+void
+desk_drain(struct desk *desk);
+
+void
+worker_take(struct net *net, int index, const struct answer *answer);
+/* wake_ns has come. */
+void
+worker_wake(struct net *net, int index);
+/* Its connection is no more: what it asked is asked again over another. */
+void
+worker_break(struct net *net, int index);
+
+#endif

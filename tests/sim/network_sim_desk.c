@@ -1,0 +1,330 @@
+/*
+ * tests/sim/network_sim_desk.c - the coordinator's machine, and what it may do
+ *
+ * As rpc/rpc_server.c and service/service.c have it: who asks again what changes
+ * something is answered as before, who has closed the connection waits no more.
+ * What the core says is compared with what it said before.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "network_sim.h"
+
+static const char *const job_names[NET_JOBS] = {"a", "b"};
+
+void
+desk_open(struct desk *desk, struct net *net)
+{
+    const struct cluster_options options = {.lease_ms = 1000};
+    const struct reply_cache_bounds bounds = {64, 64, 1 << 20};
+
+    *desk = (struct desk){.net = net};
+    if (cluster_create(&options, &desk->cluster) != HOOP_OK ||
+        reply_cache_create(&bounds, &desk->cache) != HOOP_OK)
+        abort();
+}
+
+void
+desk_close(struct desk *desk)
+{
+    cluster_destroy(desk->cluster);
+    reply_cache_destroy(desk->cache);
+}
+
+static struct reply_cache_key
+cache_key(const struct ticket *ticket)
+{
+    struct reply_cache_key key = {.id = ticket->request.id};
+
+    /* A life has a client of its own, as a session has. */
+    memcpy(key.client.bytes, &ticket->request.life,
+           sizeof(ticket->request.life));
+    return key;
+}
+
+static bool
+kind_changes(enum cluster_event_kind kind)
+{
+    return kind == CLUSTER_LEAVE || kind == CLUSTER_STORE_ADD;
+}
+
+static void
+answer_send(struct desk *desk,
+            const struct ticket *ticket,
+            const struct answer *answer)
+{
+    net_post(desk->net, &(struct letter){.kind = LETTER_REPLY,
+                                         .worker = ticket->worker,
+                                         .connection = ticket->connection,
+                                         .answer = *answer});
+}
+
+/* The first of a world to be told: nobody else may be of the job. */
+static void
+world_enter(struct desk *desk, const struct cluster_world *world, int job)
+{
+    net_expect(desk->net, world->epoch > desk->epoch_last, "an epoch again");
+    net_expect(desk->net, world->size == NET_WORLD, "a world of another size");
+    for (uint64_t i = 0; i < NET_LIVES; i++) {
+        const struct life *life = &desk->lives[i];
+
+        net_expect(desk->net,
+                   life->job != job || life->epoch == 0 ||
+                       life->end != LIFE_LASTS,
+                   "a second world beside one that lives");
+    }
+    desk->epoch_last = world->epoch;
+    desk->epochs[job] = world->epoch;
+    desk->n_worlds++;
+    for (uint32_t rank = 0; rank < world->size; rank++) {
+        const uint64_t number = world->roster[rank].incarnation;
+
+        net_expect(desk->net, number < NET_LIVES, "a member nobody knows");
+        struct life *life = &desk->lives[number];
+        /* Who was never told that it had joined asks again, and may find
+         * that job ended. In the same world nobody comes back. */
+        net_expect(desk->net, life->epoch == 0 || life->end != LIFE_LASTS,
+                   "one who is in two worlds");
+        *life = (struct life){.job = job, .epoch = world->epoch, .rank = rank};
+    }
+}
+
+static void
+world_tell(struct desk *desk,
+           const struct ticket *ticket,
+           const struct cluster_world *world,
+           struct answer *answer)
+{
+    const struct life *life = &desk->lives[ticket->request.life];
+
+    if (life->epoch != world->epoch)
+        world_enter(desk, world, desk->lives[ticket->request.life].job);
+    net_expect(desk->net,
+               life->epoch == world->epoch && life->rank == world->rank,
+               "another world than was told");
+    net_expect(desk->net, life->end == LIFE_LASTS, "a world for the dead");
+    answer->epoch = world->epoch;
+    answer->rank = world->rank;
+    for (uint32_t rank = 0; rank < NET_WORLD; rank++) {
+        const struct cluster_member *member = &world->roster[rank];
+
+        answer->lives[rank] = member->incarnation;
+        net_expect(desk->net,
+                   desk->lives[member->incarnation].epoch == world->epoch &&
+                       desk->lives[member->incarnation].rank == rank,
+                   "a roster that is not the first one told");
+    }
+}
+
+static void
+reply_take(struct desk *desk, const struct cluster_reply *reply)
+{
+    struct ticket *ticket = &desk->tickets[reply->ticket - 1];
+    const struct life *life = &desk->lives[ticket->request.life];
+    struct answer answer = {.id = ticket->request.id, .status = reply->status};
+
+    net_expect(desk->net, ticket->is_open, "an answer nobody waits for");
+    ticket->is_open = false;
+    if (reply->kind == CLUSTER_REPLY_WORLD)
+        world_tell(desk, ticket, &reply->world, &answer);
+    if (reply->kind == CLUSTER_REPLY_STORE)
+        answer.counter = reply->store.counter;
+    if (reply->kind == CLUSTER_REPLY_CHANGES)
+        answer.revision = reply->changes.revision;
+    if (ticket->request.kind == CLUSTER_RENEW)
+        net_expect(desk->net,
+                   (reply->status == HOOP_OK) ==
+                       (life->epoch != 0 && life->end == LIFE_LASTS &&
+                        life->epoch == ticket->request.epoch),
+                   "a lease for the dead, or none for the living");
+    if (ticket->is_cached) {
+        const struct reply_cache_key key = cache_key(ticket);
+
+        reply_cache_finish(
+            desk->cache, &key,
+            (struct message_span){(const uint8_t *)&answer, sizeof(answer)});
+    }
+    if (ticket->connection != 0)
+        answer_send(desk, ticket, &answer);
+}
+
+static void
+notice_take(struct desk *desk, const struct cluster_notice *notice)
+{
+    const bool is_lost = notice->kind == CLUSTER_NOTICE_LOST;
+
+    if (!is_lost && notice->kind != CLUSTER_NOTICE_LEFT)
+        return;
+    for (uint64_t i = 0; i < NET_LIVES; i++) {
+        struct life *life = &desk->lives[i];
+
+        if (life->epoch != notice->epoch || life->rank != notice->rank ||
+            life->epoch == 0)
+            continue;
+        net_expect(desk->net, life->end == LIFE_LASTS, "one who ends twice");
+        life->end = is_lost ? LIFE_LOST : LIFE_LEFT;
+    }
+    desk->n_lost += is_lost ? 1 : 0;
+}
+
+/* Notices first: what a step has decided holds for its replies. */
+static void
+event_step(struct desk *desk, struct cluster_event *event)
+{
+    event->now_ns = desk->net->now_ns;
+
+    const struct cluster_actions actions = cluster_step(desk->cluster, event);
+
+    for (size_t i = 0; i < actions.n_items; i++)
+        if (actions.items[i].kind == CLUSTER_NOTICE)
+            notice_take(desk, &actions.items[i].notice);
+    for (size_t i = 0; i < actions.n_items; i++)
+        if (actions.items[i].kind == CLUSTER_REPLY)
+            reply_take(desk, &actions.items[i].reply);
+    net_expect(desk->net,
+               cluster_next_deadline_ns(desk->cluster) > desk->net->now_ns,
+               "something due is left");
+}
+
+static void
+connection_close(struct desk *desk, const struct letter *letter)
+{
+    for (uint64_t i = 0; i < NET_TICKETS; i++) {
+        struct ticket *ticket = &desk->tickets[i];
+        struct cluster_event cancel = {.kind = CLUSTER_CANCEL, .ticket = i + 1};
+
+        if (!ticket->is_open || ticket->worker != letter->worker ||
+            ticket->connection != letter->connection)
+            continue;
+        ticket->is_open = false;
+        event_step(desk, &cancel);
+    }
+}
+
+static void
+event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
+{
+    const struct request *request = &ticket->request;
+    const struct cluster_member_id member = {request->epoch, request->life};
+
+    event->kind = request->kind;
+    event->job = job_names[job];
+    event->token = "t";
+    event->client = (uint64_t)ticket->worker + 1;
+    event->deadline_ns = request->deadline_ns;
+    if (request->kind == CLUSTER_JOIN)
+        event->join = (struct cluster_join){
+            .incarnation = request->life,
+            .protocol_version = CLUSTER_PROTOCOL_VERSION,
+            .rank = CLUSTER_RANK_ANY,
+            .world_size = NET_WORLD,
+            .host = "h",
+            .address = "10.0.0.1:5",
+            .seed = request->id,
+        };
+    else if (request->kind == CLUSTER_REPORT)
+        event->report = (struct cluster_report){.reporter = member,
+                                                .rank = request->accused_rank,
+                                                .incarnation = request->accused,
+                                                .reason = "silence"};
+    else if (request->kind == CLUSTER_WATCH)
+        event->watch = (struct cluster_watch){request->epoch, request->since};
+    else if (request->kind == CLUSTER_STORE_ADD)
+        event->write = (struct cluster_write){.delta = 1};
+    else
+        event->member = member;
+}
+
+/* A key of each life's own; false: it has been asked before. */
+static bool
+ticket_is_new(struct desk *desk, struct ticket *ticket)
+{
+    struct reply_cache_found found = {0};
+    struct answer answer;
+
+    if (!kind_changes(ticket->request.kind))
+        return true;
+
+    const struct reply_cache_key key = cache_key(ticket);
+    switch (reply_cache_begin(desk->cache, &key, desk, &found)) {
+    case REPLY_CACHE_NEW:
+        ticket->is_cached = true;
+        return true;
+    case REPLY_CACHE_DONE:
+        desk->n_repeated++;
+        memcpy(&answer, found.reply.bytes, sizeof(answer));
+        answer_send(desk, ticket, &answer);
+        return false;
+    case REPLY_CACHE_RUNNING:
+    case REPLY_CACHE_LOST:
+    case REPLY_CACHE_FULL:
+        net_expect(desk->net, false, "a reply that was not kept");
+        return false;
+    }
+    return false;
+}
+
+static void
+request_take(struct desk *desk, const struct letter *letter)
+{
+    const int job = desk->lives[letter->request.life].job;
+    struct ticket ticket = {.is_open = true,
+                            .worker = letter->worker,
+                            .connection = letter->connection,
+                            .request = letter->request};
+    struct cluster_event event = {0};
+    char key[] = "life/000";
+
+    /* Nobody waits for it any more. */
+    if (letter->request.deadline_ns <= desk->net->now_ns)
+        return;
+    if (!ticket_is_new(desk, &ticket))
+        return;
+    while (event.ticket < NET_TICKETS && desk->tickets[event.ticket].is_open)
+        event.ticket++;
+    net_expect(desk->net, event.ticket < NET_TICKETS,
+               "requests are never answered");
+    desk->tickets[event.ticket++] = ticket;
+    event_fill(&ticket, job, &event);
+    for (uint64_t digit = 0, life = letter->request.life; digit < 3; digit++) {
+        key[7 - digit] = (char)('0' + life % 10);
+        life /= 10;
+    }
+    if (event.kind == CLUSTER_STORE_ADD)
+        event.write.key = key;
+    event_step(desk, &event);
+}
+
+void
+desk_take(struct desk *desk, const struct letter *letter)
+{
+    if (letter->kind == LETTER_CLOSED)
+        connection_close(desk, letter);
+    else
+        request_take(desk, letter);
+}
+
+void
+desk_tick(struct desk *desk)
+{
+    struct cluster_event tick = {.kind = CLUSTER_TICK};
+
+    event_step(desk, &tick);
+    for (uint64_t i = 0; i < NET_TICKETS; i++)
+        net_expect(desk->net,
+                   !desk->tickets[i].is_open ||
+                       desk->tickets[i].request.deadline_ns > desk->net->now_ns,
+                   "somebody waits for ever");
+}
+
+void
+desk_drain(struct desk *desk)
+{
+    struct cluster_event drain = {.kind = CLUSTER_DRAIN};
+
+    event_step(desk, &drain);
+    for (uint64_t i = 0; i < NET_TICKETS; i++)
+        net_expect(desk->net, !desk->tickets[i].is_open,
+                   "a request was never answered");
+}

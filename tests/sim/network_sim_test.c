@@ -1,0 +1,275 @@
+/*
+ * tests/sim/network_sim_test.c - members and verdicts behind a bad network
+ *
+ * Two jobs of three workers each, for some seconds of virtual time in which
+ * connections break, letters are late, workers are cut off, die and come back,
+ * and the coordinator stands still. Whatever happens, an epoch has one world, a
+ * job no second one while the first lives, who was lost does not come back,
+ * nothing that was asked twice is done twice, and every wait ends. Then nothing
+ * goes wrong any more, and both jobs must form. Every seed is a schedule:
+ * network_sim_test SEED plays one again, network_sim_test FIRST LAST many.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "network_sim.h"
+
+enum {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    N_SEEDS = 400,
+#else
+    N_SEEDS = 2000,
+#endif
+    BAD_MS = 4000,
+    CALM_MS = 9000,
+};
+
+void
+net_expect(const struct net *net, int holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "seed %llu, after %.3f ms: %s\n",
+            (unsigned long long)net->seed, (double)net->now_ns / 1e6, what);
+    exit(EXIT_FAILURE);
+}
+
+uint64_t
+net_random(struct net *net, uint64_t n)
+{
+    net->random ^= net->random << 13;
+    net->random ^= net->random >> 7;
+    net->random ^= net->random << 17;
+    return (net->random >> 11) % n;
+}
+
+/* Mostly soon; now and then not. */
+static uint64_t
+delay_ns(struct net *net)
+{
+    if (!net->is_calm && net_random(net, 40) == 0)
+        return net_random(net, 600 * NET_MS);
+    return 100000 + net_random(net, 3 * NET_MS);
+}
+
+void
+net_post(struct net *net, const struct letter *letter)
+{
+    struct worker *worker = &net->workers[letter->worker];
+    uint64_t *last_ns = letter->kind == LETTER_REPLY ? &worker->last_back_ns
+                                                     : &worker->last_there_ns;
+    struct letter *sent = &net->letters[net->n_letters];
+    uint64_t due_ns = net->now_ns;
+
+    /* A reply to a connection that is closed. */
+    if (letter->kind == LETTER_REPLY &&
+        letter->connection != worker->connection)
+        return;
+    net_expect(net, net->n_letters < NET_LETTERS, "too many letters");
+    if (worker->cut_until_ns > due_ns)
+        due_ns = worker->cut_until_ns;
+    due_ns += delay_ns(net);
+    if (due_ns <= *last_ns)
+        due_ns = *last_ns + 1;
+    *last_ns = due_ns;
+    *sent = *letter;
+    sent->due_ns = due_ns;
+    sent->order = ++net->order;
+    net->n_letters++;
+}
+
+static void
+harm_do(struct net *net)
+{
+    const int index = (int)net_random(net, NET_WORKERS);
+    struct worker *worker = &net->workers[index];
+
+    switch (net_random(net, 12)) {
+    case 0:
+    case 1:
+    case 2:
+        worker_break(net, index);
+        return;
+    case 3: /* cut off */
+        worker->cut_until_ns = net->now_ns + net_random(net, 2500 * NET_MS);
+        return;
+    case 4: /* stopped */
+        worker->wake_ns = net->now_ns + net_random(net, 2500 * NET_MS);
+        worker->cut_until_ns = worker->wake_ns;
+        return;
+    case 5:
+        net->desk.busy_until_ns = net->now_ns + net_random(net, 1500 * NET_MS);
+        return;
+    case 6: /* its clock jumps: what it waits for is over */
+        for (unsigned i = 0; i < CALLS; i++)
+            worker->calls[i].request.deadline_ns = net->now_ns;
+        return;
+    default:
+        return;
+    }
+}
+
+/* The first letter that is due by then, or NULL. */
+static struct letter *
+letter_next(struct net *net, uint64_t until_ns)
+{
+    struct letter *next = NULL;
+
+    for (size_t i = 0; i < net->n_letters; i++) {
+        struct letter *letter = &net->letters[i];
+
+        /* The coordinator stands still. */
+        if (letter->kind != LETTER_REPLY &&
+            letter->due_ns < net->desk.busy_until_ns)
+            letter->due_ns = net->desk.busy_until_ns;
+        if (letter->due_ns <= until_ns &&
+            (!next || letter->due_ns < next->due_ns ||
+             (letter->due_ns == next->due_ns && letter->order < next->order)))
+            next = letter;
+    }
+    return next;
+}
+
+static void
+letter_open(struct net *net, struct letter *at)
+{
+    const struct letter letter = *at;
+
+    *at = net->letters[--net->n_letters];
+    if (letter.kind != LETTER_REPLY)
+        desk_take(&net->desk, &letter);
+    else if (letter.connection == net->workers[letter.worker].connection)
+        worker_take(net, letter.worker, &letter.answer);
+}
+
+static uint64_t
+tick_due_ns(const struct net *net)
+{
+    const uint64_t due_ns = cluster_next_deadline_ns(net->desk.cluster);
+
+    return due_ns < net->desk.busy_until_ns ? net->desk.busy_until_ns : due_ns;
+}
+
+/* Whatever comes first. */
+static void
+net_move(struct net *net)
+{
+    uint64_t next_ns = tick_due_ns(net);
+    int first = -1;
+
+    for (int i = 0; i < NET_WORKERS; i++) {
+        if (net->workers[i].wake_ns < next_ns) {
+            next_ns = net->workers[i].wake_ns;
+            first = i;
+        }
+    }
+    struct letter *letter = letter_next(net, next_ns);
+    if (letter)
+        next_ns = letter->due_ns;
+    if (next_ns > net->now_ns)
+        net->now_ns = next_ns;
+    /* The core's time is due first, as its service has it. */
+    if (letter && letter->kind != LETTER_REPLY &&
+        tick_due_ns(net) <= net->now_ns)
+        desk_tick(&net->desk);
+    else if (letter)
+        letter_open(net, letter);
+    else if (first >= 0)
+        worker_wake(net, first);
+    else
+        desk_tick(&net->desk);
+}
+
+static void
+net_calm(struct net *net)
+{
+    net->is_calm = true;
+    net->desk.busy_until_ns = 0;
+    for (int i = 0; i < NET_WORKERS; i++)
+        net->workers[i].cut_until_ns = 0;
+}
+
+static void
+net_end(struct net *net)
+{
+    for (int i = 0; i < NET_WORKERS; i++) {
+        const struct worker *worker = &net->workers[i];
+
+        net_expect(net,
+                   worker->state == WORKER_ACTIVE &&
+                       worker->epoch == net->desk.epochs[worker->job] &&
+                       net->desk.lives[worker->life].end == LIFE_LASTS,
+                   "a job does not form although nothing is wrong");
+    }
+    desk_drain(&net->desk);
+    desk_close(&net->desk);
+}
+
+static void
+net_play(struct net *net, uint64_t seed)
+{
+    uint64_t harm_ns;
+
+    memset(net, 0, sizeof(*net));
+    net->seed = seed;
+    net->random = seed * 0x9e3779b97f4a7c15U + 1;
+    net->now_ns = 1 + net_random(net, NET_LEASE_NS);
+    const uint64_t begin_ns = net->now_ns;
+    harm_ns = begin_ns;
+    desk_open(&net->desk, net);
+    for (int i = 0; i < NET_WORKERS; i++) {
+        net->workers[i].job = i % NET_JOBS;
+        net->workers[i].connection = 1;
+        net->workers[i].wake_ns = begin_ns + net_random(net, 50 * NET_MS);
+    }
+    while (net->now_ns < begin_ns + BAD_MS * NET_MS) {
+        net_move(net);
+        if (net->now_ns >= harm_ns) {
+            harm_do(net);
+            harm_ns = net->now_ns + net_random(net, 80 * NET_MS);
+        }
+    }
+    net_calm(net);
+    while (net->now_ns < begin_ns + (BAD_MS + CALM_MS) * NET_MS)
+        net_move(net);
+    net_end(net);
+}
+
+int
+main(int n_arguments, char **arguments)
+{
+    struct net *net = calloc(1, sizeof(*net));
+    uint64_t first = 1;
+    uint64_t last = N_SEEDS;
+    uint64_t n_worlds = 0;
+    uint64_t n_lost = 0;
+    uint64_t n_repeated = 0;
+    uint64_t n_added = 0;
+
+    if (!net)
+        return EXIT_FAILURE;
+    if (n_arguments > 1)
+        first = last = strtoull(arguments[1], NULL, 10);
+    if (n_arguments > 2)
+        last = strtoull(arguments[2], NULL, 10);
+    for (uint64_t seed = first; seed <= last; seed++) {
+        net_play(net, seed);
+        n_worlds += net->desk.n_worlds;
+        n_lost += net->desk.n_lost;
+        n_repeated += net->desk.n_repeated;
+        n_added += net->n_added;
+    }
+    printf("%llu seeds: %llu worlds, %llu lost, %llu additions, %llu asked "
+           "again\n",
+           (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
+           (unsigned long long)n_lost, (unsigned long long)n_added,
+           (unsigned long long)n_repeated);
+    free(net);
+
+    /* A simulation in which nothing happens proves nothing. */
+    return n_worlds && n_added && (n_arguments > 1 || (n_lost && n_repeated))
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
+}
