@@ -28,6 +28,10 @@
 #include "tune/tuner.h"
 #include "tune/tuning.h"
 
+enum {
+    SESSION_MS = 60000,
+};
+
 struct world {
     const struct ranks_options *options;
     struct path path;
@@ -131,6 +135,7 @@ machine_start(struct machine *machine, const struct world *world)
         must(codec_parse(world->options->codec, &codec));
     const struct engine_options engine_options = {
         .roster = world->roster,
+        .timeout_ms = SESSION_MS,
         .codec = codec,
         .checking = world->options->is_checked ? ENGINE_CHECK_FIRST
                                                : world->path.checking,
@@ -217,7 +222,7 @@ static int
 rank_main(struct world *world, uint32_t index)
 {
     struct machine machine = {0};
-    struct hoop_comm comm = {0};
+    struct hoop_comm comm = {.session_timeout_ms = SESSION_MS};
     uint32_t ranks[RANKS_MAX];
     const uint32_t timeout_ms = world->options->timeout_ms;
 

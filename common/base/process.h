@@ -6,7 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* It is there, and stopped by a signal or a debugger. Thread: any. */
+enum process_state {
+    PROCESS_RUNS,    /* as far as can be seen */
+    PROCESS_STOPPED, /* by a signal or a debugger */
+    PROCESS_ENDED,   /* ... or is ending: it does nothing any more */
+};
+
+/* Thread: any. */
+enum process_state
+process_look(uint32_t pid);
+
+/* process_look() says PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);
 

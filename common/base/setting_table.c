@@ -6,7 +6,6 @@
  */
 
 #include <assert.h>
-#include <stdio.h>
 
 #include "base/limits.h"
 #include "base/settings.h"
@@ -142,7 +141,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .environment = "HOOP_TIMEOUT",
             .option = "timeout",
             .placeholder = "SECONDS",
-            .help = "how long an operation may take",
+            .help = "how long an operation may take, of whatever communicator",
             .default_text = "600",
             .default_in_ci = "60",
             .type = SETTING_TYPE_DURATION,
@@ -162,6 +161,31 @@ static const struct setting rows[SETTING_COUNT] = {
             .type = SETTING_TYPE_DURATION,
             .min = 50,
             .max = MS_PER_WEEK,
+            .users = WORKER,
+        },
+    [SETTING_LATE_WARNING] =
+        {
+            .name = "late_warning",
+            .environment = "HOOP_LATE_WARNING",
+            .option = "late-warning",
+            .placeholder = "SECONDS",
+            .help = "who is waited for so long is named on standard error, "
+                    "unless the log is off by HOOP_LOG; 0: never",
+            .default_text = "10",
+            .type = SETTING_TYPE_DURATION,
+            .max = MS_PER_WEEK,
+            .users = WORKER,
+        },
+    [SETTING_ENDINGS] =
+        {
+            .name = "endings",
+            .environment = "HOOP_ENDINGS",
+            .option = "endings",
+            .placeholder = "PATH",
+            .help = "file in which the launcher of this host writes how its "
+                    "workers have ended; hooprun sets it",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
             .users = WORKER,
         },
     [SETTING_ADVERTISE] =
@@ -440,51 +464,4 @@ setting_row(enum setting_id id)
     assert((size_t)id < SETTING_COUNT);
     assert(rows[id].name);
     return &rows[id];
-}
-
-const char *
-setting_users_name(unsigned users)
-{
-    return users == HOOPD    ? "hoopd"
-           : users == WORKER ? "workers"
-                             : "workers and hoopd";
-}
-
-void
-setting_describe_choices(const struct setting *setting,
-                         char *text,
-                         size_t n_bytes)
-{
-    size_t n_used = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; setting->choices && setting->choices[i]; i++) {
-        const char *before = i == 0                    ? ""
-                             : setting->choices[i + 1] ? ", "
-                                                       : " or ";
-        const int n = snprintf(text + n_used, n_bytes - n_used, "%s%s", before,
-                               setting->choices[i]);
-
-        if (n < 0 || (size_t)n >= n_bytes - n_used)
-            return;
-        n_used += (size_t)n;
-    }
-}
-
-void
-setting_describe(const struct setting *setting, char *text, size_t n_bytes)
-{
-    char choices[LIMIT_CHOICES];
-    char fallback[LIMIT_NAME] = "";
-
-    setting_describe_choices(setting, choices, sizeof(choices));
-    if (setting->default_in_ci)
-        snprintf(fallback, sizeof(fallback), "default %s, in CI %s; ",
-                 setting->default_text, setting->default_in_ci);
-    else if (setting->default_text)
-        snprintf(fallback, sizeof(fallback), "default %s; ",
-                 setting->default_text);
-
-    snprintf(text, n_bytes, "%s%s%s (%s%s)", setting->help,
-             *choices ? ": " : "", choices, fallback, setting->environment);
 }

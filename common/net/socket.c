@@ -272,6 +272,19 @@ socket_set_local(int fd)
     }
 }
 
+bool
+socket_silence(int fd, uint64_t *out_n_ms)
+{
+    struct tcp_info info;
+    socklen_t n_bytes = sizeof(info);
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n_bytes) != 0 ||
+        n_bytes < offsetof(struct tcp_info, tcpi_last_ack_recv))
+        return false;
+    *out_n_ms = info.tcpi_last_data_recv;
+    return true;
+}
+
 void
 socket_close(int fd)
 {

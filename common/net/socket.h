@@ -45,6 +45,11 @@ socket_set_local(int fd);
 bool
 socket_is_local(int fd);
 
+/* How long ago the last byte came, as the kernel knows: within 10 ms. False:
+ * it does not, of what is no TCP. */
+bool
+socket_silence(int fd, uint64_t *out_n_ms);
+
 /* -1 is fine. */
 void
 socket_close(int fd);

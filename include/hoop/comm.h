@@ -49,8 +49,9 @@ HOOP_API uint32_t
 hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank);
 
 /*
- * Deadline of the operations started on comm from now on, from their start.
- * 0: the session's, with which every communicator begins. Thread: any.
+ * Deadline of the operations started on comm from now on, from their start; at
+ * most the session's (HOOP_TIMEOUT), with which every communicator begins. 0: that
+ * again. Thread: any.
  */
 HOOP_API void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms);

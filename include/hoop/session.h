@@ -25,7 +25,10 @@ HOOP_BEGIN
  * counts), HOOP_SPIN (whether a call that waits looks again and again before it
  * sleeps: "never", "always", or "auto", while every rank of the host has a
  * processor), HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
- * HOOP_TUNING (hoop/tuning.h), HOOP_LOG, HOOP_LOG_FORMAT.
+ * HOOP_TUNING (hoop/tuning.h), HOOP_FAILURE_TIMEOUT (a rank that others wait
+ * for and nothing comes from is lost then, 2 s), HOOP_LATE_WARNING (who is
+ * waited for so long is named on standard error, 10 s; 0: nobody is, nor where
+ * HOOP_LOG is "off" or "error"), HOOP_LOG, HOOP_LOG_FORMAT.
  */
 struct hoop_join_options {
     const char *coordinator;  /* HOOP_COORDINATOR, host:port */

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooprun/obituary.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
 
@@ -47,6 +48,7 @@ struct crew {
     struct worker *workers;
     struct output output;
     struct outcome outcome;
+    struct obituary obituary;
     enum crew_phase phase;
     int64_t phase_end_ms;
     int64_t run_end_ms;
@@ -197,6 +199,7 @@ worker_reap(struct crew *crew, struct worker *worker)
         worker_signal(worker, SIGKILL);
 
     waitpid(worker->pid, &ending.wait_status, 0);
+    obituary_write(&crew->obituary, &ending);
     worker->is_running = false;
     crew->n_running--;
     outcome_note(&crew->outcome, &ending, crew->round);
@@ -366,6 +369,7 @@ static void
 crew_deinit(struct crew *crew)
 {
     output_deinit(&crew->output);
+    obituary_close(&crew->obituary);
     if (crew->signal_fd >= 0)
         close(crew->signal_fd);
     free(crew->workers);
@@ -387,7 +391,7 @@ crew_abandon(struct crew *crew, enum hoop_status status)
 }
 
 int
-crew_run(const struct worker_setup *setup, struct keeper *keeper)
+crew_run(struct worker_setup *setup, struct keeper *keeper)
 {
     struct crew crew = {
         .options = setup->options,
@@ -398,6 +402,8 @@ crew_run(const struct worker_setup *setup, struct keeper *keeper)
         .signal_fd = -1,
     };
 
+    obituary_open(&crew.obituary);
+    setup->endings = crew.obituary.path;
     if (setup->options->timeout_s > 0)
         crew.run_end_ms = now_ms() + (int64_t)setup->options->timeout_s * 1000;
     const enum hoop_status status = crew_start(&crew, setup);

@@ -12,7 +12,7 @@
  * NULL. Returns hooprun's exit code.
  */
 int
-crew_run(const struct worker_setup *setup, struct keeper *keeper);
+crew_run(struct worker_setup *setup, struct keeper *keeper);
 
 /* Block the signals that crew_run() reads; the former mask is for workers. */
 void

@@ -1,94 +1,16 @@
 /* engine/deadline.c - operations that nothing moves: ask, then end them */
 
-#include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/patience.h"
 #include "engine/state.h"
-
-static uint64_t
-flow_done(const struct step_flow *flow)
-{
-    return flow->is_receive ? flow->in.arrived : flow->out.handed;
-}
-
-/* The one to blame: whoever has not answered, else the first. NULL: none. */
-static const struct step_flow *
-flow_to_blame(const struct op *op)
-{
-    const struct step_flow *flow;
-
-    if (op->is_message)
-        return &op->message;
-    TAILQ_FOREACH(flow, &op->flows, link)
-    {
-        if (!flow->is_answered)
-            return flow;
-    }
-    return TAILQ_FIRST(&op->flows);
-}
-
-/* What the one that is waited for does instead. */
-static void
-describe_peer(const struct op *op,
-              const struct step_flow *flow,
-              char text[CALL_TEXT_MAX + 64])
-{
-    char call[CALL_TEXT_MAX] = "";
-    const char *verb = op->is_message ? "it is in" : "it has not called this";
-    const char *link = op->is_message ? " " : ", but ";
-
-    if (flow->is_busy)
-        call_describe(&flow->busy_with.call,
-                      channel_call_number(op->channel, flow->busy_with.offset),
-                      call);
-    if (step_flow_peer(flow) != op->engine->roster->rank &&
-        !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
-        snprintf(text, CALL_TEXT_MAX + 64, ", not connected");
-    else if (flow->is_busy && flow->busy_with.call.name != CALL_UNKNOWN)
-        snprintf(text, CALL_TEXT_MAX + 64, "; %s%s%s", verb, link, call);
-    else if (flow->is_busy)
-        snprintf(text, CALL_TEXT_MAX + 64, "; %s",
-                 op->is_message ? "it is in no call" : verb);
-    else if (!op->is_message && !flow->is_answered)
-        snprintf(text, CALL_TEXT_MAX + 64,
-                 "; it has not called this, or is stopped");
-    else
-        text[0] = '\0';
-}
-
-/* Whom op is waiting for, as far as its flows tell. */
-static void
-describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
-{
-    const struct roster *roster = op->engine->roster;
-    const struct step_flow *flow = flow_to_blame(op);
-    char name[ROSTER_NAME_MAX];
-
-    if (!flow || step_flow_peer(flow) == FLOW_ANY_PEER) {
-        snprintf(text, LIMIT_ERROR_TEXT, "%s",
-                 flow ? "a message from any rank" : "nobody");
-        return;
-    }
-    const uint32_t peer = step_flow_peer(flow);
-    char why[CALL_TEXT_MAX + 64];
-    describe_peer(op, flow, why);
-    const uint64_t total = flow->is_receive ? flow->in.total : flow->out.total;
-    char tag[32] = "";
-    /* The library's own say nothing to anybody. */
-    if (op->is_message && op->label.tag <= (uint64_t)1 << 62)
-        snprintf(tag, sizeof(tag), ", tag %" PRIu64, op->label.tag);
-    snprintf(text, LIMIT_ERROR_TEXT,
-             "%s %s (%" PRIu64 " of %" PRIu64 " bytes%s%s)",
-             roster_name(roster, peer, name),
-             flow->is_receive ? "to send" : "to receive", flow_done(flow),
-             total, tag, why);
-}
 
 static bool
 has_all_answers(const struct op *op)
 {
-    const struct step_flow *flow = flow_to_blame(op);
+    const struct step_flow *flow = op_awaited(op);
 
     return flow && flow->is_answered;
 }
@@ -146,7 +68,7 @@ op_expire(struct op *op, uint64_t now_ns)
     char name[ROSTER_NAME_MAX];
     char text[LIMIT_ERROR_TEXT];
 
-    describe_wait(op, whom);
+    op_describe_wait(op, whom);
     snprintf(text, sizeof(text),
              "%s timed out after %.1f s, waiting for %.500s",
              roster_name(roster, roster->rank, name),
@@ -154,10 +76,36 @@ op_expire(struct op *op, uint64_t now_ns)
     op_fail(op, HOOP_E_TIMEOUT, text);
 }
 
+/* Long enough before for an answer. */
+static uint64_t
+ask_before_ns(const struct op *op, uint64_t when_ns)
+{
+    const uint64_t n_ns = when_ns - op->started_ns;
+
+    return when_ns - (n_ns < 2 * OP_ANSWER_NS ? n_ns / 2 : OP_ANSWER_NS);
+}
+
+uint64_t
+message_asks_ns(const struct op *op, uint64_t now_ns)
+{
+    const uint64_t whens_ns[] = {op->warn_ns, op->deadline_ns};
+    uint64_t asks_ns = CLOCK_NEVER;
+
+    for (size_t i = 0; i < COUNT_OF(whens_ns); i++) {
+        const uint64_t ask_ns = whens_ns[i] == CLOCK_NEVER
+                                    ? CLOCK_NEVER
+                                    : ask_before_ns(op, whens_ns[i]);
+
+        if (ask_ns > now_ns && ask_ns < asks_ns)
+            asks_ns = ask_ns;
+    }
+    return asks_ns;
+}
+
 /*
  * Nothing comes: perhaps the peer called something else and waits, too, or has
  * nothing to send. It may call later than it was asked: ask again. A message
- * asks once, shortly before its end, what its peer does instead.
+ * asks shortly before its warning, and its end, what its peer does instead.
  */
 static void
 op_ask(struct op *op, uint64_t now_ns)
@@ -166,7 +114,7 @@ op_ask(struct op *op, uint64_t now_ns)
     bool has_moved = false;
 
     if (op->is_message) {
-        op->ask_ns = CLOCK_NEVER;
+        op->ask_ns = message_asks_ns(op, now_ns);
         inquiry_send(&op->message);
         return;
     }
@@ -176,8 +124,8 @@ op_ask(struct op *op, uint64_t now_ns)
     op->ask_ns = now_ns + op->ask_after_ns;
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        has_moved |= flow_done(flow) != flow->n_seen;
-        flow->n_seen = flow_done(flow);
+        has_moved |= step_flow_done(flow) != flow->n_seen;
+        flow->n_seen = step_flow_done(flow);
     }
     if (!has_moved)
         ask_all(op);
@@ -186,9 +134,11 @@ op_ask(struct op *op, uint64_t now_ns)
 uint64_t
 op_due_ns(const struct op *op)
 {
-    if (op->n_graces > 0 || op->ask_ns > op->deadline_ns)
+    const uint64_t due_ns = op->ask_ns < op->warn_ns ? op->ask_ns : op->warn_ns;
+
+    if (op->n_graces > 0 || due_ns > op->deadline_ns)
         return op->deadline_ns;
-    return op->ask_ns;
+    return due_ns;
 }
 
 void
@@ -205,6 +155,8 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
             op_expire(op, now_ns);
             continue;
         }
+        if (op->warn_ns <= now_ns)
+            lateness_warn(op, now_ns);
         if (op_due_ns(op) <= now_ns)
             op_ask(op, now_ns);
         if (op_due_ns(op) < deadline_ns)

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 
 enum {
@@ -103,6 +104,10 @@ engine_publish(struct engine *engine)
 {
     struct op *op;
 
+    if (engine->must_flush) {
+        engine->must_flush = false;
+        transport_flush(engine->transport);
+    }
     publish_own(engine);
     if (TAILQ_EMPTY(&engine->ended))
         return;

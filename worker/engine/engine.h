@@ -44,6 +44,14 @@ enum engine_spinning {
     ENGINE_SPIN_ALWAYS,
 };
 
+/* What this host shows of a rank's process. */
+enum engine_fate {
+    ENGINE_FATE_UNKNOWN, /* it is on another host, or stopped */
+    ENGINE_FATE_ALIVE,   /* whatever its connections say */
+    ENGINE_FATE_DYING,   /* it has ended, and who started it will say how */
+    ENGINE_FATE_DEAD,    /* ... has said so, or nobody will */
+};
+
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
     enum codec_id codec;
@@ -54,6 +62,14 @@ struct engine_options {
     /* A rank that is waited for and gives no sign of life for so long is lost;
      * 0: however long. */
     uint32_t failure_timeout_ms;
+    uint32_t timeout_ms; /* the session's, of an operation: its name in texts */
+    /* Who is waited for so long is named on standard error; 0: nobody is. */
+    uint32_t late_warning_ms;
+    /* Called by the driver when a connection has ended; how, "killed by signal
+     * 9 (Killed)" or "", of the dead. NULL: nothing is known. */
+    enum engine_fate (*fate_of)(void *owner,
+                                uint32_t rank,
+                                char out_how[LIMIT_NAME]);
     /* A connection is wanted: engine_connected() or engine_unreachable() must
      * follow. Called by the driver. */
     void (*on_needed)(void *owner, uint32_t rank);

@@ -5,6 +5,7 @@
 #include "hoop/comm.h"
 
 #include "base/cleanup.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 
 static void

@@ -44,6 +44,13 @@ step_flow_peer(const struct step_flow *flow)
     return flow->is_receive ? flow->in.key.peer : flow->out.key.peer;
 }
 
+/* Bytes. */
+static inline uint64_t
+step_flow_done(const struct step_flow *flow)
+{
+    return flow->is_receive ? flow->in.arrived : flow->out.handed;
+}
+
 /* Long for a network, short for a person; then less and less often. */
 static const uint64_t OP_ASK_FIRST_NS = 100000000;
 static const uint64_t OP_ASK_AGAIN_NS = 1000000000;
@@ -91,6 +98,8 @@ struct op {
     uint64_t number;     /* operation, or message of this sender */
     uint64_t started_ns;
     uint64_t deadline_ns;
+    uint64_t allowed_ns; /* from its start to its deadline, as it was set */
+    uint64_t warn_ns;    /* when it is late, and nobody was told */
     struct flow_label label;
     struct frame_call call;
     struct frame_call first_call; /* of the first stage */

@@ -9,9 +9,6 @@
  * what lies before the question, is. Only time in which this rank itself runs is
  * counted: who was stopped accuses nobody when it wakes. A channel whose members
  * are to come together elsewhere is watched likewise (engine/revocation.c).
- *
- * No test of its own: tests/integration/worker_loss_test.c stops a worker, and
- * tests/fault/fault_matrix.c others.
  */
 
 #include <stdio.h>
@@ -19,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 
 enum {
@@ -70,6 +68,19 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
     pulse->silent_ns += is_new ? 0 : n_ns;
     return pulse->silent_ns >=
            engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+}
+
+enum pulse_state
+pulse_of(const struct engine *engine, uint32_t rank)
+{
+    const struct pulse *pulse = &engine->pulses[rank];
+    const uint64_t period_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / LOOKS;
+
+    if (engine->n_looks == 0 || pulse->n_looks + 1 < engine->n_looks)
+        return PULSE_UNKNOWN;
+    /* Asked at one look, it has answered at the next but one at the latest. */
+    return pulse->silent_ns > 3 * period_ns ? PULSE_MISSED : PULSE_FELT;
 }
 
 static bool

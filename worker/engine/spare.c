@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/patience.h"
 #include "engine/residue.h"
 #include "engine/state.h"
 
@@ -122,8 +123,9 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->started_ns = clock_now_ns();
     op->ask_after_ns = OP_ASK_FIRST_NS;
     op->ask_ns = op->started_ns + op->ask_after_ns;
-    op->deadline_ns =
-        op->started_ns + atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
+    op->allowed_ns = atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
+    op->deadline_ns = op->started_ns + op->allowed_ns;
+    op->warn_ns = lateness_begins_ns(op);
     atomic_init(&op->is_done, false);
     return op;
 }

@@ -128,8 +128,9 @@ TAILQ_HEAD(closing_list, closing);
 struct lost_rank {
     bool is_lost;
     bool has_left;
-    bool is_suspect; /* it is lost unless others know better by then */
-    uint64_t condemn_ns;
+    bool is_suspect; /* it is lost unless others know better in time */
+    uint64_t suspected_ns;
+    uint64_t look_ns; /* when it is looked after again */
     char why[LIMIT_REASON];
 };
 
@@ -192,9 +193,12 @@ struct engine {
     struct pulse *pulses; /* [world rank] */
     uint64_t n_looks;     /* for pulses, and when the last was */
     uint64_t looked_ns;
-    uint32_t n_left; /* of them, in good order */
+    uint32_t n_left;     /* of them, in good order */
+    uint64_t warned_ns;  /* when it was last said that somebody is late */
+    unsigned n_unwarned; /* operations of which it was not said since */
     bool is_leaving;
-    bool may_look; /* at the sockets that nothing waits for, before an end */
+    bool must_flush; /* before the end of an operation is published */
+    bool may_look;   /* at the sockets that nothing waits for, before an end */
 };
 
 /* By the driver: one more operation has ended well. There is one writer: no
@@ -403,20 +407,6 @@ parting_read(struct engine *engine, uint32_t rank);
 struct frame
 rounds_frame(const struct channel *channel, const struct hall_header *header);
 
-/* pulse.c, by the driver. */
-
-/* peer asks for a sign of life, or gives one. */
-void
-pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame);
-/* Who has none is lost. Returns when to look again. */
-uint64_t
-engine_feel_pulses(struct engine *engine, uint64_t now_ns);
-
-/* deadline.c, by the driver. */
-
-/* End what has taken too long; sets the next deadline. */
-void
-engine_check_deadlines(struct engine *engine, uint64_t now_ns);
 struct channel *
 engine_channel(struct engine *engine, uint64_t id);
 /* The collective of that number that is under way here; NULL: none. */

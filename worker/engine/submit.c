@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "engine/residue.h"
 #include "engine/state.h"
 #include "fault/fault.h"
@@ -302,16 +303,6 @@ message_set_tensor(struct op *op, const struct engine_message *message)
         delivery_expect(op, message->tensor);
 }
 
-/* Long enough before the deadline for an answer. */
-static uint64_t
-op_last_ask_ns(const struct op *op)
-{
-    const uint64_t n_ns = op->deadline_ns - op->started_ns;
-
-    return op->deadline_ns -
-           (n_ns < 2 * OP_ANSWER_NS ? n_ns / 2 : OP_ANSWER_NS);
-}
-
 static struct op *
 message_take(struct channel *channel, const struct engine_message *message)
 {
@@ -320,7 +311,7 @@ message_take(struct channel *channel, const struct engine_message *message)
     if (!op)
         return NULL;
     op->is_message = true;
-    op->ask_ns = op_last_ask_ns(op);
+    op->ask_ns = message_asks_ns(op, op->started_ns);
     op->element_size = dtype_size(message->call.dtype);
     /* Those that the library sends itself are nobody's to count. */
     if (message->tag != CALL_TAG_OWN)

@@ -5,10 +5,11 @@
  * lost. All must blame the same: the lower rank accuses at once, the higher one
  * waits for as long as that takes to go round, and learns that it is the one.
  * Whoever is told that it is lost itself believes it: nobody else will talk to
- * it again.
+ * it again. So does the higher of the last two, who hears of nobody, where it
+ * sees that the lower one lives.
  *
- * No test of its own: verdict_test.c loses ranks, tests/fault/fault_matrix.c
- * breaks links.
+ * A process that has ended on this host is dead, whatever its rank; who started it
+ * is given a moment to say how it ended.
  */
 
 #include <stdio.h>
@@ -17,10 +18,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 
 /* What an accusation takes from rank to rank, and then some. */
 static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+/* What a launcher takes to be told by the kernel and to say so. */
+static const uint64_t HEARSAY_NS = 40 * CLOCK_NS_PER_MS;
+static const uint64_t HEARSAY_LOOK_NS = CLOCK_NS_PER_MS;
 
 bool
 channel_has(const struct channel *channel, uint32_t world_rank)
@@ -155,26 +160,145 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     engine->options.on_lost(engine->options.owner, rank, lost->why);
 }
 
+/* This rank and rank are all that is left. */
+static bool
+is_duel(const struct engine *engine)
+{
+    return engine->roster->size - engine->n_lost - engine->n_left == 2;
+}
+
+/* The one in a hall, where what comes has no time. NULL: there is none. */
+static struct op *
+flat_op_with(const struct engine *engine, uint32_t rank)
+{
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        if (op->is_flat && channel_has(op->channel, rank))
+            break;
+    }
+    return op;
+}
+
+/* Nothing has come of rank for op. */
+static bool
+is_missing(struct op *op, uint32_t rank)
+{
+    const struct step_flow *flow;
+
+    if (op->rounds.round > 0)
+        return false;
+    rounds_show(op);
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (step_flow_peer(flow) == rank)
+            break;
+    }
+    return flow;
+}
+
+/* ", 0.310 s after its last byte" */
+static void
+silence_describe(const struct engine *engine, uint32_t rank, char text[64])
+{
+    const uint64_t n_ms = transport_silence_ms(engine->transport, rank);
+    const bool has_ended = transport_is_gone(engine->transport, rank);
+    struct op *op = flat_op_with(engine, rank);
+
+    text[0] = '\0';
+    /* Who is silent says how long. */
+    if (!has_ended)
+        return;
+    if (op)
+        snprintf(text, 64, ", %s than %.3f s after its last byte",
+                 is_missing(op, rank) ? "more" : "less",
+                 (double)(clock_now_ns() - op->started_ns) /
+                     (double)CLOCK_NS_PER_S);
+    else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(text, 64, ", %.3f s after its last byte",
+                 (double)n_ms / 1000.0);
+}
+
+/* "connection reset, 0.310 s after its last byte, reported by rank 0 (a:70)" */
+static void
+charge(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char name[ROSTER_NAME_MAX];
+    char what[LIMIT_REASON];
+    char silence[64];
+
+    silence_describe(engine, rank, silence);
+    snprintf(what, sizeof(what), "%s", lost->why);
+    snprintf(lost->why, sizeof(lost->why), "%.100s%s, reported by %.100s", what,
+             silence, roster_name(engine->roster, engine->roster->rank, name));
+    engine_lose(engine, rank, lost->why);
+}
+
+/* The lower one is believed, who cannot say so. */
+static void
+surrender(struct engine *engine, uint32_t rank)
+{
+    char name[ROSTER_NAME_MAX];
+    char why[LIMIT_REASON];
+
+    snprintf(why, sizeof(why), "%.80s, from %s, who lives and is believed",
+             engine->lost[rank].why, roster_name(engine->roster, rank, name));
+    acquit(engine, &engine->lost[rank]);
+    engine_lose(engine, engine->roster->rank, why);
+}
+
+static enum engine_fate
+fate_of(const struct engine *engine, uint32_t rank, char how[LIMIT_NAME])
+{
+    const struct engine_options *options = &engine->options;
+
+    how[0] = '\0';
+    return options->fate_of ? options->fate_of(options->owner, rank, how)
+                            : ENGINE_FATE_UNKNOWN;
+}
+
+/* Condemn rank, or say when to look again. */
+static void
+suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const bool is_lower = rank < engine->roster->rank;
+    char how[LIMIT_NAME];
+    const enum engine_fate fate = fate_of(engine, rank, how);
+
+    if (fate == ENGINE_FATE_DYING && now_ns < lost->suspected_ns + HEARSAY_NS) {
+        lost->look_ns = now_ns + HEARSAY_LOOK_NS;
+        return;
+    }
+    const bool is_dead = fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD;
+    if (!is_dead && is_lower && now_ns < lost->suspected_ns + DEFER_NS) {
+        lost->look_ns = lost->suspected_ns + DEFER_NS;
+        return;
+    }
+    if (how[0])
+        snprintf(lost->why, sizeof(lost->why), "%s", how);
+    if (fate == ENGINE_FATE_ALIVE && is_lower && is_duel(engine))
+        surrender(engine, rank);
+    else
+        charge(engine, rank);
+}
+
 void
 engine_suspect(struct engine *engine, uint32_t rank, const char *why)
 {
     struct lost_rank *lost = &engine->lost[rank];
-    const uint32_t self = engine->roster->rank;
-    char name[ROSTER_NAME_MAX];
 
     if (lost->is_suspect || !is_to_be_lost(engine, rank))
         return;
-    snprintf(lost->why, sizeof(lost->why), "%s, reported by %s", why,
-             roster_name(engine->roster, self, name));
-    if (rank > self) {
-        engine_lose(engine, rank, lost->why);
-        return;
-    }
+    snprintf(lost->why, sizeof(lost->why), "%s", why);
     lost->is_suspect = true;
-    lost->condemn_ns = clock_now_ns() + DEFER_NS;
+    lost->suspected_ns = clock_now_ns();
     engine->n_suspects++;
-    if (lost->condemn_ns < engine->deadline_ns)
-        engine->deadline_ns = lost->condemn_ns;
+    suspect_look(engine, rank, lost->suspected_ns);
+    if (lost->is_suspect && lost->look_ns < engine->deadline_ns)
+        engine->deadline_ns = lost->look_ns;
 }
 
 uint64_t
@@ -186,12 +310,10 @@ engine_check_suspects(struct engine *engine, uint64_t now_ns)
          engine->n_suspects > 0 && rank < engine->roster->size; rank++) {
         struct lost_rank *lost = &engine->lost[rank];
 
-        if (!lost->is_suspect)
-            continue;
-        if (lost->condemn_ns <= now_ns)
-            engine_lose(engine, rank, lost->why);
-        else if (lost->condemn_ns < next_ns)
-            next_ns = lost->condemn_ns;
+        if (lost->is_suspect && lost->look_ns <= now_ns)
+            suspect_look(engine, rank, now_ns);
+        if (lost->is_suspect && lost->look_ns < next_ns)
+            next_ns = lost->look_ns;
     }
     return next_ns;
 }

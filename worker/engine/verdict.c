@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 
 struct channel *
@@ -265,6 +266,7 @@ op_fail_told(struct op *op, enum hoop_status status, const char *why)
 
     call_describe(&op->call, number_told(op), call);
     snprintf(op->text, sizeof(op->text), "%s: %s", call, why);
+    op_add_wait(op, status, why);
     log_debug("engine", "%s", op->text);
     /* Who closes says goodbye: that is enough. */
     if (!op->is_message && status != HOOP_E_CLOSED)
@@ -276,6 +278,8 @@ void
 op_fail(struct op *op, enum hoop_status status, const char *why)
 {
     op_fail_told(op, status, why);
+    /* Before its caller knows, who may tell others by other means. */
+    op->engine->must_flush = true;
     if (!op->is_message && status != HOOP_E_CLOSED)
         verdict_tell(op->engine, op->channel, op->number, status, why);
 }

@@ -48,10 +48,13 @@ hoop_comm_world_rank(const hoop_comm_t *comm, uint32_t rank)
 void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
 {
-    if (hoop_comm_is_member(comm))
-        channel_set_timeout(comm->channel, timeout_ms > 0
-                                               ? timeout_ms
-                                               : comm->session_timeout_ms);
+    if (!hoop_comm_is_member(comm))
+        return;
+    const uint32_t most_ms = comm->session_timeout_ms;
+
+    channel_set_timeout(comm->channel, timeout_ms > 0 && timeout_ms < most_ms
+                                           ? timeout_ms
+                                           : most_ms);
 }
 
 enum hoop_status

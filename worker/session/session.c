@@ -11,7 +11,6 @@
 #include "hoop/session.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,9 @@
 #include "rpc/rpc_client.h"
 #include "session/advertise.h"
 #include "session/comm.h"
+#include "session/endings.h"
 #include "session/fork.h"
+#include "session/own_thread.h"
 #include "session/rendezvous.h"
 #include "session/standing.h"
 #include "session/terms.h"
@@ -95,6 +96,14 @@ on_lost(void *owner, uint32_t rank, const char *why)
     const struct hoop_session *session = owner;
 
     standing_report(session->standing, rank, why);
+}
+
+static enum engine_fate
+fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    const struct hoop_session *session = owner;
+
+    return endings_look(session->roster, rank, session->terms.endings, out_how);
 }
 
 static void
@@ -228,6 +237,9 @@ engine_open(struct hoop_session *session)
         .spinning = session->terms.spinning,
         .n_streams = session->terms.n_streams,
         .failure_timeout_ms = session->terms.failure_timeout_ms,
+        .timeout_ms = session->terms.op_timeout_ms,
+        .late_warning_ms = session->terms.late_warning_ms,
+        .fate_of = fate_of,
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
@@ -333,35 +345,6 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static void *
-thread_main(void *owner)
-{
-    const struct hoop_session *session = owner;
-
-    loop_run(session->loop);
-    return NULL;
-}
-
-/* The user's signal handlers never run on our thread. */
-static enum hoop_status
-thread_start(struct hoop_session *session)
-{
-    sigset_t all;
-    sigset_t before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error =
-        pthread_create(&session->thread, NULL, thread_main, session);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no background thread: %s",
-                           strerror(error));
-    session->has_thread = true;
-    pthread_setname_np(session->thread, "hoop");
-    return HOOP_OK;
-}
-
 static enum hoop_status
 world_join(struct hoop_session *session)
 {
@@ -394,7 +377,8 @@ session_open(struct hoop_session *session)
               session->terms.job, reply.size, (unsigned long long)reply.epoch);
     status = parts_open(session, &reply);
     if (status == HOOP_OK)
-        status = thread_start(session);
+        status = own_thread_start(session->loop, &session->thread);
+    session->has_thread = status == HOOP_OK;
     if (status == HOOP_OK)
         status = world_join(session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -131,7 +131,23 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_ALGORITHM, sizeof(terms->algorithms),
               terms->algorithms);
     text_take(settings, SETTING_LINK, sizeof(terms->link), terms->link);
+    text_take(settings, SETTING_ENDINGS, sizeof(terms->endings),
+              terms->endings);
     text_take(settings, SETTING_TUNING, sizeof(terms->tuning), terms->tuning);
+}
+
+/* Nobody who silences the log wants to be warned; by itself the log is silent,
+ * but a job that seems to hang is worth a line. */
+static uint32_t
+late_warning_of(const struct settings *settings)
+{
+    const bool is_silenced =
+        settings_is_set(settings, SETTING_LOG) &&
+        settings_number(settings, SETTING_LOG) < LOG_WARNING;
+
+    return is_silenced
+               ? 0
+               : (uint32_t)settings_number(settings, SETTING_LATE_WARNING);
 }
 
 static void
@@ -148,6 +164,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
     terms->failure_timeout_ms =
         (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
+    terms->late_warning_ms = late_warning_of(settings);
     terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
     terms->codec = (enum codec_id)(codec % CODEC_CHOICES);
     terms->loss = (enum codec_loss)(codec / CODEC_CHOICES);

@@ -30,12 +30,14 @@ struct terms {
     char node[LIMIT_NAME];          /* "": not said */
     char algorithms[LIMIT_SETTING]; /* "": not said */
     char link[LIMIT_NAME * 2];      /* "": to be measured */
+    char endings[LIMIT_SETTING];    /* a path; "": not said */
     char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
     uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
     uint32_t world_size;        /* 0: the coordinator's */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint32_t failure_timeout_ms;
+    uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
     uint16_t port;
     enum codec_id codec;
     enum codec_loss loss; /* counts on rank 0 of the job */

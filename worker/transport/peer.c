@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/clock.h"
 #include "base/state.h"
 #include "net/socket.h"
 
@@ -128,6 +129,18 @@ goodbye_done(struct peer *peer)
     peer->is_awaited = false;
 }
 
+static uint64_t
+silence_of(const struct peer *peer)
+{
+    uint64_t n_ms;
+
+    if (peer->segment && peer->heard_ns > 0)
+        return (clock_coarse_ns() - peer->heard_ns) / CLOCK_NS_PER_MS;
+    return peer->fd >= 0 && !peer->segment && socket_silence(peer->fd, &n_ms)
+               ? n_ms
+               : TRANSPORT_SILENCE_UNKNOWN;
+}
+
 void
 peer_lose(struct peer *peer, const char *why)
 {
@@ -140,6 +153,7 @@ peer_lose(struct peer *peer, const char *why)
     if (peer->state == PEER_READY || peer->state == PEER_LEFT)
         goodbye_done(peer);
     peer_receive_clear(peer);
+    peer->silent_ms = silence_of(peer);
     peer_disconnect(peer);
     peer_move(peer, PEER_LOST);
     transport->events->on_lost(transport->owner, peer->rank, why);
@@ -240,6 +254,15 @@ transport_heard(const struct transport *transport, uint32_t rank)
     if (peer->segment || peer->fd < 0)
         return peer->n_heard;
     return peer->n_heard + peer_gone(peer, &n_queued) / GONE_PIECE;
+}
+
+uint64_t
+transport_silence_ms(const struct transport *transport, uint32_t rank)
+{
+    const struct peer *peer = &transport->peers[rank];
+
+    return peer->state == PEER_LOST ? peer->silent_ms
+                                    : TRANSPORT_SILENCE_UNKNOWN;
 }
 
 bool

@@ -132,15 +132,17 @@ struct peer {
     bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
     const char *doom;        /* why it is lost when it is written to next */
     bool is_dirty;           /* has something to write */
-    bool is_blocked;   /* the socket is full: epoll tells when it is not */
-    bool is_watched;   /* epoll tells when it is writable */
-    bool is_expected;  /* an inflow waits for it */
-    bool is_awaited;   /* counted in transport.n_goodbyes */
-    bool has_parted;   /* we said goodbye: nothing may follow */
-    bool has_left;     /* it said goodbye */
-    bool has_ended;    /* its stream has ended */
-    uint64_t n_heard;  /* times that something came */
-    bool is_unplugged; /* by a fault: nothing goes or comes */
+    bool is_blocked;    /* the socket is full: epoll tells when it is not */
+    bool is_watched;    /* epoll tells when it is writable */
+    bool is_expected;   /* an inflow waits for it */
+    bool is_awaited;    /* counted in transport.n_goodbyes */
+    bool has_parted;    /* we said goodbye: nothing may follow */
+    bool has_left;      /* it said goodbye */
+    bool has_ended;     /* its stream has ended */
+    uint64_t n_heard;   /* times that something came */
+    bool is_unplugged;  /* by a fault: nothing goes or comes */
+    uint64_t heard_ns;  /* when something came through segment; 0: never */
+    uint64_t silent_ms; /* before it was lost */
 
     /* Several connections: spread.c */
     struct bundle *bundle;     /* NULL: only fd */

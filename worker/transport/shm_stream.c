@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "fault/fault.h"
 #include "transport/payload.h"
 #include "transport/peer.h"
@@ -120,7 +121,10 @@ peer_read_shared(struct peer *peer)
     const bool is_last = ring_has_ended(ring) || peer->has_hung_up;
     const size_t n_read = read_some(peer);
 
-    peer->n_heard += n_read > 0;
+    if (n_read > 0) {
+        peer->n_heard++;
+        peer->heard_ns = clock_coarse_ns();
+    }
 
     if (peer->fd < 0) {
         peer_disconnect(peer);

@@ -148,6 +148,10 @@ bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
+/* How long nothing had come from peer when its connection ended. */
+uint64_t
+transport_silence_ms(const struct transport *transport, uint32_t peer);
+static const uint64_t TRANSPORT_SILENCE_UNKNOWN = UINT64_MAX;
 /* Another number whenever anything has come from peer, or it has taken more of
  * much that is on its way to it. */
 uint64_t

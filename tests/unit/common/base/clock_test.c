@@ -33,12 +33,24 @@ clock_left_is_rounded_up_and_bounded(void **state)
     assert_int_equal(clock_left_ms(CLOCK_NEVER - 1), INT_MAX);
 }
 
+static void
+clock_coarse_is_behind_by_little(void **state)
+{
+    const uint64_t before_ns = clock_coarse_ns();
+    const uint64_t now_ns = clock_now_ns();
+
+    (void)state;
+    assert_true(before_ns <= now_ns);
+    assert_true(now_ns - before_ns < 10 * CLOCK_NS_PER_S);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock_deadline_saturates_at_never),
         cmocka_unit_test(clock_never_is_never_past),
+        cmocka_unit_test(clock_coarse_is_behind_by_little),
         cmocka_unit_test(clock_left_is_rounded_up_and_bounded),
     };
 

@@ -114,6 +114,27 @@ socket_pair_is_tuned_and_knows_its_ends(void **state)
 }
 
 static void
+socket_silence_is_since_the_last_byte(void **state)
+{
+    struct pair pair;
+    uint64_t n_ms = 0;
+    int ends[2];
+
+    (void)state;
+    pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
+    assert_int_equal(send(pair.client, "x", 1, MSG_NOSIGNAL), 1);
+    wait_for(pair.server, POLLIN);
+    usleep(50000);
+    assert_true(socket_silence(pair.server, &n_ms));
+    assert_true(n_ms >= 40 && n_ms < 20000);
+    pair_close(&pair);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_false(socket_silence(ends[0], &n_ms));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void
 socket_any_listener_serves_both_families(void **state)
 {
     struct pair pair;
@@ -297,6 +318,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(socket_pair_is_tuned_and_knows_its_ends),
+        cmocka_unit_test(socket_silence_is_since_the_last_byte),
         cmocka_unit_test(socket_any_listener_serves_both_families),
         cmocka_unit_test(socket_listen_on_taken_port_is_unavailable),
         cmocka_unit_test(socket_accept_without_a_peer_is_pending),

@@ -43,19 +43,18 @@ on_abandoned(void *owner)
 }
 
 static void
-side_open(struct side *side, uint32_t rank, enum engine_checking checking)
+side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
 {
     static const uint32_t ranks[] = {0, 1};
-    const struct engine_options options = {
-        .checking = checking,
-        .on_needed = on_needed,
-        .on_lost = on_lost,
-        .on_abandoned = on_abandoned,
-        .owner = side,
-    };
-    struct engine_options with_roster = options;
+    struct engine_options options = *wanted;
 
+    options.on_needed = on_needed;
+    options.on_lost = on_lost;
+    options.on_abandoned = on_abandoned;
+    options.owner = side;
     side->rank = rank;
+    for (uint32_t i = 0; i < COUPLE_CHANNELS; i++)
+        side->comms[i].session_timeout_ms = 30000;
     assert_int_equal(roster_create(3, &side->roster), HOOP_OK);
     side->roster->rank = rank;
     side->roster->epoch = 7;
@@ -66,8 +65,8 @@ side_open(struct side *side, uint32_t rank, enum engine_checking checking)
     snprintf(side->roster->members[2].host, LIMIT_NAME, "far");
     snprintf(side->roster->members[2].host_id, LIMIT_NAME, "far");
     side->roster->members[2].pid = 42;
-    with_roster.roster = side->roster;
-    assert_int_equal(engine_create(&with_roster, &side->engine), HOOP_OK);
+    options.roster = side->roster;
+    assert_int_equal(engine_create(&options, &side->engine), HOOP_OK);
     for (uint32_t i = 0; i < COUPLE_CHANNELS; i++) {
         const struct channel_options channel = {.id = 1 + i,
                                                 .rank = rank,
@@ -94,9 +93,15 @@ couple_open(struct couple *couple)
 void
 couple_open_checking(struct couple *couple, enum engine_checking checking)
 {
+    couple_open_with(couple, &(struct engine_options){.checking = checking});
+}
+
+void
+couple_open_with(struct couple *couple, const struct engine_options *wanted)
+{
     memset(couple, 0, sizeof(*couple));
-    side_open(&couple->sides[0], 0, checking);
-    side_open(&couple->sides[1], 1, checking);
+    side_open(&couple->sides[0], 0, wanted);
+    side_open(&couple->sides[1], 1, wanted);
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, couple->fds), 0);
 }

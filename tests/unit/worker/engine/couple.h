@@ -47,6 +47,9 @@ couple_open(struct couple *couple);
 /* ... whose calls are checked so. */
 void
 couple_open_checking(struct couple *couple, enum engine_checking checking);
+/* ... with what else there is but its callbacks, and fate_of. */
+void
+couple_open_with(struct couple *couple, const struct engine_options *wanted);
 void
 couple_connect(struct couple *couple);
 void

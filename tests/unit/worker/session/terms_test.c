@@ -211,6 +211,30 @@ terms_deinit_wipes_the_token(void **state)
         assert_int_equal(terms.token[i], 0);
 }
 
+/* Unless the log is off by word; by itself it is off, too. */
+static void
+terms_name_the_late_unless_silenced(void **state)
+{
+    static const struct {
+        const char *log;
+        uint32_t late_warning_ms;
+    } rows[] = {{"off", 0}, {"error", 0}, {"warning", 2500}, {"debug", 2500}};
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 10000);
+    setenv("HOOP_LATE_WARNING", "2.5", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 2500);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        setenv("HOOP_LOG", rows[i].log, 1);
+        assert_int_equal(resolved(NULL).late_warning_ms,
+                         rows[i].late_warning_ms);
+    }
+    setenv("HOOP_LOG", "debug", 1);
+    setenv("HOOP_LATE_WARNING", "0", 1);
+    assert_int_equal(resolved(NULL).late_warning_ms, 0);
+}
+
 int
 main(void)
 {
@@ -228,6 +252,8 @@ main(void)
         cmocka_unit_test_setup(terms_rank_beyond_the_size_is_refused,
                                environment_clear),
         cmocka_unit_test_setup(terms_say_when_a_call_spins, environment_clear),
+        cmocka_unit_test_setup(terms_name_the_late_unless_silenced,
+                               environment_clear),
         cmocka_unit_test_setup(terms_wrong_value_names_its_variable,
                                environment_clear),
         cmocka_unit_test_setup(terms_token_comes_from_its_file,

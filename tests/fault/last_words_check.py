@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""tests/fault/last_words_check.py - errors say how a rank ended
+
+last_words_check.py HOOPRUN STEADY: a rank of four is killed, or exits, in the
+midst of its calls. Each of the others must say so in the same words: who, what
+happened, in which call, of what, since when nothing had come, who waited for
+whom, and how much of how long had passed; and it must say so soon.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+RANKS = 4
+WAIT_S = 60  # a sanitizer on a busy machine
+CASES = [
+    ('tcp', 2, 'kill', 'killed by signal 9 (Killed)'),
+    ('tcp', 0, 'exit:3', 'exited with code 3'),
+    ('auto', 1, 'exit:0', 'exited with code 0'),
+    ('shm', 3, 'kill', 'killed by signal 9 (Killed)'),
+]
+NAME = r'rank \d+ \([^()]+:\d+\)'
+TEXT = re.compile(
+    r'steady: (?P<call>allreduce #\d+ \(int64, 20000 elements, sum\)): '
+    rf'(?P<core>(?P<who>{NAME}) is lost: (?P<how>[^,;]+))'
+    r'(, (more than |less than )?\d+\.\d+ s after its last byte)?'
+    rf', reported by {NAME}'
+    rf'(; {NAME} waited for {NAME} to (send|receive) \(\d+ of \d+ bytes\))?'
+    r'; after \d+\.\d+ s of the 77 s that HOOP_TIMEOUT allows$')
+
+
+class Wrong(Exception):
+    """What a rank said."""
+
+
+def run(hooprun, steady, case, folder):
+    transport, rank, what, _ = case
+    # A number that nobody knows the size of yet: in the middle of the job.
+    settings = {'HOOP_TRANSPORT': transport, 'HOOP_TIMEOUT': '77',
+                'HOOP_FAULT': f'rank={rank},op=allreduce,seq=20,do={what}'}
+    ended = subprocess.run([hooprun, '-n', str(RANKS), steady, folder + '/stop'],
+                           env={**os.environ, **settings}, timeout=WAIT_S,
+                           capture_output=True, text=True, check=False)
+    return ended.stderr
+
+
+def judge(case, said):
+    _, rank, _, how = case
+    cores = set()
+    lines = [line.split('] ', 1) for line in said.splitlines()
+             if 'steady: ' in line]
+    if len(lines) != RANKS - 1:
+        raise Wrong(f'{len(lines)} ranks said something')
+    for who, text in lines:
+        match = TEXT.fullmatch(text)
+        if not match:
+            raise Wrong(f'{who}] said: {text}')
+        if match['how'] != how or not match['who'].startswith(f'rank {rank} '):
+            raise Wrong(f'{who}] blames: {match["core"]}')
+        cores.add(match['core'])
+    if len(cores) != 1:
+        raise Wrong(f'they differ: {cores}')
+
+
+def main():
+    hooprun, steady = sys.argv[1:]
+    n_wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            began = time.monotonic()
+            said = run(hooprun, steady, case, folder)
+            try:
+                judge(case, said)
+            except Wrong as wrong:
+                n_wrong += 1
+                print(f'{case}: {wrong}\n{said}')
+            print(f'{case}: {time.monotonic() - began:.1f} s')
+    return 1 if n_wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,98 @@
+/* tests/unit/worker/engine/lateness_test.c - engine/lateness.c */
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+enum {
+    LATE_MS = 200,
+    OP_MS = 500,
+    TEXT_MAX = 8192,
+};
+
+static struct couple couple;
+static char said[TEXT_MAX];
+
+/* Two sums and a receive that nobody answers, and what was said meanwhile. */
+static void
+wait_in_vain(uint32_t late_warning_ms)
+{
+    struct channel *channels[3];
+    struct op *ops[3] = {NULL};
+    int32_t value = 1;
+    char bytes[4];
+    const int before = dup(STDERR_FILENO);
+    const int heard = memfd_create("heard", 0);
+
+    dup2(heard, STDERR_FILENO);
+    couple_open_with(&couple, &(struct engine_options){
+                                  .failure_timeout_ms = 300,
+                                  .late_warning_ms = late_warning_ms,
+                              });
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    for (unsigned i = 0; i < 3; i++) {
+        channels[i] = couple.sides[0].comms[i].channel;
+        channel_set_timeout(channels[i], OP_MS);
+    }
+    assert_int_equal(sum_start(channels[0], &value, 1, &ops[0]), HOOP_OK);
+    assert_int_equal(sum_start(channels[1], &value, 1, &ops[1]), HOOP_OK);
+    assert_int_equal(receive_start(channels[2], bytes, 4, 1, &ops[2]), HOOP_OK);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(engine_wait(ops[i], patience()), HOOP_E_TIMEOUT);
+    couple_close(&couple);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    const ssize_t n = pread(heard, said, sizeof(said) - 1, 0);
+    said[n > 0 ? n : 0] = '\0';
+    close(heard);
+}
+
+/* Of all three, in one line. */
+static void
+late_rank_is_named_once(void **state)
+{
+    (void)state;
+    wait_in_vain(LATE_MS);
+    assert_non_null(strstr(said,
+                           "warning late: allreduce #1 (int32, 1 elements, "
+                           "sum): rank 0 (host:40) waits for rank 1 "
+                           "(host:41) to send (0 of 4 bytes; it has not "
+                           "called this); it lives; 0.2"));
+    assert_non_null(strstr(said, " s of the 0.50 s that its communicator "
+                                 "allows"));
+    assert_null(strstr(strstr(said, "late:") + 1, "late:"));
+}
+
+static void
+nobody_is_named_where_nobody_asks(void **state)
+{
+    (void)state;
+    wait_in_vain(0);
+    assert_string_equal(said, "");
+}
+
+static void
+nobody_is_named_before_the_time(void **state)
+{
+    (void)state;
+    wait_in_vain(OP_MS + 1000);
+    assert_string_equal(said, "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_rank_is_named_once),
+        cmocka_unit_test(nobody_is_named_where_nobody_asks),
+        cmocka_unit_test(nobody_is_named_before_the_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* tests/unit/worker/engine/suspect_test.c - engine/suspect.c */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "check.h"
+#include "couple.h"
+
+static struct couple couple;
+static unsigned n_looks;
+
+static enum engine_fate
+fate_alive(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    (void)rank;
+    (void)out_how;
+    return ENGINE_FATE_ALIVE;
+}
+
+/* Its launcher says so at the third look. */
+static enum engine_fate
+fate_told(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    (void)rank;
+    if (++n_looks < 3)
+        return ENGINE_FATE_DYING;
+    strcpy(out_how, "killed by signal 9 (Killed)");
+    return ENGINE_FATE_DEAD;
+}
+
+static enum engine_fate
+fate_untold(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    (void)rank;
+    (void)out_how;
+    n_looks++;
+    return ENGINE_FATE_DYING;
+}
+
+/* Self finds its connection to the other one at its end. */
+static uint64_t
+break_link(uint32_t self)
+{
+    struct side *side = &couple.sides[self];
+    int32_t value = 1;
+    struct op *op = NULL;
+
+    engine_connected(side->engine, 1 - self, couple.fds[self]);
+    couple.fds[self] = -1;
+    assert_int_equal(sum_start(side->comms[0].channel, &value, 1, &op),
+                     HOOP_OK);
+    const uint64_t begin_ns = clock_now_ns();
+    close(couple.fds[1 - self]);
+    couple.fds[1 - self] = -1;
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    return clock_now_ns() - begin_ns;
+}
+
+static void open_with(enum engine_fate (*fate_of)(void *, uint32_t, char *))
+{
+    n_looks = 0;
+    couple_open_with(&couple, &(struct engine_options){.fate_of = fate_of});
+}
+
+static void
+higher_rank_is_accused_by_the_lower_at_once(void **state)
+{
+    (void)state;
+    open_with(NULL);
+    break_link(0);
+    assert_non_null(strstr(error_text(),
+                           "rank 1 (host:41) is lost: connection reset, "
+                           "reported by rank 0 (host:40)"));
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 1);
+    couple_close(&couple);
+}
+
+static void
+lower_rank_is_accused_after_a_while(void **state)
+{
+    (void)state;
+    open_with(fate_alive);
+    assert_true(break_link(1) >= 50 * CLOCK_NS_PER_MS);
+    assert_non_null(strstr(error_text(),
+                           "rank 0 (host:40) is lost: connection reset, "
+                           "reported by rank 1 (host:41)"));
+    couple_close(&couple);
+}
+
+static void
+last_two_believe_the_lower_if_it_lives(void **state)
+{
+    (void)state;
+    open_with(fate_alive);
+    engine_condemn(couple.sides[1].engine, 2, "gone");
+    engine_turn_idle(couple.sides[1].engine);
+    break_link(1);
+    assert_non_null(strstr(error_text(),
+                           "rank 1 (host:41) is lost: connection reset, from "
+                           "rank 0 (host:40), who lives and is believed"));
+    couple_close(&couple);
+}
+
+static void
+last_two_blame_the_other_if_it_may_be_dead(void **state)
+{
+    (void)state;
+    open_with(NULL);
+    engine_condemn(couple.sides[1].engine, 2, "gone");
+    engine_turn_idle(couple.sides[1].engine);
+    break_link(1);
+    assert_non_null(strstr(error_text(), "rank 0 (host:40) is lost"));
+    couple_close(&couple);
+}
+
+static void
+dead_rank_is_told_with_how_it_ended(void **state)
+{
+    (void)state;
+    for (uint32_t self = 0; self < 2; self++) {
+        open_with(fate_told);
+        break_link(self);
+        assert_non_null(strstr(error_text(),
+                               " is lost: killed by signal 9 (Killed), "
+                               "reported by rank "));
+        assert_int_equal(n_looks, 3);
+        couple_close(&couple);
+    }
+}
+
+static void
+dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
+{
+    (void)state;
+    open_with(fate_untold);
+    assert_true(break_link(1) >= 40 * CLOCK_NS_PER_MS);
+    assert_non_null(
+        strstr(error_text(), "rank 0 (host:40) is lost: connection reset"));
+    assert_true(n_looks > 2);
+    couple_close(&couple);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(higher_rank_is_accused_by_the_lower_at_once),
+        cmocka_unit_test(lower_rank_is_accused_after_a_while),
+        cmocka_unit_test(last_two_believe_the_lower_if_it_lives),
+        cmocka_unit_test(last_two_blame_the_other_if_it_may_be_dead),
+        cmocka_unit_test(dead_rank_is_told_with_how_it_ended),
+        cmocka_unit_test(dead_rank_nobody_tells_of_is_lost_all_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/*
+ * engine/lateness.c - whoever is late is named, long before the deadline
+ *
+ * A rank that lives and does not call is no failure, and may be late for good
+ * reason: a checkpoint, a compilation. But who waits must not have to guess. So
+ * an operation that has waited for HOOP_LATE_WARNING says on standard error for
+ * whom, once, and not more than one in a second: what waits behind the
+ * first for the same rank is counted.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/patience.h"
+#include "engine/state.h"
+
+uint64_t
+lateness_begins_ns(const struct op *op)
+{
+    const uint64_t n_ms = op->engine->options.late_warning_ms;
+
+    return n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
+}
+
+/* Whether the one that op waits for lives, as far as its pulse tells. */
+static const char *
+life_of(const struct op *op)
+{
+    const struct engine *engine = op->engine;
+    const struct step_flow *flow = op_awaited(op);
+    const uint32_t peer = flow ? step_flow_peer(flow) : FLOW_ANY_PEER;
+
+    if (peer == FLOW_ANY_PEER || peer == engine->roster->rank ||
+        !transport_is_connected(engine->transport, peer))
+        return "";
+    switch (pulse_of(engine, peer)) {
+    case PULSE_FELT:
+        return "; it lives";
+    case PULSE_MISSED:
+        return "; it gives no sign of life";
+    case PULSE_UNKNOWN:
+        break;
+    }
+    return "";
+}
+
+static void
+others_describe(struct engine *engine, char text[64])
+{
+    text[0] = '\0';
+    if (engine->n_unwarned > 0)
+        snprintf(text, 64, " (so do %u other operations)", engine->n_unwarned);
+    engine->n_unwarned = 0;
+}
+
+void
+lateness_warn(struct op *op, uint64_t now_ns)
+{
+    struct engine *engine = op->engine;
+    const struct roster *roster = engine->roster;
+    char call[CALL_TEXT_MAX];
+    char name[ROSTER_NAME_MAX];
+    char whom[LIMIT_ERROR_TEXT];
+    char time[TIME_TEXT_MAX];
+    char others[64];
+
+    op->warn_ns = CLOCK_NEVER;
+    if (engine->warned_ns > 0 && now_ns - engine->warned_ns < CLOCK_NS_PER_S) {
+        engine->n_unwarned++;
+        return;
+    }
+    engine->warned_ns = now_ns;
+    call_describe(&op->call,
+                  op->is_message ? 0
+                                 : channel_call_number(op->channel, op->number),
+                  call);
+    op_describe_wait(op, whom);
+    op_describe_time(op, time);
+    others_describe(engine, others);
+    log_write(LOG_WARNING, "late", "%s: %s waits for %.500s%s; %s%s", call,
+              roster_name(roster, roster->rank, name), whom, life_of(op), time,
+              others);
+}

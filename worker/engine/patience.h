@@ -1,0 +1,75 @@
+/*
+ * engine/patience.h - who waits: for whom, how long, and what then; private
+ *
+ * Asking, feeling pulses, warning, giving up.
+ */
+
+#ifndef ENGINE_PATIENCE_H
+#define ENGINE_PATIENCE_H
+
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+#include "base/limits.h"
+#include "engine/op.h"
+
+/* pulse.c, by the driver. */
+
+enum pulse_state {
+    PULSE_UNKNOWN, /* nobody waits for it, or not for long */
+    PULSE_FELT,
+    PULSE_MISSED, /* for a moment */
+};
+
+enum pulse_state
+pulse_of(const struct engine *engine, uint32_t rank);
+
+/* peer asks for a sign of life, or gives one. */
+void
+pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame);
+/* Who has none is lost. Returns when to look again. */
+uint64_t
+engine_feel_pulses(struct engine *engine, uint64_t now_ns);
+
+/* awaited.c, by the driver. */
+
+/* The one to blame: whoever has not answered, else the first. NULL: none. */
+const struct step_flow *
+op_awaited(const struct op *op);
+/* Whom op waits for, and what that one does instead, as far as op's flows tell:
+ * "rank 1 (a:70) to send (0 of 4 bytes; it has not called this)". */
+void
+op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT]);
+
+enum {
+    TIME_TEXT_MAX = 96
+};
+
+/* "0.310 s of the 600 s that HOOP_TIMEOUT allows" */
+void
+op_describe_time(const struct op *op, char text[TIME_TEXT_MAX]);
+/* Both, behind why op fails, in its text. */
+void
+op_add_wait(struct op *op, enum hoop_status status, const char *why);
+
+/* lateness.c. */
+
+/* When an operation that has just been made is late. Thread: any. */
+uint64_t
+lateness_begins_ns(const struct op *op);
+/* By the driver: op is late. Says so, once. */
+void
+lateness_warn(struct op *op, uint64_t now_ns);
+
+/* deadline.c, by the driver. */
+
+/* When a message asks what its peer does, after now. */
+uint64_t
+message_asks_ns(const struct op *op, uint64_t now_ns);
+
+/* End what has taken too long; sets the next deadline. */
+void
+engine_check_deadlines(struct engine *engine, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,73 @@
+/* session/endings.c - how the processes of this host have ended */
+
+#include "session/endings.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/process.h"
+
+enum {
+    LINE_MAX_BYTES = 256,
+};
+
+/* Of process pid, if line is. What stands there is shown to people. */
+static bool
+line_read(const char *line, uint32_t pid, char out_how[LIMIT_NAME])
+{
+    char *text = NULL;
+    size_t n = 0;
+
+    if (!isdigit((unsigned char)line[0]) || !strchr(line, '\n') ||
+        strtoul(line, &text, 10) != pid || *text != ' ')
+        return false;
+    for (text++; isprint((unsigned char)*text) && n < LIMIT_NAME - 1; text++)
+        out_how[n++] = *text;
+    out_how[n] = '\0';
+    return n > 0;
+}
+
+static bool
+ending_find(const char *path, uint32_t pid, char out_how[LIMIT_NAME])
+{
+    FILE *file = fopen(path, "re");
+    char line[LINE_MAX_BYTES];
+    bool is_found = false;
+
+    if (!file)
+        return false;
+    while (!is_found && fgets(line, sizeof(line), file))
+        is_found = line_read(line, pid, out_how);
+    fclose(file);
+    return is_found;
+}
+
+enum engine_fate
+endings_look(const struct roster *roster,
+             uint32_t rank,
+             const char *path,
+             char out_how[LIMIT_NAME])
+{
+    const struct member *member = &roster->members[rank];
+    const struct member *self = &roster->members[roster->rank];
+
+    out_how[0] = '\0';
+    /* Elsewhere, and in another container, the number is another's. */
+    if (strcmp(member->host_id, self->host_id) != 0 && !path[0])
+        return ENGINE_FATE_UNKNOWN;
+    if (strcmp(member->host, self->host) != 0 || member->pid == self->pid)
+        return ENGINE_FATE_UNKNOWN;
+    switch (process_look(member->pid)) {
+    case PROCESS_RUNS:
+        return ENGINE_FATE_ALIVE;
+    case PROCESS_STOPPED:
+        return ENGINE_FATE_UNKNOWN;
+    case PROCESS_ENDED:
+        break;
+    }
+    if (!path[0] || ending_find(path, member->pid, out_how))
+        return ENGINE_FATE_DEAD;
+    return ENGINE_FATE_DYING;
+}

@@ -1,0 +1,36 @@
+/*
+ * session/own_thread.c - the one thread of a session, which runs its loop
+ *
+ * No test of its own: every session has one.
+ */
+
+#include "session/own_thread.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static void *
+thread_main(void *owner)
+{
+    loop_run(owner);
+    return NULL;
+}
+
+enum hoop_status
+own_thread_start(struct loop *loop, pthread_t *out_thread)
+{
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(out_thread, NULL, thread_main, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no background thread: %s",
+                           strerror(error));
+    pthread_setname_np(*out_thread, "hoop");
+    return HOOP_OK;
+}
