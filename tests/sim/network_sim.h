@@ -24,6 +24,7 @@ enum {
     NET_LETTERS = 1024,
     NET_TICKETS = 64,
     NET_LIVES = 256, /* incarnations of all workers */
+    NET_OUTCOMES = 64,
 };
 
 static const uint64_t NET_MS = 1000000;
@@ -45,6 +46,8 @@ struct request {
     uint64_t since;
     uint32_t accused_rank;
     uint64_t accused;
+    uint64_t turn; /* COUNCIL; brings all flags but that of its rank */
+    uint32_t rank;
 };
 
 struct answer {
@@ -65,6 +68,13 @@ struct letter {
     uint64_t order;
     struct request request;
     struct answer answer;
+};
+
+/* What a council of the world has decided. */
+struct outcome {
+    uint64_t epoch;
+    uint64_t turn;
+    uint64_t survivors; /* bits of ranks */
 };
 
 /* A request that the coordinator has not answered. */
@@ -103,6 +113,8 @@ struct desk {
     uint64_t epochs[NET_JOBS];
     uint64_t epoch_last;
     uint64_t n_worlds;
+    struct outcome outcomes[NET_OUTCOMES]; /* the last */
+    uint64_t n_outcomes;
     uint64_t n_lost;
     uint64_t n_repeated;
 };
@@ -114,7 +126,7 @@ enum worker_state {
 };
 
 enum {
-    CALL_MAIN, /* join, add, report, leave */
+    CALL_MAIN, /* join, add, report, council, leave */
     CALL_RENEW,
     CALL_WATCH,
     CALLS,
@@ -133,6 +145,8 @@ struct worker {
     uint32_t rank;
     uint64_t lives[NET_WORLD];
     uint64_t seen;
+    uint64_t n_turns; /* of councils, that have ended ... */
+    bool is_deciding; /* ... and in the next one it has a say */
     int64_t n_added;
     bool is_sure; /* no add was given up: n_added is what must be there */
     struct call calls[CALLS];

@@ -117,6 +117,33 @@ world_tell(struct desk *desk,
     }
 }
 
+/* All who hear of it hear the same; it counts what its survivors said. */
+static void
+outcome_check(struct desk *desk,
+              const struct request *request,
+              const struct cluster_outcome *outcome)
+{
+    const uint64_t all = (1 << NET_WORLD) - 1;
+    struct outcome told = {.epoch = request->epoch, .turn = request->turn};
+
+    for (uint32_t i = 0; i < outcome->n_ranks; i++)
+        told.survivors |= 1U << outcome->ranks[i];
+    net_expect(desk->net, (~outcome->flags & all) == told.survivors,
+               "a council that counts others than it names");
+    net_expect(desk->net, told.survivors >> request->rank & 1,
+               "an outcome for who is not of it");
+    for (uint64_t i = 0; i < NET_OUTCOMES; i++) {
+        const struct outcome *before = &desk->outcomes[i];
+
+        if (before->epoch != told.epoch || before->turn != told.turn)
+            continue;
+        net_expect(desk->net, before->survivors == told.survivors,
+                   "two outcomes of one council");
+        return;
+    }
+    desk->outcomes[desk->n_outcomes++ % NET_OUTCOMES] = told;
+}
+
 static void
 reply_take(struct desk *desk, const struct cluster_reply *reply)
 {
@@ -130,6 +157,8 @@ reply_take(struct desk *desk, const struct cluster_reply *reply)
         world_tell(desk, ticket, &reply->world, &answer);
     if (reply->kind == CLUSTER_REPLY_STORE)
         answer.counter = reply->store.counter;
+    if (reply->kind == CLUSTER_REPLY_OUTCOME)
+        outcome_check(desk, &ticket->request, &reply->outcome);
     if (reply->kind == CLUSTER_REPLY_CHANGES)
         answer.revision = reply->changes.revision;
     if (ticket->request.kind == CLUSTER_RENEW)
@@ -230,6 +259,13 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
                                                 .reason = "silence"};
     else if (request->kind == CLUSTER_WATCH)
         event->watch = (struct cluster_watch){request->epoch, request->since};
+    else if (request->kind == CLUSTER_COUNCIL)
+        event->council = (struct cluster_council_call){
+            .member = member,
+            .kind = CLUSTER_COUNCIL_AGREE,
+            .turn = request->turn,
+            .flags = ~(uint64_t)(1U << request->rank),
+        };
     else if (request->kind == CLUSTER_STORE_ADD)
         event->write = (struct cluster_write){.delta = 1};
     else

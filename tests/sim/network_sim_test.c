@@ -5,9 +5,10 @@
  * connections break, letters are late, workers are cut off, die and come back,
  * and the coordinator stands still. Whatever happens, an epoch has one world, a
  * job no second one while the first lives, who was lost does not come back,
- * nothing that was asked twice is done twice, and every wait ends. Then nothing
- * goes wrong any more, and both jobs must form. Every seed is a schedule:
- * network_sim_test SEED plays one again, network_sim_test FIRST LAST many.
+ * nothing that was asked twice is done twice, what a council decides is the same
+ * to all, and every wait ends. Then nothing goes wrong any more, and both jobs
+ * must form. Every seed is a schedule: network_sim_test SEED plays one again,
+ * network_sim_test FIRST LAST many.
  */
 
 #include <stdio.h>
@@ -247,6 +248,7 @@ main(int n_arguments, char **arguments)
     uint64_t n_lost = 0;
     uint64_t n_repeated = 0;
     uint64_t n_added = 0;
+    uint64_t n_outcomes = 0;
 
     if (!net)
         return EXIT_FAILURE;
@@ -260,16 +262,18 @@ main(int n_arguments, char **arguments)
         n_lost += net->desk.n_lost;
         n_repeated += net->desk.n_repeated;
         n_added += net->n_added;
+        n_outcomes += net->desk.n_outcomes;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu additions, %llu asked "
-           "again\n",
+           "again, %llu councils\n",
            (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
            (unsigned long long)n_lost, (unsigned long long)n_added,
-           (unsigned long long)n_repeated);
+           (unsigned long long)n_repeated, (unsigned long long)n_outcomes);
     free(net);
 
     /* A simulation in which nothing happens proves nothing. */
-    return n_worlds && n_added && (n_arguments > 1 || (n_lost && n_repeated))
+    return n_worlds && n_added && n_outcomes &&
+                   (n_arguments > 1 || (n_lost && n_repeated))
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
 }

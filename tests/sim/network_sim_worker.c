@@ -86,6 +86,8 @@ worker_join(struct net *net, int index)
     worker->life = ++net->life;
     worker->epoch = 0;
     worker->n_added = 0;
+    worker->n_turns = 0;
+    worker->is_deciding = false;
     worker->is_sure = true;
     worker->state = WORKER_JOINING;
     net->desk.lives[worker->life].job = worker->job;
@@ -108,6 +110,20 @@ worker_report(struct net *net, int index)
                500);
 }
 
+/* Its turn, until that has ended. */
+static void
+worker_decide(struct net *net, int index)
+{
+    struct worker *worker = &net->workers[index];
+
+    worker->is_deciding = true;
+    call_begin(net, index, CALL_MAIN,
+               &(struct request){.kind = CLUSTER_COUNCIL,
+                                 .turn = worker->n_turns + 1,
+                                 .rank = worker->rank},
+               600);
+}
+
 /* Whatever it has just asked. */
 static void
 worker_leave(struct net *net, int index)
@@ -122,7 +138,9 @@ worker_act(struct net *net, int index)
 {
     const uint64_t choice = net_random(net, 100);
 
-    if (choice < 40 || net->is_calm)
+    if (net->workers[index].is_deciding || choice >= 80)
+        worker_decide(net, index);
+    else if (choice < 40 || net->is_calm)
         call_begin(net, index, CALL_MAIN,
                    &(struct request){.kind = CLUSTER_STORE_ADD}, 500);
     else if (choice < 42)
@@ -225,7 +243,10 @@ answer_take(struct net *net,
 
     if (kind == CLUSTER_JOIN && !is_over)
         worker_enter(net, index, answer);
-    else if (kind == CLUSTER_STORE_ADD)
+    else if (kind == CLUSTER_COUNCIL && !is_over) {
+        worker->n_turns++;
+        worker->is_deciding = false;
+    } else if (kind == CLUSTER_STORE_ADD)
         add_end(net, worker, answer);
     else if (kind == CLUSTER_LEAVE || (kind == CLUSTER_JOIN && is_over) ||
              (kind == CLUSTER_RENEW && is_over))
