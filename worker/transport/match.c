@@ -76,6 +76,36 @@ message_fits(const struct inflow *flow, const struct opening *opening)
     return opening->frame->total <= flow->total && dtype == label->call.dtype;
 }
 
+/* From whom it is wanted is looked at by everybody who waits. */
+static void
+posted_count(struct transport *transport,
+             const struct inflow *flow,
+             uint32_t change)
+{
+    if (flow->key.peer == FLOW_ANY_PEER) {
+        transport->n_posted_to_any += change;
+        return;
+    }
+    struct peer *peer = &transport->peers[flow->key.peer];
+
+    peer->n_posted += change;
+    peer_expect(peer);
+}
+
+void
+match_post(struct transport *transport, struct inflow *flow)
+{
+    TAILQ_INSERT_TAIL(&transport->posted, flow, link);
+    posted_count(transport, flow, 1);
+}
+
+void
+match_unpost(struct transport *transport, struct inflow *flow)
+{
+    TAILQ_REMOVE(&transport->posted, flow, link);
+    posted_count(transport, flow, UINT32_MAX);
+}
+
 /* flow receives the message that begins so. */
 static void
 bind_message(struct peer *peer,
@@ -86,7 +116,7 @@ bind_message(struct peer *peer,
     struct transport *transport = peer->transport;
     const struct frame *frame = opening->frame;
 
-    TAILQ_REMOVE(&transport->posted, flow, link);
+    match_unpost(transport, flow);
     TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
     flow->key = *key;
     flow->is_matched = true;

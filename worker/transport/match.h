@@ -54,6 +54,11 @@ match_promise_destroy(struct peer *peer, struct promise *promise);
 void
 match_sweep(struct peer *peer, bool (*wants)(void *owner, uint64_t comm));
 
+/* flow, a message's, is open and waits for its first frame; no more. */
+void
+match_post(struct transport *transport, struct inflow *flow);
+void
+match_unpost(struct transport *transport, struct inflow *flow);
 /* flow has been opened: attach what already came for it. */
 void
 match_open(struct transport *transport, struct inflow *flow);

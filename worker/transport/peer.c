@@ -92,7 +92,8 @@ void
 peer_expect(struct peer *peer)
 {
     const bool is_expected =
-        !TAILQ_EMPTY(&peer->inflows) && peer->state == PEER_READY;
+        (!TAILQ_EMPTY(&peer->inflows) || peer->n_posted > 0) &&
+        peer->state == PEER_READY;
 
     if (is_expected == peer->is_expected)
         return;

@@ -135,6 +135,7 @@ struct peer {
     bool is_blocked;    /* the socket is full: epoll tells when it is not */
     bool is_watched;    /* epoll tells when it is writable */
     bool is_expected;   /* an inflow waits for it */
+    uint32_t n_posted;  /* receives from it that nothing has come for */
     bool is_awaited;    /* counted in transport.n_goodbyes */
     bool has_parted;    /* we said goodbye: nothing may follow */
     bool has_left;      /* it said goodbye */
@@ -232,6 +233,7 @@ struct transport {
     struct peer_list sharers;  /* peers with a segment */
     bool is_resting;           /* sharers are asked to ring */
     struct inflow_list posted; /* messages wanted, not matched yet */
+    uint32_t n_posted_to_any;  /* ... whoever sends them */
     struct inflow_list drains; /* inflows with early arrivals to take */
     struct arrival_list early; /* of collectives */
     /* cellar.c's: all arrivals of all peers by key, and memory for more */

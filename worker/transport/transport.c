@@ -212,7 +212,7 @@ transport_receive(struct transport *transport, struct inflow *flow)
 {
     flow->is_open = true;
     if (flow->key.kind == FLOW_MESSAGE) {
-        TAILQ_INSERT_TAIL(&transport->posted, flow, link);
+        match_post(transport, flow);
     } else {
         struct peer *peer = &transport->peers[flow->key.peer];
 
@@ -247,7 +247,7 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
         TAILQ_REMOVE(&transport->drains, flow, drain_link);
     flow->is_draining = false;
     if (!flow->is_matched) {
-        TAILQ_REMOVE(&transport->posted, flow, link);
+        match_unpost(transport, flow);
         return;
     }
 
@@ -440,7 +440,8 @@ transport_spin(struct transport *transport)
     bool has_moved = drain_all(transport);
 
     has_moved |= write_all(transport);
-    has_moved |= sharers_write(transport);
+    has_moved |= transport->n_posted_to_any > 0 ? sharers_turn(transport)
+                                                : sharers_write(transport);
     /* The answer may be here before what was sent has been looked after. */
     if (has_moved && !TAILQ_EMPTY(&transport->dirty))
         return true;

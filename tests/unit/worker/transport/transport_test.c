@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "check.h"
+#include "segments.h"
 #include "station.h"
 
 enum {
@@ -216,6 +217,35 @@ spin_reads_who_is_waited_for(void **state)
         ;
     assert_int_equal(in.arrived, SMALL);
     transport_receive_cancel(here.transport, &in);
+}
+
+/* Who sends is not always known: then memory is looked at, and no socket. */
+static void
+spin_reads_who_may_send_a_message(void **state)
+{
+    static uint8_t bytes[SMALL] = "for you";
+    const uint32_t sources[] = {1, FLOW_ANY_PEER};
+
+    (void)state;
+    for (size_t i = 0; i < (segments_mode() == SHARING_NEVER ? 1 : 2); i++) {
+        uint8_t received[SMALL] = "";
+        struct outflow out = outflow_collective(0, bytes, SMALL);
+        struct inflow in = inflow_collective(sources[i], received, SMALL);
+
+        out.key = (struct flow_key){
+            .comm = STATION_COMM, .op = i + 1, .kind = FLOW_MESSAGE};
+        in.key.kind = FLOW_MESSAGE;
+        transport_receive(here.transport, &in);
+        assert_false(transport_spin(here.transport));
+        transport_send(there.transport, &out);
+        station_settle(&there);
+        while (transport_spin(here.transport))
+            ;
+        assert_int_equal(in.arrived, SMALL);
+        assert_memory_equal(received, bytes, SMALL);
+        transport_receive_cancel(here.transport, &in);
+        assert_false(transport_spin(here.transport));
+    }
 }
 
 /* Random traffic, against the simplest model there is: what goes in at one
@@ -438,6 +468,7 @@ main(void)
         STATIONS_TEST(turn_that_waits_is_woken_by_another_thread),
         STATIONS_TEST(fd_is_readable_when_something_has_come),
         STATIONS_TEST(spin_reads_who_is_waited_for),
+        STATIONS_TEST(spin_reads_who_may_send_a_message),
         cmocka_unit_test(peer_that_takes_much_is_heard),
         cmocka_unit_test(random_traffic_arrives_as_it_was_sent),
         cmocka_unit_test(destroy_with_everything_under_way_is_fine),
