@@ -2,6 +2,7 @@
  * tests/fault/fault_matrix.c - every fault in every call: a table
  *
  *   fault_matrix --part SEED --seconds N   some cells, others for another seed
+ *   fault_matrix --commit-of DIR ...       the same, for its commit
  *   fault_matrix --all [--document PATH]   all of them
  *   fault_matrix --cell N                  one, again
  *
@@ -51,9 +52,39 @@ struct matrix_order {
 static void
 usage(void)
 {
-    fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | --all "
+    fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | "
+                    "--commit-of DIR --seconds N | --all "
                     "[--strict] [--document PATH] | --cell N\n");
     exit(64);
+}
+
+/* More digits than a number has. */
+static void
+order_take_part(struct matrix_order *order, const char *digits)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%.12s", digits);
+    order->seed = strtoull(text, NULL, 16);
+    order->is_shuffled = true;
+    order->n_cells = fault_n_cells();
+}
+
+/* Of whatever is checked out there now; without git, of nothing. */
+static void
+order_take_commit(struct matrix_order *order, const char *folder)
+{
+    char command[1024];
+    char digits[64] = "1";
+
+    snprintf(command, sizeof(command), "git -C '%s' rev-parse HEAD", folder);
+    FILE *git = popen(command, "r");
+    if (git && !fgets(digits, sizeof(digits), git))
+        snprintf(digits, sizeof(digits), "1");
+    if (git)
+        pclose(git);
+    printf("cells of %.12s\n", digits);
+    order_take_part(order, digits);
 }
 
 static struct matrix_order
@@ -61,6 +92,7 @@ order_read(int argc, char **argv)
 {
     static const struct option options[] = {
         {"part", required_argument, NULL, 'p'},
+        {"commit-of", required_argument, NULL, 'o'},
         {"seconds", required_argument, NULL, 's'},
         {"cell", required_argument, NULL, 'c'},
         {"document", required_argument, NULL, 'd'},
@@ -73,13 +105,9 @@ order_read(int argc, char **argv)
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (c == 'p') {
-            char text[16];
-
-            /* More digits than a number has. */
-            snprintf(text, sizeof(text), "%.12s", optarg);
-            order.seed = strtoull(text, NULL, 16);
-            order.is_shuffled = true;
-            order.n_cells = fault_n_cells();
+            order_take_part(&order, optarg);
+        } else if (c == 'o') {
+            order_take_commit(&order, optarg);
         } else if (c == 's') {
             order.n_seconds = (unsigned)strtoul(optarg, NULL, 10);
         } else if (c == 'c') {

@@ -155,7 +155,7 @@ actor_main(struct actor *actor)
     const struct fault_rank_options *options = actor->options;
 
     for (size_t i = 0; i < N_ELEMENTS; i++)
-        actor->send[i] = (int32_t)(i * 7 + options->rank * 1000003);
+        actor->send[i] = fault_element(options->rank, i);
     if (actor_join(actor) != HOOP_OK || actor_call(actor) != HOOP_OK) {
         fprintf(stderr, "cell %u, rank %u: before the fault: %s\n",
                 options->number, options->rank, hoop_error_text());
@@ -169,6 +169,8 @@ actor_main(struct actor *actor)
         return 0;
     }
     play(actor);
+    if (actor->report->status != HOOP_OK)
+        fault_shrink(actor->world, &actor->report->rest);
     atomic_store(&actor->report->is_done, true);
     while (!atomic_load(&options->room->may_leave))
         usleep(LOOK_US);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fault_cells.h"
+#include "fault_shrink.h"
 
 enum {
     FAULT_RANKS = 8,
@@ -20,6 +21,7 @@ struct fault_report {
     enum hoop_status status;
     uint64_t when_ns;
     char text[1024];
+    struct fault_rest rest; /* after that */
 };
 
 /* Shared by all processes of a cell, zero at first. */

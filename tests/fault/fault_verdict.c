@@ -158,6 +158,42 @@ judge_hurt(const struct fault_evidence *evidence, struct fault_outcome *outcome)
     }
 }
 
+/* Who lives, and is not the one that all have given up. */
+static bool
+is_left(const struct fault_evidence *evidence, uint32_t rank)
+{
+    struct fault_why why;
+
+    return evidence->is_present[rank] &&
+           fault_blamed(evidence->room->ranks[rank].text, &why) != rank;
+}
+
+/* They go on together, and without anybody else. */
+static void
+judge_rest(const struct fault_evidence *evidence, struct fault_outcome *outcome)
+{
+    uint32_t n_left = 0;
+
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++)
+        n_left += is_left(evidence, rank);
+    for (uint32_t rank = 0; rank < evidence->cell->size; rank++) {
+        const struct fault_rest *rest = &evidence->room->ranks[rank].rest;
+
+        if (!is_left(evidence, rank))
+            continue;
+        if (rest->is_wrong) {
+            outcome->is_wrong = true;
+            complain(outcome, "rank %u has a WRONG SUM after it; ", rank);
+        }
+        if (rest->status != HOOP_OK || !rest->has_tried)
+            complain(outcome, "rank %u cannot go on (%d, %s); ", rank,
+                     (int)rest->status, rest->text);
+        else if (rest->size != n_left)
+            complain(outcome, "rank %u goes on with %u of %u; ", rank,
+                     rest->size, n_left);
+    }
+}
+
 static bool
 is_anybody_hurt(const struct fault_evidence *evidence)
 {
@@ -200,8 +236,10 @@ judge(const struct fault_evidence *evidence, struct fault_outcome *outcome)
         complain(outcome, "the fault did not strike; ");
     if (kind == FAULT_KIND_LATE && is_hurt)
         complain(outcome, "a late rank was no reason to fail; ");
-    if (must_hurt(kind) || (is_hurt && kind != FAULT_KIND_LATE))
+    if (must_hurt(kind) || (is_hurt && kind != FAULT_KIND_LATE)) {
         judge_hurt(evidence, outcome);
+        judge_rest(evidence, outcome);
+    }
     if (evidence->is_over && !evidence->have_left)
         complain(outcome, "somebody hangs in leaving; ");
 }
