@@ -88,6 +88,38 @@ op_refuse_revoked(struct op *op)
     return true;
 }
 
+/* The first member that has left in good order; NULL: none. */
+static const char *
+channel_deserted(const struct channel *channel, char text[LIMIT_ERROR_TEXT])
+{
+    const struct engine *engine = channel->engine;
+    char name[ROSTER_NAME_MAX];
+
+    for (uint32_t i = 0; engine->n_left > 0 && i < channel->size; i++) {
+        if (!engine->lost[channel->ranks[i]].has_left)
+            continue;
+        snprintf(text, LIMIT_ERROR_TEXT, "%s has left the job",
+                 roster_name(engine->roster, channel->ranks[i], name));
+        return text;
+    }
+    return NULL;
+}
+
+/* Whoever has not heard yet why it failed must not be told less by this. */
+static void
+forsaken_revoke(struct channel *channel)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    if (channel_bereft(channel, text) || channel_deserted(channel, text))
+        channel_revoke_told(channel, HOOP_E_PEER_LOST, text);
+    else if (channel->failed_op > 0)
+        channel_revoke_told(channel, channel->failed_status,
+                            channel->failed_text);
+    else
+        revocation_carry_out(channel, "it has failed and is shrunk");
+}
+
 /* It has failed where a member is lost, or a call has ended badly. */
 uint64_t
 forsake_carry_out(struct channel *channel)
@@ -95,7 +127,7 @@ forsake_carry_out(struct channel *channel)
     char text[LIMIT_ERROR_TEXT];
 
     if (channel->failed_first || channel_bereft(channel, text))
-        revocation_carry_out(channel, "it has failed and is shrunk");
+        forsaken_revoke(channel);
     return channel_call_number(channel, channel->failed_first
                                             ? channel->failed_first
                                             : atomic_load(&channel->op_next));
@@ -109,7 +141,7 @@ vigil_end(struct engine *engine, uint32_t rank)
     TAILQ_FOREACH(channel, &engine->watched, watched_link)
     {
         if (channel->is_forsaken && channel_has(channel, rank))
-            revocation_carry_out(channel, "it has failed and is shrunk");
+            forsaken_revoke(channel);
     }
 }
 
