@@ -18,6 +18,7 @@ packages='
   libzstd-dev
   libssl-dev
   libxxhash-dev
+  liblmdb-dev
   libjansson-dev
   uthash-dev
   libcmocka-dev

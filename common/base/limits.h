@@ -196,4 +196,9 @@ static const int64_t LIMIT_TENSOR = (int64_t)1 << 40;
 /* Bytes of an object, or of all that are gathered: more is a mistake. */
 static const int64_t LIMIT_OBJECT = (int64_t)1 << 40;
 
+/* Bytes of addresses for the coordinator's data; twice all it may hold. More
+ * is taken when it is needed, up to the second. */
+static const uint64_t LIMIT_KEEP_MAP = (uint64_t)1 << 32;
+static const uint64_t LIMIT_KEEP_MAP_MAX = (uint64_t)1 << 38;
+
 #endif

@@ -1,0 +1,54 @@
+/*
+ * keep/claim.h - who may use a folder of data: one coordinator at a time
+ *
+ * A lock on a file of the folder, which the kernel takes back when its holder
+ * dies, however it dies; there is nothing to be cleaned up. The file says who
+ * holds it, for people, and how the last one went, for its successor.
+ */
+
+#ifndef KEEP_CLAIM_H
+#define KEEP_CLAIM_H
+
+#include <stdbool.h>
+
+#include "hoop/status.h"
+
+#include "base/cleanup.h"
+
+struct claim;
+
+/* What is promised to outlive what. */
+enum keep_durability {
+    KEEP_PROCESS, /* the death of hoopd */
+    KEEP_DISK,    /* the death of the machine, too */
+};
+
+/*
+ * Makes the folder if its parent is there.
+ *
+ * Handle: HOOP_E_EXISTS (another process holds it; the text names it),
+ * HOOP_E_DATA_LOSS (the machine went down under KEEP_PROCESS), HOOP_E_DENIED
+ * and HOOP_E_UNAVAILABLE (the file system says no).
+ */
+enum hoop_status
+claim_take(const char *folder,
+           enum keep_durability durability,
+           struct claim **out_claim);
+
+/* Whether somebody holds the folder now. Also true if that cannot be found
+ * out: claim_take() says why. */
+bool
+claim_is_held(const char *folder);
+
+/* What was written is on the disk: a successor need not ask what became of
+ * the machine. */
+void
+claim_settle(struct claim *claim);
+
+/* NULL is fine. */
+void
+claim_drop(struct claim *claim);
+
+DEFINE_CLEANUP(struct claim *, claim_drop)
+
+#endif

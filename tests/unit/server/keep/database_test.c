@@ -1,0 +1,250 @@
+/* tests/unit/server/keep/database_test.c - all or nothing, and damage found */
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "folder.h"
+#include "keep/database.h"
+
+static struct keep_bytes
+text(const char *text)
+{
+    return (struct keep_bytes){text, strlen(text)};
+}
+
+static void
+put(struct database *database, const char *key, const char *value)
+{
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+
+    changeset_put(&changes, '/', text(key), text(value));
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+}
+
+static void
+erase(struct database *database, const char *key)
+{
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+
+    changeset_erase(&changes, '/', text(key));
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+}
+
+struct listing {
+    char text[512];
+};
+
+static enum hoop_status
+listing_add(void *owner, struct keep_bytes key, struct keep_bytes value)
+{
+    struct listing *listing = owner;
+    const size_t n_bytes = strlen(listing->text);
+
+    snprintf(listing->text + n_bytes, sizeof(listing->text) - n_bytes,
+             "%.*s=%.*s ", (int)key.n_bytes, (const char *)key.bytes,
+             (int)value.n_bytes, (const char *)value.bytes);
+    return HOOP_OK;
+}
+
+static void
+holds(struct database *database, const char *expected)
+{
+    struct listing listing = {0};
+
+    assert_int_equal(database_read(database, listing_add, &listing), HOOP_OK);
+    assert_string_equal(listing.text, expected);
+}
+
+static void
+records_outlive_their_database(void **state)
+{
+    struct folder folder;
+    struct database *database = NULL;
+
+    (void)state;
+    folder_make(&folder);
+    for (int durability = KEEP_PROCESS; durability <= KEEP_DISK; durability++) {
+        assert_int_equal(database_open(folder.path,
+                                       (enum keep_durability)durability,
+                                       &database),
+                         HOOP_OK);
+        put(database, "b", "2");
+        put(database, "a", durability == KEEP_DISK ? "3" : "1");
+        database_close(database);
+    }
+    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    holds(database, "/a=3 /b=2 ");
+    database_close(database);
+    folder_remove(&folder);
+}
+
+static void
+erasing_takes_all_that_begin_so(void **state)
+{
+    struct folder folder;
+    struct database *database = NULL;
+    char key[32];
+
+    (void)state;
+    folder_make(&folder);
+    assert_int_equal(database_open(folder.path, KEEP_PROCESS, &database),
+                     HOOP_OK);
+    put(database, "a", "");
+    put(database, "c", "");
+    /* Several pages of them. */
+    for (int i = 0; i < 2000; i++) {
+        snprintf(key, sizeof(key), "b%d", i);
+        put(database, key, "some value that takes its place in a page");
+    }
+    erase(database, "b1999");
+    erase(database, "b");
+    erase(database, "nothing");
+    holds(database, "/a= /c= ");
+    erase(database, "");
+    holds(database, "");
+    database_close(database);
+    folder_remove(&folder);
+}
+
+static void
+damaged(const struct folder *folder)
+{
+    struct database *database = NULL;
+    struct listing listing = {0};
+
+    enum hoop_status status = database_open(folder->path, KEEP_DISK, &database);
+    if (status == HOOP_OK)
+        status = database_read(database, listing_add, &listing);
+    assert_int_equal(status, HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), folder->path));
+    database_close(database);
+}
+
+static void
+foreign_file_is_refused(void **state)
+{
+    struct folder folder;
+    char text[8192];
+
+    (void)state;
+    folder_make(&folder);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    folder_write(&folder, "hoopd.mdb", text);
+    damaged(&folder);
+    folder_write(&folder, "hoopd.mdb", "short");
+    damaged(&folder);
+    folder_remove(&folder);
+}
+
+/* A file with large and small records. */
+static off_t
+file_fill(const struct folder *folder)
+{
+    static char large[64 * 1024];
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    struct database *database = NULL;
+    struct stat file;
+
+    memset(large, 'l', sizeof(large));
+    changeset_put(&changes, 'l', text("arge"),
+                  (struct keep_bytes){large, sizeof(large)});
+    assert_int_equal(database_open(folder->path, KEEP_DISK, &database),
+                     HOOP_OK);
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    put(database, "marked", "a value to be found");
+    database_close(database);
+    assert_int_equal(stat(folder_file(folder, "hoopd.mdb"), &file), 0);
+    return file.st_size;
+}
+
+static void
+file_cut_short_is_found(void **state)
+{
+    struct folder folder;
+
+    (void)state;
+    folder_make(&folder);
+    for (int part = 1; part < 4; part++) {
+        const off_t n_bytes = file_fill(&folder);
+
+        assert_int_equal(truncate(folder_file(&folder, "hoopd.mdb"),
+                                  n_bytes * part / 4 / 4096 * 4096),
+                         0);
+        damaged(&folder);
+        unlink(folder_file(&folder, "hoopd.mdb"));
+    }
+    folder_remove(&folder);
+}
+
+static void
+value_changed_on_disk_is_found(void **state)
+{
+    struct folder folder;
+    static char bytes[1 << 20];
+
+    (void)state;
+    folder_make(&folder);
+    file_fill(&folder);
+    const int fd = open(folder_file(&folder, "hoopd.mdb"), O_RDWR | O_CLOEXEC);
+    const ssize_t n_bytes = pread(fd, bytes, sizeof(bytes), 0);
+    char *at = memmem(bytes, (size_t)n_bytes, "to be found", 11);
+    assert_non_null(at);
+    for (; at; at = memmem(at + 1, (size_t)(bytes + n_bytes - at - 1),
+                           "to be found", 11))
+        assert_int_equal(pwrite(fd, "T", 1, at - bytes), 1);
+    close(fd);
+    damaged(&folder);
+    folder_remove(&folder);
+}
+
+/* As on a full disk; afterwards it is as if it had not been tried. */
+static void
+write_that_fails_changes_nothing(void **state)
+{
+    static char large[1 << 20];
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    struct folder folder;
+    struct database *database = NULL;
+    struct rlimit former;
+
+    (void)state;
+    folder_make(&folder);
+    assert_int_equal(database_open(folder.path, KEEP_PROCESS, &database),
+                     HOOP_OK);
+    put(database, "a", "1");
+    changeset_put(&changes, '/', text("a"), text("2"));
+    changeset_put(&changes, '/', text("large"),
+                  (struct keep_bytes){large, sizeof(large)});
+
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
+    const struct rlimit less = {256 * 1024, former.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_non_null(strstr(error_text(), folder.path));
+    holds(database, "/a=1 ");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    erase(database, "large");
+    holds(database, "/a=2 ");
+    database_close(database);
+    folder_remove(&folder);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_outlive_their_database),
+        cmocka_unit_test(erasing_takes_all_that_begin_so),
+        cmocka_unit_test(foreign_file_is_refused),
+        cmocka_unit_test(file_cut_short_is_found),
+        cmocka_unit_test(value_changed_on_disk_is_found),
+        cmocka_unit_test(write_that_fails_changes_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* tests/unit/server/keep/keep_test.c - durable before it is said to be */
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "folder.h"
+#include "keep/database.h"
+#include "keep/keep.h"
+#include "net/loop.h"
+
+enum {
+    DEADLINE_MS = 20000,
+};
+
+struct user {
+    struct folder folder;
+    struct loop *loop;
+    struct keep *keep;
+    uint64_t n_kept;
+    uint64_t n_wanted;
+};
+
+static void
+on_kept(void *owner, uint64_t number)
+{
+    struct user *user = owner;
+
+    assert_true(number > user->n_kept);
+    user->n_kept = number;
+    if (number >= user->n_wanted)
+        loop_stop(user->loop);
+}
+
+static enum hoop_status
+user_try(struct user *user)
+{
+    return keep_open(&(struct keep_options){.loop = user->loop,
+                                            .folder = user->folder.path,
+                                            .durability = KEEP_PROCESS,
+                                            .on_kept = on_kept,
+                                            .owner = user},
+                     &user->keep);
+}
+
+static void
+user_open(struct user *user)
+{
+    *user = (struct user){.folder = user->folder};
+    assert_int_equal(loop_create(&user->loop), HOOP_OK);
+    assert_int_equal(user_try(user), HOOP_OK);
+}
+
+static void
+user_close(struct user *user)
+{
+    keep_close(user->keep);
+    loop_destroy(user->loop);
+}
+
+static struct keep_bytes
+text(const char *text)
+{
+    return (struct keep_bytes){text, strlen(text)};
+}
+
+static enum hoop_status
+count(void *owner, struct keep_bytes key, struct keep_bytes value)
+{
+    size_t *n_records = owner;
+
+    (void)key;
+    (void)value;
+    ++*n_records;
+    return HOOP_OK;
+}
+
+static size_t
+records(struct user *user, enum keep_owner whose)
+{
+    size_t n_records = 0;
+
+    assert_int_equal(keep_read(user->keep, whose, count, &n_records), HOOP_OK);
+    return n_records;
+}
+
+static void
+pieces_are_told_when_they_are_durable(void **state)
+{
+    struct user user;
+    char key[16];
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    assert_int_equal(keep_number(user.keep), 0);
+    keep_commit(user.keep);
+    assert_int_equal(keep_number(user.keep), 0);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        keep_put(user.keep, KEEP_CORE, text(key), text("v"));
+        keep_put(user.keep, KEEP_REPLIES, text("same"), text(key));
+        assert_int_equal(keep_number(user.keep), i + 1);
+        keep_commit(user.keep);
+        assert_int_equal(keep_number(user.keep), i + 1);
+    }
+    user.n_wanted = 100;
+    loop_run(user.loop);
+    assert_int_equal(user.n_kept, 100);
+    assert_true(keep_is_well(user.keep));
+    user_close(&user);
+
+    user_open(&user);
+    assert_int_equal(records(&user, KEEP_CORE), 100);
+    assert_int_equal(records(&user, KEEP_REPLIES), 1);
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
+static void
+flush_waits_and_tells(void **state)
+{
+    struct user user;
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    keep_put(user.keep, KEEP_CORE, text("k"), text("v"));
+    keep_commit(user.keep);
+    keep_flush(user.keep, DEADLINE_MS);
+    assert_int_equal(user.n_kept, 1);
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
+static void
+every_opening_is_a_new_generation(void **state)
+{
+    struct user user;
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    const struct keep_term first = keep_term(user.keep);
+    assert_int_equal(first.generation, 1);
+    assert_true(first.lineage);
+
+    struct keep *second = NULL;
+    assert_int_equal(
+        keep_open(&(struct keep_options){.loop = user.loop,
+                                         .folder = user.folder.path,
+                                         .on_kept = on_kept},
+                  &second),
+        HOOP_E_EXISTS);
+    user_close(&user);
+    user_open(&user);
+    assert_int_equal(keep_term(user.keep).generation, 2);
+    assert_int_equal(keep_term(user.keep).lineage, first.lineage);
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
+/* One writes numbers and says what is durable; it is killed. */
+static void
+child_write(struct user *user, int out)
+{
+    char key[16];
+
+    user_open(user);
+    for (uint64_t i = 1;; i++) {
+        snprintf(key, sizeof(key), "%08" PRIu64, i);
+        keep_put(user->keep, KEEP_CORE, text(key), text("v"));
+        keep_commit(user->keep);
+        keep_flush(user->keep, DEADLINE_MS);
+        if (write(out, &user->n_kept, sizeof(user->n_kept)) < 0)
+            _exit(1);
+    }
+}
+
+static void
+killed_writer_has_kept_what_it_told(void **state)
+{
+    struct user user;
+    uint64_t n_told = 0;
+    int pipes[2];
+
+    (void)state;
+    folder_make(&user.folder);
+    assert_int_equal(pipe(pipes), 0);
+    const pid_t child = fork();
+    if (child == 0)
+        child_write(&user, pipes[1]);
+    close(pipes[1]);
+    while (n_told < 50)
+        assert_int_equal(read(pipes[0], &n_told, sizeof(n_told)),
+                         sizeof(n_told));
+    kill(child, SIGKILL);
+    while (read(pipes[0], &n_told, sizeof(n_told)) == sizeof(n_told))
+        continue;
+    waitpid(child, NULL, 0);
+    close(pipes[0]);
+
+    user_open(&user);
+    assert_true(records(&user, KEEP_CORE) >= n_told);
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
+/* As on a full disk that is given room. */
+static void
+write_that_fails_is_done_later(void **state)
+{
+    static char large[1 << 20];
+    struct user user;
+    struct rlimit former;
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
+    const struct rlimit less = {256 * 1024, former.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    keep_put(user.keep, KEEP_CORE, text("k"),
+             (struct keep_bytes){large, sizeof(large)});
+    keep_commit(user.keep);
+
+    const uint64_t deadline_ns = clock_deadline_ns(DEADLINE_MS);
+    while (keep_is_well(user.keep) && !clock_is_past(deadline_ns))
+        poll(NULL, 0, 1);
+    assert_false(keep_is_well(user.keep));
+    assert_int_equal(user.n_kept, 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
+    keep_flush(user.keep, DEADLINE_MS);
+    assert_int_equal(user.n_kept, 1);
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
+static void
+data_of_others_is_refused(void **state)
+{
+    static const uint8_t later[] = {0x94, 0xa5, 'h', 'o', 'o',
+                                    'p',  'd',  2,   7,   1};
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    struct user user;
+    struct database *database = NULL;
+
+    (void)state;
+    folder_make(&user.folder);
+    assert_int_equal(loop_create(&user.loop), HOOP_OK);
+    assert_int_equal(database_open(user.folder.path, KEEP_DISK, &database),
+                     HOOP_OK);
+    changeset_put(&changes, KEEP_OWN, text("term"),
+                  (struct keep_bytes){later, sizeof(later)});
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_equal(user_try(&user), HOOP_E_PRECONDITION);
+    assert_non_null(strstr(error_text(), user.folder.path));
+    changeset_clear(&changes);
+    changeset_put(&changes, KEEP_OWN, text("term"), text("?"));
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    database_close(database);
+    assert_int_equal(user_try(&user), HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), user.folder.path));
+    loop_destroy(user.loop);
+    folder_remove(&user.folder);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_told_when_they_are_durable),
+        cmocka_unit_test(flush_waits_and_tells),
+        cmocka_unit_test(every_opening_is_a_new_generation),
+        cmocka_unit_test(killed_writer_has_kept_what_it_told),
+        cmocka_unit_test(write_that_fails_is_done_later),
+        cmocka_unit_test(data_of_others_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
