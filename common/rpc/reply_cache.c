@@ -9,6 +9,7 @@
 #include "rpc/reply_cache.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ TAILQ_HEAD(cache_clients, cache_client);
 
 struct reply_cache {
     struct reply_cache_bounds bounds;
+    struct reply_cache_journal journal; /* zeroed: nobody follows */
     struct cache_client *by_client;
     struct cache_clients by_silence; /* the longest silent first */
     size_t n_bytes;
@@ -62,6 +64,58 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
     TAILQ_INIT(&cache->by_silence);
     *out_cache = cache;
     return HOOP_OK;
+}
+
+/* A client and an id; the floor stands where no id is, at 0. */
+struct journal_key {
+    uint8_t client[ENVELOPE_CLIENT_BYTES];
+    uint64_t id; /* big-endian */
+};
+
+static void
+journal_put(const struct reply_cache *cache,
+            const struct reply_cache_key *key,
+            struct message_span value)
+{
+    struct journal_key stored = {.id = htobe64(key->id)};
+
+    if (!cache->journal.put)
+        return;
+    memcpy(stored.client, key->client.bytes, sizeof(stored.client));
+    cache->journal.put(
+        cache->journal.owner,
+        (struct message_span){(const uint8_t *)&stored, sizeof(stored)}, value);
+}
+
+static void
+journal_erase(const struct reply_cache *cache,
+              const struct cache_client *client,
+              uint64_t id)
+{
+    struct journal_key stored = {.id = htobe64(id)};
+
+    if (!cache->journal.erase)
+        return;
+    memcpy(stored.client, client->client.bytes, sizeof(stored.client));
+    cache->journal.erase(
+        cache->journal.owner,
+        (struct message_span){(const uint8_t *)&stored,
+                              id ? sizeof(stored) : sizeof(stored.client)});
+}
+
+/* This id, and all before it, are forgotten. */
+static void
+floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
+{
+    const struct reply_cache_key key = {.client = client->client};
+    const uint64_t stored = htobe64(id);
+
+    if (id <= client->floor)
+        return;
+    client->floor = id;
+    journal_put(
+        cache, &key,
+        (struct message_span){(const uint8_t *)&stored, sizeof(stored)});
 }
 
 static void
@@ -148,6 +202,7 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
 
         if (!silent)
             return NULL;
+        journal_erase(cache, silent, 0);
         client_remove(cache, silent);
     }
 
@@ -219,8 +274,8 @@ client_evict_oldest(struct reply_cache *cache, struct cache_client *client)
 {
     struct cache_entry *oldest = TAILQ_FIRST(&client->finished);
 
-    if (oldest->id > client->floor)
-        client->floor = oldest->id;
+    floor_raise(cache, client, oldest->id);
+    journal_erase(cache, client, oldest->id);
     entry_remove(cache, client, oldest);
 }
 
@@ -270,11 +325,11 @@ reply_cache_finish(struct reply_cache *cache,
     cache->n_bytes += entry->n_reply;
 
     if (!entry->reply && reply.n_bytes) {
-        if (entry->id > client->floor)
-            client->floor = entry->id;
+        floor_raise(cache, client, entry->id);
         entry_remove(cache, client, entry);
         return;
     }
+    journal_put(cache, key, reply);
     if (client->n_finished > cache->bounds.n_replies_max)
         client_evict_oldest(cache, client);
     cache_evict(cache);
@@ -290,6 +345,64 @@ reply_cache_forget(struct reply_cache *cache, const struct reply_cache_key *key)
     assert(entry->owner);
 
     entry_remove(cache, client, entry);
+}
+
+void
+reply_cache_follow(struct reply_cache *cache,
+                   const struct reply_cache_journal *journal)
+{
+    cache->journal = *journal;
+}
+
+/* A reply may be kept whose id is below the floor: others came later, and were
+ * answered before it. */
+static enum hoop_status
+entry_revive(struct reply_cache *cache,
+             struct cache_client *client,
+             uint64_t id,
+             struct message_span reply)
+{
+    const struct reply_cache_key key = {client->client, id};
+    static char former; /* an owner, until it is finished */
+
+    if (entry_find(client, id))
+        return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");
+    if (entry_add(client, id, &former) != REPLY_CACHE_NEW)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a kept reply");
+    reply_cache_finish(cache, &key, reply);
+    return HOOP_OK;
+}
+
+enum hoop_status
+reply_cache_revive(struct reply_cache *cache,
+                   struct message_span key,
+                   struct message_span value)
+{
+    struct envelope_client id;
+    struct journal_key stored;
+    uint64_t floor = 0;
+
+    if (key.n_bytes != sizeof(stored))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a kept reply has a key of %zu bytes", key.n_bytes);
+    memcpy(&stored, key.bytes, sizeof(stored));
+    memcpy(id.bytes, stored.client, sizeof(stored.client));
+
+    struct cache_client *client = client_find(cache, &id);
+
+    if (!client)
+        client = client_add(cache, &id);
+    if (!client)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
+    if (stored.id)
+        return entry_revive(cache, client, be64toh(stored.id), value);
+    if (value.n_bytes != sizeof(floor))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "of a client's replies it is not known which are "
+                           "forgotten");
+    memcpy(&floor, value.bytes, sizeof(floor));
+    client->floor = be64toh(floor);
+    return HOOP_OK;
 }
 
 size_t

@@ -43,6 +43,20 @@ struct reply_cache_key {
     uint64_t id;
 };
 
+/*
+ * What somebody who keeps a copy must do, to make the cache again from it:
+ * every key belongs to one client, whose keys begin alike. The bytes are
+ * borrowed for the call.
+ */
+struct reply_cache_journal {
+    void (*put)(void *owner,
+                struct message_span key,
+                struct message_span value);
+    /* The key, and every key that begins with it. */
+    void (*erase)(void *owner, struct message_span key);
+    void *owner;
+};
+
 struct reply_cache_found {
     void *running;             /* if RUNNING */
     struct message_span reply; /* if DONE; borrowed until the next call */
@@ -53,6 +67,18 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
                    struct reply_cache **out_cache);
 void
 reply_cache_destroy(struct reply_cache *cache);
+
+/* journal is copied. Before the first request. */
+void
+reply_cache_follow(struct reply_cache *cache,
+                   const struct reply_cache_journal *journal);
+
+/* What was put and not erased, while nobody follows.
+ * Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED. */
+enum hoop_status
+reply_cache_revive(struct reply_cache *cache,
+                   struct message_span key,
+                   struct message_span value);
 
 /* owner is borrowed until the entry is finished or forgotten. *out_found is
  * written for RUNNING and DONE. */

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
+#include "rpc/rpc_held.h"
 #include "rpc/rpc_listener.h"
 #include "rpc/rpc_request.h"
 
@@ -42,6 +43,7 @@ struct rpc_server {
     struct rpc_listener *listener;
     struct reply_cache *cache;
     struct requests requests;
+    struct rpc_held held;
     struct rpc_server_counters counters;
 
     struct loop_timer *drained;
@@ -57,8 +59,24 @@ exchange_answer(struct rpc_server *server,
                 struct rpc_exchange *exchange,
                 struct message_span bytes)
 {
+    const uint64_t number = server->options.barrier
+                                ? server->options.barrier(server->options.owner)
+                                : 0;
+
     server->counters.replies++;
-    rpc_exchange_reply(exchange, bytes);
+    rpc_held_send(&server->held, exchange, bytes, number);
+}
+
+void
+rpc_server_release(struct rpc_server *server, uint64_t number)
+{
+    rpc_held_release(&server->held, number);
+}
+
+struct reply_cache *
+rpc_server_replies(struct rpc_server *server)
+{
+    return server->cache;
 }
 
 /* Takes exchange: an answer of the server itself. */
@@ -94,6 +112,10 @@ exchange_unavailable(struct rpc_server *server,
     const struct envelope_reply reply = reply_of(
         id, HOOP_E_UNAVAILABLE, "the coordinator is stopping; try again later");
 
+    if (server->options.parting == RPC_PARTING_SILENT) {
+        rpc_exchange_drop(exchange);
+        return;
+    }
     server->counters.requests_refused++;
     exchange_refuse(server, exchange, &reply);
 }
@@ -280,6 +302,7 @@ server_on_sent(void *owner)
     struct rpc_server *server = owner;
 
     if (server->stage != SERVER_DRAINING || !server->on_drained ||
+        !rpc_held_is_empty(&server->held) ||
         rpc_listener_sending(server->listener) > 0)
         return;
     const int left_ms = clock_left_ms(server->drain_deadline_ns);
@@ -339,6 +362,7 @@ rpc_server_create(const struct rpc_server_options *options,
     if (server->options.n_requests_max == 0)
         server->options.n_requests_max = LIMIT_RPC_REQUESTS;
     LIST_INIT(&server->requests);
+    rpc_held_init(&server->held);
 
     const enum hoop_status status = server_open(server);
     if (status != HOOP_OK)
@@ -379,6 +403,7 @@ rpc_server_destroy(struct rpc_server *server)
     if (!server)
         return;
     rpc_listener_destroy(server->listener);
+    rpc_held_deinit(&server->held);
     while ((request = LIST_FIRST(&server->requests))) {
         LIST_REMOVE(request, link);
         rpc_request_free(request);

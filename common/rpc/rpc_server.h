@@ -26,6 +26,7 @@
 #include "rpc/method.h"
 
 struct loop;
+struct reply_cache;
 struct rpc_request;
 struct rpc_server;
 
@@ -40,6 +41,16 @@ rpc_disconnect_fn(void *owner, uint32_t connection);
 typedef void
 rpc_drained_fn(void *owner);
 
+/* What a reply that is made now has to wait for, see rpc_server_release(). */
+typedef uint64_t
+rpc_barrier_fn(void *owner);
+
+/* What becomes of requests that are parked when the server drains. */
+enum rpc_parting {
+    RPC_PARTING_REFUSED, /* answered UNAVAILABLE, as are those that still come */
+    RPC_PARTING_SILENT,  /* not answered: clients will ask a successor */
+};
+
 struct rpc_server_options {
     struct loop *loop;   /* borrowed; must outlive the server */
     const char *address; /* host:port, port 0 for any; borrowed for create */
@@ -53,7 +64,9 @@ struct rpc_server_options {
      */
     rpc_handler_fn *on_abandon;
     rpc_disconnect_fn *on_disconnect; /* after on_abandon; may be NULL */
-    void *owner;                      /* of all three */
+    rpc_barrier_fn *barrier;          /* NULL: no reply waits */
+    void *owner;                      /* of all */
+    enum rpc_parting parting;
     size_t n_requests_max; /* parked at once; 0: LIMIT_RPC_REQUESTS */
 };
 
@@ -73,9 +86,18 @@ enum hoop_status
 rpc_server_create(const struct rpc_server_options *options,
                   struct rpc_server **out_server);
 
+/* What was answered, to be followed and revived before the first request. */
+struct reply_cache *
+rpc_server_replies(struct rpc_server *server);
+
+/* Replies leave whose barrier was not above number. It never shrinks. */
+void
+rpc_server_release(struct rpc_server *server, uint64_t number);
+
 /*
- * From now on every request is answered UNAVAILABLE, also those that are
- * parked: the handler still owns them, but its reply goes nowhere. Calls
+ * From now on no request is served; what those are told that are parked says
+ * options.parting. The handler still owns them, but its reply goes nowhere.
+ * Replies that wait for a release are waited for. Calls
  * on_drained on the loop when all replies have been sent, after timeout_ms
  * at the latest. Repeating it replaces the call.
  */

@@ -218,6 +218,121 @@ cache_random_requests_are_applied_at_most_once(void **state)
     }
 }
 
+/* A copy of a cache, as a disk has it. */
+struct copy {
+    struct copy_row {
+        uint8_t key[32];
+        size_t n_key;
+        uint8_t value[64];
+        size_t n_value;
+    } rows[64];
+    size_t n_rows;
+};
+
+static void
+copy_erase(void *copy_owner, struct message_span key)
+{
+    struct copy *copy = copy_owner;
+
+    for (size_t i = 0; i < copy->n_rows;) {
+        if (copy->rows[i].n_key >= key.n_bytes &&
+            memcmp(copy->rows[i].key, key.bytes, key.n_bytes) == 0)
+            memmove(&copy->rows[i], &copy->rows[i + 1],
+                    (--copy->n_rows - i) * sizeof(copy->rows[0]));
+        else
+            i++;
+    }
+}
+
+static void
+copy_put(void *copy_owner, struct message_span key, struct message_span value)
+{
+    struct copy *copy = copy_owner;
+    size_t at = 0;
+
+    copy_erase(copy, key);
+    while (at < copy->n_rows &&
+           memcmp(copy->rows[at].key, key.bytes, key.n_bytes) < 0)
+        at++;
+    assert_true(copy->n_rows < 64 && key.n_bytes <= 32 && value.n_bytes <= 64);
+    memmove(&copy->rows[at + 1], &copy->rows[at],
+            (copy->n_rows++ - at) * sizeof(copy->rows[0]));
+    copy->rows[at] =
+        (struct copy_row){.n_key = key.n_bytes, .n_value = value.n_bytes};
+    memcpy(copy->rows[at].key, key.bytes, key.n_bytes);
+    if (value.n_bytes)
+        memcpy(copy->rows[at].value, value.bytes, value.n_bytes);
+}
+
+static struct reply_cache *
+copy_revive(struct copy *copy)
+{
+    struct reply_cache *cache;
+
+    assert_int_equal(reply_cache_create(&small, &cache), HOOP_OK);
+    for (size_t i = 0; i < copy->n_rows; i++)
+        assert_int_equal(
+            reply_cache_revive(
+                cache,
+                (struct message_span){copy->rows[i].key, copy->rows[i].n_key},
+                (struct message_span){copy->rows[i].value,
+                                      copy->rows[i].n_value}),
+            HOOP_OK);
+    reply_cache_follow(
+        cache, &(struct reply_cache_journal){copy_put, copy_erase, copy});
+    return cache;
+}
+
+/* What ran when it died was not applied; what was finished, was. */
+static void
+cache_revived_at_any_time_lets_nothing_be_applied_twice(void **state)
+{
+    enum {
+        N_IDS = 50,
+        N_TURNS = 5000,
+    };
+    struct copy copy = {0};
+    struct reply_cache *cache = copy_revive(&copy);
+    bool is_applied[3][N_IDS] = {0};
+    bool is_running[3][N_IDS] = {0};
+    unsigned seed = 54321;
+
+    (void)state;
+    for (int turn = 0; turn < N_TURNS; turn++) {
+        const unsigned client = (unsigned)rand_r(&seed) % 3;
+        const uint64_t id = 1 + (uint64_t)rand_r(&seed) % (N_IDS - 1);
+
+        if (is_running[client][id]) {
+            finish(cache, (uint8_t)client, id, (size_t)rand_r(&seed) % 40);
+            is_running[client][id] = false;
+            is_applied[client][id] = true;
+        } else if (begin(cache, (uint8_t)client, id) == REPLY_CACHE_NEW) {
+            assert_false(is_applied[client][id]);
+            is_running[client][id] = true;
+        }
+        if (rand_r(&seed) % 20 == 0) {
+            reply_cache_destroy(cache);
+            memset(is_running, 0, sizeof(is_running));
+            cache = copy_revive(&copy);
+        }
+    }
+    reply_cache_destroy(cache);
+}
+
+static void
+cache_revives_no_nonsense(void **state)
+{
+    static const uint8_t bytes[24] = {1};
+    const struct message_span key = {bytes, sizeof(bytes)};
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(
+        reply_cache_revive(cache, (struct message_span){bytes, 7}, key),
+        HOOP_E_DATA_LOSS);
+    /* Id 0 has a floor of eight bytes. */
+    assert_int_equal(reply_cache_revive(cache, key, key), HOOP_E_DATA_LOSS);
+}
+
 int
 main(void)
 {
@@ -241,6 +356,10 @@ main(void)
         cmocka_unit_test_setup_teardown(
             cache_random_requests_are_applied_at_most_once, cache_open,
             cache_close),
+        cmocka_unit_test(
+            cache_revived_at_any_time_lets_nothing_be_applied_twice),
+        cmocka_unit_test_setup_teardown(cache_revives_no_nonsense, cache_open,
+                                        cache_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,6 +94,14 @@ bench_on_disconnect(void *owner, uint32_t connection)
     atomic_fetch_add(&bench->n_gone, 1);
 }
 
+static uint64_t
+bench_barrier(void *owner)
+{
+    struct bench_server *bench = owner;
+
+    return atomic_load(&bench->barrier);
+}
+
 static void *
 bench_run(void *loop)
 {
@@ -114,6 +122,7 @@ bench_server_start(struct bench_server *bench, uint16_t port)
         .on_request = bench_on_request,
         .on_abandon = bench_on_abandon,
         .on_disconnect = bench_on_disconnect,
+        .barrier = bench_barrier,
         .owner = bench,
         .n_requests_max = bench->n_requests_max,
     };
@@ -144,6 +153,7 @@ bench_server_port(const struct bench_server *bench)
 struct question {
     struct bench_server *bench;
     uint64_t timeout_ms;
+    uint64_t number;
     struct rpc_server_counters counters;
     atomic_uint is_answered;
 };
@@ -166,6 +176,25 @@ bench_server_counters(struct bench_server *bench)
                      HOOP_OK);
     bench_wait_for(&question.is_answered, 1);
     return question.counters;
+}
+
+static void
+question_release(void *owner)
+{
+    struct question *question = owner;
+
+    rpc_server_release(question->bench->server, question->number);
+    atomic_store(&question->is_answered, 1);
+}
+
+void
+bench_server_release(struct bench_server *bench, uint64_t number)
+{
+    struct question question = {.bench = bench, .number = number};
+
+    assert_int_equal(loop_post(bench->loop, question_release, &question),
+                     HOOP_OK);
+    bench_wait_for(&question.is_answered, 1);
 }
 
 static void

@@ -32,7 +32,8 @@ struct bench_server {
     atomic_uint n_handled; /* requests of any method */
     atomic_uint n_parked;
     atomic_uint n_abandoned;
-    atomic_uint n_gone; /* connections */
+    atomic_uint n_gone;  /* connections */
+    atomic_uint barrier; /* what replies wait for */
     struct rpc_request *parked[BENCH_PARKED_MAX];
 };
 
@@ -47,6 +48,9 @@ bench_server_port(const struct bench_server *bench);
 /* Asked of the server's own thread. */
 struct rpc_server_counters
 bench_server_counters(struct bench_server *bench);
+/* Releases the replies that wait for number. */
+void
+bench_server_release(struct bench_server *bench, uint64_t number);
 /* Drains within timeout_ms; returns when it is done. */
 void
 bench_server_drain(struct bench_server *bench, uint64_t timeout_ms);

@@ -1,0 +1,49 @@
+/*
+ * rpc/rpc_held.h - replies that may not leave yet
+ *
+ * Each waits for a number; the numbers ascend from one reply to the next, so
+ * that a release ends where the first has to stay. Thread: the loop's.
+ */
+
+#ifndef RPC_RPC_HELD_H
+#define RPC_RPC_HELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "rpc/messages/message.h"
+
+struct held_reply;
+struct rpc_exchange;
+
+STAILQ_HEAD(held_replies, held_reply);
+
+struct rpc_held {
+    struct held_replies replies;
+    uint64_t released;
+};
+
+void
+rpc_held_init(struct rpc_held *held);
+
+/* The exchanges are their listener's, who must be gone. Zeroed memory is fine. */
+void
+rpc_held_deinit(struct rpc_held *held);
+
+/* Takes exchange; the bytes are copied. The reply leaves at once if number has
+ * been released. */
+void
+rpc_held_send(struct rpc_held *held,
+              struct rpc_exchange *exchange,
+              struct message_span bytes,
+              uint64_t number);
+
+/* number never shrinks. */
+void
+rpc_held_release(struct rpc_held *held, uint64_t number);
+
+bool
+rpc_held_is_empty(const struct rpc_held *held);
+
+#endif
