@@ -24,6 +24,15 @@ clock_coarse_ns(void)
 }
 
 uint64_t
+clock_wall_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
 clock_deadline_ns(uint64_t timeout_ms)
 {
     const uint64_t now_ns = clock_now_ns();

@@ -19,6 +19,10 @@ clock_now_ns(void);
 uint64_t
 clock_coarse_ns(void);
 
+/* Since 1970, in UTC: for what outlives this machine. It may jump. */
+uint64_t
+clock_wall_ns(void);
+
 /* now + timeout, saturating at CLOCK_NEVER. */
 uint64_t
 clock_deadline_ns(uint64_t timeout_ms);

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "base/setting_choices.h"
 #include "base/settings.h"
 
 enum {
@@ -18,40 +19,6 @@ enum {
     WORKER = SETTING_USER_WORKER,
     HOOPD = SETTING_USER_HOOPD,
 };
-
-/* In the order of enum log_level and enum log_format (base/log.h). */
-static const char *const log_levels[] = {
-    "off", "error", "warning", "info", "debug", NULL,
-};
-static const char *const log_formats[] = {"text", "json", NULL};
-
-/* A row for each enum codec_loss (codec/loss.h), in it the order of enum
- * codec_id (codec/codec.h). */
-static const char *const codecs[] = {
-    "none", "zstd",      "planes",      "auto",      /* nothing is lost */
-    "bf16", "bf16+zstd", "bf16+planes", "bf16+auto", /* half of a float is */
-    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", /* the same */
-    "int8", "int8+zstd", "int8+planes", "int8+auto", /* three quarters are */
-    NULL,
-};
-
-/* In the order of enum engine_checking (engine/engine.h). */
-static const char *const checks[] = {"frames", "full", NULL};
-
-/* false, true */
-static const char *const switches[] = {"off", "on", NULL};
-
-/* In the order of enum sharing_mode (transport/sharing.h). */
-static const char *const transports[] = {"auto", "tcp", "shm", NULL};
-
-_Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
-/* Their places in the list are their values; auto is 0. */
-static const char *const streams[] = {
-    "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,
-};
-
-/* In the order of enum engine_spinning (engine/engine.h). */
-static const char *const spins[] = {"auto", "never", "always", NULL};
 
 static const struct setting rows[SETTING_COUNT] = {
     [SETTING_COORDINATOR] =
@@ -230,7 +197,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "CODEC",
             .help = "how payloads are coded on the wire",
             .default_text = "none",
-            .choices = codecs,
+            .choices = setting_choices_codecs,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -242,7 +209,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "CHECK",
             .help = "compare calls by their frames, or before each collective",
             .default_text = "frames",
-            .choices = checks,
+            .choices = setting_choices_checks,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -255,7 +222,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "sum every frame and refuse what was damaged on its way: "
                     "on or off, alike for all ranks",
             .default_text = "off",
-            .choices = switches,
+            .choices = setting_choices_switches,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -268,7 +235,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .help =
                 "the way between ranks of one host (auto: shm where possible)",
             .default_text = "auto",
-            .choices = transports,
+            .choices = setting_choices_transports,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -281,7 +248,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "connections that share large messages to a peer: auto, "
                     "or 1 to 8; the lower rank's count",
             .default_text = "auto",
-            .choices = streams,
+            .choices = setting_choices_streams,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -294,7 +261,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .help = "look again and again before sleeping in a call: while "
                     "every rank of the host has a processor, never, always",
             .default_text = "auto",
-            .choices = spins,
+            .choices = setting_choices_spins,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -355,7 +322,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "LEVEL",
             .help = "what the library logs to standard error",
             .default_text = "off",
-            .choices = log_levels,
+            .choices = setting_choices_log_levels,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
@@ -367,7 +334,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "FORMAT",
             .help = "how log lines are written",
             .default_text = "text",
-            .choices = log_formats,
+            .choices = setting_choices_log_formats,
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER | HOOPD,
         },
@@ -433,6 +400,31 @@ static const struct setting rows[SETTING_COUNT] = {
             .max = MS_PER_HOUR,
             .users = HOOPD,
         },
+    [SETTING_DATA_DIR] =
+        {
+            .name = "data_dir",
+            .environment = "HOOP_DATA_DIR",
+            .option = "data-dir",
+            .placeholder = "PATH",
+            .help = "folder for what shall outlive hoopd: jobs, groups, keys; "
+                    "without it a new hoopd knows nothing of the old one's",
+            .type = SETTING_TYPE_TEXT,
+            .max = LIMIT_SETTING - 1,
+            .users = HOOPD,
+        },
+    [SETTING_DURABILITY] =
+        {
+            .name = "durability",
+            .environment = "HOOP_DURABILITY",
+            .option = "durability",
+            .placeholder = "WHAT",
+            .help = "what is acknowledged survives nothing (memory), the death "
+                    "of hoopd (process), that of the machine (disk)",
+            .default_text = "disk",
+            .choices = setting_choices_durabilities,
+            .type = SETTING_TYPE_CHOICE,
+            .users = HOOPD,
+        },
     [SETTING_CONFIG] =
         {
             .name = "config",
@@ -452,7 +444,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .placeholder = "LEVEL",
             .help = "what is logged to standard error",
             .default_text = "info",
-            .choices = log_levels,
+            .choices = setting_choices_log_levels,
             .type = SETTING_TYPE_CHOICE,
             .users = HOOPD,
         },

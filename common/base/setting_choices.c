@@ -1,0 +1,50 @@
+/*
+ * base/setting_choices.c - the words of settings that are a choice
+ *
+ * No test of its own: those of who uses a setting read its words.
+ */
+
+#include "base/setting_choices.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+#include "base/limits.h"
+
+/* In the order of enum log_level and enum log_format (base/log.h). */
+const char *const setting_choices_log_levels[] = {
+    "off", "error", "warning", "info", "debug", NULL,
+};
+const char *const setting_choices_log_formats[] = {"text", "json", NULL};
+
+/* A row for each enum codec_loss (codec/loss.h), in it the order of enum
+ * codec_id (codec/codec.h). */
+const char *const setting_choices_codecs[] = {
+    "none", "zstd",      "planes",      "auto",      /* nothing is lost */
+    "bf16", "bf16+zstd", "bf16+planes", "bf16+auto", /* half of a float is */
+    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", /* the same */
+    "int8", "int8+zstd", "int8+planes", "int8+auto", /* three quarters are */
+    NULL,
+};
+
+/* In the order of enum engine_checking (engine/engine.h). */
+const char *const setting_choices_checks[] = {"frames", "full", NULL};
+
+/* false, true */
+const char *const setting_choices_switches[] = {"off", "on", NULL};
+
+/* In the order of enum sharing_mode (transport/sharing.h). */
+const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
+
+_Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
+/* Their places in the list are their values; auto is 0. */
+const char *const setting_choices_streams[] = {
+    "auto", "1", "2", "3", "4", "5", "6", "7", "8", NULL,
+};
+
+/* In the order of enum engine_spinning (engine/engine.h). */
+const char *const setting_choices_spins[] = {"auto", "never", "always", NULL};
+
+/* In the order of enum hoop_durability (hoop/coordinator.h). */
+const char *const setting_choices_durabilities[] = {"disk", "process", "memory",
+                                                    NULL};

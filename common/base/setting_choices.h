@@ -1,0 +1,20 @@
+/*
+ * base/setting_choices.h - the words of settings that are a choice
+ *
+ * A word's place in its list is the setting's value. Lists end with NULL.
+ */
+
+#ifndef BASE_SETTING_CHOICES_H
+#define BASE_SETTING_CHOICES_H
+
+extern const char *const setting_choices_log_levels[];
+extern const char *const setting_choices_log_formats[];
+extern const char *const setting_choices_codecs[];
+extern const char *const setting_choices_checks[];
+extern const char *const setting_choices_switches[];
+extern const char *const setting_choices_transports[];
+extern const char *const setting_choices_streams[];
+extern const char *const setting_choices_spins[];
+extern const char *const setting_choices_durabilities[];
+
+#endif
