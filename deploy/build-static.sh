@@ -9,5 +9,5 @@ if [ ! -f build-static/build.ninja ]; then
     -Ddefault_library=static -Dc_link_args=-static
 fi
 ninja -C build-static server/hoopd
-mkdir -p deploy/image
+mkdir -p deploy/image/data
 strip -o deploy/image/hoopd build-static/server/hoopd

@@ -102,6 +102,12 @@ service_begin(struct hoop_coordinator *coordinator,
             .loop = coordinator->loop,
             .address = options->listen,
             .version = version_text,
+            .data_dir = options->durability == HOOP_DURABLE_MEMORY
+                            ? NULL
+                            : options->data_dir,
+            .durability = options->durability == HOOP_DURABLE_PROCESS
+                              ? KEEP_PROCESS
+                              : KEEP_DISK,
             .cluster =
                 {
                     .token = options->token,

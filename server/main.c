@@ -31,6 +31,21 @@ signals_block(sigset_t *out_ending)
     pthread_sigmask(SIG_BLOCK, out_ending, NULL);
 }
 
+/* What becomes of it all. */
+static const char *
+data_words(const struct hoop_coordinator_options *options)
+{
+    static char words[LIMIT_SETTING + LIMIT_NAME];
+
+    if (!options->data_dir || options->durability == HOOP_DURABLE_MEMORY)
+        return "everything in memory";
+    snprintf(words, sizeof(words), "data in %s that survive %s",
+             options->data_dir,
+             options->durability == HOOP_DURABLE_DISK ? "the machine"
+                                                      : "the process");
+    return words;
+}
+
 static int
 serve(const struct options *options)
 {
@@ -47,12 +62,12 @@ serve(const struct options *options)
     }
 
     const char *http = hoop_coordinator_http_address(coordinator);
-    log_info("coordinator", "hoopd %s serves workers on %s, http on %s, %s",
+    log_info("coordinator", "hoopd %s serves workers on %s, http on %s, %s, %s",
              version_text, hoop_coordinator_address(coordinator),
              http ? http : "nothing",
-             options->coordinator.token
-                 ? "one token for every job"
-                 : "a job's first worker sets its token");
+             options->coordinator.token ? "one token for every job"
+                                        : "a job's first worker sets its token",
+             data_words(&options->coordinator));
     sigwait(&ending, &number);
     log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);

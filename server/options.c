@@ -175,6 +175,9 @@ coordinator_fill(struct options *options)
         .world_size_min = setting_u32(options, SETTING_WORLD_SIZE_MIN),
         .settle_ms = setting_u32(options, SETTING_SETTLE),
         .lease_ms = setting_u32(options, SETTING_LEASE),
+        .data_dir = settings_text(options->settings, SETTING_DATA_DIR),
+        .durability = (enum hoop_durability)settings_number(options->settings,
+                                                            SETTING_DURABILITY),
     };
     options->log_level =
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL);

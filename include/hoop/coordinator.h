@@ -17,6 +17,13 @@ HOOP_BEGIN
 
 typedef struct hoop_coordinator hoop_coordinator_t;
 
+/* What survives of all that was acknowledged. */
+enum hoop_durability {
+    HOOP_DURABLE_DISK,    /* it, when the machine dies */
+    HOOP_DURABLE_PROCESS, /* it, when the process dies */
+    HOOP_DURABLE_MEMORY,  /* nothing */
+};
+
 /* Borrowed for the call; zero or NULL means the default. */
 struct hoop_coordinator_options {
     const char *listen;      /* host:port, "127.0.0.1:0" */
@@ -27,12 +34,17 @@ struct hoop_coordinator_options {
     uint32_t world_size_min; /* form with fewer after settle_ms; 0: exactly */
     uint32_t settle_ms;      /* 1 s */
     uint32_t lease_ms;       /* a silent member is lost after this, 10 s */
+    const char *data_dir;    /* folder of what outlives it: jobs, members,
+                                 groups, keys; NULL: nothing does */
+    enum hoop_durability durability; /* of data_dir */
 };
 
 /*
  * Listen and serve from threads of its own until stopped.
  *
- * Handle: HOOP_E_UNAVAILABLE (the address is in use). On failure the text is
+ * Handle: HOOP_E_UNAVAILABLE (the address is in use), HOOP_E_EXISTS (another
+ * coordinator uses data_dir; the text names it), HOOP_E_DATA_LOSS (what is in
+ * data_dir is damaged, or not a coordinator's), HOOP_E_DENIED. On failure the text is
  * hoop_coordinator_error_text(). Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

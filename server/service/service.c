@@ -19,10 +19,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "keep/keep.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/rpc_server.h"
 #include "service/answer.h"
+#include "service/archive.h"
 #include "service/intake.h"
 #include "service/metrics.h"
 #include "wire/pack.h"
@@ -39,6 +41,7 @@ struct service {
     struct loop_timer *timer;
     struct rpc_server *server;
     struct cluster *cluster;
+    struct keep *keep; /* NULL: nothing is kept */
     struct metrics *metrics;
     const char *version;
     uint64_t started_ns;
@@ -177,7 +180,7 @@ actions_follow(struct service *service,
         case CLUSTER_NOTICE:
             notice_log(peer, &action->notice);
             break;
-        case CLUSTER_RECORD: /* nothing is kept */
+        case CLUSTER_RECORD: /* see archive_put() */
             break;
         }
     }
@@ -194,6 +197,13 @@ figures_publish(struct service *service)
 }
 
 static void
+changes_commit(struct service *service)
+{
+    if (service->keep)
+        keep_commit(service->keep);
+}
+
+static void
 event_step(struct service *service, const struct cluster_event *event)
 {
     char peer[LIMIT_ADDRESS] = "";
@@ -207,7 +217,11 @@ event_step(struct service *service, const struct cluster_event *event)
 
     /* Who has its answer finds itself counted. */
     figures_publish(service);
+    /* Before the replies, which wait for what has been put. */
+    if (service->keep)
+        archive_put(service->keep, &actions);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
+    changes_commit(service);
 
     figures_publish(service); /* the answers, too */
     timer_arm(service);
@@ -298,6 +312,12 @@ request_step(struct service *service, struct rpc_request *request)
     event_step(service, &event);
 }
 
+static bool
+is_health_check(const struct rpc_request *request)
+{
+    return request && rpc_request_method(request)->id == METHOD_HEALTH_CHECK;
+}
+
 static void
 on_request(void *owner, struct rpc_request *request)
 {
@@ -305,13 +325,33 @@ on_request(void *owner, struct rpc_request *request)
 
     service->current = request;
     service->current_ns = clock_now_ns();
-    if (rpc_request_method(request)->id == METHOD_HEALTH_CHECK) {
+    if (is_health_check(request)) {
         health_answer(service, request);
         figures_publish(service);
     } else {
         request_step(service, request);
     }
     service->current = NULL;
+    changes_commit(service);
+}
+
+/* What is said of the state must not be forgotten again. */
+static uint64_t
+on_barrier(void *owner)
+{
+    struct service *service = owner;
+
+    if (!service->keep || is_health_check(service->current))
+        return 0;
+    if (!service->current)
+        changes_commit(service); /* an answer of the server's own */
+    return keep_number(service->keep);
+}
+
+static void
+on_kept(void *owner, uint64_t number)
+{
+    rpc_server_release(((struct service *)owner)->server, number);
 }
 
 /* Whatever can be parked changes nothing or may be repeated: drop it. */
@@ -327,13 +367,40 @@ on_abandon(void *owner, struct rpc_request *request)
     rpc_request_drop(request);
 }
 
+/* The core, as it was if there is something left of it. */
+static enum hoop_status
+state_create(struct service *service, const struct service_options *options)
+{
+    struct cluster_options cluster = options->cluster;
+    enum hoop_status status = HOOP_OK;
+
+    if (options->data_dir)
+        status = keep_open(
+            &(struct keep_options){
+                .loop = options->loop,
+                .folder = options->data_dir,
+                .durability = options->durability,
+                .on_kept = on_kept,
+                .owner = service,
+            },
+            &service->keep);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    cluster.keeps_records = service->keep != NULL;
+    cluster.now_ns = clock_now_ns();
+    cluster.wall_offset_ns = clock_wall_ns() - cluster.now_ns;
+    status = cluster_create(&cluster, &service->cluster);
+    if (status == HOOP_OK && service->keep)
+        status = archive_read_cluster(service->keep, service->cluster);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 parts_create(struct service *service, const struct service_options *options)
 {
     enum hoop_status status = metrics_create(&service->metrics);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = cluster_create(&options->cluster, &service->cluster);
+    if (status == HOOP_OK)
+        status = state_create(service, options);
     if (status != HOOP_OK)
         return error_pass(status);
     status =
@@ -347,9 +414,14 @@ parts_create(struct service *service, const struct service_options *options)
             .on_request = on_request,
             .on_abandon = on_abandon,
             .on_disconnect = on_disconnect,
+            .barrier = on_barrier,
             .owner = service,
+            .parting = service->keep ? RPC_PARTING_SILENT : RPC_PARTING_REFUSED,
         },
         &service->server);
+    if (status == HOOP_OK && service->keep)
+        status = archive_read_replies(service->keep,
+                                      rpc_server_replies(service->server));
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
@@ -383,6 +455,7 @@ service_destroy(struct service *service)
         return;
 
     rpc_server_destroy(service->server);
+    keep_close(service->keep);
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     metrics_destroy(service->metrics);
@@ -395,8 +468,12 @@ service_drain(struct service *service,
               service_drained_fn *on_drained,
               void *owner)
 {
+    const bool is_first = !atomic_exchange(&service->is_draining, true);
+
     /* The core first: what is parked is answered with its own words. */
-    if (!atomic_exchange(&service->is_draining, true))
+    if (service->keep)
+        keep_flush(service->keep, timeout_ms);
+    else if (is_first)
         event_step(service, &(struct cluster_event){.kind = CLUSTER_DRAIN,
                                                     .now_ns = clock_now_ns()});
     rpc_server_drain(service->server, timeout_ms, on_drained, owner);
@@ -411,7 +488,8 @@ service_port(const struct service *service)
 bool
 service_is_ready(const struct service *service)
 {
-    return !atomic_load(&service->is_draining);
+    return !atomic_load(&service->is_draining) &&
+           (!service->keep || keep_is_well(service->keep));
 }
 
 void

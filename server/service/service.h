@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "core/cluster.h"
+#include "keep/claim.h"
 
 struct loop;
 struct service;
@@ -28,6 +29,9 @@ struct service_options {
     const char *address;            /* host:port; borrowed for the call */
     const char *version;            /* told to operators; borrowed */
     struct cluster_options cluster; /* borrowed for the call */
+    const char *data_dir; /* NULL: nothing outlives the service; borrowed for
+                             the call */
+    enum keep_durability durability; /* of data_dir */
 };
 
 /* Called on the loop. */
@@ -36,7 +40,8 @@ service_drained_fn(void *owner);
 
 /*
  * Listens when it returns. Handle: HOOP_E_UNAVAILABLE (address in use),
- * HOOP_E_INVALID (options).
+ * HOOP_E_INVALID (options), HOOP_E_EXISTS (another coordinator uses data_dir);
+ * HOOP_E_DATA_LOSS and others: data_dir cannot be used.
  */
 enum hoop_status
 service_create(const struct service_options *options,
@@ -50,7 +55,8 @@ DEFINE_CLEANUP(struct service *, service_destroy)
 
 /*
  * Refuse new work, answer what is parked, then call on_drained; after
- * timeout_ms at the latest.
+ * timeout_ms at the latest. With a data_dir a successor is expected: what is
+ * parked, or comes now, is left unanswered, to be asked again there.
  */
 void
 service_drain(struct service *service,
@@ -61,7 +67,7 @@ service_drain(struct service *service,
 uint16_t
 service_port(const struct service *service);
 
-/* Whether new work is taken. Thread: any. */
+/* Whether new work is taken, and what has to be kept can be. Thread: any. */
 bool
 service_is_ready(const struct service *service);
 

@@ -38,6 +38,7 @@ clean_up() {
     podman ps -aq | xargs -r -n 1 podman logs 2>&1 | tail -n 50
   fi
   podman rm -fa >/dev/null 2>&1 || true
+  podman volume rm -fa >/dev/null 2>&1 || true
   podman network rm -f "${project}_default" >/dev/null 2>&1 || true
   podman rmi -fa >/dev/null 2>&1 || true
   rm -rf "$scratch"
@@ -79,6 +80,12 @@ perf three allgather
 container=$(podman ps -q)
 curl -fsS "$http/metrics" | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
 grep -qx 'hoop_worlds_formed_total 3' "$scratch/metrics"
+
+echo '== killed, and started again on its volume'
+podman kill -s KILL "$container"
+podman start "$container"
+timeout 20 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
+perf four broadcast
 podman stop "$container"
 [ "$(podman inspect -f '{{.State.ExitCode}}' "$container")" = 0 ]
 podman-compose -p "$project" -f deploy/compose.yaml down

@@ -2,7 +2,9 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hoop/coordinator.h"
 
@@ -98,6 +100,34 @@ http_address_in_use_is_unavailable(void **state)
 }
 
 static void
+second_on_the_same_data_is_refused(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
+    hoop_coordinator_t *second = NULL;
+    char folder[] = "/tmp/hoop-data.XXXXXX";
+    char path[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0",
+                                                     .data_dir = folder};
+    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
+    assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_E_EXISTS);
+    assert_null(second);
+    assert_non_null(strstr(hoop_coordinator_error_text(), folder));
+    assert_int_equal(probe_run(hoop_coordinator_address(first)), HOOP_OK);
+
+    hoop_coordinator_destroy(STEAL(first));
+    assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
+    hoop_coordinator_destroy(STEAL(first));
+    snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/hoopd.lock", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void
 options_without_an_address_are_invalid(void **state)
 {
     hoop_coordinator_t *coordinator = NULL;
@@ -139,6 +169,7 @@ main(void)
         cmocka_unit_test(two_live_in_one_process),
         cmocka_unit_test(address_in_use_is_unavailable),
         cmocka_unit_test(http_address_in_use_is_unavailable),
+        cmocka_unit_test(second_on_the_same_data_is_refused),
         cmocka_unit_test(options_without_an_address_are_invalid),
         cmocka_unit_test(callers_signals_are_as_before),
     };

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""tests/fault/coordinator_deaths.py - a job outlives its coordinator
+
+coordinator_deaths.py HOOPD HOOPCTL STEADY [--seconds N] [--pause S]
+                      [--workers N] [--durability process|disk]
+
+Workers reduce in a loop and compare every result, a client written from
+docs/rpc.md sets keys and adds to a counter, and every S seconds hoopd is
+killed with SIGKILL and started again on its data. In the end no operation has
+failed, nobody has been lost, every write that was acknowledged is there, as
+another client sees it, and nothing was added twice.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+from control_client import Client, Refused
+from programs import Program, WAIT_S, Wrong, await_true, free_addresses
+
+
+class Coordinator:
+    """hoopd, on the same address and data in each of its lives."""
+
+    def __init__(self, path, folder, durability):
+        (self.address, self.http) = (
+            '%s:%d' % address for address in free_addresses(2))
+        self.arguments = [
+            path, '--listen', self.address, '--http', self.http,
+            '--data-dir', os.path.join(folder, 'data'),
+            '--durability', durability, '--lease', '10']
+        self.folder = folder
+        self.n_lives = 0
+        self.program = None
+
+    def start(self):
+        self.n_lives += 1
+        self.program = Program(self.folder, f'hoopd{self.n_lives}',
+                               self.arguments)
+        self.program.expect('serves workers on')
+
+    def kill(self):
+        self.program.kill()
+
+    def connections(self):
+        """How many it has now, as its metrics say."""
+        try:
+            with urllib.request.urlopen(f'http://{self.http}/metrics',
+                                        timeout=5) as page:
+                for line in page.read().decode().splitlines():
+                    if line.startswith('hoop_rpc_connections '):
+                        return int(float(line.split()[1]))
+        except OSError:
+            pass
+        return 0
+
+    def refuses_another(self):
+        """A second hoopd on the same data must not start, and say why."""
+        other = list(self.arguments)
+        other[2] = other[4] = '127.0.0.1:0'
+        result = subprocess.run(other, timeout=WAIT_S, stderr=subprocess.PIPE,
+                                stdout=subprocess.PIPE, check=False)
+        if (result.returncode == 0 or
+                f'pid {self.program.popen.pid} on' not in
+                result.stderr.decode()):
+            raise Wrong('a second hoopd on the same data: exit code '
+                        f'{result.returncode}, {result.stderr.decode()}')
+
+
+class Writer(threading.Thread):
+    """Sets a new key and adds 1, again and again, until it is stopped."""
+
+    def __init__(self, address):
+        super().__init__(daemon=True)
+        self.client = Client(address)
+        self.is_ending = threading.Event()
+        self.n_set = 0
+        self.error = None
+
+    def run(self):
+        try:
+            while not self.is_ending.is_set():
+                self.client.set(f'key{self.n_set + 1}',
+                                str(self.n_set + 1).encode())
+                total = self.client.add('counter', 1)
+                self.n_set += 1
+                if total != self.n_set:
+                    raise Refused(f'{self.n_set} were added, the counter '
+                                  f'says {total}')
+                time.sleep(0.002)
+        except (OSError, Refused) as error:
+            self.error = error
+
+
+class Run:
+    """All of it."""
+
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+        self.stop_file = os.path.join(folder, 'stop')
+        self.coordinator = Coordinator(options.hoopd, folder,
+                                       options.durability)
+        self.returns_s = []
+
+    def workers_start(self):
+        return [Program(self.folder, f'worker{rank}',
+                        [self.options.steady, self.stop_file],
+                        HOOP_COORDINATOR=self.coordinator.address,
+                        HOOP_RANK=str(rank), HOOP_TIMEOUT=str(WAIT_S),
+                        HOOP_WORLD_SIZE=str(self.options.workers))
+                for rank in range(self.options.workers)]
+
+    def ctl(self, *words):
+        return subprocess.run(
+            [self.options.hoopctl, '-c', self.coordinator.address, *words],
+            timeout=WAIT_S, check=True, stdout=subprocess.PIPE
+        ).stdout.decode()
+
+    def die(self, n_clients):
+        """One death and life; how long until all clients are back."""
+        self.coordinator.kill()
+        self.coordinator.start()
+        born = time.monotonic()
+        await_true(f'{n_clients} clients come back',
+                   lambda: self.coordinator.connections() >= n_clients)
+        self.returns_s.append(time.monotonic() - born)
+
+    def deaths(self, writer):
+        end = time.monotonic() + self.options.seconds
+        while time.monotonic() < end:
+            time.sleep(self.options.pause)
+            self.die(self.options.workers + 1)
+            if writer.error:
+                raise Wrong(f'the writer: {writer.error}')
+
+    def verify(self, writer):
+        reader = Client(self.coordinator.address)
+        for number in range(1, writer.n_set + 1):
+            if reader.get(f'key{number}') != str(number).encode():
+                raise Wrong(f'key{number} was acknowledged and is lost')
+        total = self.ctl('store', 'get', 'counter').strip()
+        if total != str(writer.n_set):
+            raise Wrong(f'{writer.n_set} were added, {total} are there')
+        ranks = self.ctl('ranks')
+        if ranks.count('active') != self.options.workers:
+            raise Wrong(f'somebody was lost:\n{ranks}')
+        reader.close()
+
+    def run(self):
+        self.coordinator.start()
+        workers = self.workers_start()
+        writer = Writer(self.coordinator.address)
+        try:
+            await_true('the world forms', lambda: 'running' in
+                       self.ctl('status'))
+            self.coordinator.refuses_another()
+            writer.start()
+            self.deaths(writer)
+            writer.is_ending.set()
+            writer.join(WAIT_S)
+            self.verify(writer)
+            with open(self.stop_file, 'w', encoding='utf-8'):
+                pass
+            for worker in workers:
+                if worker.code() != 0:
+                    raise Wrong(f'{worker.name}:\n{worker.text()}')
+            said = re.search('reduced ([0-9]+) times', workers[0].text())
+            return writer, said.group(1)
+        finally:
+            for program in workers + [self.coordinator.program]:
+                program.kill()
+
+
+def options_read():
+    parser = argparse.ArgumentParser()
+    for name in ('hoopd', 'hoopctl', 'steady'):
+        parser.add_argument(name)
+    parser.add_argument('--seconds', type=float, default=6)
+    parser.add_argument('--pause', type=float, default=1)
+    parser.add_argument('--workers', type=int, default=4)
+    parser.add_argument('--durability', default='process')
+    return parser.parse_args()
+
+
+def main():
+    options = options_read()
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(options, folder)
+        try:
+            writer, n_reduced = run.run()
+        except (Wrong, OSError, Refused,
+                subprocess.SubprocessError) as error:
+            sys.exit(f'coordinator_deaths: {error}')
+    returns = sorted(run.returns_s)
+    print(f'{len(returns)} deaths, {n_reduced} allreduces of '
+          f'{options.workers} ranks, 0 failed; {writer.n_set} keys and as '
+          f'many additions acknowledged ({writer.client.n_sent} requests '
+          f'sent), all there; clients were back {returns[len(returns) // 2]:.2f}'
+          f' s after the start, {returns[-1]:.2f} s at most')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,65 @@
+/*
+ * tests/fuzz/revival_fuzz.c - any records are refused, or make a cluster
+ *
+ * A byte says how long a key is, two how long its value; then both follow. A
+ * cluster that could be made lives on for an hour.
+ */
+
+#include "base/cleanup.h"
+#include "core/cluster.h"
+#include "fuzz/fuzz.h"
+
+enum {
+    HEAD = 3,
+    STEPS = 1000,
+};
+
+static const uint64_t NOW_NS = 3600ULL * 1000000000;
+
+static enum hoop_status
+records_read(struct cluster *cluster, const uint8_t *bytes, size_t n_bytes)
+{
+    while (n_bytes >= HEAD) {
+        const size_t n_key = bytes[0];
+        const size_t n_value = (size_t)bytes[1] << 8 | bytes[2];
+
+        if (n_bytes - HEAD < n_key + n_value)
+            break;
+
+        const enum hoop_status status = cluster_revive(
+            cluster, &(struct cluster_record){.key = bytes + HEAD,
+                                              .n_key = n_key,
+                                              .value = bytes + HEAD + n_key,
+                                              .n_value = n_value});
+        if (status != HOOP_OK)
+            return status;
+        bytes += HEAD + n_key + n_value;
+        n_bytes -= HEAD + n_key + n_value;
+    }
+    return cluster_wake(cluster);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    const struct cluster_options options = {
+        .keeps_records = true,
+        .now_ns = NOW_NS,
+        .wall_offset_ns = NOW_NS,
+    };
+    struct cluster *cluster = NULL;
+
+    fuzz_require(cluster_create(&options, &cluster) == HOOP_OK);
+    if (records_read(cluster, bytes, n_bytes) == HOOP_OK) {
+        struct cluster_event tick = {.kind = CLUSTER_TICK, .now_ns = NOW_NS};
+
+        for (int step = 0; step < STEPS; step++) {
+            cluster_step(cluster, &tick);
+            if (cluster_next_deadline_ns(cluster) > 2 * NOW_NS)
+                break;
+            tick.now_ns = cluster_next_deadline_ns(cluster);
+        }
+    }
+    cluster_destroy(cluster);
+    return 0;
+}
