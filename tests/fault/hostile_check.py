@@ -189,8 +189,9 @@ def silence_waits(job):
 
 
 def scan(job):
-    """A port scan by hand."""
-    addresses = [address for _, address, _ in job.peers()] + [job.address]
+    """A port scan by hand, and by nc where it is installed."""
+    addresses = [address for _, address, _ in job.peers()]
+    addresses += [job.address, job.http_address]
     for address in addresses * 20:
         dial(address).close()
     for address in addresses * 20:
@@ -198,6 +199,10 @@ def scan(job):
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                             struct.pack('ii', 1, 0))
         stranger.close()
+    if shutil.which('nc'):
+        for host, port in addresses:
+            subprocess.run(['nc', '-z', '-w', '2', host, str(port)],
+                           capture_output=True, check=True)
     for _, _, worker in job.peers():
         worker.expect('closed during the handshake')
     job.still_runs()
@@ -210,8 +215,8 @@ def nmap_start(job):
     ports = [port for _, (_, port), _ in job.peers()]
     ports += [job.address[1], job.http_address[1]]
     return job.start('nmap', [
-        'nmap', '-sT', '-sV', '-Pn', '-n', '--version-light', '--host-timeout',
-        f'{NMAP_S}s', '-p', ','.join(map(str, ports)), job.address[0]])
+        'nmap', '-sT', '-sV', '-Pn', '-n', '--version-intensity', '0',
+        '--host-timeout', f'{NMAP_S}s', '-p', ','.join(map(str, ports)), job.address[0]])
 
 
 def nmap_end(job, nmap):
