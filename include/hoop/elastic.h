@@ -117,6 +117,42 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
                         uint32_t capacity,
                         uint32_t *out_n_ranks);
 
+/*
+ * Take in ranks that wait: workers that call hoop_join() on a job that has lost
+ * some, or whose ranks have left, wait, until their join's deadline, for the
+ * members to grow. All members of comm call it, and all of them must be left
+ * (shrink before). Members and newcomers form a communicator, and a world, of a
+ * new epoch: members first, in the order of comm, then up to n_newcomers others
+ * (the least that a member asks for), as soon as they are there, or after
+ * timeout_ms with those that are, if there is one. To newcomers it is their
+ * hoop_world(). comm can still be used, and freed.
+ *
+ * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
+ * what is left. It has connections, a thread and a session of its own, for
+ * hoop_comm_create() and hoop_group_create(), see hoop_comm_session(); these end
+ * when it is freed, or the caller's session is left. A newcomer finds the job for
+ * as long as one of the first members has not left it. torch: torchrun's
+ * rendezvous with --nnodes=MIN:MAX; MPI: MPI_Comm_spawn(), MPI_Intercomm_merge().
+ *
+ * Handle: HOOP_E_INVALID (NULL, or 0), HOOP_E_TIMEOUT (nobody has come, or a
+ * member has not called), HOOP_E_PEER_LOST (a member of comm is), HOOP_E_ABORTED
+ * (the caller has been declared lost), HOOP_E_UNAVAILABLE (no coordinator). Then
+ * it may be called again by all. Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_grow(hoop_comm_t *comm,
+               uint32_t n_newcomers,
+               uint32_t timeout_ms,
+               hoop_comm_t **out_comm);
+
+/*
+ * The session whose ranks hoop_comm_world_rank() tells of: the caller's, or that
+ * of a communicator that hoop_comm_grow() made, and of those made of it, which
+ * ends with that and is not to be left. NULL: of no session. Thread: any.
+ */
+HOOP_API hoop_session_t *
+hoop_comm_session(const hoop_comm_t *comm);
+
 HOOP_END
 
 #endif

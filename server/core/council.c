@@ -313,8 +313,7 @@ call_check(const struct cluster_council_call *call)
 {
     if (call->turn == 0 || call->turn == UINT64_MAX)
         return error_raise(HOOP_E_INVALID, "turns are counted from 1");
-    if (call->kind < CLUSTER_COUNCIL_AGREE ||
-        call->kind > CLUSTER_COUNCIL_CONFIRM)
+    if (call->kind < CLUSTER_COUNCIL_AGREE || call->kind > CLUSTER_COUNCIL_GROW)
         return error_raise(HOOP_E_INVALID, "there is no council of kind %u",
                            call->kind);
     return HOOP_OK;

@@ -128,6 +128,7 @@ enum cluster_council_kind {
     CLUSTER_COUNCIL_AGREE = 1,
     CLUSTER_COUNCIL_SHRINK,  /* the survivors get a communicator of their own */
     CLUSTER_COUNCIL_CONFIRM, /* its members: could all open it? */
+    CLUSTER_COUNCIL_GROW,    /* all are there to meet newcomers */
 };
 
 /* A member counts its turns: the same turn again is a retry. */

@@ -247,14 +247,11 @@ comm_release(struct hoop_comm *comm)
     free(comm);
 }
 
-void
-hoop_comm_free(hoop_comm_t *comm)
+static void
+comm_end(struct hoop_comm *comm)
 {
-    if (!comm || comm->is_world ||
-        engine_check(comm->family->engine) != HOOP_OK)
-        return;
-
     struct comm_family *family = comm->family;
+
     pthread_mutex_lock(&family->lock);
     TAILQ_REMOVE(&family->comms, comm, link);
     pthread_mutex_unlock(&family->lock);
@@ -262,6 +259,17 @@ hoop_comm_free(hoop_comm_t *comm)
         channel_close(comm->channel);
     registrar_leave(family->registrar, comm->registration);
     comm_release(comm);
+}
+
+void
+hoop_comm_free(hoop_comm_t *comm)
+{
+    if (!comm || engine_check(comm->family->engine) != HOOP_OK)
+        return;
+    if (!comm->is_world)
+        comm_end(comm);
+    else if (comm->family->grown_from)
+        hoop_leave(comm->family->session);
 }
 
 void

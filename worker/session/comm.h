@@ -34,7 +34,12 @@ struct comm_family {
     enum sharing_mode sharing;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     pthread_mutex_t lock;
-    struct comm_list comms; /* all but the world's, under the lock */
+    struct comm_list comms;       /* all but the world's, under the lock */
+    struct hoop_session *session; /* borrowed; NULL: a test's */
+    /* Those whose members and newcomers have met since, under the lock. */
+    LIST_HEAD(, comm_family) grown;
+    struct comm_family *grown_from; /* NULL: the user has joined it */
+    LIST_ENTRY(comm_family) grown_link;
 };
 
 /* What was called last by somebody who waited: checked, and as the engine got
@@ -49,8 +54,8 @@ struct comm_routine {
 /* What survivors of a communicator have agreed on. Zeroed: nothing. The
  * caller's, as a collective. */
 struct comm_accord {
-    uint64_t turns[GROUP_CONFIRM + 1]; /* by kind: how many have been taken */
-    uint32_t *failed;                  /* ranks of the communicator; owned */
+    uint64_t turns[GROUP_GROW + 1]; /* by kind: how many have been taken */
+    uint32_t *failed;               /* ranks of the communicator; owned */
     uint32_t n_failed;
     uint64_t unfinished; /* of the one that this was made from; 0: none */
 };

@@ -283,6 +283,35 @@ comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
     return HOOP_OK;
 }
 
+enum hoop_status
+comm_gather(struct hoop_comm *comm,
+            enum group_agree_kind kind,
+            uint64_t deadline_ns,
+            uint64_t *least)
+{
+    CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
+    const struct registrar_say say = {.kind = kind, .least = *least};
+    const enum hoop_status alive = engine_check(comm->family->engine);
+
+    if (alive != HOOP_OK)
+        return error_pass(alive);
+    /* The coordinator does not know those of one rank. */
+    if (channel_size(comm->channel) == 1) {
+        comm->accord.turns[kind]++;
+        return HOOP_OK;
+    }
+    const enum hoop_status status =
+        turn_take(comm, say, deadline_ns, &reply, NULL);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (reply.n_ranks < channel_size(comm->channel))
+        return error_raise(HOOP_E_PEER_LOST,
+                           "%zu of %u ranks are left: shrink it first",
+                           reply.n_ranks, channel_size(comm->channel));
+    *least = reply.least;
+    return HOOP_OK;
+}
+
 /* The public calls. */
 
 static uint64_t

@@ -18,6 +18,16 @@ comm_shrink(struct hoop_comm *comm,
             uint64_t deadline_ns,
             struct hoop_comm **out_comm);
 
+/*
+ * Wait until all that survive have come to the same point, of a kind of its own;
+ * *least becomes the least of theirs. Handle: as of an agreement.
+ */
+enum hoop_status
+comm_gather(struct hoop_comm *comm,
+            enum group_agree_kind kind,
+            uint64_t deadline_ns,
+            uint64_t *least);
+
 /* hoop_comm_agree(). The caller is a member. Handle: as there. */
 enum hoop_status
 comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "rpc/method.h"
+#include "session/growth.h"
 #include "session/host.h"
 #include "wire/pack.h"
 
@@ -86,6 +87,8 @@ request_fill(const struct terms *terms,
         .protocol = RENDEZVOUS_PROTOCOL,
         .rank = terms->rank,
         .world_size = terms->world_size,
+        .size_min = terms->size_min,
+        .settle_ms = terms->settle_ms,
         .deadline_ms = terms->join_timeout_ms,
         .pid = (uint32_t)getpid(),
     };
@@ -158,12 +161,19 @@ join_pause(struct loop *loop)
 static enum hoop_status
 join_repeatedly(const struct rendezvous *rendezvous,
                 struct join_request *request,
-                struct errand *errand)
+                struct errand *errand,
+                hoop_control_t **control)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     enum hoop_status status = join_once(rendezvous, request, errand);
 
     while (status == HOOP_E_UNAVAILABLE) {
+        /* A successor forms once. */
+        if (rendezvous->terms->root[0])
+            break;
+        growth_look(rendezvous->terms, control, rendezvous->successor);
+        if (rendezvous->successor[0])
+            break;
         const int left_ms = clock_left_ms(deadline_ns);
 
         if (left_ms <= JOIN_PAUSE_MS)
@@ -185,11 +195,14 @@ rendezvous_join(const struct rendezvous *rendezvous,
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     struct errand errand = {.reply = &reply};
     struct join_request request;
+    hoop_control_t *control = NULL;
 
+    rendezvous->successor[0] = '\0';
     enum hoop_status status = request_fill(terms, address, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = join_repeatedly(rendezvous, &request, &errand);
+    status = join_repeatedly(rendezvous, &request, &errand, &control);
+    hoop_control_destroy(control);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s", terms->job,
                            terms->coordinator, errand.text);

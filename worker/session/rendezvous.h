@@ -20,6 +20,8 @@ struct rendezvous {
     struct loop *loop;         /* nobody runs it */
     struct rpc_client *client; /* on that loop */
     const struct terms *terms;
+    char *successor; /* LIMIT_NAME bytes, for the job that takes newcomers
+                        instead; a join writes it */
 };
 
 /*

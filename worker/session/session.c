@@ -29,6 +29,8 @@
 #include "session/comm.h"
 #include "session/endings.h"
 #include "session/fork.h"
+#include "session/growth.h"
+#include "session/lifetime.h"
 #include "session/own_thread.h"
 #include "session/rendezvous.h"
 #include "session/standing.h"
@@ -45,6 +47,7 @@ enum {
 };
 
 struct hoop_session {
+    char successor[LIMIT_NAME]; /* of its job, when it was refused */
     struct terms terms;
     struct fork_watch fork_watch;
     bool is_orphan; /* this process was forked from the one that joined */
@@ -191,12 +194,13 @@ client_open(struct hoop_session *session)
 }
 
 static struct rendezvous
-rendezvous_of(const struct hoop_session *session)
+rendezvous_of(struct hoop_session *session)
 {
     return (struct rendezvous){
         .loop = session->loop,
         .client = session->client,
         .terms = &session->terms,
+        .successor = session->successor,
     };
 }
 
@@ -342,6 +346,7 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     session->world_id = reply->world;
     const struct world_options options = world_options_of(session);
     status = world_open(&options, &session->world);
+    session->world.family.session = session;
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -424,8 +429,10 @@ session_destroy(struct hoop_session *session)
     free(session);
 }
 
-static enum hoop_status
-session_create(const struct terms *terms, struct hoop_session **out_session)
+enum hoop_status
+session_create(const struct terms *terms,
+               char out_successor[LIMIT_NAME],
+               struct hoop_session **out_session)
 {
     struct hoop_session *session = calloc(1, sizeof(*session));
     char text[LIMIT_ERROR_TEXT];
@@ -440,6 +447,7 @@ session_create(const struct terms *terms, struct hoop_session **out_session)
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
+    snprintf(out_successor, LIMIT_NAME, "%s", session->successor);
     if (status == HOOP_OK) {
         *out_session = session;
         return HOOP_OK;
@@ -450,28 +458,19 @@ session_create(const struct terms *terms, struct hoop_session **out_session)
     return error_raise(status, "%s", text);
 }
 
-enum hoop_status
-hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
+const struct terms *
+session_terms(const struct hoop_session *session)
 {
-    struct terms terms;
-
-    error_clear();
-    if (!out_session)
-        return error_raise(HOOP_E_INVALID, "out_session is NULL");
-    enum hoop_status status = terms_resolve(options, &terms);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    terms_log(&terms);
-    status = session_create(&terms, out_session);
-    terms_deinit(&terms);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    return &session->terms;
 }
 
 void
 hoop_leave(hoop_session_t *session)
 {
-    if (session && !session->is_orphan)
-        session_destroy(session);
+    if (!session || session->is_orphan)
+        return;
+    growth_end(&session->world.family);
+    session_destroy(session);
 }
 
 hoop_comm_t *

@@ -122,6 +122,7 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_COORDINATOR, sizeof(terms->coordinator),
               terms->coordinator);
     text_take(settings, SETTING_JOB, sizeof(terms->job), terms->job);
+    terms->root[0] = '\0';
     text_take(settings, SETTING_TOKEN, sizeof(terms->token), terms->token);
     text_take(settings, SETTING_ADVERTISE, sizeof(terms->advertise),
               terms->advertise);
@@ -159,6 +160,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
                       ? (uint32_t)settings_number(settings, SETTING_RANK)
                       : RENDEZVOUS_RANK_ANY;
     terms->world_size = (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
+    terms->size_min = 0;
+    terms->settle_ms = 0;
     terms->join_timeout_ms =
         (uint32_t)settings_number(settings, SETTING_JOIN_TIMEOUT);
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);

@@ -24,6 +24,7 @@
 struct terms {
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
+    char root[LIMIT_NAME];          /* the job that it succeeds; "": none */
     char token[LIMIT_TOKEN];        /* "": none */
     char advertise[LIMIT_ADDRESS];  /* "": not said */
     char interface[LIMIT_NAME];     /* "": not said */
@@ -34,6 +35,8 @@ struct terms {
     char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
     uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
     uint32_t world_size;        /* 0: the coordinator's */
+    uint32_t size_min;          /* 0: all */
+    uint32_t settle_ms;         /* 0: the coordinator's */
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint32_t failure_timeout_ms;

@@ -50,6 +50,7 @@ enum group_agree_kind {
     GROUP_AGREE = 1,
     GROUP_SHRINK,  /* the survivors get a communicator of their own */
     GROUP_CONFIRM, /* its members: could all open it? */
+    GROUP_GROW,    /* all are there to meet newcomers */
 };
 
 /* Agree: answered when all members that survive have asked. */

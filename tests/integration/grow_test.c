@@ -1,0 +1,208 @@
+/* tests/integration/grow_test.c - newcomers take the places of the dead */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "daemon.h"
+#include "workers.h"
+
+enum {
+    MEMBERS = 3,
+    GROW_MS = 30000,
+    SHORT_MS = 300,
+
+    /* Of the room. */
+    PLACE_JOINED = 0,
+    PLACE_SHRUNK = 1,
+    PLACE_GROWN = 2, /* how many are in it */
+};
+
+static void
+count(const struct worker *worker, uint32_t place)
+{
+    __atomic_fetch_add(&worker->room[place], 1, __ATOMIC_SEQ_CST);
+}
+
+/* All members of the first world; nobody dies before the last has come. */
+static int
+world_join(const struct worker *worker, hoop_session_t **out_session)
+{
+    struct hoop_join_options options = worker_options(worker);
+
+    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
+    options.world_size = MEMBERS;
+    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
+    WORKER_CHECK(hoop_barrier(hoop_world(*out_session)) == HOOP_OK);
+    count(worker, PLACE_JOINED);
+    while (worker->room[PLACE_JOINED] < MEMBERS)
+        usleep(500);
+    return 0;
+}
+
+static int
+grown_use(const struct worker *worker, hoop_comm_t *grown, uint32_t size)
+{
+    hoop_comm_t *part = NULL;
+    const uint32_t ranks[] = {2, 0};
+    const uint32_t rank = hoop_comm_rank(grown);
+
+    WORKER_CHECK(hoop_comm_size(grown) == size);
+    if (worker_allreduce(grown, 5000) != 0)
+        return 1;
+    if (rank != 1 && size == 3) {
+        WORKER_CHECK(hoop_comm_create(hoop_comm_session(grown), ranks, 2,
+                                      &part) == HOOP_OK);
+        if (worker_allreduce(part, 5000) != 0)
+            return 1;
+        hoop_comm_free(part);
+    }
+    WORKER_CHECK(hoop_barrier(grown) == HOOP_OK);
+    count(worker, PLACE_GROWN);
+    return 0;
+}
+
+/* Workers 0 and 2 stay, 1 dies, 3 comes. */
+static int
+newcomer_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    room_await(worker, PLACE_SHRUNK);
+    options.rank = NULL;
+    options.world_size = MEMBERS;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
+    if (grown_use(worker, hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static int
+replaced_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+    hoop_comm_t *shrunk = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index == 3)
+        return newcomer_body(worker);
+    if (world_join(worker, &session) != 0)
+        return 1;
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index == 1)
+        kill(getpid(), SIGKILL);
+    WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
+    WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_E_PEER_LOST);
+    WORKER_CHECK(strstr(hoop_error_text(), "2 of 3 ranks are left"));
+    WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
+    /* Nobody is there. */
+    WORKER_CHECK(hoop_comm_grow(shrunk, 1, SHORT_MS, &grown) == HOOP_E_TIMEOUT);
+    WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
+    room_set(worker, PLACE_SHRUNK, 1);
+    WORKER_CHECK(hoop_comm_grow(shrunk, 1, GROW_MS, &grown) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_rank(grown) == worker->index / 2);
+    if (grown_use(worker, grown, 3) != 0)
+        return 1;
+    WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
+    if (worker->index == 0)
+        hoop_comm_free(grown);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+newcomer_takes_the_place_of_a_dead_rank(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, replaced_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* Two newcomers, one after the other: what has grown grows again. */
+static int
+late_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    room_await(worker, PLACE_SHRUNK);
+    options.rank = NULL;
+    options.world_size = MEMBERS;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    if (hoop_comm_size(world) == 2)
+        WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
+    if (grown_use(worker, grown ? grown : world, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static int
+again_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+
+    if (worker->index > 2)
+        return late_body(worker);
+    if (world_join(worker, &session) != 0)
+        return 1;
+    if (worker->index != 1)
+        kill(getpid(), SIGKILL);
+    WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_E_PEER_LOST);
+    hoop_comm_t *all = hoop_world(session);
+    WORKER_CHECK(hoop_comm_shrink(all, &comm) == HOOP_OK);
+    /* One of the two may have been taken for a survivor still. */
+    while (hoop_comm_size(comm) > 1) {
+        hoop_comm_t *next = NULL;
+
+        WORKER_CHECK(hoop_barrier(comm) == HOOP_E_PEER_LOST);
+        WORKER_CHECK(hoop_comm_shrink(comm, &next) == HOOP_OK);
+        hoop_comm_free(comm);
+        comm = next;
+    }
+    room_set(worker, PLACE_SHRUNK, 1);
+    while (hoop_comm_size(comm) < 3) {
+        hoop_comm_t *grown = NULL;
+
+        WORKER_CHECK(hoop_comm_grow(comm, 1, GROW_MS, &grown) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == 0);
+        hoop_comm_free(comm);
+        comm = grown;
+    }
+    if (grown_use(worker, comm, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+one_that_is_left_grows_twice(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, again_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newcomer_takes_the_place_of_a_dead_rank),
+        cmocka_unit_test(one_that_is_left_grows_twice),
+    };
+
+    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
+}

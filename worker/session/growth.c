@@ -1,0 +1,294 @@
+/*
+ * session/growth.c - members and newcomers meet in a job that succeeds theirs
+ *
+ * No test of its own: tests/integration/grow_test.c replaces ranks.
+ */
+
+#include "session/growth.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "hoop/elastic.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "session/lifetime.h"
+#include "session/recovery.h"
+
+enum {
+    NAME_ROOT_MAX = 70, /* of the root's name, in that of a successor */
+    GROW_GRACE_MS = 1000,
+    NEXT_TRY_MS = 50,
+};
+
+/* In the root's store: the job that newcomers are to join. */
+static const char *const GROWTH_KEY = "hoop/grow";
+
+/* Newcomers. */
+
+static hoop_control_t *
+control_of(const struct terms *terms, const char *job)
+{
+    hoop_control_t *control = NULL;
+    const struct hoop_control_options options = {
+        .coordinator = terms->coordinator,
+        .job = job,
+        .token = terms->token[0] ? terms->token : NULL,
+        .timeout_ms = 5000,
+    };
+
+    if (hoop_control_create(&options, &control) != HOOP_OK)
+        log_debug("session", "no look for a successor: %s", error_text());
+    return control;
+}
+
+void
+growth_look(const struct terms *terms,
+            hoop_control_t **control,
+            char out_successor[LIMIT_NAME])
+{
+    struct hoop_control_value value;
+
+    out_successor[0] = '\0';
+    if (!*control)
+        *control = control_of(terms, terms->job);
+    if (!*control ||
+        hoop_control_get(*control, GROWTH_KEY, &value) != HOOP_OK ||
+        value.n_bytes >= LIMIT_NAME)
+        return;
+    memcpy(out_successor, value.bytes, value.n_bytes);
+    out_successor[value.n_bytes] = '\0';
+}
+
+static bool
+is_worth_another_try(enum hoop_status status)
+{
+    return status == HOOP_E_UNAVAILABLE || status == HOOP_E_PRECONDITION ||
+           status == HOOP_E_TIMEOUT || status == HOOP_E_PEER_LOST;
+}
+
+/* What was found may be full by now, or given up: then the next. */
+static enum hoop_status
+newcomer_try(const struct terms *terms,
+             uint64_t deadline_ns,
+             char successor[LIMIT_NAME],
+             hoop_session_t **out_session)
+{
+    const int left_ms = clock_left_ms(deadline_ns);
+    char none[LIMIT_NAME];
+    struct terms now = *terms;
+
+    log_debug("session", "job '%s' has a successor: '%s'", terms->job,
+              successor);
+    snprintf(now.root, sizeof(now.root), "%s", terms->job);
+    snprintf(now.job, sizeof(now.job), "%s", successor);
+    now.rank = RENDEZVOUS_RANK_ANY;
+    now.world_size = 0;
+    now.join_timeout_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
+    enum hoop_status status = session_create(&now, none, out_session);
+    if (is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
+        now = *terms;
+        now.join_timeout_ms = (uint32_t)(left_ms - NEXT_TRY_MS);
+        status = session_create(&now, successor, out_session);
+    } else {
+        successor[0] = '\0';
+    }
+    terms_deinit(&now);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+growth_join(const struct terms *terms, hoop_session_t **out_session)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(terms->join_timeout_ms);
+    char successor[LIMIT_NAME] = "";
+    enum hoop_status status = session_create(terms, successor, out_session);
+
+    while (status != HOOP_OK && successor[0])
+        status = newcomer_try(terms, deadline_ns, successor, out_session);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
+{
+    struct terms terms;
+
+    error_clear();
+    if (!out_session)
+        return error_raise(HOOP_E_INVALID, "out_session is NULL");
+    enum hoop_status status = terms_resolve(options, &terms);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    terms_log(&terms);
+    status = growth_join(&terms, out_session);
+    terms_deinit(&terms);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Members. */
+
+static const char *
+root_of(const struct terms *terms)
+{
+    return terms->root[0] ? terms->root : terms->job;
+}
+
+/* No two growths have the same: an epoch, an id and a turn come once. */
+static void
+successor_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
+{
+    const struct terms *terms = session_terms(comm->family->session);
+
+    snprintf(name, LIMIT_NAME, "%.*s+%" PRIx64 ".%" PRIx64 ".%" PRIx64,
+             NAME_ROOT_MAX, root_of(terms), comm->family->roster->epoch,
+             channel_id(comm->channel), comm->accord.turns[GROUP_GROW]);
+}
+
+/* By rank 0: from now on newcomers come there, or no longer. */
+static enum hoop_status
+successor_announce(const struct terms *terms, const char *name)
+{
+    hoop_control_t *control = control_of(terms, root_of(terms));
+
+    if (!control)
+        return error_pass(HOOP_E_UNAVAILABLE);
+    const struct hoop_control_value value = {
+        .bytes = name, .n_bytes = name ? strlen(name) : 0};
+    const enum hoop_status status =
+        name ? hoop_control_set(control, GROWTH_KEY, &value)
+             : hoop_control_delete(control, GROWTH_KEY);
+
+    hoop_control_destroy(control);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+successor_join(struct hoop_comm *comm,
+               uint32_t n_newcomers,
+               uint32_t timeout_ms,
+               struct hoop_session **out_session)
+{
+    const struct terms *terms = session_terms(comm->family->session);
+    const uint32_t size = channel_size(comm->channel);
+    const uint32_t rank = channel_rank(comm->channel);
+    char successor[LIMIT_NAME];
+    char text[LIMIT_ERROR_TEXT];
+    struct terms grown = *terms;
+
+    snprintf(grown.root, sizeof(grown.root), "%s", root_of(terms));
+    successor_name(comm, grown.job);
+    grown.rank = rank;
+    grown.world_size = size + n_newcomers;
+    grown.size_min = size + 1;
+    grown.settle_ms = timeout_ms + GROW_GRACE_MS;
+    grown.join_timeout_ms = timeout_ms;
+    grown.port = 0; /* the other session has it */
+
+    enum hoop_status status =
+        rank == 0 ? successor_announce(terms, grown.job) : HOOP_OK;
+    if (status == HOOP_OK)
+        status = session_create(&grown, successor, out_session);
+    terms_deinit(&grown);
+    snprintf(text, sizeof(text), "%s", error_text());
+    if (rank == 0 && successor_announce(terms, NULL) != HOOP_OK)
+        log_debug("session", "newcomers still look: %s", error_text());
+    return status == HOOP_OK ? HOOP_OK : error_raise(status, "%s", text);
+}
+
+/* All members begin together, with the fewest newcomers that one asks for. */
+static enum hoop_status
+growth_agree(struct hoop_comm *comm,
+             uint32_t *n_newcomers,
+             uint64_t deadline_ns)
+{
+    uint64_t least = *n_newcomers;
+    const enum hoop_status status =
+        comm_gather(comm, GROUP_GROW, deadline_ns, &least);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *n_newcomers = (uint32_t)least;
+    return HOOP_OK;
+}
+
+/* In the list of the session that the user has, who may leave that. */
+static void
+growth_attach(struct comm_family *family, struct comm_family *grown)
+{
+    struct comm_family *root = family->grown_from ? family->grown_from : family;
+
+    grown->grown_from = root;
+    pthread_mutex_lock(&root->lock);
+    LIST_INSERT_HEAD(&root->grown, grown, grown_link);
+    pthread_mutex_unlock(&root->lock);
+}
+
+void
+growth_end(struct comm_family *family)
+{
+    struct comm_family *grown;
+
+    while ((grown = LIST_FIRST(&family->grown)))
+        hoop_leave(grown->session);
+    if (!family->grown_from)
+        return;
+    pthread_mutex_lock(&family->grown_from->lock);
+    LIST_REMOVE(family, grown_link);
+    pthread_mutex_unlock(&family->grown_from->lock);
+    family->grown_from = NULL;
+}
+
+static enum hoop_status
+comm_grow(struct hoop_comm *comm,
+          uint32_t n_newcomers,
+          uint32_t timeout_ms,
+          struct hoop_comm **out_comm)
+{
+    struct hoop_session *grown = NULL;
+    enum hoop_status status = growth_agree(
+        comm, &n_newcomers, clock_deadline_ns(channel_timeout(comm->channel)));
+
+    if (status == HOOP_OK)
+        status = successor_join(comm, n_newcomers, timeout_ms, &grown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    struct hoop_comm *world = hoop_world(grown);
+
+    growth_attach(comm->family, world->family);
+    *out_comm = world;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_comm_grow(hoop_comm_t *comm,
+               uint32_t n_newcomers,
+               uint32_t timeout_ms,
+               hoop_comm_t **out_comm)
+{
+    error_clear();
+    if (!comm || !out_comm)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "out_comm" : "comm");
+    if (n_newcomers == 0 || timeout_ms == 0)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator grows by one rank at least, in a "
+                           "time that is not 0");
+    const enum hoop_status status =
+        comm->channel ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
+                      : comm_form_without_us(comm->family, out_comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+hoop_session_t *
+hoop_comm_session(const hoop_comm_t *comm)
+{
+    return comm && comm->family ? comm->family->session : NULL;
+}
