@@ -88,12 +88,19 @@ peer_touch(struct peer *peer)
     TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
 }
 
+/* Memory costs next to nothing to look at; a socket that may be silent for long
+ * would be asked instead of those that are not. */
+static bool
+is_waited_for(const struct peer *peer)
+{
+    return !TAILQ_EMPTY(&peer->inflows) ||
+           (peer->segment && peer->n_posted > 0);
+}
+
 void
 peer_expect(struct peer *peer)
 {
-    const bool is_expected =
-        (!TAILQ_EMPTY(&peer->inflows) || peer->n_posted > 0) &&
-        peer->state == PEER_READY;
+    const bool is_expected = is_waited_for(peer) && peer->state == PEER_READY;
 
     if (is_expected == peer->is_expected)
         return;
