@@ -5,8 +5,10 @@
  * moments of chance. Those that are left shrink and go on, and recompute every
  * result from exactly the members of the communicator that gave it: nobody
  * counts twice, nobody who is not named counts. Then the next job begins, until
- * the time is over; hoopd is then as large as it was. ATTRITION_SECONDS=600 for
- * long, ATTRITION_SEED for the same moments again.
+ * the time is over; hoopd then has as many descriptors as before.
+ * ATTRITION_SECONDS=600 for long, ATTRITION_SEED for the same moments again.
+ * With ATTRITION_COORDINATOR=HOST:PORT at a hoopd of somebody else, who may
+ * kill it, too (tests/fault/attrition_deaths.py).
  */
 
 #include <dirent.h>
@@ -212,6 +214,8 @@ number_of(const char *name, uint64_t otherwise)
 static void
 who_is_left_goes_on_and_counts_nobody_else(void **state)
 {
+    const char *given = getenv("ATTRITION_COORDINATOR");
+    const char *coordinator = given ? given : hoopd.address;
     const uint64_t seconds = number_of("ATTRITION_SECONDS", SECONDS);
     const uint64_t deadline_ns = clock_deadline_ns(seconds * 1000);
     uint64_t room[WORKERS_ROOM];
@@ -227,18 +231,19 @@ who_is_left_goes_on_and_counts_nobody_else(void **state)
         /* Workers draw from copies. */
         chance_below(2);
         assert_int_equal(
-            workers_run(hoopd.address, N_WORKERS, attrition_body, room), 0);
+            workers_run(coordinator, N_WORKERS, attrition_body, room), 0);
         n_results += room[PLACE_RESULTS];
         n_shrunk += room[PLACE_SHRUNK];
         n_jobs++;
-        if (n_jobs == WARM_UP_JOBS)
+        if (n_jobs == WARM_UP_JOBS && !given)
             n_descriptors = descriptors_count(hoopd.pid);
     } while (!clock_is_past(deadline_ns) || n_jobs < WARM_UP_JOBS);
     printf("%u jobs, %u killed, %" PRIu64 " shrunk, %" PRIu64
            " results, none wrong\n",
            n_jobs, n_jobs * (N_WORKERS - N_SURVIVORS), n_shrunk, n_results);
     assert_true(n_shrunk > 0);
-    descriptors_await(n_descriptors + DESCRIPTORS_GROWTH);
+    if (!given)
+        descriptors_await(n_descriptors + DESCRIPTORS_GROWTH);
 }
 
 int
@@ -248,5 +253,7 @@ main(void)
         cmocka_unit_test(who_is_left_goes_on_and_counts_nobody_else),
     };
 
+    if (getenv("ATTRITION_COORDINATOR"))
+        return cmocka_run_group_tests(tests, NULL, NULL);
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }
