@@ -30,6 +30,9 @@ const char *const setting_choices_codecs[] = {
 /* In the order of enum engine_checking (engine/engine.h). */
 const char *const setting_choices_checks[] = {"frames", "full", NULL};
 
+/* In the order of enum comm_remedy (session/comm.h). */
+const char *const setting_choices_remedies[] = {"error", "retry", NULL};
+
 /* false, true */
 const char *const setting_choices_switches[] = {"off", "on", NULL};
 

@@ -213,6 +213,20 @@ static const struct setting rows[SETTING_COUNT] = {
             .type = SETTING_TYPE_CHOICE,
             .users = WORKER,
         },
+    [SETTING_ON_FAILURE] =
+        {
+            .name = "on_failure",
+            .environment = "HOOP_ON_FAILURE",
+            .option = "on-failure",
+            .placeholder = "WHAT",
+            .help = "what a collective does when a rank is lost: error, or "
+                    "retry, done again by those that are left; alike for all "
+                    "ranks",
+            .default_text = "error",
+            .choices = setting_choices_remedies,
+            .type = SETTING_TYPE_CHOICE,
+            .users = WORKER,
+        },
     [SETTING_CHECKSUM] =
         {
             .name = "checksum",

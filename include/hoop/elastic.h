@@ -153,6 +153,43 @@ hoop_comm_grow(hoop_comm_t *comm,
 HOOP_API hoop_session_t *
 hoop_comm_session(const hoop_comm_t *comm);
 
+/*
+ * With HOOP_ON_FAILURE=retry, which all ranks of a job say or none, these calls
+ * do it themselves: hoop_allreduce(), hoop_reduce(), hoop_broadcast(),
+ * hoop_allgather(), hoop_reduce_scatter(), their v-forms, hoop_barrier(). When a
+ * rank is lost, comm stands for the survivors from then on, with new ranks and
+ * another size, also where it is hoop_world(); and the call ends well on all of
+ * them, or with the same status:
+ *
+ * - as if it had been called by the survivors alone, with the inputs that they
+ *   gave it, also in place: what is gathered is packed, blocks for the lost are
+ *   left out, and a root is the rank that it was, by its new number;
+ * - or, where all survivors had finished it, as it was, with the lost rank's
+ *   input in it, and its block among those gathered;
+ * - HOOP_E_PEER_LOST, where the root is lost and they had not. The next call
+ *   goes on without it.
+ *
+ * Each call costs an allreduce of 8 bytes more, and a copy of the input when it is
+ * in place, in memory that comm keeps. An interrupted one waits until all
+ * survivors have made a call of these on comm. Their _start forms are
+ * HOOP_E_UNIMPLEMENTED. All other calls fail as ever; after one of them, any of
+ * these, hoop_barrier() say, brings the survivors together. Do not revoke or
+ * shrink comm meanwhile, and have one thread at a time on it, messages too.
+ *
+ * This one tells the ranks, as the world's were numbered at first, whose inputs
+ * are in the result of the last of these calls that returned HOOP_OK, in the
+ * order of comm: the same on all that returned from it. Before the first, and
+ * without that setting: the members. As many as there is room for; *out_n_ranks:
+ * how many there are. ranks may be NULL if capacity is 0.
+ *
+ * Handle: HOOP_E_INVALID (NULL). Thread: as a collective on comm.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_contributors(hoop_comm_t *comm,
+                       uint32_t *ranks,
+                       uint32_t capacity,
+                       uint32_t *out_n_ranks);
+
 HOOP_END
 
 #endif

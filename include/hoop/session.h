@@ -15,7 +15,8 @@ HOOP_BEGIN
  * Everything is borrowed for the call. A zero or NULL member means: from the
  * environment (the name beside it), then from a launcher's variables (Slurm,
  * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
- * environment alone: HOOP_CHECKSUM ("on": frames are summed and those that were
+ * environment alone: HOOP_ON_FAILURE ("error", or "retry": collectives go on with
+ * those that are left, see hoop_comm_contributors()), HOOP_CHECKSUM ("on": frames are summed and those that were
  * damaged on their way end the connection, whose ends the error names; alike
  * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
  * node: "auto" shares memory where that can be, between two and among all of a

@@ -10,11 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hoop/coll.h"
-
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "coll/once.h"
 
 enum {
     WORD_NUMBERS = sizeof(struct accord_word) / sizeof(uint64_t)
@@ -45,7 +44,7 @@ accord_destroy(struct accord *accord)
 static void
 failure_await(hoop_comm_t *comm)
 {
-    if (hoop_barrier(comm) != HOOP_OK)
+    if (once_barrier(comm) != HOOP_OK)
         log_debug("checkpoint", "some may not know of a failure: %s",
                   error_text());
 }
@@ -59,8 +58,8 @@ failure_share(struct accord *accord, uint32_t rank, const char *mine)
     char text[LIMIT_ERROR_TEXT] = "";
 
     snprintf(text, sizeof(text), "%s", mine);
-    const enum hoop_status status = hoop_broadcast(
-        text, text, sizeof(text), HOOP_UINT8, rank, accord->comm);
+    const enum hoop_status status =
+        once_broadcast(text, sizeof(text), rank, accord->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     text[sizeof(text) - 1] = '\0';
@@ -84,7 +83,7 @@ accord_reach(struct accord *accord,
     if (numbers)
         memcpy(word.numbers, numbers, sizeof(word.numbers));
     accord->is_agreed = false;
-    const enum hoop_status status = hoop_allgather(
+    const enum hoop_status status = once_allgather(
         &word, accord->words, WORD_NUMBERS, HOOP_UINT64, accord->comm);
     if (status != HOOP_OK)
         return error_pass(status);

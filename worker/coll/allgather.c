@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static struct collective
 describe(const void *send, void *recv, size_t count, enum hoop_dtype dtype)
@@ -28,7 +28,7 @@ hoop_allgather(const void *send,
 {
     const struct collective allgather = describe(send, recv, count, dtype);
 
-    return collective_run(&allgather, comm);
+    return retry_run(&allgather, comm);
 }
 
 enum hoop_status
@@ -41,7 +41,7 @@ hoop_allgather_start(const void *send,
 {
     const struct collective allgather = describe(send, recv, count, dtype);
 
-    return collective_start(&allgather, comm, out_op);
+    return retry_start(&allgather, comm, out_op);
 }
 
 static struct collective
@@ -70,7 +70,7 @@ hoop_allgatherv(const void *send,
     const struct collective allgatherv =
         describe_uneven(send, recv, counts, dtype);
 
-    return collective_run(&allgatherv, comm);
+    return retry_run(&allgatherv, comm);
 }
 
 enum hoop_status
@@ -84,5 +84,5 @@ hoop_allgatherv_start(const void *send,
     const struct collective allgatherv =
         describe_uneven(send, recv, counts, dtype);
 
-    return collective_start(&allgatherv, comm, out_op);
+    return retry_start(&allgatherv, comm, out_op);
 }

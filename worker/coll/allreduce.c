@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static struct collective
 describe(const void *send,
@@ -34,7 +34,7 @@ hoop_allreduce(const void *send,
 {
     const struct collective allreduce = describe(send, recv, count, dtype, op);
 
-    return collective_run(&allreduce, comm);
+    return retry_run(&allreduce, comm);
 }
 
 enum hoop_status
@@ -48,5 +48,5 @@ hoop_allreduce_start(const void *send,
 {
     const struct collective allreduce = describe(send, recv, count, dtype, op);
 
-    return collective_start(&allreduce, comm, out_op);
+    return retry_start(&allreduce, comm, out_op);
 }

@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static const struct collective barrier = {
     .name = CALL_BARRIER,
@@ -14,11 +14,11 @@ static const struct collective barrier = {
 enum hoop_status
 hoop_barrier(hoop_comm_t *comm)
 {
-    return collective_run(&barrier, comm);
+    return retry_run(&barrier, comm);
 }
 
 enum hoop_status
 hoop_barrier_start(hoop_comm_t *comm, hoop_op_t **out_op)
 {
-    return collective_start(&barrier, comm, out_op);
+    return retry_start(&barrier, comm, out_op);
 }

@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static struct collective
 describe(const void *send,
@@ -35,7 +35,7 @@ hoop_broadcast(const void *send,
     const struct collective broadcast =
         describe(send, recv, count, dtype, root);
 
-    return collective_run(&broadcast, comm);
+    return retry_run(&broadcast, comm);
 }
 
 enum hoop_status
@@ -50,5 +50,5 @@ hoop_broadcast_start(const void *send,
     const struct collective broadcast =
         describe(send, recv, count, dtype, root);
 
-    return collective_start(&broadcast, comm, out_op);
+    return retry_start(&broadcast, comm, out_op);
 }

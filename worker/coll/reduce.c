@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static struct collective
 describe(const void *send,
@@ -36,7 +36,7 @@ hoop_reduce(const void *send,
     struct collective reduce = describe(send, recv, count, dtype, op);
 
     reduce.root = root;
-    return collective_run(&reduce, comm);
+    return retry_run(&reduce, comm);
 }
 
 enum hoop_status
@@ -52,5 +52,5 @@ hoop_reduce_start(const void *send,
     struct collective reduce = describe(send, recv, count, dtype, op);
 
     reduce.root = root;
-    return collective_start(&reduce, comm, out_op);
+    return retry_start(&reduce, comm, out_op);
 }

@@ -4,7 +4,7 @@
  * Only what is its own; the rest is coll/collective.c.
  */
 
-#include "coll/collective.h"
+#include "coll/retry.h"
 
 static struct collective
 describe(const void *send,
@@ -35,7 +35,7 @@ hoop_reduce_scatter(const void *send,
     const struct collective reduce_scatter =
         describe(send, recv, count, dtype, op);
 
-    return collective_run(&reduce_scatter, comm);
+    return retry_run(&reduce_scatter, comm);
 }
 
 enum hoop_status
@@ -50,7 +50,7 @@ hoop_reduce_scatter_start(const void *send,
     const struct collective reduce_scatter =
         describe(send, recv, count, dtype, op);
 
-    return collective_start(&reduce_scatter, comm, out_op);
+    return retry_start(&reduce_scatter, comm, out_op);
 }
 
 static struct collective
@@ -82,7 +82,7 @@ hoop_reduce_scatterv(const void *send,
     const struct collective reduce_scatterv =
         describe_uneven(send, recv, counts, dtype, op);
 
-    return collective_run(&reduce_scatterv, comm);
+    return retry_run(&reduce_scatterv, comm);
 }
 
 enum hoop_status
@@ -97,5 +97,5 @@ hoop_reduce_scatterv_start(const void *send,
     const struct collective reduce_scatterv =
         describe_uneven(send, recv, counts, dtype, op);
 
-    return collective_start(&reduce_scatterv, comm, out_op);
+    return retry_start(&reduce_scatterv, comm, out_op);
 }

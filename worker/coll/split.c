@@ -9,11 +9,12 @@
 
 #include <stdlib.h>
 
-#include "hoop/coll.h"
+#include "hoop/comm.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "coll/once.h"
 #include "coll/presence.h"
 #include "session/comm.h"
 
@@ -78,7 +79,7 @@ choices_exchange(hoop_comm_t *comm,
                  const struct choice *own,
                  struct choice *choices)
 {
-    const enum hoop_status status = hoop_allgather(
+    const enum hoop_status status = once_allgather(
         own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
 
     if (status != HOOP_OK)

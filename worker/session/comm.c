@@ -244,6 +244,8 @@ comm_release(struct hoop_comm *comm)
 {
     tuning_destroy(comm->tuning);
     free(comm->accord.failed);
+    free(comm->retry.contributors);
+    free(comm->retry.kept);
     free(comm);
 }
 
@@ -270,6 +272,24 @@ hoop_comm_free(hoop_comm_t *comm)
         comm_end(comm);
     else if (comm->family->grown_from)
         hoop_leave(comm->family->session);
+}
+
+void
+comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk)
+{
+    const struct hoop_comm old = *comm;
+
+    channel_set_timeout(shrunk->channel, channel_timeout(comm->channel));
+    comm->channel = shrunk->channel;
+    comm->tuning = shrunk->tuning;
+    comm->registration = shrunk->registration;
+    comm->accord = shrunk->accord;
+    comm->routine = (struct comm_routine){0};
+    shrunk->channel = old.channel;
+    shrunk->tuning = old.tuning;
+    shrunk->registration = old.registration;
+    shrunk->accord = old.accord;
+    hoop_comm_free(shrunk);
 }
 
 void

@@ -25,6 +25,13 @@ enum {
 
 TAILQ_HEAD(comm_list, hoop_comm);
 
+/* What a collective does when a rank is lost: coll/retry.h. All have the same;
+ * in the order of the setting's choices. */
+enum comm_remedy {
+    COMM_FAILS,
+    COMM_RETRIES,
+};
+
 /* What a session's communicators have in common. Zeroed: nothing is there. */
 struct comm_family {
     const struct roster *roster; /* borrowed for life, as the two below */
@@ -33,6 +40,7 @@ struct comm_family {
     struct registrar *registrar;
     enum sharing_mode sharing;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
+    enum comm_remedy on_failure;
     pthread_mutex_t lock;
     struct comm_list comms;       /* all but the world's, under the lock */
     struct hoop_session *session; /* borrowed; NULL: a test's */
@@ -60,6 +68,17 @@ struct comm_accord {
     uint64_t unfinished; /* of the one that this was made from; 0: none */
 };
 
+/* Of calls that are done again, by coll/retry.c. Zeroed: there was none. The
+ * caller's, as a collective. */
+struct comm_retry {
+    uint64_t n_calls;         /* that are over */
+    enum hoop_status outcome; /* of the last of them */
+    uint32_t *contributors;   /* ranks of the world; owned */
+    uint32_t n_contributors;
+    void *kept; /* room for inputs; owned */
+    size_t n_kept;
+};
+
 struct hoop_comm {
     TAILQ_ENTRY(hoop_comm) link;
     struct comm_family *family; /* NULL: made without a session, by a test */
@@ -69,6 +88,7 @@ struct hoop_comm {
     uint32_t session_timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     struct comm_routine routine;
     struct comm_accord accord;
+    struct comm_retry retry;
     bool is_world; /* the session's, not to be freed */
 };
 
@@ -100,6 +120,11 @@ comm_open(struct comm_family *family,
 /* One that this process is not a member of. */
 enum hoop_status
 comm_form_without_us(struct comm_family *family, struct hoop_comm **out_comm);
+
+/* comm stands for what survivors have made of it from now on; shrunk, which is
+ * taken, and what comm stood for are no more. The caller is a member. */
+void
+comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk);
 
 /* Frees what is left of all of them, when their engine has been left and no
  * other thread uses them. */

@@ -19,6 +19,7 @@
 #include "codec/codec.h"
 #include "engine/engine.h"
 #include "rpc/messages/rendezvous_messages.h"
+#include "session/comm.h"
 #include "transport/sharing.h"
 
 struct terms {
@@ -41,6 +42,7 @@ struct terms {
     uint32_t op_timeout_ms;
     uint32_t failure_timeout_ms;
     uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
+    enum comm_remedy on_failure;
     uint16_t port;
     enum codec_id codec;
     enum codec_loss loss; /* counts on rank 0 of the job */

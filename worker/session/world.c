@@ -30,6 +30,7 @@ family_init(const struct world_options *options, struct comm_family *family)
         .sharing = options->terms->is_summing ? SHARING_NEVER
                                               : options->terms->sharing,
         .timeout_ms = options->terms->op_timeout_ms,
+        .on_failure = options->terms->on_failure,
     };
     pthread_mutex_init(&family->lock, NULL);
     TAILQ_INIT(&family->comms);
@@ -111,4 +112,7 @@ world_close(struct world *world)
     registrar_destroy(STEAL(world->family.registrar));
     tuning_destroy(STEAL(world->comm.tuning));
     free(STEAL(world->comm.accord.failed));
+    free(STEAL(world->comm.registration));
+    free(STEAL(world->comm.retry.contributors));
+    free(STEAL(world->comm.retry.kept));
 }

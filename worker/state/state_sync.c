@@ -16,11 +16,11 @@
 
 #include <string.h>
 
-#include "hoop/coll.h"
 #include "hoop/object.h"
 
 #include "base/error.h"
 #include "coll/accord.h"
+#include "coll/once.h"
 #include "coll/presence.h"
 #include "coll/tags.h"
 #include "state/gaps.h"
@@ -34,7 +34,6 @@ enum {
     BEGIN_DIGEST, /* two numbers */
     NEEDS_BLOCKS = 0,
     NEEDS_BYTES,
-    WIDE_NUMBERS = sizeof(struct digest_wide) / sizeof(uint64_t),
 };
 
 struct sync {
@@ -234,10 +233,12 @@ gaps_tell(struct sync *sync)
 {
     struct gaps_sum sum = {0};
 
+    const size_t n_bytes =
+        sync->inventory->n_blocks * sizeof(struct digest_wide);
+    if (sync->rank == sync->sources[0])
+        memcpy(sync->truth, sync->inventory->digests, n_bytes);
     enum hoop_status status =
-        hoop_broadcast(sync->inventory->digests, sync->truth,
-                       sync->inventory->n_blocks * WIDE_NUMBERS, HOOP_UINT64,
-                       sync->sources[0], sync->comm);
+        once_broadcast(sync->truth, n_bytes, sync->sources[0], sync->comm);
     if (status != HOOP_OK)
         return error_pass(status);
     if (sync->is_source)
@@ -257,7 +258,7 @@ gaps_tell(struct sync *sync)
         if (numbers[NEEDS_BLOCKS] > 0)
             sync->counts[rank] = gaps_bytes(sync->inventory);
     }
-    status = hoop_allgatherv(sync->gaps, sync->all_gaps, sync->counts,
+    status = once_allgatherv(sync->gaps, sync->all_gaps, sync->counts,
                              HOOP_UINT8, sync->comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

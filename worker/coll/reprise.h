@@ -1,0 +1,49 @@
+/*
+ * coll/reprise.h - a call that can be made again, among fewer ranks
+ *
+ * It holds what the call began with: the members, and a copy of the input where
+ * the result takes its place. Made again it is what the call would have been,
+ * had only those been members who are left: with their inputs alone, their
+ * blocks packed, and the root's new rank.
+ */
+
+#ifndef COLL_REPRISE_H
+#define COLL_REPRISE_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "coll/collective.h"
+
+struct reprise {
+    const struct collective *asked; /* borrowed, as comm */
+    hoop_comm_t *comm;
+    struct collective now; /* as it is to be called on comm as it is */
+    uint32_t *entry;       /* ranks of the world that were members */
+    uint32_t n_entry;
+    uint32_t *members; /* ... that are, n_members of them */
+    uint32_t n_members;
+    const void *input; /* as it was; NULL: as asked */
+    void *output;
+    size_t *counts; /* of the members that are left */
+    void *packed;   /* their blocks */
+};
+
+/*
+ * asked has been checked. Copies of inputs lie in what comm has for that.
+ * Handle: HOOP_E_EXHAUSTED.
+ */
+enum hoop_status
+reprise_init(struct reprise *reprise,
+             const struct collective *asked,
+             hoop_comm_t *comm);
+/* Zeroed is fine. */
+void
+reprise_deinit(struct reprise *reprise);
+
+/* comm has other members than before: what is to be called now.
+ * Handle: HOOP_E_PEER_LOST (the root is), HOOP_E_EXHAUSTED. */
+enum hoop_status
+reprise_again(struct reprise *reprise);
+
+#endif

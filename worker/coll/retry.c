@@ -1,0 +1,200 @@
+/*
+ * coll/retry.c - a call that ends well though ranks are lost
+ *
+ * No test of its own: tests/integration/retry_test.c kills ranks.
+ */
+
+#include "coll/retry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "hoop/elastic.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "coll/ballot.h"
+#include "coll/once.h"
+#include "coll/presence.h"
+#include "coll/reprise.h"
+#include "session/comm.h"
+#include "session/recovery.h"
+
+static bool
+is_retried(const hoop_comm_t *comm)
+{
+    return comm && comm->channel && comm->family &&
+           comm->family->on_failure == COMM_RETRIES;
+}
+
+/* A rank is lost, or others have found that and wait for this one. */
+static bool
+is_interrupted(enum hoop_status status)
+{
+    return status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED;
+}
+
+/* The greatest status counts, the lowest rank that has it is named. */
+static enum hoop_status
+outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
+{
+    const uint32_t rank = hoop_comm_rank(comm);
+    uint64_t word =
+        mine == HOOP_OK ? 0 : (uint64_t)mine << 32 | (UINT32_MAX - rank);
+    char text[LIMIT_ERROR_TEXT] = "";
+
+    if (mine != HOOP_OK)
+        snprintf(text, sizeof(text), "%s", error_text());
+    const enum hoop_status status = once_greatest(&word, comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const enum hoop_status worst = (enum hoop_status)(word >> 32);
+    if (worst == HOOP_OK)
+        return HOOP_OK;
+    if (worst == mine)
+        return error_raise(mine, "%s", text);
+    return error_raise(worst, "it failed on rank %u",
+                       hoop_comm_world_rank(comm, UINT32_MAX - (uint32_t)word));
+}
+
+/* Once. *out_work: whether all data were there. */
+static enum hoop_status
+attempt(struct reprise *reprise, enum ballot_work *out_work)
+{
+    enum hoop_status status = collective_run(&reprise->now, reprise->comm);
+
+    *out_work = status == HOOP_OK ? BALLOT_FINISHED : BALLOT_UNFINISHED;
+    if (!is_interrupted(status))
+        status = outcomes_compare(reprise->comm, status);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* comm stands for the survivors, who have agreed on *out_flags. */
+static enum hoop_status
+survivors_agree(hoop_comm_t *comm,
+                const struct ballot *ballot,
+                uint64_t *out_flags)
+{
+    const uint64_t deadline_ns =
+        clock_deadline_ns(channel_timeout(comm->channel));
+    struct hoop_comm *shrunk = NULL;
+    uint64_t flags = ballot_flags(ballot);
+
+    enum hoop_status status = comm_shrink(comm, deadline_ns, &shrunk);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    comm_adopt(comm, shrunk);
+    status = comm_agree(comm, deadline_ns, &flags);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    log_debug("coll", "%u ranks are left, which agree on %llx",
+              hoop_comm_size(comm), (unsigned long long)flags);
+    *out_flags = flags;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+call_end(struct reprise *reprise, enum hoop_status outcome)
+{
+    struct comm_retry *retry = &reprise->comm->retry;
+
+    retry->n_calls++;
+    retry->outcome = outcome;
+    if (outcome != HOOP_OK)
+        return error_pass(outcome);
+    free(retry->contributors);
+    retry->contributors = STEAL(reprise->members);
+    retry->n_contributors = reprise->n_members;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+call_end_as_elsewhere(struct reprise *reprise, enum hoop_status outcome)
+{
+    if (outcome != HOOP_OK)
+        (void)error_raise(outcome,
+                          "it failed on a rank that is in its next call");
+    return call_end(reprise, outcome);
+}
+
+static enum hoop_status
+call_run(struct reprise *reprise)
+{
+    hoop_comm_t *comm = reprise->comm;
+
+    for (;;) {
+        enum ballot_work work;
+        enum hoop_status status = attempt(reprise, &work);
+
+        if (!is_interrupted(status))
+            return call_end(reprise, status);
+        const struct ballot ballot = {comm->retry.n_calls, comm->retry.outcome,
+                                      work};
+        enum hoop_status outcome = HOOP_OK;
+        uint64_t flags = UINT64_MAX;
+        status = survivors_agree(comm, &ballot, &flags);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        if (ballot_decide(&ballot, flags, &outcome) == BALLOT_OVER)
+            return call_end_as_elsewhere(reprise, outcome);
+        status = reprise_again(reprise);
+        if (status != HOOP_OK)
+            return call_end(reprise, status);
+    }
+}
+
+enum hoop_status
+retry_run(const struct collective *collective, hoop_comm_t *comm)
+{
+    struct reprise reprise = {0};
+    bool is_member;
+
+    if (!is_retried(comm))
+        return collective_run(collective, comm);
+    enum hoop_status status = presence_check(comm, &is_member);
+    if (status == HOOP_OK)
+        status = collective_check(collective, comm);
+    if (status == HOOP_OK)
+        status = reprise_init(&reprise, collective, comm);
+    if (status == HOOP_OK)
+        status = call_run(&reprise);
+    reprise_deinit(&reprise);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+retry_start(const struct collective *collective,
+            hoop_comm_t *comm,
+            hoop_op_t **out_op)
+{
+    if (!is_retried(comm))
+        return collective_start(collective, comm, out_op);
+    error_clear();
+    return error_raise(HOOP_E_UNIMPLEMENTED,
+                       "what is only started cannot be done again: with "
+                       "HOOP_ON_FAILURE=retry, make the call that waits");
+}
+
+enum hoop_status
+hoop_comm_contributors(hoop_comm_t *comm,
+                       uint32_t *ranks,
+                       uint32_t capacity,
+                       uint32_t *out_n_ranks)
+{
+    error_clear();
+    if (!comm || !out_n_ranks)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "out_n_ranks" : "comm");
+    if (!ranks && capacity > 0)
+        return error_raise(HOOP_E_INVALID, "ranks is NULL, for %u of them",
+                           capacity);
+    const struct comm_retry *retry = &comm->retry;
+    const uint32_t n_ranks =
+        retry->contributors ? retry->n_contributors : hoop_comm_size(comm);
+    for (uint32_t i = 0; i < n_ranks && i < capacity; i++)
+        ranks[i] = retry->contributors ? retry->contributors[i]
+                                       : hoop_comm_world_rank(comm, i);
+    *out_n_ranks = n_ranks;
+    return HOOP_OK;
+}
