@@ -18,13 +18,18 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "rpc/messages/store_messages.h"
+#include "rpc/method.h"
+#include "session/control.h"
 #include "session/lifetime.h"
 #include "session/recovery.h"
+#include "wire/pack.h"
 
 enum {
     NAME_ROOT_MAX = 70, /* of the root's name, in that of a successor */
     GROW_GRACE_MS = 1000,
     NEXT_TRY_MS = 50,
+    PLACES_MS = 3600000, /* then no newcomer asks any more */
 };
 
 /* In the root's store: the job that newcomers are to join. */
@@ -48,22 +53,78 @@ control_of(const struct terms *terms, const char *job)
     return control;
 }
 
+/* "JOB MEMBERS NEWCOMERS MS", as announcement_write() wrote it. */
+static bool
+announcement_read(const struct hoop_control_value *value,
+                  struct successor *successor,
+                  uint32_t *n_newcomers)
+{
+    char text[LIMIT_NAME + 64];
+    uint32_t n_members;
+
+    if (value->n_bytes >= sizeof(text))
+        return false;
+    memcpy(text, value->bytes, value->n_bytes);
+    text[value->n_bytes] = '\0';
+    if (sscanf(text, "%127s %" SCNu32 " %" SCNu32 " %" SCNu32, successor->job,
+               &n_members, n_newcomers, &successor->settle_ms) != 4 ||
+        n_members == 0 || n_members > LIMIT_RANKS || *n_newcomers == 0 ||
+        *n_newcomers > LIMIT_RANKS)
+        return false;
+    successor->rank = n_members;
+    successor->size_min = n_members + 1;
+    successor->world_size = n_members + *n_newcomers;
+    return true;
+}
+
+static void
+announcement_write(const struct terms *terms, char text[LIMIT_NAME + 64])
+{
+    const uint32_t n_members = terms->size_min - 1;
+
+    snprintf(text, LIMIT_NAME + 64, "%s %u %u %u", terms->job, n_members,
+             terms->world_size - n_members, terms->settle_ms);
+}
+
+/* Each who asks has the next number, from 1; 0: nobody answers. */
+static uint64_t
+place_draw(hoop_control_t *control, const struct successor *successor)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(store_reply_deinit) struct store_reply reply = {0};
+    struct store_add_request request = {.delta = 1, .ttl_ms = PLACES_MS};
+
+    snprintf(request.key, sizeof(request.key), "%s/%s", GROWTH_KEY,
+             successor->job);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    store_add_request_encode(&request, &pack);
+    if (control_call(control, METHOD_STORE_ADD, &pack) != HOOP_OK ||
+        store_reply_decode(control_body(control), &reply) != HOOP_OK)
+        return 0;
+    return (uint64_t)reply.counter;
+}
+
 void
 growth_look(const struct terms *terms,
             hoop_control_t **control,
-            char out_successor[LIMIT_NAME])
+            struct successor *out_successor)
 {
     struct hoop_control_value value;
+    struct successor successor = {0};
+    uint32_t n_newcomers;
 
-    out_successor[0] = '\0';
+    *out_successor = (struct successor){0};
     if (!*control)
         *control = control_of(terms, terms->job);
     if (!*control ||
         hoop_control_get(*control, GROWTH_KEY, &value) != HOOP_OK ||
-        value.n_bytes >= LIMIT_NAME)
+        !announcement_read(&value, &successor, &n_newcomers))
         return;
-    memcpy(out_successor, value.bytes, value.n_bytes);
-    out_successor[value.n_bytes] = '\0';
+    const uint64_t place = place_draw(*control, &successor);
+    if (place == 0 || place > n_newcomers)
+        return;
+    successor.rank += (uint32_t)place - 1;
+    *out_successor = successor;
 }
 
 static bool
@@ -73,32 +134,34 @@ is_worth_another_try(enum hoop_status status)
            status == HOOP_E_TIMEOUT || status == HOOP_E_PEER_LOST;
 }
 
-/* What was found may be full by now, or given up: then the next. */
+/* It may fail, or be given up: then the next. */
 static enum hoop_status
 newcomer_try(const struct terms *terms,
              uint64_t deadline_ns,
-             char successor[LIMIT_NAME],
+             struct successor *successor,
              hoop_session_t **out_session)
 {
     const int left_ms = clock_left_ms(deadline_ns);
-    char none[LIMIT_NAME];
+    struct successor none;
     struct terms now = *terms;
 
     log_debug("session", "job '%s' has a successor: '%s'", terms->job,
-              successor);
+              successor->job);
     snprintf(now.root, sizeof(now.root), "%s", terms->job);
-    snprintf(now.job, sizeof(now.job), "%s", successor);
-    now.rank = RENDEZVOUS_RANK_ANY;
-    now.world_size = 0;
+    snprintf(now.job, sizeof(now.job), "%s", successor->job);
+    now.rank = successor->rank;
+    now.world_size = successor->world_size;
+    now.size_min = successor->size_min;
+    now.settle_ms = successor->settle_ms;
     now.join_timeout_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
-    enum hoop_status status = session_create(&now, none, out_session);
+    enum hoop_status status = session_create(&now, &none, out_session);
     if (is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
         nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
         now = *terms;
         now.join_timeout_ms = (uint32_t)(left_ms - NEXT_TRY_MS);
         status = session_create(&now, successor, out_session);
     } else {
-        successor[0] = '\0';
+        successor->job[0] = '\0';
     }
     terms_deinit(&now);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -108,11 +171,11 @@ static enum hoop_status
 growth_join(const struct terms *terms, hoop_session_t **out_session)
 {
     const uint64_t deadline_ns = clock_deadline_ns(terms->join_timeout_ms);
-    char successor[LIMIT_NAME] = "";
-    enum hoop_status status = session_create(terms, successor, out_session);
+    struct successor successor = {0};
+    enum hoop_status status = session_create(terms, &successor, out_session);
 
-    while (status != HOOP_OK && successor[0])
-        status = newcomer_try(terms, deadline_ns, successor, out_session);
+    while (status != HOOP_OK && successor.job[0])
+        status = newcomer_try(terms, deadline_ns, &successor, out_session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -152,22 +215,44 @@ successor_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
              channel_id(comm->channel), comm->accord.turns[GROUP_GROW]);
 }
 
-/* By rank 0: from now on newcomers come there, or no longer. */
+/* By rank 0: from now on newcomers come there, or (NULL) no longer. */
 static enum hoop_status
-successor_announce(const struct terms *terms, const char *name)
+successor_announce(const struct terms *terms, const char *text)
 {
     hoop_control_t *control = control_of(terms, root_of(terms));
+    const struct hoop_control_value value = {
+        .bytes = text,
+        .n_bytes = text ? strlen(text) : 0,
+    };
 
     if (!control)
         return error_pass(HOOP_E_UNAVAILABLE);
-    const struct hoop_control_value value = {
-        .bytes = name, .n_bytes = name ? strlen(name) : 0};
     const enum hoop_status status =
-        name ? hoop_control_set(control, GROWTH_KEY, &value)
+        text ? hoop_control_set(control, GROWTH_KEY, &value)
              : hoop_control_delete(control, GROWTH_KEY);
 
     hoop_control_destroy(control);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static struct terms
+successor_terms(const struct hoop_comm *comm,
+                uint32_t n_newcomers,
+                uint32_t timeout_ms)
+{
+    const struct terms *terms = session_terms(comm->family->session);
+    const uint32_t size = channel_size(comm->channel);
+    struct terms grown = *terms;
+
+    snprintf(grown.root, sizeof(grown.root), "%s", root_of(terms));
+    successor_name(comm, grown.job);
+    grown.rank = channel_rank(comm->channel);
+    grown.world_size = size + n_newcomers;
+    grown.size_min = size + 1;
+    grown.settle_ms = timeout_ms + GROW_GRACE_MS;
+    grown.join_timeout_ms = timeout_ms;
+    grown.port = 0; /* the other session has it */
+    return grown;
 }
 
 static enum hoop_status
@@ -176,30 +261,22 @@ successor_join(struct hoop_comm *comm,
                uint32_t timeout_ms,
                struct hoop_session **out_session)
 {
-    const struct terms *terms = session_terms(comm->family->session);
-    const uint32_t size = channel_size(comm->channel);
-    const uint32_t rank = channel_rank(comm->channel);
-    char successor[LIMIT_NAME];
+    const bool is_first = channel_rank(comm->channel) == 0;
+    struct terms grown = successor_terms(comm, n_newcomers, timeout_ms);
+    enum hoop_status status = HOOP_OK;
+    struct successor none;
+    char announcement[LIMIT_NAME + 64];
     char text[LIMIT_ERROR_TEXT];
-    struct terms grown = *terms;
 
-    snprintf(grown.root, sizeof(grown.root), "%s", root_of(terms));
-    successor_name(comm, grown.job);
-    grown.rank = rank;
-    grown.world_size = size + n_newcomers;
-    grown.size_min = size + 1;
-    grown.settle_ms = timeout_ms + GROW_GRACE_MS;
-    grown.join_timeout_ms = timeout_ms;
-    grown.port = 0; /* the other session has it */
-
-    enum hoop_status status =
-        rank == 0 ? successor_announce(terms, grown.job) : HOOP_OK;
+    announcement_write(&grown, announcement);
+    if (is_first)
+        status = successor_announce(&grown, announcement);
     if (status == HOOP_OK)
-        status = session_create(&grown, successor, out_session);
-    terms_deinit(&grown);
+        status = session_create(&grown, &none, out_session);
     snprintf(text, sizeof(text), "%s", error_text());
-    if (rank == 0 && successor_announce(terms, NULL) != HOOP_OK)
+    if (is_first && successor_announce(&grown, NULL) != HOOP_OK)
         log_debug("session", "newcomers still look: %s", error_text());
+    terms_deinit(&grown);
     return status == HOOP_OK ? HOOP_OK : error_raise(status, "%s", text);
 }
 

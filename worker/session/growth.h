@@ -19,14 +19,16 @@
 #include "hoop/status.h"
 
 #include "session/comm.h"
+#include "session/lifetime.h"
 #include "session/terms.h"
 
-/* The job that takes newcomers instead of terms'; "": none now. *control is made
- * when it is NULL, for the next time; the caller destroys it. */
+/* A place in the job that takes newcomers instead of terms', which nobody else
+ * is given; out_successor->job is "" if there is none now. *control is made when
+ * it is NULL, for the next time; the caller destroys it. */
 void
 growth_look(const struct terms *terms,
             hoop_control_t **control,
-            char out_successor[LIMIT_NAME]);
+            struct successor *out_successor);
 
 /* family's session is left: what it has grown to is left before. */
 void

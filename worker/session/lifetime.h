@@ -8,15 +8,23 @@
 
 #include "session/terms.h"
 
+/* Where a worker may join instead, and as what. */
+struct successor {
+    char job[LIMIT_NAME]; /* "": nowhere */
+    uint32_t rank;
+    uint32_t world_size;
+    uint32_t size_min;
+    uint32_t settle_ms;
+};
+
 /*
- * Join on terms; hoop_leave() ends it. out_successor becomes the job that takes
- * newcomers in place of this one, which cannot now, or "": HOOP_E_UNAVAILABLE
- * then.
+ * Join on terms; hoop_leave() ends it. *out_successor says where there is a place
+ * for newcomers when the job has none now: HOOP_E_UNAVAILABLE then.
  * Handle: as hoop_join().
  */
 enum hoop_status
 session_create(const struct terms *terms,
-               char out_successor[LIMIT_NAME],
+               struct successor *out_successor,
                struct hoop_session **out_session);
 
 /* On which it was made. */

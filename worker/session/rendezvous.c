@@ -172,7 +172,7 @@ join_repeatedly(const struct rendezvous *rendezvous,
         if (rendezvous->terms->root[0])
             break;
         growth_look(rendezvous->terms, control, rendezvous->successor);
-        if (rendezvous->successor[0])
+        if (rendezvous->successor->job[0])
             break;
         const int left_ms = clock_left_ms(deadline_ns);
 
@@ -197,7 +197,7 @@ rendezvous_join(const struct rendezvous *rendezvous,
     struct join_request request;
     hoop_control_t *control = NULL;
 
-    rendezvous->successor[0] = '\0';
+    *rendezvous->successor = (struct successor){0};
     enum hoop_status status = request_fill(terms, address, &request);
     if (status != HOOP_OK)
         return error_pass(status);

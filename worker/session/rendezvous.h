@@ -13,6 +13,7 @@
 #include "net/loop.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/rpc_client.h"
+#include "session/lifetime.h"
 #include "session/terms.h"
 #include "transport/roster.h"
 
@@ -20,8 +21,7 @@ struct rendezvous {
     struct loop *loop;         /* nobody runs it */
     struct rpc_client *client; /* on that loop */
     const struct terms *terms;
-    char *successor; /* LIMIT_NAME bytes, for the job that takes newcomers
-                        instead; a join writes it */
+    struct successor *successor; /* where else; a join writes it */
 };
 
 /*

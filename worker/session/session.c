@@ -47,7 +47,7 @@ enum {
 };
 
 struct hoop_session {
-    char successor[LIMIT_NAME]; /* of its job, when it was refused */
+    struct successor successor; /* of its job, when it was refused */
     struct terms terms;
     struct fork_watch fork_watch;
     bool is_orphan; /* this process was forked from the one that joined */
@@ -200,7 +200,7 @@ rendezvous_of(struct hoop_session *session)
         .loop = session->loop,
         .client = session->client,
         .terms = &session->terms,
-        .successor = session->successor,
+        .successor = &session->successor,
     };
 }
 
@@ -431,7 +431,7 @@ session_destroy(struct hoop_session *session)
 
 enum hoop_status
 session_create(const struct terms *terms,
-               char out_successor[LIMIT_NAME],
+               struct successor *out_successor,
                struct hoop_session **out_session)
 {
     struct hoop_session *session = calloc(1, sizeof(*session));
@@ -447,7 +447,7 @@ session_create(const struct terms *terms,
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
-    snprintf(out_successor, LIMIT_NAME, "%s", session->successor);
+    *out_successor = session->successor;
     if (status == HOOP_OK) {
         *out_session = session;
         return HOOP_OK;
