@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "options.h"
 #include "probe.h"
+#include "standby.h"
 #include "version.h"
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
@@ -46,6 +47,31 @@ data_words(const struct hoop_coordinator_options *options)
     return words;
 }
 
+/* Now, or when the one that uses the data has ended. *out_number: the signal
+ * that ended the waiting, or 0. */
+static enum hoop_status
+coordinator_begin(const struct options *options,
+                  const sigset_t *ending,
+                  hoop_coordinator_t **out_coordinator,
+                  int *out_number)
+{
+    enum hoop_status status = HOOP_E_EXISTS;
+
+    *out_number = 0;
+    while (status == HOOP_E_EXISTS) {
+        if (options->is_standby) {
+            status = standby_wait(&options->coordinator, ending, out_number);
+            if (status != HOOP_OK || *out_number)
+                return status;
+        }
+        status = hoop_coordinator_start(&options->coordinator, out_coordinator);
+        /* Another standby was sooner. */
+        if (!options->is_standby)
+            break;
+    }
+    return status;
+}
+
 static int
 serve(const struct options *options)
 {
@@ -54,11 +80,15 @@ serve(const struct options *options)
     int number = 0;
 
     signals_block(&ending);
-    if (hoop_coordinator_start(&options->coordinator, &coordinator) !=
-        HOOP_OK) {
+    if (coordinator_begin(options, &ending, &coordinator, &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
                   hoop_coordinator_error_text());
         return EXIT_FAILURE;
+    }
+    if (!coordinator) {
+        log_info("coordinator", "SIG%s: standing by no longer",
+                 sigabbrev_np(number));
+        return EXIT_SUCCESS;
     }
 
     const char *http = hoop_coordinator_http_address(coordinator);

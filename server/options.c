@@ -179,6 +179,7 @@ coordinator_fill(struct options *options)
         .durability = (enum hoop_durability)settings_number(options->settings,
                                                             SETTING_DURABILITY),
     };
+    options->is_standby = setting_u32(options, SETTING_STANDBY) != 0;
     options->log_level =
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL);
     options->log_format =
@@ -220,6 +221,10 @@ options_init(int argc, char **argv, struct options *options)
     if (status != HOOP_OK)
         return error_pass(status);
     coordinator_fill(options);
+    if (options->is_standby && !options->coordinator.data_dir)
+        return error_raise(HOOP_E_INVALID,
+                           "a standby needs the data of the one that it "
+                           "stands by for: give both the same --data-dir");
     status = check_fill(options);
     if (status != HOOP_OK)
         return error_pass(status);

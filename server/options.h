@@ -3,6 +3,8 @@
 #ifndef SERVER_OPTIONS_H
 #define SERVER_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "hoop/coordinator.h"
 #include "hoop/status.h"
 
@@ -24,6 +26,7 @@ enum options_task {
 struct options {
     enum options_task task;
     char check[LIMIT_ADDRESS];
+    bool is_standby;
     struct hoop_coordinator_options coordinator;
     enum log_level log_level;
     enum log_format log_format;

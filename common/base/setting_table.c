@@ -27,7 +27,8 @@ static const struct setting rows[SETTING_COUNT] = {
             .environment = "HOOP_COORDINATOR",
             .option = "coordinator",
             .placeholder = "HOST:PORT",
-            .help = "address of the coordinator to join",
+            .help = "address of the coordinator to join; several, with commas "
+                    "between them, if it has standbys",
             .type = SETTING_TYPE_TEXT,
             .max = LIMIT_ADDRESS - 1,
             .users = WORKER,
@@ -436,6 +437,19 @@ static const struct setting rows[SETTING_COUNT] = {
                     "of hoopd (process), that of the machine (disk)",
             .default_text = "disk",
             .choices = setting_choices_durabilities,
+            .type = SETTING_TYPE_CHOICE,
+            .users = HOOPD,
+        },
+    [SETTING_STANDBY] =
+        {
+            .name = "standby",
+            .environment = "HOOP_STANDBY",
+            .option = "standby",
+            .placeholder = "WHEN",
+            .help = "on: while another hoopd uses the data folder wait for its "
+                    "end, then serve in its place",
+            .default_text = "off",
+            .choices = setting_choices_switches,
             .type = SETTING_TYPE_CHOICE,
             .users = HOOPD,
         },

@@ -146,11 +146,11 @@ host_look_up(const struct host_port *place,
     return 0;
 }
 
-enum hoop_status
-address_resolve_all(const char *text,
-                    struct address *out_addresses,
-                    size_t n_max,
-                    size_t *out_n)
+static enum hoop_status
+place_resolve(const char *text,
+              struct address *out_addresses,
+              size_t n_max,
+              size_t *out_n)
 {
     struct host_port place;
 
@@ -173,6 +173,43 @@ address_resolve_all(const char *text,
     if (verdict != 0)
         return error_raise(HOOP_E_UNAVAILABLE, "cannot resolve '%s': %s",
                            place.host, gai_strerror(verdict));
+    return HOOP_OK;
+}
+
+/* Copies the text before the next comma; where the rest begins, NULL: it was
+ * the last. */
+static const char *
+list_cut(const char *text, char out_place[LIMIT_ADDRESS])
+{
+    const size_t n_bytes = strcspn(text, ",");
+
+    snprintf(out_place, LIMIT_ADDRESS, "%.*s", (int)n_bytes, text);
+    return text[n_bytes] ? text + n_bytes + 1 : NULL;
+}
+
+enum hoop_status
+address_resolve_all(const char *text,
+                    struct address *out_addresses,
+                    size_t n_max,
+                    size_t *out_n)
+{
+    enum hoop_status status = HOOP_OK;
+    size_t n_found = 0;
+
+    while (text && n_found < n_max) {
+        char place[LIMIT_ADDRESS];
+        size_t n = 0;
+
+        text = list_cut(text, place);
+        status =
+            place_resolve(place, out_addresses + n_found, n_max - n_found, &n);
+        if (status != HOOP_OK && status != HOOP_E_UNAVAILABLE)
+            return error_pass(status);
+        n_found += n;
+    }
+    if (n_found == 0)
+        return error_pass(status);
+    *out_n = n_found;
     return HOOP_OK;
 }
 

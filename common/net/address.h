@@ -25,7 +25,10 @@ struct address {
 enum hoop_status
 address_resolve(const char *text, struct address *out_address);
 
-/* Every address of the name, at most n_max >= 1, in the order to try them. */
+/*
+ * Every address of the name, at most n_max >= 1, in the order to try them.
+ * "a:1,b:2" are those of all; a name that is unknown counts if all are.
+ */
 enum hoop_status
 address_resolve_all(const char *text,
                     struct address *out_addresses,

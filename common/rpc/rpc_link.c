@@ -1,11 +1,12 @@
 /*
  * rpc/rpc_link.c - one connection to the coordinator, made again when lost
  *
- * A name may have several addresses: each failure moves on to the next, and
- * when all have failed the name is looked up again, since a coordinator that
- * was moved keeps its name only. The pause between two attempts doubles up to
- * a second; a reply resets it. Its random half keeps a thousand workers from
- * coming back in the same instant.
+ * A name may have several addresses, and there may be several names: each
+ * failure moves on to the next at once, and when all have failed they are
+ * looked up again, since a coordinator that was moved keeps its name only. The
+ * pause between two rounds doubles, but not to a second: so soon workers come
+ * back. A reply resets it. Its random half keeps a thousand of them from coming
+ * in the same instant.
  */
 
 #include "rpc/rpc_link.h"
@@ -31,7 +32,9 @@
 
 enum {
     BACKOFF_MIN_MS = 50,
-    BACKOFF_MAX_MS = 1000,
+    BACKOFF_MAX_MS = 700,
+    /* To connect, when there are others to be tried. */
+    CONNECT_MS = 1000,
     /* Reads and frames of one turn, so that the loop's others get theirs. */
     LINK_READS_MAX = 16,
 };
@@ -124,6 +127,19 @@ backoff_jittered(uint64_t backoff_ms)
     return backoff_ms / 2 + chance % (backoff_ms / 2 + 1);
 }
 
+/* None before another address of the same round. */
+static uint64_t
+pause_take(struct rpc_link *link)
+{
+    const uint64_t backoff_ms = link->backoff_ms;
+
+    if (link->next_address < link->n_addresses)
+        return 0;
+    link->backoff_ms =
+        2 * backoff_ms < BACKOFF_MAX_MS ? 2 * backoff_ms : BACKOFF_MAX_MS;
+    return backoff_jittered(backoff_ms);
+}
+
 /* The error text of this thread says why. */
 static void
 link_lose(struct rpc_link *link)
@@ -139,10 +155,7 @@ link_lose(struct rpc_link *link)
     link->next_address++;
     link->is_wanted = false;
     link_move(link, LINK_WAITING);
-    loop_timer_start(link->timer, backoff_jittered(link->backoff_ms));
-    link->backoff_ms = 2 * link->backoff_ms < BACKOFF_MAX_MS
-                           ? 2 * link->backoff_ms
-                           : BACKOFF_MAX_MS;
+    loop_timer_start(link->timer, pause_take(link));
     link->events.on_lost(link->owner);
 }
 
@@ -264,6 +277,7 @@ link_greet(struct rpc_link *link)
     if (status != HOOP_OK)
         return error_pass(status);
     link_move(link, LINK_GREETING);
+    loop_timer_start(link->timer, LIMIT_GREETING_MS);
     memcpy(link->header, sp_hello_request, SP_HELLO_BYTES);
     link->n_header = SP_HELLO_BYTES;
     return HOOP_OK;
@@ -300,7 +314,8 @@ link_open(struct rpc_link *link)
     if (status != HOOP_OK)
         return error_pass(status);
     link_arm(link);
-    loop_timer_start(link->timer, LIMIT_GREETING_MS);
+    loop_timer_start(link->timer,
+                     link->n_addresses > 1 ? CONNECT_MS : LIMIT_GREETING_MS);
     return HOOP_OK;
 }
 
@@ -360,7 +375,10 @@ link_on_timer(void *owner)
         break;
     case LINK_CONNECTING:
     case LINK_GREETING:
-        error_raise(HOOP_E_TIMEOUT, "no hello within %d ms", LIMIT_GREETING_MS);
+        error_raise(HOOP_E_TIMEOUT, "no hello within %d ms",
+                    link->state == LINK_CONNECTING && link->n_addresses > 1
+                        ? CONNECT_MS
+                        : LIMIT_GREETING_MS);
         link_lose(link);
         break;
     }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,14 +88,22 @@ line_cut(char *text)
     text[strcspn(text, "\n")] = '\0';
 }
 
+static struct flock
+whole_file(void)
+{
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+}
+
 static enum hoop_status
 file_lock(const struct claim *claim)
 {
     char text[TEXT_MAX];
 
-    if (flock(claim->fd, LOCK_EX | LOCK_NB) == 0)
+    struct flock lock = whole_file();
+
+    if (fcntl(claim->fd, F_OFD_SETLK, &lock) == 0)
         return HOOP_OK;
-    if (errno != EWOULDBLOCK)
+    if (errno != EAGAIN && errno != EACCES)
         return error_raise(refusal(errno), "cannot lock %s: %s", claim->path,
                            strerror(errno));
     file_read(claim, text);
@@ -104,7 +111,7 @@ file_lock(const struct claim *claim)
     return error_raise(HOOP_E_EXISTS,
                        "another coordinator, %s, uses the data of %s: stop "
                        "it, give this one a folder of its own, or start it "
-                       "with --standby to take over when that one ends",
+                       "with --standby on to take over when that one ends",
                        text[0] ? text : "one that has just begun", claim->path);
 }
 
@@ -195,6 +202,7 @@ claim_take(const char *folder,
 bool
 claim_is_held(const char *folder)
 {
+    struct flock lock = whole_file();
     struct claim claim;
 
     snprintf(claim.path, sizeof(claim.path), "%.*s/%s", LIMIT_SETTING - 1,
@@ -203,10 +211,12 @@ claim_is_held(const char *folder)
     if (claim.fd < 0)
         return errno != ENOENT;
 
-    const bool is_held = flock(claim.fd, LOCK_EX | LOCK_NB) != 0;
+    /* Asked, not taken: nobody who begins is in the way of who looks. */
+    const bool is_free =
+        fcntl(claim.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
 
     close(claim.fd);
-    return is_held;
+    return !is_free;
 }
 
 void

@@ -81,11 +81,10 @@ class Reader:
 
 
 class Client:
-    """Of one job."""
+    """Of one job; several addresses, between commas, are tried in turn."""
 
     def __init__(self, address, job='default', patience_s=30):
-        host, port = address.rsplit(':', 1)
-        self.address = (host, int(port))
+        self.places = [place.rsplit(':', 1) for place in address.split(',')]
         self.job = job
         self.patience_s = patience_s
         self.name = os.urandom(16)
@@ -108,7 +107,8 @@ class Client:
         return data
 
     def open(self):
-        self.link = socket.create_connection(self.address, timeout=2)
+        self.places.append(self.places.pop(0))
+        self.link = socket.create_connection(self.places[-1], timeout=2)
         self.link.sendall(HELLO)
         if self.exactly(8) != HELLO_BACK:
             raise Refused('no coordinator answers there')

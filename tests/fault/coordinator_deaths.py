@@ -97,6 +97,20 @@ class Writer(threading.Thread):
         except (OSError, Refused) as error:
             self.error = error
 
+    def end_and_verify(self, address):
+        """All that was acknowledged is there, as another client sees it."""
+        self.is_ending.set()
+        self.join(WAIT_S)
+        if self.error:
+            raise Wrong(f'the writer: {self.error}')
+        reader = Client(address)
+        for number in range(1, self.n_set + 1):
+            if reader.get(f'key{number}') != str(number).encode():
+                raise Wrong(f'key{number} was acknowledged and is lost')
+        if int(reader.get('counter')) != self.n_set:
+            raise Wrong(f'{self.n_set} were added, not that many are there')
+        reader.close()
+
 
 class Run:
     """All of it."""
@@ -141,17 +155,13 @@ class Run:
                 raise Wrong(f'the writer: {writer.error}')
 
     def verify(self, writer):
-        reader = Client(self.coordinator.address)
-        for number in range(1, writer.n_set + 1):
-            if reader.get(f'key{number}') != str(number).encode():
-                raise Wrong(f'key{number} was acknowledged and is lost')
+        writer.end_and_verify(self.coordinator.address)
         total = self.ctl('store', 'get', 'counter').strip()
         if total != str(writer.n_set):
             raise Wrong(f'{writer.n_set} were added, {total} are there')
         ranks = self.ctl('ranks')
         if ranks.count('active') != self.options.workers:
             raise Wrong(f'somebody was lost:\n{ranks}')
-        reader.close()
 
     def run(self):
         self.coordinator.start()
@@ -163,8 +173,6 @@ class Run:
             self.coordinator.refuses_another()
             writer.start()
             self.deaths(writer)
-            writer.is_ending.set()
-            writer.join(WAIT_S)
             self.verify(writer)
             with open(self.stop_file, 'w', encoding='utf-8'):
                 pass

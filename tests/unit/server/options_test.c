@@ -69,6 +69,32 @@ command_line_wins_over_environment_over_file(void **state)
 }
 
 static void
+data_are_for_the_disk_and_a_standby_needs_them(void **state)
+{
+    CLEANUP(options_deinit) struct options options = {0};
+    CLEANUP(options_deinit) struct options process = {0};
+    CLEANUP(options_deinit) struct options standby = {0};
+
+    (void)state;
+    assert_int_equal(
+        read_options((const char *const[]){"--data-dir=/d", NULL}, &options),
+        HOOP_OK);
+    assert_string_equal(options.coordinator.data_dir, "/d");
+    assert_int_equal(options.coordinator.durability, HOOP_DURABLE_DISK);
+    assert_false(options.is_standby);
+    assert_int_equal(
+        read_options((const char *const[]){"--data-dir=/d", "--standby=on",
+                                           "--durability=process", NULL},
+                     &process),
+        HOOP_OK);
+    assert_int_equal(process.coordinator.durability, HOOP_DURABLE_PROCESS);
+    assert_true(process.is_standby);
+    assert_int_equal(
+        read_options((const char *const[]){"--standby=on", NULL}, &standby),
+        HOOP_E_INVALID);
+}
+
+static void
 token_comes_from_its_file(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
@@ -146,6 +172,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_serve),
         cmocka_unit_test(command_line_wins_over_environment_over_file),
+        cmocka_unit_test(data_are_for_the_disk_and_a_standby_needs_them),
         cmocka_unit_test(token_comes_from_its_file),
         cmocka_unit_test(missing_files_are_not_found),
         cmocka_unit_test(http_none_is_none),

@@ -109,6 +109,32 @@ address_resolve_all_gives_no_more_than_asked(void **state)
 }
 
 static void
+address_list_gives_those_of_all_its_names(void **state)
+{
+    struct address addresses[4];
+    char text[LIMIT_ADDRESS];
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(
+        address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 4, &n), HOOP_OK);
+    assert_int_equal(n, 2);
+    address_format(&addresses[0], text);
+    assert_string_equal(text, "127.0.0.1:7");
+    address_format(&addresses[1], text);
+    assert_string_equal(text, "[::1]:8");
+    assert_int_equal(
+        address_resolve_all("127.0.0.1:7,[::1]:8", addresses, 1, &n), HOOP_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(
+        address_resolve_all("nowhere.invalid:7,127.0.0.1:8", addresses, 4, &n),
+        HOOP_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(address_resolve_all("127.0.0.1:7,", addresses, 4, &n),
+                     HOOP_E_INVALID);
+}
+
+static void
 address_unknown_name_is_unavailable(void **state)
 {
     struct address address;
@@ -189,6 +215,7 @@ main(void)
         cmocka_unit_test(address_parse_never_looks_up_a_name),
         cmocka_unit_test(address_resolve_finds_localhost),
         cmocka_unit_test(address_resolve_all_gives_no_more_than_asked),
+        cmocka_unit_test(address_list_gives_those_of_all_its_names),
         cmocka_unit_test(address_unknown_name_is_unavailable),
         cmocka_unit_test(address_questions_are_answered),
         cmocka_unit_test(address_unmap_turns_mapped_into_ipv4),

@@ -1,0 +1,70 @@
+/*
+ * standby.c - a hoopd that waits until it is needed
+ *
+ * The lock on the data is the only judge: the kernel gives it up when its
+ * holder dies, and to one. Nobody guesses from silence that another is dead, so
+ * there are never two. It is asked again and again, since a thread that sleeps
+ * for a lock hears no signal.
+ *
+ * No test of its own: standby_check has one take over.
+ */
+
+#include "standby.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "hoop/coordinator.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "http/http.h"
+#include "keep/claim.h"
+
+static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
+
+static bool
+is_ready(void *owner)
+{
+    (void)owner;
+    return false;
+}
+
+static void
+write_metrics(void *owner, FILE *out)
+{
+    (void)owner;
+    fputs("# HELP hoop_standby Waits for the end of another hoopd.\n"
+          "# TYPE hoop_standby gauge\nhoop_standby 1\n",
+          out);
+}
+
+enum hoop_status
+standby_wait(const struct hoop_coordinator_options *options,
+             const sigset_t *ending,
+             int *out_signal)
+{
+    CLEANUP(http_destroy) struct http *http = NULL;
+    int number = 0;
+
+    if (!claim_is_held(options->data_dir)) {
+        *out_signal = 0;
+        return HOOP_OK;
+    }
+    if (options->http) {
+        const enum hoop_status status =
+            http_create(&(struct http_options){.listen = options->http,
+                                               .is_ready = is_ready,
+                                               .write_metrics = write_metrics},
+                        &http);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    log_info("coordinator", "standing by, http on %s: another hoopd uses %s",
+             http ? http_address(http) : "nothing", options->data_dir);
+    while (number <= 0 && claim_is_held(options->data_dir))
+        number = sigtimedwait(ending, NULL, &look_again);
+    *out_signal = number > 0 ? number : 0;
+    return HOOP_OK;
+}

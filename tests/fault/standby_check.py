@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""tests/fault/standby_check.py - a standby takes over
+
+standby_check.py HOOPD HOOPCTL STEADY: two hoopd on one folder of data, the
+second standing by; workers and a writer know both addresses. The first is
+killed with SIGKILL, then, as the new standby, started again; the second is
+stopped with SIGTERM. Nobody fails, and nothing that was acknowledged is lost.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from control_client import Refused
+from coordinator_deaths import Coordinator, Writer
+from programs import Program, WAIT_S, Wrong, await_true
+
+WORKERS = 2
+
+
+class Standby(Coordinator):
+    """One of two that share their data, and wait for each other."""
+
+    def __init__(self, path, folder, name):
+        super().__init__(path, folder, 'process')
+        self.arguments += ['--standby', 'on']
+        self.name = name
+
+    def begin(self):
+        self.n_lives += 1
+        self.program = Program(self.folder, f'{self.name}{self.n_lives}',
+                               self.arguments)
+
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(f'http://{self.http}/readyz',
+                                        timeout=5) as page:
+                return page.status == 200
+        except urllib.error.HTTPError:
+            return False  # It listens, and says that it is not.
+        except OSError:
+            return None
+
+
+def take_over(former, heir, stop, n_clients):
+    """How long clients are without a coordinator."""
+    began = time.monotonic()
+    stop(former)
+    await_true('the standby serves', heir.is_ready)
+    await_true(f'{n_clients} clients come to it',
+               lambda: heir.connections() >= n_clients)
+    return time.monotonic() - began
+
+
+def terminate(coordinator):
+    coordinator.program.popen.send_signal(signal.SIGTERM)
+    if coordinator.program.code() != 0:
+        raise Wrong(f'{coordinator.name} ends with '
+                    f'{coordinator.program.text()}')
+
+
+def workers_start(steady, folder, both):
+    return [Program(folder, f'worker{rank}', [steady, f'{folder}/stop'],
+                    HOOP_COORDINATOR=both, HOOP_RANK=str(rank),
+                    HOOP_WORLD_SIZE=str(WORKERS), HOOP_TIMEOUT=str(WAIT_S))
+            for rank in range(WORKERS)]
+
+
+def check(hoopd, hoopctl, steady, folder):
+    pair = [Standby(hoopd, folder, name) for name in ('one', 'two')]
+    programs = []
+    try:
+        pair[0].begin()
+        await_true('the first serves', pair[0].is_ready)
+        pair[1].begin()
+        pair[1].program.expect('standing by')
+        if pair[1].is_ready() is not False:
+            raise Wrong('the standby does not say that it is up, not ready')
+        both = f'{pair[0].address},{pair[1].address}'
+        programs = workers_start(steady, folder, both)
+        await_true('the world forms', lambda: 'running' in subprocess.run(
+            [hoopctl, '-c', both, 'status'], timeout=WAIT_S, check=True,
+            stdout=subprocess.PIPE).stdout.decode())
+        writer = Writer(both)
+        writer.start()
+        time.sleep(0.2)
+        times = [take_over(pair[0], pair[1], Coordinator.kill, WORKERS + 1)]
+        pair[0].begin()
+        pair[0].program.expect('standing by')
+        times.append(take_over(pair[1], pair[0], terminate, WORKERS + 1))
+        writer.end_and_verify(pair[0].address)
+        with open(f'{folder}/stop', 'w', encoding='utf-8'):
+            pass
+        for worker in programs:
+            if worker.code() != 0:
+                raise Wrong(f'{worker.name}:\n{worker.text()}')
+        return times
+    finally:
+        for program in programs + [one.program for one in pair]:
+            if program:
+                program.kill()
+
+
+def main():
+    hoopd, hoopctl, steady = sys.argv[1:4]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.pop('HOOP_COORDINATOR', None)
+        try:
+            times = check(hoopd, hoopctl, steady, folder)
+        except (Wrong, OSError, Refused,
+                subprocess.SubprocessError) as error:
+            sys.exit(f'standby_check: {error}')
+    print('taken over, all clients back: '
+          f'{times[0]:.2f} s after SIGKILL, {times[1]:.2f} s after SIGTERM')
+
+
+if __name__ == '__main__':
+    main()

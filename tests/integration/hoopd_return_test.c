@@ -1,0 +1,111 @@
+/*
+ * tests/integration/hoopd_return_test.c - what a job has when hoopd is back
+ *
+ * A worker kills the coordinator and starts it again on its data, while the
+ * others go on.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "daemon.h"
+#include "workers.h"
+
+enum {
+    WORKERS = 3,
+    CALLS = 50,
+};
+
+static char folder[] = "/tmp/hoopd-return.XXXXXX";
+static char data[sizeof(folder) + 16];
+static struct daemon first;
+
+static void
+daemon_begin(struct daemon *daemon, const char *listen)
+{
+    char listening[LIMIT_ADDRESS + 16];
+
+    snprintf(data, sizeof(data), "--data-dir=%s", folder);
+    snprintf(listening, sizeof(listening), "--listen=%s", listen);
+    daemon_start(daemon, (const char *[]){data, "--durability=process",
+                                          "--lease=2", listening, NULL});
+}
+
+static int
+calls_are_right(hoop_comm_t *comm)
+{
+    for (int call = 0; call < CALLS; call++) {
+        int64_t value = 1;
+
+        WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64,
+                                    HOOP_SUM, comm) == HOOP_OK);
+        WORKER_CHECK(value == hoop_comm_size(comm));
+    }
+    return 0;
+}
+
+/* Two communicators with the same members, one from before. */
+static int
+return_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {2, 0, 1};
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *before = NULL;
+    hoop_comm_t *after = NULL;
+    struct daemon second;
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_create(session, ranks, WORKERS, &before) == HOOP_OK);
+    WORKER_CHECK(calls_are_right(before) == 0);
+    if (worker->index == 0) {
+        kill(first.pid, SIGKILL);
+        WORKER_CHECK(calls_are_right(before) == 0);
+        daemon_begin(&second, first.address);
+    } else {
+        WORKER_CHECK(calls_are_right(before) == 0);
+    }
+    /* Asked for before it is back, or after. */
+    WORKER_CHECK(hoop_comm_create(session, ranks, WORKERS, &after) == HOOP_OK);
+    WORKER_CHECK(calls_are_right(after) == 0);
+    WORKER_CHECK(calls_are_right(before) == 0);
+    hoop_comm_free(before);
+    hoop_comm_free(after);
+    WORKER_CHECK(hoop_comm_create(session, ranks, WORKERS, &after) == HOOP_OK);
+    hoop_comm_free(after);
+    WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
+    hoop_leave(session);
+    if (worker->index == 0)
+        daemon_stop(&second);
+    return 0;
+}
+
+static void
+communicators_outlive_the_coordinator(void **state)
+{
+    char path[sizeof(data) + 16];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    daemon_begin(&first, "127.0.0.1:0");
+    assert_int_equal(workers_run(first.address, WORKERS, return_body, NULL), 0);
+    snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/hoopd.lock", folder);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    unlink(first.log_path);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(communicators_outlive_the_coordinator),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
