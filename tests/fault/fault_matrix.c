@@ -3,16 +3,21 @@
  *
  *   fault_matrix --part SEED --seconds N   some cells, others for another seed
  *   fault_matrix --commit-of DIR ...       the same, for its commit
- *   fault_matrix --all [--document PATH]   all of them
+ *   fault_matrix --all [--document PATH]   all of them, or as far as it gets
  *   fault_matrix --cell N                  one, again
  *
- * SEED is a commit's hash, or any hexadecimal number. HOOPD is the coordinator.
+ * SEED is a commit's hash, or any hexadecimal number. With --jobs N as many cells
+ * run at a time. HOOPD is the coordinator.
  */
 
 #include <getopt.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "fault_run.h"
@@ -37,6 +42,7 @@ enum {
     SLACK_MS = 250,
     CELL_MS = 9000,
     STRANGE_MAX = 12, /* failures shown */
+    JOBS_MAX = 16,
 };
 
 struct matrix_order {
@@ -44,6 +50,7 @@ struct matrix_order {
     uint32_t n_cells;
     uint64_t seed;
     unsigned n_seconds; /* 0: as long as it takes */
+    unsigned n_jobs;    /* at a time */
     bool is_strict;     /* the promised times, on a quiet machine */
     bool is_shuffled;
     const char *document; /* NULL: none */
@@ -54,7 +61,8 @@ usage(void)
 {
     fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | "
                     "--commit-of DIR --seconds N | --all "
-                    "[--strict] [--document PATH] | --cell N\n");
+                    "[--seconds N] [--strict] [--document PATH] | --cell N; "
+                    "all: [--jobs N]\n");
     exit(64);
 }
 
@@ -95,12 +103,13 @@ order_read(int argc, char **argv)
         {"commit-of", required_argument, NULL, 'o'},
         {"seconds", required_argument, NULL, 's'},
         {"cell", required_argument, NULL, 'c'},
+        {"jobs", required_argument, NULL, 'j'},
         {"document", required_argument, NULL, 'd'},
         {"strict", no_argument, NULL, 't'},
         {"all", no_argument, NULL, 'a'},
         {NULL, 0, NULL, 0},
     };
-    struct matrix_order order = {0};
+    struct matrix_order order = {.n_jobs = 1};
     int c;
 
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -113,17 +122,20 @@ order_read(int argc, char **argv)
         } else if (c == 'c') {
             order.first = (uint32_t)strtoul(optarg, NULL, 10);
             order.n_cells = 1;
+        } else if (c == 'j') {
+            order.n_jobs = (unsigned)strtoul(optarg, NULL, 10);
         } else if (c == 'd') {
             order.document = optarg;
         } else if (c == 't') {
             order.is_strict = true;
         } else if (c == 'a') {
-            order.n_cells = fault_n_cells();
+            order_take_part(&order, "0");
         } else {
             usage();
         }
     }
-    if (order.n_cells == 0 || order.first + order.n_cells > fault_n_cells())
+    if (order.n_jobs < 1 || order.n_jobs > JOBS_MAX || order.n_cells == 0 ||
+        order.first + order.n_cells > fault_n_cells())
         usage();
     return order;
 }
@@ -155,45 +167,119 @@ cell_run(const struct fault_lab *lab,
     fault_run(lab, number, out_outcome);
 }
 
-/* Returns how many failed. */
-static unsigned
-matrix_run(const struct matrix_order *order, const struct daemon *daemon)
+/* What all jobs write. */
+struct matrix_board {
+    atomic_uint next;
+    atomic_uint n_failed;
+    struct fault_mark marks[]; /* [cell] */
+};
+
+static size_t
+board_bytes(void)
+{
+    return sizeof(struct matrix_board) +
+           fault_n_cells() * sizeof(struct fault_mark);
+}
+
+static struct matrix_board *
+board_open(void)
+{
+    struct matrix_board *board =
+        mmap(NULL, board_bytes(), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (board == MAP_FAILED) {
+        perror("fault matrix");
+        exit(99);
+    }
+    return board;
+}
+
+static struct fault_lab
+lab_of(const struct matrix_order *order, const struct daemon *daemon)
 {
     const unsigned lenience = order->is_strict ? 1 : LENIENCE;
-    const struct fault_lab lab = {
+
+    return (struct fault_lab){
         .coordinator = daemon->address,
         .failure_timeout_ms = FAILURE_TIMEOUT_MS,
         .crash_ms = CRASH_MS * lenience,
         .slack_ms = SLACK_MS * lenience,
         .cell_ms = CELL_MS + FAILURE_TIMEOUT_MS,
     };
+}
+
+/* Cell after cell, with other jobs, until all are done or the time is over. */
+static void
+job_run(const struct matrix_order *order,
+        const struct fault_lab *lab,
+        struct matrix_board *board)
+{
     const uint64_t deadline_ns =
         order->n_seconds > 0 ? clock_deadline_ns(1000ULL * order->n_seconds)
                              : CLOCK_NEVER;
-    struct fault_table *table = fault_table_create();
-    unsigned n_failed = 0;
 
-    for (uint32_t i = 0; i < order->n_cells && !clock_is_past(deadline_ns);
-         i++) {
-        const uint32_t number = order->is_shuffled
-                                    ? fault_cell_shuffled(i, order->seed)
-                                    : order->first + i;
+    while (!clock_is_past(deadline_ns)) {
+        const uint32_t i = atomic_fetch_add(&board->next, 1);
         struct fault_outcome outcome;
         char text[160];
 
-        cell_run(&lab, number, &outcome);
-        fault_table_add(table, number, &outcome);
-        n_failed += outcome.grade == FAULT_FAILED;
-        if (outcome.grade != FAULT_FAILED || n_failed > STRANGE_MAX)
+        if (i >= order->n_cells)
+            return;
+        const uint32_t number = order->is_shuffled
+                                    ? fault_cell_shuffled(i, order->seed)
+                                    : order->first + i;
+        cell_run(lab, number, &outcome);
+        board->marks[number] =
+            (struct fault_mark){true, outcome.grade, outcome.took_ns};
+        if (outcome.grade != FAULT_FAILED ||
+            atomic_fetch_add(&board->n_failed, 1) >= STRANGE_MAX)
             continue;
         cell_describe(number, text, sizeof(text));
         printf("%s: %s\n", text, outcome.text);
         fflush(stdout);
     }
+}
+
+/* In processes of their own: a cell waits for whatever child has ended. */
+static void
+jobs_run(const struct matrix_order *order,
+         const struct fault_lab *lab,
+         struct matrix_board *board)
+{
+    pid_t pids[JOBS_MAX];
+
+    fflush(NULL);
+    for (unsigned i = 0; i < order->n_jobs; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            job_run(order, lab, board);
+            fflush(NULL);
+            _exit(0);
+        }
+    }
+    for (unsigned i = 0; i < order->n_jobs; i++)
+        waitpid(pids[i], NULL, 0);
+}
+
+/* Returns how many failed. */
+static unsigned
+matrix_run(const struct matrix_order *order, const struct daemon *daemon)
+{
+    const struct fault_lab lab = lab_of(order, daemon);
+    struct fault_table *table = fault_table_create();
+    struct matrix_board *board = board_open();
+
+    jobs_run(order, &lab, board);
+    for (uint32_t number = 0; number < fault_n_cells(); number++)
+        fault_table_add(table, number, &board->marks[number]);
     fault_table_write(table, stdout);
     if (order->document)
-        fault_table_document(table, order->document);
+        fault_table_document(table, order->is_strict ? 1 : LENIENCE,
+                             order->document);
     fault_table_destroy(table);
+    const unsigned n_failed = atomic_load(&board->n_failed);
+    munmap(board, board_bytes());
     return n_failed;
 }
 

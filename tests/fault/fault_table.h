@@ -10,6 +10,13 @@
 
 struct fault_table;
 
+/* What is kept of a cell. */
+struct fault_mark {
+    bool has_run;
+    enum fault_grade grade;
+    uint64_t took_ns;
+};
+
 struct fault_table *
 fault_table_create(void);
 /* NULL is fine. */
@@ -19,13 +26,15 @@ fault_table_destroy(struct fault_table *table);
 void
 fault_table_add(struct fault_table *table,
                 uint32_t number,
-                const struct fault_outcome *outcome);
+                const struct fault_mark *mark);
 
 /* Rows of faults and places, columns of ways and ranks: all calls in one. */
 void
 fault_table_write(const struct fault_table *table, FILE *out);
-/* docs/fault-matrix.md, whole. */
+/* docs/fault-matrix.md, whole; lenience times what is promised was allowed. */
 void
-fault_table_document(const struct fault_table *table, const char *path);
+fault_table_document(const struct fault_table *table,
+                     unsigned lenience,
+                     const char *path);
 
 #endif
