@@ -2,6 +2,7 @@
 
 #include "base/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,26 +29,75 @@ state_parse(const char *text)
     return strchr("Tt", state) ? PROCESS_STOPPED : PROCESS_RUNS;
 }
 
+/* What a file under /proc holds. False: it is not there any more. */
+static bool
+text_read(const char *path, size_t n_bytes, char *out_text)
+{
+    FILE *file = fopen(path, "re");
+
+    out_text[0] = '\0';
+    if (!file)
+        return errno != ENOENT;
+    const size_t n_read = fread(out_text, 1, n_bytes - 1, file);
+    const bool is_gone = n_read == 0 && ferror(file);
+    fclose(file);
+    out_text[n_read] = '\0';
+    return !is_gone;
+}
+
 enum process_state
 process_look(uint32_t pid)
 {
     char path[32];
-    char text[512] = "";
+    char text[512];
 
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return errno == ENOENT ? PROCESS_ENDED : PROCESS_RUNS;
-    const size_t n_bytes = fread(text, 1, sizeof(text) - 1, file);
-    /* It has gone since. */
-    const bool is_gone = n_bytes == 0 && ferror(file);
-    fclose(file);
-    text[n_bytes] = '\0';
-    return is_gone ? PROCESS_ENDED : state_parse(text);
+    return text_read(path, sizeof(text), text) ? state_parse(text)
+                                               : PROCESS_ENDED;
 }
 
 bool
 process_is_stopped(uint32_t pid)
 {
     return process_look(pid) == PROCESS_STOPPED;
+}
+
+/* "ran waited slices", and how it is now. */
+static void
+thread_add(uint32_t pid, const char *thread, struct process_share *share)
+{
+    unsigned long long ran = 0;
+    unsigned long long waited = 0;
+    char path[64];
+    char text[512];
+
+    snprintf(path, sizeof(path), "/proc/%u/task/%.16s/schedstat", pid, thread);
+    if (text_read(path, sizeof(text), text) &&
+        sscanf(text, "%llu %llu", &ran, &waited) == 2) {
+        share->ran_ns += ran;
+        share->waited_ns += waited;
+    }
+    snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid, thread);
+    if (!text_read(path, sizeof(text), text))
+        return;
+    const char *end = strrchr(text, ')');
+    share->is_waiting |= end && strncmp(end, ") R", 3) == 0;
+}
+
+struct process_share
+process_share_of(uint32_t pid)
+{
+    struct process_share share = {0};
+    const struct dirent *entry;
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%u/task", pid);
+    DIR *threads = opendir(path);
+    while (threads && (entry = readdir(threads))) {
+        if (entry->d_name[0] != '.')
+            thread_add(pid, entry->d_name, &share);
+    }
+    if (threads)
+        closedir(threads);
+    return share;
 }

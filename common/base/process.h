@@ -16,6 +16,18 @@ enum process_state {
 enum process_state
 process_look(uint32_t pid);
 
+/* What its threads have had of processors, all together and ever; 0 where the
+ * kernel does not tell. */
+struct process_share {
+    uint64_t ran_ns;
+    uint64_t waited_ns; /* for one, before they ran */
+    bool is_waiting;    /* one of them could run now, or does */
+};
+
+/* Thread: any. */
+struct process_share
+process_share_of(uint32_t pid);
+
 /* process_look() says PROCESS_STOPPED. */
 bool
 process_is_stopped(uint32_t pid);

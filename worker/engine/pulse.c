@@ -6,7 +6,8 @@
  * silent for a moment, for a sign of life, which whoever drives there gives at
  * once, in whatever call its program is: late is not lost. A rank of which
  * nothing at all has come for the failure timeout, and which took nothing of
- * what lies before the question, is. Only time in which this rank itself runs is
+ * what lies before the question, is. On this host the kernel tells of a process
+ * that only finds no processor: it has more time. Only time in which this rank itself runs is
  * counted: who was stopped accuses nobody when it wakes. A channel whose members
  * are to come together elsewhere is watched likewise (engine/revocation.c).
  */
@@ -22,6 +23,10 @@
 enum {
     /* In a failure timeout: two more make it late by a sixteenth. */
     LOOKS = 32,
+    /* Of half a failure timeout each. */
+    REPRIEVES = 4,
+    /* A process that is starved runs for less of that, or waits for more. */
+    STARVED_PART = 4,
 };
 
 static void
@@ -43,6 +48,69 @@ pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame)
         send_sign(engine, peer, 0);
 }
 
+/* On this host, where its process can be looked at. */
+static bool
+is_here(const struct engine *engine, uint32_t rank)
+{
+    const struct member *members = engine->roster->members;
+
+    return strcmp(members[rank].host_id,
+                  members[engine->roster->rank].host_id) == 0;
+}
+
+static struct process_share
+share_of(const struct engine *engine, uint32_t rank)
+{
+    return is_here(engine, rank)
+               ? process_share_of(engine->roster->members[rank].pid)
+               : (struct process_share){0};
+}
+
+/* In n_ns: it could run and did not, or did only after it had waited. */
+static bool
+is_starved(const struct process_share *before,
+           const struct process_share *now,
+           uint64_t n_ns)
+{
+    const uint64_t part_ns = n_ns / STARVED_PART;
+
+    return (now->is_waiting && now->ran_ns < before->ran_ns + part_ns) ||
+           now->waited_ns >= before->waited_ns + part_ns;
+}
+
+/* Whoever can run on no processor is not frozen: it is given more time, but not
+ * for ever, since who spins behind a link that is cut waits for one, too. */
+static bool
+reprieve(struct engine *engine, uint32_t rank)
+{
+    struct pulse *pulse = &engine->pulses[rank];
+    const uint64_t half_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+    const struct process_share share = share_of(engine, rank);
+
+    if (pulse->n_reprieves == REPRIEVES ||
+        !is_starved(&pulse->share, &share, half_ns))
+        return false;
+    pulse->n_reprieves++;
+    pulse->silent_ns = half_ns;
+    pulse->share = share;
+    return true;
+}
+
+static bool
+has_been_silent(struct engine *engine, uint32_t rank)
+{
+    struct pulse *pulse = &engine->pulses[rank];
+    const uint64_t timeout_ns =
+        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+
+    if (!pulse->is_weighed && pulse->silent_ns >= timeout_ns / 2) {
+        pulse->is_weighed = true;
+        pulse->share = share_of(engine, rank);
+    }
+    return pulse->silent_ns >= timeout_ns && !reprieve(engine, rank);
+}
+
 /* n_ns have passed since the last look. True when there is none any more. */
 static bool
 pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
@@ -59,6 +127,8 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         pulse->n_heard = n_heard;
         pulse->silent_ns = 0;
         pulse->is_asked = false;
+        pulse->is_weighed = false;
+        pulse->n_reprieves = 0;
         if (!is_new)
             return false;
     }
@@ -66,8 +136,7 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         send_sign(engine, rank, FRAME_ASKS);
     pulse->is_asked = true;
     pulse->silent_ns += is_new ? 0 : n_ns;
-    return pulse->silent_ns >=
-           engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+    return has_been_silent(engine, rank);
 }
 
 enum pulse_state
@@ -157,13 +226,11 @@ find_dead(struct engine *engine, uint64_t n_ns, uint32_t *out_rank)
 static void
 declare_dead(struct engine *engine, uint32_t rank)
 {
-    const struct member *self = &engine->roster->members[engine->roster->rank];
-    const struct member *other = &engine->roster->members[rank];
-    const bool is_here = strcmp(self->host_id, other->host_id) == 0;
+    const uint32_t pid = engine->roster->members[rank].pid;
     char why[LIMIT_NAME];
 
     snprintf(why, sizeof(why), "%s (nothing has come from it for %.1f s)",
-             is_here && process_is_stopped(other->pid)
+             is_here(engine, rank) && process_is_stopped(pid)
                  ? "stopped"
                  : "frozen or unreachable",
              engine->options.failure_timeout_ms / 1000.0);

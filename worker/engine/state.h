@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "base/process.h"
 #include "engine/endurance.h"
 #include "engine/engine.h"
 #include "engine/op.h"
@@ -139,6 +140,9 @@ struct pulse {
     uint64_t n_looks; /* the last one that was for it */
     uint64_t n_heard;
     uint64_t silent_ns;
+    struct process_share share; /* when half the time had passed */
+    unsigned n_reprieves;
+    bool is_weighed; /* share is known */
     bool is_asked;
 };
 

@@ -1,6 +1,8 @@
 /* tests/unit/common/base/process_test.c - base/process.c */
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,12 +55,51 @@ this_process_and_none_are_not_stopped(void **state)
     assert_false(process_is_stopped(UINT32_MAX));
 }
 
+/* Two that both want one processor. */
+static void
+process_that_waits_for_a_processor_is_delayed(void **state)
+{
+    const int processor = sched_getcpu();
+    cpu_set_t set;
+    pid_t children[2];
+    struct process_share share = {0};
+
+    (void)state;
+    /* A kernel that does not count. */
+    if (access("/proc/self/schedstat", R_OK) != 0)
+        skip();
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            sched_setaffinity(0, sizeof(set), &set);
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                ;
+        }
+    }
+    for (int i = 0; i < 1000 && share.waited_ns < 10000000; i++) {
+        usleep(10000);
+        share = process_share_of((uint32_t)children[0]);
+    }
+    assert_true(share.waited_ns >= 10000000);
+    assert_true(share.ran_ns > 0);
+    assert_true(share.is_waiting);
+    for (int i = 0; i < 2; i++) {
+        kill(children[i], SIGKILL);
+        waitpid(children[i], NULL, 0);
+    }
+    assert_int_equal(process_share_of((uint32_t)children[0]).ran_ns, 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_that_is_stopped_is_seen),
         cmocka_unit_test(process_that_has_ended_is_seen),
+        cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),
         cmocka_unit_test(this_process_and_none_are_not_stopped),
     };
 

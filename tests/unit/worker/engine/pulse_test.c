@@ -1,9 +1,15 @@
 /* tests/unit/worker/engine/pulse_test.c - engine/pulse.c */
 
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "check.h"
 #include "couple.h"
 
@@ -50,6 +56,48 @@ silent_rank_is_lost_after_the_failure_timeout(void **state)
     couple_close(&couple);
 }
 
+static pid_t
+spinner_start(int processor)
+{
+    const pid_t child = fork();
+    cpu_set_t set;
+
+    if (child > 0)
+        return child;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;)
+        ;
+}
+
+/* Its process shares a processor with three others. */
+static void
+starved_rank_has_more_time(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    const int processor = sched_getcpu();
+    pid_t spinners[4];
+
+    (void)state;
+    if (process_share_of((uint32_t)getpid()).ran_ns == 0)
+        skip();
+    for (int i = 0; i < 4; i++)
+        spinners[i] = spinner_start(processor);
+    open_with(FAILURE_MS);
+    couple.sides[0].roster->members[1].pid = (uint32_t)spinners[0];
+    channel_set_timeout(couple.sides[0].comms[0].channel, 30000);
+    assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+    assert_true(clock_now_ns() - begin_ns >=
+                (FAILURE_MS + FAILURE_MS / 2) * CLOCK_NS_PER_MS);
+    couple_close(&couple);
+    for (int i = 0; i < 4; i++) {
+        kill(spinners[i], SIGKILL);
+        waitpid(spinners[i], NULL, 0);
+    }
+}
+
 static void
 without_a_failure_timeout_silence_is_no_loss(void **state)
 {
@@ -80,6 +128,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
+        cmocka_unit_test(starved_rank_has_more_time),
         cmocka_unit_test(without_a_failure_timeout_silence_is_no_loss),
         cmocka_unit_test(rank_that_is_late_answers_and_lives),
     };
