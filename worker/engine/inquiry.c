@@ -64,6 +64,7 @@ answer_of(const struct op *op)
     return (struct frame){
         .flags = op->label.flags,
         .op = op->number,
+        .step = op->is_checking ? 0 : op->stage << STAGE_SHIFT,
         .signature = op->signatures[0],
         .call = op->first_call,
     };
@@ -169,6 +170,14 @@ inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame)
     tell(channel, peer, op ? answer_of(op) : (struct frame){.op = frame->op});
 }
 
+/* Whoever says so has sent all that it had for op's stage. */
+static bool
+is_through(const struct op *op, const struct frame *answer)
+{
+    return (answer->flags & FRAME_ENDED) ||
+           answer->step >> STAGE_SHIFT > op->stage;
+}
+
 /* peer is through with op: what op still waits for will never come. */
 static bool
 is_left_waiting(const struct step_flow *flow, struct misfit *out_misfit)
@@ -206,7 +215,7 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
         flow->is_busy = frame->flags & FRAME_BUSY;
         flow->is_answered = !flow->is_busy;
         flow->busy_with = *frame;
-        if ((frame->flags & FRAME_ENDED) && is_left_waiting(flow, &misfit)) {
+        if (is_through(op, frame) && is_left_waiting(flow, &misfit)) {
             mismatch_bytes(op->channel, peer, &misfit);
             return;
         }
