@@ -15,7 +15,8 @@ const struct fault_row fault_rows[] = {
     {"very late", "do=delay:700ms", FAULT_KIND_LATE},
     {"reset", "do=reset", FAULT_KIND_LINK},
     {"half-close", "do=half-close", FAULT_KIND_LINK},
-    {"drop", "do=drop", FAULT_KIND_LINK},
+    /* Found out by asking, as silence is. */
+    {"drop", "do=drop", FAULT_KIND_MUTE},
     {"corrupt", "do=corrupt", FAULT_KIND_LINK},
     {"truncate", "do=truncate", FAULT_KIND_LINK},
     {"duplicate", "do=duplicate", FAULT_KIND_LINK},

@@ -90,7 +90,8 @@ is_taken_for_mismatch(const struct fault_cell *cell,
     char name[24];
 
     snprintf(name, sizeof(name), "rank %u (", fault_cell_culprit(cell));
-    return cell->fault->kind == FAULT_KIND_LINK &&
+    return (cell->fault->kind == FAULT_KIND_LINK ||
+            cell->fault->kind == FAULT_KIND_MUTE) &&
            report->status == HOOP_E_MISMATCH && strstr(report->text, name);
 }
 
