@@ -49,6 +49,8 @@ podman info >"$scratch/info" 2>&1 || refuse "podman: $(tail -n 1 "$scratch/info"
 
 echo '== image'
 deploy/build-static.sh
+# What is released cannot be told to fail.
+grep -q 'FAULT_BUILD = 0' build-static/common/fault/fault_build.h
 podman build --format docker -t hoopd -f deploy/Containerfile deploy/image
 podman run --rm --network host hoopd --version ||
   refuse 'podman cannot run a container'
