@@ -368,7 +368,8 @@ operations_that_fail_together_are_told_once(void **state)
                      0);
 }
 
-/* Rank 1 is late, asked, and gone while rank 2's part is still on its way. */
+/* Rank 1 is late, asked, and gone while rank 2's part is still on its way: that
+ * it is later than the others wait before they ask is what is tested. */
 static int
 late_object_body(struct rank *rank)
 {

@@ -17,6 +17,8 @@ enum {
     JOIN_MS = 30000,
     OP_MS = 6000,
     LOOK_US = 100,
+    /* Longer than whoever judges the cell waits: nobody stays behind it. */
+    ROOM_MS = 60000,
     /* The call with the fault. */
     SEQ = 2,
 };
@@ -69,13 +71,28 @@ actor_join(struct actor *actor)
     return status;
 }
 
-/* All are here, without hoop. */
-static void
-meet(const struct fault_rank_options *options, unsigned n_meetings)
+/* All are here, without hoop. False: somebody does not come. */
+static bool
+meet(const struct fault_rank_options *options)
 {
+    const uint64_t deadline_ns = clock_deadline_ns(ROOM_MS);
+
     atomic_fetch_add(&options->room->n_ready, 1);
-    while (atomic_load(&options->room->n_ready) <
-           n_meetings * options->cell->size)
+    while (atomic_load(&options->room->n_ready) < options->cell->size) {
+        if (clock_is_past(deadline_ns))
+            return false;
+        usleep(LOOK_US);
+    }
+    return true;
+}
+
+/* Until the cell is judged. */
+static void
+await_judge(const struct fault_room *room)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(ROOM_MS);
+
+    while (!atomic_load(&room->may_leave) && !clock_is_past(deadline_ns))
         usleep(LOOK_US);
 }
 
@@ -162,7 +179,8 @@ actor_main(struct actor *actor)
         return 1;
     }
     memcpy(actor->expected, actor->recv, N_BYTES);
-    meet(options, 1);
+    if (!meet(options))
+        return 1;
     if (is_culprit(actor) && options->cell->fault->kind == FAULT_KIND_LEAVE) {
         atomic_store(&options->room->began_ns, clock_now_ns());
         hoop_leave(actor->session);
@@ -172,8 +190,7 @@ actor_main(struct actor *actor)
     if (actor->report->status != HOOP_OK)
         fault_shrink(actor->world, &actor->report->rest);
     atomic_store(&actor->report->is_done, true);
-    while (!atomic_load(&options->room->may_leave))
-        usleep(LOOK_US);
+    await_judge(options->room);
     hoop_leave(actor->session);
     return 0;
 }
