@@ -35,17 +35,20 @@ build=build
 setup=()
 setup_name=
 testing=(--print-errorlogs)
+# Most of what a sanitizer's build takes is compiling what it adds: what it finds
+# does not depend on optimization, and line numbers are all that it prints.
+quick=(-Doptimization=1 -Dc_args=-g1)
 case $sanitizer in
   '') ;;
   address)
     build=$build-asan
-    setup=(-Db_sanitize=address,undefined)
+    setup=(-Db_sanitize=address,undefined "${quick[@]}")
     setup_name=asan
     [ ${#suites[@]} -gt 0 ] || suites=(unit sim integration fault fuzz)
     ;;
   thread)
     build=$build-tsan
-    setup=(-Db_sanitize=thread)
+    setup=(-Db_sanitize=thread "${quick[@]}")
     setup_name=tsan
     [ ${#suites[@]} -gt 0 ] || suites=(unit integration fault)
     ;;
@@ -60,6 +63,9 @@ done
 for name in $(compgen -e HOOP_ || true); do
   [[ $name == HOOP_REQUIRE_* ]] || unset "$name"
 done
+# Who waits long for a processor of a busy machine is not lost. Tests of loss say
+# their own, setups of sanitizers more.
+export HOOP_FAILURE_TIMEOUT=10
 
 log=$build/meson-logs/testlog${setup_name:+-$setup_name}.json
 [ -z "$sweep" ] || log=$build/meson-logs/sweep.json

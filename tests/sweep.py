@@ -76,16 +76,26 @@ NOT_APPLICABLE = (
      'calculates, moves nothing'),
     ('container_check|netns_check|streams_check', '.*',
      'chooses its paths itself'),
+    ('fault_matrix', '.*',
+     'has memory and TCP among its cells, and a part with each commit'),
+    ('damage_check', '.*',
+     'goes over one connection: counts the bytes that pass a relay'),
+    ('hoop_perf_tune', '.*',
+     'tells what is chosen by its own races, on one node: what a path forces '
+     'takes their place'),
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
-    ('nodes', '.+-halls|pairs|spin-never|spin-always-pairs|full-check|planes',
-     'plays two nodes, which share no memory'),
+    ('nodes|hoop_perf',
+     '.+-halls|pairs|spin-never|spin-always-pairs|full-check|planes',
+     'plays several nodes, which share no memory'),
     ('failures', 'full-check.*',
      'one of its ranks goes ahead and leaves, which checking does not allow'),
-    ('dtensor_pairs', 'full-check.*',
+    ('dtensor_pairs|relay_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
      'takes float32s as they were; random_calls allows for what is lost'),
+    ('train_3d', '[bf][fp]16.*',
+     'compares losses of many steps, which differ by what is lost in each'),
     ('residue', 'halls|pairs|planes|spin-never|spin-always-pairs|full-check',
      'goes over TCP by itself: elsewhere nothing is lost'),
     ('.*_tcp|.*_shm|.*_tuned|.*_streams|pipe_storm_small', '.*',
@@ -139,7 +149,7 @@ def part_of(tests, paths, text):
 def environment(path):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith('HOOP_') or name.startswith('HOOP_REQUIRE')}
-    return kept | PATHS[path]
+    return kept | {'HOOP_FAILURE_TIMEOUT': '10'} | PATHS[path]
 
 
 def batch_run(arguments, path, tests):

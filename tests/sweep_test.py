@@ -31,6 +31,7 @@ class Environment(unittest.TestCase):
             self.assertEqual(
                 sweep.environment('tcp'),
                 {'HOOP_REQUIRE_NETNS': '1', 'PATH': '/',
+                 'HOOP_FAILURE_TIMEOUT': '10',
                  'HOOP_TRANSPORT': 'tcp', 'HOOP_TEST_TUNED': '1'})
 
 

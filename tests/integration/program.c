@@ -65,7 +65,8 @@ program_create(void)
     return program;
 }
 
-/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/path.h. */
+/* hooprun --no-prefix -n N PROGRAM...: ranks play the nodes of tests/path.h,
+ * unless more options say which nodes there are. */
 static bool
 has_nodes(const char *const *arguments)
 {
@@ -78,7 +79,7 @@ has_nodes(const char *const *arguments)
         if (!arguments[1 + i] || strcmp(arguments[1 + i], options[i]) != 0)
             return false;
     }
-    return arguments[3] && arguments[4];
+    return arguments[3] && arguments[4] && arguments[4][0] != '-';
 }
 
 /* What is executed instead of arguments. */

@@ -109,7 +109,7 @@ serves() {
   (in_room 1 "$hoopd" --check "$near") >"$scratch/check.out" 2>&1
 }
 await 'hoopd serves' serves
-export HOOP_TIMEOUT=20
+export HOOP_TIMEOUT=20 HOOP_FAILURE_TIMEOUT=2
 
 auto_tries() {
   job_start auto 2 "$perf" --op allreduce --min 8M --max 8M --iters 8 --check

@@ -34,6 +34,16 @@ static const bool has_threads_after_fork = false;
 static const bool has_threads_after_fork = true;
 #endif
 
+/* So many leases somebody computes for. More tell a sanitizer nothing. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const uint64_t N_LEASES = 2;
+#else
+static const uint64_t N_LEASES = 10;
+#endif
+
+/* Less than any timeout, and enough on a busy machine. */
+static const uint64_t AT_ONCE_NS = 5 * (uint64_t)CLOCK_NS_PER_S;
+
 static struct daemon daemon_here;
 
 /* In the middle of an operation that takes much longer. */
@@ -63,7 +73,7 @@ loss_check(const struct worker *worker, enum hoop_status status)
     WORKER_CHECK(status == HOOP_E_PEER_LOST);
     snprintf(pid, sizeof(pid), ":%u)", (unsigned)worker->room[PLACE_PID]);
     WORKER_CHECK(strstr(hoop_error_text(), pid));
-    WORKER_CHECK(now_ns - killed_ns < CLOCK_NS_PER_S);
+    WORKER_CHECK(now_ns - killed_ns < AT_ONCE_NS);
     __atomic_fetch_add(&worker->room[PLACE_NOTICED], 1, __ATOMIC_RELEASE);
     return 0;
 }
@@ -92,7 +102,7 @@ killed_body(const struct worker *worker)
 }
 
 static void
-worker_killed_in_an_allreduce_is_named_within_a_second(void **state)
+worker_killed_in_an_allreduce_is_named_at_once(void **state)
 {
     uint64_t room[WORKERS_ROOM];
 
@@ -102,7 +112,7 @@ worker_killed_in_an_allreduce_is_named_within_a_second(void **state)
     daemon_expect_log(&daemon_here, "is lost");
 }
 
-/* Computes without a call for ten leases. */
+/* Computes without a call. */
 static int
 computing_body(const struct worker *worker)
 {
@@ -113,7 +123,7 @@ computing_body(const struct worker *worker)
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     if (worker_allreduce(hoop_world(session), 1000) != 0)
         return 1;
-    const uint64_t until_ns = clock_deadline_ns(10 * CALM_LEASE_MS);
+    const uint64_t until_ns = clock_deadline_ns(N_LEASES * CALM_LEASE_MS);
     while (worker->index == 0 && !clock_is_past(until_ns))
         sum = sum + 1;
     if (worker_allreduce(hoop_world(session), 1000) != 0)
@@ -123,7 +133,7 @@ computing_body(const struct worker *worker)
 }
 
 static void
-worker_that_computes_for_ten_leases_is_not_lost(void **state)
+worker_that_computes_for_many_leases_is_not_lost(void **state)
 {
     char lease[32];
     const char *arguments[] = {lease, NULL};
@@ -156,9 +166,11 @@ silent_body(const struct worker *worker)
     const enum hoop_status status = hoop_barrier(hoop_world(session));
     WORKER_CHECK(status == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "rank 2 ("));
+    /* Only who shares its host can tell. */
+    WORKER_CHECK(getenv("HOOP_TEST_NODES") ||
+                 strstr(hoop_error_text(), "is lost: stopped"));
     WORKER_CHECK(strstr(hoop_error_text(),
-                        "is lost: stopped (nothing has "
-                        "come from it for 1.0 s), reported"));
+                        " (nothing has come from it for 1.0 s), reported"));
     if (__atomic_add_fetch(&worker->room[PLACE_NOTICED], 1, __ATOMIC_SEQ_CST) ==
         worker->n_workers - 1)
         kill(stopped, SIGKILL);
@@ -336,9 +348,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            worker_killed_in_an_allreduce_is_named_within_a_second),
-        cmocka_unit_test(worker_that_computes_for_ten_leases_is_not_lost),
+        cmocka_unit_test(worker_killed_in_an_allreduce_is_named_at_once),
+        cmocka_unit_test(worker_that_computes_for_many_leases_is_not_lost),
         cmocka_unit_test(worker_that_is_stopped_is_lost_by_its_silence),
         cmocka_unit_test(worker_that_is_stopped_is_lost_with_its_lease),
         cmocka_unit_test(forked_child_is_refused_and_holds_no_peer),

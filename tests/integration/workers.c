@@ -47,8 +47,11 @@ workers_wait(pid_t *pids, uint32_t n_workers)
         int how = 0;
 
         while (waitpid(pids[i], &how, WNOHANG) == 0) {
-            if (clock_is_past(deadline_ns))
+            if (clock_is_past(deadline_ns)) {
                 kill(pids[i], SIGABRT);
+                /* One that is stopped does not end. */
+                kill(pids[i], SIGCONT);
+            }
             usleep(LOOK_US);
         }
         if (how == 0 || (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL))
