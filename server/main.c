@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "net/address.h"
 #include "options.h"
 #include "probe.h"
 #include "standby.h"
@@ -72,6 +73,21 @@ coordinator_begin(const struct options *options,
     return status;
 }
 
+/* Whoever comes first would say what a job's token is. */
+static void
+warn_open(const struct hoop_coordinator_options *options)
+{
+    struct address address;
+
+    if (options->token ||
+        (address_resolve(options->listen, &address) == HOOP_OK &&
+         address_is_loopback(&address)))
+        return;
+    log_warning("coordinator",
+                "no token, and others than this host can join: anybody may "
+                "begin a job, or join one that has none; give --token-file");
+}
+
 static int
 serve(const struct options *options)
 {
@@ -98,6 +114,7 @@ serve(const struct options *options)
              options->coordinator.token ? "one token for every job"
                                         : "a job's first worker sets its token",
              data_words(&options->coordinator));
+    warn_open(&options->coordinator);
     sigwait(&ending, &number);
     log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);

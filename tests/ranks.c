@@ -86,6 +86,18 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
 }
 
 static void
+on_encrypted(void *owner,
+             uint32_t rank,
+             unsigned stream,
+             int fd,
+             struct tls *tls)
+{
+    const struct machine *machine = owner;
+
+    engine_encrypted(machine->engine, rank, stream, fd, tls);
+}
+
+static void
 on_lost(void *owner, uint32_t rank, const char *why)
 {
     (void)owner;
@@ -147,14 +159,17 @@ machine_start(struct machine *machine, const struct world *world)
         .on_abandoned = on_abandoned,
         .owner = machine,
     };
+    const struct tls_files by_token = {0};
     const struct connector_options connector_options = {
         .roster = world->roster,
         .token = "secret",
         .listen_fd = world->listeners[world->roster->rank],
         .sharing = segments_mode(),
+        .tls = segments_encrypted() ? &by_token : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .on_stream = on_stream,
+        .on_encrypted = on_encrypted,
         .owner = machine,
     };
     struct connector_options connecting = connector_options;

@@ -34,6 +34,14 @@ segments_streams(void)
     return text ? (unsigned)strtoul(text, NULL, 10) : 0;
 }
 
+bool
+segments_encrypted(void)
+{
+    const char *text = getenv(setting_row(SETTING_TLS)->environment);
+
+    return text && strcmp(text, "on") == 0;
+}
+
 void
 segments_open(struct segment *out_ends[2])
 {

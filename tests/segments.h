@@ -19,6 +19,10 @@ segments_mode(void);
 unsigned
 segments_streams(void);
 
+/* What HOOP_TLS says. */
+bool
+segments_encrypted(void);
+
 /* The two ends of one segment, or NULL for both where TCP is wanted. */
 void
 segments_open(struct segment *out_ends[2]);

@@ -27,6 +27,7 @@ TREES = ','.join(f'{name}:hierarchical_tree' for name in COLLECTIVES)
 TUNED = {'HOOP_TEST_TUNED': '1'}
 TCP = {'HOOP_TRANSPORT': 'tcp'}
 PAIRS = {'HOOP_TRANSPORT': 'shm'}
+TLS = {'HOOP_TLS': 'on', 'HOOP_TOKEN': 'secret'}
 
 
 def nodes(n, algorithms=''):
@@ -40,6 +41,8 @@ PATHS = {
     'halls': {},
     'pairs': PAIRS,
     'tcp': TCP | TUNED,
+    'tls': TCP | TLS,
+    'tls-streams': TCP | TLS | {'HOOP_STREAMS': '3'},
     'streams-3': TCP | {'HOOP_STREAMS': '3'},
     'streams-8': TCP | TUNED | {'HOOP_STREAMS': '8'},
     'nodes-2': nodes(2),
@@ -74,7 +77,7 @@ NOT_APPLICABLE = (
      'of the coordinator and the starter: no path of payloads'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
      'calculates, moves nothing'),
-    ('container_check|netns_check|streams_check', '.*',
+    ('container_check|netns_check|streams_check|tls_check', '.*',
      'chooses its paths itself'),
     ('fault_matrix', '.*',
      'has memory and TCP among its cells, and a part with each commit'),
@@ -83,6 +86,7 @@ NOT_APPLICABLE = (
     ('hoop_perf_tune', '.*',
      'tells what is chosen by its own races, on one node: what a path forces '
      'takes their place'),
+    ('init|worker_join', 'tls.*', 'some of its jobs have no token'),
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
     ('nodes|hoop_perf',

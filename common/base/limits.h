@@ -185,6 +185,11 @@ enum {
     /* Connections that have not proved themselves yet; the oldest goes. */
     LIMIT_GREETINGS = 256,
     LIMIT_GREETING_MS = 5000,
+    /* TLS: what it reads ahead on a connection, and what it keeps until the
+     * socket takes it; a few records each way, for large calls. And bytes of
+     * certificates that somebody may show. */
+    LIMIT_TLS_BUFFER = 128 * 1024,
+    LIMIT_TLS_CERTIFICATES = 16 * 1024,
 };
 
 /* Bytes of what is kept of them (LIMIT_RESIDUES): as much as the gradients of a large model. */

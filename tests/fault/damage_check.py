@@ -27,6 +27,7 @@ class Relay:
     def __init__(self, target):
         self.target = target
         self.n_bytes = 0
+        self.heard = b''  # of what was sent first
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.address = self.listener.getsockname()
         self.ends = [self.listener]
@@ -47,6 +48,7 @@ class Relay:
             pass  # Closed: the end.
 
     def damage(self, piece):
+        self.heard = (self.heard + piece)[:2 * PIECE]
         piece = bytearray(piece)
         at = FLIPPED_BYTE - self.n_bytes
         if 0 <= at < len(piece):
@@ -68,22 +70,26 @@ class Relay:
             end.close()
 
 
-def run(programs, folder, checksum):
-    """What the workers say; all of them must fail."""
+def run(programs, folder, name, settings):
+    """What the workers say, who all must fail, and what came to them. settings: of
+    each rank."""
     hoopd_path, steady_path = programs
     home, *ports = free_addresses(1 + WORKERS)
     address = '%s:%d' % home
-    hoopd = Program(folder, f'hoopd-{checksum}',
+    hoopd = Program(folder, f'hoopd-{name}',
                     [hoopd_path, '--listen', address, '--http', 'none'])
     relays = [Relay(port) for port in ports]
     workers = [
-        Program(folder, f'worker{rank}-{checksum}',
-                [steady_path, f'{folder}/never'], HOOP_COORDINATOR=address,
-                HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(WORKERS),
-                HOOP_PORT=str(ports[rank][1]), HOOP_TRANSPORT='tcp',
-                HOOP_ADVERTISE='%s:%d' % relays[rank].address,
-                HOOP_LINK='latency=20us,bandwidth=1GB/s',  # measures nothing
-                HOOP_CHECKSUM=checksum, HOOP_TIMEOUT=str(WAIT_S))
+        Program(folder, f'worker{rank}-{name}', [steady_path, f'{folder}/never'],
+                **{'HOOP_COORDINATOR': address,
+                   'HOOP_RANK': str(rank),
+                   'HOOP_WORLD_SIZE': str(WORKERS),
+                   'HOOP_PORT': str(ports[rank][1]),
+                   'HOOP_TRANSPORT': 'tcp',
+                   'HOOP_ADVERTISE': '%s:%d' % relays[rank].address,
+                   # Measures nothing.
+                   'HOOP_LINK': 'latency=20us,bandwidth=1GB/s',
+                   'HOOP_TIMEOUT': str(WAIT_S)} | settings[rank])
         for rank in range(WORKERS)]
     try:
         await_true('the workers fail', lambda: all(
@@ -92,7 +98,8 @@ def run(programs, folder, checksum):
             if worker.code() != 1:
                 raise Wrong(f'{worker.name} exits with {worker.code()}:\n'
                             f'{worker.text()}')
-        return [worker.text() for worker in workers]
+        return ([worker.text() for worker in workers],
+                b''.join(relay.heard for relay in relays))
     finally:
         for program in workers + [hoopd]:
             program.kill()
@@ -102,7 +109,10 @@ def run(programs, folder, checksum):
 
 def check(programs, folder):
     """Both runs."""
-    texts = run(programs, folder, 'on')
+    texts, heard = run(programs, folder, 'on',
+                       [{'HOOP_CHECKSUM': 'on'}] * WORKERS)
+    if b'HOOP\1' not in heard:
+        raise Wrong('no frame was heard on the way')
     for words in ('damaged on the way to rank',
                   'the checksum of a payload is wrong (TCP, 127.0.0.1:'):
         if not any(words in text for text in texts):
@@ -110,7 +120,7 @@ def check(programs, folder):
     for text in texts:
         if 'allreduce #' not in text or WRONG in text:
             raise Wrong(f'no failed allreduce, but:\n{text}')
-    texts = run(programs, folder, 'off')
+    texts, _ = run(programs, folder, 'off', [{}] * WORKERS)
     if not any(WRONG in text for text in texts):
         raise Wrong('no bit was inverted:\n' + ''.join(texts))
 

@@ -288,6 +288,19 @@ metrics_count_what_happened(void **state)
     daemon_stop(&daemon);
 }
 
+/* Whoever comes first would be believed. */
+static void
+daemon_for_other_hosts_without_a_token_says_so(void **state)
+{
+    static const char *const arguments[] = {"--listen", "0.0.0.0:0", NULL};
+    struct daemon daemon;
+
+    (void)state;
+    daemon_start(&daemon, arguments);
+    daemon_expect_log(&daemon, "give --token-file");
+    daemon_stop(&daemon);
+}
+
 int
 main(void)
 {
@@ -299,6 +312,7 @@ main(void)
         cmocka_unit_test(member_that_left_is_told_to_the_others),
         cmocka_unit_test(reported_member_is_lost_with_the_reporter_named),
         cmocka_unit_test(metrics_count_what_happened),
+        cmocka_unit_test(daemon_for_other_hosts_without_a_token_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

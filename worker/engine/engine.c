@@ -136,8 +136,7 @@ engine_destroy(struct engine *engine)
         channel_destroy(channel);
     while ((letter = TAILQ_FIRST(&engine->letters))) {
         TAILQ_REMOVE(&engine->letters, letter, link);
-        if (letter->kind == LETTER_CONNECTED)
-            letter_refuse(letter);
+        letter_refuse(letter);
         free(letter);
     }
     while ((op = TAILQ_FIRST(&engine->spares))) {
@@ -192,6 +191,20 @@ engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd)
 }
 
 void
+engine_encrypted(struct engine *engine,
+                 uint32_t rank,
+                 unsigned stream,
+                 int fd,
+                 struct tls *tls)
+{
+    engine_letter(engine, &(struct letter){.kind = LETTER_ENCRYPTED,
+                                           .rank = rank,
+                                           .stream = stream,
+                                           .fd = fd,
+                                           .tls = tls});
+}
+
+void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
 {
     struct letter letter = {.kind = LETTER_UNREACHABLE, .rank = rank};
@@ -220,6 +233,12 @@ connect_outcome(const struct engine *engine, uint32_t rank)
 
     if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
+    /* Whom the others have given up connects to nobody any more. */
+    if (engine->lost[engine->roster->rank].is_lost)
+        return error_raise(
+            HOOP_E_PEER_LOST, "%s is lost: %s",
+            roster_name(engine->roster, engine->roster->rank, name),
+            engine->lost[engine->roster->rank].why);
     if (!lost->is_lost)
         return HOOP_E_PENDING;
     return error_raise(HOOP_E_PEER_LOST, "%s is lost: %s",

@@ -111,6 +111,13 @@ engine_shared(struct engine *engine,
 /* fd, which is taken, is one more connection: the stream-th. */
 void
 engine_stream(struct engine *engine, uint32_t rank, unsigned stream, int fd);
+/* Either of the two, encrypted by tls, which is taken; 0: the first. */
+void
+engine_encrypted(struct engine *engine,
+                 uint32_t rank,
+                 unsigned stream,
+                 int fd,
+                 struct tls *tls);
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
 /* Somebody else found out that rank is dead. */

@@ -12,11 +12,16 @@
 #include "engine/closing.h"
 #include "engine/state.h"
 #include "net/socket.h"
+#include "net/tls.h"
 #include "transport/segment.h"
 
 void
 letter_refuse(const struct letter *letter)
 {
+    if (letter->kind != LETTER_CONNECTED && letter->kind != LETTER_STREAM &&
+        letter->kind != LETTER_ENCRYPTED)
+        return;
+    tls_destroy(letter->tls);
     socket_close(letter->fd);
     segment_destroy(letter->segment);
 }
@@ -27,8 +32,7 @@ engine_letter(struct engine *engine, const struct letter *content)
     struct letter *letter = malloc(sizeof(*letter));
 
     if (!letter) {
-        if (content->kind == LETTER_CONNECTED || content->kind == LETTER_STREAM)
-            letter_refuse(content);
+        letter_refuse(content);
         return;
     }
     *letter = *content;
@@ -83,6 +87,10 @@ letter_open(struct engine *engine, const struct letter *letter)
     case LETTER_STREAM:
         transport_stream(engine->transport, letter->rank, letter->stream,
                          letter->fd);
+        return;
+    case LETTER_ENCRYPTED:
+        transport_encrypted(engine->transport, letter->rank, letter->stream,
+                            letter->fd, letter->tls);
         return;
     case LETTER_UNREACHABLE:
         transport_unreachable(engine->transport, letter->rank, letter->why);

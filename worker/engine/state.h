@@ -27,6 +27,7 @@ TAILQ_HEAD(residue_list, residue);
 enum letter_kind {
     LETTER_CONNECTED,
     LETTER_STREAM,
+    LETTER_ENCRYPTED,
     LETTER_UNREACHABLE,
     LETTER_CONDEMNED,
     LETTER_NEEDED,
@@ -40,6 +41,7 @@ struct letter {
     int fd;
     unsigned stream;
     struct segment *segment;
+    struct tls *tls;
     char why[LIMIT_REASON];
 };
 
@@ -221,7 +223,7 @@ engine_count(struct engine *engine)
 /* Put into the box; the driver, or the next one, opens it. */
 void
 engine_letter(struct engine *engine, const struct letter *content);
-/* The connection that nobody takes. */
+/* The connection in it, if it is one, that nobody takes. */
 void
 letter_refuse(const struct letter *letter);
 /* By the driver: do what was handed in. Returns whether there was any. */

@@ -10,6 +10,10 @@
 #include "base/error.h"
 #include "net/socket.h"
 
+enum {
+    LISTEN_BACKLOG = 1024,
+};
+
 /* "host:port", with port 0 if text has none. */
 static void
 port_complete(const char *text, char out_text[LIMIT_ADDRESS])
@@ -96,4 +100,26 @@ advertise_find(const struct advertise *wanted, struct address *out_address)
     if (wanted->interface[0])
         return address_of_interface(wanted->interface, out_address);
     return routed_find(wanted, out_address);
+}
+
+/* Loopback is where nobody else needs to reach us: do not listen elsewhere. */
+enum hoop_status
+advertise_listen(uint16_t port, struct address *advertised, int *out_fd)
+{
+    struct address local;
+
+    enum hoop_status status = address_parse("*:0", &local);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_is_loopback(advertised))
+        local = *advertised;
+    address_set_port(&local, port);
+    status = socket_listen(&local, LISTEN_BACKLOG, out_fd);
+    if (status == HOOP_OK)
+        status = socket_local_address(*out_fd, &local);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (address_port(advertised) == 0)
+        address_set_port(advertised, address_port(&local));
+    return HOOP_OK;
 }

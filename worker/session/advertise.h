@@ -30,4 +30,11 @@ struct advertise {
 enum hoop_status
 advertise_find(const struct advertise *wanted, struct address *out_address);
 
+/*
+ * Listen for peers who are told this address, on port or (0) any, which
+ * advertised has then. Handle: HOOP_E_UNAVAILABLE (the port is in use).
+ */
+enum hoop_status
+advertise_listen(uint16_t port, struct address *advertised, int *out_fd);
+
 #endif

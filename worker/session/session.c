@@ -40,7 +40,6 @@
 #include "tune/tuner.h"
 
 enum {
-    LISTEN_BACKLOG = 1024,
     /* What the ring neighbours may take at least, however late we are. */
     CONNECT_MS = 10000,
     GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
@@ -91,6 +90,18 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
     const struct hoop_session *session = owner;
 
     engine_stream(session->engine, rank, stream, fd);
+}
+
+static void
+on_encrypted(void *owner,
+             uint32_t rank,
+             unsigned stream,
+             int fd,
+             struct tls *tls)
+{
+    const struct hoop_session *session = owner;
+
+    engine_encrypted(session->engine, rank, stream, fd, tls);
 }
 
 static void
@@ -153,28 +164,6 @@ on_forked(void *owner)
 
 /* Before there is a roster. */
 
-/* Loopback is where nobody else needs to reach us: do not listen elsewhere. */
-static enum hoop_status
-listener_open(struct hoop_session *session, struct address *advertised)
-{
-    struct address local;
-
-    enum hoop_status status = address_parse("*:0", &local);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (address_is_loopback(advertised))
-        local = *advertised;
-    address_set_port(&local, session->terms.port);
-    status = socket_listen(&local, LISTEN_BACKLOG, &session->listen_fd);
-    if (status == HOOP_OK)
-        status = socket_local_address(session->listen_fd, &local);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (address_port(advertised) == 0)
-        address_set_port(advertised, address_port(&local));
-    return HOOP_OK;
-}
-
 static enum hoop_status
 client_open(struct hoop_session *session)
 {
@@ -220,7 +209,7 @@ world_await(struct hoop_session *session, struct join_reply *out_reply)
 
     enum hoop_status status = advertise_find(&wanted, &address);
     if (status == HOOP_OK)
-        status = listener_open(session, &address);
+        status = advertise_listen(terms->port, &address, &session->listen_fd);
     if (status != HOOP_OK)
         return error_pass(status);
     address_format(&address, text);
@@ -261,15 +250,19 @@ engine_open(struct hoop_session *session)
 static enum hoop_status
 connector_open(struct hoop_session *session)
 {
+    const struct terms *terms = &session->terms;
+    const struct tls_files files = terms_tls(terms);
     const struct connector_options options = {
         .loop = session->loop,
         .roster = session->roster,
-        .token = session->terms.token,
+        .token = terms->token,
         .listen_fd = session->listen_fd,
-        .sharing = session->terms.sharing,
+        .sharing = terms->sharing,
+        .tls = terms->is_encrypted ? &files : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
         .on_stream = on_stream,
+        .on_encrypted = on_encrypted,
         .owner = session,
     };
     const enum hoop_status status =

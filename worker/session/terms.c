@@ -134,6 +134,11 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_LINK, sizeof(terms->link), terms->link);
     text_take(settings, SETTING_ENDINGS, sizeof(terms->endings),
               terms->endings);
+    text_take(settings, SETTING_TLS_CERT, sizeof(terms->tls_cert),
+              terms->tls_cert);
+    text_take(settings, SETTING_TLS_KEY, sizeof(terms->tls_key),
+              terms->tls_key);
+    text_take(settings, SETTING_TLS_CA, sizeof(terms->tls_ca), terms->tls_ca);
     text_take(settings, SETTING_TUNING, sizeof(terms->tuning), terms->tuning);
 }
 
@@ -177,6 +182,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->sharing =
         (enum sharing_mode)settings_number(settings, SETTING_TRANSPORT);
+    terms->is_encrypted = settings_number(settings, SETTING_TLS) != 0;
     terms->is_summing = settings_number(settings, SETTING_CHECKSUM) != 0;
     terms->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
     terms->spinning =
@@ -258,6 +264,16 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
         *out_terms = terms;
     terms_deinit(&terms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+struct tls_files
+terms_tls(const struct terms *terms)
+{
+    return (struct tls_files){
+        .certificate = terms->tls_cert,
+        .key = terms->tls_key,
+        .ca = terms->tls_ca,
+    };
 }
 
 void

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "codec/codec.h"
 #include "engine/engine.h"
+#include "net/tls.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "session/comm.h"
 #include "transport/sharing.h"
@@ -48,6 +49,10 @@ struct terms {
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
     enum sharing_mode sharing;
+    bool is_encrypted; /* HOOP_TLS; the paths: "": not said */
+    char tls_cert[LIMIT_SETTING];
+    char tls_key[LIMIT_SETTING];
+    char tls_ca[LIMIT_SETTING];
     bool is_summing;
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
     enum engine_spinning spinning;
@@ -68,6 +73,10 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms);
  * Thread: any. */
 void
 terms_log(const struct terms *terms);
+
+/* Their paths, borrowed. */
+struct tls_files
+terms_tls(const struct terms *terms);
 
 /* Wipes the token. */
 void

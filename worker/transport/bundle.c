@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "net/socket.h"
+#include "transport/cursor.h"
 
 enum {
     /* Less goes behind its mark: one call, and one wake-up. */
@@ -24,60 +25,6 @@ enum {
     /* Of the bytes given, so many in one call. */
     SPANS_MAX = 26,
 };
-
-/* A place in a list of spans. */
-struct cursor {
-    const struct iovec *spans;
-    size_t n_spans;
-    size_t n_skipped; /* bytes of the first span */
-};
-
-static size_t
-bytes_of(const struct iovec *spans, size_t n_spans)
-{
-    size_t n_bytes = 0;
-
-    for (size_t i = 0; i < n_spans; i++)
-        n_bytes += spans[i].iov_len;
-    return n_bytes;
-}
-
-static void
-cursor_move(struct cursor *cursor, size_t n_bytes)
-{
-    n_bytes += cursor->n_skipped;
-    while (cursor->n_spans > 0 && n_bytes >= cursor->spans->iov_len) {
-        n_bytes -= cursor->spans->iov_len;
-        cursor->spans++;
-        cursor->n_spans--;
-    }
-    cursor->n_skipped = n_bytes;
-}
-
-/* The next n_bytes as spans, or as many as n_max spans hold. */
-static size_t
-cursor_take(const struct cursor *cursor,
-            size_t n_bytes,
-            struct iovec *out_spans,
-            size_t n_max)
-{
-    size_t n_spans = 0;
-    size_t n_skipped = cursor->n_skipped;
-
-    for (size_t i = 0; i < cursor->n_spans && n_spans < n_max && n_bytes > 0;
-         i++) {
-        const struct iovec *span = &cursor->spans[i];
-        const size_t n_span = span->iov_len - n_skipped;
-        const size_t n_here = n_span < n_bytes ? n_span : n_bytes;
-
-        if (n_here > 0)
-            out_spans[n_spans++] =
-                (struct iovec){(uint8_t *)span->iov_base + n_skipped, n_here};
-        n_bytes -= n_here;
-        n_skipped = 0;
-    }
-    return n_spans;
-}
 
 struct bundle *
 bundle_create(void)
@@ -94,17 +41,26 @@ bundle_destroy(struct bundle *bundle)
 {
     if (!bundle)
         return;
-    for (unsigned i = 1; i < BUNDLE_FDS; i++)
+    for (unsigned i = 1; i < BUNDLE_FDS; i++) {
+        tls_destroy(bundle->tls[i]);
         socket_close(bundle->fds[i]);
+    }
     free(bundle);
 }
 
 bool
 bundle_add(struct bundle *bundle, unsigned stream, int fd)
 {
+    return bundle_add_tls(bundle, stream, fd, NULL);
+}
+
+bool
+bundle_add_tls(struct bundle *bundle, unsigned stream, int fd, struct tls *tls)
+{
     if (stream < 1 || stream > LIMIT_STREAMS || bundle->fds[stream] != -1)
         return false;
     bundle->fds[stream] = fd;
+    bundle->tls[stream] = tls;
     return true;
 }
 
@@ -144,31 +100,64 @@ mark_put(uint8_t out[BUNDLE_MARK], unsigned stream, size_t n_bytes)
 }
 
 static ssize_t
-spans_send(int fd, struct iovec *spans, size_t n_spans)
+spans_send(struct bundle *bundle,
+           unsigned stream,
+           struct iovec *spans,
+           size_t n_spans)
 {
     const struct msghdr message = {.msg_iov = spans, .msg_iovlen = n_spans};
     ssize_t n_sent;
 
+    if (bundle->tls[stream]) {
+        n_sent = tls_send(bundle->tls[stream], spans, n_spans);
+        if (tls_owes(bundle->tls[stream]))
+            bundle->blocked |= 1u << stream;
+        return n_sent;
+    }
     do {
-        n_sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n_sent =
+            sendmsg(bundle->fds[stream], &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n_sent < 0 && errno == EINTR);
     return n_sent;
+}
+
+static bool
+marks_wait(const struct bundle *bundle)
+{
+    return bundle->marks_end > bundle->marks_first;
 }
 
 bool
 bundle_owes(const struct bundle *bundle)
 {
-    return bundle->marks_end > bundle->marks_first;
+    for (unsigned i = 0; i < BUNDLE_FDS; i++) {
+        if (bundle->tls[i] && tls_owes(bundle->tls[i]))
+            return true;
+    }
+    return marks_wait(bundle);
+}
+
+/* What was given to a tls and not to its socket. False: errno. */
+static bool
+tls_flush(struct bundle *bundle)
+{
+    for (unsigned i = 0; i < BUNDLE_FDS; i++) {
+        if (bundle->tls[i] && tls_owes(bundle->tls[i]) &&
+            spans_send(bundle, i, NULL, 0) < 0 && errno != EAGAIN &&
+            errno != EWOULDBLOCK)
+            return false;
+    }
+    return true;
 }
 
 /* False: errno says why some are left. */
 static bool
 marks_flush(struct bundle *bundle)
 {
-    while (bundle_owes(bundle)) {
+    while (marks_wait(bundle)) {
         struct iovec span = {bundle->marks + bundle->marks_first,
                              bundle->marks_end - bundle->marks_first};
-        const ssize_t n_sent = spans_send(bundle->fds[0], &span, 1);
+        const ssize_t n_sent = spans_send(bundle, 0, &span, 1);
 
         if (n_sent < 0) {
             if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -189,7 +178,7 @@ send_inline_rest(struct bundle *bundle, const struct cursor *cursor)
     struct iovec spans[SPANS_MAX];
     const size_t n_spans =
         cursor_take(cursor, bundle->n_inline, spans, SPANS_MAX);
-    const ssize_t n_sent = spans_send(bundle->fds[0], spans, n_spans);
+    const ssize_t n_sent = spans_send(bundle, 0, spans, n_spans);
 
     if (n_sent > 0)
         bundle->n_inline -= (size_t)n_sent;
@@ -206,7 +195,7 @@ send_inline(struct bundle *bundle, const struct cursor *cursor, size_t n_bytes)
 
     mark_put(bundle->marks, 0, n_bytes);
     const size_t n_spans = cursor_take(cursor, n_bytes, spans + 1, SPANS_MAX);
-    const ssize_t n_sent = spans_send(bundle->fds[0], spans, 1 + n_spans);
+    const ssize_t n_sent = spans_send(bundle, 0, spans, 1 + n_spans);
     if (n_sent < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             bundle->blocked |= 1;
@@ -264,10 +253,10 @@ send_chunk(struct bundle *bundle,
 {
     struct iovec spans[SPANS_MAX];
     const size_t n_spans = cursor_take(cursor, n_bytes, spans, SPANS_MAX);
-    const ssize_t n_sent = spans_send(bundle->fds[stream], spans, n_spans);
+    const ssize_t n_sent = spans_send(bundle, stream, spans, n_spans);
 
     bundle->stream_last = stream;
-    if (n_sent < (ssize_t)bytes_of(spans, n_spans) &&
+    if (n_sent < (ssize_t)cursor_bytes(spans, n_spans) &&
         (n_sent >= 0 || errno == EAGAIN || errno == EWOULDBLOCK))
         bundle->blocked |= 1u << stream;
     if (n_sent <= 0)
@@ -310,11 +299,15 @@ ssize_t
 bundle_send(struct bundle *bundle, const struct iovec *spans, size_t n_spans)
 {
     struct cursor cursor = {spans, n_spans, 0};
-    const size_t n_bytes = bytes_of(spans, n_spans);
+    const size_t n_bytes = cursor_bytes(spans, n_spans);
 
     bundle->blocked = 0;
-    if (!marks_flush(bundle))
+    if (!tls_flush(bundle) || !marks_flush(bundle))
         return -1;
+    if (n_bytes == 0 && bundle->blocked) {
+        errno = EAGAIN;
+        return -1;
+    }
     if (n_bytes == 0)
         return 0;
     if (bundle->n_inline > 0)
@@ -345,6 +338,10 @@ ahead_bytes(const struct bundle *bundle)
 bool
 bundle_is_ready(const struct bundle *bundle)
 {
+    const struct tls *tls = bundle->tls[bundle_awaited(bundle)];
+
+    if (tls && tls_is_ready(tls))
+        return true;
     if (bundle->n_left == 0)
         return ahead_bytes(bundle) >= BUNDLE_MARK;
     return bundle->stream == 0 && ahead_bytes(bundle) > 0;
@@ -357,12 +354,17 @@ bundle_awaited(const struct bundle *bundle)
 }
 
 static ssize_t
-spans_read(int fd, struct iovec *spans, size_t n_spans)
+spans_read(struct bundle *bundle,
+           unsigned stream,
+           struct iovec *spans,
+           size_t n_spans)
 {
     ssize_t n_read;
 
+    if (bundle->tls[stream])
+        return tls_receive(bundle->tls[stream], spans, n_spans);
     do {
-        n_read = readv(fd, spans, (int)n_spans);
+        n_read = readv(bundle->fds[stream], spans, (int)n_spans);
     } while (n_read < 0 && errno == EINTR);
     return n_read;
 }
@@ -378,7 +380,7 @@ mark_next(struct bundle *bundle)
         bundle->ahead_first = 0;
         bundle->ahead_end = n_ahead;
         struct iovec room = {bundle->ahead + n_ahead, BUNDLE_AHEAD - n_ahead};
-        const ssize_t n_read = spans_read(bundle->fds[0], &room, 1);
+        const ssize_t n_read = spans_read(bundle, 0, &room, 1);
 
         if (n_read <= 0)
             return n_read;
@@ -431,7 +433,7 @@ marked_read(struct bundle *bundle, const struct cursor *cursor, size_t n_bytes)
         return -1;
     }
     const size_t n_spans = cursor_take(cursor, n_bytes, spans, SPANS_MAX);
-    const ssize_t n_read = spans_read(fd, spans, n_spans);
+    const ssize_t n_read = spans_read(bundle, bundle->stream, spans, n_spans);
     if (n_read != 0 || bundle->stream == 0)
         return n_read;
     errno = ECONNRESET;
@@ -442,7 +444,7 @@ ssize_t
 bundle_receive(struct bundle *bundle, const struct iovec *spans, size_t n_spans)
 {
     struct cursor cursor = {spans, n_spans, 0};
-    size_t n_room = bytes_of(spans, n_spans);
+    size_t n_room = cursor_bytes(spans, n_spans);
     size_t n_total = 0;
 
     while (n_room > 0) {
@@ -484,6 +486,8 @@ bundle_breaks(const struct bundle *bundle)
 void
 bundle_drop(struct bundle *bundle, unsigned stream)
 {
+    tls_destroy(bundle->tls[stream]);
+    bundle->tls[stream] = NULL;
     socket_close(bundle->fds[stream]);
     bundle->fds[stream] = BUNDLE_BROKEN;
 }

@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 
 #include "base/limits.h"
+#include "net/tls.h"
 
 enum {
     BUNDLE_FDS = 1 + LIMIT_STREAMS,
@@ -35,6 +36,7 @@ enum {
 struct bundle {
     int fds[BUNDLE_FDS];         /* [0] is borrowed; -1: not here (yet);
                                   * or BUNDLE_BROKEN */
+    struct tls *tls[BUNDLE_FDS]; /* over it; NULL: plain. [0] is borrowed */
     uint8_t watched[BUNDLE_FDS]; /* the owner's: what a poller looks for */
 
     bool is_sending;
@@ -65,6 +67,9 @@ bundle_destroy(struct bundle *bundle);
  * is or was one already, fd is the caller's. */
 bool
 bundle_add(struct bundle *bundle, unsigned stream, int fd);
+/* The same, encrypted; takes tls, too. */
+bool
+bundle_add_tls(struct bundle *bundle, unsigned stream, int fd, struct tls *tls);
 /* 1 to n_streams are here. */
 bool
 bundle_has(const struct bundle *bundle, unsigned n_streams);
@@ -73,7 +78,8 @@ bundle_has(const struct bundle *bundle, unsigned n_streams);
  * gives those that were not the next time. No bytes: only marks that wait. */
 ssize_t
 bundle_send(struct bundle *bundle, const struct iovec *spans, size_t n_spans);
-/* Bytes are on their way whose marks are not: send again. */
+/* Bytes are on their way whose marks are not, or which a tls still has: send
+ * again. */
 bool
 bundle_owes(const struct bundle *bundle);
 

@@ -56,7 +56,10 @@ link_retry(struct link *link, enum hoop_status status)
     if (link->state == LINK_CONNECTED || link->state == LINK_UNREACHABLE)
         return;
     if (clock_is_past(until_ns)) {
-        link_fail(link, error_text());
+        link_fail(link, link->broke_in_tls
+                            ? "it ends connections during the TLS handshake; "
+                              "is HOOP_TLS on there, too?"
+                            : error_text());
         return;
     }
     link->state = LINK_WANTED;
@@ -89,6 +92,7 @@ dial_failed(struct connector *connector,
     const unsigned stream = greeting->handshake.stream;
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
+    link->broke_in_tls |= greeting->state == SECURE_DIAL;
     connector_forget(connector, greeting);
     if (stream > 0) {
         connector_stream_failed(link, stream, status);
@@ -113,8 +117,9 @@ on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
     }
     address_format(&greeting->address, address);
     /* A peer whose dial came second ends it here: nothing to worry about. */
-    const bool is_peers_choice =
-        status == HOOP_E_UNAVAILABLE && greeting->state != AWAIT_HELLO;
+    const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
+                                 greeting->state != AWAIT_HELLO &&
+                                 greeting->state != AWAIT_FIRST;
     log_at(is_peers_choice ? LOG_DEBUG : LOG_WARNING, "peer",
            "refused a connection from %s: %s", address, error_text());
     connector_forget(connector, greeting);
@@ -139,24 +144,50 @@ on_verified(void *owner, const struct handshake *handshake)
     return HANDSHAKE_WELCOME;
 }
 
-/* Proven: the descriptor changes hands. */
+void
+connector_hand_over(struct connector *connector,
+                    struct greeting *greeting,
+                    struct segment *segment)
+{
+    const struct connector_options *options = &connector->options;
+    const uint32_t rank = greeting->handshake.peer;
+    const unsigned stream = greeting->handshake.stream;
+    struct tls *tls = NULL;
+
+    /* Only bells follow where memory is shared: they go without. */
+    if (!segment && greeting_take_tls(greeting, &tls) != HOOP_OK) {
+        if (stream == 0)
+            connector->links[rank].state = LINK_WANTED;
+        link_fail(&connector->links[rank], error_text());
+        connector_forget(connector, greeting);
+        return;
+    }
+    const int fd = greeting_take_fd(greeting);
+    connector_forget(connector, greeting);
+    socket_set_local(fd);
+    if (tls)
+        options->on_encrypted(options->owner, rank, stream, fd, tls);
+    else if (stream > 0)
+        options->on_stream(options->owner, rank, stream, fd);
+    else
+        options->on_connected(options->owner, rank, fd, segment);
+}
+
+/* Proven: the first connection. */
 static void
 hand_over(struct connector *connector, struct greeting *greeting)
 {
     struct link *link = &connector->links[greeting->handshake.peer];
-    const int fd = greeting_take_fd(greeting);
     struct segment *segment = greeting_take_segment(greeting);
 
-    log_debug("peer", "rank %u: %s", link->rank,
-              segment ? "shared memory" : sharing_why(&greeting->sharing));
-    connector_forget(connector, greeting);
-    if (link->dial)
+    log_debug("peer", "rank %u: %s%s", link->rank,
+              segment ? "shared memory" : sharing_why(&greeting->sharing),
+              connector->secures ? ", under TLS" : "");
+    if (link->dial && link->dial != greeting)
         connector_forget(connector, link->dial);
     loop_timer_stop(link->retry);
     link->state = LINK_CONNECTED;
-    socket_set_local(fd);
-    connector->options.on_connected(connector->options.owner, link->rank, fd,
-                                    segment);
+    connector_hand_over(connector, greeting, segment);
 }
 
 /* One of the two insists on what cannot be. */
@@ -214,7 +245,10 @@ connector_greet(struct connector *connector,
     const struct greeting content = {
         .loop = connector->options.loop,
         .fd = fd,
-        .state = out_greeting ? DIALING : AWAIT_HELLO,
+        .state = out_greeting         ? DIALING
+                 : connector->secures ? AWAIT_FIRST
+                                      : AWAIT_HELLO,
+        .secures = connector->secures,
         .address = *address,
         .handshake = {.key = &connector->key,
                       .roster = connector->options.roster},
@@ -378,6 +412,30 @@ links_create(struct connector *connector)
     return HOOP_OK;
 }
 
+/* Without a token there is nothing to make a key of. A CA alone is for the
+ * coordinator's certificate. */
+static enum hoop_status
+secures_create(struct connector *connector,
+               const struct connector_options *options)
+{
+    uint8_t key[TLS_KEY_BYTES];
+
+    enum hoop_status status =
+        handshake_tls_key(options->token, options->roster, key);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct tls_files *files = options->tls;
+    const bool has_own = (files->certificate && *files->certificate) ||
+                         (files->key && *files->key);
+    const struct tls_options tls = {
+        .files = has_own ? *files : (struct tls_files){0},
+        .key = *options->token ? key : NULL,
+    };
+    status = tls_context_create(&tls, &connector->secures);
+    explicit_bzero(key, sizeof(key));
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 enum hoop_status
 connector_create(const struct connector_options *options,
                  struct connector **out_connector)
@@ -388,9 +446,12 @@ connector_create(const struct connector_options *options,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the connector");
     connector->options = *options;
     connector->options.token = NULL;
+    connector->options.tls = NULL;
     TAILQ_INIT(&connector->greetings);
     enum hoop_status status =
         handshake_key_init(&connector->key, options->token, options->roster);
+    if (status == HOOP_OK && options->tls)
+        status = secures_create(connector, options);
     if (status == HOOP_OK)
         status = links_create(connector);
     if (status == HOOP_OK && options->listen_fd >= 0)
@@ -418,6 +479,7 @@ connector_destroy(struct connector *connector)
         loop_timer_destroy(connector->links[rank].retry);
     }
     free(connector->links);
-    memset(&connector->key, 0, sizeof(connector->key));
+    tls_context_destroy(connector->secures);
+    explicit_bzero(&connector->key, sizeof(connector->key));
     free(connector);
 }

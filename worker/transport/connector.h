@@ -17,6 +17,7 @@
 #include "hoop/status.h"
 
 #include "net/loop.h"
+#include "net/tls.h"
 #include "transport/roster.h"
 #include "transport/sharing.h"
 
@@ -28,6 +29,8 @@ struct connector_options {
     const char *token;           /* borrowed for the call */
     int listen_fd;               /* borrowed for life; -1: only dial */
     enum sharing_mode sharing;
+    /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
+    const struct tls_files *tls;
     /* fd is handed over, proven, and what both sides share beside it; NULL:
      * nothing. On the loop's thread. */
     void (*on_connected)(void *owner,
@@ -35,6 +38,13 @@ struct connector_options {
                          int fd,
                          struct segment *segment);
     void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
+    /* Instead, of one that tls encrypts, which is handed over, too: the first
+     * (stream 0) and any beside it. */
+    void (*on_encrypted)(void *owner,
+                         uint32_t rank,
+                         unsigned stream,
+                         int fd,
+                         struct tls *tls);
     /* The same of a connection beside the first, 1 to LIMIT_STREAMS; NULL: none
      * is accepted. */
     void (*on_stream)(void *owner, uint32_t rank, unsigned stream, int fd);

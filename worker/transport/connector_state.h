@@ -38,6 +38,7 @@ struct link {
     uint64_t refused_until_ns;
     uint64_t silent_until_ns;
     uint64_t retry_ms;
+    bool broke_in_tls;               /* a dial, while it was about TLS */
     _Atomic uint32_t streams_wanted; /* bit i: the i-th is to be dialed */
     uint32_t streams;                /* dialed, or here */
     uint64_t stream_retry_ms;
@@ -46,6 +47,7 @@ struct link {
 struct connector {
     struct connector_options options;
     struct handshake_key key;
+    struct tls_context *secures; /* NULL: connections are plain */
     struct loop_watch *listener;
     struct loop_timer *breather;
     struct greeting_list greetings; /* oldest first */
@@ -55,6 +57,12 @@ struct connector {
 
 void
 connector_forget(struct connector *connector, struct greeting *greeting);
+/* The descriptor, proven, changes hands; greeting is gone. segment: NULL where
+ * nothing is shared. */
+void
+connector_hand_over(struct connector *connector,
+                    struct greeting *greeting,
+                    struct segment *segment);
 /* Takes fd. out_greeting: a dial of ours, whose handshake's peer is to be set;
  * NULL: a stranger's. */
 enum hoop_status

@@ -28,26 +28,14 @@ connector_stream_answer(const struct connector *connector,
     return is_wanted ? HANDSHAKE_WELCOME : HANDSHAKE_REFUSED;
 }
 
-static void
-hand_over_stream(struct connector *connector, struct greeting *greeting)
-{
-    const struct connector_options *options = &connector->options;
-    struct link *link = &connector->links[greeting->handshake.peer];
-    const unsigned stream = greeting->handshake.stream;
-    const int fd = greeting_take_fd(greeting);
-
-    connector_forget(connector, greeting);
-    link->streams |= 1u << stream;
-    socket_set_local(fd);
-    options->on_stream(options->owner, link->rank, stream, fd);
-}
-
 void
 connector_stream_answered(struct connector *connector,
                           struct greeting *greeting)
 {
     if (greeting->answer == HANDSHAKE_WELCOME) {
-        hand_over_stream(connector, greeting);
+        connector->links[greeting->handshake.peer].streams |=
+            1u << greeting->handshake.stream;
+        connector_hand_over(connector, greeting, NULL);
         return;
     }
     log_debug("peer", "rank %u wants no stream %u", greeting->handshake.peer,

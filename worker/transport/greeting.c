@@ -1,12 +1,13 @@
 /*
  * transport/greeting.c - a connection whose handshake is under way
  *
- *   dialer     DIALING -> SEND_HELLO -> AWAIT_CHALLENGE -> SEND_PROOF
+ *   dialer     DIALING [-> SECURE_DIAL] -> SEND_HELLO -> AWAIT_CHALLENGE -> SEND_PROOF
  *                -> AWAIT_WELCOME -> proven
- *   acceptor   AWAIT_HELLO -> SEND_CHALLENGE -> AWAIT_PROOF -> SEND_WELCOME
- *                -> proven
+ *   acceptor   [AWAIT_FIRST -> SECURE_CALL ->] AWAIT_HELLO -> SEND_CHALLENGE
+ *                -> AWAIT_PROOF -> SEND_WELCOME -> proven
  *
- * One fixed message is read or written at a time.
+ * One fixed message is read or written at a time. Under TLS (HOOP_TLS) that has
+ * its own handshake before them, and they are within.
  * tests/unit/worker/transport/connector_test.c greets strangers and peers, too.
  */
 
@@ -21,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "net/socket.h"
+#include "transport/securing.h"
 
 bool
 greeting_is_dialer(const struct greeting *greeting)
@@ -35,6 +37,7 @@ greeting_destroy(struct greeting *greeting)
         return;
     loop_watch_destroy(greeting->watch);
     loop_timer_destroy(greeting->timer);
+    tls_destroy(greeting->tls);
     /* Before the memory it offers: who looks for that in vain sees why. */
     socket_close(greeting->fd);
     sharing_deinit(&greeting->sharing);
@@ -83,6 +86,8 @@ take_hello(struct greeting *greeting)
 
     greeting->verdict =
         handshake_challenge(&greeting->handshake, greeting->message, challenge);
+    if (greeting->verdict == HOOP_OK && securing_check(greeting) != HOOP_OK)
+        greeting->verdict = HOOP_E_UNAUTHENTICATED;
     if (greeting->verdict != HOOP_OK &&
         greeting->verdict != HOOP_E_PRECONDITION) {
         greeting_fail(greeting, greeting->verdict);
@@ -189,6 +194,9 @@ message_complete(struct greeting *greeting)
 {
     switch (greeting->state) {
     case DIALING:
+    case SECURE_DIAL:
+    case AWAIT_FIRST:
+    case SECURE_CALL:
         return;
     case SEND_HELLO:
         greeting_await(greeting, AWAIT_CHALLENGE);
@@ -224,54 +232,117 @@ is_sending(enum greeting_state state)
            state == SEND_CHALLENGE || state == SEND_WELCOME;
 }
 
-static void
-dial_connected(struct greeting *greeting)
+/* Proven messages begin. */
+static enum hoop_status
+greeting_speak(struct greeting *greeting)
 {
-    enum hoop_status status = socket_connected(greeting->fd);
-
-    if (status == HOOP_OK)
-        status = handshake_hello(&greeting->handshake, greeting->message);
+    if (!greeting_is_dialer(greeting)) {
+        greeting_await(greeting, AWAIT_HELLO);
+        return HOOP_OK;
+    }
+    const enum hoop_status status =
+        handshake_hello(&greeting->handshake, greeting->message);
     if (status != HOOP_OK)
-        greeting_fail(greeting, status);
-    else
-        greeting_send(greeting, SEND_HELLO);
+        return error_pass(status);
+    greeting_send(greeting, SEND_HELLO);
+    return HOOP_OK;
+}
+
+/* Before there are messages. */
+static enum hoop_status
+greeting_begin(struct greeting *greeting)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (greeting->state == DIALING)
+        status = socket_connected(greeting->fd);
+    if (status == HOOP_OK && greeting->secures)
+        status = securing_go_on(greeting);
+    if (status == HOOP_OK)
+        status = greeting_speak(greeting);
+    return status;
+}
+
+static bool
+is_beginning(enum greeting_state state)
+{
+    return state == DIALING || state == SECURE_DIAL || state == AWAIT_FIRST ||
+           state == SECURE_CALL;
+}
+
+/* Never a byte more: what follows the handshake is the transport's. */
+static ssize_t
+message_move(struct greeting *greeting)
+{
+    const struct iovec rest = {greeting->message + greeting->n_bytes,
+                               HANDSHAKE_BYTES - greeting->n_bytes};
+    const bool is_out = is_sending(greeting->state);
+
+    if (greeting->tls)
+        return is_out ? tls_send(greeting->tls, &rest, 1)
+                      : tls_receive(greeting->tls, &rest, 1);
+    return is_out
+               ? send(greeting->fd, rest.iov_base, rest.iov_len,
+                      MSG_NOSIGNAL | MSG_DONTWAIT)
+               : recv(greeting->fd, rest.iov_base, rest.iov_len, MSG_DONTWAIT);
+}
+
+static void
+message_fail(struct greeting *greeting, ssize_t n)
+{
+    const char *why = n == 0 ? "connection closed" : strerror(errno);
+
+    greeting_fail(
+        greeting,
+        greeting->tls && securing_is_refused(greeting->tls)
+            ? error_raise(HOOP_E_UNAUTHENTICATED,
+                          "the other side refuses this TLS: %s",
+                          tls_why(greeting->tls))
+            : error_raise(HOOP_E_UNAVAILABLE, "%s during the handshake", why));
+}
+
+static bool
+begins_with(const struct greeting *greeting, const char letters[8])
+{
+    const size_t n = greeting->n_bytes < 8 ? greeting->n_bytes : 8;
+
+    return memcmp(greeting->message, letters, n) == 0;
 }
 
 static void
 greeting_ready(void *owner, enum loop_interest ready)
 {
     struct greeting *greeting = owner;
-    uint8_t *at = greeting->message + greeting->n_bytes;
-    const size_t n_left = HANDSHAKE_BYTES - greeting->n_bytes;
 
     (void)ready;
-    if (greeting->state == DIALING) {
-        dial_connected(greeting);
+    if (is_beginning(greeting->state)) {
+        const enum hoop_status status = greeting_begin(greeting);
+
+        if (status != HOOP_OK && status != HOOP_E_PENDING)
+            greeting_fail(greeting, status);
         return;
     }
-    /* Never a byte more: what follows the handshake is the transport's. */
-    const ssize_t n =
-        is_sending(greeting->state)
-            ? send(greeting->fd, at, n_left, MSG_NOSIGNAL | MSG_DONTWAIT)
-            : recv(greeting->fd, at, n_left, MSG_DONTWAIT);
+    const ssize_t n = message_move(greeting);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0) {
-        const char *why = n == 0 ? "connection closed" : strerror(errno);
-
-        greeting_fail(greeting, error_raise(HOOP_E_UNAVAILABLE,
-                                            "%s during the handshake", why));
+    if (n < 0 || (n == 0 && greeting->n_bytes < HANDSHAKE_BYTES)) {
+        message_fail(greeting, n);
         return;
     }
     greeting->n_bytes += (size_t)n;
     /* The first letters tell a stranger; no need to wait for the rest. */
-    if (greeting->state == AWAIT_HELLO &&
-        memcmp(greeting->message, "HOOPHELO",
-               greeting->n_bytes < 8 ? greeting->n_bytes : 8) != 0) {
+    if (greeting->state == AWAIT_HELLO && !begins_with(greeting, "HOOPHELO")) {
         take_hello(greeting);
         return;
     }
-    if (greeting->n_bytes == HANDSHAKE_BYTES)
+    if (greeting->state == AWAIT_CHALLENGE &&
+        !begins_with(greeting, "HOOPCHAL")) {
+        take_challenge(greeting);
+        return;
+    }
+    const bool is_through = !greeting->tls || !is_sending(greeting->state) ||
+                            !tls_owes(greeting->tls);
+    if (greeting->n_bytes == HANDSHAKE_BYTES && is_through)
         message_complete(greeting);
 }
 
@@ -322,6 +393,19 @@ greeting_take_fd(struct greeting *greeting)
     greeting->watch = NULL;
     greeting->fd = -1;
     return fd;
+}
+
+enum hoop_status
+greeting_take_tls(struct greeting *greeting, struct tls **out_tls)
+{
+    if (greeting->tls) {
+        const enum hoop_status status = tls_stream(greeting->tls);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_tls = STEAL(greeting->tls);
+    return HOOP_OK;
 }
 
 struct segment *

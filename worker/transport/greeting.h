@@ -13,15 +13,19 @@
 
 #include "base/limits.h"
 #include "net/loop.h"
+#include "net/tls.h"
 #include "transport/handshake.h"
 #include "transport/sharing.h"
 
 enum greeting_state {
     DIALING,
+    SECURE_DIAL,
     SEND_HELLO,
     AWAIT_CHALLENGE,
     SEND_PROOF,
     AWAIT_WELCOME,
+    AWAIT_FIRST,
+    SECURE_CALL,
     AWAIT_HELLO,
     SEND_CHALLENGE,
     AWAIT_PROOF,
@@ -33,8 +37,9 @@ struct greeting {
     TAILQ_ENTRY(greeting) link; /* the owner's */
     struct loop *loop;
     int fd;
-    enum greeting_state state; /* DIALING or AWAIT_HELLO at first */
-    struct address address;    /* of the other side */
+    struct tls_context *secures; /* borrowed; NULL: it is not encrypted */
+    enum greeting_state state;   /* DIALING, or AWAIT_FIRST or AWAIT_HELLO */
+    struct address address;      /* of the other side */
     struct handshake handshake;
     struct sharing sharing; /* mode, at first */
     void *owner;
@@ -48,6 +53,7 @@ struct greeting {
                       struct greeting *greeting,
                       enum hoop_status status);
 
+    struct tls *tls; /* made by greeting.c; NULL: plain */
     enum handshake_answer answer;
     enum hoop_status verdict; /* acceptor: on the HELLO ... */
     char why[LIMIT_NAME];     /* ... and its text */
@@ -70,6 +76,10 @@ greeting_is_dialer(const struct greeting *greeting);
 /* The proven descriptor, which is the caller's then. */
 int
 greeting_take_fd(struct greeting *greeting);
+/* ... what encrypts it, for reading ahead; NULL: nothing. Handle:
+ * HOOP_E_EXHAUSTED. */
+enum hoop_status
+greeting_take_tls(struct greeting *greeting, struct tls **out_tls);
 /* ... and the memory that both sides share; NULL: none. */
 struct segment *
 greeting_take_segment(struct greeting *greeting);

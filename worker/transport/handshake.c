@@ -65,13 +65,42 @@ begin(uint8_t out[HANDSHAKE_BYTES], const char *letters)
     memcpy(out, letters, LETTERS);
 }
 
+/* A record of a TLS handshake, or of its alert. */
+static bool
+is_tls(const uint8_t in[HANDSHAKE_BYTES])
+{
+    return (in[0] == 0x15 || in[0] == 0x16) && in[1] == 3;
+}
+
 static enum hoop_status
 check_letters(const uint8_t in[HANDSHAKE_BYTES], const char *letters)
 {
     if (memcmp(in, letters, LETTERS) == 0)
         return HOOP_OK;
+    if (is_tls(in))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the other side speaks TLS and this rank does not: "
+                           "HOOP_TLS must be alike on all ranks");
     return error_raise(HOOP_E_DATA_LOSS,
                        "these bytes are no %.8s of a hoop peer", letters);
+}
+
+static enum hoop_status
+key_make(const char *token,
+         const struct roster *roster,
+         const char *purpose,
+         uint8_t out_key[HMAC_BYTES])
+{
+    uint8_t epoch[8];
+    const struct hmac_span parts[] = {
+        {purpose, strlen(purpose)},
+        {epoch, sizeof(epoch)},
+        {roster->job, strlen(roster->job)},
+    };
+
+    put(epoch, roster->epoch, sizeof(epoch));
+    return hmac_sha256((struct hmac_span){token, strlen(token)}, parts,
+                       COUNT_OF(parts), out_key);
 }
 
 enum hoop_status
@@ -79,16 +108,25 @@ handshake_key_init(struct handshake_key *key,
                    const char *token,
                    const struct roster *roster)
 {
-    uint8_t epoch[8];
-    const struct hmac_span parts[] = {
-        {"hoop peer key 1", 15},
-        {epoch, sizeof(epoch)},
-        {roster->job, strlen(roster->job)},
-    };
+    return key_make(token, roster, "hoop peer key 1", key->bytes);
+}
 
-    put(epoch, roster->epoch, sizeof(epoch));
-    return hmac_sha256((struct hmac_span){token, strlen(token)}, parts,
-                       COUNT_OF(parts), key->bytes);
+enum hoop_status
+handshake_tls_key(const char *token,
+                  const struct roster *roster,
+                  uint8_t out_key[TLS_KEY_BYTES])
+{
+    return key_make(token, roster, "hoop peer TLS 1", out_key);
+}
+
+void
+handshake_identity(const struct roster *roster,
+                   uint32_t from,
+                   uint32_t to,
+                   char out_text[LIMIT_NAME])
+{
+    snprintf(out_text, LIMIT_NAME, "hoop 1 epoch %" PRIu64 " rank %u to %u",
+             roster->epoch, from, to);
 }
 
 _Static_assert(AT_OFFER + HANDSHAKE_OFFER == HANDSHAKE_BYTES, "the rest");
@@ -107,6 +145,7 @@ sign(const struct handshake *handshake,
         {handshake->hello, HANDSHAKE_BYTES},
         {handshake->challenge, HANDSHAKE_BYTES},
         {message + AT_OFFER, HANDSHAKE_OFFER},
+        {handshake->binding, handshake->n_binding},
     };
 
     return hmac_sha256((struct hmac_span){handshake->key->bytes, HMAC_BYTES},

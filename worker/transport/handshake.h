@@ -10,9 +10,10 @@
  * Each message is HANDSHAKE_BYTES long and begins with its own eight letters;
  * nothing else is read, and nothing is allocated, before the MAC is right. The
  * MACs are HMAC-SHA256 with a key made of the job's token, name and epoch,
- * over role, both nonces, both identities and what the message offers: one of
- * another job, epoch, rank or connection proves nothing. Who does not know the token learns only
- * that something listens. docs/wire-format.md has the bytes.
+ * over role, both nonces, both identities, what the message offers and, under
+ * TLS, what only this connection's ends know: one of another job, epoch, rank
+ * or connection proves nothing, and nobody in between can pass it on. Who does
+ * not know the token learns only that something listens. docs/wire-format.md has the bytes.
  *
  * Pure: no sockets. Thread: any, one at a time for a handshake.
  */
@@ -26,6 +27,7 @@
 #include "hoop/status.h"
 
 #include "base/hmac.h"
+#include "net/tls.h"
 #include "transport/roster.h"
 
 enum {
@@ -46,17 +48,31 @@ struct handshake_key {
     uint8_t bytes[HMAC_BYTES];
 };
 
-/* The job's key for its peers. */
+/* The job's key for its peers, and the one for their TLS. */
 enum hoop_status
 handshake_key_init(struct handshake_key *key,
                    const char *token,
                    const struct roster *roster);
+
+enum hoop_status
+handshake_tls_key(const char *token,
+                  const struct roster *roster,
+                  uint8_t out_key[TLS_KEY_BYTES]);
+
+/* What a dialer of a rank says who it is, by which its TLS's key is made. */
+void
+handshake_identity(const struct roster *roster,
+                   uint32_t from,
+                   uint32_t to,
+                   char out_text[LIMIT_NAME]);
 
 struct handshake {
     const struct handshake_key *key; /* borrowed */
     const struct roster *roster;     /* borrowed */
     uint32_t peer;   /* dialer: whom it calls; acceptor: known from HELLO */
     uint32_t stream; /* likewise: 0: the first connection, else one beside it */
+    uint8_t binding[TLS_BINDING_BYTES]; /* of the connection's TLS ... */
+    size_t n_binding;                   /* ... or 0 */
     uint8_t hello[HANDSHAKE_BYTES];
     uint8_t challenge[HANDSHAKE_BYTES];
     uint8_t offer[HANDSHAKE_OFFER]; /* what is told next, or was told last */

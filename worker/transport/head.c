@@ -114,8 +114,8 @@ tensor_read(struct peer *peer, const uint8_t *header)
 }
 
 /* The addresses of both ends, or nothing that the text would say. */
-static enum hoop_status
-damage_raise(const struct peer *peer, const char *what)
+enum hoop_status
+peer_raise_damage(const struct peer *peer, const char *what)
 {
     struct address local;
     struct address remote;
@@ -126,11 +126,12 @@ damage_raise(const struct peer *peer, const char *what)
         address_format(&local, to);
     if (socket_peer_address(peer->fd, &remote) == HOOP_OK)
         address_format(&remote, from);
-    return error_raise(HOOP_E_DATA_LOSS,
-                       "bytes from it were damaged on the way to rank %u: the "
-                       "checksum of %s is wrong (%s, %s to %s)",
-                       peer->transport->roster->rank, what,
-                       peer->segment ? "shared memory" : "TCP", from, to);
+    return error_raise(
+        HOOP_E_DATA_LOSS,
+        "bytes from it were damaged on the way to rank %u: %s is "
+        "wrong (%s, %s to %s)",
+        peer->transport->roster->rank, what,
+        peer->segment ? "shared memory" : "TCP", from, to);
 }
 
 static enum hoop_status
@@ -147,7 +148,7 @@ check_header(struct peer *peer)
     frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
     if (checksum_of(&frame, peer_tensor(peer)) == peer->frame.checksum)
         return HOOP_OK;
-    return damage_raise(peer, "a header");
+    return peer_raise_damage(peer, "the checksum of a header");
 }
 
 enum hoop_status
@@ -164,7 +165,7 @@ peer_check_payload(const struct peer *peer)
     if (!payload || half_of(payload, peer->frame.stored) ==
                         (uint32_t)(peer->frame.checksum >> HALF_BITS))
         return HOOP_OK;
-    return damage_raise(peer, "a payload");
+    return peer_raise_damage(peer, "the checksum of a payload");
 }
 
 /* Only float32s of a collective may come with fewer bits than they had. */

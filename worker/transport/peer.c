@@ -60,6 +60,8 @@ peer_disconnect(struct peer *peer)
     spread_close(peer);
     if (peer->fd >= 0) {
         poller_remove(peer->transport->poller, peer->fd);
+        tls_destroy(peer->tls);
+        peer->tls = NULL;
         socket_close(peer->fd);
         peer->fd = -1;
         if (peer->segment)

@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "codec/judge.h"
 #include "net/poller.h"
+#include "net/tls.h"
 #include "transport/bundle.h"
 #include "transport/flow.h"
 #include "transport/pace.h"
@@ -128,6 +129,7 @@ struct peer {
     enum peer_state state;
     int fd;
     struct segment *segment; /* shared with it, or NULL: fd carries all */
+    struct tls *tls;         /* over fd; NULL: plain */
     bool is_reading;         /* ... in it: it must not go away now */
     bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
     const char *doom;        /* why it is lost when it is written to next */
@@ -326,6 +328,10 @@ peer_head_read(struct peer *peer);
  * HOOP_E_DATA_LOSS. */
 enum hoop_status
 peer_check_payload(const struct peer *peer);
+
+/* HOOP_E_DATA_LOSS: says what is wrong, and between which addresses. */
+enum hoop_status
+peer_raise_damage(const struct peer *peer, const char *what);
 
 /* tcp_send.c */
 

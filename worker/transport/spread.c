@@ -55,6 +55,13 @@ bundle_of(struct peer *peer)
     return peer->bundle;
 }
 
+static void
+first_take(struct peer *peer)
+{
+    peer->bundle->fds[0] = peer->fd;
+    peer->bundle->tls[0] = peer->tls;
+}
+
 /* Over shared memory there is nothing to spread, nor to oneself. */
 static bool
 may_spread(const struct peer *peer)
@@ -108,7 +115,7 @@ spread_connected(struct peer *peer)
     const unsigned n_streams = peer->transport->n_streams;
 
     if (peer->bundle)
-        peer->bundle->fds[0] = peer->fd;
+        first_take(peer);
     /* One thread copies what stays on a machine, however many connections
      * there are. */
     peer->pace.is_settled =
@@ -149,7 +156,7 @@ spread_holds(struct peer *peer)
     if (peer->n_frames > 0)
         return true;
     peer->is_spreading = false;
-    peer->bundle->fds[0] = peer->fd;
+    first_take(peer);
     peer->bundle->is_sending = true;
     return false;
 }
@@ -167,7 +174,7 @@ spread_came(struct peer *peer)
         peer_lose(peer, "no memory for several streams");
         return;
     }
-    peer->bundle->fds[0] = peer->fd;
+    first_take(peer);
     if (!peer->bundle->is_receiving) {
         bundle_receive_first(peer->bundle, peer->inbound + peer->inbound_first,
                              peer->inbound_end - peer->inbound_first);
@@ -191,6 +198,8 @@ spread_read(struct peer *peer, const struct iovec spans[2])
     }
     if (spread_is_read(peer))
         return bundle_receive(peer->bundle, spans + first, 2 - first);
+    if (peer->tls)
+        return tls_receive(peer->tls, spans + first, 2 - first);
     do {
         n_read = first == 0
                      ? readv(peer->fd, spans, 2)
@@ -208,7 +217,9 @@ spread_is_read(const struct peer *peer)
 bool
 spread_is_ready(const struct peer *peer)
 {
-    return spread_is_read(peer) && bundle_is_ready(peer->bundle);
+    if (spread_is_read(peer))
+        return bundle_is_ready(peer->bundle);
+    return peer->tls && tls_is_ready(peer->tls);
 }
 
 bool
@@ -220,7 +231,9 @@ spread_is_written(const struct peer *peer)
 bool
 spread_owes(const struct peer *peer)
 {
-    return spread_is_written(peer) && bundle_owes(peer->bundle);
+    if (spread_is_written(peer))
+        return bundle_owes(peer->bundle);
+    return peer->tls && tls_owes(peer->tls);
 }
 
 /* The first, when nothing is wanted of it, is let go: both sides may have shut
@@ -252,7 +265,7 @@ spread_watch(struct peer *peer)
     if (!peer->bundle)
         return poller_change(peer->transport->poller, peer->fd,
                              interest_of(peer, 0), peer) == HOOP_OK;
-    peer->bundle->fds[0] = peer->fd;
+    first_take(peer);
     for (unsigned i = 0; i < BUNDLE_FDS; i++) {
         if (peer->bundle->fds[i] >= 0 && !watch_one(peer, i))
             return false;
@@ -302,24 +315,58 @@ spread_close(struct peer *peer)
     peer->bundle = NULL;
 }
 
+static void
+connection_refuse(int fd, struct tls *tls)
+{
+    tls_destroy(tls);
+    socket_close(fd);
+}
+
+static void
+stream_take(struct peer *peer, unsigned stream, int fd, struct tls *tls)
+{
+    struct poller *poller = peer->transport->poller;
+    const struct poller_interest nothing = {0};
+
+    if (peer->state > PEER_READY || peer->segment || !bundle_of(peer) ||
+        !bundle_add_tls(peer->bundle, stream, fd, tls)) {
+        connection_refuse(fd, tls);
+        return;
+    }
+    if (poller_add(poller, fd, nothing, peer) != HOOP_OK ||
+        (peer->fd >= 0 && !spread_watch(peer))) {
+        peer_lose(peer, error_text());
+        return;
+    }
+    spread_say(peer);
+}
+
 void
 transport_stream(struct transport *transport,
                  uint32_t rank,
                  unsigned stream,
                  int fd)
 {
-    struct peer *peer = &transport->peers[rank];
-    const struct poller_interest nothing = {0};
+    stream_take(&transport->peers[rank], stream, fd, NULL);
+}
 
-    if (peer->state > PEER_READY || peer->segment || !bundle_of(peer) ||
-        !bundle_add(peer->bundle, stream, fd)) {
-        socket_close(fd);
+void
+transport_encrypted(struct transport *transport,
+                    uint32_t rank,
+                    unsigned stream,
+                    int fd,
+                    struct tls *tls)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (stream > 0) {
+        stream_take(peer, stream, fd, tls);
         return;
     }
-    if (poller_add(transport->poller, fd, nothing, peer) != HOOP_OK ||
-        (peer->fd >= 0 && !spread_watch(peer))) {
-        peer_lose(peer, error_text());
+    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
+        connection_refuse(fd, tls);
         return;
     }
-    spread_say(peer);
+    peer->tls = tls;
+    transport_connected(transport, rank, fd);
 }

@@ -344,6 +344,17 @@ read_more(struct peer *peer, size_t *out_direct)
     return n_read;
 }
 
+static void
+stream_broken(struct peer *peer, int error)
+{
+    if (error != EPROTO || !peer->tls) {
+        peer_stream_ended(peer, error);
+        return;
+    }
+    (void)peer_raise_damage(peer, "the TLS seal of a record");
+    give_up(peer);
+}
+
 /* Until the socket is empty, or the turn is over. */
 static size_t
 read_turn(struct peer *peer)
@@ -358,7 +369,7 @@ read_turn(struct peer *peer)
         if (n_read < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             break;
         if (n_read <= 0) {
-            peer_stream_ended(peer, n_read == 0 ? 0 : errno);
+            stream_broken(peer, n_read == 0 ? 0 : errno);
             return n_total + 1;
         }
         n_total += (size_t)n_read;

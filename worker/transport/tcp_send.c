@@ -117,6 +117,8 @@ write_frames(struct peer *peer)
         return peer_share(peer, iov + first, n_iov - first);
     if (spread_is_written(peer))
         return bundle_send(peer->bundle, iov + first, n_iov - first);
+    if (peer->tls)
+        return tls_send(peer->tls, iov + first, n_iov - first);
     return iov_send(peer->fd, iov + first, n_iov - first);
 }
 

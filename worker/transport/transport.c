@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/state.h"
 #include "net/socket.h"
@@ -133,6 +134,7 @@ transport_shared(struct transport *transport,
     if (poller_add(transport->poller, fd, reads, peer) != HOOP_OK) {
         socket_close(fd);
         segment_destroy(segment);
+        tls_destroy(STEAL(peer->tls));
         peer_lose(peer, error_text());
         return;
     }

@@ -27,6 +27,7 @@
 struct faults;
 struct transport;
 struct segment;
+struct tls;
 struct coded;
 
 /* What to do with a frame of a collective that no open inflow expects. */
@@ -135,6 +136,14 @@ transport_stream(struct transport *transport,
                  uint32_t peer,
                  unsigned stream,
                  int fd);
+/* The same of one that is encrypted, by tls, which is taken, too: the first
+ * connection (0), or the stream-th beside it. */
+void
+transport_encrypted(struct transport *transport,
+                    uint32_t peer,
+                    unsigned stream,
+                    int fd,
+                    struct tls *tls);
 /* There will be no connection: as if it were lost. */
 void
 transport_unreachable(struct transport *transport,

@@ -47,6 +47,27 @@ on_stream(void *owner, uint32_t rank, unsigned stream, int fd)
 }
 
 static void
+on_encrypted(void *owner,
+             uint32_t rank,
+             unsigned stream,
+             int fd,
+             struct tls *tls)
+{
+    struct booth *booth = owner;
+
+    if (stream > 0) {
+        tls_destroy(tls);
+        on_stream(owner, rank, stream, fd);
+        return;
+    }
+    pthread_mutex_lock(&booth->foyer->lock);
+    assert_null(booth->tls_of[rank]);
+    booth->tls_of[rank] = tls;
+    pthread_mutex_unlock(&booth->foyer->lock);
+    on_connected(owner, rank, fd, NULL);
+}
+
+static void
 on_unreachable(void *owner, uint32_t rank, const char *why)
 {
     struct booth *booth = owner;
@@ -113,9 +134,11 @@ foyer_start(struct foyer *foyer)
             .token = booth->token,
             .listen_fd = booth->listen_fd,
             .sharing = booth->sharing,
+            .tls = booth->tls,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,
             .on_stream = booth->refuses_streams ? NULL : on_stream,
+            .on_encrypted = on_encrypted,
             .owner = booth,
         };
 
@@ -138,6 +161,7 @@ foyer_close(struct foyer *foyer)
         roster_destroy(booth->roster);
         socket_close(booth->listen_fd);
         for (uint32_t k = 0; k < FOYER_RANKS; k++) {
+            tls_destroy(booth->tls_of[k]);
             socket_close(booth->fds[k]);
             segment_destroy(booth->segments[k]);
         }
@@ -163,6 +187,25 @@ foyer_await(struct foyer *foyer, const unsigned *counter, unsigned value)
     assert_int_equal(now, value);
 }
 
+static ssize_t
+end_send(struct booth *booth, uint32_t rank, const char *text, size_t n_bytes)
+{
+    const struct iovec span = {(void *)(uintptr_t)text, n_bytes};
+
+    return booth->tls_of[rank]
+               ? tls_send(booth->tls_of[rank], &span, 1)
+               : send(booth->fds[rank], text, n_bytes, MSG_NOSIGNAL);
+}
+
+static ssize_t
+end_receive(struct booth *booth, uint32_t rank, char *text, size_t n_bytes)
+{
+    const struct iovec room = {text, n_bytes};
+
+    return booth->tls_of[rank] ? tls_receive(booth->tls_of[rank], &room, 1)
+                               : recv(booth->fds[rank], text, n_bytes, 0);
+}
+
 static void
 fd_await(int fd)
 {
@@ -174,15 +217,17 @@ fd_await(int fd)
 void
 foyer_check_ends(struct foyer *foyer, uint32_t one, uint32_t other)
 {
-    const int fds[2] = {foyer->booths[one].fds[other],
-                        foyer->booths[other].fds[one]};
+    struct booth *booths[2] = {&foyer->booths[one], &foyer->booths[other]};
+    const uint32_t ranks[2] = {other, one};
 
     for (int i = 0; i < 2; i++) {
         char text[8] = "";
+        const int k = 1 - i;
 
-        assert_int_equal(send(fds[i], "ping", 4, MSG_NOSIGNAL), 4);
-        fd_await(fds[1 - i]);
-        assert_int_equal(recv(fds[1 - i], text, sizeof(text), 0), 4);
+        assert_int_equal(end_send(booths[i], ranks[i], "ping", 4), 4);
+        fd_await(booths[k]->fds[ranks[k]]);
+        assert_int_equal(end_receive(booths[k], ranks[k], text, sizeof(text)),
+                         4);
         assert_string_equal(text, "ping");
     }
 }

@@ -28,6 +28,7 @@ struct booth {
     struct connector *connector;
     const char *token;
     enum sharing_mode sharing; /* SHARING_AUTO */
+    const struct tls_files *tls;
     int listen_fd;
     bool refuses_streams;
     /* Under the foyer's lock: by the other side's rank. */
@@ -36,6 +37,7 @@ struct booth {
     unsigned n_unreachable[FOYER_RANKS];
     int fds[FOYER_RANKS];
     struct segment *segments[FOYER_RANKS]; /* NULL: TCP alone */
+    struct tls *tls_of[FOYER_RANKS];
     char why[256];
 };
 

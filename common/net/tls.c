@@ -1,0 +1,483 @@
+/*
+ * net/tls.c - TLS on a connected socket, by OpenSSL
+ *
+ *   tls_send()  -> records -> out -> socket
+ *   socket -> in -> whole records -> tls_receive()
+ *
+ * OpenSSL never touches the socket. What it writes is kept until the socket
+ * takes it, so that it never asks for the same bytes again; of what is read
+ * ahead it gets whole records only, so that it is known, without asking it,
+ * whether there is more to receive.
+ */
+
+#include "net/tls.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "net/tls_context.h"
+
+enum {
+    RECORD = 16 * 1024,    /* of what is encrypted, at most */
+    RECORD_HEADER = 5,     /* kind u8, version u16, length u16 */
+    RECORD_OVERHEAD = 512, /* of the rest of one, or more */
+    RECORD_LENGTH_MAX = RECORD + 2048,
+    /* Records under one key: less than a tenth of what AES-GCM allows. */
+    RECORDS_PER_KEY = 1 << 21,
+    OUT_FIRST = 4096,
+};
+
+struct tls {
+    struct tls_party party;
+    SSL *ssl;
+    int fd;
+    bool has_ended; /* the socket said so */
+    int error;      /* errno of the socket's end; 0: none */
+    char why[LIMIT_NAME];
+    uint32_t n_records;
+
+    /* NULL: nothing is read ahead. LIMIT_TLS_BUFFER. */
+    uint8_t *in;
+    size_t in_first;
+    size_t in_end;
+    size_t n_released; /* of in: the rest of a record that OpenSSL has begun */
+
+    uint8_t *out;
+    size_t out_first;
+    size_t out_end;
+    size_t out_room;
+    uint8_t gathered[RECORD];
+};
+
+DEFINE_CLEANUP(struct tls *, tls_destroy)
+
+/* Bytes of the record at the front of in; 0: it is not whole. */
+static size_t
+record_whole(const struct tls *tls)
+{
+    const size_t n_ahead = tls->in_end - tls->in_first;
+    const uint8_t *at = tls->in + tls->in_first;
+
+    if (n_ahead < RECORD_HEADER)
+        return 0;
+    const size_t n_record = RECORD_HEADER + ((size_t)at[3] << 8 | at[4]);
+    /* What is too long is for OpenSSL to refuse. */
+    return n_record <= n_ahead                            ? n_record
+           : n_record > RECORD_HEADER + RECORD_LENGTH_MAX ? n_ahead
+                                                          : 0;
+}
+
+static int
+read_ahead(struct tls *tls, char *bytes, size_t n_room)
+{
+    if (tls->n_released == 0)
+        tls->n_released = record_whole(tls);
+    const size_t n = n_room < tls->n_released ? n_room : tls->n_released;
+
+    if (n > 0)
+        memcpy(bytes, tls->in + tls->in_first, n);
+    tls->in_first += n;
+    tls->n_released -= n;
+    return n > 0 ? (int)n : -1;
+}
+
+static int
+read_socket(struct tls *tls, char *bytes, size_t n_room)
+{
+    const ssize_t n = recv(tls->fd, bytes, n_room, MSG_DONTWAIT);
+
+    if (n == 0)
+        tls->has_ended = true;
+    else if (n < 0 && errno != EAGAIN && errno != EINTR)
+        tls->error = errno;
+    return n > 0 ? (int)n : n == 0 || tls->error ? 0 : -1;
+}
+
+int
+tls_bio_read(BIO *bio, char *bytes, int n_bytes)
+{
+    struct tls *tls = BIO_get_data(bio);
+
+    BIO_clear_retry_flags(bio);
+    const int n = tls->in ? read_ahead(tls, bytes, (size_t)n_bytes)
+                          : read_socket(tls, bytes, (size_t)n_bytes);
+    if (n < 0)
+        BIO_set_retry_read(bio);
+    return n;
+}
+
+int
+tls_bio_write(BIO *bio, const char *bytes, int n_bytes)
+{
+    struct tls *tls = BIO_get_data(bio);
+    const size_t n_needed = tls->out_end + (size_t)n_bytes;
+
+    if (n_needed > tls->out_room) {
+        const size_t n_room =
+            2 * n_needed > OUT_FIRST ? 2 * n_needed : OUT_FIRST;
+        uint8_t *out = realloc(tls->out, n_room);
+
+        if (!out)
+            return -1;
+        tls->out = out;
+        tls->out_room = n_room;
+    }
+    memcpy(tls->out + tls->out_end, bytes, (size_t)n_bytes);
+    tls->out_end = n_needed;
+    return n_bytes;
+}
+
+long
+tls_bio_ctrl(BIO *bio, int command, long number, void *pointer)
+{
+    const struct tls *tls = BIO_get_data(bio);
+
+    (void)number;
+    (void)pointer;
+    if (command == BIO_CTRL_FLUSH)
+        return 1;
+    return command == BIO_CTRL_EOF && (tls->has_ended || tls->error);
+}
+
+bool
+tls_owes(const struct tls *tls)
+{
+    return tls->out_end > tls->out_first;
+}
+
+/* False: errno says why some is left. */
+static bool
+flush(struct tls *tls)
+{
+    while (tls_owes(tls)) {
+        const ssize_t n =
+            send(tls->fd, tls->out + tls->out_first,
+                 tls->out_end - tls->out_first, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        tls->out_first += (size_t)n;
+    }
+    tls->out_first = 0;
+    tls->out_end = 0;
+    return true;
+}
+
+/* OpenSSL's reason, and what is wrong with a certificate. */
+static void
+note_why(struct tls *tls)
+{
+    const unsigned long code = ERR_peek_error();
+    const long verdict = SSL_get_verify_result(tls->ssl);
+    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+
+    snprintf(tls->why, sizeof(tls->why), "%s%s%s",
+             reason ? reason : "it is broken", verdict != X509_V_OK ? ": " : "",
+             verdict != X509_V_OK ? X509_verify_cert_error_string(verdict)
+                                  : "");
+}
+
+const char *
+tls_why(const struct tls *tls)
+{
+    return tls->why;
+}
+
+static enum hoop_status
+tls_open(struct tls_context *context,
+         int fd,
+         const char *identity,
+         struct tls **out_tls)
+{
+    CLEANUP(tls_destroy) struct tls *tls = calloc(1, sizeof(*tls));
+
+    if (!tls)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    tls->fd = fd;
+    tls->party.context = tls_context_ref(context);
+    snprintf(tls->party.identity, sizeof(tls->party.identity), "%s", identity);
+    tls->ssl = tls_context_open(&tls->party);
+    BIO *bio = tls->ssl ? tls_context_bio(context, tls) : NULL;
+    if (!bio)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    SSL_set_bio(tls->ssl, bio, bio);
+    *out_tls = STEAL(tls);
+    return HOOP_OK;
+}
+
+enum hoop_status
+tls_create_client(struct tls_context *context,
+                  int fd,
+                  const char *identity,
+                  struct tls **out_tls)
+{
+    const enum hoop_status status = tls_open(context, fd, identity, out_tls);
+    const char *name = tls_context_name(context);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    SSL_set_connect_state((*out_tls)->ssl);
+    if (*name && (!SSL_set1_host((*out_tls)->ssl, name) ||
+                  !SSL_set_tlsext_host_name((*out_tls)->ssl, name))) {
+        tls_destroy(*out_tls);
+        *out_tls = NULL;
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    }
+    return HOOP_OK;
+}
+
+enum hoop_status
+tls_create_server(struct tls_context *context, int fd, struct tls **out_tls)
+{
+    const enum hoop_status status = tls_open(context, fd, "", out_tls);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    SSL_set_accept_state((*out_tls)->ssl);
+    return HOOP_OK;
+}
+
+void
+tls_destroy(struct tls *tls)
+{
+    if (!tls)
+        return;
+    SSL_free(tls->ssl);
+    tls_context_destroy(tls->party.context);
+    free(tls->in);
+    free(tls->out);
+    free(tls);
+}
+
+static enum hoop_status
+shake_fail(struct tls *tls)
+{
+    if (tls->error || tls->has_ended)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "%s during the TLS handshake; is HOOP_TLS on at the "
+                           "other side, too?",
+                           tls->error ? strerror(tls->error)
+                                      : "connection closed");
+    note_why(tls);
+    return error_raise(HOOP_E_UNAUTHENTICATED,
+                       "no TLS with the other side: %s; have both the same "
+                       "HOOP_TLS, token and certificates of one CA?",
+                       tls->why);
+}
+
+enum hoop_status
+tls_shake(struct tls *tls)
+{
+    ERR_clear_error();
+    const int result = SSL_do_handshake(tls->ssl);
+    const bool is_pending =
+        result != 1 && SSL_get_error(tls->ssl, result) == SSL_ERROR_WANT_READ;
+
+    /* Also of a failure, which is told. */
+    if (!flush(tls) && errno != EAGAIN && errno != EWOULDBLOCK)
+        tls->error = errno;
+    if (tls->error || (result != 1 && !is_pending))
+        return shake_fail(tls);
+    /* A certificate, shown instead of knowing the key, is nobody's. */
+    if (result == 1 && tls_context_has_key(tls->party.context) &&
+        !SSL_session_reused(tls->ssl))
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "no TLS with the other side: it shows a certificate "
+                           "instead of knowing the job's token");
+    return is_pending || tls_owes(tls) ? HOOP_E_PENDING : HOOP_OK;
+}
+
+enum hoop_status
+tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES])
+{
+    static const char label[] = "EXPORTER-Channel-Binding";
+
+    if (SSL_export_keying_material(tls->ssl, out_binding, TLS_BINDING_BYTES,
+                                   label, sizeof(label) - 1, (const void *)"",
+                                   0, 1) != 1)
+        return error_raise(HOOP_E_INTERNAL, "OpenSSL binds nothing to a "
+                                            "connection");
+    return HOOP_OK;
+}
+
+const char *
+tls_identity(const struct tls *tls)
+{
+    return tls->party.identity;
+}
+
+enum hoop_status
+tls_stream(struct tls *tls)
+{
+    if (!tls->in)
+        tls->in = malloc(LIMIT_TLS_BUFFER);
+    return tls->in ? HOOP_OK
+                   : error_raise(HOOP_E_EXHAUSTED,
+                                 "no memory for what TLS reads ahead");
+}
+
+/* Where the next record's bytes lie together; a copy, where they do not. */
+static const uint8_t *
+record_take(struct tls *tls,
+            const struct iovec **spans,
+            size_t *n_spans,
+            size_t *n_skipped,
+            size_t *out_n_bytes)
+{
+    const uint8_t *whole = NULL;
+    size_t n_bytes = 0;
+
+    while (*n_spans > 0 && n_bytes < RECORD && !whole) {
+        const struct iovec *span = *spans;
+        const uint8_t *at = (const uint8_t *)span->iov_base + *n_skipped;
+        const size_t n_left = span->iov_len - *n_skipped;
+        const size_t n_room = RECORD - n_bytes;
+        const size_t n_here = n_left < n_room ? n_left : n_room;
+
+        if (n_here == RECORD)
+            whole = at;
+        else if (n_here > 0)
+            memcpy(tls->gathered + n_bytes, at, n_here);
+        n_bytes += n_here;
+        *n_skipped += n_here;
+        if (*n_skipped == span->iov_len) {
+            *n_skipped = 0;
+            (*spans)++;
+            (*n_spans)--;
+        }
+    }
+    *out_n_bytes = n_bytes;
+    return whole ? whole : tls->gathered;
+}
+
+/* False: errno is EPROTO. */
+static bool
+record_write(struct tls *tls, const uint8_t *bytes, size_t n_bytes)
+{
+    ERR_clear_error();
+    if (++tls->n_records % RECORDS_PER_KEY == 0 &&
+        SSL_version(tls->ssl) == TLS1_3_VERSION)
+        (void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
+    if (SSL_write(tls->ssl, bytes, (int)n_bytes) == (int)n_bytes)
+        return true;
+    note_why(tls);
+    errno = EPROTO;
+    return false;
+}
+
+ssize_t
+tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans)
+{
+    size_t n_skipped = 0;
+    size_t n_total = 0;
+
+    if (!flush(tls))
+        return -1;
+    while (n_spans > 0 &&
+           tls->out_end + RECORD + RECORD_OVERHEAD <= LIMIT_TLS_BUFFER) {
+        size_t n_bytes;
+        const uint8_t *bytes =
+            record_take(tls, &spans, &n_spans, &n_skipped, &n_bytes);
+
+        if (n_bytes > 0 && !record_write(tls, bytes, n_bytes))
+            return -1;
+        n_total += n_bytes;
+    }
+    /* What the socket does not take now is owed; what breaks shows next. */
+    (void)flush(tls);
+    return (ssize_t)n_total;
+}
+
+bool
+tls_is_ready(const struct tls *tls)
+{
+    return SSL_pending(tls->ssl) > 0 ||
+           (tls->in && (tls->n_released > 0 || record_whole(tls) > 0));
+}
+
+/* 1: there may be a record. 0: the end; -1: errno. */
+static ssize_t
+in_fill(struct tls *tls)
+{
+    const size_t n_ahead = tls->in_end - tls->in_first;
+
+    memmove(tls->in, tls->in + tls->in_first, n_ahead);
+    tls->in_first = 0;
+    tls->in_end = n_ahead;
+    for (;;) {
+        const ssize_t n = recv(tls->fd, tls->in + n_ahead,
+                               LIMIT_TLS_BUFFER - n_ahead, MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n > 0)
+            tls->in_end += (size_t)n;
+        return n > 0 ? 1 : n;
+    }
+}
+
+/* Some of what was received last. 0: nothing more is there; -1: errno. */
+static ssize_t
+plain_read(struct tls *tls, uint8_t *at, size_t n_room)
+{
+    ERR_clear_error();
+    const int n = SSL_read(tls->ssl, at, (int)n_room);
+
+    if (n > 0)
+        return n;
+    const int error = SSL_get_error(tls->ssl, n);
+    if (error == SSL_ERROR_WANT_READ)
+        return 0;
+    errno = tls->error ? tls->error : ECONNRESET;
+    if (tls->has_ended || tls->error || error == SSL_ERROR_ZERO_RETURN)
+        return -1;
+    note_why(tls);
+    errno = EPROTO;
+    return -1;
+}
+
+ssize_t
+tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
+{
+    ssize_t n_total = 0;
+
+    if (tls->in && !tls_is_ready(tls)) {
+        const ssize_t n = in_fill(tls);
+
+        if (n <= 0)
+            return n;
+    }
+    for (size_t i = 0; i < n_spans; i++) {
+        size_t n_done = 0;
+
+        while (n_done < spans[i].iov_len) {
+            const ssize_t n =
+                plain_read(tls, (uint8_t *)spans[i].iov_base + n_done,
+                           spans[i].iov_len - n_done);
+
+            if (n <= 0) {
+                if (n == 0)
+                    errno = EAGAIN;
+                if (n < 0 && tls->has_ended && n_total == 0)
+                    return 0;
+                return n_total > 0 ? n_total : -1;
+            }
+            n_done += (size_t)n;
+            n_total += n;
+            /* What follows may not be ours to read. */
+            if (!tls->in)
+                return n_total;
+        }
+    }
+    return n_total;
+}

@@ -1,0 +1,116 @@
+/*
+ * net/tls.h - TLS on a connected socket, by OpenSSL, which no caller sees
+ *
+ * A context says who is believed: by certificates, which both sides have, or
+ * by a key that both know. A tls is one connection; bytes that the socket does
+ * not take wait in it, so that what was given once need not be given again.
+ * Until tls_stream() no byte behind the record that was asked for is read: the
+ * socket may go on without the tls.
+ *
+ * An end of the stream is whatever the socket says; who must know that nothing
+ * was cut off says so in what is sent.
+ */
+
+#ifndef NET_TLS_H
+#define NET_TLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "hoop/status.h"
+
+#include "base/hmac.h"
+
+struct tls;
+struct tls_context;
+
+enum {
+    TLS_BINDING_BYTES = 32,
+    TLS_KEY_BYTES = HMAC_BYTES,
+};
+
+/* Of files in PEM; a path that is NULL or empty is not said. */
+struct tls_files {
+    const char *certificate; /* and what leads from it to ca */
+    const char *key;         /* of the certificate */
+    const char *ca;          /* who is believed to sign certificates */
+};
+
+struct tls_options {
+    struct tls_files files;
+    /* Without files.ca: what both sides know. NULL: nothing. TLS_KEY_BYTES. */
+    const uint8_t *key;
+    /* Of the certificate of a server that is called; NULL: any. */
+    const char *name;
+    /* NNG's TLS is 1.2; else it is 1.3. */
+    bool is_old;
+};
+
+/* All is copied. Handle: HOOP_E_INVALID (what is said contradicts itself, or
+ * cannot be used), HOOP_E_NOT_FOUND (a file). */
+enum hoop_status
+tls_context_create(const struct tls_options *options,
+                   struct tls_context **out_context);
+/* Connections outlive it. NULL is fine. */
+void
+tls_context_destroy(struct tls_context *context);
+
+/* fd is borrowed for life. identity: by which the key is made this
+ * connection's, which is told to the other side in the clear. */
+enum hoop_status
+tls_create_client(struct tls_context *context,
+                  int fd,
+                  const char *identity,
+                  struct tls **out_tls);
+enum hoop_status
+tls_create_server(struct tls_context *context, int fd, struct tls **out_tls);
+/* NULL is fine. */
+void
+tls_destroy(struct tls *tls);
+
+/*
+ * Go on with the handshake. A client has not heard yet that its certificate was
+ * taken: its first tls_receive() tells.
+ * Handle: HOOP_E_PENDING (wait for the socket: to write, if tls_owes()),
+ * HOOP_E_UNAUTHENTICATED (one of the two does not believe the other),
+ * HOOP_E_UNAVAILABLE (the connection has ended).
+ */
+enum hoop_status
+tls_shake(struct tls *tls);
+
+/* What both ends of this connection, and nobody else, come to know: who proves
+ * something about it speaks of no other. */
+enum hoop_status
+tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES]);
+
+/* What the client said who it is; "" where certificates say it. */
+const char *
+tls_identity(const struct tls *tls);
+
+/* From now on it may read ahead. */
+enum hoop_status
+tls_stream(struct tls *tls);
+
+/* As sendmsg(2) on the socket, not to be repeated: what is taken is on its way,
+ * at the latest by the next call while tls_owes(). No spans: only that. */
+ssize_t
+tls_send(struct tls *tls, const struct iovec *spans, size_t n_spans);
+bool
+tls_owes(const struct tls *tls);
+
+/* As readv(2). EPROTO: no TLS, or no more, for the reason of tls_why(). Less
+ * than asked for does not mean that nothing is there: see tls_is_ready(). */
+ssize_t
+tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans);
+/* There is something to receive that the socket does not tell of. */
+bool
+tls_is_ready(const struct tls *tls);
+
+/* Never NULL. */
+const char *
+tls_why(const struct tls *tls);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * net/tls_context.c - who is believed: certificates, or a key
+ *
+ * The key of a connection is the context's, hashed with the identity that the
+ * client names. It enters TLS 1.3 as an external pre-shared key together with
+ * an exchange of fresh ones: who learns it later cannot read what was sent.
+ *
+ * No test of its own: tests/unit/common/net/tls_test.c makes them all.
+ */
+
+#include "net/tls_context.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+struct tls_context {
+    atomic_uint n_refs;
+    SSL_CTX *ssl;
+    BIO_METHOD *method;
+    bool has_key;
+    uint8_t key[TLS_KEY_BYTES];
+    char name[LIMIT_NAME];
+};
+
+DEFINE_CLEANUP(struct tls_context *, tls_context_destroy)
+
+/* TLS_AES_128_GCM_SHA256: the hash that goes with the key is its own. */
+static const unsigned char key_cipher[2] = {0x13, 0x01};
+
+static bool
+is_said(const char *path)
+{
+    return path && *path;
+}
+
+/* OpenSSL's reason, if it has one. */
+static const char *
+openssl_reason(void)
+{
+    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
+
+    return reason ? reason : "no reason is given";
+}
+
+/* A session that never was, which is how OpenSSL takes a key from outside. */
+static SSL_SESSION *
+session_of(SSL *ssl, const char *identity, size_t n_identity)
+{
+    const struct tls_party *party = SSL_get_app_data(ssl);
+    const struct hmac_span parts[] = {{identity, n_identity}};
+    uint8_t key[TLS_KEY_BYTES];
+    SSL_SESSION *session = SSL_SESSION_new();
+
+    const bool is_made =
+        session &&
+        hmac_sha256((struct hmac_span){party->context->key, TLS_KEY_BYTES},
+                    parts, COUNT_OF(parts), key) == HOOP_OK &&
+        SSL_SESSION_set1_master_key(session, key, sizeof(key)) &&
+        SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, key_cipher)) &&
+        SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION);
+    explicit_bzero(key, sizeof(key));
+    if (is_made)
+        return session;
+    SSL_SESSION_free(session);
+    return NULL;
+}
+
+static int
+on_key_wanted(SSL *ssl,
+              const EVP_MD *digest,
+              const unsigned char **out_identity,
+              size_t *out_n_identity,
+              SSL_SESSION **out_session)
+{
+    struct tls_party *party = SSL_get_app_data(ssl);
+
+    *out_session = NULL;
+    /* Asked once more for another hash: there is none. */
+    if (digest && !EVP_MD_is_a(digest, "SHA256"))
+        return 1;
+    *out_identity = (const unsigned char *)party->identity;
+    *out_n_identity = strlen(party->identity);
+    *out_session = session_of(ssl, party->identity, *out_n_identity);
+    return *out_session != NULL;
+}
+
+static int
+on_key_named(SSL *ssl,
+             const unsigned char *identity,
+             size_t n_identity,
+             SSL_SESSION **out_session)
+{
+    struct tls_party *party = SSL_get_app_data(ssl);
+
+    *out_session = NULL;
+    if (n_identity >= sizeof(party->identity) ||
+        memchr(identity, '\0', n_identity))
+        return 1;
+    memcpy(party->identity, identity, n_identity);
+    party->identity[n_identity] = '\0';
+    *out_session = session_of(ssl, party->identity, n_identity);
+    return *out_session != NULL;
+}
+
+/* The one who can tell why a file cannot be used. */
+static enum hoop_status
+file_raise(const char *what, const char *path)
+{
+    if (access(path, R_OK) != 0)
+        return error_raise(HOOP_E_NOT_FOUND, "cannot read the %s %s: %s", what,
+                           path, strerror(errno));
+    return error_raise(HOOP_E_INVALID, "the %s %s cannot be used: %s", what,
+                       path, openssl_reason());
+}
+
+static enum hoop_status
+own_load(SSL_CTX *ssl, const struct tls_files *files)
+{
+    if (!is_said(files->certificate) && !is_said(files->key))
+        return HOOP_OK;
+    if (!is_said(files->certificate) || !is_said(files->key))
+        return error_raise(HOOP_E_INVALID,
+                           "a TLS certificate and its key go together: set "
+                           "HOOP_TLS_CERT and HOOP_TLS_KEY, or neither");
+    if (SSL_CTX_use_certificate_chain_file(ssl, files->certificate) != 1)
+        return file_raise("TLS certificate", files->certificate);
+    if (SSL_CTX_use_PrivateKey_file(ssl, files->key, SSL_FILETYPE_PEM) != 1)
+        return file_raise("TLS key", files->key);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+files_load(struct tls_context *context, const struct tls_files *files)
+{
+    const enum hoop_status status = own_load(context->ssl, files);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (SSL_CTX_load_verify_locations(context->ssl, files->ca, NULL) != 1)
+        return file_raise("TLS CA", files->ca);
+    SSL_CTX_set_verify(context->ssl,
+                       SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+key_load(struct tls_context *context, const uint8_t *key)
+{
+    memcpy(context->key, key, TLS_KEY_BYTES);
+    context->has_key = true;
+    SSL_CTX_set_psk_use_session_callback(context->ssl, on_key_wanted);
+    SSL_CTX_set_psk_find_session_callback(context->ssl, on_key_named);
+    if (SSL_CTX_set_ciphersuites(context->ssl, "TLS_AES_128_GCM_SHA256") != 1)
+        return error_raise(HOOP_E_INTERNAL, "OpenSSL has no AES-GCM: %s",
+                           openssl_reason());
+    return HOOP_OK;
+}
+
+static enum hoop_status
+belief_load(struct tls_context *context, const struct tls_options *options)
+{
+    const struct tls_files *files = &options->files;
+
+    if (is_said(files->ca))
+        return files_load(context, files);
+    if (is_said(files->certificate) || is_said(files->key))
+        return error_raise(HOOP_E_INVALID,
+                           "a TLS certificate without HOOP_TLS_CA: who is "
+                           "believed to sign those of the others?");
+    if (!options->key)
+        return error_raise(HOOP_E_INVALID,
+                           "TLS needs a job token, or HOOP_TLS_CERT, "
+                           "HOOP_TLS_KEY and HOOP_TLS_CA");
+    return key_load(context, options->key);
+}
+
+/* Nothing is resumed: tickets would come when nobody reads. */
+static bool
+ssl_configure(SSL_CTX *ssl, bool is_old)
+{
+    const int version = is_old ? TLS1_2_VERSION : TLS1_3_VERSION;
+
+    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
+                                 SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_max_cert_list(ssl, LIMIT_TLS_CERTIFICATES);
+    return SSL_CTX_set_min_proto_version(ssl, version) &&
+           SSL_CTX_set_num_tickets(ssl, 0);
+}
+
+static BIO_METHOD *
+method_create(void)
+{
+    BIO_METHOD *method =
+        BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "hoop");
+
+    if (!method)
+        return NULL;
+    BIO_meth_set_write(method, tls_bio_write);
+    BIO_meth_set_read(method, tls_bio_read);
+    BIO_meth_set_ctrl(method, tls_bio_ctrl);
+    return method;
+}
+
+enum hoop_status
+tls_context_create(const struct tls_options *options,
+                   struct tls_context **out_context)
+{
+    CLEANUP(tls_context_destroy)
+    struct tls_context *context = calloc(1, sizeof(*context));
+
+    if (!context)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
+    atomic_init(&context->n_refs, 1);
+    ERR_clear_error();
+    context->ssl = SSL_CTX_new(TLS_method());
+    context->method = method_create();
+    if (!context->ssl || !context->method ||
+        !ssl_configure(context->ssl, options->is_old))
+        return error_raise(HOOP_E_EXHAUSTED, "OpenSSL gives no TLS: %s",
+                           openssl_reason());
+    if (options->name)
+        strncpy(context->name, options->name, sizeof(context->name) - 1);
+
+    const enum hoop_status status = belief_load(context, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_context = STEAL(context);
+    return HOOP_OK;
+}
+
+struct tls_context *
+tls_context_ref(struct tls_context *context)
+{
+    atomic_fetch_add(&context->n_refs, 1);
+    return context;
+}
+
+void
+tls_context_destroy(struct tls_context *context)
+{
+    if (!context || atomic_fetch_sub(&context->n_refs, 1) > 1)
+        return;
+    SSL_CTX_free(context->ssl);
+    BIO_meth_free(context->method);
+    explicit_bzero(context->key, sizeof(context->key));
+    free(context);
+}
+
+SSL *
+tls_context_open(struct tls_party *party)
+{
+    SSL *ssl = SSL_new(party->context->ssl);
+
+    if (ssl)
+        SSL_set_app_data(ssl, party);
+    return ssl;
+}
+
+BIO *
+tls_context_bio(struct tls_context *context, void *owner)
+{
+    BIO *bio = BIO_new(context->method);
+
+    if (bio) {
+        BIO_set_data(bio, owner);
+        BIO_set_init(bio, 1);
+    }
+    return bio;
+}
+
+bool
+tls_context_has_key(const struct tls_context *context)
+{
+    return context->has_key;
+}
+
+const char *
+tls_context_name(const struct tls_context *context)
+{
+    return context->name;
+}

@@ -1,0 +1,45 @@
+/*
+ * net/tls_context.h - who is believed: certificates, or a key
+ *
+ * Private to net/tls.c, the one who opens connections of it.
+ */
+
+#ifndef NET_TLS_CONTEXT_H
+#define NET_TLS_CONTEXT_H
+
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+
+#include "base/limits.h"
+#include "net/tls.h"
+
+/* What a connection of the context knows of itself; its SSL's app data. */
+struct tls_party {
+    struct tls_context *context;
+    char identity[LIMIT_NAME];
+};
+
+/* Counted: connections keep what they were made of. */
+struct tls_context *
+tls_context_ref(struct tls_context *context);
+
+/* party is borrowed for the SSL's life. NULL: no memory. */
+SSL *
+tls_context_open(struct tls_party *party);
+BIO *
+tls_context_bio(struct tls_context *context, void *owner);
+/* ... and nothing else is believed. */
+bool
+tls_context_has_key(const struct tls_context *context);
+const char *
+tls_context_name(const struct tls_context *context);
+
+/* tls.c: how bytes come and go. */
+int
+tls_bio_write(BIO *bio, const char *bytes, int n_bytes);
+int
+tls_bio_read(BIO *bio, char *bytes, int n_bytes);
+long
+tls_bio_ctrl(BIO *bio, int command, long number, void *pointer);
+
+#endif
