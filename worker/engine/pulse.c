@@ -24,7 +24,7 @@ enum {
     /* In a failure timeout: two more make it late by a sixteenth. */
     LOOKS = 32,
     /* Of half a failure timeout each. */
-    REPRIEVES = 4,
+    REPRIEVES = 2,
     /* A process that is starved runs for less of that, or waits for more. */
     STARVED_PART = 4,
 };

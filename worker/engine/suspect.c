@@ -23,9 +23,13 @@
 
 /* What an accusation takes from rank to rank, and then some. */
 static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
+/* A connection has ended whose other end is seen to live on this host, and will
+ * find out as well, as soon as it finds a processor. */
+static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
 /* What a launcher takes to be told by the kernel and to say so. */
 static const uint64_t HEARSAY_NS = 40 * CLOCK_NS_PER_MS;
 static const uint64_t HEARSAY_LOOK_NS = CLOCK_NS_PER_MS;
+static const uint64_t ALIVE_LOOK_NS = 10 * CLOCK_NS_PER_MS;
 
 bool
 channel_has(const struct channel *channel, uint32_t world_rank)
@@ -259,6 +263,16 @@ fate_of(const struct engine *engine, uint32_t rank, char how[LIMIT_NAME])
                             : ENGINE_FATE_UNKNOWN;
 }
 
+/* For how long the lower one may speak first. */
+static uint64_t
+defer_ns(const struct engine *engine, uint32_t rank, enum engine_fate fate)
+{
+    return fate == ENGINE_FATE_ALIVE &&
+                   transport_is_gone(engine->transport, rank)
+               ? DEFER_ALIVE_NS
+               : DEFER_NS;
+}
+
 /* Condemn rank, or say when to look again. */
 static void
 suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
@@ -273,8 +287,14 @@ suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
         return;
     }
     const bool is_dead = fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD;
-    if (!is_dead && is_lower && now_ns < lost->suspected_ns + DEFER_NS) {
-        lost->look_ns = lost->suspected_ns + DEFER_NS;
+    const uint64_t condemn_ns =
+        lost->suspected_ns + defer_ns(engine, rank, fate);
+
+    if (!is_dead && is_lower && now_ns < condemn_ns) {
+        /* It may die of what broke the connection. */
+        lost->look_ns = now_ns + ALIVE_LOOK_NS < condemn_ns
+                            ? now_ns + ALIVE_LOOK_NS
+                            : condemn_ns;
         return;
     }
     if (how[0])
