@@ -213,6 +213,8 @@ train(hoop_session_t *session,
     enum hoop_status status =
         training_init(&training, &options->training, digits, mlp, comm);
     if (status == HOOP_OK)
+        status = training_begin(&training);
+    if (status == HOOP_OK)
         status = epochs_run(&training, curve);
     if (status == HOOP_OK)
         status = summary_print(session, options,

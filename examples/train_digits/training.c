@@ -59,14 +59,28 @@ training_init(struct training *training,
     for (size_t i = 0; i < digits->n_images; i++)
         training->order[i] = i;
     random_shuffle(&random, training->order, digits->n_images);
-
-    return hoop_broadcast(HOOP_IN_PLACE, mlp->parameters, mlp->n_parameters,
-                          HOOP_FLOAT64, 0, comm);
+    return HOOP_OK;
 }
 
-/* One batch: my share's gradient, everybody's sum, one step. */
-static enum hoop_status
-batch_train(struct training *training, size_t begin, size_t count)
+enum hoop_status
+training_begin(struct training *training)
+{
+    struct mlp *mlp = training->mlp;
+
+    return hoop_broadcast(HOOP_IN_PLACE, mlp->parameters, mlp->n_parameters,
+                          HOOP_FLOAT64, 0, training->comm);
+}
+
+void
+training_shuffle(struct training *training, size_t number)
+{
+    struct random random = {SEED_EPOCHS + number};
+
+    random_shuffle(&random, training->order, training->n_training);
+}
+
+enum hoop_status
+training_batch(struct training *training, size_t begin, size_t count)
 {
     struct mlp *mlp = training->mlp;
     const struct share share = share_of(count, training->comm);
@@ -89,8 +103,8 @@ batch_train(struct training *training, size_t begin, size_t count)
     return HOOP_OK;
 }
 
-static enum hoop_status
-held_out_accuracy(struct training *training, double *out_accuracy)
+enum hoop_status
+training_accuracy(struct training *training, double *out_accuracy)
 {
     const size_t n_images = training->digits->n_images - training->n_training;
     const struct share share = share_of(n_images, training->comm);
@@ -117,14 +131,13 @@ training_epoch(struct training *training,
 {
     const size_t batch = training->options.batch;
     const size_t n_training = training->n_training;
-    struct random random = {SEED_EPOCHS + number};
     struct epoch epoch = {0};
 
-    random_shuffle(&random, training->order, n_training);
+    training_shuffle(training, number);
     for (size_t begin = 0; begin < n_training; begin += batch) {
         const size_t left = n_training - begin;
         const enum hoop_status status =
-            batch_train(training, begin, left < batch ? left : batch);
+            training_batch(training, begin, left < batch ? left : batch);
         if (status != HOOP_OK)
             return status;
         epoch.loss += training->gradient[training->mlp->n_parameters];
@@ -132,7 +145,7 @@ training_epoch(struct training *training,
     epoch.loss /= (double)n_training;
 
     const enum hoop_status status =
-        held_out_accuracy(training, &epoch.accuracy);
+        training_accuracy(training, &epoch.accuracy);
     if (status != HOOP_OK)
         return status;
     *out_epoch = epoch;

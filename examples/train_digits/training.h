@@ -32,18 +32,29 @@ struct training {
     double *gradient; /* and, behind it, the loss */
 };
 
-/*
- * Broadcasts rank 0's parameters. Undo with training_deinit(), also after a
- * failure.
- *
- * Handle: HOOP_E_EXHAUSTED; the others have hoop_error_text().
- */
+/* Undo with training_deinit(), also after a failure. Handle: HOOP_E_EXHAUSTED. */
 HOOP_NODISCARD enum hoop_status
 training_init(struct training *training,
               const struct training_options *options,
               const struct digits *digits,
               struct mlp *mlp,
               hoop_comm_t *comm);
+
+/* Rank 0's parameters to all; a failure has hoop_error_text(), as below. */
+HOOP_NODISCARD enum hoop_status
+training_begin(struct training *training);
+
+/* The order of an epoch; those before it must have been asked for, from 0. */
+void
+training_shuffle(struct training *training, size_t number);
+
+/* One batch: my share's gradient, everybody's sum, one step. The sum of the
+ * losses stands behind the gradient then. */
+HOOP_NODISCARD enum hoop_status
+training_batch(struct training *training, size_t begin, size_t count);
+
+HOOP_NODISCARD enum hoop_status
+training_accuracy(struct training *training, double *out_accuracy);
 
 /* Once over all training images. The result is the same on all ranks. */
 HOOP_NODISCARD enum hoop_status
