@@ -4,11 +4,13 @@
  * No test of its own: hoopd_life runs the program.
  */
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "hoop/coordinator.h"
 
@@ -31,6 +33,20 @@ signals_block(sigset_t *out_ending)
     sigaddset(out_ending, SIGTERM);
     sigaddset(out_ending, SIGINT);
     pthread_sigmask(SIG_BLOCK, out_ending, NULL);
+}
+
+/* Each connection takes one; strangers' connections do, too. */
+static void
+descriptors_raise(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log_warning("coordinator", "only the usual number of connections: %s",
+                    strerror(errno));
 }
 
 /* What becomes of it all. */
@@ -96,6 +112,7 @@ serve(const struct options *options)
     int number = 0;
 
     signals_block(&ending);
+    descriptors_raise();
     if (coordinator_begin(options, &ending, &coordinator, &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
                   hoop_coordinator_error_text());
