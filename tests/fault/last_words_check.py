@@ -65,18 +65,25 @@ def judge(case, said):
         raise Wrong(f'they differ: {cores}')
 
 
+def is_told(hooprun, steady, case, folder):
+    said = run(hooprun, steady, case, folder)
+    try:
+        judge(case, said)
+    except Wrong as wrong:
+        print(f'{case}: {wrong}\n{said}')
+        return False
+    return True
+
+
 def main():
     hooprun, steady = sys.argv[1:]
     n_wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             began = time.monotonic()
-            said = run(hooprun, steady, case, folder)
-            try:
-                judge(case, said)
-            except Wrong as wrong:
-                n_wrong += 1
-                print(f'{case}: {wrong}\n{said}')
+            # A busy machine may keep the launcher from telling in time, once.
+            n_wrong += not (is_told(hooprun, steady, case, folder) or
+                            is_told(hooprun, steady, case, folder))
             print(f'{case}: {time.monotonic() - began:.1f} s')
     return 1 if n_wrong else 0
 

@@ -27,7 +27,7 @@ static const uint64_t DEFER_NS = 50 * CLOCK_NS_PER_MS;
  * find out as well, as soon as it finds a processor. */
 static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
 /* What a launcher takes to be told by the kernel and to say so. */
-static const uint64_t HEARSAY_NS = 40 * CLOCK_NS_PER_MS;
+static const uint64_t HEARSAY_NS = 80 * CLOCK_NS_PER_MS;
 static const uint64_t HEARSAY_LOOK_NS = CLOCK_NS_PER_MS;
 static const uint64_t ALIVE_LOOK_NS = 10 * CLOCK_NS_PER_MS;
 
