@@ -36,6 +36,8 @@ enum {
     WARM_UP_JOBS = 2,
     DESCRIPTORS_GROWTH = 8,
     SETTLE_MS = 5000,
+    JOIN_MS = 30000,
+    JOIN_PAUSE_US = 50000,
 
     /* Of the room. */
     PLACE_JOINED = 0,
@@ -140,20 +142,39 @@ shrink_surely(const struct worker *worker,
     return 0;
 }
 
+/* The job before lasts as long as its leases when its last members said that
+ * they leave while hoopd was dead. */
+static int
+job_join(const struct worker *worker, hoop_session_t **out_session)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    const uint64_t deadline_ns = clock_deadline_ns(JOIN_MS);
+    enum hoop_status status;
+
+    do {
+        status = hoop_join(&options, out_session);
+    } while (status == HOOP_E_UNAVAILABLE && !clock_is_past(deadline_ns) &&
+             usleep(JOIN_PAUSE_US) == 0);
+    if (status != HOOP_OK)
+        fprintf(stderr, "join: %s\n", hoop_error_text());
+    WORKER_CHECK(status == HOOP_OK);
+    return 0;
+}
+
 static int
 attrition_body(const struct worker *worker)
 {
-    const struct hoop_join_options options = worker_options(worker);
     /* The first and the last are left. */
     static uint64_t moment_us;
-    const uint64_t deadline_ns = clock_deadline_ns(20000);
     hoop_session_t *session = NULL;
     pthread_t killer;
     int n_wrong = 0;
 
     /* Who is only slow on a busy machine is not lost. */
     setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
-    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (job_join(worker, &session) != 0)
+        return 1;
+    const uint64_t deadline_ns = clock_deadline_ns(JOIN_MS);
     WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
     __atomic_fetch_add(&worker->room[PLACE_JOINED], 1, __ATOMIC_SEQ_CST);
     while (worker->room[PLACE_JOINED] < worker->n_workers) {
