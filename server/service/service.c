@@ -47,9 +47,11 @@ struct service {
     uint64_t started_ns;
     atomic_bool is_draining;
 
-    /* The request whose event is being stepped; NULL: none. */
+    /* The request whose event is being stepped; NULL: none. Its reply frees it,
+     * and others' replies may follow in the same step. */
     struct rpc_request *current;
-    uint64_t current_ns; /* when it came */
+    bool current_changes; /* ... or asks only how hoopd is */
+    uint64_t current_ns;  /* when it came */
 };
 
 static struct rpc_request *
@@ -312,24 +314,20 @@ request_step(struct service *service, struct rpc_request *request)
     event_step(service, &event);
 }
 
-static bool
-is_health_check(const struct rpc_request *request)
-{
-    return request && rpc_request_method(request)->id == METHOD_HEALTH_CHECK;
-}
-
 static void
 on_request(void *owner, struct rpc_request *request)
 {
     struct service *service = owner;
 
     service->current = request;
+    service->current_changes =
+        rpc_request_method(request)->id != METHOD_HEALTH_CHECK;
     service->current_ns = clock_now_ns();
-    if (is_health_check(request)) {
+    if (service->current_changes) {
+        request_step(service, request);
+    } else {
         health_answer(service, request);
         figures_publish(service);
-    } else {
-        request_step(service, request);
     }
     service->current = NULL;
     changes_commit(service);
@@ -341,7 +339,7 @@ on_barrier(void *owner)
 {
     struct service *service = owner;
 
-    if (!service->keep || is_health_check(service->current))
+    if (!service->keep || (service->current && !service->current_changes))
         return 0;
     if (!service->current)
         changes_commit(service); /* an answer of the server's own */
