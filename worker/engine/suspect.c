@@ -235,7 +235,7 @@ charge(struct engine *engine, uint32_t rank)
 
     silence_describe(engine, rank, silence);
     snprintf(what, sizeof(what), "%s", lost->why);
-    snprintf(lost->why, sizeof(lost->why), "%.100s%s, reported by %.100s", what,
+    snprintf(lost->why, sizeof(lost->why), "%.72s%s, reported by %.100s", what,
              silence, roster_name(engine->roster, engine->roster->rank, name));
     engine_lose(engine, rank, lost->why);
 }
