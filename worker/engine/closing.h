@@ -42,6 +42,10 @@ void
 channel_revoke_told(struct channel *channel,
                     enum hoop_status status,
                     const char *why);
+/* A member asks: had it not opened channel when it was told? Whether channel is
+ * revoked; then it is told once more. */
+bool
+revocation_answer(const struct channel *channel, uint32_t world_rank);
 /* This rank revokes it. */
 void
 revocation_carry_out(struct channel *channel, const char *why);

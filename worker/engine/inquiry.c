@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "engine/closing.h"
 #include "engine/state.h"
 
 enum {
@@ -144,6 +145,8 @@ inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame)
 {
     const struct op *op = channel_running(channel, frame->op);
 
+    if (revocation_answer(channel, peer))
+        return;
     if ((frame->flags & FRAME_POINT_TO_POINT) ||
         frame->op >= atomic_load(&channel->op_next)) {
         answer_busy(channel, peer, frame);

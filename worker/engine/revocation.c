@@ -15,18 +15,35 @@
 #include "engine/closing.h"
 #include "engine/state.h"
 
+static struct frame
+verdict_on_all(const struct channel *channel)
+{
+    return (struct frame){
+        .kind = FRAME_VERDICT,
+        .epoch = channel->engine->roster->epoch,
+        .comm = channel->id,
+        .op = VERDICT_ON_ALL,
+        .tag = channel->revoked_status,
+    };
+}
+
+bool
+revocation_answer(const struct channel *channel, uint32_t world_rank)
+{
+    const struct frame verdict = verdict_on_all(channel);
+
+    if (channel->is_revoked)
+        transport_tell(channel->engine->transport, world_rank, &verdict,
+                       channel->revoked_text);
+    return channel->is_revoked;
+}
+
 /* Members that are not connected yet are, for this. */
 static void
 revocation_tell(const struct channel *channel)
 {
     struct engine *engine = channel->engine;
-    const struct frame verdict = {
-        .kind = FRAME_VERDICT,
-        .epoch = engine->roster->epoch,
-        .comm = channel->id,
-        .op = VERDICT_ON_ALL,
-        .tag = channel->revoked_status,
-    };
+    const struct frame verdict = verdict_on_all(channel);
 
     for (uint32_t i = 0; i < channel->size; i++) {
         const uint32_t rank = channel->ranks[i];

@@ -298,6 +298,53 @@ rank_that_is_still_checking_is_no_mismatch(void **state)
     couple_close(&couple);
 }
 
+static struct channel *
+late_channel_open(struct side *side)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct channel_options options = {.id = 20,
+                                            .rank = side->rank,
+                                            .size = 2,
+                                            .ranks = ranks,
+                                            .timeout_ms = 30000};
+    struct channel *channel = NULL;
+
+    assert_int_equal(channel_open(side->engine, &options, &channel), HOOP_OK);
+    return channel;
+}
+
+static int
+side_sum(struct side *side)
+{
+    int32_t value = 1;
+
+    SIDE_CHECK(sum_run(side->comms[0].channel, &value, 1) == HOOP_OK);
+    return 0;
+}
+
+/* What it was told it could not understand yet. */
+static void
+rank_that_opens_what_is_revoked_finds_out(void **state)
+{
+    struct channel *channels[2];
+    struct op *op = NULL;
+    int32_t value = 1;
+    char byte;
+
+    (void)state;
+    channels[0] = late_channel_open(&couple.sides[0]);
+    channel_revoke(channels[0], "enough of it");
+    /* Behind it on the same way. */
+    couple_run(&couple, side_sum);
+    channels[1] = late_channel_open(&couple.sides[1]);
+    assert_int_equal(sum_run(channels[1], &value, 1), HOOP_E_ABORTED);
+    assert_true(says("rank 0 (host:40)") && says("enough of it"));
+    assert_int_equal(receive_start(channels[1], &byte, 1, 1, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_ABORTED);
+    for (int i = 0; i < 2; i++)
+        channel_close(channels[i]);
+}
+
 #define COUPLE_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
@@ -311,6 +358,7 @@ main(void)
         COUPLE_TEST(rank_that_leaves_meanwhile_is_found_out),
         COUPLE_TEST(deadline_tells_what_the_other_is_in),
         COUPLE_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
+        COUPLE_TEST(rank_that_opens_what_is_revoked_finds_out),
         cmocka_unit_test(rank_that_is_still_checking_is_no_mismatch),
     };
 
