@@ -8,6 +8,9 @@
 #include "check.h"
 #include "couple.h"
 
+/* engine/suspect.c waits a little longer for a launcher. */
+static const uint64_t HEARSAY_NS = 75 * CLOCK_NS_PER_MS;
+
 static struct couple couple;
 static unsigned n_looks;
 
@@ -123,8 +126,16 @@ dead_rank_is_told_with_how_it_ended(void **state)
 {
     (void)state;
     for (uint32_t self = 0; self < 2; self++) {
-        open_with(fate_told);
-        break_link(self);
+        uint64_t took_ns = CLOCK_NEVER;
+
+        /* On a busy machine the launcher's time may be over before the third
+         * look: once more. */
+        for (unsigned i = 0; i < 20 && took_ns > HEARSAY_NS; i++) {
+            if (i > 0)
+                couple_close(&couple);
+            open_with(fate_told);
+            took_ns = break_link(self);
+        }
         assert_non_null(strstr(error_text(),
                                " is lost: killed by signal 9 (Killed), "
                                "reported by rank "));
