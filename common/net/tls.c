@@ -365,8 +365,7 @@ static bool
 record_write(struct tls *tls, const uint8_t *bytes, size_t n_bytes)
 {
     ERR_clear_error();
-    if (++tls->n_records % RECORDS_PER_KEY == 0 &&
-        SSL_version(tls->ssl) == TLS1_3_VERSION)
+    if (++tls->n_records % RECORDS_PER_KEY == 0)
         (void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
     if (SSL_write(tls->ssl, bytes, (int)n_bytes) == (int)n_bytes)
         return true;

@@ -45,8 +45,6 @@ struct tls_options {
     const uint8_t *key;
     /* Of the certificate of a server that is called; NULL: any. */
     const char *name;
-    /* NNG's TLS is 1.2; else it is 1.3. */
-    bool is_old;
 };
 
 /* All is copied. Handle: HOOP_E_INVALID (what is said contradicts itself, or

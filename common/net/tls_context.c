@@ -184,16 +184,14 @@ belief_load(struct tls_context *context, const struct tls_options *options)
 
 /* Nothing is resumed: tickets would come when nobody reads. */
 static bool
-ssl_configure(SSL_CTX *ssl, bool is_old)
+ssl_configure(SSL_CTX *ssl)
 {
-    const int version = is_old ? TLS1_2_VERSION : TLS1_3_VERSION;
-
     SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                  SSL_OP_NO_COMPRESSION |
                                  SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_max_cert_list(ssl, LIMIT_TLS_CERTIFICATES);
-    return SSL_CTX_set_min_proto_version(ssl, version) &&
+    return SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) &&
            SSL_CTX_set_num_tickets(ssl, 0);
 }
 
@@ -224,8 +222,7 @@ tls_context_create(const struct tls_options *options,
     ERR_clear_error();
     context->ssl = SSL_CTX_new(TLS_method());
     context->method = method_create();
-    if (!context->ssl || !context->method ||
-        !ssl_configure(context->ssl, options->is_old))
+    if (!context->ssl || !context->method || !ssl_configure(context->ssl))
         return error_raise(HOOP_E_EXHAUSTED, "OpenSSL gives no TLS: %s",
                            openssl_reason());
     if (options->name)
