@@ -219,7 +219,7 @@ address_resolve(const char *text, struct address *out_address)
     struct address address;
     size_t n;
 
-    const enum hoop_status status = address_resolve_all(text, &address, 1, &n);
+    const enum hoop_status status = place_resolve(text, &address, 1, &n);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_address = address;

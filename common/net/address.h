@@ -18,7 +18,7 @@ struct address {
 };
 
 /*
- * "10.0.0.1:7000", "[::1]:7000", "name:7000", ":7000" and "*:7000" (any).
+ * One of "10.0.0.1:7000", "[::1]:7000", "name:7000", ":7000" and "*:7000" (any).
  * address_resolve() may block in getaddrinfo: never on a loop or a driver.
  * Handle: HOOP_E_INVALID (the text), HOOP_E_UNAVAILABLE (name unknown).
  */

@@ -49,6 +49,7 @@ address_bad_text_is_refused_by_name(void **state)
         "[::1]7000",
         "[::1:7000",
         "[]:7000",
+        "127.0.0.1:1,127.0.0.1:2",
     };
     struct address address;
 
