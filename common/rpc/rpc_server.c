@@ -79,7 +79,8 @@ rpc_server_replies(struct rpc_server *server)
     return server->cache;
 }
 
-/* Takes exchange: an answer of the server itself. */
+/* Takes exchange: an answer of the server itself, which says nothing of what
+ * has changed. It waits for nothing: who asks too much must not be held. */
 static void
 exchange_refuse(struct rpc_server *server,
                 struct rpc_exchange *exchange,
@@ -88,11 +89,12 @@ exchange_refuse(struct rpc_server *server,
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes;
 
-    if (envelope_reply_encode(reply, &bytes, &n_bytes) == HOOP_OK)
-        exchange_answer(server, exchange,
-                        (struct message_span){bytes, n_bytes});
-    else
+    if (envelope_reply_encode(reply, &bytes, &n_bytes) != HOOP_OK) {
         rpc_exchange_drop(exchange);
+        return;
+    }
+    server->counters.replies++;
+    rpc_exchange_reply(exchange, (struct message_span){bytes, n_bytes});
 }
 
 static struct envelope_reply

@@ -41,7 +41,8 @@ rpc_disconnect_fn(void *owner, uint32_t connection);
 typedef void
 rpc_drained_fn(void *owner);
 
-/* What a reply that is made now has to wait for, see rpc_server_release(). */
+/* What a reply that is made now has to wait for, see rpc_server_release().
+ * Refusals of the server's own leave at once. */
 typedef uint64_t
 rpc_barrier_fn(void *owner);
 

@@ -51,11 +51,28 @@ server_replies_wait_for_their_release(void **state)
     bench_server_stop(&server);
 }
 
+static void
+server_refusals_wait_for_nothing(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request unknown = {"hoop.v1.Store/Burn", 1, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    atomic_store(&server.barrier, 1);
+    raw_ask(fd, &unknown);
+    assert_int_equal(raw_hear(fd).status, HOOP_E_UNIMPLEMENTED);
+    close(fd);
+    bench_server_stop(&server);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(server_replies_wait_for_their_release),
+        cmocka_unit_test(server_refusals_wait_for_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
