@@ -209,14 +209,14 @@ claim_is_held(const char *folder)
              folder, file_name);
     claim.fd = open(claim.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (claim.fd < 0)
-        return errno != ENOENT;
+        return false;
 
     /* Asked, not taken: nobody who begins is in the way of who looks. */
-    const bool is_free =
-        fcntl(claim.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    const bool is_held =
+        fcntl(claim.fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 
     close(claim.fd);
-    return !is_free;
+    return is_held;
 }
 
 void

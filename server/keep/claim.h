@@ -35,8 +35,8 @@ claim_take(const char *folder,
            enum keep_durability durability,
            struct claim **out_claim);
 
-/* Whether somebody holds the folder now. Also true if that cannot be found
- * out: claim_take() says why. */
+/* Whether somebody holds the folder now. False if that cannot be found out:
+ * claim_take() says why. */
 bool
 claim_is_held(const char *folder);
 

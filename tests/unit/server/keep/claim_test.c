@@ -102,6 +102,7 @@ file_for_a_folder_is_refused(void **state)
     folder_make(&folder);
     folder_write(&folder, "hoopd.mdb", "");
     snprintf(file.path, sizeof(file.path), "%.40s/hoopd.mdb", folder.path);
+    assert_false(claim_is_held(file.path));
     refused(&file, HOOP_E_UNAVAILABLE, "Not a directory");
     folder_remove(&folder);
 }
