@@ -422,6 +422,9 @@ parts_create(struct service *service, const struct service_options *options)
                                       rpc_server_replies(service->server));
     if (status != HOOP_OK)
         return error_pass(status);
+    /* What has come back has leases that end, also if nobody asks. */
+    figures_publish(service);
+    timer_arm(service);
     return HOOP_OK;
 }
 
