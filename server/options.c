@@ -221,10 +221,13 @@ options_init(int argc, char **argv, struct options *options)
     if (status != HOOP_OK)
         return error_pass(status);
     coordinator_fill(options);
-    if (options->is_standby && !options->coordinator.data_dir)
+    if (options->is_standby &&
+        (!options->coordinator.data_dir ||
+         options->coordinator.durability == HOOP_DURABLE_MEMORY))
         return error_raise(HOOP_E_INVALID,
                            "a standby needs the data of the one that it "
-                           "stands by for: give both the same --data-dir");
+                           "stands by for: give both the same --data-dir, "
+                           "and neither --durability memory");
     status = check_fill(options);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -74,6 +74,7 @@ data_are_for_the_disk_and_a_standby_needs_them(void **state)
     CLEANUP(options_deinit) struct options options = {0};
     CLEANUP(options_deinit) struct options process = {0};
     CLEANUP(options_deinit) struct options standby = {0};
+    CLEANUP(options_deinit) struct options memory = {0};
 
     (void)state;
     assert_int_equal(
@@ -91,6 +92,11 @@ data_are_for_the_disk_and_a_standby_needs_them(void **state)
     assert_true(process.is_standby);
     assert_int_equal(
         read_options((const char *const[]){"--standby=on", NULL}, &standby),
+        HOOP_E_INVALID);
+    assert_int_equal(
+        read_options((const char *const[]){"--data-dir=/d", "--standby=on",
+                                           "--durability=memory", NULL},
+                     &memory),
         HOOP_E_INVALID);
 }
 
