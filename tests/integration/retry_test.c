@@ -81,6 +81,20 @@ two_die_one_after_another(void **state)
     scenes_play(scenes, COUNT_OF(scenes) - N_LARGE_LEFT_OUT, 2);
 }
 
+/* Over sockets two of four have the sum of the call before, and are in a
+ * broadcast of the dead rank, when the third, which lacks it, finds out. */
+static void
+root_dies_between_two_calls(void **state)
+{
+    static const struct retry_scene scene = {
+        4, "rank=0,op=allreduce,seq=6,round=2,at=send,do=kill"};
+
+    (void)state;
+    assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);
+    scenes_play(&scene, 1, 1);
+    assert_int_equal(unsetenv("HOOP_TRANSPORT"), 0);
+}
+
 static uint64_t chance;
 
 static uint32_t
@@ -183,6 +197,7 @@ main(void)
         cmocka_unit_test(one_dies_wherever_it_is),
         cmocka_unit_test(first_rank_dies),
         cmocka_unit_test(two_die_one_after_another),
+        cmocka_unit_test(root_dies_between_two_calls),
         cmocka_unit_test(some_die_by_chance),
         cmocka_unit_test(other_calls_are_as_ever),
     };

@@ -3,11 +3,11 @@
 #include "coll/ballot.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 enum {
     PHASES = 3,
     UNFINISHED_BIT = PHASES,
+    ROOTLESS_FIRST, /* a bit for each phase, too */
     /* A field for each phase: how the call of it has ended. */
     OUTCOME_FIRST = 8,
     OUTCOME_BITS = 8,
@@ -30,6 +30,8 @@ ballot_flags(const struct ballot *ballot)
     flags &= ~((uint64_t)1 << (call % PHASES));
     if (ballot->work == BALLOT_UNFINISHED)
         flags &= ~((uint64_t)1 << UNFINISHED_BIT);
+    if (ballot->is_rootless)
+        flags &= ~((uint64_t)1 << (ROOTLESS_FIRST + call % PHASES));
     if (ballot->n_calls > 0) {
         const unsigned shift = outcome_shift(ballot->n_calls);
 
@@ -55,7 +57,9 @@ ballot_decide(const struct ballot *ballot,
     if (is_said(flags, (call + 1) % PHASES)) {
         *out_outcome =
             (enum hoop_status)(flags >> outcome_shift(call) & OUTCOME_MASK);
-        return BALLOT_OVER;
+        return is_said(flags, ROOTLESS_FIRST + (call + 1) % PHASES)
+                   ? BALLOT_OVER_NEXT
+                   : BALLOT_OVER;
     }
     /* Somebody is in the call before: this one has only been begun. */
     if (is_said(flags, (call + 2) % PHASES) || is_said(flags, UNFINISHED_BIT))

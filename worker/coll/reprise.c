@@ -137,20 +137,36 @@ entry_of(const struct reprise *reprise, uint32_t member, uint32_t from)
     return at;
 }
 
-static enum hoop_status
-root_find(struct reprise *reprise)
+/* Its rank now; HOOP_NO_RANK: it is lost. */
+static uint32_t
+root_find(const struct reprise *reprise)
 {
     const uint32_t root = reprise->entry[reprise->asked->root];
+    const uint32_t size = hoop_comm_size(reprise->comm);
 
-    for (uint32_t i = 0; i < reprise->n_members; i++) {
-        if (reprise->members[i] == root) {
-            reprise->now.root = i;
-            return HOOP_OK;
-        }
+    for (uint32_t i = 0; i < size; i++) {
+        if (hoop_comm_world_rank(reprise->comm, i) == root)
+            return i;
     }
+    return HOOP_NO_RANK;
+}
+
+bool
+reprise_is_rootless(const struct reprise *reprise)
+{
+    return (reprise->asked->parts & COLL_HAS_ROOT) &&
+           root_find(reprise) == HOOP_NO_RANK;
+}
+
+static enum hoop_status
+root_choose(struct reprise *reprise)
+{
+    reprise->now.root = root_find(reprise);
+    if (reprise->now.root != HOOP_NO_RANK)
+        return HOOP_OK;
     return error_raise(HOOP_E_PEER_LOST,
                        "rank %u, the root, is lost: nobody can do it again",
-                       root);
+                       reprise->entry[reprise->asked->root]);
 }
 
 static enum hoop_status
@@ -228,7 +244,7 @@ reprise_again(struct reprise *reprise)
             reprise->now.place = reprise->output;
     }
     if (asked->parts & COLL_HAS_ROOT)
-        status = root_find(reprise);
+        status = root_choose(reprise);
     if (status == HOOP_OK && asked->counts)
         status = counts_choose(reprise);
     if (status == HOOP_OK && (asked->parts & COLL_SEND_ALL))

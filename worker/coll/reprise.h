@@ -10,6 +10,7 @@
 #ifndef COLL_REPRISE_H
 #define COLL_REPRISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -40,6 +41,10 @@ reprise_init(struct reprise *reprise,
 /* Zeroed is fine. */
 void
 reprise_deinit(struct reprise *reprise);
+
+/* The call has a root, which is no member of comm any more. */
+bool
+reprise_is_rootless(const struct reprise *reprise);
 
 /* comm has other members than before: what is to be called now.
  * Handle: HOOP_E_PEER_LOST (the root is), HOOP_E_EXHAUSTED. */

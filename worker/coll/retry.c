@@ -72,19 +72,21 @@ attempt(struct reprise *reprise, enum ballot_work *out_work)
 
 /* comm stands for the survivors, who have agreed on *out_flags. */
 static enum hoop_status
-survivors_agree(hoop_comm_t *comm,
-                const struct ballot *ballot,
+survivors_agree(struct reprise *reprise,
+                struct ballot *ballot,
                 uint64_t *out_flags)
 {
+    hoop_comm_t *comm = reprise->comm;
     const uint64_t deadline_ns =
         clock_deadline_ns(channel_timeout(comm->channel));
     struct hoop_comm *shrunk = NULL;
-    uint64_t flags = ballot_flags(ballot);
 
     enum hoop_status status = comm_shrink(comm, deadline_ns, &shrunk);
     if (status != HOOP_OK)
         return error_pass(status);
     comm_adopt(comm, shrunk);
+    ballot->is_rootless = reprise_is_rootless(reprise);
+    uint64_t flags = ballot_flags(ballot);
     status = comm_agree(comm, deadline_ns, &flags);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -109,13 +111,28 @@ call_end(struct reprise *reprise, enum hoop_status outcome)
     return HOOP_OK;
 }
 
+/* As others in the next call say, who may have found that one hopeless. */
 static enum hoop_status
-call_end_as_elsewhere(struct reprise *reprise, enum hoop_status outcome)
+call_end_as_elsewhere(struct reprise *reprise,
+                      enum ballot_verdict verdict,
+                      enum hoop_status outcome)
 {
+    reprise->comm->retry.is_next_over = verdict == BALLOT_OVER_NEXT;
     if (outcome != HOOP_OK)
         (void)error_raise(outcome,
                           "it failed on a rank that is in its next call");
     return call_end(reprise, outcome);
+}
+
+/* It was while this rank was in the one before. */
+static enum hoop_status
+call_end_rootless(struct reprise *reprise)
+{
+    reprise->comm->retry.is_next_over = false;
+    return call_end(reprise,
+                    error_raise(HOOP_E_PEER_LOST,
+                                "the root was lost before this rank called: "
+                                "the others could not do it again"));
 }
 
 static enum hoop_status
@@ -123,21 +140,26 @@ call_run(struct reprise *reprise)
 {
     hoop_comm_t *comm = reprise->comm;
 
+    if (comm->retry.is_next_over)
+        return call_end_rootless(reprise);
     for (;;) {
         enum ballot_work work;
         enum hoop_status status = attempt(reprise, &work);
 
         if (!is_interrupted(status))
             return call_end(reprise, status);
-        const struct ballot ballot = {comm->retry.n_calls, comm->retry.outcome,
-                                      work};
+        struct ballot ballot = {.n_calls = comm->retry.n_calls,
+                                .outcome = comm->retry.outcome,
+                                .work = work};
         enum hoop_status outcome = HOOP_OK;
         uint64_t flags = UINT64_MAX;
-        status = survivors_agree(comm, &ballot, &flags);
+        status = survivors_agree(reprise, &ballot, &flags);
         if (status != HOOP_OK)
             return error_pass(status);
-        if (ballot_decide(&ballot, flags, &outcome) == BALLOT_OVER)
-            return call_end_as_elsewhere(reprise, outcome);
+        const enum ballot_verdict verdict =
+            ballot_decide(&ballot, flags, &outcome);
+        if (verdict != BALLOT_AGAIN)
+            return call_end_as_elsewhere(reprise, verdict, outcome);
         status = reprise_again(reprise);
         if (status != HOOP_OK)
             return call_end(reprise, status);

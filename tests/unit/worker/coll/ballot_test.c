@@ -19,7 +19,7 @@ require_verdict(const struct ballot *mine,
     enum hoop_status said = HOOP_OK;
 
     assert_int_equal(ballot_decide(mine, flags, &said), verdict);
-    if (verdict == BALLOT_OVER)
+    if (verdict != BALLOT_AGAIN)
         assert_int_equal(said, outcome);
 }
 
@@ -28,7 +28,8 @@ call_that_all_have_finished_is_over(void **state)
 {
     (void)state;
     for (uint64_t call = 0; call < CALLS; call++) {
-        const struct ballot done = {call, HOOP_E_MISMATCH, BALLOT_FINISHED};
+        const struct ballot done = {call, HOOP_E_MISMATCH, BALLOT_FINISHED,
+                                    false};
 
         require_verdict(&done, &done, BALLOT_OVER, HOOP_OK);
     }
@@ -39,8 +40,9 @@ call_that_one_has_not_finished_is_made_again_by_all(void **state)
 {
     (void)state;
     for (uint64_t call = 0; call < CALLS; call++) {
-        const struct ballot done = {call, HOOP_OK, BALLOT_FINISHED};
-        const struct ballot not_done = {call, HOOP_OK, BALLOT_UNFINISHED};
+        const struct ballot done = {call, HOOP_OK, BALLOT_FINISHED, false};
+        const struct ballot not_done = {call, HOOP_OK, BALLOT_UNFINISHED,
+                                        false};
 
         require_verdict(&done, &not_done, BALLOT_AGAIN, HOOP_OK);
         require_verdict(&not_done, &done, BALLOT_AGAIN, HOOP_OK);
@@ -58,10 +60,32 @@ call_ends_as_whoever_is_ahead_says(void **state)
     (void)state;
     for (uint64_t call = 0; call < CALLS * COUNT_OF(outcomes); call++) {
         const enum hoop_status outcome = outcomes[call % COUNT_OF(outcomes)];
-        const struct ballot behind = {call, before[call % 2], BALLOT_FINISHED};
-        const struct ballot ahead = {call + 1, outcome, BALLOT_UNFINISHED};
+        const struct ballot behind = {call, before[call % 2], BALLOT_FINISHED,
+                                      false};
+        const struct ballot ahead = {call + 1, outcome, BALLOT_UNFINISHED,
+                                     false};
 
         require_verdict(&behind, &ahead, BALLOT_OVER, outcome);
+        require_verdict(&ahead, &behind, BALLOT_AGAIN, HOOP_OK);
+    }
+}
+
+/* Only those who are ahead know which root they have called. */
+static void
+call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
+{
+    (void)state;
+    for (uint64_t call = 0; call < CALLS; call++) {
+        const struct ballot behind = {call, HOOP_OK, BALLOT_FINISHED, true};
+        const struct ballot ahead = {call + 1, HOOP_OK, BALLOT_UNFINISHED,
+                                     false};
+        const struct ballot rootless = {call + 1, HOOP_OK, BALLOT_UNFINISHED,
+                                        true};
+
+        require_verdict(&behind, &rootless, BALLOT_OVER_NEXT, HOOP_OK);
+        require_verdict(&rootless, &behind, BALLOT_AGAIN, HOOP_OK);
+        /* That of a call which is over does not matter. */
+        require_verdict(&behind, &ahead, BALLOT_OVER, HOOP_OK);
         require_verdict(&ahead, &behind, BALLOT_AGAIN, HOOP_OK);
     }
 }
@@ -73,6 +97,7 @@ main(void)
         cmocka_unit_test(call_that_all_have_finished_is_over),
         cmocka_unit_test(call_that_one_has_not_finished_is_made_again_by_all),
         cmocka_unit_test(call_ends_as_whoever_is_ahead_says),
+        cmocka_unit_test(call_whose_root_is_lost_ends_for_who_is_behind_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
