@@ -301,7 +301,7 @@ collective_start(const struct collective *collective,
 static bool
 is_plain(const struct collective *collective)
 {
-    return !collective->counts && !collective->agreed &&
+    return !collective->counts && !collective->agreed && !collective->place &&
            !collective->stages.owner && !collective->stages.next &&
            collective->like == CALL_UNKNOWN;
 }
