@@ -141,7 +141,7 @@ newcomer_try(const struct terms *terms,
              struct successor *successor,
              hoop_session_t **out_session)
 {
-    const int left_ms = clock_left_ms(deadline_ns);
+    int left_ms = clock_left_ms(deadline_ns);
     struct successor none;
     struct terms now = *terms;
 
@@ -155,6 +155,7 @@ newcomer_try(const struct terms *terms,
     now.settle_ms = successor->settle_ms;
     now.join_timeout_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
     enum hoop_status status = session_create(&now, &none, out_session);
+    left_ms = clock_left_ms(deadline_ns);
     if (is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
         nanosleep(&(struct timespec){.tv_nsec = NEXT_TRY_MS * 1000000L}, NULL);
         now = *terms;
