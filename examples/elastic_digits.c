@@ -38,9 +38,12 @@ worker_start(struct board *board)
 
     if (pid < 0)
         err(EXIT_FAILURE, "cannot start a worker");
-    if (pid == 0)
-        exit(elastic_train(board, WORKERS));
-    return pid;
+    if (pid != 0)
+        return pid;
+    const int code = elastic_train(board, WORKERS);
+    if (code != EXIT_SUCCESS)
+        board->has_ended = true;
+    exit(code);
 }
 
 /* The first at some step of the second quarter, the other after the third. */
@@ -60,8 +63,8 @@ step_await(const struct board *board, uint64_t step)
         usleep(POLL_US);
 }
 
-/* Kill two, one after the other, and send another. Returns how many workers
- * there have been. */
+/* Kill two, one after the other, and send another, unless the training ends
+ * before. Returns how many workers there have been. */
 static int
 disturb(struct board *board, pid_t *pids, uint64_t seed)
 {
@@ -75,6 +78,8 @@ disturb(struct board *board, pid_t *pids, uint64_t seed)
         const pid_t victim = pids[victims[i]];
 
         step_await(board, death_choose(&random, i));
+        if (board->has_ended)
+            return WORKERS;
         printf("*** worker %d is killed at step %llu of %d\n", (int)victim,
                (unsigned long long)board->step, ELASTIC_STEPS);
         fflush(stdout);

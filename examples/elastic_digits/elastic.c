@@ -23,6 +23,12 @@
 #include "train_digits/mlp.h"
 #include "train_digits/training.h"
 
+/* What a worker says of a growth, of which what all say counts. */
+enum {
+    HAS_GROWN = 1,
+    NOBODY_CAME = 2,
+};
+
 enum {
     SEED_WEIGHTS = 7,
     HIDDEN = 64,
@@ -93,6 +99,13 @@ weights_bring(struct elastic *elastic, uint64_t version)
     return HOOP_OK;
 }
 
+/* A rank is lost, or others have found that and wait for this one. */
+static bool
+is_interrupted(enum hoop_status status)
+{
+    return status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED;
+}
+
 /* Those that are left go on, as often as it takes. */
 static enum hoop_status
 recover(struct elastic *elastic)
@@ -100,7 +113,7 @@ recover(struct elastic *elastic)
     const uint64_t version = elastic->step + 1;
     enum hoop_status status = HOOP_E_PEER_LOST;
 
-    while (status == HOOP_E_PEER_LOST || status == HOOP_E_ABORTED) {
+    while (is_interrupted(status)) {
         const uint32_t n_before = hoop_comm_size(elastic->comm);
         hoop_comm_t *left = NULL;
         char text[1100];
@@ -131,13 +144,15 @@ newcomers_admit(struct elastic *elastic)
     say(elastic, "too few: waiting for a newcomer");
     const enum hoop_status grew =
         hoop_comm_grow(elastic->comm, WORKERS_LEAST - size, GROW_MS, &grown);
-    uint64_t has_grown = grew == HOOP_OK;
-    const enum hoop_status status = hoop_comm_agree(elastic->comm, &has_grown);
-    if (status != HOOP_OK || !has_grown) {
+    uint64_t said = grew == HOOP_OK          ? HAS_GROWN
+                    : grew == HOOP_E_TIMEOUT ? NOBODY_CAME
+                                             : 0;
+    const enum hoop_status status = hoop_comm_agree(elastic->comm, &said);
+    if (status != HOOP_OK || !(said & HAS_GROWN)) {
         hoop_comm_free(grown);
-        return status != HOOP_OK        ? status
-               : grew == HOOP_E_TIMEOUT ? HOOP_OK
-                                        : HOOP_E_PEER_LOST;
+        return status != HOOP_OK    ? status
+               : said & NOBODY_CAME ? HOOP_OK
+                                    : HOOP_E_PEER_LOST;
     }
     comm_change(elastic, grown);
     snprintf(text, sizeof(text), "%u more: %u workers go on",
@@ -199,7 +214,8 @@ steps_make(struct elastic *elastic)
             is_last ? end_reach(elastic) : step_make(elastic);
 
         has_ended = is_last && status == HOOP_OK;
-        if (status != HOOP_OK && recover(elastic) != HOOP_OK)
+        if (status != HOOP_OK &&
+            (!is_interrupted(status) || recover(elastic) != HOOP_OK))
             return status;
     }
     return HOOP_OK;
@@ -226,10 +242,7 @@ training_open(struct elastic *elastic, uint32_t world_size)
         return status;
     /* Who comes to a world of fewer knows nothing: its version is 0. */
     const bool is_first = hoop_comm_size(elastic->comm) == world_size;
-    status = weights_bring(elastic, is_first ? 1 : 0);
-    if (!is_first && status == HOOP_OK)
-        elastic->training.comm = elastic->comm;
-    return status;
+    return weights_bring(elastic, is_first ? 1 : 0);
 }
 
 int

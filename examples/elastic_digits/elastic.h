@@ -15,7 +15,7 @@ enum {
 /* Shared by all processes. */
 struct board {
     volatile uint64_t step;  /* that has been made */
-    volatile bool has_ended; /* the training, well */
+    volatile bool has_ended; /* the training, or one worker's part, badly */
 };
 
 /* Train with world_size workers, or in place of one. Returns an exit code. */
