@@ -67,9 +67,10 @@ comm_change(struct elastic *elastic, hoop_comm_t *comm)
     elastic->training.comm = comm;
 }
 
-/* All come to the step of those that are ahead. */
+/* All come to the step of those that are ahead. When that fails, what others
+ * have may be written in part: then this rank has no version any more. */
 static enum hoop_status
-weights_bring(struct elastic *elastic, uint64_t version)
+weights_bring(struct elastic *elastic, uint64_t *version)
 {
     const struct hoop_shape shape = {1, {elastic->mlp.n_parameters}};
     const struct hoop_named_tensor tensors[TENSORS] = {
@@ -79,14 +80,20 @@ weights_bring(struct elastic *elastic, uint64_t version)
     const struct hoop_state state = {
         .tensors = tensors,
         .n_tensors = TENSORS,
-        .version = version,
+        .version = *version,
         .block_bytes = 4096,
     };
     struct hoop_state_report report;
+    uint64_t newest = *version;
     char text[160];
 
-    const enum hoop_status status =
-        hoop_state_sync(&state, elastic->comm, &report);
+    enum hoop_status status = hoop_allreduce(
+        HOOP_IN_PLACE, &newest, 1, HOOP_UINT64, HOOP_MAX, elastic->comm);
+    if (status != HOOP_OK)
+        return status;
+    status = hoop_state_sync(&state, elastic->comm, &report);
+    if (status != HOOP_OK && *version < newest)
+        *version = 0;
     if (status != HOOP_OK)
         return status;
     elastic->step = report.version - 1;
@@ -110,7 +117,7 @@ is_interrupted(enum hoop_status status)
 static enum hoop_status
 recover(struct elastic *elastic)
 {
-    const uint64_t version = elastic->step + 1;
+    uint64_t version = elastic->step + 1;
     enum hoop_status status = HOOP_E_PEER_LOST;
 
     while (is_interrupted(status)) {
@@ -124,7 +131,7 @@ recover(struct elastic *elastic)
             return status;
         comm_change(elastic, left);
         say(elastic, text);
-        status = weights_bring(elastic, version);
+        status = weights_bring(elastic, &version);
         snprintf(text, sizeof(text), "%u of %u workers go on",
                  hoop_comm_size(left), n_before);
         if (status == HOOP_OK)
@@ -158,7 +165,9 @@ newcomers_admit(struct elastic *elastic)
     snprintf(text, sizeof(text), "%u more: %u workers go on",
              hoop_comm_size(grown) - size, hoop_comm_size(grown));
     say(elastic, text);
-    return weights_bring(elastic, elastic->step + 1);
+    uint64_t version = elastic->step + 1;
+
+    return weights_bring(elastic, &version);
 }
 
 static enum hoop_status
@@ -241,8 +250,9 @@ training_open(struct elastic *elastic, uint32_t world_size)
     if (status != HOOP_OK)
         return status;
     /* Who comes to a world of fewer knows nothing: its version is 0. */
-    const bool is_first = hoop_comm_size(elastic->comm) == world_size;
-    return weights_bring(elastic, is_first ? 1 : 0);
+    uint64_t version = hoop_comm_size(elastic->comm) == world_size ? 1 : 0;
+
+    return weights_bring(elastic, &version);
 }
 
 int
