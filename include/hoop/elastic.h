@@ -124,8 +124,8 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  * (shrink before). Members and newcomers form a communicator, and a world, of a
  * new epoch: members first, in the order of comm, then up to n_newcomers others
  * (the least that a member asks for), as soon as they are there, or after
- * timeout_ms with those that are, if there is one. To newcomers it is their
- * hoop_world(). comm can still be used, and freed.
+ * timeout_ms (the shortest of the members') with those that are, if there is
+ * one. To newcomers it is their hoop_world(). comm can still be used, and freed.
  *
  * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
  * what is left. It has connections, a thread and a session of its own, for
@@ -134,7 +134,7 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  * as long as one of the first members has not left it. torch: torchrun's
  * rendezvous with --nnodes=MIN:MAX; MPI: MPI_Comm_spawn(), MPI_Intercomm_merge().
  *
- * Handle: HOOP_E_INVALID (NULL, or 0), HOOP_E_TIMEOUT (nobody has come, or a
+ * Handle: HOOP_E_INVALID (NULL, 0, too many), HOOP_E_TIMEOUT (nobody has come, or a
  * member has not called), HOOP_E_PEER_LOST (a member of comm is), HOOP_E_ABORTED
  * (the caller has been declared lost), HOOP_E_UNAVAILABLE (no coordinator). Then
  * it may be called again by all. Thread: as a collective on comm.

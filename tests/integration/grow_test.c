@@ -105,7 +105,11 @@ replaced_body(const struct worker *worker)
     WORKER_CHECK(hoop_comm_grow(shrunk, 1, SHORT_MS, &grown) == HOOP_E_TIMEOUT);
     WORKER_CHECK(hoop_barrier(shrunk) == HOOP_OK);
     room_set(worker, PLACE_SHRUNK, 1);
-    WORKER_CHECK(hoop_comm_grow(shrunk, 1, GROW_MS, &grown) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_grow(shrunk, UINT32_MAX, GROW_MS, &grown) ==
+                 HOOP_E_INVALID);
+    /* Each may have another time left. */
+    WORKER_CHECK(hoop_comm_grow(shrunk, 1, GROW_MS + worker->index, &grown) ==
+                 HOOP_OK);
     WORKER_CHECK(hoop_comm_rank(grown) == worker->index / 2);
     if (grown_use(worker, grown, 3) != 0)
         return 1;

@@ -27,7 +27,9 @@
 
 enum {
     NAME_ROOT_MAX = 70, /* of the root's name, in that of a successor */
-    GROW_GRACE_MS = 1000,
+    /* Not before the first deadline of those who wait; all must say the same,
+     * who may have other deadlines. */
+    SETTLE_MS = 7 * 24 * 3600 * 1000,
     NEXT_TRY_MS = 50,
     PLACES_MS = 3600000, /* then no newcomer asks any more */
 };
@@ -250,7 +252,7 @@ successor_terms(const struct hoop_comm *comm,
     grown.rank = channel_rank(comm->channel);
     grown.world_size = size + n_newcomers;
     grown.size_min = size + 1;
-    grown.settle_ms = timeout_ms + GROW_GRACE_MS;
+    grown.settle_ms = SETTLE_MS;
     grown.join_timeout_ms = timeout_ms;
     grown.port = 0; /* the other session has it */
     return grown;
@@ -359,6 +361,11 @@ hoop_comm_grow(hoop_comm_t *comm,
         return error_raise(HOOP_E_INVALID,
                            "a communicator grows by one rank at least, in a "
                            "time that is not 0");
+    if (n_newcomers > LIMIT_RANKS)
+        return error_raise(HOOP_E_INVALID,
+                           "a communicator cannot grow by %u ranks: %d are the "
+                           "limit",
+                           n_newcomers, LIMIT_RANKS);
     const enum hoop_status status =
         comm->channel ? comm_grow(comm, n_newcomers, timeout_ms, out_comm)
                       : comm_form_without_us(comm->family, out_comm);

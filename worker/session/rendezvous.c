@@ -127,7 +127,7 @@ join_once(const struct rendezvous *rendezvous,
 {
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
-        .timeout_ms = request->deadline_ms + JOIN_GRACE_MS,
+        .timeout_ms = (uint64_t)request->deadline_ms + JOIN_GRACE_MS,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
