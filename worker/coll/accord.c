@@ -45,8 +45,7 @@ static void
 failure_await(hoop_comm_t *comm)
 {
     if (once_barrier(comm) != HOOP_OK)
-        log_debug("checkpoint", "some may not know of a failure: %s",
-                  error_text());
+        log_debug("coll", "some may not know of a failure: %s", error_text());
 }
 
 /* The text of the rank that failed becomes everybody's. */
