@@ -48,6 +48,25 @@ struct registrar {
 static void
 leaves_send(void *owner);
 
+/* Ask what is packed, and wait for the answer: as rpc_client_call_wait(). */
+static enum hoop_status
+packed_ask(struct registrar *registrar,
+           struct rpc_call call,
+           struct pack *pack,
+           uint8_t **out_body,
+           size_t *out_n_body)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+
+    enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call_wait(registrar->options.client, &call, out_body,
+                                  out_n_body);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 /* A join. */
 
 static enum hoop_status
@@ -57,9 +76,8 @@ join_ask(struct registrar *registrar,
          uint64_t *out_id)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
-    CLEANUP(free) uint8_t *bytes = NULL;
     CLEANUP(free) uint8_t *body = NULL;
-    struct rpc_call call = {
+    const struct rpc_call call = {
         .method = method_of(METHOD_GROUPS_JOIN)->name,
         .timeout_ms = timeout_ms,
     };
@@ -68,12 +86,8 @@ join_ask(struct registrar *registrar,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_join_request_encode(request, &pack);
-    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    call.body.bytes = bytes;
-    status =
-        rpc_client_call_wait(registrar->options.client, &call, &body, &n_body);
+    enum hoop_status status =
+        packed_ask(registrar, call, &pack, &body, &n_body);
     /* On the control plane there is no better word for it. */
     if (status == HOOP_E_ABORTED)
         return error_raise(HOOP_E_PEER_LOST, "%s", error_text());
@@ -139,9 +153,8 @@ agree_ask(struct registrar *registrar,
           struct group_agree_reply *out_reply)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
-    CLEANUP(free) uint8_t *bytes = NULL;
     CLEANUP(free) uint8_t *body = NULL;
-    struct rpc_call call = {
+    const struct rpc_call call = {
         .method = method_of(METHOD_GROUPS_AGREE)->name,
         .timeout_ms = timeout_ms,
     };
@@ -149,12 +162,8 @@ agree_ask(struct registrar *registrar,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_agree_request_encode(request, &pack);
-    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    call.body.bytes = bytes;
-    status =
-        rpc_client_call_wait(registrar->options.client, &call, &body, &n_body);
+    enum hoop_status status =
+        packed_ask(registrar, call, &pack, &body, &n_body);
     if (status == HOOP_OK)
         status = group_agree_reply_decode((struct message_span){body, n_body},
                                           out_reply);
@@ -211,22 +220,14 @@ registrar_report(struct registrar *registrar,
         .reason = "found lost while its communicator was shrunk",
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
-    CLEANUP(free) uint8_t *bytes = NULL;
-    CLEANUP(free) uint8_t *body = NULL;
-    struct rpc_call call = {
+    const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
         .timeout_ms = timeout_ms,
     };
-    size_t n_body = 0;
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&request, &pack);
-    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
-    call.body.bytes = bytes;
-    if (status == HOOP_OK)
-        status = rpc_client_call_wait(registrar->options.client, &call, &body,
-                                      &n_body);
-    if (status != HOOP_OK)
+    if (packed_ask(registrar, call, &pack, NULL, NULL) != HOOP_OK)
         log_debug("session", "a report was not heard: %s", error_text());
 }
 
