@@ -22,7 +22,11 @@
 #include "session/comm.h"
 
 enum {
+#if defined(__SANITIZE_THREAD__)
+    N_CASES = 150,
+#else
     N_CASES = 500,
+#endif
     GUARD_BYTES = 64,
 };
 
