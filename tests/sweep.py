@@ -100,6 +100,9 @@ NOT_APPLICABLE = (
      'takes float32s as they were; random_calls allows for what is lost'),
     ('train_3d', '[bf][fp]16.*',
      'compares losses of many steps, which differ by what is lost in each'),
+    ('retry', 'nodes-.-(rings|trees|streams)|bf16-planes|fp16-zstd|'
+     'full-check-nodes',
+     'kills in rounds that the forced algorithms do not have on every rank'),
     ('residue', 'halls|pairs|planes|spin-never|spin-always-pairs|full-check',
      'goes over TCP by itself: elsewhere nothing is lost'),
     ('.*_tcp|.*_shm|.*_tuned|.*_streams|pipe_storm_small', '.*',
