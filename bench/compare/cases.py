@@ -1,14 +1,15 @@
 """bench/compare/cases.py - what is measured: who, over what, how often
 
 A case is one start of one program, which measures one or more operations at
-all sizes of its schedule. Its link is tcp or memory (one host), 1gbit or 10gbit
-(a host for each rank, bench/peers/hosts.sh) or startup.
+all sizes of its schedule. Its link is tcp or memory (one host), cost (hoop alone
+over TCP, as it is, sealed and checked), 1gbit or 10gbit (a host for each rank,
+bench/peers/hosts.sh) or startup.
 """
 
 import dataclasses
 import os
 
-LINKS = ('tcp', 'memory', 'startup', '1gbit', '10gbit')
+LINKS = ('tcp', 'memory', 'cost', 'startup', '1gbit', '10gbit')
 RATES = ('1gbit', '10gbit')
 GATHERS = ('allgather', 'reduce_scatter', 'alltoall')
 ROOTED = ('broadcast', 'reduce', 'barrier', 'pingpong')
@@ -46,6 +47,15 @@ CRAWL_OTHERS = '1K:1x3,1M:1x2,64M:1x1'
 # One operation a batch: bench/peers/driver.h fills the buffers before each.
 RATED = {'1gbit': '1M:1x5,16M:1x3,64M:1x2', '10gbit': '1M:1x7,16M:1x5,64M:1x3'}
 CODED = '1M:1x9,16M:1x7,64M:1x5'
+# What hoop does with bytes on request, and short runs of each, so that those
+# that are compared are near each other.
+COSTS = {'off': {}, 'checksum': {'HOOP_CHECKSUM': 'on'},
+         'tls': {'HOOP_TLS': 'on'},
+         'tls-checksum': {'HOOP_TLS': 'on', 'HOOP_CHECKSUM': 'on'}}
+COSTED = {
+    2: '8:100x7,1K:100x7,16K:50x7,256K:10x7,1M:5x7,4M:2x7,16M:1x5,64M:1x3',
+    4: '8:30x7,1K:30x7,16K:15x7,256K:5x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
+}
 
 
 @dataclasses.dataclass
@@ -214,6 +224,15 @@ class Plan:
                        command, {**environment, 'BENCH_DATA': 'noise',
                                  'HOOP_CODEC': codec})
 
+    def costs(self, n):
+        """There and back, so that what drifts meanwhile drifts for all."""
+        command, environment = self.hoop(n, 'tcp')
+        schedule = FEW if self.profile == 'short' else COSTED[n]
+        ops = ('allreduce', 'pingpong') if n == 2 else ('allreduce',)
+        for name in (*COSTS, *reversed(COSTS)):
+            yield Case('cost', n, 'hoop', name, ops, schedule, command,
+                       {**environment, **COSTS[name]})
+
     def startups(self, n):
         row = ('startup', n)
         rest = (('startup',), '8:1x1')
@@ -281,6 +300,8 @@ class Plan:
             for n in (2, 4) if few else (2, 4, 8):
                 yield from self.loopback(link, n)
         yield from self.codings()
+        for n in (2,) if few else COSTED:
+            yield from self.costs(n)
         for n in (2, 8) if few else (2, 8, 32):
             yield from self.startups(n)
         for link in RATES:

@@ -139,11 +139,13 @@ def document(results, names):
                     if name.startswith(f'{op}-'))
         yield from lines
     for text, lines in ((texts.LINKS, tables.link_tables(results)),
+                        (texts.COST, tables.cost_tables(results, 'near')),
                         (texts.STARTUP, tables.startup_lines(results)),
                         (texts.CPU, tables.cpu_lines(results))):
         yield text
         yield from lines
     far = [line for _, lines in state_lines(results, 'far') for line in lines]
+    far += tables.cost_tables(results, 'far')
     if far:
         yield '\n## With the processors far from each other\n'
         yield from far

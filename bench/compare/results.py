@@ -28,11 +28,13 @@ class Table:
         self.run = run
         self.times = collections.defaultdict(list)
         self.cpu = collections.defaultdict(list)
+        self.turns = collections.defaultdict(list)  # ... and round
 
     def add(self, row):
         key = (row['peer'], row['transport']), int(row['bytes'])
         self.times[key].append(float(row['median_us']))
         self.cpu[key].append(float(row['cpu_us']))
+        self.turns[*key, row['round']].append(float(row['median_us']))
 
     def libraries(self):
         return list(dict.fromkeys(library for library, _ in self.times))
@@ -81,6 +83,14 @@ class Table:
                   (own, best and best[1]) if library]
         return max(((max(times) - min(times)) / median(times)
                     for times in rounds if len(times) > 1), default=None)
+
+    def quotients(self, library, base, n_bytes):
+        """Its times over those of base, each with the one of the same round,
+        the first with the first."""
+        return [own / other for (who, size, turn), times in self.turns.items()
+                if (who, size) == (library, n_bytes)
+                for own, other in zip(times, self.turns.get(
+                    (base, n_bytes, turn), ()))]
 
     def is_comparison(self):
         peers = {peer for peer, _ in self.libraries()}

@@ -8,7 +8,8 @@
 #   --long          ten rounds, all of everything; more than an hour
 #   --rounds N      instead of three
 #   --only WORDS    a part, as allreduce,memory,2: operations, links (tcp,
-#                   memory, startup, 1gbit, 10gbit), libraries, numbers of ranks
+#                   memory, startup, 1gbit, 10gbit; cost: TLS and checksums
+#                   over TCP), libraries, numbers of ranks
 #   --results DIR   keep the numbers there (build-compare/results); the document
 #                   is made of all that are there, the newest of each table
 #   --no-build      what is in build-compare is right

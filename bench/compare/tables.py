@@ -1,5 +1,7 @@
 """bench/compare/tables.py - numbers as Markdown"""
 
+from statistics import median
+
 import targets
 from results import LIMITS
 
@@ -13,6 +15,10 @@ NAMES = {
     ('hoop', 'tcp-auto'): 'hoop, auto, on a gradient',
     ('hoop', 'tcp-bf16'): 'hoop, bf16',
     ('hoop', 'tcp-bf16+auto'): 'hoop, bf16 and auto, on a gradient',
+    ('hoop', 'off'): 'hoop',
+    ('hoop', 'checksum'): 'HOOP_CHECKSUM=on',
+    ('hoop', 'tls'): 'HOOP_TLS=on',
+    ('hoop', 'tls-checksum'): 'both',
     ('openmpi', 'tcp'): 'Open MPI',
     ('openmpi', 'shm'): 'Open MPI',
     ('openmpi', 'default'): 'Open MPI',
@@ -36,7 +42,8 @@ NAMES = {
     ('memory', 'staged'): '(plain memory, block by block)',
 }
 LINKS = {'tcp': 'TCP', 'memory': 'memory', '1gbit': '1 Gbit/s',
-         '10gbit': '10 Gbit/s', 'startup': 'start-up'}
+         '10gbit': '10 Gbit/s', 'startup': 'start-up', 'cost': 'TCP'}
+OFF = ('hoop', 'off')
 OPS = ('allreduce', 'allgather', 'reduce_scatter', 'alltoall', 'broadcast',
        'reduce', 'pingpong', 'barrier')
 
@@ -180,6 +187,39 @@ def startup_lines(results):
     yield f'\n{source(list(tables.values())[-1])}\n'
 
 
+# What is done to bytes on request.
+
+def cost_tables(results, state):
+    for op, n in (('allreduce', 2), ('allreduce', 4), ('pingpong', 2)):
+        table = results.table(state, 'cost', op, n)
+        if table and table.time(OFF, 8):
+            yield from cost_lines(table, op, n,
+                                  f'{op}, TCP, {n} ranks, {state}')
+
+
+def cost_lines(table, op, n, title):
+    sizes = table.sizes()
+    ways = [way for way in in_order(table.libraries()) if way != OFF]
+    large = [size for size in sizes if size >= 1 << 20]
+    yield from heading([title, 'runs', *map(size_text, sizes)])
+    yield row(['hoop', table.n_runs(OFF),
+               *(time_text(table.time(OFF, size)) for size in sizes)])
+    for way in ways:
+        ratios = [table.quotients(way, OFF, size) for size in sizes]
+        yield row([f'**{name_of(way)}, of that**', table.n_runs(way),
+                   *(bold(median(some) if some else None)
+                     for some in ratios)])
+        yield row(['spread', '', *(percent((max(some) - min(some)) /
+                                           median(some) if some else None)
+                                   for some in ratios)])
+    for way in (OFF, *ways):
+        numbers = [size in large and cpu(table, op, n, way, size)
+                   for size in sizes]
+        yield row([f'{name_of(way)}, CPU s/GB', '',
+                   *(f'{number:.2f}' if number else '' for number in numbers)])
+    yield f'\n{source(table)}\n'
+
+
 # Processor time.
 
 def cpu_lines(results):
@@ -191,7 +231,8 @@ def cpu_lines(results):
         yield from heading([f'allreduce, TCP, {n} ranks, CPU s/GB',
                             *map(size_text, sizes)])
         for library in in_order(table.libraries()):
-            numbers = [cpu(table, n, library, size) for size in sizes]
+            numbers = [cpu(table, 'allreduce', n, library, size)
+                       for size in sizes]
             if any(numbers):
                 yield row([name_of(library), *('' if number is None else
                                                f'{number:.2f}'
@@ -199,6 +240,6 @@ def cpu_lines(results):
         yield f'\n{source(table)}\n'
 
 
-def cpu(table, n, library, size):
+def cpu(table, op, n, library, size):
     us = table.processor_time(library, size)
-    return targets.cpu_s_per_gb('allreduce', n, size, us) if us else None
+    return targets.cpu_s_per_gb(op, n, size, us) if us else None

@@ -94,10 +94,11 @@ def cpu_targets(results):
         table = results.table('near', 'tcp', 'allreduce', n)
         ratios = [] if not table else [
             (own / least, size) for size in table.sizes() if size >= 1 << 20
-            if (own := cpu(table, n, ('hoop', 'tcp'), size)) and
+            if (own := cpu(table, 'allreduce', n, ('hoop', 'tcp'), size)) and
             (least := min((number for library in table.libraries()
                            if library[0] == 'gloo' and
-                           (number := cpu(table, n, library, size))),
+                           (number := cpu(table, 'allreduce', n, library,
+                                          size))),
                           default=None))]
         yield (f"CPU s/GB, allreduce, TCP, {n} ranks: of Gloo's least, worst",
                '<= 1', worst_text(max(ratios, default=None), 1))
