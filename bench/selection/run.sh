@@ -1,12 +1,12 @@
 #!/bin/sh
 # bench/selection/run.sh - is what hoop chooses about the best there is?
 #
-# run.sh BUILD OUT [RANKS...]: every collective and its v-form on 2, 3, 4, 7 and 8
+# run.sh BUILD OUT [RANKS...]: every collective and its v-form on 2 to 8
 # ranks of this machine, 8 B to 64 MiB, every algorithm in turns
 # (hoop-perf --algorithms forced), over TCP and in shared memory, and what hoop
 # would choose (hoop-perf --explain). Then page.py OUT writes docs/selection.md,
 # report.py OUT/tcp prints tables, and record.py OUT writes what was fastest for
-# worker/tune/record.h. Needs a quiet machine, MINUTES (8) for each transport.
+# worker/tune/record.h. Needs a quiet machine, MINUTES (12) for each transport.
 #
 # Where the ranks of a job land on the processors is luck that lasts as long as
 # the job: many short jobs say more than a long one. There are JOBS (11) of up to
@@ -26,9 +26,9 @@ set -eu
 build=$1 out=$2
 shift 2
 transports=${TRANSPORTS:-tcp shm}
-ranks_all=${*:-2 3 4 7 8}
+ranks_all=${*:-2 3 4 5 6 7 8}
 # shellcheck disable=SC2086
-end=$(($(date +%s) + ${MINUTES:-8} * 60 * $(set -- $transports && echo $#)))
+end=$(($(date +%s) + ${MINUTES:-12} * 60 * $(set -- $transports && echo $#)))
 perf=$build/tools/hoop-perf/hoop-perf
 all='allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan'
 uneven='allgatherv,reduce_scatterv,gatherv,scatterv,alltoallv'
