@@ -18,8 +18,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/token.h"
 #include "http/http.h"
 #include "net/loop.h"
+#include "rpc/seal.h"
 #include "service/service.h"
 #include "version.h"
 
@@ -29,9 +31,11 @@ enum {
 };
 
 struct hoop_coordinator {
+    struct seal *seal; /* NULL: no TLS */
     struct loop *loop;
     struct service *service;
-    struct http *http; /* NULL: none */
+    struct http *http;  /* NULL: none */
+    struct token token; /* for the HTTP thread */
     pthread_t thread;
     bool is_running;
     char address[LIMIT_ADDRESS];
@@ -53,6 +57,14 @@ write_metrics(void *owner, FILE *out)
     struct hoop_coordinator *coordinator = owner;
 
     service_write_metrics(coordinator->service, out);
+}
+
+static enum role
+shown_role(void *owner, const char *token)
+{
+    const struct hoop_coordinator *coordinator = owner;
+
+    return token_role(&coordinator->token, token);
 }
 
 static void *
@@ -90,16 +102,41 @@ address_compose(const char *listen, uint16_t port, char text[LIMIT_ADDRESS])
     snprintf(text, LIMIT_ADDRESS, "%.*s:%u", n_host, listen, port);
 }
 
+/* "on" or "off", as in settings. */
+static enum hoop_status
+seal_begin(struct hoop_coordinator *coordinator,
+           const struct hoop_coordinator_options *options)
+{
+    const struct tls_files files = {
+        .certificate = options->tls_cert,
+        .key = options->tls_key,
+        .ca = options->tls_ca,
+    };
+
+    if (!options->tls || strcmp(options->tls, "off") == 0)
+        return HOOP_OK;
+    if (strcmp(options->tls, "on") != 0)
+        return error_raise(HOOP_E_INVALID,
+                           "TLS of the coordinator is on or off, not '%s'",
+                           options->tls);
+    const enum hoop_status status =
+        seal_create_server(&files, options->token, &coordinator->seal);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 service_begin(struct hoop_coordinator *coordinator,
               const struct hoop_coordinator_options *options)
 {
-    enum hoop_status status = loop_create(&coordinator->loop);
+    enum hoop_status status = seal_begin(coordinator, options);
+    if (status == HOOP_OK)
+        status = loop_create(&coordinator->loop);
     if (status != HOOP_OK)
         return error_pass(status);
     status = service_create(
         &(struct service_options){
             .loop = coordinator->loop,
+            .seal = coordinator->seal,
             .address = options->listen,
             .version = version_text,
             .data_dir = options->durability == HOOP_DURABLE_MEMORY
@@ -108,6 +145,7 @@ service_begin(struct hoop_coordinator *coordinator,
             .durability = options->durability == HOOP_DURABLE_PROCESS
                               ? KEEP_PROCESS
                               : KEEP_DISK,
+            .n_origin_max = options->connections_per_address,
             .cluster =
                 {
                     .token = options->token,
@@ -126,20 +164,31 @@ service_begin(struct hoop_coordinator *coordinator,
 }
 
 static enum hoop_status
-threads_begin(struct hoop_coordinator *coordinator, const char *http)
+http_begin(struct hoop_coordinator *coordinator,
+           const struct hoop_coordinator_options *options)
 {
-    if (http) {
-        const enum hoop_status status = http_create(
+    enum hoop_status status = HOOP_OK;
+
+    if (!options->http)
+        return HOOP_OK;
+    if (options->token)
+        status = token_init(&coordinator->token, options->token);
+    if (status == HOOP_OK)
+        status = http_create(
             &(struct http_options){
-                .listen = http,
+                .listen = options->http,
                 .is_ready = is_ready,
                 .write_metrics = write_metrics,
+                .role_of = options->token ? shown_role : NULL,
                 .owner = coordinator,
             },
             &coordinator->http);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+thread_begin(struct hoop_coordinator *coordinator)
+{
     if (pthread_create(&coordinator->thread, NULL, thread_run, coordinator) !=
         0)
         return error_raise(HOOP_E_EXHAUSTED, "no thread for the coordinator");
@@ -158,7 +207,9 @@ coordinator_begin(struct hoop_coordinator *coordinator,
     pthread_sigmask(SIG_SETMASK, &all, &before);
     enum hoop_status status = service_begin(coordinator, options);
     if (status == HOOP_OK)
-        status = threads_begin(coordinator, options->http);
+        status = http_begin(coordinator, options);
+    if (status == HOOP_OK)
+        status = thread_begin(coordinator);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
@@ -219,6 +270,8 @@ hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
     http_destroy(coordinator->http);
     service_destroy(coordinator->service);
     loop_destroy(coordinator->loop);
+    seal_destroy(coordinator->seal);
+    explicit_bzero(&coordinator->token, sizeof(coordinator->token));
     free(coordinator);
 }
 

@@ -15,7 +15,9 @@
 #include "hoop/coordinator.h"
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/spelling.h"
 #include "net/address.h"
 #include "options.h"
 #include "probe.h"
@@ -35,15 +37,19 @@ signals_block(sigset_t *out_ending)
     pthread_sigmask(SIG_BLOCK, out_ending, NULL);
 }
 
-/* Each connection takes one; strangers' connections do, too. */
+/* Each connection takes one; strangers' connections do, too. More than can be
+ * used would only be theirs. */
 static void
 descriptors_raise(void)
 {
+    const rlim_t useful = LIMIT_RPC_CONNECTIONS + LIMIT_RPC_OTHER_FILES;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    limit.rlim_cur = limit.rlim_max;
+    if (limit.rlim_cur >= useful)
+        return;
+    limit.rlim_cur = limit.rlim_max < useful ? limit.rlim_max : useful;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         log_warning("coordinator", "only the usual number of connections: %s",
                     strerror(errno));
@@ -125,11 +131,13 @@ serve(const struct options *options)
     }
 
     const char *http = hoop_coordinator_http_address(coordinator);
-    log_info("coordinator", "hoopd %s serves workers on %s, http on %s, %s, %s",
+    log_info("coordinator",
+             "hoopd %s serves workers on %s, http on %s, %s%s, %s",
              version_text, hoop_coordinator_address(coordinator),
              http ? http : "nothing",
              options->coordinator.token ? "one token for every job"
                                         : "a job's first worker sets its token",
+             strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
     warn_open(&options->coordinator);
     sigwait(&ending, &number);
@@ -142,7 +150,7 @@ serve(const struct options *options)
 static int
 check(const struct options *options)
 {
-    if (probe_run(options->check) == HOOP_OK) {
+    if (probe_run(options->check, &options->coordinator) == HOOP_OK) {
         printf("%s serves\n", options->check);
         return EXIT_SUCCESS;
     }
@@ -162,5 +170,7 @@ main(int argc, char **argv)
     }
     log_name("hoopd");
     log_configure(options.log_level, options.log_format);
+    if (options.task == OPTIONS_SERVE && options.log_level >= LOG_WARNING)
+        spelling_warn();
     return options.task == OPTIONS_CHECK ? check(&options) : serve(&options);
 }

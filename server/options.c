@@ -178,6 +178,12 @@ coordinator_fill(struct options *options)
         .data_dir = settings_text(options->settings, SETTING_DATA_DIR),
         .durability = (enum hoop_durability)settings_number(options->settings,
                                                             SETTING_DURABILITY),
+        .connections_per_address =
+            setting_u32(options, SETTING_CONNECTIONS_PER_ADDRESS),
+        .tls = setting_u32(options, SETTING_TLS) ? "on" : "off",
+        .tls_cert = settings_text(options->settings, SETTING_TLS_CERT),
+        .tls_key = settings_text(options->settings, SETTING_TLS_KEY),
+        .tls_ca = settings_text(options->settings, SETTING_TLS_CA),
     };
     options->is_standby = setting_u32(options, SETTING_STANDBY) != 0;
     options->log_level =

@@ -7,11 +7,15 @@
 #include "probe.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "hoop/coordinator.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "net/loop.h"
+#include "net/tls.h"
 #include "rpc/messages/status_messages.h"
 #include "rpc/method.h"
 #include "rpc/rpc_client.h"
@@ -80,8 +84,31 @@ question_ask(struct rpc_client *client, struct probe *probe)
     return HOOP_OK;
 }
 
+static enum hoop_status
+client_create(struct loop *loop,
+              const char *address,
+              const struct hoop_coordinator_options *options,
+              struct rpc_client **out_client)
+{
+    static const struct hoop_coordinator_options plain;
+    const struct hoop_coordinator_options *as = options ? options : &plain;
+    const struct tls_files files = {as->tls_cert, as->tls_key, as->tls_ca};
+    const bool is_sealed = as->tls && strcmp(as->tls, "on") == 0;
+    /* This needs no token: none is told in the clear. */
+    const enum hoop_status status = rpc_client_create(
+        &(struct rpc_client_options){
+            .loop = loop,
+            .address = address,
+            .token = is_sealed ? as->token : NULL,
+            .tls = is_sealed ? &files : NULL,
+        },
+        out_client);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 enum hoop_status
-probe_run(const char *address)
+probe_run(const char *address, const struct hoop_coordinator_options *options)
 {
     CLEANUP(loop_destroy) struct loop *loop = NULL;
     CLEANUP(rpc_client_destroy) struct rpc_client *client = NULL;
@@ -89,9 +116,7 @@ probe_run(const char *address)
     enum hoop_status status = loop_create(&loop);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = rpc_client_create(
-        &(struct rpc_client_options){.loop = loop, .address = address},
-        &client);
+    status = client_create(loop, address, options, &client);
     if (status != HOOP_OK)
         return error_pass(status);
 

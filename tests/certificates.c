@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "certificate.h"
 #include "check.h"
-#include "hooprun/certificate.h"
 
 enum {
     DAY_S = 24 * 60 * 60,

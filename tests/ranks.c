@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "child.h"
 #include "engine/background.h"
 #include "engine/engine.h"
 #include "net/socket.h"
@@ -341,7 +342,7 @@ ranks_run(const struct ranks_options *options)
     world_open(&world, options);
     fflush(NULL);
     for (uint32_t i = 0; i < options->size; i++) {
-        if (fork() == 0) {
+        if (child_fork() == 0) {
             const int result = rank_main(&world, i);
 
             fflush(NULL);

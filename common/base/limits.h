@@ -96,14 +96,29 @@ enum {
     LIMIT_RPC_REQUESTS = 32768,
     LIMIT_RPC_PIPE_REQUESTS = 4096, /* ... of one connection */
     LIMIT_RPC_RECEIVERS = 64,       /* contexts that wait for a request */
-    LIMIT_RPC_CALLS = 1024,         /* of one client, not answered yet */
-    LIMIT_RPC_METADATA = 16,        /* pairs in one request */
-    LIMIT_RPC_ADDRESSES = 8,        /* of one name, tried in turn */
+    /* Connections: of all members there can be, and as many again; of one
+     * address, which may be that of a rack behind one; of this host, where a
+     * launcher's workers are. And files besides. */
+    LIMIT_RPC_CONNECTIONS = 4 * 65536,
+    LIMIT_RPC_ORIGIN = 1024,
+    LIMIT_RPC_LOOPBACK = 65536,
+    LIMIT_RPC_OTHER_FILES = 256,
+    LIMIT_RPC_PATIENCE_MS = 10000, /* with a connection that shows no token */
+    /* Lines of a log that strangers cause: so many in this time, of a kind. */
+    LIMIT_STRANGER_LINES = 20,
+    LIMIT_STRANGER_MS = 10000,
+    LIMIT_RPC_CALLS = 1024,  /* of one client, not answered yet */
+    LIMIT_RPC_METADATA = 16, /* pairs in one request */
+    LIMIT_RPC_ADDRESSES = 8, /* of one name, tried in turn */
     /* Replies kept for requests that are sent again. A client's are as many
      * as it can have unanswered when its connection breaks. */
     LIMIT_RPC_CACHE_CLIENTS = 65536,
     LIMIT_RPC_CACHE_REPLIES = LIMIT_RPC_CALLS,
     LIMIT_RPC_CACHE_BYTES = 64 << 20,
+    /* They are looked through so often for clients that will ask nothing again,
+     * and kept for so long after their deadlines. */
+    LIMIT_RPC_CACHE_SWEEP_MS = 10000,
+    LIMIT_RPC_CACHE_SPARE_MS = 60000,
 
     LIMIT_STORE_KEY = 1024,
     LIMIT_STORE_VALUE = 1024 * 1024,
@@ -124,6 +139,7 @@ enum {
     LIMIT_WAITERS = 2 * 65536,     /* parked requests per job: a watch and a
                                       join or wait for each rank ... */
     LIMIT_WAITER_BYTES = 32 << 20, /* ... whose keys take this much */
+    LIMIT_KEEP_WAITING = 64 << 20, /* bytes that wait for the disk */
     LIMIT_REASON = 256,            /* text with which a peer is reported */
 
     /* Bytes a peer may send before we asked for them, per connection. */

@@ -1,7 +1,7 @@
 /*
  * base/setting_table.c - the rows of base/settings.h
  *
- * A row is all there is to add for a new setting: reading, checking, --help
+ * A row is all there is to add for a setting: reading, checking, --help
  * and the man pages follow. Ports: 4667 spells HOOP on a telephone.
  */
 
@@ -227,8 +227,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .environment = "HOOP_TRANSPORT",
             .option = "transport",
             .placeholder = "TRANSPORT",
-            .help =
-                "the way between ranks of one host (auto: shm where possible)",
+            .help = "way between ranks of one host (auto: shm if possible)",
             .default_text = "auto",
             .choices = setting_choices_transports,
             .type = SETTING_TYPE_CHOICE,
@@ -239,12 +238,12 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_TLS",
          .option = "tls",
          .placeholder = "WHEN",
-         .help = "encrypt connections to peers: on or off, alike for all "
-                 "ranks",
+         .help = "encrypt connections to peers and to the coordinator: on or "
+                 "off, alike for all of them",
          .default_text = "off",
          .choices = setting_choices_switches,
          .type = SETTING_TYPE_CHOICE,
-         .users = WORKER},
+         .users = WORKER | HOOPD},
     [SETTING_TLS_CERT] = {.name = "tls_cert",
                           .environment = "HOOP_TLS_CERT",
                           .option = "tls-cert",
@@ -252,7 +251,7 @@ static const struct setting rows[SETTING_COUNT] = {
                           .help = "certificate shown to the other side, in PEM",
                           .type = SETTING_TYPE_TEXT,
                           .max = LIMIT_SETTING - 1,
-                          .users = WORKER},
+                          .users = WORKER | HOOPD},
     [SETTING_TLS_KEY] = {.name = "tls_key",
                          .environment = "HOOP_TLS_KEY",
                          .option = "tls-key",
@@ -260,17 +259,17 @@ static const struct setting rows[SETTING_COUNT] = {
                          .help = "key of the certificate, in PEM",
                          .type = SETTING_TYPE_TEXT,
                          .max = LIMIT_SETTING - 1,
-                         .users = WORKER},
+                         .users = WORKER | HOOPD},
     [SETTING_TLS_CA] = {.name = "tls_ca",
                         .environment = "HOOP_TLS_CA",
                         .option = "tls-ca",
                         .placeholder = "PATH",
-                        .help =
-                            "who signs certificates that are believed, in PEM; "
-                            "without it, peers use a key made of the token",
+                        .help = "who signs certificates that are believed, in "
+                                "PEM; without certificates, a key made of the "
+                                "token does",
                         .type = SETTING_TYPE_TEXT,
                         .max = LIMIT_SETTING - 1,
-                        .users = WORKER},
+                        .users = WORKER | HOOPD},
     [SETTING_STREAMS] =
         {
             .name = "streams",
@@ -457,12 +456,24 @@ static const struct setting rows[SETTING_COUNT] = {
             .type = SETTING_TYPE_CHOICE,
             .users = HOOPD,
         },
+    [SETTING_CONNECTIONS_PER_ADDRESS] =
+        {
+            .name = "connections_per_address",
+            .environment = "HOOP_CONNECTIONS_PER_ADDRESS",
+            .option = "connections-per-address",
+            .placeholder = "N",
+            .help = "connections that an address of another host may have",
+            .default_text = "1024",
+            .type = SETTING_TYPE_UINT,
+            .min = 1,
+            .max = LIMIT_RPC_CONNECTIONS,
+            .users = HOOPD,
+        },
     [SETTING_CONFIG] = {.name = "config",
                         .environment = "HOOP_CONFIG",
                         .option = "config",
                         .placeholder = "PATH",
-                        .help =
-                            "file of further settings, lines of key = value",
+                        .help = "file of more settings, lines of key = value",
                         .type = SETTING_TYPE_TEXT,
                         .max = LIMIT_SETTING - 1,
                         .users = HOOPD},

@@ -25,17 +25,21 @@ DEFINE_CLEANUP(struct faults *, faults_destroy)
 
 _Static_assert(LIMIT_FAULTS <= 32, "a bit for each");
 
-/* Those of other ranks are checked, and left out. */
+/* Those of other ranks are checked, and left out: what there is to be done, only
+ * a worker knows of a worker, and the coordinator of itself. */
 static enum hoop_status
 rule_add(struct faults *faults,
          const struct fault_rule *rule,
          uint32_t rank,
          bool (*knows_op)(const char *name))
 {
-    if (rule->op[0] && !knows_op(rule->op))
+    const bool is_alike =
+        (rule->rank == FAULT_COORDINATOR) == (rank == FAULT_COORDINATOR);
+
+    if (is_alike && rule->op[0] && !knows_op(rule->op))
         return error_raise(HOOP_E_INVALID, "there is no operation '%s'",
                            rule->op);
-    if (rule->rank != FAULT_ANY_RANK && rule->rank != rank)
+    if (!is_alike || (rule->rank != FAULT_ANY_RANK && rule->rank != rank))
         return HOOP_OK;
     if (faults->n_rules == LIMIT_FAULTS)
         return error_raise(HOOP_E_INVALID, "%d for one rank are the most",

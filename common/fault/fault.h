@@ -26,8 +26,9 @@ static const bool FAULT_IS_BUILT = FAULT_BUILD;
 struct faults;
 
 /*
- * Those of this rank that the environment asks for; *out_faults is NULL when
- * there are none. knows_op says whether there is an operation of that name.
+ * Those of this rank, or of FAULT_COORDINATOR, that the environment asks for;
+ * *out_faults is NULL when there are none. knows_op says whether there is an
+ * operation of that name.
  * Handle: HOOP_E_INVALID (the text says which rule, and why; or that this build
  * has no faults).
  */

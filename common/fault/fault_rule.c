@@ -144,6 +144,16 @@ rank_parse(struct piece value, uint32_t *out_rank)
     return HOOP_OK;
 }
 
+/* Whose process it is. */
+static enum hoop_status
+place_parse(struct piece value, uint32_t *out_rank)
+{
+    if (!piece_is(value, "coordinator"))
+        return rank_parse(value, out_rank);
+    *out_rank = FAULT_COORDINATOR;
+    return HOOP_OK;
+}
+
 /* Counted from 1. */
 static enum hoop_status
 count_parse(struct piece value, uint64_t *out_count)
@@ -269,7 +279,7 @@ static enum hoop_status
 pair_parse(struct fault_rule *rule, struct piece key, struct piece value)
 {
     if (piece_is(key, "rank"))
-        return rank_parse(value, &rule->rank);
+        return place_parse(value, &rule->rank);
     if (piece_is(key, "peer"))
         return rank_parse(value, &rule->peer);
     if (piece_is(key, "op"))
@@ -290,6 +300,31 @@ pair_parse(struct fault_rule *rule, struct piece key, struct piece value)
                   "rank, peer, op, seq, round, segment, at, do or note");
 }
 
+/* Its calls have no pieces; a call can be lost, and its connection. */
+static enum hoop_status
+coordinator_settle(struct fault_rule *rule)
+{
+    const bool loses =
+        rule->action == FAULT_DROP || rule->action == FAULT_RESET;
+
+    if (rule->at == FAULT_POINTS)
+        rule->at = loses ? FAULT_AT_SEND : FAULT_AT_BEGIN;
+    if (rule->round > 0 || rule->segment > 0 || rule->peer != FAULT_ANY_RANK ||
+        rule->at == FAULT_AT_RECEIVE)
+        return error_raise(HOOP_E_INVALID,
+                           "rank=coordinator has calls alone: give op, seq and "
+                           "at=begin, send or end");
+    if (fault_action_tampers(rule->action) && !loses)
+        return error_raise(HOOP_E_INVALID,
+                           "do=%s happens to frames, and the coordinator sends "
+                           "none",
+                           action_names[rule->action]);
+    if (rule->action == FAULT_DROP && rule->at == FAULT_AT_END)
+        return error_raise(HOOP_E_INVALID,
+                           "what has been answered cannot be dropped");
+    return HOOP_OK;
+}
+
 /* When, if it was not said; and whether all of it can be. */
 static enum hoop_status
 rule_settle(struct fault_rule *rule)
@@ -300,6 +335,8 @@ rule_settle(struct fault_rule *rule)
 
     if (rule->action == FAULT_NOTHING)
         return error_raise(HOOP_E_INVALID, "it does nothing: add do=kill, say");
+    if (rule->rank == FAULT_COORDINATOR)
+        return coordinator_settle(rule);
     if (rule->at == FAULT_POINTS)
         rule->at = tampers || has_piece ? FAULT_AT_SEND : FAULT_AT_BEGIN;
     if (tampers && rule->at != FAULT_AT_SEND)

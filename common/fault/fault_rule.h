@@ -4,7 +4,8 @@
  * A rule is text, "rank=1,op=allreduce,seq=3,round=2,segment=1,do=kill". It
  * looks at operations as they begin and at their pieces as they are sent and
  * come, counts those that it means, and strikes once. What is not said is any,
- * and all is counted from 1. Pure.
+ * and all is counted from 1. With rank=coordinator it is about the calls that
+ * hoopd answers, "op=store_add", and no other rule is. Pure.
  */
 
 #ifndef FAULT_FAULT_RULE_H
@@ -36,9 +37,11 @@ enum fault_action {
 
 enum fault_point {
     FAULT_AT_BEGIN,   /* before an operation is begun, in its caller */
-    FAULT_AT_SEND,    /* before a piece is sent, or posted */
+    FAULT_AT_SEND,    /* before a piece is sent, or posted; the coordinator's:
+                         all is kept, and nobody has been answered */
     FAULT_AT_RECEIVE, /* before a piece that came is used */
-    FAULT_AT_END,     /* it has gone well, and nobody knows yet */
+    FAULT_AT_END,     /* it has gone well, and nobody knows yet; the
+                         coordinator's: who asked has the answer */
     FAULT_POINTS,
 };
 
@@ -47,9 +50,10 @@ enum {
 };
 
 static const uint32_t FAULT_ANY_RANK = UINT32_MAX;
+static const uint32_t FAULT_COORDINATOR = UINT32_MAX - 1;
 
 struct fault_rule {
-    uint32_t rank; /* or FAULT_ANY_RANK, as peer */
+    uint32_t rank; /* or FAULT_ANY_RANK, as peer; or FAULT_COORDINATOR */
     uint32_t peer;
     char op[FAULT_OP_MAX]; /* "": any */
     uint64_t seq;          /* 0: any, as the two below */

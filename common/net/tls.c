@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/copy.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "net/tls_context.h"
@@ -41,6 +42,7 @@ struct tls {
     int fd;
     bool has_ended; /* the socket said so */
     int error;      /* errno of the socket's end; 0: none */
+    int first_byte; /* ever read; -1: none */
     char why[LIMIT_NAME];
     uint32_t n_records;
 
@@ -83,7 +85,7 @@ read_ahead(struct tls *tls, char *bytes, size_t n_room)
     const size_t n = n_room < tls->n_released ? n_room : tls->n_released;
 
     if (n > 0)
-        memcpy(bytes, tls->in + tls->in_first, n);
+        copy_bytes((uint8_t *)bytes, tls->in + tls->in_first, n);
     tls->in_first += n;
     tls->n_released -= n;
     return n > 0 ? (int)n : -1;
@@ -94,6 +96,8 @@ read_socket(struct tls *tls, char *bytes, size_t n_room)
 {
     const ssize_t n = recv(tls->fd, bytes, n_room, MSG_DONTWAIT);
 
+    if (n > 0 && tls->first_byte < 0)
+        tls->first_byte = (uint8_t)bytes[0];
     if (n == 0)
         tls->has_ended = true;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -130,7 +134,8 @@ tls_bio_write(BIO *bio, const char *bytes, int n_bytes)
         tls->out = out;
         tls->out_room = n_room;
     }
-    memcpy(tls->out + tls->out_end, bytes, (size_t)n_bytes);
+    copy_bytes(tls->out + tls->out_end, (const uint8_t *)bytes,
+               (size_t)n_bytes);
     tls->out_end = n_needed;
     return n_bytes;
 }
@@ -204,6 +209,7 @@ tls_open(struct tls_context *context,
     if (!tls)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for TLS");
     tls->fd = fd;
+    tls->first_byte = -1;
     tls->party.context = tls_context_ref(context);
     snprintf(tls->party.identity, sizeof(tls->party.identity), "%s", identity);
     tls->ssl = tls_context_open(&tls->party);
@@ -297,6 +303,12 @@ tls_shake(struct tls *tls)
     return is_pending || tls_owes(tls) ? HOOP_E_PENDING : HOOP_OK;
 }
 
+int
+tls_first_byte(const struct tls *tls)
+{
+    return tls->first_byte;
+}
+
 enum hoop_status
 tls_binding(struct tls *tls, uint8_t out_binding[TLS_BINDING_BYTES])
 {
@@ -347,7 +359,7 @@ record_take(struct tls *tls,
         if (n_here == RECORD)
             whole = at;
         else if (n_here > 0)
-            memcpy(tls->gathered + n_bytes, at, n_here);
+            copy_bytes(tls->gathered + n_bytes, at, n_here);
         n_bytes += n_here;
         *n_skipped += n_here;
         if (*n_skipped == span->iov_len) {
@@ -473,8 +485,9 @@ tls_receive(struct tls *tls, const struct iovec *spans, size_t n_spans)
             }
             n_done += (size_t)n;
             n_total += n;
-            /* What follows may not be ours to read. */
-            if (!tls->in)
+            /* What follows may not be ours to read; and to be told by OpenSSL
+             * that nothing does takes as long as a small record. */
+            if (!tls->in || !tls_is_ready(tls))
                 return n_total;
         }
     }

@@ -30,6 +30,9 @@ struct tls_context;
 enum {
     TLS_BINDING_BYTES = 32,
     TLS_KEY_BYTES = HMAC_BYTES,
+    /* Kinds of records that come first. */
+    TLS_ALERT = 21,
+    TLS_HANDSHAKE = 22,
 };
 
 /* Of files in PEM; a path that is NULL or empty is not said. */
@@ -39,10 +42,17 @@ struct tls_files {
     const char *ca;          /* who is believed to sign certificates */
 };
 
+/* What they know who are identity. False: nobody is. */
+typedef bool
+tls_key_fn(void *owner, const char *identity, uint8_t out_key[TLS_KEY_BYTES]);
+
 struct tls_options {
     struct tls_files files;
     /* Without files.ca: what both sides know. NULL: nothing. TLS_KEY_BYTES. */
     const uint8_t *key;
+    /* ... or, for a server, what each of its clients knows. */
+    tls_key_fn *key_of;
+    void *owner; /* of key_of; borrowed as long as connections are made */
     /* Of the certificate of a server that is called; NULL: any. */
     const char *name;
 };
@@ -78,6 +88,11 @@ tls_destroy(struct tls *tls);
  */
 enum hoop_status
 tls_shake(struct tls *tls);
+
+/* Of what the other side said; -1: nothing. Who knows no TLS says something else
+ * than TLS_ALERT or TLS_HANDSHAKE. */
+int
+tls_first_byte(const struct tls *tls);
 
 /* What both ends of this connection, and nobody else, come to know: who proves
  * something about it speaks of no other. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/role.h"
+
 /* In the order of the table. */
 enum method_id {
     METHOD_RENDEZVOUS_JOIN,
@@ -55,6 +57,7 @@ struct method {
     const char *name; /* "hoop.v1.<Service>/<Method>" */
     enum method_effect effect;
     enum method_answer answer;
+    enum role role;          /* the least that may call it */
     const char *description; /* one line */
 };
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "net/address.h"
 #include "rpc/sp_stream.h"
 
 enum hoop_status
@@ -107,31 +106,41 @@ nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port)
 }
 
 void
-nng_socket_peer(nng_pipe pipe, char text[LIMIT_ADDRESS])
+nng_socket_address(nng_pipe pipe, struct address *out_address)
 {
-    struct address address = {0};
     nng_sockaddr peer;
 
-    snprintf(text, LIMIT_ADDRESS, "a closed connection");
+    *out_address = (struct address){0};
     if (nng_pipe_getopt_sockaddr(pipe, NNG_OPT_REMADDR, &peer) != 0)
         return;
     if (peer.s_family == NNG_AF_INET) {
-        struct sockaddr_in *ipv4 = (struct sockaddr_in *)&address.storage;
+        struct sockaddr_in *ipv4 = (struct sockaddr_in *)&out_address->storage;
 
         ipv4->sin_family = AF_INET;
         ipv4->sin_port = peer.s_in.sa_port;
         ipv4->sin_addr.s_addr = peer.s_in.sa_addr;
-        address.n_bytes = sizeof(*ipv4);
-    } else if (peer.s_family == NNG_AF_INET6) {
-        struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&address.storage;
+        out_address->n_bytes = sizeof(*ipv4);
+    }
+    if (peer.s_family == NNG_AF_INET6) {
+        struct sockaddr_in6 *ipv6 =
+            (struct sockaddr_in6 *)&out_address->storage;
 
         ipv6->sin6_family = AF_INET6;
         ipv6->sin6_port = peer.s_in6.sa_port;
         memcpy(&ipv6->sin6_addr, peer.s_in6.sa_addr, sizeof(ipv6->sin6_addr));
-        address.n_bytes = sizeof(*ipv6);
-        address_unmap(&address);
-    } else {
-        return;
+        out_address->n_bytes = sizeof(*ipv6);
+        address_unmap(out_address);
     }
-    address_format(&address, text);
+}
+
+void
+nng_socket_peer(nng_pipe pipe, char text[LIMIT_ADDRESS])
+{
+    struct address address;
+
+    nng_socket_address(pipe, &address);
+    if (address.n_bytes > 0)
+        address_format(&address, text);
+    else
+        snprintf(text, LIMIT_ADDRESS, "a closed connection");
 }

@@ -1,7 +1,7 @@
 /*
  * rpc/nng_socket.h - NNG's REP socket: opened, bounded and bound
  *
- * A part of rpc_listener.c, and the only header that includes NNG.
+ * A part of rep_listener.c, and the only header that includes NNG.
  */
 
 #ifndef RPC_NNG_SOCKET_H
@@ -13,6 +13,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "net/address.h"
 
 /* Takes messages of at most LIMIT_RPC_MESSAGE. nng_close() it. */
 enum hoop_status
@@ -29,7 +30,11 @@ nng_socket_notify(nng_socket socket,
 enum hoop_status
 nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port);
 
-/* The other end of a connection, "10.0.0.1:34567", for log lines. */
+/* The other end of a connection; zeroed where it is gone already. */
+void
+nng_socket_address(nng_pipe pipe, struct address *out_address);
+
+/* ... as "10.0.0.1:34567", for log lines. */
 void
 nng_socket_peer(nng_pipe pipe, char text[LIMIT_ADDRESS]);
 

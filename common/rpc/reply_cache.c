@@ -3,7 +3,8 @@
  *
  * Clients stand in a list, the longest silent first; each has its entries in
  * a hash by id and its finished ones in a list, the oldest first. Ids grow,
- * so that one number per client, the floor, remembers all that was evicted.
+ * so that one number per client, the floor, remembers all that was evicted. Until
+ * when a request may be sent again is part of its reply's key.
  */
 
 #include "rpc/reply_cache.h"
@@ -11,6 +12,7 @@
 #include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -37,7 +39,8 @@ struct cache_client {
     struct cache_entry *by_id;
     struct cache_entries finished;
     size_t n_finished;
-    uint64_t floor; /* the greatest id whose reply is forgotten */
+    uint64_t floor;  /* the greatest id whose reply is forgotten */
+    uint64_t due_ms; /* of all its requests, the last */
     TAILQ_ENTRY(cache_client) link;
     UT_hash_handle hh;
 };
@@ -66,10 +69,11 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
     return HOOP_OK;
 }
 
-/* A client and an id; the floor stands where no id is, at 0. */
+/* Of a request, big-endian; the floor stands where no id is, at 0, due at 0. */
 struct journal_key {
     uint8_t client[ENVELOPE_CLIENT_BYTES];
-    uint64_t id; /* big-endian */
+    uint64_t id;
+    uint64_t due_ms;
 };
 
 static void
@@ -77,7 +81,10 @@ journal_put(const struct reply_cache *cache,
             const struct reply_cache_key *key,
             struct message_span value)
 {
-    struct journal_key stored = {.id = htobe64(key->id)};
+    struct journal_key stored = {
+        .id = htobe64(key->id),
+        .due_ms = htobe64(key->due_ms),
+    };
 
     if (!cache->journal.put)
         return;
@@ -100,7 +107,8 @@ journal_erase(const struct reply_cache *cache,
     cache->journal.erase(
         cache->journal.owner,
         (struct message_span){(const uint8_t *)&stored,
-                              id ? sizeof(stored) : sizeof(stored.client)});
+                              id ? offsetof(struct journal_key, due_ms)
+                                 : sizeof(stored.client)});
 }
 
 /* This id, and all before it, are forgotten. */
@@ -179,6 +187,12 @@ entry_find(const struct cache_client *client, uint64_t id)
     return found;
 }
 
+static bool
+is_idle(const struct cache_client *client)
+{
+    return HASH_COUNT(client->by_id) == client->n_finished;
+}
+
 /* The longest silent client that has nothing running. */
 static struct cache_client *
 client_silent(const struct reply_cache *cache)
@@ -187,7 +201,7 @@ client_silent(const struct reply_cache *cache)
 
     TAILQ_FOREACH(client, &cache->by_silence, link)
     {
-        if (HASH_COUNT(client->by_id) == client->n_finished)
+        if (is_idle(client))
             return client;
     }
     return NULL;
@@ -220,6 +234,13 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
     return client;
 }
 
+static void
+due_extend(struct cache_client *client, const struct reply_cache_key *key)
+{
+    if (client->due_ms < key->due_ms)
+        client->due_ms = key->due_ms;
+}
+
 static enum reply_cache_verdict
 entry_add(struct cache_client *client, uint64_t id, void *owner)
 {
@@ -238,6 +259,13 @@ entry_add(struct cache_client *client, uint64_t id, void *owner)
     return REPLY_CACHE_NEW;
 }
 
+bool
+reply_cache_knows(const struct reply_cache *cache,
+                  const struct envelope_client *client)
+{
+    return client_find(cache, client) != NULL;
+}
+
 enum reply_cache_verdict
 reply_cache_begin(struct reply_cache *cache,
                   const struct reply_cache_key *key,
@@ -253,6 +281,7 @@ reply_cache_begin(struct reply_cache *cache,
         return REPLY_CACHE_FULL;
     TAILQ_REMOVE(&cache->by_silence, client, link);
     TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    due_extend(client, key);
 
     const struct cache_entry *entry = entry_find(client, key->id);
     if (!entry && key->id <= client->floor)
@@ -359,17 +388,17 @@ reply_cache_follow(struct reply_cache *cache,
 static enum hoop_status
 entry_revive(struct reply_cache *cache,
              struct cache_client *client,
-             uint64_t id,
+             const struct reply_cache_key *key,
              struct message_span reply)
 {
-    const struct reply_cache_key key = {client->client, id};
     static char former; /* an owner, until it is finished */
 
-    if (entry_find(client, id))
+    if (entry_find(client, key->id))
         return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");
-    if (entry_add(client, id, &former) != REPLY_CACHE_NEW)
+    if (entry_add(client, key->id, &former) != REPLY_CACHE_NEW)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a kept reply");
-    reply_cache_finish(cache, &key, reply);
+    due_extend(client, key);
+    reply_cache_finish(cache, key, reply);
     return HOOP_OK;
 }
 
@@ -378,7 +407,7 @@ reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
                    struct message_span value)
 {
-    struct envelope_client id;
+    struct reply_cache_key request;
     struct journal_key stored;
     uint64_t floor = 0;
 
@@ -386,23 +415,43 @@ reply_cache_revive(struct reply_cache *cache,
         return error_raise(HOOP_E_DATA_LOSS,
                            "a kept reply has a key of %zu bytes", key.n_bytes);
     memcpy(&stored, key.bytes, sizeof(stored));
-    memcpy(id.bytes, stored.client, sizeof(stored.client));
+    memcpy(request.client.bytes, stored.client, sizeof(stored.client));
+    request.id = be64toh(stored.id);
+    request.due_ms = be64toh(stored.due_ms);
 
-    struct cache_client *client = client_find(cache, &id);
+    struct cache_client *client = client_find(cache, &request.client);
 
     if (!client)
-        client = client_add(cache, &id);
+        client = client_add(cache, &request.client);
     if (!client)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
-    if (stored.id)
-        return entry_revive(cache, client, be64toh(stored.id), value);
+    if (request.id)
+        return entry_revive(cache, client, &request, value);
     if (value.n_bytes != sizeof(floor))
         return error_raise(HOOP_E_DATA_LOSS,
                            "of a client's replies it is not known which are "
                            "forgotten");
     memcpy(&floor, value.bytes, sizeof(floor));
     client->floor = be64toh(floor);
+    /* Until when what is forgotten may be sent again is forgotten, too. */
+    client->due_ms = UINT64_MAX;
     return HOOP_OK;
+}
+
+void
+reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
+{
+    struct cache_client *client = TAILQ_FIRST(&cache->by_silence);
+
+    while (client) {
+        struct cache_client *next = TAILQ_NEXT(client, link);
+
+        if (client->due_ms < now_ms && is_idle(client)) {
+            journal_erase(cache, client, 0);
+            client_remove(cache, client);
+        }
+        client = next;
+    }
 }
 
 size_t

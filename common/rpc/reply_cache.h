@@ -6,7 +6,8 @@
  * reply. Bounded in clients, in replies per client and in bytes: the client
  * that was silent longest and the oldest replies go first. Of a client whose
  * replies were forgotten the cache knows the greatest such id: an older
- * request is refused rather than applied twice.
+ * request is refused rather than applied twice. A client none of whose requests
+ * can be sent again, since all are past their deadlines, is forgotten whole.
  *
  * Thread: one at a time.
  */
@@ -14,6 +15,7 @@
 #ifndef RPC_REPLY_CACHE_H
 #define RPC_REPLY_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +43,9 @@ struct reply_cache_bounds {
 struct reply_cache_key {
     struct envelope_client client;
     uint64_t id;
+    /* It is not sent again later; on the wall's clock, since a cache that is
+     * made again has to know it. */
+    uint64_t due_ms;
 };
 
 /*
@@ -80,6 +85,11 @@ reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
                    struct message_span value);
 
+/* Something of this client is kept, or running. */
+bool
+reply_cache_knows(const struct reply_cache *cache,
+                  const struct envelope_client *client);
+
 /* owner is borrowed until the entry is finished or forgotten. *out_found is
  * written for RUNNING and DONE. */
 enum reply_cache_verdict
@@ -99,6 +109,11 @@ reply_cache_finish(struct reply_cache *cache,
 void
 reply_cache_forget(struct reply_cache *cache,
                    const struct reply_cache_key *key);
+
+/* Forgets each client of which nothing runs and nothing is due any more. Looks at
+ * all of them: now and then. */
+void
+reply_cache_expire(struct reply_cache *cache, uint64_t now_ms);
 
 /* Of replies that are kept. */
 size_t

@@ -24,6 +24,7 @@
 #include "rpc/envelope.h"
 #include "rpc/rpc_inbox.h"
 #include "rpc/rpc_link.h"
+#include "rpc/seal.h"
 
 enum client_stage {
     CLIENT_OPEN,
@@ -44,6 +45,7 @@ struct rpc_client {
     struct client_calls finished;
     size_t n_calls; /* queued and sent */
 
+    struct seal *seal; /* NULL: plain */
     struct rpc_link *link;
     struct rpc_inbox *inbox;
     struct loop_timer *deliver;
@@ -74,6 +76,7 @@ client_free(struct rpc_client *client)
     loop_timer_destroy(client->deliver);
     loop_timer_destroy(client->deadline);
     rpc_link_destroy(client->link);
+    seal_destroy(client->seal);
     rpc_inbox_destroy(client->inbox);
     free(client);
 }
@@ -98,15 +101,13 @@ client_deliver(void *owner)
 }
 
 static void
-calls_cancel(struct rpc_client *client, struct client_calls *list)
+calls_finish(struct rpc_client *client, const struct rpc_answer *answer)
 {
-    const struct rpc_answer cancelled = {
-        .status = HOOP_E_CANCELLED,
-        .message = "the client of the coordinator was closed",
-    };
-
-    while (!TAILQ_EMPTY(list))
-        call_finish(client, list, TAILQ_FIRST(list), &cancelled);
+    while (!TAILQ_EMPTY(&client->sent))
+        call_finish(client, &client->sent, TAILQ_FIRST(&client->sent), answer);
+    while (!TAILQ_EMPTY(&client->queued))
+        call_finish(client, &client->queued, TAILQ_FIRST(&client->queued),
+                    answer);
 }
 
 void
@@ -122,8 +123,11 @@ rpc_client_destroy(struct rpc_client *client)
     client->stage = CLIENT_DESTROYED;
 
     rpc_inbox_close(client->inbox);
-    calls_cancel(client, &client->sent);
-    calls_cancel(client, &client->queued);
+    calls_finish(client,
+                 &(struct rpc_answer){
+                     .status = HOOP_E_CANCELLED,
+                     .message = "the client of the coordinator was closed",
+                 });
     while ((call = TAILQ_FIRST(&client->finished))) {
         TAILQ_REMOVE(&client->finished, call, link);
         client_call_answer(call);
@@ -278,21 +282,54 @@ client_on_lost(void *owner)
         rpc_link_wake(client->link);
 }
 
+static void
+client_on_refused(void *owner)
+{
+    struct rpc_client *client = owner;
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "no connection to the coordinator at %.900s",
+             rpc_link_reason(client->link));
+    calls_finish(client, &(struct rpc_answer){
+                             .status = HOOP_E_UNAUTHENTICATED,
+                             .message = text,
+                         });
+}
+
+static enum hoop_status
+link_open(struct rpc_client *client, const struct rpc_client_options *options)
+{
+    if (options->tls) {
+        const enum hoop_status status =
+            seal_create_client(options->tls, options->token, &client->seal);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    const struct rpc_link_options link = {
+        .loop = options->loop,
+        .address = options->address,
+        .seal = client->seal,
+        .events =
+            {
+                .on_pull = client_on_pull,
+                .on_frame = client_on_frame,
+                .on_lost = client_on_lost,
+                .on_refused = client_on_refused,
+            },
+        .owner = client,
+    };
+    const enum hoop_status status = rpc_link_create(&link, &client->link);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 client_open(struct rpc_client *client, const struct rpc_client_options *options)
 {
-    const struct rpc_link_events events = {
-        .on_pull = client_on_pull,
-        .on_frame = client_on_frame,
-        .on_lost = client_on_lost,
-    };
-
     enum hoop_status status =
         random_fill(client->id.bytes, sizeof(client->id.bytes));
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = rpc_link_create(options->loop, options->address, &events, client,
-                             &client->link);
+    if (status == HOOP_OK)
+        status = link_open(client, options);
     if (status != HOOP_OK)
         return error_pass(status);
     status = loop_timer_create(options->loop, client_deliver, client,

@@ -23,12 +23,14 @@
 
 struct loop;
 struct rpc_client;
+struct tls_files;
 
 struct rpc_client_options {
-    struct loop *loop;   /* borrowed; must outlive the client */
-    const char *address; /* "host:port"; all three are copied */
-    const char *job;     /* NULL: none */
-    const char *token;   /* NULL: none */
+    struct loop *loop;           /* borrowed; must outlive the client */
+    const char *address;         /* "host:port"; all that follows is copied */
+    const char *job;             /* NULL: none */
+    const char *token;           /* NULL: none */
+    const struct tls_files *tls; /* rpc/seal.h; NULL: none */
 };
 
 struct rpc_answer {
@@ -52,7 +54,8 @@ struct rpc_call {
 /*
  * Resolves the address, which may block. Later lookups of a name, when none
  * of its addresses answers, have a short-lived thread of their own.
- * Handle: HOOP_E_INVALID (address), HOOP_E_UNAVAILABLE (name unknown).
+ * Handle: HOOP_E_INVALID (address, TLS), HOOP_E_UNAVAILABLE (name unknown),
+ * HOOP_E_NOT_FOUND (a file of tls).
  */
 enum hoop_status
 rpc_client_create(const struct rpc_client_options *options,
@@ -70,7 +73,8 @@ rpc_client_destroy(struct rpc_client *client);
  * If it fails, on_answer is not called. Otherwise the answer is the server's,
  * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
  * HOOP_E_UNAVAILABLE (never reached the server in that time; the text says
- * why), HOOP_E_CANCELLED.
+ * why), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
+ * agree on TLS), HOOP_E_CANCELLED.
  *
  * *out_id (NULL: not wanted) is for rpc_client_cancel().
  * Handle: HOOP_E_EXHAUSTED (LIMIT_RPC_CALLS wait, the body is too large).

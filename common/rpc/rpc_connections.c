@@ -14,18 +14,24 @@
 STAILQ_HEAD(connection_queue, rpc_connection);
 
 struct rpc_connections {
+    struct rpc_lobby *lobby;
+    rpc_guest_fn *close;
     pthread_mutex_t lock; /* of what follows */
     struct rpc_connection *by_id;
     struct connection_queue gone;
 };
 
 enum hoop_status
-rpc_connections_create(struct rpc_connections **out_connections)
+rpc_connections_create(struct rpc_lobby *lobby,
+                       rpc_guest_fn *close,
+                       struct rpc_connections **out_connections)
 {
     struct rpc_connections *connections = calloc(1, sizeof(*connections));
 
     if (!connections)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for connections");
+    connections->lobby = rpc_lobby_ref(lobby);
+    connections->close = close;
     pthread_mutex_init(&connections->lock, NULL);
     STAILQ_INIT(&connections->gone);
     *out_connections = connections;
@@ -43,30 +49,53 @@ rpc_connections_destroy(struct rpc_connections *connections)
     HASH_ITER(hh, connections->by_id, connection, next)
     {
         HASH_DEL(connections->by_id, connection);
+        rpc_lobby_leave(connections->lobby, &connection->guest);
         free(connection);
     }
     while ((connection = rpc_connections_take_gone(connections)))
         free(connection);
+    rpc_lobby_unref(connections->lobby);
     pthread_mutex_destroy(&connections->lock);
     free(connections);
 }
 
+/* With the lock held: nobody else finds it meanwhile. */
+static enum hoop_status
+connection_enter(struct rpc_connections *connections,
+                 struct rpc_connection *connection,
+                 const struct address *address)
+{
+    HASH_ADD(hh, connections->by_id, id, sizeof(connection->id), connection);
+    if (!connection->hh.tbl)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
+
+    const enum hoop_status status =
+        rpc_lobby_enter(connections->lobby, &connection->guest, address);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    HASH_DEL(connections->by_id, connection);
+    return error_pass(status);
+}
+
 enum hoop_status
-rpc_connections_add(struct rpc_connections *connections, uint32_t id)
+rpc_connections_add(struct rpc_connections *connections,
+                    uint32_t id,
+                    const struct address *address)
 {
     struct rpc_connection *connection = calloc(1, sizeof(*connection));
 
     if (!connection)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     connection->id = id;
+    connection->guest.close = connections->close;
     pthread_mutex_lock(&connections->lock);
-    HASH_ADD(hh, connections->by_id, id, sizeof(connection->id), connection);
-    const bool is_in = connection->hh.tbl != NULL;
+    const enum hoop_status status =
+        connection_enter(connections, connection, address);
     pthread_mutex_unlock(&connections->lock);
-    if (is_in)
+    if (status == HOOP_OK)
         return HOOP_OK;
     free(connection);
-    return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
+    return error_pass(status);
 }
 
 /* With the lock held. */
@@ -86,6 +115,7 @@ rpc_connections_remove(struct rpc_connections *connections, uint32_t id)
     struct rpc_connection *connection = connection_find(connections, id);
     if (connection) {
         HASH_DEL(connections->by_id, connection);
+        rpc_lobby_leave(connections->lobby, &connection->guest);
         STAILQ_INSERT_TAIL(&connections->gone, connection, link);
     }
     pthread_mutex_unlock(&connections->lock);

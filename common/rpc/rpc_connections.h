@@ -1,7 +1,7 @@
 /*
  * rpc/rpc_connections.h - the connections of a listener, by id
  *
- * A part of rpc_listener.c. NNG's threads add and remove; the loop's thread
+ * A part of rep_listener.c. NNG's threads add and remove; the loop's thread
  * finds, and frees what is gone when it has told everybody.
  */
 
@@ -16,25 +16,32 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "rpc/rpc_lobby.h"
 
 struct rpc_connection {
     uint32_t id;
     size_t n_exchanges;       /* held; the loop's */
     char peer[LIMIT_ADDRESS]; /* empty: not asked for yet; the loop's */
+    struct rpc_guest guest;
     STAILQ_ENTRY(rpc_connection) link; /* among those that are gone */
     UT_hash_handle hh;
 };
 
 struct rpc_connections;
 
+/* lobby is referred to, and every connection enters it; close closes one. */
 enum hoop_status
-rpc_connections_create(struct rpc_connections **out_connections);
+rpc_connections_create(struct rpc_lobby *lobby,
+                       rpc_guest_fn *close,
+                       struct rpc_connections **out_connections);
 void
 rpc_connections_destroy(struct rpc_connections *connections);
 
-/* Thread: any. */
+/* From address. Thread: any. */
 enum hoop_status
-rpc_connections_add(struct rpc_connections *connections, uint32_t id);
+rpc_connections_add(struct rpc_connections *connections,
+                    uint32_t id,
+                    const struct address *address);
 /* Not found any more; waits to be taken. Unknown ids are fine. Thread: any. */
 void
 rpc_connections_remove(struct rpc_connections *connections, uint32_t id);

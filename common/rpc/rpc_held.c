@@ -47,9 +47,9 @@ rpc_held_send(struct rpc_held *held,
 
     struct held_reply *reply = malloc(sizeof(*reply) + bytes.n_bytes);
 
-    /* As if it had been lost on its way: the client asks again. */
+    /* As if the connection had been lost: the client asks again. */
     if (!reply) {
-        rpc_exchange_drop(exchange);
+        rpc_exchange_break(exchange);
         return;
     }
     reply->exchange = exchange;

@@ -12,13 +12,10 @@
 #include "rpc/rpc_link.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -29,6 +26,9 @@
 #include "net/loop.h"
 #include "net/resolver.h"
 #include "net/socket.h"
+#include "rpc/carrier.h"
+#include "rpc/seal.h"
+#include "rpc/sp_writer.h"
 
 enum {
     BACKOFF_MIN_MS = 50,
@@ -40,19 +40,23 @@ enum {
 };
 
 /*
- * IDLE -> WAITING -> CONNECTING -> GREETING -> READY
- *          |  ^          |   ^        |          |
- *          |  `----------+---|--------+----------'  lost
- *          v                 |
- *      LOOKING_UP -----------'
+ * IDLE -> WAITING -> CONNECTING ---------------------> GREETING -> READY
+ *          |  ^        |   ^  `-> SECURING -> CHECKING -^ |          |
+ *          |  `--------+---|--------+------------+--------+----------'  lost
+ *          v               |
+ *      LOOKING_UP ---------'
  *
  * WAITING is the back-off, and the rest while nobody wants anything sent.
+ * Under TLS, SECURING is its handshake, and CHECKING whether the other side
+ * knows the token, before it is told.
  */
 enum link_state {
     LINK_IDLE,
     LINK_WAITING,
     LINK_LOOKING_UP,
     LINK_CONNECTING,
+    LINK_SECURING,
+    LINK_CHECKING,
     LINK_GREETING,
     LINK_READY,
 };
@@ -62,14 +66,18 @@ static const struct sm_state link_states[] = {
     [LINK_WAITING] = {"waiting",
                       SM_TO(LINK_CONNECTING) | SM_TO(LINK_LOOKING_UP)},
     [LINK_LOOKING_UP] = {"looking up", SM_TO(LINK_CONNECTING)},
-    [LINK_CONNECTING] = {"connecting",
-                         SM_TO(LINK_GREETING) | SM_TO(LINK_WAITING)},
+    [LINK_CONNECTING] = {"connecting", SM_TO(LINK_SECURING) |
+                                           SM_TO(LINK_GREETING) |
+                                           SM_TO(LINK_WAITING)},
+    [LINK_SECURING] = {"securing", SM_TO(LINK_CHECKING) | SM_TO(LINK_WAITING)},
+    [LINK_CHECKING] = {"checking", SM_TO(LINK_GREETING) | SM_TO(LINK_WAITING)},
     [LINK_GREETING] = {"greeting", SM_TO(LINK_READY) | SM_TO(LINK_WAITING)},
     [LINK_READY] = {"ready", SM_TO(LINK_WAITING)},
 };
 
 struct rpc_link {
     struct loop *loop;
+    struct seal *seal; /* NULL: plain */
     struct rpc_link_events events;
     void *owner;
     enum link_state state;
@@ -84,13 +92,10 @@ struct rpc_link {
     uint64_t backoff_ms;
     bool is_wanted; /* rpc_link_wake() while waiting */
 
-    int fd;
+    struct carrier carrier;
     struct loop_watch *watch;
     struct sp_reader reader;
-    uint8_t header[SP_HEADER_BYTES]; /* of what is being sent, or the hello */
-    size_t n_header;
-    struct rpc_link_frame frame;
-    size_t n_sent; /* of header and frame together */
+    struct sp_writer writer;
 
     char reason[LIMIT_ERROR_TEXT];
 };
@@ -107,13 +112,9 @@ static void
 link_close(struct rpc_link *link)
 {
     loop_watch_destroy(STEAL(link->watch));
-    socket_close(link->fd);
-    link->fd = -1;
+    carrier_close(&link->carrier);
     sp_reader_deinit(&link->reader);
-    free(STEAL(link->frame.bytes));
-    link->frame.n_bytes = 0;
-    link->n_header = 0;
-    link->n_sent = 0;
+    sp_writer_deinit(&link->writer);
 }
 
 /* Half of it for certain, half by chance. */
@@ -142,8 +143,10 @@ pause_take(struct rpc_link *link)
 
 /* The error text of this thread says why. */
 static void
-link_lose(struct rpc_link *link)
+link_lose(struct rpc_link *link, enum hoop_status status)
 {
+    const bool is_refused =
+        status == HOOP_E_UNAUTHENTICATED && link->state != LINK_READY;
     char address[LIMIT_ADDRESS];
 
     address_format(&link->addresses[link->next_address], address);
@@ -156,47 +159,21 @@ link_lose(struct rpc_link *link)
     link->is_wanted = false;
     link_move(link, LINK_WAITING);
     loop_timer_start(link->timer, pause_take(link));
-    link->events.on_lost(link->owner);
+    if (is_refused)
+        link->events.on_refused(link->owner);
+    else
+        link->events.on_lost(link->owner);
 }
 
 static void
 link_arm(struct rpc_link *link)
 {
-    const bool has_output =
-        link->n_header > 0 || link->state == LINK_CONNECTING;
+    const bool has_output = !sp_writer_is_idle(&link->writer) ||
+                            link->state == LINK_CONNECTING ||
+                            carrier_owes(&link->carrier);
 
     loop_watch_set(link->watch,
                    has_output ? LOOP_READ | LOOP_WRITE : LOOP_READ);
-}
-
-/* HOOP_E_PENDING: the socket takes no more for now. */
-static enum hoop_status
-link_send_rest(struct rpc_link *link)
-{
-    while (link->n_sent < link->n_header + link->frame.n_bytes) {
-        const bool in_header = link->n_sent < link->n_header;
-        const size_t n_body = in_header ? 0 : link->n_sent - link->n_header;
-        struct iovec parts[2] = {
-            {link->header + (in_header ? link->n_sent : 0),
-             in_header ? link->n_header - link->n_sent : 0},
-            {link->frame.bytes ? link->frame.bytes + n_body : NULL,
-             link->frame.n_bytes - n_body},
-        };
-        const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-        const ssize_t n = sendmsg(link->fd, &message, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EAGAIN)
-            return HOOP_E_PENDING;
-        if (n < 0 && errno != EINTR)
-            return error_raise(HOOP_E_UNAVAILABLE, "the connection broke: %s",
-                               strerror(errno));
-        link->n_sent += n > 0 ? (size_t)n : 0;
-    }
-    free(STEAL(link->frame.bytes));
-    link->frame.n_bytes = 0;
-    link->n_header = 0;
-    link->n_sent = 0;
-    return HOOP_OK;
 }
 
 /* HOOP_OK: nothing is left to send. */
@@ -204,21 +181,42 @@ static enum hoop_status
 link_send(struct rpc_link *link)
 {
     for (;;) {
-        enum hoop_status status = link_send_rest(link);
+        enum hoop_status status = sp_writer_send(&link->writer, &link->carrier);
         if (status != HOOP_OK || link->state != LINK_READY)
             return status;
 
-        status = link->events.on_pull(link->owner, &link->frame);
+        struct rpc_link_frame frame;
+        status = link->events.on_pull(link->owner, &frame);
         if (status != HOOP_OK)
             return HOOP_OK;
-        sp_header_encode(link->frame.id, link->frame.n_bytes, link->header);
-        link->n_header = SP_HEADER_BYTES;
+        sp_writer_take_frame(&link->writer, frame.id, frame.bytes,
+                             frame.n_bytes);
     }
+}
+
+/* The other side's proofs, before its hello. */
+static enum hoop_status
+link_check(struct rpc_link *link)
+{
+    size_t n_used;
+
+    const enum hoop_status status = seal_check(
+        link->seal, link->carrier.tls, sp_reader_rest(&link->reader), &n_used);
+    if (status != HOOP_OK)
+        return status;
+    sp_reader_skip(&link->reader, n_used);
+    link_move(link, LINK_GREETING);
+    return HOOP_OK;
 }
 
 static enum hoop_status
 link_take_frames(struct rpc_link *link)
 {
+    if (link->state == LINK_CHECKING) {
+        const enum hoop_status status = link_check(link);
+        if (status != HOOP_OK)
+            return status;
+    }
     if (link->state == LINK_GREETING) {
         const enum hoop_status status = sp_reader_hello(&link->reader);
         if (status != HOOP_OK)
@@ -239,30 +237,25 @@ link_take_frames(struct rpc_link *link)
     }
 }
 
-/* HOOP_E_PENDING: nothing more is there for now. */
+/* HOOP_E_PENDING: all that has come is read. */
 static enum hoop_status
 link_receive(struct rpc_link *link)
 {
-    for (int turn = 0; turn < LINK_READS_MAX; turn++) {
+    for (int turn = 0;
+         turn < LINK_READS_MAX || carrier_is_ready(&link->carrier); turn++) {
         uint8_t *bytes;
         size_t n_room;
+        size_t n_bytes;
 
         enum hoop_status status =
             sp_reader_room(&link->reader, &bytes, &n_room);
         if (status != HOOP_OK)
             return error_pass(status);
+        status = carrier_receive(&link->carrier, bytes, n_room, &n_bytes);
+        if (status != HOOP_OK)
+            return status == HOOP_E_PENDING ? status : error_pass(status);
 
-        const ssize_t n = recv(link->fd, bytes, n_room, 0);
-        if (n == 0)
-            return error_raise(HOOP_E_UNAVAILABLE,
-                               "the coordinator closed the connection");
-        if (n < 0 && (errno == EAGAIN || errno == EINTR))
-            return HOOP_E_PENDING;
-        if (n < 0)
-            return error_raise(HOOP_E_UNAVAILABLE, "the connection broke: %s",
-                               strerror(errno));
-
-        sp_reader_add(&link->reader, (size_t)n);
+        sp_reader_add(&link->reader, n_bytes);
         status = link_take_frames(link);
         if (status != HOOP_E_PENDING)
             return error_pass(status);
@@ -271,15 +264,32 @@ link_receive(struct rpc_link *link)
 }
 
 static enum hoop_status
+link_secure(struct rpc_link *link)
+{
+    const enum hoop_status status = seal_shake(link->carrier.tls);
+
+    if (status != HOOP_OK)
+        return status;
+    link_move(link, LINK_CHECKING);
+    sp_writer_hello(&link->writer, sp_hello_request);
+    return HOOP_OK;
+}
+
+static enum hoop_status
 link_greet(struct rpc_link *link)
 {
-    const enum hoop_status status = socket_connected(link->fd);
+    enum hoop_status status = socket_connected(link->carrier.fd);
+    if (status == HOOP_OK && link->seal)
+        status = seal_call(link->seal, link->carrier.fd, &link->carrier.tls);
     if (status != HOOP_OK)
         return error_pass(status);
-    link_move(link, LINK_GREETING);
     loop_timer_start(link->timer, LIMIT_GREETING_MS);
-    memcpy(link->header, sp_hello_request, SP_HELLO_BYTES);
-    link->n_header = SP_HELLO_BYTES;
+    if (link->seal) {
+        link_move(link, LINK_SECURING);
+        return link_secure(link);
+    }
+    link_move(link, LINK_GREETING);
+    sp_writer_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
 
@@ -291,6 +301,8 @@ link_on_ready(void *owner, enum loop_interest ready)
 
     if (link->state == LINK_CONNECTING)
         status = link_greet(link);
+    else if (link->state == LINK_SECURING)
+        status = link_secure(link);
     else if (ready == LOOP_READ)
         status = link_receive(link);
 
@@ -299,18 +311,18 @@ link_on_ready(void *owner, enum loop_interest ready)
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         link_arm(link);
     else
-        link_lose(link);
+        link_lose(link, status);
 }
 
 static enum hoop_status
 link_open(struct rpc_link *link)
 {
     enum hoop_status status =
-        socket_connect(&link->addresses[link->next_address], &link->fd);
+        socket_connect(&link->addresses[link->next_address], &link->carrier.fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = loop_watch_create(link->loop, link->fd, link_on_ready, link,
-                               &link->watch);
+    status = loop_watch_create(link->loop, link->carrier.fd, link_on_ready,
+                               link, &link->watch);
     if (status != HOOP_OK)
         return error_pass(status);
     link_arm(link);
@@ -323,8 +335,9 @@ static void
 link_connect(struct rpc_link *link)
 {
     link_move(link, LINK_CONNECTING);
-    if (link_open(link) != HOOP_OK)
-        link_lose(link);
+    const enum hoop_status status = link_open(link);
+    if (status != HOOP_OK)
+        link_lose(link, status);
 }
 
 static void
@@ -374,39 +387,40 @@ link_on_timer(void *owner)
             link_retry(link);
         break;
     case LINK_CONNECTING:
+    case LINK_SECURING:
+    case LINK_CHECKING:
     case LINK_GREETING:
-        error_raise(HOOP_E_TIMEOUT, "no hello within %d ms",
-                    link->state == LINK_CONNECTING && link->n_addresses > 1
-                        ? CONNECT_MS
-                        : LIMIT_GREETING_MS);
-        link_lose(link);
+        link_lose(link, error_raise(HOOP_E_TIMEOUT, "no hello within %d ms",
+                                    link->state == LINK_CONNECTING &&
+                                            link->n_addresses > 1
+                                        ? CONNECT_MS
+                                        : LIMIT_GREETING_MS));
         break;
     }
 }
 
 enum hoop_status
-rpc_link_create(struct loop *loop,
-                const char *address,
-                const struct rpc_link_events *events,
-                void *owner,
+rpc_link_create(const struct rpc_link_options *options,
                 struct rpc_link **out_link)
 {
     CLEANUP(rpc_link_destroy) struct rpc_link *link = calloc(1, sizeof(*link));
 
     if (!link)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
-    link->loop = loop;
-    link->events = *events;
-    link->owner = owner;
-    link->fd = -1;
+    link->loop = options->loop;
+    link->seal = options->seal;
+    link->events = options->events;
+    link->owner = options->owner;
+    link->carrier.fd = -1;
     link->backoff_ms = BACKOFF_MIN_MS;
-    snprintf(link->text, sizeof(link->text), "%s", address);
+    snprintf(link->text, sizeof(link->text), "%s", options->address);
 
-    enum hoop_status status = address_resolve_all(
-        address, link->addresses, LIMIT_RPC_ADDRESSES, &link->n_addresses);
+    enum hoop_status status =
+        address_resolve_all(options->address, link->addresses,
+                            LIMIT_RPC_ADDRESSES, &link->n_addresses);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = loop_timer_create(loop, link_on_timer, link, &link->timer);
+    status = loop_timer_create(link->loop, link_on_timer, link, &link->timer);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -441,6 +455,8 @@ rpc_link_wake(struct rpc_link *link)
         break;
     case LINK_LOOKING_UP:
     case LINK_CONNECTING:
+    case LINK_SECURING:
+    case LINK_CHECKING:
     case LINK_GREETING:
         break;
     case LINK_READY:
@@ -452,6 +468,9 @@ rpc_link_wake(struct rpc_link *link)
 const char *
 rpc_link_reason(const struct rpc_link *link)
 {
+    if (link->state == LINK_SECURING && !link->reason[0])
+        return "it accepts connections but does not answer: is HOOP_TLS on at "
+               "the coordinator, too?";
     if (link->state == LINK_GREETING && !link->reason[0])
         return "it accepts connections but does not say hello: is a hoop "
                "coordinator there?";

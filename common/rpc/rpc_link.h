@@ -18,6 +18,7 @@
 
 struct loop;
 struct rpc_link;
+struct seal;
 
 /* What to send; the link takes bytes, which malloc() made. */
 struct rpc_link_frame {
@@ -36,15 +37,24 @@ struct rpc_link_events {
     /* The connection is gone, or there was none to be had. Frames pulled so
      * far may or may not have arrived. rpc_link_wake() begins anew. */
     void (*on_lost)(void *owner);
+    /* The same, but trying again will not help: one of the two does not believe
+     * the other, or only one speaks TLS. The error text of this thread, and
+     * rpc_link_reason(), say which. */
+    void (*on_refused)(void *owner);
+};
+
+struct rpc_link_options {
+    struct loop *loop;   /* borrowed; must outlive the link */
+    const char *address; /* copied */
+    struct seal *seal;   /* likewise borrowed; NULL: plain */
+    struct rpc_link_events events;
+    void *owner; /* of all */
 };
 
 /* Resolves address, which may block. Handle: HOOP_E_INVALID,
  * HOOP_E_UNAVAILABLE. */
 enum hoop_status
-rpc_link_create(struct loop *loop,
-                const char *address,
-                const struct rpc_link_events *events,
-                void *owner,
+rpc_link_create(const struct rpc_link_options *options,
                 struct rpc_link **out_link);
 void
 rpc_link_destroy(struct rpc_link *link);

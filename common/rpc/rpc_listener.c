@@ -1,419 +1,46 @@
 /*
- * rpc/rpc_listener.c - NNG's REP socket as a source of exchanges on a loop
- *
- * Some contexts always wait for a request; one that has got a request is
- * parked as long as it takes, and another waits in its place. NNG's callbacks
- * run on four threads that all of NNG shares and must never block: they put
- * the exchange, or the connection that has gone, into a queue and ring.
- *
- * A context receives again only after its send has ended, since NNG 1.5.2
- * crashes otherwise; no NNG timeouts are used, since it scans all of them.
+ * rpc/rpc_listener.c - a source of exchanges on a loop, of one of two kinds
  *
  * No test of its own: rpc_server_test.c talks to it over raw sockets.
  */
 
 #include "rpc/rpc_listener.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/queue.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/limits.h"
-#include "base/log.h"
-#include "net/loop.h"
-#include "rpc/nng_socket.h"
+#include "fault/fault.h"
+#include "rpc/rep_listener.h"
 #include "rpc/rpc_connections.h"
 #include "rpc/rpc_exchange.h"
-
-enum {
-    /* More contexts are not opened, whatever clients do. */
-    EXCHANGES_MAX = 2 * LIMIT_RPC_REQUESTS,
-    /* A client that asks so much and reads no reply is cut off. */
-    SIBLINGS_MAX = 2 * LIMIT_RPC_PIPE_REQUESTS,
-    CLOSE_SECONDS_MAX = 5,
-};
-
-STAILQ_HEAD(exchange_queue, rpc_exchange);
-
-struct rpc_listener {
-    struct rpc_listener_events events;
-    void *owner;
-    nng_socket socket;
-    bool is_open;
-    uint16_t port;
-    struct loop_watch *bell;
-
-    LIST_HEAD(, rpc_exchange) all;
-    SLIST_HEAD(, rpc_exchange) idle;
-    size_t n_exchanges;
-    size_t n_receiving;
-    size_t n_sending;
-
-    /* What NNG's threads touch as well. */
-    struct rpc_connections *connections;
-    int bell_fd;
-    pthread_mutex_t lock; /* of ended */
-    struct exchange_queue ended;
-};
-
-DEFINE_CLEANUP(struct rpc_listener *, rpc_listener_destroy)
-
-static void
-listener_ring(struct rpc_listener *listener)
-{
-    const uint64_t one = 1;
-
-    /* Fails only when the counter is full: then it rings already. */
-    const ssize_t n = write(listener->bell_fd, &one, sizeof(one));
-    (void)n;
-}
-
-/* ---- On NNG's threads. */
-
-static void
-exchange_on_end(void *owner)
-{
-    struct rpc_exchange *exchange = owner;
-    struct rpc_listener *listener = exchange->listener;
-
-    exchange->arrived_ns = clock_now_ns();
-    pthread_mutex_lock(&listener->lock);
-    STAILQ_INSERT_TAIL(&listener->ended, exchange, ended);
-    listener_ring(listener);
-    pthread_mutex_unlock(&listener->lock);
-}
-
-/* Before the connection's first request can arrive. */
-static void
-connection_on_add(nng_pipe pipe, nng_pipe_ev event, void *owner)
-{
-    struct rpc_listener *listener = owner;
-
-    (void)event;
-    if (rpc_connections_add(listener->connections,
-                            (uint32_t)nng_pipe_id(pipe)) != HOOP_OK)
-        nng_pipe_close(pipe);
-}
-
-/* Also comes for connections that never were one, e.g. a port scan. */
-static void
-connection_on_remove(nng_pipe pipe, nng_pipe_ev event, void *owner)
-{
-    struct rpc_listener *listener = owner;
-
-    (void)event;
-    rpc_connections_remove(listener->connections, (uint32_t)nng_pipe_id(pipe));
-    listener_ring(listener);
-}
-
-/* ---- On the loop's thread. */
-
-static enum hoop_status
-exchange_create(struct rpc_listener *listener)
-{
-    struct rpc_exchange *exchange = calloc(1, sizeof(*exchange));
-
-    if (!exchange)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a request");
-    exchange->listener = listener;
-    int error = nng_ctx_open(&exchange->context, listener->socket);
-    if (error != 0) {
-        free(exchange);
-        return nng_socket_raise("open", "a context", error);
-    }
-    error = nng_aio_alloc(&exchange->aio, exchange_on_end, exchange);
-    if (error != 0) {
-        nng_ctx_close(exchange->context);
-        free(exchange);
-        return nng_socket_raise("open", "a context", error);
-    }
-    nng_aio_set_timeout(exchange->aio, NNG_DURATION_INFINITE);
-    LIST_INSERT_HEAD(&listener->all, exchange, link);
-    SLIST_INSERT_HEAD(&listener->idle, exchange, idle);
-    listener->n_exchanges++;
-    return HOOP_OK;
-}
-
-/* As many as should receive; fewer if there is no memory for more now. */
-static enum hoop_status
-listener_receive(struct rpc_listener *listener)
-{
-    while (listener->n_receiving < LIMIT_RPC_RECEIVERS) {
-        if (SLIST_EMPTY(&listener->idle)) {
-            if (listener->n_exchanges >= EXCHANGES_MAX)
-                return HOOP_OK;
-            const enum hoop_status status = exchange_create(listener);
-            if (status != HOOP_OK)
-                return error_pass(status);
-        }
-
-        struct rpc_exchange *exchange = SLIST_FIRST(&listener->idle);
-        SLIST_REMOVE_HEAD(&listener->idle, idle);
-        rpc_exchange_move(exchange, EXCHANGE_RECEIVING);
-        listener->n_receiving++;
-        nng_ctx_recv(exchange->context, exchange->aio);
-    }
-    return HOOP_OK;
-}
-
-static void
-exchange_rest(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    if (exchange->connection)
-        exchange->connection->n_exchanges--;
-    exchange->connection = NULL;
-    nng_msg_free(STEAL(exchange->message));
-    rpc_exchange_move(exchange, EXCHANGE_IDLE);
-    SLIST_INSERT_HEAD(&listener->idle, exchange, idle);
-}
-
-/* A request has come, or the socket is being closed. */
-static void
-exchange_received(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    listener->n_receiving--;
-    if (nng_aio_result(exchange->aio) != 0) {
-        exchange_rest(exchange);
-        return;
-    }
-    rpc_exchange_move(exchange, EXCHANGE_HELD);
-    exchange->message = nng_aio_get_msg(exchange->aio);
-    const nng_pipe pipe = nng_msg_get_pipe(exchange->message);
-
-    /* What is found stays in memory until it is buried, by this thread. */
-    struct rpc_connection *connection = rpc_connections_find(
-        listener->connections, (uint32_t)nng_pipe_id(pipe));
-    if (!connection) {
-        exchange_rest(exchange);
-        return;
-    }
-    exchange->connection = connection;
-    if (connection->n_exchanges++ == SIBLINGS_MAX)
-        nng_pipe_close(pipe);
-    if (!connection->peer[0])
-        nng_socket_peer(pipe, connection->peer);
-    listener->events.on_exchange(listener->owner, exchange);
-}
-
-static void
-exchange_sent(struct rpc_exchange *exchange)
-{
-    struct rpc_listener *listener = exchange->listener;
-
-    /* After a failure the message is ours again. */
-    if (nng_aio_result(exchange->aio) != 0)
-        exchange->message = nng_aio_get_msg(exchange->aio);
-    listener->n_sending--;
-    exchange_rest(exchange);
-    listener->events.on_sent(listener->owner);
-}
-
-static void
-exchanges_serve(struct exchange_queue *ended)
-{
-    struct rpc_exchange *exchange;
-
-    while ((exchange = STAILQ_FIRST(ended))) {
-        STAILQ_REMOVE_HEAD(ended, ended);
-        if (exchange->state == EXCHANGE_RECEIVING)
-            exchange_received(exchange);
-        else
-            exchange_sent(exchange);
-    }
-}
-
-static void
-connections_bury(struct rpc_listener *listener)
-{
-    struct rpc_connection *connection;
-    struct rpc_exchange *exchange;
-
-    while ((connection = rpc_connections_take_gone(listener->connections))) {
-        listener->events.on_disconnect(listener->owner, connection->id);
-
-        /* What is being sent, and what the owner has not given up. */
-        if (connection->n_exchanges > 0) {
-            LIST_FOREACH(exchange, &listener->all, link)
-            {
-                if (exchange->connection == connection)
-                    exchange->connection = NULL;
-            }
-        }
-        free(connection);
-    }
-}
-
-static void
-listener_on_bell(void *owner, enum loop_interest ready)
-{
-    struct rpc_listener *listener = owner;
-    struct exchange_queue ended = STAILQ_HEAD_INITIALIZER(ended);
-    uint64_t rings;
-
-    (void)ready;
-    /* Silenced first: what comes later rings again. */
-    if (read(listener->bell_fd, &rings, sizeof(rings)) < 0)
-        return;
-    pthread_mutex_lock(&listener->lock);
-    STAILQ_CONCAT(&ended, &listener->ended);
-    pthread_mutex_unlock(&listener->lock);
-
-    exchanges_serve(&ended);
-    connections_bury(listener);
-    if (listener_receive(listener) != HOOP_OK)
-        log_debug("rpc", "fewer requests at once: %s", error_text());
-}
-
-static enum hoop_status
-listener_open_socket(struct rpc_listener *listener)
-{
-    enum hoop_status status = nng_socket_open_rep(&listener->socket);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    listener->is_open = true;
-
-    status = nng_socket_notify(listener->socket, NNG_PIPE_EV_ADD_PRE,
-                               connection_on_add, listener);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = nng_socket_notify(listener->socket, NNG_PIPE_EV_REM_POST,
-                               connection_on_remove, listener);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-static enum hoop_status
-listener_open(struct rpc_listener *listener,
-              struct loop *loop,
-              const char *address)
-{
-    listener->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (listener->bell_fd < 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
-                           strerror(errno));
-    enum hoop_status status = rpc_connections_create(&listener->connections);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = loop_watch_create(loop, listener->bell_fd, listener_on_bell,
-                               listener, &listener->bell);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    loop_watch_set(listener->bell, LOOP_READ);
-
-    status = listener_open_socket(listener);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = listener_receive(listener);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = nng_socket_listen(listener->socket, address, &listener->port);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
+#include "rpc/rpc_fault.h"
+#include "rpc/sealed_listener.h"
 
 enum hoop_status
-rpc_listener_create(struct loop *loop,
-                    const char *address,
-                    const struct rpc_listener_events *events,
-                    void *owner,
+rpc_listener_create(const struct rpc_listener_options *options,
                     struct rpc_listener **out_listener)
 {
-    CLEANUP(rpc_listener_destroy)
-    struct rpc_listener *listener = calloc(1, sizeof(*listener));
+    struct faults *faults = NULL;
 
-    if (!listener)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a listener");
-    listener->events = *events;
-    listener->owner = owner;
-    listener->bell_fd = -1;
-    pthread_mutex_init(&listener->lock, NULL);
-    LIST_INIT(&listener->all);
-    SLIST_INIT(&listener->idle);
-    STAILQ_INIT(&listener->ended);
-
-    const enum hoop_status status = listener_open(listener, loop, address);
+    enum hoop_status status = rpc_faults_create(&faults);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_listener = STEAL(listener);
-    return HOOP_OK;
-}
-
-/* Stops every operation before it frees any; then no callback runs. */
-static void *
-listener_shut(void *owner)
-{
-    struct rpc_listener *listener = owner;
-    struct rpc_exchange *exchange;
-
-    LIST_FOREACH(exchange, &listener->all, link)
-    nng_aio_stop(exchange->aio);
-    LIST_FOREACH(exchange, &listener->all, link)
-    nng_ctx_close(exchange->context);
-    if (listener->is_open)
-        nng_close(listener->socket);
-    return NULL;
-}
-
-static void
-listener_free(struct rpc_listener *listener)
-{
-    struct rpc_exchange *exchange;
-
-    while ((exchange = LIST_FIRST(&listener->all))) {
-        LIST_REMOVE(exchange, link);
-        /* Of a receive that nobody looked at, or a send that failed. */
-        if (exchange->state == EXCHANGE_RECEIVING ||
-            exchange->state == EXCHANGE_SENDING) {
-            const bool is_ours = (nng_aio_result(exchange->aio) == 0) ==
-                                 (exchange->state == EXCHANGE_RECEIVING);
-            exchange->message = is_ours ? nng_aio_get_msg(exchange->aio) : NULL;
-        }
-        nng_msg_free(exchange->message);
-        nng_aio_free(exchange->aio);
-        free(exchange);
+    status = options->seal ? sealed_listener_create(options, out_listener)
+                           : rep_listener_create(options, out_listener);
+    if (status != HOOP_OK) {
+        faults_destroy(faults);
+        return error_pass(status);
     }
-    rpc_connections_destroy(listener->connections);
-    if (listener->bell_fd >= 0)
-        close(listener->bell_fd);
-    pthread_mutex_destroy(&listener->lock);
-    free(listener);
+    (*out_listener)->faults = faults;
+    return HOOP_OK;
 }
 
 void
 rpc_listener_destroy(struct rpc_listener *listener)
 {
-    struct timespec limit;
-    pthread_t thread;
-
     if (!listener)
         return;
-    loop_watch_destroy(STEAL(listener->bell));
-
-    /* NNG 1.5.2 has a rare deadlock in nng_close(). */
-    if (pthread_create(&thread, NULL, listener_shut, listener) != 0) {
-        listener_shut(listener);
-        listener_free(listener);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += CLOSE_SECONDS_MAX;
-    if (pthread_timedjoin_np(thread, NULL, &limit) == 0) {
-        listener_free(listener);
-        return;
-    }
-    log_debug("rpc", "NNG did not close in %d s", CLOSE_SECONDS_MAX);
-    pthread_detach(thread);
+    struct faults *faults = listener->faults;
+    listener->type->destroy(listener);
+    faults_destroy(faults);
 }
 
 uint16_t
@@ -425,7 +52,7 @@ rpc_listener_port(const struct rpc_listener *listener)
 size_t
 rpc_listener_connections(struct rpc_listener *listener)
 {
-    return rpc_connections_count(listener->connections);
+    return listener->type->n_connections(listener);
 }
 
 size_t
@@ -434,27 +61,69 @@ rpc_listener_sending(const struct rpc_listener *listener)
     return listener->n_sending;
 }
 
+struct message_span
+rpc_exchange_message(const struct rpc_exchange *exchange)
+{
+    return exchange->listener->type->message(exchange);
+}
+
+uint32_t
+rpc_exchange_connection(const struct rpc_exchange *exchange)
+{
+    return exchange->connection ? exchange->connection->id : 0;
+}
+
+uint64_t
+rpc_exchange_arrived_ns(const struct rpc_exchange *exchange)
+{
+    return exchange->arrived_ns;
+}
+
+const char *
+rpc_exchange_peer(const struct rpc_exchange *exchange)
+{
+    return exchange->connection ? exchange->connection->peer : "";
+}
+
+size_t
+rpc_exchange_siblings(const struct rpc_exchange *exchange)
+{
+    return exchange->connection ? exchange->connection->n_exchanges : 0;
+}
+
+void
+rpc_exchange_prove(struct rpc_exchange *exchange)
+{
+    if (exchange->connection)
+        rpc_lobby_prove(exchange->listener->events.lobby,
+                        &exchange->connection->guest);
+}
+
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
 {
-    /* The request's message becomes the reply's: it is as good as another. */
-    nng_msg_clear(exchange->message);
-    if (nng_msg_append(exchange->message, bytes.bytes, bytes.n_bytes) != 0) {
+    if (rpc_fault_takes(exchange, FAULT_AT_SEND))
         rpc_exchange_drop(exchange);
-        return;
-    }
-    rpc_exchange_move(exchange, EXCHANGE_SENDING);
-    exchange->listener->n_sending++;
-    nng_aio_set_msg(exchange->aio, STEAL(exchange->message));
-    nng_ctx_send(exchange->context, exchange->aio);
+    else
+        exchange->listener->type->reply(exchange, bytes);
 }
 
 void
 rpc_exchange_drop(struct rpc_exchange *exchange)
 {
-    struct rpc_listener *listener = exchange->listener;
+    exchange->listener->type->drop(exchange);
+}
 
-    exchange_rest(exchange);
-    if (listener_receive(listener) != HOOP_OK)
-        log_debug("rpc", "fewer requests at once: %s", error_text());
+void
+rpc_exchange_cut(const struct rpc_exchange *exchange)
+{
+    if (exchange->connection)
+        exchange->listener->type->cut(exchange->connection);
+}
+
+void
+rpc_exchange_break(struct rpc_exchange *exchange)
+{
+    rpc_exchange_cut(exchange);
+    rpc_exchange_drop(exchange);
 }

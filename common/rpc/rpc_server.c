@@ -22,9 +22,7 @@
 #include "base/log.h"
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
-#include "rpc/rpc_held.h"
-#include "rpc/rpc_listener.h"
-#include "rpc/rpc_request.h"
+#include "rpc/rpc_answer.h"
 
 enum {
     /* NNG says a reply is sent when its queue has it; there is no way to ask
@@ -32,40 +30,7 @@ enum {
     DRAIN_LINGER_MS = 100,
 };
 
-enum server_stage {
-    SERVER_SERVING,
-    SERVER_DRAINING,
-};
-
-struct rpc_server {
-    struct rpc_server_options options;
-    enum server_stage stage;
-    struct rpc_listener *listener;
-    struct reply_cache *cache;
-    struct requests requests;
-    struct rpc_held held;
-    struct rpc_server_counters counters;
-
-    struct loop_timer *drained;
-    rpc_drained_fn *on_drained;
-    void *drain_owner;
-    uint64_t drain_deadline_ns;
-};
-
 DEFINE_CLEANUP(struct rpc_server *, rpc_server_destroy)
-
-static void
-exchange_answer(struct rpc_server *server,
-                struct rpc_exchange *exchange,
-                struct message_span bytes)
-{
-    const uint64_t number = server->options.barrier
-                                ? server->options.barrier(server->options.owner)
-                                : 0;
-
-    server->counters.replies++;
-    rpc_held_send(&server->held, exchange, bytes, number);
-}
 
 void
 rpc_server_release(struct rpc_server *server, uint64_t number)
@@ -79,39 +44,12 @@ rpc_server_replies(struct rpc_server *server)
     return server->cache;
 }
 
-/* Takes exchange: an answer of the server itself, which says nothing of what
- * has changed. It waits for nothing: who asks too much must not be held. */
-static void
-exchange_refuse(struct rpc_server *server,
-                struct rpc_exchange *exchange,
-                const struct envelope_reply *reply)
-{
-    CLEANUP(free) uint8_t *bytes = NULL;
-    size_t n_bytes;
-
-    if (envelope_reply_encode(reply, &bytes, &n_bytes) != HOOP_OK) {
-        rpc_exchange_drop(exchange);
-        return;
-    }
-    server->counters.replies++;
-    rpc_exchange_reply(exchange, (struct message_span){bytes, n_bytes});
-}
-
-static struct envelope_reply
-reply_of(uint64_t id, enum hoop_status status, const char *message)
-{
-    struct envelope_reply reply = {.id = id, .status = status};
-
-    snprintf(reply.message, sizeof(reply.message), "%s", message);
-    return reply;
-}
-
 static void
 exchange_unavailable(struct rpc_server *server,
                      struct rpc_exchange *exchange,
                      uint64_t id)
 {
-    const struct envelope_reply reply = reply_of(
+    const struct envelope_reply reply = rpc_answer_of(
         id, HOOP_E_UNAVAILABLE, "the coordinator is stopping; try again later");
 
     if (server->options.parting == RPC_PARTING_SILENT) {
@@ -119,7 +57,7 @@ exchange_unavailable(struct rpc_server *server,
         return;
     }
     server->counters.requests_refused++;
-    exchange_refuse(server, exchange, &reply);
+    rpc_answer_refuse(server, exchange, &reply);
 }
 
 /* The request is not for a handler: what is wrong with it. */
@@ -159,6 +97,31 @@ server_hand_over(struct rpc_server *server,
     server->options.on_request(server->options.owner, request);
 }
 
+static void
+cache_sweep(struct rpc_server *server)
+{
+    const uint64_t now_ns = clock_now_ns();
+
+    if (now_ns < server->swept_ns + LIMIT_RPC_CACHE_SWEEP_MS * CLOCK_NS_PER_MS)
+        return;
+    server->swept_ns = now_ns;
+    reply_cache_expire(server->cache, clock_wall_ns() / CLOCK_NS_PER_MS);
+}
+
+/* The room for replies is for those who may be answered: a stranger's refusals
+ * would take it, and the disk, from them. */
+static bool
+request_is_kept(const struct rpc_server *server,
+                const struct rpc_request *request)
+{
+    const struct rpc_server_options *options = &server->options;
+
+    return request->method->effect == METHOD_CHANGES &&
+           (!options->is_allowed ||
+            reply_cache_knows(server->cache, &request->envelope.client) ||
+            options->is_allowed(options->owner, request));
+}
+
 /* Takes both. The method CHANGES something: once is enough. */
 static void
 server_apply_once(struct rpc_server *server,
@@ -169,6 +132,7 @@ server_apply_once(struct rpc_server *server,
     struct reply_cache_found found = {0};
     struct envelope_reply refusal;
 
+    cache_sweep(server);
     switch (reply_cache_begin(server->cache, &key, request, &found)) {
     case REPLY_CACHE_NEW:
         request->kept = REQUEST_CACHED;
@@ -181,19 +145,20 @@ server_apply_once(struct rpc_server *server,
         break;
     case REPLY_CACHE_DONE:
         server->counters.requests_repeated++;
-        exchange_answer(server, exchange, found.reply);
+        rpc_answer_send(server, exchange, found.reply);
         break;
     case REPLY_CACHE_LOST:
-        refusal = reply_of(key.id, HOOP_E_ABORTED,
-                           "this request is so old that the coordinator has "
-                           "forgotten its answer");
-        exchange_refuse(server, exchange, &refusal);
+        refusal =
+            rpc_answer_of(key.id, HOOP_E_ABORTED,
+                          "this request is so old that the coordinator has "
+                          "forgotten its answer");
+        rpc_answer_refuse(server, exchange, &refusal);
         break;
     case REPLY_CACHE_FULL:
-        refusal = reply_of(key.id, HOOP_E_EXHAUSTED,
-                           "the coordinator cannot remember more clients");
+        refusal = rpc_answer_of(key.id, HOOP_E_EXHAUSTED,
+                                "the coordinator cannot remember more clients");
         server->counters.requests_refused++;
-        exchange_refuse(server, exchange, &refusal);
+        rpc_answer_refuse(server, exchange, &refusal);
         break;
     }
     rpc_request_free(request);
@@ -214,7 +179,7 @@ server_accept(struct rpc_server *server,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    if (request->method->effect == METHOD_CHANGES)
+    if (request_is_kept(server, request))
         server_apply_once(server, request, exchange);
     else
         server_hand_over(server, request, exchange);
@@ -230,7 +195,7 @@ server_refuse(struct rpc_server *server,
 {
     const bool is_malformed =
         status == HOOP_E_DATA_LOSS || status == HOOP_E_UNIMPLEMENTED;
-    const struct envelope_reply reply = reply_of(
+    const struct envelope_reply reply = rpc_answer_of(
         id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status, error_text());
 
     if (is_malformed)
@@ -238,10 +203,11 @@ server_refuse(struct rpc_server *server,
     else
         server->counters.requests_refused++;
     /* Who speaks another version, or no hoop at all, is worth a line. */
-    log_at(is_malformed ? LOG_WARNING : LOG_DEBUG, "rpc",
-           "request of %s refused: %s", rpc_exchange_peer(exchange),
-           error_text());
-    exchange_refuse(server, exchange, &reply);
+    if (!is_malformed || log_quota_take(&server->quota, "rpc", clock_now_ns()))
+        log_at(is_malformed ? LOG_WARNING : LOG_DEBUG, "rpc",
+               "request of %s refused: %s", rpc_exchange_peer(exchange),
+               error_text());
+    rpc_answer_refuse(server, exchange, &reply);
 }
 
 static void
@@ -251,6 +217,7 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
     struct envelope_request envelope = {0};
 
     server->counters.requests++;
+    log_quota_tell(&server->quota, "rpc", rpc_exchange_arrived_ns(exchange));
     enum hoop_status status =
         envelope_request_decode(rpc_exchange_message(exchange), &envelope);
     if (status != HOOP_OK) {
@@ -266,6 +233,8 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
         exchange_unavailable(server, exchange, envelope.id);
         return;
     }
+    if (!rpc_exchange_begin(exchange, envelope.method))
+        return;
     status = server_accept(server, exchange, &envelope);
     if (status != HOOP_OK)
         server_refuse(server, exchange, envelope.id, status);
@@ -330,12 +299,19 @@ server_open(struct rpc_server *server)
         .n_replies_max = LIMIT_RPC_CACHE_REPLIES,
         .n_bytes_max = LIMIT_RPC_CACHE_BYTES,
     };
-    const struct rpc_listener_events events = {
-        .on_exchange = server_on_exchange,
-        .on_disconnect = server_on_disconnect,
-        .on_sent = server_on_sent,
-    };
     const struct rpc_server_options *options = &server->options;
+    const struct rpc_lobby_bounds lobby_bounds = {
+        .n_origin_max = options->n_origin_max,
+        .patience_ms = options->patience_ms,
+    };
+    struct rpc_listener_options listener = {
+        .loop = options->loop,
+        .address = options->address,
+        .seal = options->seal,
+        .events = {server_on_exchange, server_on_disconnect, server_on_sent,
+                   NULL},
+        .owner = server,
+    };
 
     enum hoop_status status = reply_cache_create(&bounds, &server->cache);
     if (status != HOOP_OK)
@@ -344,8 +320,11 @@ server_open(struct rpc_server *server)
                                &server->drained);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = rpc_listener_create(options->loop, options->address, &events,
-                                 server, &server->listener);
+    status = rpc_lobby_create(options->loop, &lobby_bounds, &server->lobby);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    listener.events.lobby = server->lobby;
+    status = rpc_listener_create(&listener, &server->listener);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -405,6 +384,7 @@ rpc_server_destroy(struct rpc_server *server)
     if (!server)
         return;
     rpc_listener_destroy(server->listener);
+    rpc_lobby_destroy(server->lobby);
     rpc_held_deinit(&server->held);
     while ((request = LIST_FIRST(&server->requests))) {
         LIST_REMOVE(request, link);
@@ -427,72 +407,6 @@ rpc_server_counters(const struct rpc_server *server)
     struct rpc_server_counters counters = server->counters;
 
     counters.connections = rpc_listener_connections(server->listener);
+    counters.connections_closed = rpc_lobby_turned_away(server->lobby);
     return counters;
-}
-
-static void
-request_end(struct rpc_request *request)
-{
-    LIST_REMOVE(request, link);
-    request->server->counters.requests_parked--;
-    rpc_request_free(request);
-}
-
-/* In place of a reply that does not fit, one that says so. */
-static enum hoop_status
-reply_encode(const struct envelope_reply *reply,
-             uint8_t **out_bytes,
-             size_t *out_n_bytes)
-{
-    if (envelope_reply_encode(reply, out_bytes, out_n_bytes) == HOOP_OK)
-        return HOOP_OK;
-
-    const struct envelope_reply refusal =
-        reply_of(reply->id, HOOP_E_EXHAUSTED, error_text());
-    return envelope_reply_encode(&refusal, out_bytes, out_n_bytes);
-}
-
-void
-rpc_reply(struct rpc_request *request,
-          enum hoop_status status,
-          const char *message,
-          struct message_span body)
-{
-    CLEANUP(free) uint8_t *bytes = NULL;
-    size_t n_bytes = 0;
-    struct rpc_server *server = request->server;
-    const struct reply_cache_key key = rpc_request_key(request);
-    struct envelope_reply reply =
-        reply_of(key.id, status, message ? message : "");
-
-    reply.body = body;
-    if (reply_encode(&reply, &bytes, &n_bytes) != HOOP_OK)
-        n_bytes = 0;
-
-    const struct message_span span = {bytes, n_bytes};
-    if (request->kept == REQUEST_CACHED)
-        reply_cache_finish(server->cache, &key, span);
-    if (request->exchange && n_bytes)
-        exchange_answer(server, request->exchange, span);
-    else if (request->exchange)
-        rpc_exchange_drop(request->exchange);
-    request_end(request);
-}
-
-void
-rpc_request_drop(struct rpc_request *request)
-{
-    struct rpc_server *server = request->server;
-    const struct reply_cache_key key = rpc_request_key(request);
-
-    if (request->kept == REQUEST_CACHED)
-        reply_cache_forget(server->cache, &key);
-    if (request->exchange) {
-        const struct envelope_reply reply =
-            reply_of(key.id, HOOP_E_UNAVAILABLE,
-                     "the connection that asked first was lost; try again");
-
-        exchange_refuse(server, request->exchange, &reply);
-    }
-    request_end(request);
 }

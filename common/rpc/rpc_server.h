@@ -1,9 +1,10 @@
 /*
- * rpc/rpc_server.h - the coordinator's side: NNG in front, a loop behind
+ * rpc/rpc_server.h - the coordinator's side: a listener in front, a loop behind
  *
- * NNG's threads only queue what happened and ring; everything else is done
- * by the thread of the loop that the owner gave. A request is answered now or
- * later by rpc_reply(); until then it is parked and costs an NNG context.
+ * NNG's threads, where it is the listener (rpc/rpc_listener.h), only queue what
+ * happened and ring; everything else is done by the thread of the loop that the
+ * owner gave. A request is answered now or later by rpc_reply(); until then it
+ * is parked and costs an exchange of the listener.
  *
  * The server itself answers unknown methods, other versions and garbage, and
  * repeats the reply to a request that was sent again (rpc/reply_cache.h).
@@ -15,6 +16,7 @@
 #ifndef RPC_RPC_SERVER_H
 #define RPC_RPC_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,10 +31,15 @@ struct loop;
 struct reply_cache;
 struct rpc_request;
 struct rpc_server;
+struct seal;
 
 /* The handler owns the request until rpc_reply() or rpc_request_drop(). */
 typedef void
 rpc_handler_fn(void *owner, struct rpc_request *request);
+
+/* Whether who asks may call the method: of a request that is not parked yet. */
+typedef bool
+rpc_allowed_fn(void *owner, const struct rpc_request *request);
 
 /* A client's connection has gone. */
 typedef void
@@ -55,6 +62,7 @@ enum rpc_parting {
 struct rpc_server_options {
     struct loop *loop;   /* borrowed; must outlive the server */
     const char *address; /* host:port, port 0 for any; borrowed for create */
+    struct seal *seal;   /* as loop; NULL: no TLS */
     rpc_handler_fn *on_request;
     /*
      * Nobody waits for this parked request any more: its connection has
@@ -66,13 +74,19 @@ struct rpc_server_options {
     rpc_handler_fn *on_abandon;
     rpc_disconnect_fn *on_disconnect; /* after on_abandon; may be NULL */
     rpc_barrier_fn *barrier;          /* NULL: no reply waits */
-    void *owner;                      /* of all */
+    rpc_allowed_fn *is_allowed; /* else the reply is not kept; NULL: always */
+    void *owner;                /* of all */
     enum rpc_parting parting;
     size_t n_requests_max; /* parked at once; 0: LIMIT_RPC_REQUESTS */
+    size_t n_origin_max;   /* connections of one address that is not
+                              loopback; 0: LIMIT_RPC_ORIGIN */
+    uint64_t patience_ms;  /* with a connection that is not proved; 0:
+                              LIMIT_RPC_PATIENCE_MS */
 };
 
 struct rpc_server_counters {
     uint64_t connections;        /* now */
+    uint64_t connections_closed; /* strangers', see rpc/rpc_lobby.h */
     uint64_t requests;           /* received, all of them */
     uint64_t requests_parked;    /* now with the handler */
     uint64_t requests_malformed; /* no envelope, no such method */
@@ -137,12 +151,23 @@ rpc_request_connection(const struct rpc_request *request);
 const char *
 rpc_request_peer(const struct rpc_request *request);
 
+/* Who asks has shown a token: the connection may stay. */
+void
+rpc_request_prove(struct rpc_request *request);
+
 /* Takes request. message NULL: empty. body may be {0}. */
 void
 rpc_reply(struct rpc_request *request,
           enum hoop_status status,
           const char *message,
           struct message_span body);
+
+/* Takes request, which was not applied: the same may be asked again. The answer
+ * waits for nothing. */
+void
+rpc_request_refuse(struct rpc_request *request,
+                   enum hoop_status status,
+                   const char *message);
 
 /* Takes request, which was not applied. If somebody waits for it after all
  * (it was attached to a new connection), they are told UNAVAILABLE. */

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "net/tls.h"
 
 enum {
     SP_ROOM_FIRST = 4096,
-    SP_ROOM_MAX = SP_HEADER_BYTES + LIMIT_RPC_MESSAGE,
 };
 
 static const uint32_t SP_ID_MARK = 0x80000000;
@@ -54,7 +54,7 @@ sp_reader_room(struct sp_reader *reader,
 
         if (!bytes)
             return error_raise(HOOP_E_EXHAUSTED,
-                               "no memory for a reply of more than %zu bytes",
+                               "no memory for a message of more than %zu bytes",
                                reader->n_room);
         reader->bytes = bytes;
         reader->n_room = n_room;
@@ -70,22 +70,61 @@ sp_reader_add(struct sp_reader *reader, size_t n_bytes)
     reader->n_bytes += n_bytes;
 }
 
-enum hoop_status
-sp_reader_hello(struct sp_reader *reader)
+struct message_span
+sp_reader_rest(const struct sp_reader *reader)
 {
-    const size_t n_bytes = reader->n_bytes - reader->at;
-    const size_t n_known = n_bytes < SP_HELLO_BYTES ? n_bytes : SP_HELLO_BYTES;
+    return (struct message_span){
+        reader->bytes ? reader->bytes + reader->at : NULL,
+        reader->n_bytes - reader->at,
+    };
+}
 
-    /* A wrong byte says so at once: an HTTP server may send no eighth. */
-    if (n_known > 0 &&
-        memcmp(reader->bytes + reader->at, sp_hello_reply, n_known) != 0)
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "what answers there is no hoop coordinator");
+void
+sp_reader_skip(struct sp_reader *reader, size_t n_bytes)
+{
+    reader->at += n_bytes;
+}
+
+/* A wrong byte says so at once: an HTTP server may send no eighth. */
+static enum hoop_status
+hello_match(struct sp_reader *reader, const uint8_t hello[SP_HELLO_BYTES])
+{
+    const struct message_span rest = sp_reader_rest(reader);
+    const size_t n_known =
+        rest.n_bytes < SP_HELLO_BYTES ? rest.n_bytes : SP_HELLO_BYTES;
+
+    if (n_known > 0 && memcmp(rest.bytes, hello, n_known) != 0)
+        return HOOP_E_DATA_LOSS;
     if (n_known < SP_HELLO_BYTES)
         return HOOP_E_PENDING;
     reader->at += SP_HELLO_BYTES;
     reader->expects = SP_FRAMES;
     return HOOP_OK;
+}
+
+enum hoop_status
+sp_reader_hello(struct sp_reader *reader)
+{
+    const enum hoop_status status = hello_match(reader, sp_hello_reply);
+
+    if (status != HOOP_E_DATA_LOSS)
+        return status;
+    if (sp_reader_rest(reader).bytes[0] == TLS_ALERT)
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "the coordinator speaks TLS only: set HOOP_TLS=on "
+                           "here, too");
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "what answers there is no hoop coordinator");
+}
+
+enum hoop_status
+sp_reader_hello_client(struct sp_reader *reader)
+{
+    const enum hoop_status status = hello_match(reader, sp_hello_request);
+
+    return status == HOOP_E_DATA_LOSS
+               ? error_raise(HOOP_E_DATA_LOSS, "it is no client of hoop's")
+               : status;
 }
 
 enum hoop_status
@@ -105,12 +144,12 @@ sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame)
 
     if (size < SP_ID_BYTES || size > SP_ID_BYTES + LIMIT_RPC_MESSAGE)
         return error_raise(HOOP_E_DATA_LOSS,
-                           "the coordinator announces a reply of %llu bytes, "
+                           "the other side announces a message of %llu bytes, "
                            "allowed are %d",
                            (unsigned long long)size, LIMIT_RPC_MESSAGE);
     if (!(id & SP_ID_MARK))
         return error_raise(HOOP_E_DATA_LOSS,
-                           "the coordinator's reply has no request id");
+                           "the other side's message has no request id");
     if (n_bytes - sizeof(size) < size)
         return HOOP_E_PENDING;
 

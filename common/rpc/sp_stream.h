@@ -66,11 +66,21 @@ void
 sp_reader_add(struct sp_reader *reader, size_t n_bytes);
 
 /* The first 8 bytes. Handle: HOOP_E_PENDING (more must come),
- * HOOP_E_DATA_LOSS (not a server's). */
+ * HOOP_E_DATA_LOSS (not a server's), HOOP_E_UNAUTHENTICATED (one's that wants
+ * TLS). */
 enum hoop_status
 sp_reader_hello(struct sp_reader *reader);
+/* The same of a client. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
+enum hoop_status
+sp_reader_hello_client(struct sp_reader *reader);
 
-/* The next frame after it. Handle: as sp_reader_hello(). */
+/* What is read and not used up yet, and using it up otherwise. */
+struct message_span
+sp_reader_rest(const struct sp_reader *reader);
+void
+sp_reader_skip(struct sp_reader *reader, size_t n_bytes);
+
+/* The next frame after it. Handle: HOOP_E_PENDING, HOOP_E_DATA_LOSS. */
 enum hoop_status
 sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame);
 

@@ -8,7 +8,8 @@
  * next call.
  *
  * Handle (all calls): HOOP_E_UNAVAILABLE (nobody answers), HOOP_E_TIMEOUT,
- * HOOP_E_UNAUTHENTICATED; hoop_error_text() says more. Out parameters are
+ * HOOP_E_UNAUTHENTICATED, HOOP_E_DENIED (the token allows less, see
+ * hoop_control_token()); hoop_error_text() says more. Out parameters are
  * written only on HOOP_OK. Thread: one at a time for a control.
  */
 
@@ -44,6 +45,24 @@ struct hoop_control_options {
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_create(const struct hoop_control_options *options,
                     hoop_control_t **out_control);
+
+struct hoop_control_token_text {
+    char text[256];
+};
+
+/*
+ * A token that allows less, made of the job's own, which options name or the
+ * environment: role is "operator" (looks at jobs, their members and groups),
+ * "metrics" (sees which jobs there are, and reads /metrics) or "worker" (the
+ * job's own). Asks nobody. options may be NULL; its coordinator plays no part.
+ *
+ * Handle: HOOP_E_INVALID (no such role), HOOP_E_NOT_FOUND (no token, or its
+ * file cannot be read), HOOP_E_DENIED (of a token that itself allows less).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_token(const struct hoop_control_options *options,
+                   const char *role,
+                   struct hoop_control_token_text *out_token);
 
 /* NULL is fine. */
 HOOP_API void

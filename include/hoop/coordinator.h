@@ -36,7 +36,14 @@ struct hoop_coordinator_options {
     uint32_t lease_ms;       /* a silent member is lost after this, 10 s */
     const char *data_dir;    /* folder of what outlives it: jobs, members,
                                  groups, keys; NULL: nothing does */
-    enum hoop_durability durability; /* of data_dir */
+    enum hoop_durability durability;  /* of data_dir */
+    uint32_t connections_per_address; /* of other hosts, 1024; of its own, many:
+                                          its workers are there */
+    const char *tls;      /* "on": TLS only; NULL or "off": none; as HOOP_TLS of
+                             the clients */
+    const char *tls_cert; /* its certificate, a file; NULL: by the token */
+    const char *tls_key;  /* the certificate's key, a file */
+    const char *tls_ca;   /* who is believed to sign those of clients, a file */
 };
 
 /*
@@ -44,7 +51,8 @@ struct hoop_coordinator_options {
  *
  * Handle: HOOP_E_UNAVAILABLE (the address is in use), HOOP_E_EXISTS (another
  * coordinator uses data_dir; the text names it), HOOP_E_DATA_LOSS (what is in
- * data_dir is damaged, or not a coordinator's), HOOP_E_DENIED. On failure the text is
+ * data_dir is damaged, or not a coordinator's), HOOP_E_DENIED, HOOP_E_INVALID
+ * (options, TLS without a token and certificates among them). On failure the text is
  * hoop_coordinator_error_text(). Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

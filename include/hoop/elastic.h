@@ -130,7 +130,8 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
  * what is left. It has connections, a thread and a session of its own, for
  * hoop_comm_create() and hoop_group_create(), see hoop_comm_session(); these end
- * when it is freed, or the caller's session is left. A newcomer finds the job for
+ * when it is freed, and with it what was shrunk or otherwise made of it, or the
+ * caller's session is left. A newcomer finds the job for
  * as long as one of the first members has not left it. torch: torchrun's
  * rendezvous with --nnodes=MIN:MAX; MPI: MPI_Comm_spawn(), MPI_Intercomm_merge().
  *
@@ -148,7 +149,8 @@ hoop_comm_grow(hoop_comm_t *comm,
 /*
  * The session whose ranks hoop_comm_world_rank() tells of: the caller's, or that
  * of a communicator that hoop_comm_grow() made, and of those made of it, which
- * ends with that and is not to be left. NULL: of no session. Thread: any.
+ * ends with the last of these and is not to be left. NULL: of no session.
+ * Thread: any.
  */
 HOOP_API hoop_session_t *
 hoop_comm_session(const hoop_comm_t *comm);

@@ -21,9 +21,9 @@ HOOP_BEGIN
  * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
  * node: "auto" shares memory where that can be, between two and among all of a
  * communicator, "shm" fails where two cannot; "tcp" never does),
- * HOOP_TLS ("on": what ranks send each other is encrypted, alike for all of
- * them, by HOOP_TLS_CERT, HOOP_TLS_KEY and HOOP_TLS_CA, or, without the first
- * two, by a key made of the token; what they share is not),
+ * HOOP_TLS ("on": what ranks send each other and the coordinator is encrypted,
+ * alike for all of them, by HOOP_TLS_CERT, HOOP_TLS_KEY and HOOP_TLS_CA, or,
+ * without the first two, by a key made of the token; what they share is not),
  * HOOP_STREAMS (connections that share what is large between two ranks: "1" to
  * "8", or "auto", one, and more where they bring more; the lower rank's
  * counts), HOOP_SPIN (whether a call that waits looks again and again before it

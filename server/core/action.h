@@ -7,6 +7,7 @@
 #ifndef CORE_ACTION_H
 #define CORE_ACTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -279,6 +280,7 @@ struct cluster_action {
 struct cluster_actions {
     const struct cluster_action *items; /* to be done in this order */
     size_t n_items;
+    bool is_trusted; /* who asked knows a token of the job's */
 };
 
 #endif

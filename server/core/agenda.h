@@ -17,6 +17,7 @@ enum agenda_kind {
     AGENDA_SETTLE, /* nobody new has come: form with those who are here */
     AGENDA_KEY,    /* a key has lived its time */
     AGENDA_GRACE,  /* nobody has come back to a job */
+    AGENDA_MUSTER, /* who of a job has come back? */
 };
 
 /* Zeroed: on no agenda. */

@@ -179,7 +179,7 @@ chronicle_write_job(struct cluster *cluster, const struct job *job)
     struct pack pack = value_begin(9);
 
     pack_str(&pack, job->name);
-    pack_str(&pack, job->token.text);
+    pack_str(&pack, job->token.texts[ROLE_WORKER]);
     pack_uint(&pack, job->state);
     wall_pack(cluster, job->born_ns, &pack);
     pack_uint(&pack, job->epoch);
@@ -332,6 +332,33 @@ chronicle_erase_council(struct cluster *cluster, const struct council *council)
         return;
 
     const struct chronicle_key key = council_key(council);
+
+    chronicle_erase(cluster, &key);
+}
+
+void
+chronicle_write_muster(struct cluster *cluster,
+                       const struct job *job,
+                       const uint8_t *n_parts,
+                       size_t n_bytes)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = part_key(job, CHRONICLE_MUSTER);
+    struct pack pack = value_begin(1);
+
+    pack_bin(&pack, n_parts, n_bytes);
+    chronicle_put(cluster, &key, &pack);
+}
+
+void
+chronicle_erase_muster(struct cluster *cluster, const struct job *job)
+{
+    if (!is_kept(cluster))
+        return;
+
+    const struct chronicle_key key = part_key(job, CHRONICLE_MUSTER);
 
     chronicle_erase(cluster, &key);
 }

@@ -16,6 +16,7 @@
 #ifndef CORE_CHRONICLE_H
 #define CORE_CHRONICLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/action.h"
@@ -50,6 +51,7 @@ enum chronicle_part {
     CHRONICLE_GROUP = 4,    /* communicator; and place: a seat that was left */
     CHRONICLE_ENTRY = 5,    /* number */
     CHRONICLE_COUNCIL = 6,  /* communicator, kind */
+    CHRONICLE_MUSTER = 7,   /* those that have not come back */
 };
 
 /* Epochs, numbers: what must never be given twice. */
@@ -87,6 +89,15 @@ void
 chronicle_write_council(struct cluster *cluster, const struct council *council);
 void
 chronicle_erase_council(struct cluster *cluster, const struct council *council);
+
+/* n_bytes of them, see core/muster.h. */
+void
+chronicle_write_muster(struct cluster *cluster,
+                       const struct job *job,
+                       const uint8_t *n_parts,
+                       size_t n_bytes);
+void
+chronicle_erase_muster(struct cluster *cluster, const struct job *job);
 
 void
 chronicle_write_entry(struct cluster *cluster, const struct store_entry *entry);

@@ -29,6 +29,7 @@
 #include "core/key_watch.h"
 #include "core/membership.h"
 #include "core/memory.h"
+#include "core/muster.h"
 #include "core/seat.h"
 #include "core/state.h"
 #include "core/survey.h"
@@ -195,6 +196,9 @@ due_happen(struct cluster *cluster, struct agenda_entry *due)
     case AGENDA_GRACE:
         job_expire(cluster, CONTAINER_OF(due, struct job, grace));
         return;
+    case AGENDA_MUSTER:
+        muster_look(cluster, CONTAINER_OF(due, struct job, muster.entry));
+        return;
     }
 }
 
@@ -268,24 +272,64 @@ cluster_drain(struct cluster *cluster)
     }
 }
 
-/* Handle: HOOP_E_UNAUTHENTICATED; HOOP_E_INVALID (a new job's, too long). */
+/* Nobody has a token yet, and whoever joins first says what it is. */
 static enum hoop_status
-token_check(const struct cluster *cluster,
+token_check_first(struct cluster *cluster, const struct cluster_event *event)
+{
+    struct token fresh;
+
+    if (event->kind != CLUSTER_JOIN)
+        return HOOP_OK;
+
+    const enum hoop_status status = token_init(&fresh, event->token);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    cluster->is_trusted = true;
+    return HOOP_OK;
+}
+
+/* Handle: HOOP_E_UNAUTHENTICATED (nobody's), HOOP_E_DENIED (of one who may
+ * less); HOOP_E_INVALID (a new job's, too long). */
+static enum hoop_status
+token_check(struct cluster *cluster,
             const struct job *job,
             const struct cluster_event *event)
 {
     const struct token *token = job ? &job->token : &cluster->token;
-    struct token fresh;
 
     if (!job && !cluster->has_token)
-        return token_init(&fresh, event->token);
-    if (token_matches(token, event->token))
+        return token_check_first(cluster, event);
+
+    const enum role role = token_role(token, event->token);
+    if (role == ROLE_ANYBODY)
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "the token is not that of %s \"%s\": give the same "
+                           "HOOP_TOKEN or HOOP_TOKEN_FILE everywhere",
+                           job ? "job" : "the coordinator, for job",
+                           event->job ? event->job : "");
+    cluster->is_trusted = true;
+    if (role <= event->role)
         return HOOP_OK;
-    return error_raise(HOOP_E_UNAUTHENTICATED,
-                       "the token is not that of %s \"%s\": give the same "
-                       "HOOP_TOKEN or HOOP_TOKEN_FILE everywhere",
-                       job ? "job" : "the coordinator, for job",
-                       event->job ? event->job : "");
+    return error_raise(HOOP_E_DENIED,
+                       "this needs role %s, and the token is for role %s: "
+                       "give %s",
+                       role_name(event->role), role_name(role),
+                       event->role == ROLE_WORKER
+                           ? "the job's own, as its workers have it"
+                           : "one of hoopctl token operator");
+}
+
+bool
+cluster_believes(struct cluster *cluster,
+                 const char *name,
+                 const char *token,
+                 enum role role)
+{
+    const struct job *job = job_find(cluster, name);
+
+    if (!job && !cluster->has_token)
+        return false;
+    return token_role(job ? &job->token : &cluster->token, token) <= role;
 }
 
 /* The first who sees a wrong token, or is refused to join, is the log. */
@@ -375,6 +419,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
 {
     assert(event->now_ns >= cluster->now_ns);
     cluster->now_ns = event->now_ns;
+    cluster->is_trusted = false;
     outbox_clear(&cluster->outbox);
     jobs_forget(cluster);
     groups_forget(cluster);
@@ -389,6 +434,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     return (struct cluster_actions){
         .items = cluster->outbox.actions,
         .n_items = cluster->outbox.n_actions,
+        .is_trusted = cluster->is_trusted,
     };
 }
 

@@ -102,6 +102,14 @@ cluster_wake(struct cluster *cluster);
 void
 cluster_destroy(struct cluster *cluster);
 
+/* Whether a request of that job would be believed: its token does for role. One
+ * of a job that has none yet is not. */
+bool
+cluster_believes(struct cluster *cluster,
+                 const char *job,
+                 const char *token,
+                 enum role role);
+
 /* The actions are borrowed until the next step or the end of the cluster. */
 struct cluster_actions
 cluster_step(struct cluster *cluster, const struct cluster_event *event);

@@ -355,6 +355,10 @@ council_attend(struct cluster *cluster,
 
     struct council_seat *seat = seat_of(council, member);
 
+    /* Of a member that has come again over another connection: who was away may
+     * read the older one last. */
+    if (seat->waiter && call->number < seat->number)
+        return error_raise(HOOP_E_CANCELLED, "a later call has come already");
     seat_take(cluster, seat, call);
     if (council->told == call->turn) {
         const struct cluster_outcome outcome = outcome_shared(cluster, council);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/role.h"
+
 /* Spoken by workers; a join with another version is refused. */
 enum {
     CLUSTER_PROTOCOL_VERSION = 1,
@@ -185,6 +187,7 @@ struct cluster_event {
                              For a join the worker's join deadline */
     const char *job;
     const char *token;
+    enum role role; /* the least whose token will do */
     union {
         struct cluster_join join;
         struct cluster_member_id member;

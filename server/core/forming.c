@@ -13,6 +13,7 @@
 #include "core/chronicle.h"
 #include "core/job.h"
 #include "core/memory.h"
+#include "core/muster.h"
 #include "core/roll.h"
 #include "core/state.h"
 #include "core/wish.h"
@@ -114,6 +115,7 @@ world_form(struct cluster *cluster, struct job *job)
     const uint32_t n_hosts = ranks_give(job);
 
     agenda_remove(&cluster->agenda, &job->settle);
+    muster_end(cluster, job);
     job_move(job, CLUSTER_JOB_RUNNING);
     change_add_formed(cluster, job);
     job->epoch = job->membership_epoch;

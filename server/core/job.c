@@ -180,6 +180,7 @@ job_retire(struct cluster *cluster, struct job *job)
                    job->name);
     agenda_remove(&cluster->agenda, &job->settle);
     agenda_remove(&cluster->agenda, &job->grace);
+    agenda_remove(&cluster->agenda, &job->muster.entry);
     store_close(cluster, job);
     chronicle_erase_job(cluster, job);
     job_move(job, CLUSTER_JOB_ENDED);

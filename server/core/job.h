@@ -21,6 +21,7 @@
 #include "core/council.h"
 #include "core/group.h"
 #include "core/member.h"
+#include "core/muster.h"
 #include "core/state.h"
 #include "core/store.h"
 #include "core/token.h"
@@ -43,7 +44,8 @@ struct job {
     uint32_t n_lost;
     struct agenda_entry settle;
     struct agenda_entry grace; /* revived, nobody has joined again yet */
-    uint64_t arrived_ns;       /* the last join */
+    struct muster muster;
+    uint64_t arrived_ns; /* the last join */
 
     /* Since the world formed. */
     uint64_t epoch;            /* of the world */

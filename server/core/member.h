@@ -3,6 +3,7 @@
 #ifndef CORE_MEMBER_H
 #define CORE_MEMBER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <uthash.h>
@@ -33,6 +34,8 @@ struct member {
     struct waiter *waiter;            /* joining: its parked join */
     struct agenda_entry lease;        /* active */
     uint64_t renewed_ns;
+    bool is_awaited; /* no sign of it since the coordinator came back ... */
+    uint8_t n_parts; /* ... nor for so many parts of a grace, see muster.h */
     const char *host;
     const char *host_id;
     const char *address;

@@ -12,9 +12,14 @@
 #include "core/council.h"
 #include "core/job.h"
 #include "core/memory.h"
+#include "core/muster.h"
 #include "core/seat.h"
 #include "core/sentence.h"
 #include "core/state.h"
+
+enum {
+    LATE_MS = 2,
+};
 
 static double
 seconds(uint64_t ns)
@@ -93,6 +98,7 @@ membership_renew(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
+    muster_notice(cluster, member);
     member->renewed_ns = cluster->now_ns;
     agenda_set(&cluster->agenda, &member->lease,
                cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
@@ -246,11 +252,30 @@ membership_report(struct cluster *cluster,
     return HOOP_OK;
 }
 
+/* We are late ourselves: its renewal may wait to be read. But not for ever,
+ * where we always are, nor of who did not come back for several lives of ours. */
+static bool
+is_reprieved(const struct cluster *cluster, const struct member *member)
+{
+    const uint64_t lease_ns = cluster->lease_ms * CLOCK_NS_PER_MS;
+
+    return member->n_parts == 0 &&
+           cluster->now_ns - member->lease.deadline_ns >
+               LATE_MS * CLOCK_NS_PER_MS &&
+           cluster->now_ns - member->renewed_ns < lease_ns + lease_ns / 2;
+}
+
 void
 membership_expire(struct cluster *cluster, struct member *member)
 {
+    const uint64_t eighth_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 8;
     struct sentence reason = {0};
 
+    if (is_reprieved(cluster, member)) {
+        agenda_set(&cluster->agenda, &member->lease,
+                   cluster->now_ns + eighth_ns);
+        return;
+    }
     sentence_add(&reason,
                  "its lease expired %.1f s after its last sign of life",
                  seconds(cluster->now_ns - member->renewed_ns));

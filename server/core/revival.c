@@ -141,6 +141,9 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     if (!job_name_is_valid(name) || job_find(cluster, name))
         return error_raise(HOOP_E_DATA_LOSS,
                            "a job has no name, or one that is there twice");
+    if (role_of(token) != ROLE_WORKER)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "job \"%s\" has a token that no job can have", name);
     if (!number || number > cluster->job_last ||
         cluster->counters.jobs >= LIMIT_JOBS)
         return error_raise(HOOP_E_DATA_LOSS,

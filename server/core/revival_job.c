@@ -17,16 +17,12 @@
 #include "core/group.h"
 #include "core/job.h"
 #include "core/memory.h"
+#include "core/muster.h"
 #include "core/revival.h"
 #include "core/seat.h"
 #include "core/state.h"
 #include "core/store.h"
 #include "wire/unpack.h"
-
-enum {
-    /* On top of a lease: for workers to notice that we are back. */
-    GRACE_MS = 2000,
-};
 
 static enum hoop_status
 revision_read(struct job *job, struct unpack *unpack)
@@ -377,6 +373,20 @@ council_read(struct cluster *cluster,
     return HOOP_OK;
 }
 
+static enum hoop_status
+muster_read(struct job *job, struct unpack *unpack)
+{
+    const size_t n_fields = unpack_array(unpack, 1);
+    const struct unpack_view n_parts = unpack_bin(unpack, LIMIT_RANKS);
+
+    if (revival_close(unpack, 1, n_fields) != HOOP_OK)
+        return error_pass(HOOP_E_DATA_LOSS);
+    const enum hoop_status status =
+        muster_revive(job, n_parts.bytes, n_parts.n_bytes);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 enum hoop_status
 revival_part(struct cluster *cluster,
              enum chronicle_part part,
@@ -386,11 +396,13 @@ revival_part(struct cluster *cluster,
     struct job *job = cluster->reviving;
     const bool is_running = job->state == CLUSTER_JOB_RUNNING;
 
-    if (part >= CHRONICLE_MEMBER && part != CHRONICLE_ENTRY && !is_running)
+    if (part >= CHRONICLE_MEMBER && part != CHRONICLE_ENTRY &&
+        part != CHRONICLE_MUSTER && !is_running)
         return revival_misfit(job, "it has members without a world");
     if (part <= CHRONICLE_CHANGE && job->ranks)
         return revival_key_refuse();
-    if ((part == CHRONICLE_GROUP || part == CHRONICLE_COUNCIL) && !job->ranks) {
+    if (part >= CHRONICLE_GROUP && part != CHRONICLE_ENTRY && is_running &&
+        !job->ranks) {
         const enum hoop_status status = world_revive(cluster, job);
 
         if (status != HOOP_OK)
@@ -411,44 +423,38 @@ revival_part(struct cluster *cluster,
         return entry_read(cluster, key, unpack);
     case CHRONICLE_COUNCIL:
         return council_read(cluster, key, unpack);
+    case CHRONICLE_MUSTER:
+        return muster_read(job, unpack);
     }
     return revival_key_refuse();
 }
 
 static enum hoop_status
-member_wake(struct cluster *cluster, struct member *member)
+member_check(const struct member *member)
 {
-    const uint64_t lease_ns = (cluster->lease_ms + GRACE_MS) * CLOCK_NS_PER_MS;
-
-    if (member->state != CLUSTER_MEMBER_ACTIVE)
-        return TAILQ_EMPTY(&member->seats)
-                   ? HOOP_OK
-                   : revival_misfit(member->job,
-                                    "who has ended is in a communicator");
-    member->renewed_ns = cluster->now_ns;
-    agenda_set(&cluster->agenda, &member->lease, cluster->now_ns + lease_ns);
-    return HOOP_OK;
+    if (member->state == CLUSTER_MEMBER_ACTIVE || TAILQ_EMPTY(&member->seats))
+        return HOOP_OK;
+    return revival_misfit(member->job, "who has ended is in a communicator");
 }
 
 enum hoop_status
 revival_job_wake(struct cluster *cluster, struct job *job)
 {
-    const uint64_t grace_ns = (cluster->lease_ms + GRACE_MS) * CLOCK_NS_PER_MS;
+    const bool is_running = job->state == CLUSTER_JOB_RUNNING;
     struct member *member = NULL;
     enum hoop_status status = HOOP_OK;
 
-    if (job->state == CLUSTER_JOB_FORMING) {
-        agenda_set(&cluster->agenda, &job->grace, cluster->now_ns + grace_ns);
-        return HOOP_OK;
-    }
-    if (!job->ranks)
+    if (is_running && !job->ranks)
         status = world_revive(cluster, job);
-    if (status == HOOP_OK && !job->n_members)
+    if (status == HOOP_OK && is_running && !job->n_members)
         status = revival_misfit(job, "it runs without a member");
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (status == HOOP_OK)
-            status = member_wake(cluster, member);
+            status = member_check(member);
     }
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    muster_begin(cluster, job);
+    return HOOP_OK;
 }

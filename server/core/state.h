@@ -23,7 +23,8 @@ struct cluster {
     uint64_t now_ns;
     uint64_t epoch_last; /* the last one given to any world or membership */
     bool is_draining;
-    bool has_token; /* the same for every job */
+    bool is_trusted; /* of this step's event: it showed a token that counts */
+    bool has_token;  /* the same for every job */
     struct token token;
     uint32_t world_size; /* the options, with their defaults */
     uint32_t size_min;

@@ -2,6 +2,7 @@
 
 #include "core/token.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -9,27 +10,41 @@
 enum hoop_status
 token_init(struct token *token, const char *text)
 {
-    const size_t n_bytes = text ? strnlen(text, LIMIT_TOKEN) : 0;
+    memset(token, 0, sizeof(*token));
+    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
+        const enum hoop_status status =
+            role_token(role, text ? text : "", token->texts[role]);
 
-    if (n_bytes == LIMIT_TOKEN)
-        return error_raise(HOOP_E_INVALID,
-                           "the job token is longer than %d bytes",
-                           LIMIT_TOKEN - 1);
-    memset(token->text, 0, sizeof(token->text));
-    if (n_bytes)
-        memcpy(token->text, text, n_bytes);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
     return HOOP_OK;
 }
 
-bool
-token_matches(const struct token *token, const char *text)
+static bool
+texts_are_equal(const char left[LIMIT_TOKEN], const char right[LIMIT_TOKEN])
 {
-    struct token said;
     unsigned char difference = 0;
 
-    if (token_init(&said, text) != HOOP_OK)
-        return false;
     for (size_t i = 0; i < LIMIT_TOKEN; i++)
-        difference |= (unsigned char)(token->text[i] ^ said.text[i]);
+        difference |= (unsigned char)(left[i] ^ right[i]);
     return difference == 0;
+}
+
+enum role
+token_role(const struct token *token, const char *text)
+{
+    char said[LIMIT_TOKEN] = {0};
+    const size_t n_bytes = text ? strnlen(text, LIMIT_TOKEN) : 0;
+    enum role found = ROLE_ANYBODY;
+
+    if (n_bytes == LIMIT_TOKEN)
+        return ROLE_ANYBODY;
+    if (n_bytes)
+        memcpy(said, text, n_bytes);
+    for (int role = ROLE_METRICS; role >= ROLE_WORKER; role--) {
+        if (texts_are_equal(token->texts[role], said))
+            found = (enum role)role;
+    }
+    return found;
 }

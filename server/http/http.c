@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -25,7 +26,12 @@
 
 enum {
     HTTP_BACKLOG = 64,
+    /* The library has no names for them. */
+    HTTP_UNAUTHORIZED = 401,
+    HTTP_FORBIDDEN = 403,
 };
+
+static const char bearer[] = "Bearer ";
 
 struct http {
     struct http_options options;
@@ -57,17 +63,15 @@ request_answer(struct evhttp_request *request, int code, const char *text)
 }
 
 static void
-health_answer(struct evhttp_request *request, void *owner)
+health_answer(const struct http *http, struct evhttp_request *request)
 {
-    (void)owner;
+    (void)http;
     request_answer(request, HTTP_OK, "ok\n");
 }
 
 static void
-readiness_answer(struct evhttp_request *request, void *owner)
+readiness_answer(const struct http *http, struct evhttp_request *request)
 {
-    const struct http *http = owner;
-
     if (http->options.is_ready(http->options.owner))
         request_answer(request, HTTP_OK, "ready\n");
     else
@@ -75,9 +79,8 @@ readiness_answer(struct evhttp_request *request, void *owner)
 }
 
 static void
-metrics_answer(struct evhttp_request *request, void *owner)
+metrics_answer(const struct http *http, struct evhttp_request *request)
 {
-    const struct http *http = owner;
     CLEANUP(free) char *text = NULL;
     size_t n_bytes = 0;
 
@@ -96,10 +99,69 @@ metrics_answer(struct evhttp_request *request, void *owner)
     request_answer(request, HTTP_OK, text);
 }
 
-static void
-other_answer(struct evhttp_request *request, void *owner)
+struct http_path {
+    const char *path;
+    enum role role; /* the least that may ask */
+    void (*answer)(const struct http *http, struct evhttp_request *request);
+};
+
+static const struct http_path http_paths[] = {
+    {"/healthz", ROLE_ANYBODY, health_answer},
+    {"/readyz", ROLE_ANYBODY, readiness_answer},
+    {"/metrics", ROLE_METRICS, metrics_answer},
+};
+
+/* "Authorization: Bearer TOKEN", or "". */
+static const char *
+request_token(struct evhttp_request *request)
 {
-    (void)owner;
+    const char *text = evhttp_find_header(
+        evhttp_request_get_input_headers(request), "Authorization");
+
+    if (!text || strncasecmp(text, bearer, sizeof(bearer) - 1) != 0)
+        return "";
+    return text + sizeof(bearer) - 1;
+}
+
+/* Whether it may be answered; else it has been. */
+static bool
+request_is_allowed(const struct http *http,
+                   const struct http_path *path,
+                   struct evhttp_request *request)
+{
+    if (path->role == ROLE_ANYBODY || !http->options.role_of)
+        return true;
+
+    const enum role role =
+        http->options.role_of(http->options.owner, request_token(request));
+    if (role <= path->role)
+        return true;
+    if (role == ROLE_ANYBODY)
+        evhttp_add_header(evhttp_request_get_output_headers(request),
+                          "WWW-Authenticate", "Bearer");
+    request_answer(request,
+                   role == ROLE_ANYBODY ? HTTP_UNAUTHORIZED : HTTP_FORBIDDEN,
+                   "this needs a token for role metrics, as Authorization: "
+                   "Bearer: hoopctl token metrics makes one\n");
+    return false;
+}
+
+static void
+on_request(struct evhttp_request *request, void *owner)
+{
+    const struct http *http = owner;
+    const char *asked =
+        evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+
+    for (size_t i = 0; i < COUNT_OF(http_paths); i++) {
+        const struct http_path *path = &http_paths[i];
+
+        if (!asked || strcmp(asked, path->path) != 0)
+            continue;
+        if (request_is_allowed(http, path, request))
+            path->answer(http, request);
+        return;
+    }
     request_answer(request, HTTP_NOTFOUND,
                    "not here: there are /healthz, /readyz and /metrics\n");
 }
@@ -130,10 +192,7 @@ server_create(struct http *http)
     evhttp_set_max_body_size(http->server, LIMIT_HTTP_BODY);
     evhttp_set_timeout(http->server, LIMIT_HTTP_SECONDS);
     evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-    evhttp_set_cb(http->server, "/healthz", health_answer, http);
-    evhttp_set_cb(http->server, "/readyz", readiness_answer, http);
-    evhttp_set_cb(http->server, "/metrics", metrics_answer, http);
-    evhttp_set_gencb(http->server, other_answer, http);
+    evhttp_set_gencb(http->server, on_request, http);
     return HOOP_OK;
 }
 

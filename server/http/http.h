@@ -2,7 +2,8 @@
  * http/http.h - health, readiness and metrics for probes and Prometheus
  *
  * GET and HEAD of /healthz (the process is up), /readyz (it takes new work,
- * else 503) and /metrics. One request per connection, everything bounded.
+ * else 503) and /metrics, which may ask for a token as `Authorization: Bearer`.
+ * One request per connection, everything bounded.
  *
  * It has a thread of its own, so that no slow client and no dashboard takes
  * time from the one that owns the core.
@@ -17,19 +18,24 @@
 #include "hoop/status.h"
 
 #include "base/cleanup.h"
+#include "base/role.h"
 
 struct http;
 
-/* Both are called on the thread of the server, also during http_create(). */
+/* All are called on the thread of the server, also during http_create(). */
 typedef bool
 http_ready_fn(void *owner);
 typedef void
 http_metrics_fn(void *owner, FILE *out);
+/* Whose the token is that a request shows; "": it shows none. */
+typedef enum role
+http_role_fn(void *owner, const char *token);
 
 struct http_options {
     const char *listen; /* host:port; borrowed for the call */
     http_ready_fn *is_ready;
     http_metrics_fn *write_metrics; /* Prometheus' text format */
+    http_role_fn *role_of;          /* NULL: nobody is asked for a token */
     void *owner;
 };
 

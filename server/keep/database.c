@@ -24,7 +24,9 @@
 static const char file_name[] = "hoopd.mdb";
 
 struct database {
-    MDB_env *env;
+    MDB_env *env; /* NULL: it broke, and could not be opened again */
+    enum keep_durability durability;
+    struct stat file; /* which one it is */
     MDB_dbi records;
     size_t n_map;
     char path[LIMIT_SETTING + sizeof(file_name)];
@@ -88,9 +90,10 @@ file_lengthen(const struct database *database)
 }
 
 static enum hoop_status
-env_open(struct database *database, enum keep_durability durability)
+env_open(struct database *database)
 {
-    const unsigned int syncing = durability == KEEP_PROCESS ? MDB_NOSYNC : 0;
+    const unsigned int syncing =
+        database->durability == KEEP_PROCESS ? MDB_NOSYNC : 0;
 
     int code = mdb_env_create(&database->env);
     if (code == 0)
@@ -139,10 +142,13 @@ database_open(const char *folder,
     snprintf(database->path, sizeof(database->path), "%.*s/%s",
              LIMIT_SETTING - 1, folder, file_name);
     database->n_map = LIMIT_KEEP_MAP;
+    database->durability = durability;
 
-    enum hoop_status status = env_open(database, durability);
+    enum hoop_status status = env_open(database);
     if (status == HOOP_OK)
         status = records_open(database);
+    if (status == HOOP_OK && stat(database->path, &database->file) != 0)
+        status = library_refuse(database, "open", errno);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_database = STEAL(database);
@@ -152,7 +158,7 @@ database_open(const char *folder,
 enum hoop_status
 database_settle(struct database *database)
 {
-    const int code = mdb_env_sync(database->env, 1);
+    const int code = database->env ? mdb_env_sync(database->env, 1) : MDB_PANIC;
 
     if (code != 0)
         return library_refuse(database, "write", code);
@@ -303,10 +309,44 @@ changes_apply(const struct database *database, const struct changeset *changes)
     return code;
 }
 
+/* The library trusts its memory no more when it could not write a certain page:
+ * from then on it says MDB_PANIC. What the file holds is whole. */
+static enum hoop_status
+database_reopen(struct database *database)
+{
+    struct stat file;
+
+    if (database->env)
+        mdb_env_close(STEAL(database->env));
+    /* Or else a new one would be made, which knows nothing. */
+    if (stat(database->path, &file) != 0 ||
+        file.st_dev != database->file.st_dev ||
+        file.st_ino != database->file.st_ino)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "cannot write %s: it is not the file that it was",
+                           database->path);
+
+    enum hoop_status status = env_open(database);
+    if (status == HOOP_OK)
+        status = records_open(database);
+    if (status == HOOP_OK)
+        return HOOP_OK;
+    if (database->env)
+        mdb_env_close(STEAL(database->env));
+    return error_pass(status);
+}
+
 enum hoop_status
 database_apply(struct database *database, const struct changeset *changes)
 {
-    int code = changes_apply(database, changes);
+    int code = database->env ? changes_apply(database, changes) : MDB_PANIC;
+
+    if (code == MDB_PANIC) {
+        const enum hoop_status status = database_reopen(database);
+        if (status != HOOP_OK)
+            return error_pass(status);
+        code = changes_apply(database, changes);
+    }
 
     while (code == MDB_MAP_FULL && database->n_map < LIMIT_KEEP_MAP_MAX) {
         database->n_map *= 2;

@@ -50,7 +50,8 @@ enum hoop_status
 database_read(struct database *database, database_fn *fn, void *owner);
 
 /*
- * All of the changes, or none, and durable when it returns.
+ * All of the changes, or none, and durable when it returns. A library that has
+ * given up after an earlier failure is opened anew.
  * Handle: HOOP_E_EXHAUSTED (the disk is full), HOOP_E_UNAVAILABLE (the file
  * system says no): trying again may help.
  */

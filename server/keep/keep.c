@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "keep/database.h"
@@ -26,7 +27,7 @@
 
 enum {
     /* Of all records: how they are laid out. */
-    SCHEMA = 1,
+    SCHEMA = 2,
     RETRY_MS = 200,
     COMPLAINT_MS = 10000,
     TERM_BYTES = 64,
@@ -53,6 +54,7 @@ struct keep {
     /* Under the lock. */
     struct changeset waiting;
     uint64_t n_waiting; /* the number of the last piece in it */
+    size_t n_bytes;     /* of what waits, and of what is being written */
     uint64_t n_kept;
     bool is_told; /* a post to the loop is under way */
     bool is_ending;
@@ -211,6 +213,7 @@ pieces_write(struct keep *keep)
     keep->is_well = status == HOOP_OK;
     if (status == HOOP_OK) {
         keep->n_kept = n_waiting;
+        keep->n_bytes = keep->waiting.n_bytes;
         keep->complained_ns = 0;
         kept_post(keep);
         pthread_cond_broadcast(&keep->stir);
@@ -282,6 +285,8 @@ keep_open(const struct keep_options *options, struct keep **out_keep)
     if (!keep)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a keep");
     keep->options = *options;
+    if (!keep->options.n_room)
+        keep->options.n_room = LIMIT_KEEP_WAITING;
     keep->is_well = true;
     stir_init(keep);
 
@@ -352,6 +357,7 @@ keep_commit(struct keep *keep)
         return;
     keep->n_pieces++;
     pthread_mutex_lock(&keep->lock);
+    keep->n_bytes += keep->step.n_bytes;
     changeset_move(&keep->waiting, &keep->step);
     keep->n_waiting = keep->n_pieces;
     pthread_cond_broadcast(&keep->stir);
@@ -388,6 +394,15 @@ keep_is_well(struct keep *keep)
     const bool is_well = keep->is_well;
     pthread_mutex_unlock(&keep->lock);
     return is_well;
+}
+
+bool
+keep_has_room(struct keep *keep)
+{
+    pthread_mutex_lock(&keep->lock);
+    const bool has_room = keep->n_bytes < keep->options.n_room;
+    pthread_mutex_unlock(&keep->lock);
+    return has_room;
 }
 
 static void

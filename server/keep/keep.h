@@ -8,7 +8,8 @@
  * whoever answers a client waits for the number of what he says.
  *
  * A full disk loses nothing: what cannot be written is tried again until it
- * can, and nobody is answered before. keep_is_well() says whether it is so.
+ * can, and nobody is answered before. keep_is_well() says whether it is so, and
+ * keep_has_room() whether more should be taken meanwhile.
  *
  * Thread: the loop's, or before loop_run() and after it has returned, except
  * where it says otherwise.
@@ -18,6 +19,7 @@
 #define KEEP_KEEP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -50,6 +52,7 @@ struct keep_options {
     enum keep_durability durability;
     keep_kept_fn *on_kept;
     void *owner;
+    size_t n_room; /* bytes that may wait; 0: LIMIT_KEEP_WAITING */
 };
 
 /* Who writes: a folder's data has a name by chance, and every opening of it a
@@ -100,6 +103,11 @@ keep_flush(struct keep *keep, uint64_t timeout_ms);
 /* The last attempt to write did not fail. Thread: any. */
 bool
 keep_is_well(struct keep *keep);
+
+/* Less waits to be written than may: so much can be behind when the disk is full
+ * or slow. Nothing is refused: whoever puts asks before. Thread: any. */
+bool
+keep_has_room(struct keep *keep);
 
 /* Tries once more to write what waits. NULL is fine. */
 void

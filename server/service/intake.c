@@ -6,6 +6,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+enum {
+    /* A parked reply leaves so much before its caller stops waiting, or a
+     * tenth of the time if that is less: who and what is missing should
+     * arrive, not a bare timeout. */
+    REPLY_MARGIN_MS = 500,
+};
+
 typedef enum hoop_status
 intake_fn(struct intake *intake,
           struct message_span body,
@@ -328,36 +335,45 @@ nothing_read(struct intake *intake,
     return HOOP_OK;
 }
 
+enum intake_wish {
+    INTAKE_GOES_ON, /* what a member that is there cannot do without */
+    INTAKE_ADDS,    /* something to keep, which can be asked for later */
+};
+
 struct intake_row {
     enum cluster_event_kind kind;
     intake_fn *read; /* NULL: not the core's */
+    enum intake_wish wish;
 };
 
 static const struct intake_row intake_rows[] = {
-    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_read},
-    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_read},
-    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, member_read},
-    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read},
-    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read},
-    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, nothing_read},
-    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, set_read},
-    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, keys_read},
-    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, keys_read},
-    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, add_read},
-    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, swap_read},
-    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, keys_read},
-    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, keys_read},
-    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, list_read},
-    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_read},
-    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_read},
-    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_read},
-    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read},
-    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_read},
-    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read},
-    [METHOD_GROUPS_AGREE] = {CLUSTER_COUNCIL, group_agree_read},
+    [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_read, INTAKE_ADDS},
+    [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, member_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, nothing_read, INTAKE_GOES_ON},
+    [METHOD_STORE_SET] = {CLUSTER_STORE_SET, set_read, INTAKE_ADDS},
+    [METHOD_STORE_GET] = {CLUSTER_STORE_GET, keys_read, INTAKE_GOES_ON},
+    [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, keys_read, INTAKE_GOES_ON},
+    [METHOD_STORE_ADD] = {CLUSTER_STORE_ADD, add_read, INTAKE_ADDS},
+    [METHOD_STORE_COMPARE_SET] = {CLUSTER_STORE_SWAP, swap_read, INTAKE_ADDS},
+    [METHOD_STORE_DELETE] = {CLUSTER_STORE_DELETE, keys_read, INTAKE_ADDS},
+    [METHOD_STORE_MULTI_GET] = {CLUSTER_STORE_GET, keys_read, INTAKE_GOES_ON},
+    [METHOD_STORE_LIST] = {CLUSTER_STORE_LIST, list_read, INTAKE_GOES_ON},
+    [METHOD_STORE_WATCH] = {CLUSTER_STORE_WATCH, store_watch_read,
+                            INTAKE_GOES_ON},
+    [METHOD_GROUPS_CREATE] = {CLUSTER_GROUP_CREATE, group_create_read,
+                              INTAKE_ADDS},
+    [METHOD_GROUPS_GET] = {CLUSTER_GROUP_GET, group_key_read, INTAKE_GOES_ON},
+    [METHOD_GROUPS_LIST] = {CLUSTER_GROUP_LIST, group_key_read, INTAKE_GOES_ON},
+    [METHOD_GROUPS_JOIN] = {CLUSTER_GROUP_JOIN, group_join_read, INTAKE_ADDS},
+    [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read,
+                             INTAKE_GOES_ON},
+    [METHOD_GROUPS_AGREE] = {CLUSTER_COUNCIL, group_agree_read, INTAKE_GOES_ON},
     [METHOD_HEALTH_CHECK] = {0},
-    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read},
-    [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read},
+    [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read, INTAKE_GOES_ON},
+    [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read, INTAKE_GOES_ON},
 };
 
 enum hoop_status
@@ -372,14 +388,39 @@ intake_read(struct intake *intake,
                            envelope->method);
 
     event->kind = intake_rows[method].kind;
-    event->job = envelope->job[0] ? envelope->job : "default";
+    event->job = intake_job(envelope);
     event->token = envelope->token;
+    event->role = method_of(method)->role;
 
     const enum hoop_status status =
         intake_rows[method].read(intake, envelope->body, event);
     if (status != HOOP_OK)
         return error_pass(status);
     return HOOP_OK;
+}
+
+const char *
+intake_job(const struct envelope_request *envelope)
+{
+    return envelope->job[0] ? envelope->job : "default";
+}
+
+bool
+intake_adds(enum method_id method)
+{
+    return (size_t)method < COUNT_OF(intake_rows) &&
+           intake_rows[method].wish == INTAKE_ADDS;
+}
+
+uint64_t
+intake_deadline_ns(uint64_t deadline_ns, uint64_t now_ns)
+{
+    if (deadline_ns == CLOCK_NEVER || deadline_ns <= now_ns)
+        return deadline_ns;
+
+    const uint64_t tenth_ns = (deadline_ns - now_ns) / 10;
+    const uint64_t most_ns = REPLY_MARGIN_MS * CLOCK_NS_PER_MS;
+    return deadline_ns - (tenth_ns < most_ns ? tenth_ns : most_ns);
 }
 
 void

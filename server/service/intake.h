@@ -8,6 +8,7 @@
 #ifndef SERVICE_INTAKE_H
 #define SERVICE_INTAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -41,8 +42,8 @@ struct intake {
 };
 
 /*
- * Decode the body for method and fill the event's kind, job, token and
- * arguments. The event borrows intake and envelope. now_ns and deadline_ns
+ * Decode the body for method and fill the event's kind, job, token, role
+ * and arguments. The event borrows intake and envelope. now_ns and deadline_ns
  * stand in the event already; a join brings its deadline closer.
  *
  * Handle: HOOP_E_DATA_LOSS (no such body), HOOP_E_UNIMPLEMENTED (the core
@@ -53,6 +54,19 @@ intake_read(struct intake *intake,
             enum method_id method,
             const struct envelope_request *envelope,
             struct cluster_event *event);
+
+/* Which job a request is about, also if it names none. */
+const char *
+intake_job(const struct envelope_request *envelope);
+
+/* Whether the coordinator has to keep more for it, of what can be asked for
+ * again later: not what a member needs to go on, or to leave. */
+bool
+intake_adds(enum method_id method);
+
+/* When a parked reply must leave, to arrive by deadline_ns. */
+uint64_t
+intake_deadline_ns(uint64_t deadline_ns, uint64_t now_ns);
 
 /* Zeroed memory is fine. */
 void

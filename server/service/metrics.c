@@ -104,6 +104,9 @@ static const struct metrics_row metrics_rows[] = {
      "Keys in all stores."},
     {offsetof(struct metrics, cluster.store_bytes), "hoop_store_bytes", "gauge",
      "Bytes of keys and values in all stores."},
+    {offsetof(struct metrics, server.connections_closed),
+     "hoop_rpc_strangers_closed_total", "counter",
+     "Connections closed that showed no token in time, or were too many."},
     {offsetof(struct metrics, server.connections), "hoop_rpc_connections",
      "gauge", "Connections of clients."},
 };

@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/random.h"
 #include "keep/keep.h"
 #include "net/loop.h"
@@ -27,14 +26,8 @@
 #include "service/archive.h"
 #include "service/intake.h"
 #include "service/metrics.h"
+#include "service/notices.h"
 #include "wire/pack.h"
-
-enum {
-    /* A parked reply leaves so much before its caller stops waiting, or a
-     * tenth of the time if that is less: who and what is missing should
-     * arrive, not a bare timeout. */
-    REPLY_MARGIN_MS = 500,
-};
 
 struct service {
     struct loop *loop;
@@ -43,6 +36,7 @@ struct service {
     struct cluster *cluster;
     struct keep *keep; /* NULL: nothing is kept */
     struct metrics *metrics;
+    struct notices notices;
     const char *version;
     uint64_t started_ns;
     atomic_bool is_draining;
@@ -104,9 +98,8 @@ request_refuse(struct service *service,
                struct rpc_request *request,
                enum hoop_status status)
 {
-    log_warning("rpc", "%s from %s refused: %s",
-                rpc_request_method(request)->name, rpc_request_peer(request),
-                error_text());
+    notices_log_refusal(&service->notices, rpc_request_method(request)->name,
+                        rpc_request_peer(request));
     request_answer(service, request, status, error_text(),
                    (struct message_span){0});
 }
@@ -138,35 +131,6 @@ reply_send(struct service *service, const struct cluster_reply *reply)
                    (struct message_span){bytes, n_bytes});
 }
 
-static enum log_level
-notice_level(enum cluster_notice_kind kind)
-{
-    switch (kind) {
-    case CLUSTER_NOTICE_JOINED:
-    case CLUSTER_NOTICE_WITHDRAWN:
-    case CLUSTER_NOTICE_FORMED:
-    case CLUSTER_NOTICE_LEFT:
-    case CLUSTER_NOTICE_ENDED:
-        return LOG_INFO;
-    case CLUSTER_NOTICE_FORM_FAILED:
-    case CLUSTER_NOTICE_REFUSED:
-    case CLUSTER_NOTICE_LOST:
-    case CLUSTER_NOTICE_LATE:
-        return LOG_WARNING;
-    }
-    return LOG_WARNING;
-}
-
-static void
-notice_log(const char *peer, const struct cluster_notice *notice)
-{
-    /* The core does not know where a request came from. */
-    if (peer && notice->kind == CLUSTER_NOTICE_REFUSED)
-        log_at(LOG_WARNING, "job", "%s (asked by %s)", notice->text, peer);
-    else
-        log_at(notice_level(notice->kind), "job", "%s", notice->text);
-}
-
 static void
 actions_follow(struct service *service,
                const struct cluster_actions *actions,
@@ -180,7 +144,8 @@ actions_follow(struct service *service,
             reply_send(service, &action->reply);
             break;
         case CLUSTER_NOTICE:
-            notice_log(peer, &action->notice);
+            notices_log(actions->is_trusted ? NULL : &service->notices,
+                        &action->notice, peer);
             break;
         case CLUSTER_RECORD: /* see archive_put() */
             break;
@@ -216,6 +181,8 @@ event_step(struct service *service, const struct cluster_event *event)
 
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
+    if (service->current && actions.is_trusted)
+        rpc_request_prove(service->current);
 
     /* Who has its answer finds itself counted. */
     figures_publish(service);
@@ -223,6 +190,7 @@ event_step(struct service *service, const struct cluster_event *event)
     if (service->keep)
         archive_put(service->keep, &actions);
     actions_follow(service, &actions, peer[0] ? peer : NULL);
+    notices_tell(&service->notices, event->now_ns);
     changes_commit(service);
 
     figures_publish(service); /* the answers, too */
@@ -262,20 +230,6 @@ health_answer(struct service *service, struct rpc_request *request)
                        (struct message_span){bytes, n_bytes});
 }
 
-/* When a parked reply must leave, to arrive in time. */
-static uint64_t
-reply_deadline_ns(const struct rpc_request *request, uint64_t now_ns)
-{
-    const uint64_t deadline_ns = rpc_request_deadline_ns(request);
-
-    if (deadline_ns == CLOCK_NEVER || deadline_ns <= now_ns)
-        return deadline_ns;
-
-    const uint64_t tenth_ns = (deadline_ns - now_ns) / 10;
-    const uint64_t most_ns = REPLY_MARGIN_MS * CLOCK_NS_PER_MS;
-    return deadline_ns - (tenth_ns < most_ns ? tenth_ns : most_ns);
-}
-
 static enum hoop_status
 seed_draw(struct cluster_event *event)
 {
@@ -284,9 +238,25 @@ seed_draw(struct cluster_event *event)
 
     const enum hoop_status status =
         random_fill(&event->join.seed, sizeof(event->join.seed));
-    if (status != HOOP_OK)
-        return error_pass(status);
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* While the disk is full, or too slow, what asks to be kept would pile up in
+ * memory: then it has been refused, and nothing was applied. */
+static bool
+request_fits(struct service *service, struct rpc_request *request)
+{
+    const struct method *method = rpc_request_method(request);
+
+    if (!service->keep || !intake_adds(method->id) ||
+        keep_has_room(service->keep))
+        return true;
+    metrics_count_reply(service->metrics, method->id, HOOP_E_EXHAUSTED);
+    rpc_request_refuse(request, HOOP_E_EXHAUSTED,
+                       "the coordinator cannot write its data (its disk is "
+                       "full, or too slow), and takes nothing more that it "
+                       "would have to keep: make room there, and try again");
+    return false;
 }
 
 static void
@@ -298,7 +268,8 @@ request_step(struct service *service, struct rpc_request *request)
         .now_ns = now_ns,
         .ticket = request_ticket(request),
         .client = rpc_request_connection(request),
-        .deadline_ns = reply_deadline_ns(request, now_ns),
+        .deadline_ns =
+            intake_deadline_ns(rpc_request_deadline_ns(request), now_ns),
     };
 
     enum hoop_status status =
@@ -323,14 +294,24 @@ on_request(void *owner, struct rpc_request *request)
     service->current_changes =
         rpc_request_method(request)->id != METHOD_HEALTH_CHECK;
     service->current_ns = clock_now_ns();
-    if (service->current_changes) {
-        request_step(service, request);
-    } else {
+    if (!service->current_changes) {
         health_answer(service, request);
         figures_publish(service);
+    } else if (request_fits(service, request)) {
+        request_step(service, request);
     }
     service->current = NULL;
     changes_commit(service);
+}
+
+static bool
+request_is_allowed(void *owner, const struct rpc_request *request)
+{
+    const struct service *service = owner;
+    const struct envelope_request *envelope = rpc_request_envelope(request);
+
+    return cluster_believes(service->cluster, intake_job(envelope),
+                            envelope->token, rpc_request_method(request)->role);
 }
 
 /* What is said of the state must not be forgotten again. */
@@ -409,12 +390,15 @@ parts_create(struct service *service, const struct service_options *options)
         &(struct rpc_server_options){
             .loop = options->loop,
             .address = options->address,
+            .seal = options->seal,
             .on_request = on_request,
             .on_abandon = on_abandon,
             .on_disconnect = on_disconnect,
             .barrier = on_barrier,
+            .is_allowed = request_is_allowed,
             .owner = service,
             .parting = service->keep ? RPC_PARTING_SILENT : RPC_PARTING_REFUSED,
+            .n_origin_max = options->n_origin_max,
         },
         &service->server);
     if (status == HOOP_OK && service->keep)

@@ -22,16 +22,19 @@
 #include "keep/claim.h"
 
 struct loop;
+struct seal;
 struct service;
 
 struct service_options {
     struct loop *loop;              /* borrowed; must outlive the service */
+    struct seal *seal;              /* likewise; NULL: no TLS */
     const char *address;            /* host:port; borrowed for the call */
     const char *version;            /* told to operators; borrowed */
     struct cluster_options cluster; /* borrowed for the call */
     const char *data_dir; /* NULL: nothing outlives the service; borrowed for
                              the call */
     enum keep_durability durability; /* of data_dir */
+    size_t n_origin_max; /* connections of one address; 0: the default */
 };
 
 /* Called on the loop. */

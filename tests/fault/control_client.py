@@ -14,7 +14,11 @@ HELLO_BACK = bytes.fromhex('0053500000310000')
 
 
 class Refused(Exception):
-    """A status that is not OK."""
+    """A status that is not OK; None: there was no answer."""
+
+    def __init__(self, text, status=None):
+        super().__init__(text)
+        self.status = status
 
 
 def pack(value):
@@ -83,10 +87,11 @@ class Reader:
 class Client:
     """Of one job; several addresses, between commas, are tried in turn."""
 
-    def __init__(self, address, job='default', patience_s=30):
+    def __init__(self, address, job='default', token=None, patience_s=30):
         self.places = [place.rsplit(':', 1) for place in address.split(',')]
-        self.job = job
+        self.metadata = ['job', job] + (['token', token] if token else [])
         self.patience_s = patience_s
+        self.answer_s = 5  # for one, before the call is sent again
         self.name = os.urandom(16)
         self.last_id = 0
         self.n_sent = 0
@@ -116,7 +121,7 @@ class Client:
     def attempt(self, message, number):
         if not self.link:
             self.open()
-        self.link.settimeout(5)
+        self.link.settimeout(self.answer_s)
         self.n_sent += 1
         self.link.sendall(struct.pack('>QI', len(message) + 4,
                                       0x80000000 | number) + message)
@@ -133,7 +138,7 @@ class Client:
         while True:
             left_ms = max(1, int((end - time.monotonic()) * 1000))
             message = pack([1, 'hoop.v1.' + method, self.name, self.last_id,
-                            left_ms, ['job', self.job], pack(body)])
+                            left_ms, self.metadata, pack(body)])
             try:
                 reply = self.attempt(message, self.last_id)
                 break
@@ -143,7 +148,7 @@ class Client:
                     raise
                 time.sleep(0.01)
         if reply[2] != 0:
-            raise Refused(f'{method}: status {reply[2]}: {reply[3]}')
+            raise Refused(f'{method}: status {reply[2]}: {reply[3]}', reply[2])
         return Reader(reply[4]).read() if reply[4] else None
 
     def set(self, key, value):

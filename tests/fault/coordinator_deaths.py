@@ -2,13 +2,14 @@
 """tests/fault/coordinator_deaths.py - a job outlives its coordinator
 
 coordinator_deaths.py HOOPD HOOPCTL STEADY [--seconds N] [--pause S]
-                      [--workers N] [--durability process|disk]
+                      [--workers N] [--durability process|disk] [--strict]
 
 Workers reduce in a loop and compare every result, a client written from
 docs/rpc.md sets keys and adds to a counter, and every S seconds hoopd is
 killed with SIGKILL and started again on its data. In the end no operation has
 failed, nobody has been lost, every write that was acknowledged is there, as
-another client sees it, and nothing was added twice.
+another client sees it, and nothing was added twice. With --strict, for a quiet
+machine, all clients must have been back within a second each time.
 """
 
 import argparse
@@ -23,6 +24,8 @@ import urllib.request
 
 from control_client import Client, Refused
 from programs import Program, WAIT_S, Wrong, await_true, free_addresses
+
+PROMISED_S = 1
 
 
 class Coordinator:
@@ -154,6 +157,13 @@ class Run:
             if writer.error:
                 raise Wrong(f'the writer: {writer.error}')
 
+    def returns_check(self):
+        """Each time all were back; how soon is asked of a quiet machine."""
+        if not self.returns_s:
+            raise Wrong('the coordinator has not died')
+        if self.options.strict and max(self.returns_s) > PROMISED_S:
+            raise Wrong(f'all were back after {max(self.returns_s):.2f} s')
+
     def verify(self, writer):
         writer.end_and_verify(self.coordinator.address)
         total = self.ctl('store', 'get', 'counter').strip()
@@ -173,6 +183,7 @@ class Run:
             self.coordinator.refuses_another()
             writer.start()
             self.deaths(writer)
+            self.returns_check()
             self.verify(writer)
             with open(self.stop_file, 'w', encoding='utf-8'):
                 pass
@@ -194,6 +205,7 @@ def options_read():
     parser.add_argument('--pause', type=float, default=1)
     parser.add_argument('--workers', type=int, default=4)
     parser.add_argument('--durability', default='process')
+    parser.add_argument('--strict', action='store_true')
     return parser.parse_args()
 
 

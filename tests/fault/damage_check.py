@@ -4,21 +4,21 @@
 damage_check.py HOOPD STEADY: two workers reduce in a loop, and reach each other
 by a relay that inverts one bit of a payload. With HOOP_CHECKSUM=on both must
 fail before a result is wrong, and who was sent it must name the connection;
-without, a wrong result shows that the relay does what it says.
+without, a wrong result shows that the relay does what it says. It hears frames,
+and not the token.
 """
 
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 
-from programs import Program, WAIT_S, Wrong, await_true, free_addresses
+from programs import (Program, WAIT_S, Wrong, await_true, check_main,
+                      free_addresses)
 
 WORKERS = 2
 FLIPPED_BYTE = 500000  # some rounds after the handshake
 PIECE = 65536
 WRONG = 'is wrong\n'  # of a result, as steady says it
+TOKEN = 'a-token-that-nobody-guesses'
 
 
 class Relay:
@@ -37,7 +37,12 @@ class Relay:
         try:
             while True:
                 caller, _ = self.listener.accept()
-                callee = socket.create_connection(self.target, timeout=WAIT_S)
+                try:
+                    callee = socket.create_connection(self.target,
+                                                      timeout=WAIT_S)
+                except ConnectionRefusedError:
+                    caller.close()  # Nobody is there yet.
+                    continue
                 callee.settimeout(None)
                 self.ends += [caller, callee]
                 for ends, turn in (((caller, callee), self.damage),
@@ -70,14 +75,15 @@ class Relay:
             end.close()
 
 
-def run(programs, folder, name, settings):
+def run(programs, folder, name, settings, **environment):
     """What the workers say, who all must fail, and what came to them. settings: of
-    each rank."""
+    each rank; environment: of hoopd."""
     hoopd_path, steady_path = programs
     home, *ports = free_addresses(1 + WORKERS)
     address = '%s:%d' % home
     hoopd = Program(folder, f'hoopd-{name}',
-                    [hoopd_path, '--listen', address, '--http', 'none'])
+                    [hoopd_path, '--listen', address, '--http', 'none'],
+                    **environment)
     relays = [Relay(port) for port in ports]
     workers = [
         Program(folder, f'worker{rank}-{name}', [steady_path, f'{folder}/never'],
@@ -110,9 +116,11 @@ def run(programs, folder, name, settings):
 def check(programs, folder):
     """Both runs."""
     texts, heard = run(programs, folder, 'on',
-                       [{'HOOP_CHECKSUM': 'on'}] * WORKERS)
+                       [{'HOOP_CHECKSUM': 'on', 'HOOP_TOKEN': TOKEN}] * WORKERS)
     if b'HOOP\1' not in heard:
         raise Wrong('no frame was heard on the way')
+    if TOKEN.encode() in heard:
+        raise Wrong('the token was heard on the way')
     for words in ('damaged on the way to rank',
                   'the checksum of a payload is wrong (TCP, 127.0.0.1:'):
         if not any(words in text for text in texts):
@@ -125,13 +133,5 @@ def check(programs, folder):
         raise Wrong('no bit was inverted:\n' + ''.join(texts))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            check(sys.argv[1:3], folder)
-        except (Wrong, OSError, subprocess.SubprocessError) as error:
-            sys.exit(f'damage_check: {error}')
-
-
 if __name__ == '__main__':
-    main()
+    check_main('damage_check', check)

@@ -15,7 +15,7 @@ const struct fault_row fault_rows[] = {
     {"very late", "do=delay:700ms", FAULT_KIND_LATE},
     {"reset", "do=reset", FAULT_KIND_LINK},
     {"half-close", "do=half-close", FAULT_KIND_LINK},
-    /* Found out by asking, as silence is. */
+    /* Found out by a sign of life, which numbers its frame. */
     {"drop", "do=drop", FAULT_KIND_MUTE},
     {"corrupt", "do=corrupt", FAULT_KIND_LINK},
     {"truncate", "do=truncate", FAULT_KIND_LINK},
@@ -105,19 +105,17 @@ fault_cell_root(const struct fault_cell *cell)
                                                    : (culprit + 1) % cell->size;
 }
 
-bool
-fault_cell_exists(const struct fault_cell *cell)
+const char *
+fault_cell_absence(const struct fault_cell *cell)
 {
-    /* TCP loses nothing without a sign; of a message that is lost all the same
-     * nobody but the sender knows. */
-    const bool is_lost_alone = strcmp(cell->fault->name, "drop") == 0;
+    const enum fault_kind kind = cell->fault->kind;
 
-    /* A half is given up for the other; who waits for it hears no more. */
-    if (cell->fault->kind == FAULT_KIND_LEAVE &&
-        strcmp(cell->call.name, "sendrecv") == 0)
-        return false;
-    return (cell->fault->kind != FAULT_KIND_DIFFER && !is_lost_alone) ||
-           !(cell->call.parts & FAULT_CALL_MESSAGES);
+    if (kind == FAULT_KIND_LEAVE && strcmp(cell->call.name, "sendrecv") == 0)
+        return "one half of it is given up for the other, and who waits for "
+               "that hears of it as of a send that was given up";
+    if (kind == FAULT_KIND_DIFFER && (cell->call.parts & FAULT_CALL_MESSAGES))
+        return "a message that nobody sends is late, and differs from nothing";
+    return NULL;
 }
 
 bool

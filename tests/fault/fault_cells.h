@@ -66,10 +66,9 @@ fault_cell_culprit(const struct fault_cell *cell);
 uint32_t
 fault_cell_root(const struct fault_cell *cell);
 
-/* There is such a thing: a message that nobody sends, or that is dropped, is
- * late, and nothing else. */
-bool
-fault_cell_exists(const struct fault_cell *cell);
+/* Why there is no such thing; NULL: there is. */
+const char *
+fault_cell_absence(const struct fault_cell *cell);
 /* It happens to something that is sent, of which there may be too little. */
 bool
 fault_cell_needs_piece(const struct fault_cell *cell);

@@ -4,6 +4,7 @@
  *   fault_matrix --part SEED --seconds N   some cells, others for another seed
  *   fault_matrix --commit-of DIR ...       the same, for its commit
  *   fault_matrix --all [--document PATH]   all of them, or as far as it gets
+ *   fault_matrix --fault NAME              all of one fault
  *   fault_matrix --cell N                  one, again
  *
  * SEED is a commit's hash, or any hexadecimal number. With --jobs N as many cells
@@ -61,8 +62,8 @@ usage(void)
 {
     fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | "
                     "--commit-of DIR --seconds N | --all "
-                    "[--seconds N] [--strict] [--document PATH] | --cell N; "
-                    "all: [--jobs N]\n");
+                    "[--seconds N] [--strict] [--document PATH] | "
+                    "--fault NAME | --cell N; all: [--jobs N]\n");
     exit(64);
 }
 
@@ -95,6 +96,20 @@ order_take_commit(struct matrix_order *order, const char *folder)
     order_take_part(order, digits);
 }
 
+/* In the order of their numbers. */
+static void
+order_take_fault(struct matrix_order *order, const char *name)
+{
+    const uint32_t n_each = fault_n_cells() / n_fault_rows;
+
+    for (uint32_t row = 0; row < n_fault_rows; row++) {
+        if (strcmp(fault_rows[row].name, name) != 0)
+            continue;
+        order->first = row * n_each;
+        order->n_cells = n_each;
+    }
+}
+
 static struct matrix_order
 order_read(int argc, char **argv)
 {
@@ -102,6 +117,7 @@ order_read(int argc, char **argv)
         {"part", required_argument, NULL, 'p'},
         {"commit-of", required_argument, NULL, 'o'},
         {"seconds", required_argument, NULL, 's'},
+        {"fault", required_argument, NULL, 'f'},
         {"cell", required_argument, NULL, 'c'},
         {"jobs", required_argument, NULL, 'j'},
         {"document", required_argument, NULL, 'd'},
@@ -122,6 +138,8 @@ order_read(int argc, char **argv)
         } else if (c == 'c') {
             order.first = (uint32_t)strtoul(optarg, NULL, 10);
             order.n_cells = 1;
+        } else if (c == 'f') {
+            order_take_fault(&order, optarg);
         } else if (c == 'j') {
             order.n_jobs = (unsigned)strtoul(optarg, NULL, 10);
         } else if (c == 'd') {
@@ -152,7 +170,7 @@ cell_describe(uint32_t number, char *out_text, size_t n_text)
 
 /* Twice, if it fails: a host may stop one of its processors for a second, and
  * whoever ran there was silent for too long. No result is wrong for that. */
-static void
+static struct fault_mark
 cell_run(const struct fault_lab *lab,
          uint32_t number,
          struct fault_outcome *out_outcome)
@@ -160,11 +178,20 @@ cell_run(const struct fault_lab *lab,
     char text[160];
 
     fault_run(lab, number, out_outcome);
-    if (out_outcome->grade != FAULT_FAILED || out_outcome->is_wrong)
-        return;
-    cell_describe(number, text, sizeof(text));
-    printf("%s, once: %s\n", text, out_outcome->text);
-    fault_run(lab, number, out_outcome);
+    const bool is_second =
+        out_outcome->grade == FAULT_FAILED && !out_outcome->is_wrong;
+
+    if (is_second) {
+        cell_describe(number, text, sizeof(text));
+        printf("%s, once: %s\n", text, out_outcome->text);
+        fault_run(lab, number, out_outcome);
+    }
+    return (struct fault_mark){
+        .has_run = true,
+        .is_second = is_second,
+        .grade = out_outcome->grade,
+        .took_ns = out_outcome->took_ns,
+    };
 }
 
 /* What all jobs write. */
@@ -229,9 +256,7 @@ job_run(const struct matrix_order *order,
         const uint32_t number = order->is_shuffled
                                     ? fault_cell_shuffled(i, order->seed)
                                     : order->first + i;
-        cell_run(lab, number, &outcome);
-        board->marks[number] =
-            (struct fault_mark){true, outcome.grade, outcome.took_ns};
+        board->marks[number] = cell_run(lab, number, &outcome);
         if (outcome.grade != FAULT_FAILED ||
             atomic_fetch_add(&board->n_failed, 1) >= STRANGE_MAX)
             continue;
@@ -258,8 +283,15 @@ jobs_run(const struct matrix_order *order,
             _exit(0);
         }
     }
-    for (unsigned i = 0; i < order->n_jobs; i++)
-        waitpid(pids[i], NULL, 0);
+    for (unsigned i = 0; i < order->n_jobs; i++) {
+        int how = -1;
+
+        waitpid(pids[i], &how, 0);
+        if (how == 0)
+            continue;
+        printf("job %u ended with %#x\n", i, (unsigned)how);
+        atomic_fetch_add(&board->n_failed, 1);
+    }
 }
 
 /* Returns how many failed. */

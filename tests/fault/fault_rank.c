@@ -52,7 +52,7 @@ static enum hoop_status
 actor_join(struct actor *actor)
 {
     const struct fault_rank_options *options = actor->options;
-    char job[32];
+    char job[64];
     const struct hoop_join_options join = {
         .coordinator = options->coordinator,
         .job = job,
@@ -63,7 +63,8 @@ actor_join(struct actor *actor)
         .op_timeout_ms = OP_MS,
     };
 
-    snprintf(job, sizeof(job), "cell-%u-%d", options->number, (int)getppid());
+    snprintf(job, sizeof(job), "cell-%u-%d-%u", options->number, (int)getppid(),
+             options->turn);
     environment_set(options);
     const enum hoop_status status = hoop_join(&join, &actor->session);
     if (status == HOOP_OK)

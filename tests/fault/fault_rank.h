@@ -35,6 +35,7 @@ struct fault_room {
 struct fault_rank_options {
     const struct fault_cell *cell;
     uint32_t number;
+    unsigned turn; /* of cells, in this process: no two share a job */
     uint32_t rank;
     const char *coordinator;
     uint32_t failure_timeout_ms;

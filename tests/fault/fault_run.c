@@ -26,6 +26,7 @@ struct fault_bench {
     const struct fault_lab *lab;
     struct fault_cell cell;
     uint32_t number;
+    unsigned turn;
     struct fault_room *room;
     int note[2];
     pid_t pids[FAULT_RANKS];
@@ -40,6 +41,7 @@ rank_start(struct fault_bench *bench, uint32_t rank)
     const struct fault_rank_options options = {
         .cell = &bench->cell,
         .number = bench->number,
+        .turn = bench->turn,
         .rank = rank,
         .coordinator = bench->lab->coordinator,
         .failure_timeout_ms = bench->lab->failure_timeout_ms,
@@ -174,10 +176,13 @@ fault_run(const struct fault_lab *lab,
           uint32_t number,
           struct fault_outcome *out_outcome)
 {
-    struct fault_bench bench = {
-        .lab = lab, .cell = fault_cell_at(number), .number = number};
+    static unsigned n_turns;
+    struct fault_bench bench = {.lab = lab,
+                                .cell = fault_cell_at(number),
+                                .number = number,
+                                .turn = ++n_turns};
 
-    if (!fault_cell_exists(&bench.cell)) {
+    if (fault_cell_absence(&bench.cell)) {
         *out_outcome = (struct fault_outcome){.grade = FAULT_ABSENT};
         return;
     }

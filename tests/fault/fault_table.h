@@ -13,6 +13,7 @@ struct fault_table;
 /* What is kept of a cell. */
 struct fault_mark {
     bool has_run;
+    bool is_second; /* it failed once */
     enum fault_grade grade;
     uint64_t took_ns;
 };

@@ -81,8 +81,7 @@ limit_ns(const struct fault_evidence *evidence)
            CLOCK_NS_PER_MS;
 }
 
-/* A frame that is missing, or too much, looks like another call: both are
- * named. */
+/* A frame that is too much looks like another call: both are named. */
 static bool
 is_taken_for_mismatch(const struct fault_cell *cell,
                       const struct fault_report *report)
@@ -90,19 +89,8 @@ is_taken_for_mismatch(const struct fault_cell *cell,
     char name[24];
 
     snprintf(name, sizeof(name), "rank %u (", fault_cell_culprit(cell));
-    return (cell->fault->kind == FAULT_KIND_LINK ||
-            cell->fault->kind == FAULT_KIND_MUTE) &&
+    return cell->fault->kind == FAULT_KIND_LINK &&
            report->status == HOOP_E_MISMATCH && strstr(report->text, name);
-}
-
-/* TCP loses nothing without a sign. Where a frame is dropped all the same, and
- * ranks wait for each other in a circle, none of them is through: the call is
- * late, and its deadline ends it. */
-static bool
-is_only_late(const struct fault_cell *cell, const struct fault_report *report)
-{
-    return strcmp(cell->fault->name, "drop") == 0 &&
-           report->status == HOOP_E_TIMEOUT;
 }
 
 /* One that was told something. */
@@ -120,8 +108,6 @@ judge_report(const struct fault_evidence *evidence,
     const uint64_t took_ns = report->when_ns - evidence->struck_ns;
     struct fault_why why;
 
-    if (is_only_late(cell, report))
-        return;
     if (report->status != wanted)
         complain(outcome, "rank %u: status %d; ", rank, (int)report->status);
     if (!differs && !may_be_blamed(cell, fault_blamed(report->text, &why)))

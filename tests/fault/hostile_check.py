@@ -7,7 +7,8 @@ HTTP request, a TLS hello, silence, half a greeting, a greeting of another
 version, one without the token, one of another rank, and recordings of a right
 one; to hoopd besides a worker with a wrong token, a request of another version,
 and requests of a former epoch and of another job. Each must be refused, with a
-line in the log where it says more than nothing. Then a crowd comes to all ports
+line in the log where it says more than nothing. Who greets hoopd and then is idle
+is closed, without a line for each. Then a crowd comes to all ports
 at once. Every result of the run must be right, memory and descriptors in the
 end as they were; what calls took, with strangers and without, is printed.
 """
@@ -31,6 +32,9 @@ from strangers import (Crowd, HELLO_BYTES, SP_HELLO, ask, dial, frame, hello,
 
 WORKERS = 3
 NMAP_S = 8
+IDLERS = 300
+# Of hoopd's log: of each kind some twenty in ten seconds, for some minutes.
+LINES_MAX = 1000
 TOKEN = 'secret'
 # Of a process that strangers have visited, as it was before. A page here and
 # there; NNG keeps what its largest crowd took.
@@ -60,6 +64,7 @@ class Job:
         self.workers = []
         self.roster = None
         self.open_ends = []
+        self.idlers = []
 
     def start(self, name, arguments, **environment):
         program = Program(self.folder, name, arguments, **environment)
@@ -174,6 +179,29 @@ def strangers_knock(job):
         say(job.address, message())
         job.still_runs()
         print(f'hoopd outlived {what}')
+
+
+def idlers_come(job):
+    """Connections to hoopd that greet as a client does, and say no more."""
+    job.idlers = [dial(job.address) for _ in range(IDLERS)]
+    for number, idler in enumerate(job.idlers):
+        idler.sendall(SP_HELLO)
+        if number % 2:
+            idler.sendall((1 << 10).to_bytes(8, 'big') + b'\x80\0\0\1')
+    job.open_ends += job.idlers
+    job.still_runs()
+
+
+def idlers_are_gone(job):
+    """hoopd has closed them, not their owners, and said so in a few lines."""
+    for idler in job.idlers:
+        if len(read_all(idler, HELLO_BYTES)) > len(SP_HELLO):
+            raise Wrong('hoopd has more to say than hello')
+    job.hoopd.expect('it has not shown a token')
+    lines = job.hoopd.text().splitlines()
+    if len(lines) > LINES_MAX:
+        raise Wrong(f'strangers have written {len(lines)} lines of hoopd log')
+    print(f'hoopd closed {IDLERS} idlers; its log has {len(lines)} lines')
 
 
 def silence_waits(job):
@@ -437,6 +465,7 @@ def is_instrumented():
 
 def visits(job, options):
     nmap = nmap_start(job)
+    idlers_come(job)
     silence_waits(job)
     strangers_knock(job)
     impostors_greet(job)
@@ -447,6 +476,7 @@ def visits(job, options):
     scan(job)
     a_crowd_comes(job, options.connections)
     impatience_shows(job)
+    idlers_are_gone(job)
     nmap_end(job, nmap)
 
 

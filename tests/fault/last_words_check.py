@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """tests/fault/last_words_check.py - errors say how a rank ended
 
-last_words_check.py HOOPRUN STEADY: a rank of four is killed, or exits, in the
-midst of its calls. Each of the others must say so in the same words: who, what
-happened, in which call, of what, since when nothing had come, who waited for
-whom, and how much of how long had passed; and it must say so soon.
+last_words_check.py HOOPRUN STEADY: a rank of four is killed, exits, or stops in
+the midst of its calls. Each of the others must say so in the same words: who,
+what happened, in which call, of what, since when nothing had come, who waited
+for whom, and how much of how long had passed; and it must say so soon. The
+launcher must name that rank, too, and not one that found it out.
 """
 
 import os
@@ -16,11 +17,15 @@ import time
 
 RANKS = 4
 WAIT_S = 60  # a sanitizer on a busy machine
+KILLED = 'killed by signal 9 (Killed)'
+STOPPED = 'stopped (nothing has come from it for 0.5 s)'
+# Transport, rank, fault, what the others say, and what the launcher does.
 CASES = [
-    ('tcp', 2, 'kill', 'killed by signal 9 (Killed)'),
-    ('tcp', 0, 'exit:3', 'exited with code 3'),
-    ('auto', 1, 'exit:0', 'exited with code 0'),
-    ('shm', 3, 'kill', 'killed by signal 9 (Killed)'),
+    ('tcp', 2, 'kill', KILLED, 'was ' + KILLED),
+    ('tcp', 0, 'exit:3', 'exited with code 3', 'exited with code 3'),
+    ('auto', 1, 'exit:0', 'exited with code 0', None),
+    ('shm', 3, 'kill', KILLED, 'was ' + KILLED),
+    ('tcp', 2, 'stop', STOPPED, 'is stopped (SIGSTOP); rank '),
 ]
 NAME = r'rank \d+ \([^()]+:\d+\)'
 TEXT = re.compile(
@@ -37,18 +42,29 @@ class Wrong(Exception):
 
 
 def run(hooprun, steady, case, folder):
-    transport, rank, what, _ = case
+    transport, rank, what, _, _ = case
     # A number that nobody knows the size of yet: in the middle of the job.
     settings = {'HOOP_TRANSPORT': transport, 'HOOP_TIMEOUT': '77',
                 'HOOP_FAULT': f'rank={rank},op=allreduce,seq=20,do={what}'}
+    if what == 'stop':
+        settings['HOOP_FAILURE_TIMEOUT'] = '0.5'
     ended = subprocess.run([hooprun, '-n', str(RANKS), steady, folder + '/stop'],
                            env={**os.environ, **settings}, timeout=WAIT_S,
                            capture_output=True, text=True, check=False)
     return ended.stderr
 
 
+def judge_launcher(case, said):
+    _, rank, _, _, verdict = case
+    lines = [line for line in said.splitlines() if line.startswith('hooprun:')]
+    # Whoever exits with 0 has done nothing wrong, as far as it knows.
+    if verdict is not None and not re.match(
+            rf'hooprun: rank {rank} \(pid \d+\) {re.escape(verdict)}', lines[-1]):
+        raise Wrong(f'hooprun said last: {lines[-1]}')
+
+
 def judge(case, said):
-    _, rank, _, how = case
+    _, rank, _, how, _ = case
     cores = set()
     lines = [line.split('] ', 1) for line in said.splitlines()
              if 'steady: ' in line]
@@ -63,6 +79,7 @@ def judge(case, said):
         cores.add(match['core'])
     if len(cores) != 1:
         raise Wrong(f'they differ: {cores}')
+    judge_launcher(case, said)
 
 
 def is_told(hooprun, steady, case, folder):

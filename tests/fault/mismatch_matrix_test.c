@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "check.h"
+#include "child.h"
 #include "mismatch_calls.h"
 #include "ranks.h"
 #include "session/comm.h"
@@ -429,7 +429,7 @@ static pid_t
 slice_start(const struct slice *slice, uint32_t size)
 {
     fflush(NULL);
-    const pid_t pid = fork();
+    const pid_t pid = child_fork();
 
     if (pid != 0)
         return pid;

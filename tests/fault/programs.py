@@ -3,6 +3,8 @@
 import os
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 
 WAIT_S = 30
@@ -23,18 +25,22 @@ def await_true(what, condition):
     raise Wrong(f'{what}: not within {WAIT_S} s')
 
 
+def environment_clean():
+    """Without what the caller has set for his own jobs."""
+    return {key: value for key, value in os.environ.items()
+            if not key.startswith('HOOP_')}
+
+
 class Program:
     """A process whose output, both streams, goes to a file."""
 
     def __init__(self, folder, name, arguments, **environment):
         self.name = name
         self.path = os.path.join(folder, name + '.log')
-        clean = {key: value for key, value in os.environ.items()
-                 if not key.startswith('HOOP_')}
         with open(self.path, 'wb') as log:
             self.popen = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=clean | environment)
+                env=environment_clean() | environment)
 
     def text(self):
         with open(self.path, encoding='utf-8', errors='replace') as log:
@@ -54,6 +60,15 @@ class Program:
         if self.popen.poll() is None:
             self.popen.kill()
             self.popen.wait()
+
+
+def check_main(name, check):
+    """check(programs, folder), where the first two arguments are programs."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(sys.argv[1:3], folder)
+        except (Wrong, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f'{name}: {error}')
 
 
 def free_addresses(n_addresses):

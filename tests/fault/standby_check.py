@@ -21,6 +21,7 @@ from coordinator_deaths import Coordinator, Writer
 from programs import Program, WAIT_S, Wrong, await_true
 
 WORKERS = 2
+MORE_SET = 10
 
 
 class Standby(Coordinator):
@@ -64,6 +65,15 @@ def terminate(coordinator):
                     f'{coordinator.program.text()}')
 
 
+def acknowledged_await(writer):
+    """Some more of the writer's are, so that there is something to lose."""
+    first = writer.n_set
+    await_true(f'{MORE_SET} more writes are acknowledged',
+               lambda: writer.error or writer.n_set >= first + MORE_SET)
+    if writer.error:
+        raise Wrong(f'the writer: {writer.error}')
+
+
 def workers_start(steady, folder, both):
     return [Program(folder, f'worker{rank}', [steady, f'{folder}/stop'],
                     HOOP_COORDINATOR=both, HOOP_RANK=str(rank),
@@ -88,10 +98,11 @@ def check(hoopd, hoopctl, steady, folder):
             stdout=subprocess.PIPE).stdout.decode())
         writer = Writer(both)
         writer.start()
-        time.sleep(0.2)
+        acknowledged_await(writer)
         times = [take_over(pair[0], pair[1], Coordinator.kill, WORKERS + 1)]
         pair[0].begin()
         pair[0].program.expect('standing by')
+        acknowledged_await(writer)
         times.append(take_over(pair[1], pair[0], terminate, WORKERS + 1))
         writer.end_and_verify(pair[0].address)
         with open(f'{folder}/stop', 'w', encoding='utf-8'):

@@ -44,7 +44,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     fuzz_require(rule.at < FAULT_POINTS);
     fuzz_require(memchr(rule.op, '\0', sizeof(rule.op)) != NULL);
     fuzz_require(!fault_action_tampers(rule.action) ||
-                 rule.at == FAULT_AT_SEND);
+                 rule.at == FAULT_AT_SEND || rule.rank == FAULT_COORDINATOR);
+    fuzz_require(rule.rank != FAULT_COORDINATOR ||
+                 (rule.at != FAULT_AT_RECEIVE && rule.round == 0));
     const bool is_about = fault_rule_begin(&rule, "allreduce");
     fuzz_require(!is_about || rule.seq <= 1);
     fuzz_require(strikes_of(&rule) <= 1);

@@ -2,8 +2,9 @@
  * tests/fuzz/replies_fuzz.c - what a worker makes of what a coordinator says
  *
  * The first byte says how many bytes arrive at a time, the second as what the
- * bodies of replies are read, the rest is what the connection brings. All of it
- * is taken or refused; memory grows with what came, not with what is announced.
+ * bodies of replies are read, and, from 128 on, that not a worker reads but a
+ * coordinator under TLS; the rest is what the connection brings. All of it is
+ * taken or refused; memory grows with what came, not with what is announced.
  */
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "rpc/sp_stream.h"
 
 enum {
+    AT_COORDINATOR = 128,
     ROOM_MIN = 64 * 1024, /* a reader's first room is no more */
 };
 
@@ -32,15 +34,23 @@ reply_read(struct message_span in, const struct body *body)
         (void)body->again(reply.body, &pack);
 }
 
-/* Handle: HOOP_E_PENDING (all of it is read), HOOP_E_DATA_LOSS. */
+static bool
+is_judged(enum hoop_status status)
+{
+    return status == HOOP_E_PENDING || status == HOOP_E_DATA_LOSS ||
+           status == HOOP_E_UNAUTHENTICATED;
+}
+
+/* HOOP_E_PENDING: all of it is read. */
 static enum hoop_status
-frames_read(struct sp_reader *reader, const struct body *body)
+frames_read(struct sp_reader *reader, const struct body *body, unsigned kind)
 {
     enum hoop_status status = HOOP_OK;
     struct sp_frame frame;
 
     if (reader->expects == SP_HELLO)
-        status = sp_reader_hello(reader);
+        status = kind < AT_COORDINATOR ? sp_reader_hello(reader)
+                                       : sp_reader_hello_client(reader);
     while (status == HOOP_OK) {
         status = sp_reader_next(reader, &frame);
         if (status != HOOP_OK)
@@ -57,7 +67,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     struct input input = {bytes, n_bytes};
     const size_t n_each = (size_t)input_byte(&input) + 1;
-    const struct body *body = &bodies[input_byte(&input) % n_bodies];
+    const unsigned kind = input_byte(&input);
+    const struct body *body = &bodies[kind % n_bodies];
     struct sp_reader reader = {0};
     enum hoop_status status = HOOP_E_PENDING;
 
@@ -71,8 +82,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
             input_part(&input, n_each < n_room ? n_each : n_room);
         memcpy(room, part.bytes, part.n_bytes);
         sp_reader_add(&reader, part.n_bytes);
-        status = frames_read(&reader, body);
-        fuzz_require(status == HOOP_E_PENDING || status == HOOP_E_DATA_LOSS);
+        status = frames_read(&reader, body, kind);
+        fuzz_require(is_judged(status));
     }
     fuzz_require(reader.n_room <= ROOM_MIN + 2 * n_bytes);
     sp_reader_deinit(&reader);

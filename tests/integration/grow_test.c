@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hoop/control.h"
+
 #include "check.h"
 #include "daemon.h"
 #include "workers.h"
@@ -14,6 +16,7 @@ enum {
     MEMBERS = 3,
     GROW_MS = 30000,
     SHORT_MS = 300,
+    LOOK_US = 2000,
 
     /* Of the room. */
     PLACE_JOINED = 0,
@@ -25,22 +28,6 @@ static void
 count(const struct worker *worker, uint32_t place)
 {
     __atomic_fetch_add(&worker->room[place], 1, __ATOMIC_SEQ_CST);
-}
-
-/* All members of the first world; nobody dies before the last has come. */
-static int
-world_join(const struct worker *worker, hoop_session_t **out_session)
-{
-    struct hoop_join_options options = worker_options(worker);
-
-    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
-    options.world_size = MEMBERS;
-    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
-    WORKER_CHECK(hoop_barrier(hoop_world(*out_session)) == HOOP_OK);
-    count(worker, PLACE_JOINED);
-    while (worker->room[PLACE_JOINED] < MEMBERS)
-        usleep(500);
-    return 0;
 }
 
 static int
@@ -92,12 +79,11 @@ replaced_body(const struct worker *worker)
 
     if (worker->index == 3)
         return newcomer_body(worker);
-    if (world_join(worker, &session) != 0)
+    if (worker_join(worker, MEMBERS, PLACE_JOINED, &session) != 0)
         return 1;
     hoop_comm_t *world = hoop_world(session);
-    if (worker->index == 1)
-        kill(getpid(), SIGKILL);
-    WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
     WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_E_PEER_LOST);
     WORKER_CHECK(strstr(hoop_error_text(), "2 of 3 ranks are left"));
     WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
@@ -159,7 +145,7 @@ again_body(const struct worker *worker)
 
     if (worker->index > 2)
         return late_body(worker);
-    if (world_join(worker, &session) != 0)
+    if (worker_join(worker, MEMBERS, PLACE_JOINED, &session) != 0)
         return 1;
     if (worker->index != 1)
         kill(getpid(), SIGKILL);
@@ -200,12 +186,75 @@ one_that_is_left_grows_twice(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
+/* As if a minute had passed since the last newcomer drew its place. */
+static int
+places_forget(void)
+{
+    const struct hoop_control_options options = {
+        .coordinator = hoopd.address, .job = "test", .token = "secret"};
+    struct hoop_control_value successor;
+    hoop_control_t *control = NULL;
+    char key[256];
+
+    WORKER_CHECK(hoop_control_create(&options, &control) == HOOP_OK);
+    while (hoop_control_get(control, "hoop/grow", &successor) != HOOP_OK)
+        usleep(LOOK_US);
+    snprintf(key, sizeof(key), "hoop/grow/%.*s", (int)successor.n_bytes,
+             (const char *)successor.bytes);
+    key[strcspn(key, " ")] = '\0';
+    while (hoop_control_delete(control, key) != HOOP_OK)
+        usleep(LOOK_US);
+    hoop_control_destroy(control);
+    return 0;
+}
+
+/* Worker 0 stays, 1 dies; 2 comes, and 3 when that is forgotten. */
+static int
+forgotten_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *shrunk = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0 ||
+            worker_lose(worker, 1, hoop_world(session)) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &shrunk) == HOOP_OK);
+        room_set(worker, PLACE_SHRUNK, 1);
+        WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, &grown) == HOOP_OK);
+    } else {
+        room_await(worker, PLACE_SHRUNK);
+        if (worker->index == 3 && places_forget() != 0)
+            return 1;
+        options.rank = NULL;
+        options.world_size = 2;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+newcomer_whose_place_is_taken_draws_another(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, forgotten_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newcomer_takes_the_place_of_a_dead_rank),
         cmocka_unit_test(one_that_is_left_grows_twice),
+        cmocka_unit_test(newcomer_whose_place_is_taken_draws_another),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

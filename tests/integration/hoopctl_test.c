@@ -168,6 +168,32 @@ groups_and_health_answer(void **state)
 }
 
 static void
+tokens_that_allow_less_are_made_and_refused_more(void **state)
+{
+    struct program *program = NULL;
+    char token[256];
+    int code = 0;
+
+    (void)state;
+    program = run("token operator", &code);
+    assert_int_equal(code, 0);
+    assert_int_equal(sscanf(program->out.text, "%255s", token), 1);
+    program_destroy(program);
+    json_t *object = run_json("--json token operator");
+    assert_string_equal(json_string_value(json_object_get(object, "token")),
+                        token);
+    json_decref(object);
+    assert_says("token nobody", 1, "there is no role 'nobody'");
+
+    assert_int_equal(setenv("HOOP_TOKEN", token, 1), 0);
+    assert_says("ranks", 0, "active");
+    assert_says("store list", 1, "PERMISSION_DENIED");
+    assert_says("store list", 1, "role worker");
+    assert_says("token metrics", 1, "lesser role");
+    assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
+}
+
+static void
 errors_are_told_with_their_reason(void **state)
 {
     (void)state;
@@ -195,6 +221,7 @@ main(int argc, char **argv)
         cmocka_unit_test(ranks_show_every_member),
         cmocka_unit_test(store_values_go_in_and_out),
         cmocka_unit_test(groups_and_health_answer),
+        cmocka_unit_test(tokens_that_allow_less_are_made_and_refused_more),
         cmocka_unit_test(errors_are_told_with_their_reason),
     };
 

@@ -301,6 +301,19 @@ daemon_for_other_hosts_without_a_token_says_so(void **state)
     daemon_stop(&daemon);
 }
 
+static void
+daemon_names_a_misspelt_setting(void **state)
+{
+    struct daemon daemon;
+
+    (void)state;
+    assert_int_equal(setenv("HOOP_LEESE", "5", 1), 0);
+    daemon_start(&daemon, NULL);
+    assert_int_equal(unsetenv("HOOP_LEESE"), 0);
+    daemon_expect_log(&daemon, "do you mean HOOP_LEASE?");
+    daemon_stop(&daemon);
+}
+
 int
 main(void)
 {
@@ -313,6 +326,7 @@ main(void)
         cmocka_unit_test(reported_member_is_lost_with_the_reporter_named),
         cmocka_unit_test(metrics_count_what_happened),
         cmocka_unit_test(daemon_for_other_hosts_without_a_token_says_so),
+        cmocka_unit_test(daemon_names_a_misspelt_setting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

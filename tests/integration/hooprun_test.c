@@ -116,6 +116,20 @@ hooprun_environment_says_how_to_join(void **state)
 }
 
 static void
+hooprun_token_is_another_each_time(void **state)
+{
+    static const char *const one[] = {"-n", "1", NULL};
+    char first[64];
+
+    assert_int_equal(crew_code(state, one, "echo $HOOP_TOKEN"), 0);
+    assert_int_equal(strlen(out_of(state)), sizeof(first) + 1);
+    memcpy(first, out_of(state), sizeof(first));
+    program_teardown(state);
+    assert_int_equal(crew_code(state, one, "echo $HOOP_TOKEN"), 0);
+    assert_memory_not_equal(first, out_of(state), sizeof(first));
+}
+
+static void
 hooprun_nodes_are_of_consecutive_ranks(void **state)
 {
     static const char *const two[] = {"-n", "5", "--nodes", "2", NULL};
@@ -428,6 +442,8 @@ main(int argc, char **argv)
         cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim,
                                   program_teardown),
         cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                                  program_teardown),
+        cmocka_unit_test_teardown(hooprun_token_is_another_each_time,
                                   program_teardown),
         cmocka_unit_test_teardown(hooprun_nodes_are_of_consecutive_ranks,
                                   program_teardown),

@@ -67,12 +67,13 @@ in_room() {
   exec ip netns exec "$name-$room" "$@"
 }
 
-# await TEXT COMMAND...: again and again until it succeeds, at most 20 s.
+# await TEXT COMMAND...: again and again until it succeeds, for 20 s or `patience`.
 await() {
-  local what=$1 deadline=$((SECONDS + 20))
+  local what=$1 most=${patience:-20}
+  local deadline=$((SECONDS + most))
   shift
   until "$@"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "$what: not within 20 s"
+    [ "$SECONDS" -lt "$deadline" ] || fail "$what: not within $most s"
     sleep 0.02
   done
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "check.h"
@@ -189,6 +191,65 @@ other_calls_are_as_ever(void **state)
     assert_int_equal(workers_run(hoopd.address, 3, apart_body, NULL), 0);
 }
 
+/* A sanitizer needs address space of its own. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+enum {
+    POOR_BYTES = 32 << 20,
+};
+
+/* Room for n_more bytes, or (0) for all. */
+static int
+memory_limit(size_t n_more)
+{
+    size_t n_pages = 0;
+    struct rlimit limit;
+    FILE *file = fopen("/proc/self/statm", "r");
+    const bool is_read = file && fscanf(file, "%zu", &n_pages) == 1 &&
+                         getrlimit(RLIMIT_AS, &limit) == 0;
+
+    if (file)
+        fclose(file);
+    if (!is_read)
+        return -1;
+    limit.rlim_cur = n_more ? n_pages * (size_t)sysconf(_SC_PAGESIZE) + n_more
+                            : limit.rlim_max;
+    return setrlimit(RLIMIT_AS, &limit);
+}
+
+/* Rank 1 cannot keep its input, once. */
+static int
+poor_body(const struct worker *worker)
+{
+    CLEANUP(free) uint8_t *values = calloc(1, POOR_BYTES);
+    hoop_session_t *session = NULL;
+    int64_t value = 1;
+
+    WORKER_CHECK(values && retry_join(worker, &session) == 0);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index == 1)
+        WORKER_CHECK(memory_limit(POOR_BYTES / 2) == 0);
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, values, POOR_BYTES, HOOP_UINT8,
+                                HOOP_SUM, world) == HOOP_E_EXHAUSTED);
+    WORKER_CHECK(strstr(hoop_error_text(), "no memory to keep"));
+    WORKER_CHECK(worker->index == 1 || strstr(hoop_error_text(), "rank 1 ("));
+    WORKER_CHECK(memory_limit(0) == 0);
+    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64, HOOP_SUM,
+                                world) == HOOP_OK);
+    WORKER_CHECK(value == worker->n_workers);
+    hoop_leave(session);
+    return 0;
+}
+#endif
+
+static void
+rank_without_memory_fails_the_call_for_all(void **state)
+{
+    (void)state;
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    assert_int_equal(workers_run(hoopd.address, 3, poor_body, NULL), 0);
+#endif
+}
+
 int
 main(void)
 {
@@ -200,6 +261,7 @@ main(void)
         cmocka_unit_test(root_dies_between_two_calls),
         cmocka_unit_test(some_die_by_chance),
         cmocka_unit_test(other_calls_are_as_ever),
+        cmocka_unit_test(rank_without_memory_fails_the_call_for_all),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

@@ -92,17 +92,7 @@ failed_of(hoop_comm_t *comm)
 static int
 world_join(const struct worker *worker, hoop_session_t **out_session)
 {
-    const struct hoop_join_options options = worker_options(worker);
-
-    /* Who is only slow on a busy machine is not lost. */
-    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
-    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
-    WORKER_CHECK(hoop_barrier(hoop_world(*out_session)) == HOOP_OK);
-    /* Nobody dies before the last has come through. */
-    __atomic_fetch_add(&worker->room[PLACE_JOINED], 1, __ATOMIC_SEQ_CST);
-    while (worker->room[PLACE_JOINED] < worker->n_workers)
-        usleep(500);
-    return 0;
+    return worker_join(worker, worker->n_workers, PLACE_JOINED, out_session);
 }
 
 /* Rank 1 dies; of those that are left, one is in the next collective. */
@@ -118,9 +108,8 @@ killed_body(const struct worker *worker)
     if (world_join(worker, &session) != 0)
         return 1;
     hoop_comm_t *world = hoop_world(session);
-    if (worker->index == 1)
-        kill(getpid(), SIGKILL);
-    WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
     WORKER_CHECK(hoop_comm_failed(world, ranks, 1, &n_ranks) == HOOP_OK);
     WORKER_CHECK(n_ranks == 1 && ranks[0] == 1);
     WORKER_CHECK(failed_of(world) == 0);
@@ -210,9 +199,8 @@ inside_body(const struct worker *worker)
     if (world_join(worker, &session) != 0)
         return 1;
     hoop_comm_t *world = hoop_world(session);
-    if (worker->index == 0)
-        kill(getpid(), SIGKILL);
-    WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
+    if (worker_lose(worker, 0, world) != 0)
+        return 1;
     if (worker->index == 2)
         WORKER_CHECK(pthread_create(&killer, NULL, killer_main, &pause_ns) ==
                      0);

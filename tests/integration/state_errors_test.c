@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "check.h"
 #include "fault/fault.h"
 #include "holding.h"
@@ -129,7 +130,10 @@ death_body(struct rank *rank)
     /* Every second block: each is a message. */
     for (size_t i = 0; is_new && i < HOLDING_BLOCKS; i += 2)
         bytes[i * BLOCK] ^= 1;
+    const uint64_t begun_ns = clock_now_ns();
     RANK_CHECK(hoop_state_sync(&state, rank->comm, NULL) == HOOP_E_PEER_LOST);
+    /* Nobody waits for its deadline, 20 s. */
+    RANK_CHECK(clock_now_ns() < begun_ns + 15000 * CLOCK_NS_PER_MS);
     snprintf(name, sizeof(name), "rank 1 (host:%d)", (int)rank->pids[1]);
     RANK_CHECK(strstr(hoop_error_text(), name));
     /* Nobody leaves while another still waits. */

@@ -161,6 +161,24 @@ hello_sums_the_ranks(void **state)
     }
 }
 
+/* One rank says it, not four; what hooprun sets is known to all. */
+static void
+misspelt_setting_is_told_once(void **state)
+{
+    static const char warning[] =
+        "HOOP_TIMEOT is not a setting of hoop; do you mean HOOP_TIMEOUT?";
+    const char *const arguments[] = {hooprun, "-n", "4", hello_allreduce, NULL};
+
+    assert_int_equal(setenv("HOOP_TIMEOT", "5", 1), 0);
+    struct program *program = program_start(arguments, NULL);
+    *state = program;
+    assert_int_equal(unsetenv("HOOP_TIMEOT"), 0);
+    assert_int_equal(program_wait(program), 0);
+    const char *first = strstr(program->err.text, warning);
+    assert_non_null(first);
+    assert_null(strstr(first + sizeof(warning) - 1, "is not a setting"));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -172,6 +190,8 @@ main(int argc, char **argv)
         cmocka_unit_test_teardown(digits_missing_images_say_which_option,
                                   program_teardown),
         cmocka_unit_test_teardown(hello_sums_the_ranks, program_teardown),
+        cmocka_unit_test_teardown(misspelt_setting_is_told_once,
+                                  program_teardown),
     };
 
     if (argc < 4)

@@ -301,6 +301,38 @@ ranks_must_all_check_or_none(void **state)
                      0);
 }
 
+/* Rank 0 alone would go on without one that is lost. */
+static int
+retrying_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int32_t value = 1;
+
+    options.job = "half-retried";
+    if (worker->index == 0)
+        setenv("HOOP_ON_FAILURE", "retry", 1);
+    enum hoop_status status = hoop_join(&options, &session);
+    if (status == HOOP_OK)
+        status = hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT32, HOOP_SUM,
+                                hoop_world(session));
+    WORKER_CHECK(status == HOOP_E_MISMATCH);
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 0 ("));
+    const char *at = strstr(hoop_error_text(), " has HOOP_ON_FAILURE=retry");
+    WORKER_CHECK(at && strstr(at, ", but rank ") && strstr(at, " has error"));
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+ranks_must_all_retry_or_none(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n < 4; n++)
+        assert_int_equal(
+            workers_run(daemon_here.address, n, retrying_body, NULL), 0);
+}
+
 /* All have: what works, works; who differs is told at once. */
 static int
 checked_body(const struct worker *worker)
@@ -385,6 +417,7 @@ main(void)
         cmocka_unit_test(join_with_a_wrong_token_is_refused),
         cmocka_unit_test(join_without_a_coordinator_says_so),
         cmocka_unit_test(ranks_must_all_check_or_none),
+        cmocka_unit_test(ranks_must_all_retry_or_none),
         cmocka_unit_test(calls_are_checked_first_where_that_is_set),
     };
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "check.h"
+#include "child.h"
 
 enum {
     LOOK_US = 500,
@@ -89,7 +90,7 @@ workers_run(const char *coordinator,
     for (uint32_t i = 0; i < n_workers; i++) {
         const struct worker worker = {i, n_workers, coordinator, room};
 
-        pids[i] = fork();
+        pids[i] = child_fork();
         assert_true(pids[i] >= 0);
         /* exit(), so that leaks are found. */
         if (pids[i] == 0) {
@@ -116,6 +117,34 @@ worker_options(const struct worker *worker)
         .join_timeout_ms = 20000,
         .op_timeout_ms = 20000,
     };
+}
+
+int
+worker_join(const struct worker *worker,
+            uint32_t n_members,
+            uint32_t place,
+            hoop_session_t **out_session)
+{
+    struct hoop_join_options options = worker_options(worker);
+
+    /* Who is only slow on a busy machine is not lost. */
+    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
+    options.world_size = n_members;
+    WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);
+    WORKER_CHECK(hoop_barrier(hoop_world(*out_session)) == HOOP_OK);
+    __atomic_fetch_add(&worker->room[place], 1, __ATOMIC_SEQ_CST);
+    while (worker->room[place] < n_members)
+        usleep(LOOK_US);
+    return 0;
+}
+
+int
+worker_lose(const struct worker *worker, uint32_t victim, hoop_comm_t *world)
+{
+    if (worker->index == victim)
+        kill(getpid(), SIGKILL);
+    WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
+    return 0;
 }
 
 int

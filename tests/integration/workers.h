@@ -54,6 +54,18 @@ worker_options(const struct worker *worker);
 int
 worker_allreduce(hoop_comm_t *comm, size_t count);
 
+/* Join the world of the first n_members, and return when all have, who are counted
+ * in a place of the room: nobody dies before the last has come through. 0 when
+ * all is well. */
+int
+worker_join(const struct worker *worker,
+            uint32_t n_members,
+            uint32_t place,
+            hoop_session_t **out_session);
+/* Worker victim dies, and the others of world learn it; 0 when all is well. */
+int
+worker_lose(const struct worker *worker, uint32_t victim, hoop_comm_t *world);
+
 /* A place of the room, between processes. */
 void
 room_set(const struct worker *worker, uint32_t place, uint64_t value);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/cluster.h"
+#include "network_sim_disk.h"
 #include "rpc/reply_cache.h"
 
 enum {
@@ -102,9 +103,10 @@ struct life {
 
 struct net;
 
-/* The coordinator's machine: core and reply cache. */
+/* The coordinator's machine: core and reply cache, and what outlives them. */
 struct desk {
     struct net *net;
+    struct disk disk;
     struct cluster *cluster;
     struct reply_cache *cache;
     uint64_t busy_until_ns;             /* stopped, or its clock has jumped */
@@ -117,6 +119,7 @@ struct desk {
     uint64_t n_outcomes;
     uint64_t n_lost;
     uint64_t n_repeated;
+    uint64_t n_deaths;
 };
 
 enum worker_state {
@@ -187,6 +190,9 @@ void
 desk_open(struct desk *desk, struct net *net);
 void
 desk_close(struct desk *desk);
+/* The coordinator dies, and comes back as what it was. */
+void
+desk_die(struct desk *desk);
 /* A letter for it has come. */
 void
 desk_take(struct desk *desk, const struct letter *letter);

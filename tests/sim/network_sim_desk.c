@@ -2,27 +2,107 @@
  * tests/sim/network_sim_desk.c - the coordinator's machine, and what it may do
  *
  * As rpc/rpc_server.c and service/service.c have it: who asks again what changes
- * something is answered as before, who has closed the connection waits no more.
+ * something is answered as before, who has closed the connection waits no more;
+ * and what a step has changed is kept, to begin again from it.
  * What the core says is compared with what it said before.
  */
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "network_sim.h"
 
+/* What the clock on the wall shows more. */
+static const uint64_t WALL_NS = 1000000000000000;
+
 static const char *const job_names[NET_JOBS] = {"a", "b"};
+
+static void
+record_keep(struct desk *desk, const struct cluster_record *record)
+{
+    const struct disk_bytes key = {record->key, record->n_key};
+
+    if (record->kind == CLUSTER_RECORD_PUT)
+        disk_put(&desk->disk, DISK_CORE, key,
+                 (struct disk_bytes){record->value, record->n_value});
+    else
+        disk_erase(&desk->disk, DISK_CORE, key);
+}
+
+static void
+reply_put(void *owner, struct message_span key, struct message_span value)
+{
+    disk_put(owner, DISK_REPLIES, (struct disk_bytes){key.bytes, key.n_bytes},
+             (struct disk_bytes){value.bytes, value.n_bytes});
+}
+
+static void
+reply_erase(void *owner, struct message_span key)
+{
+    disk_erase(owner, DISK_REPLIES,
+               (struct disk_bytes){key.bytes, key.n_bytes});
+}
+
+/* From what is kept, of which there may be nothing. */
+static void
+cluster_wake_up(struct desk *desk)
+{
+    const struct cluster_options options = {
+        .lease_ms = 1000,
+        .keeps_records = true,
+        .now_ns = desk->net->now_ns,
+        .wall_offset_ns = WALL_NS,
+    };
+    const struct disk_row *row;
+    size_t index = 0;
+
+    if (cluster_create(&options, &desk->cluster) != HOOP_OK)
+        abort();
+    while ((row = disk_next(&desk->disk, DISK_CORE, &index)))
+        net_expect(desk->net,
+                   cluster_revive(desk->cluster,
+                                  &(struct cluster_record){
+                                      .key = row->key + 1,
+                                      .n_key = row->n_key - 1,
+                                      .value = row->value,
+                                      .n_value = row->n_value,
+                                  }) == HOOP_OK,
+                   error_text());
+    net_expect(desk->net, cluster_wake(desk->cluster) == HOOP_OK,
+               "records that do not fit each other");
+}
+
+static void
+cache_wake_up(struct desk *desk)
+{
+    const struct reply_cache_bounds bounds = {64, 64, 1 << 20};
+    const struct disk_row *row;
+    size_t index = 0;
+
+    if (reply_cache_create(&bounds, &desk->cache) != HOOP_OK)
+        abort();
+    while ((row = disk_next(&desk->disk, DISK_REPLIES, &index)))
+        net_expect(desk->net,
+                   reply_cache_revive(
+                       desk->cache,
+                       (struct message_span){row->key + 1, row->n_key - 1},
+                       (struct message_span){row->value, row->n_value}) ==
+                       HOOP_OK,
+                   "a reply that cannot be read");
+    reply_cache_follow(desk->cache, &(struct reply_cache_journal){
+                                        .put = reply_put,
+                                        .erase = reply_erase,
+                                        .owner = &desk->disk,
+                                    });
+}
 
 void
 desk_open(struct desk *desk, struct net *net)
 {
-    const struct cluster_options options = {.lease_ms = 1000};
-    const struct reply_cache_bounds bounds = {64, 64, 1 << 20};
-
     *desk = (struct desk){.net = net};
-    if (cluster_create(&options, &desk->cluster) != HOOP_OK ||
-        reply_cache_create(&bounds, &desk->cache) != HOOP_OK)
-        abort();
+    cluster_wake_up(desk);
+    cache_wake_up(desk);
 }
 
 void
@@ -30,6 +110,19 @@ desk_close(struct desk *desk)
 {
     cluster_destroy(desk->cluster);
     reply_cache_destroy(desk->cache);
+    disk_deinit(&desk->disk);
+}
+
+void
+desk_die(struct desk *desk)
+{
+    for (uint64_t i = 0; i < NET_TICKETS; i++)
+        desk->tickets[i].is_open = false;
+    cluster_destroy(desk->cluster);
+    reply_cache_destroy(desk->cache);
+    cluster_wake_up(desk);
+    cache_wake_up(desk);
+    desk->n_deaths++;
 }
 
 static struct reply_cache_key
@@ -205,6 +298,9 @@ event_step(struct desk *desk, struct cluster_event *event)
 
     const struct cluster_actions actions = cluster_step(desk->cluster, event);
 
+    for (size_t i = 0; i < actions.n_items; i++)
+        if (actions.items[i].kind == CLUSTER_RECORD)
+            record_keep(desk, &actions.items[i].record);
     for (size_t i = 0; i < actions.n_items; i++)
         if (actions.items[i].kind == CLUSTER_NOTICE)
             notice_take(desk, &actions.items[i].notice);

@@ -3,7 +3,8 @@
  *
  * Two jobs of three workers each, for some seconds of virtual time in which
  * connections break, letters are late, workers are cut off, die and come back,
- * and the coordinator stands still. Whatever happens, an epoch has one world, a
+ * and the coordinator stands still, or dies and begins again from what it has
+ * kept. Whatever happens, an epoch has one world, a
  * job no second one while the first lives, who was lost does not come back,
  * nothing that was asked twice is done twice, what a council decides is the same
  * to all, and every wait ends. Then nothing goes wrong any more, and both jobs
@@ -24,7 +25,8 @@ enum {
     N_SEEDS = 2000,
 #endif
     BAD_MS = 4000,
-    CALM_MS = 9000,
+    CALM_MS = 12000,
+    LIFE_MS = 300, /* of a coordinator, at least, and its double at most */
 };
 
 void
@@ -81,13 +83,23 @@ net_post(struct net *net, const struct letter *letter)
     net->n_letters++;
 }
 
+/* The coordinator dies, and with it all connections and answers under way. */
+static void
+desk_kill(struct net *net, uint64_t away_ms)
+{
+    desk_die(&net->desk);
+    for (int i = 0; i < NET_WORKERS; i++)
+        worker_break(net, i);
+    net->desk.busy_until_ns = net->now_ns + net_random(net, away_ms * NET_MS);
+}
+
 static void
 harm_do(struct net *net)
 {
     const int index = (int)net_random(net, NET_WORKERS);
     struct worker *worker = &net->workers[index];
 
-    switch (net_random(net, 12)) {
+    switch (net_random(net, 13)) {
     case 0:
     case 1:
     case 2:
@@ -106,6 +118,9 @@ harm_do(struct net *net)
     case 6: /* its clock jumps: what it waits for is over */
         for (unsigned i = 0; i < CALLS; i++)
             worker->calls[i].request.deadline_ns = net->now_ns;
+        return;
+    case 7:
+        desk_kill(net, 1500);
         return;
     default:
         return;
@@ -233,8 +248,17 @@ net_play(struct net *net, uint64_t seed)
         }
     }
     net_calm(net);
-    while (net->now_ns < begin_ns + (BAD_MS + CALM_MS) * NET_MS)
+    /* Of every eighth schedule one thing goes on: no life of the coordinator is
+     * as long as a lease. */
+    harm_ns = seed % 8 == 1 ? net->now_ns : UINT64_MAX;
+    while (net->now_ns < begin_ns + (BAD_MS + CALM_MS) * NET_MS) {
         net_move(net);
+        if (net->now_ns >= harm_ns) {
+            desk_kill(net, 100);
+            harm_ns =
+                net->now_ns + (LIFE_MS + net_random(net, LIFE_MS)) * NET_MS;
+        }
+    }
     net_end(net);
 }
 
@@ -249,6 +273,7 @@ main(int n_arguments, char **arguments)
     uint64_t n_repeated = 0;
     uint64_t n_added = 0;
     uint64_t n_outcomes = 0;
+    uint64_t n_deaths = 0;
 
     if (!net)
         return EXIT_FAILURE;
@@ -263,12 +288,14 @@ main(int n_arguments, char **arguments)
         n_repeated += net->desk.n_repeated;
         n_added += net->n_added;
         n_outcomes += net->desk.n_outcomes;
+        n_deaths += net->desk.n_deaths;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu additions, %llu asked "
-           "again, %llu councils\n",
+           "again, %llu councils, %llu deaths of the coordinator\n",
            (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
            (unsigned long long)n_lost, (unsigned long long)n_added,
-           (unsigned long long)n_repeated, (unsigned long long)n_outcomes);
+           (unsigned long long)n_repeated, (unsigned long long)n_outcomes,
+           (unsigned long long)n_deaths);
     free(net);
 
     /* A simulation in which nothing happens proves nothing. */

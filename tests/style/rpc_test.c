@@ -69,10 +69,10 @@ methods_are_those_of_the_table_in_its_order(void **state)
             continue;
         const struct method *method = method_at(n_methods++);
         assert_non_null(method);
-        snprintf(expected, sizeof(expected), "| `%s` | %s | %s | %s |\n",
+        snprintf(expected, sizeof(expected), "| `%s` | %s | %s | %s | %s |\n",
                  method->name, effect_name(method->effect),
                  method->answer == METHOD_LONG_POLL ? "long poll" : "at once",
-                 method->description);
+                 role_name(method->role), method->description);
         assert_string_equal(line, expected);
     }
     assert_int_equal(n_methods, method_count());

@@ -15,7 +15,8 @@ enum command_format {
 };
 
 struct command_call {
-    hoop_control_t *control;
+    const struct hoop_control_options *options;
+    hoop_control_t *control; /* NULL: the command asks no coordinator */
     enum command_format format;
     int n_arguments;
     char **arguments; /* behind the name of the subcommand */
@@ -33,5 +34,6 @@ command_fn store_get_run;
 command_fn store_set_run;
 command_fn store_list_run;
 command_fn store_delete_run;
+command_fn token_run;
 
 #endif

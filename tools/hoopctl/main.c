@@ -13,6 +13,11 @@
 #include "hoopctl/command.h"
 #include "hoopctl/options.h"
 
+enum command_need {
+    COMMAND_ASKS, /* a coordinator */
+    COMMAND_ALONE,
+};
+
 struct command {
     const char *first;
     const char *second; /* NULL: one word */
@@ -20,17 +25,21 @@ struct command {
     int n_arguments_max;
     const char *usage;
     command_fn *run;
+    enum command_need need;
 };
 
 static const struct command commands[] = {
-    {"status", NULL, 0, 0, "status", status_run},
-    {"ranks", NULL, 0, 0, "ranks", ranks_run},
-    {"groups", NULL, 0, 0, "groups", groups_run},
-    {"health", NULL, 0, 0, "health", health_run},
-    {"store", "get", 1, 1, "store get KEY", store_get_run},
-    {"store", "set", 2, 2, "store set KEY VALUE", store_set_run},
-    {"store", "list", 0, 1, "store list [PREFIX]", store_list_run},
-    {"store", "delete", 1, 1, "store delete KEY", store_delete_run},
+    {"status", NULL, 0, 0, "status", status_run, COMMAND_ASKS},
+    {"ranks", NULL, 0, 0, "ranks", ranks_run, COMMAND_ASKS},
+    {"groups", NULL, 0, 0, "groups", groups_run, COMMAND_ASKS},
+    {"health", NULL, 0, 0, "health", health_run, COMMAND_ASKS},
+    {"store", "get", 1, 1, "store get KEY", store_get_run, COMMAND_ASKS},
+    {"store", "set", 2, 2, "store set KEY VALUE", store_set_run, COMMAND_ASKS},
+    {"store", "list", 0, 1, "store list [PREFIX]", store_list_run,
+     COMMAND_ASKS},
+    {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
+     COMMAND_ASKS},
+    {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
 };
 
 static const struct command *const commands_end =
@@ -101,12 +110,15 @@ static int
 command_run(const struct command *command, const struct options *options)
 {
     hoop_control_t *control = NULL;
+    enum hoop_status status = HOOP_OK;
 
-    enum hoop_status status = hoop_control_create(&options->control, &control);
+    if (command->need == COMMAND_ASKS)
+        status = hoop_control_create(&options->control, &control);
     if (status != HOOP_OK)
         return failure_show(status);
 
     status = command->run(&(struct command_call){
+        .options = &options->control,
         .control = control,
         .format = options->format,
         .n_arguments = options->n_words - command_words(command),

@@ -6,7 +6,8 @@
  *
  * In FAILING the survivors may still notice the loss and say what it means to
  * them; their own texts are worth more than ours. ENDING has sent SIGTERM,
- * KILLING SIGKILL. Each state ends early when nobody is left.
+ * KILLING SIGKILL. Each state ends early when nobody is left, FAILING also when
+ * all who are left stand still: they say nothing more.
  */
 
 #include "hooprun/crew.h"
@@ -29,6 +30,7 @@
 enum {
     FAILING_MS = 2000,
     LIST_MAX = 200,
+    CAUSE_MAX = 2 * LIST_MAX,
 };
 
 static const int64_t NEVER_MS = INT64_MAX;
@@ -154,12 +156,66 @@ crew_fail(struct crew *crew)
     crew->phase_end_ms = now_ms() + FAILING_MS;
 }
 
+static bool
+worker_is_stopped(const struct worker *worker, struct ending *out_stop)
+{
+    siginfo_t seen = {0};
+
+    if (!worker->is_running ||
+        waitid(P_PID, (id_t)worker->pid, &seen, WSTOPPED | WNOHANG | WNOWAIT) !=
+            0 ||
+        seen.si_pid == 0)
+        return false;
+    *out_stop =
+        (struct ending){worker->rank, worker->pid, W_STOPCODE(seen.si_status)};
+    return true;
+}
+
+/* Who stands still, and whom the others have waited for. */
+static bool
+stopped_find(const struct crew *crew, struct ending *out_stop)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (worker_is_stopped(&crew->workers[i], out_stop))
+            return true;
+    }
+    return false;
+}
+
+static bool
+all_are_stopped(const struct crew *crew)
+{
+    struct ending stop;
+
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (crew->workers[i].is_running &&
+            !worker_is_stopped(&crew->workers[i], &stop))
+            return false;
+    }
+    return true;
+}
+
+/* "rank 2 (pid 43) is stopped (SIGSTOP); rank 1 (pid 42) exited with code 1" */
+static void
+failure_describe(const struct crew *crew, char text[CAUSE_MAX])
+{
+    const struct ending *first = &crew->outcome.first;
+    struct ending stop;
+    size_t n = 0;
+
+    if (WIFEXITED(first->wait_status) && stopped_find(crew, &stop)) {
+        outcome_describe(&stop, text, CAUSE_MAX - 2);
+        n = strlen(strcat(text, "; "));
+    }
+    outcome_describe(first, text + n, CAUSE_MAX - n);
+}
+
 static void
 failure_announce(struct crew *crew)
 {
-    char text[LIST_MAX];
+    char text[CAUSE_MAX];
 
-    outcome_describe(&crew->outcome.first, text, sizeof(text));
+    failure_describe(crew, text);
     /* What it said before comes first. */
     for (uint32_t i = 0; i < crew->output.n_pipes; i++) {
         if (crew->output.pipes[i].rank == crew->outcome.first.rank &&
@@ -234,10 +290,13 @@ crew_reap(struct crew *crew)
         else
             waitpid(ended.si_pid, NULL, 0);
     }
-    if (crew->phase != CREW_RUNNING || had_failed || !crew->outcome.has_failed)
-        return;
-    failure_announce(crew);
-    crew_fail(crew);
+    if (crew->phase == CREW_RUNNING && !had_failed &&
+        crew->outcome.has_failed) {
+        failure_announce(crew);
+        crew_fail(crew);
+    }
+    if (crew->phase == CREW_FAILING && all_are_stopped(crew))
+        crew_end(crew);
 }
 
 static void
@@ -282,17 +341,27 @@ signals_take(struct crew *crew)
 }
 
 static void
+timeout_announce(struct crew *crew)
+{
+    struct ending stop;
+    char list[LIST_MAX];
+    char cause[CAUSE_MAX] = "";
+
+    running_list(crew, list);
+    if (stopped_find(crew, &stop))
+        outcome_describe(&stop, cause, sizeof(cause));
+    output_clear_progress(&crew->output);
+    warnx("not finished after %u s (--timeout); ending rank %s%s%s",
+          crew->options->timeout_s, list, *cause ? "; " : "", cause);
+}
+
+static void
 deadlines_look(struct crew *crew)
 {
     const int64_t now = now_ms();
 
     if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
-        char list[LIST_MAX];
-
-        running_list(crew, list);
-        output_clear_progress(&crew->output);
-        warnx("not finished after %u s (--timeout); ending rank %s",
-              crew->options->timeout_s, list);
+        timeout_announce(crew);
         crew->outcome.has_timed_out = true;
         crew_end(crew);
     }

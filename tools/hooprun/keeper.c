@@ -50,6 +50,15 @@ report_write(int fd, char kind, const char *text)
     close(fd);
 }
 
+/* As for workers, for whom an empty one is none. */
+static const char *
+variable(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : NULL;
+}
+
 /* The keeper's own life: listen, report, wait for the end of stop_fd. */
 static void
 keeper_serve(const char *token, int report_fd, int stop_fd)
@@ -58,6 +67,10 @@ keeper_serve(const char *token, int report_fd, int stop_fd)
     const struct hoop_coordinator_options options = {
         .listen = "127.0.0.1:0",
         .token = token,
+        .tls = variable("HOOP_TLS"),
+        .tls_cert = variable("HOOP_TLS_CERT"),
+        .tls_key = variable("HOOP_TLS_KEY"),
+        .tls_ca = variable("HOOP_TLS_CA"),
     };
     char byte = 0;
 

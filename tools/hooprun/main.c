@@ -51,6 +51,8 @@ main(int argc, char **argv)
 
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
+    if (options.is_encrypted)
+        setenv("HOOP_TLS", "on", 1);
     descriptors_raise(options.n_workers);
     crew_block(&old_mask);
 

@@ -11,6 +11,7 @@ enum {
     KEY_NO_PREFIX = 256,
     KEY_GRACE,
     KEY_NODES,
+    KEY_TLS,
 };
 
 const char *argp_program_version = "hooprun " VERSION_TEXT;
@@ -33,6 +34,8 @@ static const struct argp_option table[] = {
      "let this machine play N nodes of consecutive ranks (HOOP_NODE)", 0},
     {"grace", KEY_GRACE, "SECONDS", 0,
      "time between SIGTERM and SIGKILL when ending workers (default: 5)", 0},
+    {"tls", KEY_TLS, NULL, 0, "encrypt all connections, as HOOP_TLS=on does",
+     0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
      "pass output through as it is, without the rank in front", 0},
     {0},
@@ -107,6 +110,9 @@ option_take(int key, char *value, struct argp_state *state)
         if (options->n_nodes == 0)
             argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                          "--nodes 0: at least one is needed");
+        return 0;
+    case KEY_TLS:
+        options->is_encrypted = true;
         return 0;
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;

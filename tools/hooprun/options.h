@@ -3,6 +3,7 @@
 #ifndef HOOPRUN_OPTIONS_H
 #define HOOPRUN_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -23,6 +24,7 @@ struct options {
     const char *job;
     uint32_t timeout_s; /* 0: none */
     uint32_t grace_s;   /* between SIGTERM and SIGKILL */
+    bool is_encrypted;  /* HOOP_TLS=on, whatever it was */
     enum output_style style;
     char **command; /* ends with NULL, as execvp() wants it */
 };

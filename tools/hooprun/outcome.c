@@ -38,6 +38,12 @@ outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes)
                  WCOREDUMP(ending->wait_status) ? ", core dumped" : "");
         return;
     }
+    if (WIFSTOPPED(ending->wait_status)) {
+        snprintf(out_text, n_bytes, "rank %u (pid %d) is stopped (SIG%s)",
+                 ending->rank, ending->pid,
+                 sigabbrev_np(WSTOPSIG(ending->wait_status)));
+        return;
+    }
     snprintf(out_text, n_bytes, "rank %u (pid %d) exited with code %d",
              ending->rank, ending->pid, WEXITSTATUS(ending->wait_status));
 }

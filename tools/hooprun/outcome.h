@@ -14,7 +14,7 @@ enum {
     OUTCOME_EXIT_NOT_FOUND = 127,
 };
 
-/* One ended worker. */
+/* One worker that has ended, or stands still. */
 struct ending {
     uint32_t rank;
     pid_t pid;

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "coll/once.h"
+#include "session/comm.h"
 
 enum {
     WORD_NUMBERS = sizeof(struct accord_word) / sizeof(uint64_t)
@@ -25,9 +26,12 @@ accord_create(hoop_comm_t *comm, struct accord **out_accord)
     struct accord *accord = calloc(
         1, sizeof(*accord) + hoop_comm_size(comm) * sizeof(struct accord_word));
 
-    if (!accord)
+    if (!accord) {
+        channel_decline(comm->channel, HOOP_E_EXHAUSTED,
+                        "it has no memory to agree");
         return error_raise(HOOP_E_EXHAUSTED, "no memory to agree with %u ranks",
                            hoop_comm_size(comm));
+    }
     accord->comm = comm;
     *out_accord = accord;
     return HOOP_OK;

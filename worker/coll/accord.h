@@ -35,7 +35,9 @@ struct accord {
     struct accord_word words[]; /* by rank, after accord_reach() */
 };
 
-/* comm is borrowed; the caller is a member. Handle: HOOP_E_EXHAUSTED. */
+/* comm is borrowed; the caller is a member, as are all who call it: where there
+ * is no memory for one, accord_reach() fails for the others. Handle:
+ * HOOP_E_EXHAUSTED. */
 enum hoop_status
 accord_create(hoop_comm_t *comm, struct accord **out_accord);
 

@@ -111,6 +111,19 @@ call_end(struct reprise *reprise, enum hoop_status outcome)
     return HOOP_OK;
 }
 
+/* This rank cannot take part, and the others wait for it. */
+static enum hoop_status
+call_decline(struct reprise *reprise, enum hoop_status status)
+{
+    hoop_comm_t *comm = reprise->comm;
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    channel_decline(comm->channel, status, text);
+    (void)error_raise(status, "%s", text);
+    return call_end(reprise, outcomes_compare(comm, status));
+}
+
 /* As others in the next call say, who may have found that one hopeless. */
 static enum hoop_status
 call_end_as_elsewhere(struct reprise *reprise,
@@ -135,13 +148,16 @@ call_end_rootless(struct reprise *reprise)
                                 "the others could not do it again"));
 }
 
+/* made: whether reprise could be. */
 static enum hoop_status
-call_run(struct reprise *reprise)
+call_run(struct reprise *reprise, enum hoop_status made)
 {
     hoop_comm_t *comm = reprise->comm;
 
     if (comm->retry.is_next_over)
         return call_end_rootless(reprise);
+    if (made != HOOP_OK)
+        return call_decline(reprise, made);
     for (;;) {
         enum ballot_work work;
         enum hoop_status status = attempt(reprise, &work);
@@ -161,6 +177,8 @@ call_run(struct reprise *reprise)
         if (verdict != BALLOT_AGAIN)
             return call_end_as_elsewhere(reprise, verdict, outcome);
         status = reprise_again(reprise);
+        if (status == HOOP_E_EXHAUSTED)
+            return call_decline(reprise, status);
         if (status != HOOP_OK)
             return call_end(reprise, status);
     }
@@ -178,9 +196,7 @@ retry_run(const struct collective *collective, hoop_comm_t *comm)
     if (status == HOOP_OK)
         status = collective_check(collective, comm);
     if (status == HOOP_OK)
-        status = reprise_init(&reprise, collective, comm);
-    if (status == HOOP_OK)
-        status = call_run(&reprise);
+        status = call_run(&reprise, reprise_init(&reprise, collective, comm));
     reprise_deinit(&reprise);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -1,5 +1,6 @@
 /* coll/wait.c - waiting for operations that have been started */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "hoop/op.h"
@@ -16,16 +17,23 @@ deadline_of(int64_t timeout_ms)
                           : clock_deadline_ns((uint64_t)timeout_ms);
 }
 
+/* timeout_ms: what deadline_ns was made of. */
 static enum hoop_status
-wait_until(hoop_op_t *op, uint64_t deadline_ns)
+wait_until(hoop_op_t *op, uint64_t deadline_ns, int64_t timeout_ms)
 {
     const enum hoop_status status = engine_wait((struct op *)op, deadline_ns);
 
-    if (status == HOOP_E_PENDING)
+    if (status != HOOP_E_PENDING)
+        return status;
+    if (timeout_ms == 0)
         return error_raise(HOOP_E_PENDING,
                            "the operation is still under way; its buffers "
                            "stay lent, wait again");
-    return status;
+    return error_raise(HOOP_E_PENDING,
+                       "the operation is still under way after the %" PRId64
+                       " ms that this wait allows; its buffers stay lent, "
+                       "wait again",
+                       timeout_ms);
 }
 
 enum hoop_status
@@ -34,7 +42,7 @@ hoop_wait(hoop_op_t *op, int64_t timeout_ms)
     error_clear();
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
-    return wait_until(op, deadline_of(timeout_ms));
+    return wait_until(op, deadline_of(timeout_ms), timeout_ms);
 }
 
 enum hoop_status
@@ -56,7 +64,8 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
     for (size_t i = 0; i < n_ops; i++) {
         if (!ops[i])
             continue;
-        const enum hoop_status status = wait_until(ops[i], deadline_ns);
+        const enum hoop_status status =
+            wait_until(ops[i], deadline_ns, timeout_ms);
         if (status != HOOP_E_PENDING)
             ops[i] = NULL;
         /* A failure says more than a wait that was too short. */

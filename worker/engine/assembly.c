@@ -143,6 +143,9 @@ engine_reach_bell(struct engine *engine,
     const enum hoop_status status = bell_reach(place, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
+    /* In a container of its own it would have another. */
+    atomic_store(&engine->pulses[rank].is_seen,
+                 place->pid == engine->roster->members[rank].pid);
     /* Another thread may have been faster, for another communicator. */
     if (!atomic_compare_exchange_strong(&engine->bells[rank], &none, fd))
         descriptor_close(fd);

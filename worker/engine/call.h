@@ -45,6 +45,12 @@ enum call_name {
     CALL_REDISTRIBUTE = 27,    /* of a distributed tensor; all of its stages */
 };
 
+/* What all ranks must have set alike: the root of CALL_AGREE, by which they find
+ * out when a communicator is formed. */
+enum call_habit {
+    CALL_HABIT_RETRIES = 1, /* HOOP_ON_FAILURE=retry */
+};
+
 struct call {
     enum call_name name;
     enum hoop_dtype dtype;

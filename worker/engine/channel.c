@@ -228,6 +228,12 @@ channel_id(const struct channel *channel)
 }
 
 uint32_t
+channel_habits(const struct channel *channel)
+{
+    return channel->engine->options.habits;
+}
+
+uint32_t
 channel_rank(const struct channel *channel)
 {
     return channel->rank;

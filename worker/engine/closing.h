@@ -18,7 +18,8 @@ enum closing_kind {
     CLOSING_REVOKE,
     CLOSING_FORSAKE, /* revoke it if it has failed */
     CLOSING_WATCH,
-    CLOSING_LOOK, /* at who has failed */
+    CLOSING_LOOK,    /* at who has failed */
+    CLOSING_DECLINE, /* tell that this rank cannot call what comes next */
 };
 
 /* A channel that its owner waits to have closed, or dealt with in the other
@@ -27,13 +28,20 @@ struct closing {
     TAILQ_ENTRY(closing) link;
     struct channel *channel;
     enum closing_kind kind;
-    const char *why;     /* REVOKE */
-    uint64_t unfinished; /* FORSAKE: the first call that did not end well */
+    const char *why;         /* REVOKE, DECLINE */
+    enum hoop_status status; /* DECLINE */
+    uint64_t unfinished;     /* FORSAKE: the first call that did not end well */
     enum channel_watch watch; /* WATCH */
     bool *failed;             /* LOOK: [rank], to be filled */
     struct waiter waiter;
     bool is_done;
 };
+
+/* verdict.c, by the driver: the next collective fails on all members. */
+void
+decline_carry_out(struct channel *channel,
+                  enum hoop_status status,
+                  const char *why);
 
 /* revocation.c, by the driver. */
 

@@ -272,7 +272,8 @@ drive_once(struct engine *engine, struct wait *wait)
         endurance_renew(&wait->endurance);
         return;
     }
-    switch (endurance_advise(&wait->endurance, engine_endurance(engine))) {
+    switch (endurance_advise(&wait->endurance, engine_endurance(engine),
+                             rounds_work_ns(engine->own))) {
     case ENDURANCE_LOOK:
         perch_take(&engine->perch);
         return;

@@ -16,27 +16,31 @@ static const uint64_t SPIN_NS = 50000;
 
 /* Whether it is time to sleep. */
 static bool
-is_worn_out(struct endurance *endurance)
+is_worn_out(struct endurance *endurance, uint64_t work_ns)
 {
     const uint64_t now_ns = clock_now_ns();
 
     if (endurance->until_ns == 0)
-        endurance->until_ns = now_ns + SPIN_NS;
+        endurance->until_ns = now_ns + SPIN_NS + work_ns;
     return now_ns >= endurance->until_ns;
 }
 
 enum endurance_advice
-endurance_advise(struct endurance *endurance, enum endurance_rule rule)
+endurance_advise(struct endurance *endurance,
+                 enum endurance_rule rule,
+                 uint64_t work_ns)
 {
     switch (rule) {
     case ENDURANCE_SPINS:
-        return is_worn_out(endurance) ? ENDURANCE_SLEEP : ENDURANCE_LOOK;
+        return is_worn_out(endurance, work_ns) ? ENDURANCE_SLEEP
+                                               : ENDURANCE_LOOK;
     case ENDURANCE_YIELDS:
         if (endurance->n_yields < YIELDS_MIN) {
             endurance->n_yields++;
             return ENDURANCE_YIELD;
         }
-        return is_worn_out(endurance) ? ENDURANCE_SLEEP : ENDURANCE_YIELD;
+        return is_worn_out(endurance, work_ns) ? ENDURANCE_SLEEP
+                                               : ENDURANCE_YIELD;
     case ENDURANCE_SLEEPS:
         break;
     }

@@ -6,6 +6,10 @@
  * as long as a wake-up takes, and sleeps then. Where ranks share processors
  * the one that is waited for may need this one: it is offered again and again,
  * for that long if nobody takes it, a few times if somebody does.
+ *
+ * Who waits for others that have much to do first looks for as much longer:
+ * ranks that take turns at pieces, each of which takes longer than that, would
+ * sleep at each, since who wakes late lets the others wait for longer still.
  */
 
 #ifndef ENGINE_ENDURANCE_H
@@ -31,9 +35,11 @@ struct endurance {
     unsigned n_yields;
 };
 
-/* Nothing has moved: what now? */
+/* Nothing has moved: what now? Others have some work_ns to do before it can. */
 enum endurance_advice
-endurance_advise(struct endurance *endurance, enum endurance_rule rule);
+endurance_advise(struct endurance *endurance,
+                 enum endurance_rule rule,
+                 uint64_t work_ns);
 
 /* Something has moved. */
 static inline void

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/mishap.h"
+#include "engine/reason.h"
 #include "engine/state.h"
 #include "net/descriptor.h"
 #include "net/headcount.h"
@@ -111,7 +113,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine_look_round(engine);
 
     enum hoop_status status =
-        faults_create(engine->roster->rank, call_exists, &engine->faults);
+        faults_create(engine->roster->rank, mishap_exists, &engine->faults);
     if (status == HOOP_OK)
         status = engine_open(engine);
     if (status != HOOP_OK) {
@@ -160,7 +162,7 @@ engine_destroy(struct engine *engine)
 static void
 letter_why(struct letter *letter, const char *why)
 {
-    snprintf(letter->why, sizeof(letter->why), "%s", why);
+    reason_write(why, "", letter->why);
 }
 
 void

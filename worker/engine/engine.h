@@ -57,6 +57,7 @@ struct engine_options {
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;
+    uint32_t habits;    /* enum call_habit, of this rank */
     bool is_summing;    /* frames have checksums, and must have */
     unsigned n_streams; /* to each peer; 0: as many as are worth it */
     /* A rank that is waited for and gives no sign of life for so long is lost;
@@ -65,8 +66,8 @@ struct engine_options {
     uint32_t timeout_ms; /* the session's, of an operation: its name in texts */
     /* Who is waited for so long is named on standard error; 0: nobody is. */
     uint32_t late_warning_ms;
-    /* Called by the driver when a connection has ended; how, "killed by signal
-     * 9 (Killed)" or "", of the dead. NULL: nothing is known. */
+    /* Called by the driver when a connection has ended, or is silent; how,
+     * "killed by signal 9 (Killed)" or "", of the dead. NULL: nothing is known. */
     enum engine_fate (*fate_of)(void *owner,
                                 uint32_t rank,
                                 char out_how[LIMIT_NAME]);
@@ -186,6 +187,13 @@ void
 channel_revoke(struct channel *channel, const char *why);
 void
 channel_watch(struct channel *channel, enum channel_watch watch);
+/* This rank cannot make the collective that all members call next: it fails for
+ * all of them with status, which is HOOP_E_EXHAUSTED, and why. No other thread
+ * calls one meanwhile. */
+void
+channel_decline(struct channel *channel,
+                enum hoop_status status,
+                const char *why);
 /* Which members are lost or have left, as far as is known here: [rank]. */
 void
 channel_failed(struct channel *channel, bool *out_has_failed);
@@ -202,6 +210,9 @@ void
 channel_set_timeout(struct channel *channel, uint32_t timeout_ms);
 uint32_t
 channel_timeout(const struct channel *channel);
+/* Of this rank, to be compared: enum call_habit. */
+uint32_t
+channel_habits(const struct channel *channel);
 
 /* Whether the caller waits at once: then it is the one who begins to drive. */
 enum engine_mode {

@@ -227,9 +227,10 @@ on_verdict(void *owner,
 {
     struct engine *engine = owner;
 
-    (void)peer;
     if (frame->comm == VERDICT_ON_RANK) {
-        if (frame->op >= engine->roster->size ||
+        /* Who was cut off has given up those that it could not reach, and says
+         * so when it can again. */
+        if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
         engine_lose(engine, (uint32_t)frame->op, text);

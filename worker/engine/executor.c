@@ -444,6 +444,7 @@ executor_deinit(struct op *op)
     }
     tracker_deinit(&op->tracker);
     plan_deinit(&op->rounds.plan);
+    plan_deinit(&op->rounds.next);
     free(op->scratch);
     free(op->counts);
 }

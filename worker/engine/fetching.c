@@ -13,7 +13,8 @@
 #include "transport/hall.h"
 
 enum {
-    CACHES_BYTES = 16 << 20 /* half of a third-level cache */
+    CACHES_BYTES = 16 << 20, /* half of a third-level cache */
+    TILE_BYTES = 4 << 10,    /* what is copied while it is in the first one */
 };
 
 /* Where the step's other operand is. NULL: the peer's post is too short. */
@@ -29,10 +30,10 @@ step_source(const struct op *op, const struct plan_step *step)
 
 /* to = own (op) arrived, by side. */
 static void
-combine(const struct op *op,
-        const struct plan_step *step,
-        const uint8_t *own,
-        const uint8_t *arrived)
+combine_some(const struct op *op,
+             const struct plan_step *step,
+             const uint8_t *own,
+             const uint8_t *arrived)
 {
     uint8_t *to = op_span(op, &step->to);
 
@@ -42,6 +43,44 @@ combine(const struct op *op,
         op->reduce(to, own, arrived, step->to.count);
     if (step->is_final && op->divide)
         op->divide(to, step->to.count, op->shape.size);
+}
+
+/* The same, and what it makes to where it is posted next. */
+static void
+combine_ahead(const struct op *op,
+              const struct plan_step *step,
+              const uint8_t *own,
+              const uint8_t *arrived)
+{
+    const size_t n_tile = TILE_BYTES / op->element_size;
+    uint8_t *ahead = op->rounds.ahead + op->rounds.n_ahead;
+    struct plan_step tile = *step;
+
+    for (size_t n_left = step->to.count; n_left > 0;) {
+        tile.to.count = n_left < n_tile ? n_left : n_tile;
+        combine_some(op, &tile, own, arrived);
+        const size_t n_bytes = tile.to.count * op->element_size;
+        copy_bytes(ahead, op_span(op, &tile.to), n_bytes);
+        ahead += n_bytes;
+        own += n_bytes;
+        arrived += n_bytes;
+        tile.to.first += tile.to.count;
+        n_left -= tile.to.count;
+    }
+}
+
+static void
+combine(const struct op *op,
+        const struct plan_step *step,
+        const uint8_t *own,
+        const uint8_t *arrived)
+{
+    const struct rounds *rounds = &op->rounds;
+
+    if (rounds->ahead && step == &rounds->plan.steps[rounds->ahead_combine])
+        combine_ahead(op, step, own, arrived);
+    else
+        combine_some(op, step, own, arrived);
 }
 
 /* What step would copy to where next combines with it: both at once. */
@@ -69,16 +108,18 @@ post_broken(const struct op *op, const struct plan_step *step)
         roster_name(op->engine->roster, op->channel->ranks[step->peer], name));
 }
 
-/* Whether all that the ranks hold is more than their caches do, and the lines
- * of what this one gets are not there for what it has posted. */
+/* Whether all that the ranks hold, of which each touches about as much as this
+ * one, is more than their caches do, and the lines of what this one gets are not
+ * there for what it has posted. */
 static bool
 is_past_caches(const struct op *op)
 {
+    const struct rounds *rounds = &op->rounds;
     const size_t n_bytes =
-        2 * op->shape.count * op->element_size * op->shape.size;
+        rounds->n_moved * rounds->n_rounds * op->element_size * op->shape.size;
 
     return n_bytes > CACHES_BYTES &&
-           (!op->shape.is_in_place || op->rounds.n_posts == 0);
+           (!op->shape.is_in_place || rounds->n_posts == 0);
 }
 
 static void

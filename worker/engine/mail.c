@@ -128,6 +128,9 @@ closing_act(struct closing *closing)
     case CLOSING_LOOK:
         channel_look_failed(channel, closing->failed);
         return;
+    case CLOSING_DECLINE:
+        decline_carry_out(channel, closing->status, closing->why);
+        return;
     }
 }
 

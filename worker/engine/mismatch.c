@@ -16,17 +16,50 @@ struct own_call {
     uint32_t flags;
 };
 
-/* The calls may be alike, but one waits for a check that the other skips. */
+/* A setting that all ranks must have alike. */
+struct habit {
+    const char *name;
+    const char *value; /* of the one */
+    const char *other_value;
+};
+
+/* One waits for a check that the other skips. */
+static const struct habit checking = {"HOOP_CHECK", "full", "frames"};
+static const struct habit retrying = {"HOOP_ON_FAILURE", "retry", "error"};
+
+/* In what the one and the other differ, and which of the two has the value. */
+static const struct habit *
+habit_apart(const struct own_call *own,
+            const struct frame *frame,
+            bool *out_is_own)
+{
+    const bool are_agreements =
+        own->call->name == CALL_AGREE && frame->call.name == CALL_AGREE;
+
+    if ((own->flags ^ frame->flags) & FRAME_CHECKED) {
+        *out_is_own = own->flags & FRAME_CHECKED;
+        return &checking;
+    }
+    if (are_agreements &&
+        (own->call->root ^ frame->call.root) & CALL_HABIT_RETRIES) {
+        *out_is_own = own->call->root & CALL_HABIT_RETRIES;
+        return &retrying;
+    }
+    return NULL;
+}
+
+/* The calls may be alike. */
 static void
-describe_checking(const char *name,
-                  const char *other,
-                  const char *call,
-                  char text[LIMIT_ERROR_TEXT])
+describe_habit(const struct habit *habit,
+               const char *name,
+               const char *other,
+               const char *call,
+               char text[LIMIT_ERROR_TEXT])
 {
     snprintf(text, LIMIT_ERROR_TEXT,
-             "%s has HOOP_CHECK=full, but %s has not, in %s: all ranks of a "
-             "job must have the same",
-             name, other, call);
+             "%s has %s=%s, but %s has %s, in %s: all ranks of a job must "
+             "have the same",
+             name, habit->name, habit->value, other, habit->other_value, call);
 }
 
 /* NULL: own is long forgotten. */
@@ -43,6 +76,7 @@ describe(const struct channel *channel,
     char peer_call[CALL_TEXT_MAX];
     char name[ROSTER_NAME_MAX];
     char peer_name[ROSTER_NAME_MAX];
+    bool is_own = false;
 
     roster_name(engine->roster, engine->roster->rank, name);
     roster_name(engine->roster, peer, peer_name);
@@ -56,10 +90,10 @@ describe(const struct channel *channel,
     }
     call_describe(own->call, number, call);
     const bool looks_alike = strcmp(call, peer_call) == 0;
-    if ((own->flags ^ frame->flags) & FRAME_CHECKED) {
-        describe_checking(own->flags & FRAME_CHECKED ? name : peer_name,
-                          own->flags & FRAME_CHECKED ? peer_name : name, call,
-                          text);
+    const struct habit *habit = habit_apart(own, frame, &is_own);
+    if (habit) {
+        describe_habit(habit, is_own ? name : peer_name,
+                       is_own ? peer_name : name, call, text);
         return;
     }
     snprintf(text, LIMIT_ERROR_TEXT, "%s called %s, but %s called %s%s", name,

@@ -77,6 +77,12 @@ struct waiter {
 /* How far a flat plan is. */
 struct rounds {
     struct plan plan; /* of the round */
+    struct plan next; /* of the one behind it, if is_planned */
+    bool is_planned;
+    uint8_t *ahead;    /* where that will be posted; NULL: nothing is there */
+    size_t n_ahead;    /* ... bytes before what is, the post ... */
+    size_t ahead_post; /* ... of that number, ... */
+    size_t ahead_combine; /* ... and the step that makes it */
     uint32_t n_rounds;
     uint32_t round;
     uint32_t n_before; /* rounds that were done before the operation began */
@@ -86,6 +92,7 @@ struct rounds {
     bool is_odd;     /* a peer has called something else */
     size_t n_posts;  /* steps of the round that post */
     size_t n_posted; /* ... so many elements */
+    size_t n_moved;  /* elements that all its steps touch */
     size_t n_met;    /* steps whose peers have published it, too */
 };
 
@@ -208,6 +215,10 @@ rounds_tell(struct op *op);
 /* What it waited for has come. */
 bool
 rounds_can_move(const struct op *op);
+/* About how long the others may be busy with the round under way; 0: op is not
+ * flat. */
+uint64_t
+rounds_work_ns(const struct op *op);
 /* op has failed: nothing of it will be read any more, nor shall be found. */
 void
 rounds_abort(struct op *op);
@@ -220,6 +231,11 @@ rounds_fetches(const struct plan_step *step)
 {
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
+
+/* ahead.c: before fetching_run(), in all rounds but the last. Plans the next; if
+ * that posts what this one makes, and there is room, rounds.ahead says where. */
+void
+ahead_prepare(struct op *op);
 
 /* fetching.c: the steps behind the posts, when all have published. */
 enum hoop_status

@@ -32,6 +32,13 @@ pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame);
 uint64_t
 engine_feel_pulses(struct engine *engine, uint64_t now_ns);
 
+/* suspect.c, by the driver: what this host shows of rank's process. how: how it
+ * ended, or "". */
+enum engine_fate
+engine_fate_of(const struct engine *engine,
+               uint32_t rank,
+               char how[LIMIT_NAME]);
+
 /* awaited.c, by the driver. */
 
 /* The one to blame: whoever has not answered, else the first. NULL: none. */

@@ -7,9 +7,11 @@
  * once, in whatever call its program is: late is not lost. A rank of which
  * nothing at all has come for the failure timeout, and which took nothing of
  * what lies before the question, is. On this host the kernel tells of a process
- * that only finds no processor: it has more time. Only time in which this rank itself runs is
- * counted: who was stopped accuses nobody when it wakes. A channel whose members
- * are to come together elsewhere is watched likewise (engine/revocation.c).
+ * that only finds no processor: it has more time; and of one that has ended, while
+ * a child that was made without pthread_atfork() holds all its connections. Only
+ * time in which this rank itself runs is counted: who was stopped accuses nobody
+ * when it wakes. A channel whose members are to come together elsewhere is watched
+ * likewise (engine/revocation.c).
  */
 
 #include <stdio.h>
@@ -25,9 +27,16 @@ enum {
     LOOKS = 32,
     /* Of half a failure timeout each. */
     REPRIEVES = 2,
+    /* ... up to five timeouts in all, unless a short one is asked for: whoever
+     * does that wants to know soon. */
+    REPRIEVES_LONG = 8,
+    LONG_TIMEOUT_MS = 1000,
     /* A process that is starved runs for less of that, or waits for more. */
     STARVED_PART = 4,
 };
+
+/* What a process that ends takes to close its connections. */
+static const uint64_t CLOSING_NS = 100 * CLOCK_NS_PER_MS;
 
 static void
 send_sign(struct engine *engine, uint32_t rank, uint32_t flags)
@@ -78,6 +87,14 @@ is_starved(const struct process_share *before,
            now->waited_ns >= before->waited_ns + part_ns;
 }
 
+static unsigned
+reprieves_max(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms < LONG_TIMEOUT_MS
+               ? REPRIEVES
+               : REPRIEVES_LONG;
+}
+
 /* Whoever can run on no processor is not frozen: it is given more time, but not
  * for ever, since who spins behind a link that is cut waits for one, too. */
 static bool
@@ -88,13 +105,32 @@ reprieve(struct engine *engine, uint32_t rank)
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
     const struct process_share share = share_of(engine, rank);
 
-    if (pulse->n_reprieves == REPRIEVES ||
+    if (pulse->n_reprieves == reprieves_max(engine) ||
         !is_starved(&pulse->share, &share, half_ns))
         return false;
     pulse->n_reprieves++;
     pulse->silent_ns = half_ns;
     pulse->share = share;
     return true;
+}
+
+/* Its process has ended, and its connection has not: somebody else holds that. */
+static bool
+is_survived(struct engine *engine, uint32_t rank)
+{
+    struct pulse *pulse = &engine->pulses[rank];
+    char how[LIMIT_NAME];
+
+    if (!atomic_load(&pulse->is_seen))
+        return false;
+    const enum engine_fate fate = engine_fate_of(engine, rank, how);
+    if (fate != ENGINE_FATE_DYING && fate != ENGINE_FATE_DEAD) {
+        pulse->ended_ns = 0;
+        return false;
+    }
+    if (pulse->ended_ns == 0)
+        pulse->ended_ns = engine->looked_ns;
+    return engine->looked_ns - pulse->ended_ns >= CLOSING_NS;
 }
 
 static bool
@@ -108,7 +144,9 @@ has_been_silent(struct engine *engine, uint32_t rank)
         pulse->is_weighed = true;
         pulse->share = share_of(engine, rank);
     }
-    return pulse->silent_ns >= timeout_ns && !reprieve(engine, rank);
+    if (pulse->silent_ns >= timeout_ns)
+        return !reprieve(engine, rank);
+    return pulse->silent_ns > 0 && is_survived(engine, rank);
 }
 
 /* n_ns have passed since the last look. True when there is none any more. */
@@ -129,6 +167,7 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         pulse->is_asked = false;
         pulse->is_weighed = false;
         pulse->n_reprieves = 0;
+        pulse->ended_ns = 0;
         if (!is_new)
             return false;
     }
@@ -227,13 +266,18 @@ static void
 declare_dead(struct engine *engine, uint32_t rank)
 {
     const uint32_t pid = engine->roster->members[rank].pid;
+    const unsigned n_halves = 2 + engine->pulses[rank].n_reprieves;
     char why[LIMIT_NAME];
 
-    snprintf(why, sizeof(why), "%s (nothing has come from it for %.1f s)",
-             is_here(engine, rank) && process_is_stopped(pid)
-                 ? "stopped"
-                 : "frozen or unreachable",
-             engine->options.failure_timeout_ms / 1000.0);
+    if (engine->pulses[rank].ended_ns > 0)
+        snprintf(why, sizeof(why),
+                 "its process has ended (a child holds its connections)");
+    else
+        snprintf(why, sizeof(why), "%s (nothing has come from it for %.1f s)",
+                 is_here(engine, rank) && process_is_stopped(pid)
+                     ? "stopped"
+                     : "frozen or unreachable",
+                 n_halves * engine->options.failure_timeout_ms / 2000.0);
     engine_suspect(engine, rank, why);
 }
 

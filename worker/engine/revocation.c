@@ -226,6 +226,17 @@ channel_watch(struct channel *channel, enum channel_watch watch)
 }
 
 void
+channel_decline(struct channel *channel,
+                enum hoop_status status,
+                const char *why)
+{
+    channel_deal(&(struct closing){.channel = channel,
+                                   .kind = CLOSING_DECLINE,
+                                   .status = status,
+                                   .why = why});
+}
+
+void
 channel_failed(struct channel *channel, bool *out_has_failed)
 {
     channel_deal(&(struct closing){

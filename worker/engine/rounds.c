@@ -8,6 +8,9 @@
  * run one after another, in the order of their numbers: the ranks use up slots
  * alike.
  *
+ * What a round combines and the next one posts is written to both places while
+ * it is in the cache next to the processor, if the second is free already.
+ *
  * Who sleeps is rung for when a round has been read, which costs a fence. What
  * was posted is told along with that if it is little: by then it has long been
  * seen, where a fence at once would wait for the line to get there.
@@ -27,6 +30,9 @@ enum {
     QUIET_BYTES = 8 << 10,
     /* Whoever is behind never has to wait; yet others ask whether it lives. */
     ROUNDS_AT_ONCE = 16,
+    /* Some ten times what moving one takes while nobody else needs the
+     * processor. */
+    BYTE_NS = 1,
 };
 
 _Static_assert((int)STAGES_MAX < STAMP_STAGES, "stages fit");
@@ -38,9 +44,9 @@ op_stamp(const struct op *op)
     return stamp_of(op->number, op->stage, op->rounds.round);
 }
 
-/* They stand first. */
+/* Posts stand first. */
 static void
-posts_count(struct rounds *rounds)
+steps_count(struct rounds *rounds)
 {
     const struct plan *plan = &rounds->plan;
     size_t i = 0;
@@ -49,6 +55,9 @@ posts_count(struct rounds *rounds)
     for (; i < plan->n_steps && plan->steps[i].kind == PLAN_POST; i++)
         rounds->n_posted += plan->steps[i].from.count;
     rounds->n_posts = i;
+    rounds->n_moved = rounds->n_posted;
+    for (; i < plan->n_steps; i++)
+        rounds->n_moved += plan->steps[i].from.count;
 }
 
 static enum hoop_status
@@ -60,9 +69,17 @@ round_plan(struct op *op)
     rounds->n_met = 0;
     if (rounds->round == rounds->n_rounds)
         return HOOP_OK;
-    plan_clear(&rounds->plan);
-    op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
-    posts_count(rounds);
+    if (rounds->is_planned) {
+        const struct plan plan = rounds->plan;
+
+        rounds->plan = rounds->next;
+        rounds->next = plan;
+    } else {
+        plan_clear(&rounds->plan);
+        op->algorithm->plan_round(&rounds->plan, &op->shape, rounds->round);
+    }
+    rounds->is_planned = false;
+    steps_count(rounds);
     return plan_status(&rounds->plan);
 }
 
@@ -75,6 +92,8 @@ rounds_begin(struct op *op)
     rounds->n_rounds = op->algorithm->n_rounds(&op->shape);
     rounds->round = rounds->n_before;
     rounds->n_before = 0;
+    rounds->is_planned = false;
+    rounds->ahead = NULL;
     const enum hoop_status status = round_plan(op);
     rounds->is_posted = rounds->was_posted;
     rounds->was_posted = false;
@@ -101,17 +120,21 @@ rounds_tell(struct op *op)
 
 /* What is posted in this round, one behind the other. */
 static void
-posts_copy(const struct op *op, uint8_t *to)
+posts_copy(struct op *op, uint8_t *to)
 {
-    const struct rounds *rounds = &op->rounds;
+    struct rounds *rounds = &op->rounds;
+    const size_t n_there =
+        rounds->ahead == to ? rounds->ahead_post : rounds->n_posts;
 
     for (size_t i = 0; i < rounds->n_posts; i++) {
         const struct plan_span *from = &rounds->plan.steps[i].from;
         const size_t n_bytes = from->count * op->element_size;
 
-        copy_bytes(to, op_span(op, from), n_bytes);
+        if (i != n_there)
+            copy_bytes(to, op_span(op, from), n_bytes);
         to += n_bytes;
     }
+    rounds->ahead = NULL;
 }
 
 static enum hoop_status
@@ -268,6 +291,8 @@ rounds_try(struct op *op, bool *out_is_done)
     }
     if (!round_meet(op, stamp) || (op->is_quick && op->channel->is_owed))
         return HOOP_OK;
+    if (rounds->round + 1 < rounds->n_rounds)
+        ahead_prepare(op);
     status = fetching_run(op);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -325,6 +350,13 @@ rounds_can_move(const struct op *op)
     assert(rounds->n_met < rounds->plan.n_steps);
     return hall_look(op->channel->hall, rounds->plan.steps[rounds->n_met].peer,
                      op_stamp(op));
+}
+
+/* All do about as much as this rank. */
+uint64_t
+rounds_work_ns(const struct op *op)
+{
+    return op->is_flat ? op->rounds.n_moved * op->element_size * BYTE_NS : 0;
 }
 
 void

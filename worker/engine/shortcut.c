@@ -202,7 +202,8 @@ shortcut_endure(struct channel *channel, struct endurance *endurance)
     struct engine *engine = channel->engine;
 
     rounds_tell(channel->quick);
-    switch (endurance_advise(endurance, engine_endurance(engine))) {
+    switch (endurance_advise(endurance, engine_endurance(engine),
+                             rounds_work_ns(channel->quick))) {
     case ENDURANCE_LOOK:
         perch_take(&engine->perch);
         return true;

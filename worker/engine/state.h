@@ -142,6 +142,8 @@ struct pulse {
     uint64_t n_looks; /* the last one that was for it */
     uint64_t n_heard;
     uint64_t silent_ns;
+    uint64_t ended_ns;   /* since when its process is seen to have; 0: is not */
+    atomic_bool is_seen; /* its process can be: it has that number here */
     struct process_share share; /* when half the time had passed */
     unsigned n_reprieves;
     bool is_weighed; /* share is known */

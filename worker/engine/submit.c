@@ -452,6 +452,16 @@ begin_collective(struct op *op)
         op_conclude(op);
 }
 
+/* A message asks nothing for long, but those it waits for must be felt. */
+static uint64_t
+first_due_ns(const struct op *op)
+{
+    const uint64_t look_ns = op->started_ns + OP_ASK_FIRST_NS;
+    const uint64_t due_ns = op_due_ns(op);
+
+    return due_ns < look_ns ? due_ns : look_ns;
+}
+
 void
 op_begin(struct op *op)
 {
@@ -464,8 +474,8 @@ op_begin(struct op *op)
         return;
     op->state = OP_RUNNING;
     TAILQ_INSERT_TAIL(&engine->running, op, link);
-    if (op_due_ns(op) < engine->deadline_ns)
-        engine->deadline_ns = op_due_ns(op);
+    if (first_due_ns(op) < engine->deadline_ns)
+        engine->deadline_ns = first_due_ns(op);
     if (is_hopeless(op))
         return;
     if (op->is_message)

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "engine/closing.h"
 #include "engine/patience.h"
+#include "engine/reason.h"
 #include "engine/state.h"
 
 /* What an accusation takes from rank to rank, and then some. */
@@ -30,6 +31,14 @@ static const uint64_t DEFER_ALIVE_NS = 200 * CLOCK_NS_PER_MS;
 static const uint64_t HEARSAY_NS = 80 * CLOCK_NS_PER_MS;
 static const uint64_t HEARSAY_LOOK_NS = CLOCK_NS_PER_MS;
 static const uint64_t ALIVE_LOOK_NS = 10 * CLOCK_NS_PER_MS;
+
+enum {
+    SILENCE_TEXT_MAX = 48,
+    /* Who says so, how long after what. */
+    TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
+};
+
+_Static_assert((int)TAIL_TEXT_MAX < (int)LIMIT_REASON, "it is never cut");
 
 bool
 channel_has(const struct channel *channel, uint32_t world_rank)
@@ -149,8 +158,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     acquit(engine, lost);
     lost->is_lost = true;
     engine->n_lost++;
-    if (why != lost->why)
-        snprintf(lost->why, sizeof(lost->why), "%s", why);
+    reason_write(why, "", lost->why);
     /* Before the operations end: their peers learn who, not only that. The one
      * that is lost, too: it may live. */
     transport_tell_all(engine->transport, engine->roster->rank, &verdict,
@@ -204,7 +212,9 @@ is_missing(struct op *op, uint32_t rank)
 
 /* ", 0.310 s after its last byte" */
 static void
-silence_describe(const struct engine *engine, uint32_t rank, char text[64])
+silence_describe(const struct engine *engine,
+                 uint32_t rank,
+                 char text[SILENCE_TEXT_MAX])
 {
     const uint64_t n_ms = transport_silence_ms(engine->transport, rank);
     const bool has_ended = transport_is_gone(engine->transport, rank);
@@ -215,12 +225,12 @@ silence_describe(const struct engine *engine, uint32_t rank, char text[64])
     if (!has_ended)
         return;
     if (op)
-        snprintf(text, 64, ", %s than %.3f s after its last byte",
+        snprintf(text, SILENCE_TEXT_MAX, ", %s than %.3f s after its last byte",
                  is_missing(op, rank) ? "more" : "less",
                  (double)(clock_now_ns() - op->started_ns) /
                      (double)CLOCK_NS_PER_S);
     else if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
-        snprintf(text, 64, ", %.3f s after its last byte",
+        snprintf(text, SILENCE_TEXT_MAX, ", %.3f s after its last byte",
                  (double)n_ms / 1000.0);
 }
 
@@ -230,13 +240,13 @@ charge(struct engine *engine, uint32_t rank)
 {
     struct lost_rank *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
-    char what[LIMIT_REASON];
-    char silence[64];
+    char silence[SILENCE_TEXT_MAX];
+    char tail[TAIL_TEXT_MAX];
 
     silence_describe(engine, rank, silence);
-    snprintf(what, sizeof(what), "%s", lost->why);
-    snprintf(lost->why, sizeof(lost->why), "%.72s%s, reported by %.100s", what,
-             silence, roster_name(engine->roster, engine->roster->rank, name));
+    snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
+             roster_name(engine->roster, engine->roster->rank, name));
+    reason_write(lost->why, tail, lost->why);
     engine_lose(engine, rank, lost->why);
 }
 
@@ -245,16 +255,18 @@ static void
 surrender(struct engine *engine, uint32_t rank)
 {
     char name[ROSTER_NAME_MAX];
+    char tail[TAIL_TEXT_MAX];
     char why[LIMIT_REASON];
 
-    snprintf(why, sizeof(why), "%.80s, from %s, who lives and is believed",
-             engine->lost[rank].why, roster_name(engine->roster, rank, name));
+    snprintf(tail, sizeof(tail), ", from %s, who lives and is believed",
+             roster_name(engine->roster, rank, name));
+    reason_write(engine->lost[rank].why, tail, why);
     acquit(engine, &engine->lost[rank]);
     engine_lose(engine, engine->roster->rank, why);
 }
 
-static enum engine_fate
-fate_of(const struct engine *engine, uint32_t rank, char how[LIMIT_NAME])
+enum engine_fate
+engine_fate_of(const struct engine *engine, uint32_t rank, char how[LIMIT_NAME])
 {
     const struct engine_options *options = &engine->options;
 
@@ -280,7 +292,7 @@ suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
     struct lost_rank *lost = &engine->lost[rank];
     const bool is_lower = rank < engine->roster->rank;
     char how[LIMIT_NAME];
-    const enum engine_fate fate = fate_of(engine, rank, how);
+    const enum engine_fate fate = engine_fate_of(engine, rank, how);
 
     if (fate == ENGINE_FATE_DYING && now_ns < lost->suspected_ns + HEARSAY_NS) {
         lost->look_ns = now_ns + HEARSAY_LOOK_NS;
@@ -312,7 +324,7 @@ engine_suspect(struct engine *engine, uint32_t rank, const char *why)
 
     if (lost->is_suspect || !is_to_be_lost(engine, rank))
         return;
-    snprintf(lost->why, sizeof(lost->why), "%s", why);
+    reason_write(why, "", lost->why);
     lost->is_suspect = true;
     lost->suspected_ns = clock_now_ns();
     engine->n_suspects++;

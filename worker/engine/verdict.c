@@ -295,6 +295,36 @@ verdict_owe(struct channel *channel, enum hoop_status status, const char *text)
     snprintf(channel->owed_text, sizeof(channel->owed_text), "%s", text);
 }
 
+/* As if it had begun, and failed. */
+void
+decline_carry_out(struct channel *channel,
+                  enum hoop_status status,
+                  const char *why)
+{
+    struct engine *engine = channel->engine;
+    struct past_op past = {.has_failed = true};
+    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
+
+    pthread_mutex_lock(&engine->gate);
+    past.number = atomic_fetch_add(&channel->op_next, 1);
+    pthread_mutex_unlock(&engine->gate);
+    channel->begin_next = past.number + 1;
+    channel->is_unheard = true;
+    channel->n_unheard = UNHEARD_LOOKS;
+    if (channel->failed_first == 0)
+        channel->failed_first = past.number;
+    past_add(&channel->past, &past);
+    transport_forget(engine->transport, channel->id, past.number);
+    free(verdict_take(channel, past.number));
+
+    snprintf(text, sizeof(text), "%s cannot take part: %.700s",
+             roster_name(engine->roster, engine->roster->rank, name), why);
+    verdict_note(channel, past.number, status, text);
+    engine->must_flush = true;
+    verdict_tell(engine, channel, past.number, status, text);
+}
+
 enum hoop_status
 verdict_settle(struct op *op, enum hoop_status status)
 {

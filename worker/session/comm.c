@@ -263,15 +263,38 @@ comm_end(struct hoop_comm *comm)
     comm_release(comm);
 }
 
+/* Of one that has grown nothing is left that the user has. Says so once. */
+static bool
+family_is_over(struct comm_family *family)
+{
+    pthread_mutex_lock(&family->lock);
+    const bool is_over = family->is_freed && TAILQ_EMPTY(&family->comms);
+    family->is_freed &= !is_over;
+    pthread_mutex_unlock(&family->lock);
+    return is_over;
+}
+
+static void
+world_free(struct comm_family *family)
+{
+    pthread_mutex_lock(&family->lock);
+    family->is_freed = family->grown_from != NULL;
+    pthread_mutex_unlock(&family->lock);
+}
+
 void
 hoop_comm_free(hoop_comm_t *comm)
 {
     if (!comm || engine_check(comm->family->engine) != HOOP_OK)
         return;
-    if (!comm->is_world)
+    struct comm_family *family = comm->family;
+
+    if (comm->is_world)
+        world_free(family);
+    else
         comm_end(comm);
-    else if (comm->family->grown_from)
-        hoop_leave(comm->family->session);
+    if (family_is_over(family))
+        hoop_leave(family->session);
 }
 
 void

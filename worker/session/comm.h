@@ -48,6 +48,9 @@ struct comm_family {
     LIST_HEAD(, comm_family) grown;
     struct comm_family *grown_from; /* NULL: the user has joined it */
     LIST_ENTRY(comm_family) grown_link;
+    /* The world of a grown one has been freed: it ends with the last that was
+     * made of it. Under the lock. */
+    bool is_freed;
 };
 
 /* What was called last by somebody who waited: checked, and as the engine got
@@ -66,6 +69,9 @@ struct comm_accord {
     uint32_t *failed;               /* ranks of the communicator; owned */
     uint32_t n_failed;
     uint64_t unfinished; /* of the one that this was made from; 0: none */
+    /* Of the call that runs: which faults are about it, and its tries. */
+    uint32_t faults;
+    uint64_t n_tries;
 };
 
 /* Of calls that are done again, by coll/retry.c. Zeroed: there was none. The

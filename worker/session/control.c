@@ -14,9 +14,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/role.h"
 #include "base/settings.h"
 #include "base/token_file.h"
 #include "net/loop.h"
+#include "net/tls.h"
 #include "rpc/rpc_client.h"
 #include "wire/pack.h"
 
@@ -61,13 +63,7 @@ options_read(const struct hoop_control_options *options,
             return error_pass(status);
     }
     const enum hoop_status status = settings_read_environment(settings);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (!settings_text(settings, SETTING_COORDINATOR))
-        return error_raise(HOOP_E_INVALID,
-                           "which coordinator? Say host:port, or set "
-                           "HOOP_COORDINATOR");
-    return HOOP_OK;
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* A token that is given wins over a file, wherever either stands. */
@@ -90,8 +86,17 @@ token_read(const struct settings *settings, char token[LIMIT_TOKEN])
 static enum hoop_status
 client_create(struct hoop_control *control, const struct settings *settings)
 {
+    const struct tls_files files = {
+        .certificate = settings_text(settings, SETTING_TLS_CERT),
+        .key = settings_text(settings, SETTING_TLS_KEY),
+        .ca = settings_text(settings, SETTING_TLS_CA),
+    };
     char token[LIMIT_TOKEN];
 
+    if (!settings_text(settings, SETTING_COORDINATOR))
+        return error_raise(HOOP_E_INVALID,
+                           "which coordinator? Say host:port, or set "
+                           "HOOP_COORDINATOR");
     enum hoop_status status = token_read(settings, token);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -107,6 +112,7 @@ client_create(struct hoop_control *control, const struct settings *settings)
                 .address = control->coordinator,
                 .job = control->job,
                 .token = token,
+                .tls = settings_number(settings, SETTING_TLS) ? &files : NULL,
             },
             &control->client);
     explicit_bzero(token, sizeof(token));
@@ -147,6 +153,52 @@ hoop_control_create(const struct hoop_control_options *options,
         return error_pass(status);
     *out_control = STEAL(control);
     return HOOP_OK;
+}
+
+/* Handle: HOOP_E_NOT_FOUND (there is none). */
+static enum hoop_status
+token_find(const struct hoop_control_options *options, char token[LIMIT_TOKEN])
+{
+    CLEANUP(settings_destroy) struct settings *settings = NULL;
+
+    enum hoop_status status = settings_create(SETTING_USER_WORKER, &settings);
+    if (status == HOOP_OK)
+        status = options_read(options, settings);
+    if (status == HOOP_OK)
+        status = token_read(settings, token);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!token[0])
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "no token to make another of: set HOOP_TOKEN or "
+                           "HOOP_TOKEN_FILE, or name a file");
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_control_token(const struct hoop_control_options *options,
+                   const char *role_text,
+                   struct hoop_control_token_text *out_token)
+{
+    static const struct hoop_control_options none = {0};
+    char secret[LIMIT_TOKEN] = "";
+    char token[LIMIT_TOKEN] = "";
+    enum role role = ROLE_WORKER;
+
+    error_clear();
+    if (!role_text || !out_token)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           role_text ? "out_token" : "role");
+    enum hoop_status status = role_parse(role_text, &role);
+    if (status == HOOP_OK)
+        status = token_find(options ? options : &none, secret);
+    if (status == HOOP_OK)
+        status = role_token(role, secret, token);
+    if (status == HOOP_OK)
+        memcpy(out_token->text, token, sizeof(token));
+    explicit_bzero(secret, sizeof(secret));
+    explicit_bzero(token, sizeof(token));
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static void

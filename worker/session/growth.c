@@ -18,6 +18,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/spelling.h"
+#include "engine/mishap.h"
 #include "rpc/messages/store_messages.h"
 #include "rpc/method.h"
 #include "session/control.h"
@@ -31,7 +33,12 @@ enum {
      * who may have other deadlines. */
     SETTLE_MS = 7 * 24 * 3600 * 1000,
     NEXT_TRY_MS = 50,
-    PLACES_MS = 3600000, /* then no newcomer asks any more */
+    /* Then a place that was drawn by one who died is drawn again; by others as
+     * well, who learn that it is taken. */
+    PLACES_MS = 60000,
+    /* A newcomer waits so much longer than members: with it, none of them
+     * comes too late. */
+    LONGER_MS = 1000,
 };
 
 /* In the root's store: the job that newcomers are to join. */
@@ -55,7 +62,8 @@ control_of(const struct terms *terms, const char *job)
     return control;
 }
 
-/* "JOB MEMBERS NEWCOMERS MS", as announcement_write() wrote it. */
+/* "JOB MEMBERS NEWCOMERS SETTLE_MS TIMEOUT_MS", as announcement_write() wrote
+ * it. */
 static bool
 announcement_read(const struct hoop_control_value *value,
                   struct successor *successor,
@@ -68,8 +76,9 @@ announcement_read(const struct hoop_control_value *value,
         return false;
     memcpy(text, value->bytes, value->n_bytes);
     text[value->n_bytes] = '\0';
-    if (sscanf(text, "%127s %" SCNu32 " %" SCNu32 " %" SCNu32, successor->job,
-               &n_members, n_newcomers, &successor->settle_ms) != 4 ||
+    if (sscanf(text, "%127s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32,
+               successor->job, &n_members, n_newcomers, &successor->settle_ms,
+               &successor->timeout_ms) != 5 ||
         n_members == 0 || n_members > LIMIT_RANKS || *n_newcomers == 0 ||
         *n_newcomers > LIMIT_RANKS)
         return false;
@@ -84,8 +93,9 @@ announcement_write(const struct terms *terms, char text[LIMIT_NAME + 64])
 {
     const uint32_t n_members = terms->size_min - 1;
 
-    snprintf(text, LIMIT_NAME + 64, "%s %u %u %u", terms->job, n_members,
-             terms->world_size - n_members, terms->settle_ms);
+    snprintf(text, LIMIT_NAME + 64, "%s %u %u %u %u", terms->job, n_members,
+             terms->world_size - n_members, terms->settle_ms,
+             terms->join_timeout_ms);
 }
 
 /* Each who asks has the next number, from 1; 0: nobody answers. */
@@ -133,7 +143,19 @@ static bool
 is_worth_another_try(enum hoop_status status)
 {
     return status == HOOP_E_UNAVAILABLE || status == HOOP_E_PRECONDITION ||
-           status == HOOP_E_TIMEOUT || status == HOOP_E_PEER_LOST;
+           status == HOOP_E_TIMEOUT || status == HOOP_E_PEER_LOST ||
+           status == HOOP_E_EXISTS;
+}
+
+/* Where members have given up in the meantime, nobody else will come. */
+static uint32_t
+patience_ms(const struct successor *successor, int left_ms)
+{
+    const uint64_t most_ms = (uint64_t)successor->timeout_ms + LONGER_MS;
+
+    if (left_ms <= 0)
+        return 1;
+    return (uint64_t)left_ms < most_ms ? (uint32_t)left_ms : (uint32_t)most_ms;
 }
 
 /* It may fail, or be given up: then the next. */
@@ -155,7 +177,7 @@ newcomer_try(const struct terms *terms,
     now.world_size = successor->world_size;
     now.size_min = successor->size_min;
     now.settle_ms = successor->settle_ms;
-    now.join_timeout_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
+    now.join_timeout_ms = patience_ms(successor, left_ms);
     enum hoop_status status = session_create(&now, &none, out_session);
     left_ms = clock_left_ms(deadline_ns);
     if (is_worth_another_try(status) && left_ms > NEXT_TRY_MS) {
@@ -182,6 +204,15 @@ growth_join(const struct terms *terms, hoop_session_t **out_session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* One warning is enough for a job, and so is one for a try to join it. */
+static bool
+speaks_for_job(const struct terms *terms, hoop_session_t *session)
+{
+    if (session)
+        return hoop_comm_rank(hoop_world(session)) == 0;
+    return terms->rank == 0 || terms->rank == RENDEZVOUS_RANK_ANY;
+}
+
 enum hoop_status
 hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 {
@@ -191,10 +222,14 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
     if (!out_session)
         return error_raise(HOOP_E_INVALID, "out_session is NULL");
     enum hoop_status status = terms_resolve(options, &terms);
-    if (status != HOOP_OK)
+    if (status != HOOP_OK) {
+        spelling_warn();
         return error_pass(status);
+    }
     terms_log(&terms);
     status = growth_join(&terms, out_session);
+    if (speaks_for_job(&terms, status == HOOP_OK ? *out_session : NULL))
+        spelling_warn();
     terms_deinit(&terms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -343,6 +378,7 @@ comm_grow(struct hoop_comm *comm,
     struct hoop_comm *world = hoop_world(grown);
 
     growth_attach(comm->family, world->family);
+    mishap_strike(comm->family->engine, comm->accord.faults, FAULT_AT_END, 1);
     *out_comm = world;
     return HOOP_OK;
 }

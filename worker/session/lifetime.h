@@ -15,6 +15,7 @@ struct successor {
     uint32_t world_size;
     uint32_t size_min;
     uint32_t settle_ms;
+    uint32_t timeout_ms; /* of its members, as long as they wait */
 };
 
 /*

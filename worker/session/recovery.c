@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/mishap.h"
 
 /* What a member says of a new communicator. */
 enum {
@@ -63,6 +64,20 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
     return HOOP_OK;
 }
 
+static void
+fault_begin(struct hoop_comm *comm, const char *name)
+{
+    comm->accord.n_tries = 1;
+    comm->accord.faults = mishap_begin(comm->family->engine, name);
+}
+
+static void
+fault_strike(const struct hoop_comm *comm, enum fault_point point)
+{
+    mishap_strike(comm->family->engine, comm->accord.faults, point,
+                  comm->accord.n_tries);
+}
+
 /* One turn. *out_registration: of a shrink. */
 static enum hoop_status
 turn_take(struct hoop_comm *comm,
@@ -71,6 +86,7 @@ turn_take(struct hoop_comm *comm,
           struct group_agree_reply *out_reply,
           struct registration **out_registration)
 {
+    fault_strike(comm, FAULT_AT_SEND);
     say.comm = channel_id(comm->channel);
     say.turn = comm->accord.turns[say.kind] + 1;
     const enum hoop_status status =
@@ -80,6 +96,7 @@ turn_take(struct hoop_comm *comm,
     if (status != HOOP_OK)
         return error_pass(status);
     comm->accord.turns[say.kind] = say.turn;
+    fault_strike(comm, FAULT_AT_RECEIVE);
     return HOOP_OK;
 }
 
@@ -119,6 +136,11 @@ shrunk_confirm(struct hoop_comm *comm,
     };
     enum hoop_status status = turn_take(comm, say, deadline_ns, &reply, NULL);
 
+    /* It was decided when its members had given up, and is gone again. */
+    if (status == HOOP_E_PRECONDITION) {
+        *out_again = true;
+        return HOOP_OK;
+    }
     if (status != HOOP_OK)
         return error_pass(status);
     *out_again = reply.n_ranks < channel_size(comm->channel) ||
@@ -152,6 +174,8 @@ shrunk_open(struct hoop_comm *old,
     }
     if (opened != HOOP_OK)
         channel_revoke(comm->channel, text);
+    comm->accord.faults = old->accord.faults;
+    comm->accord.n_tries = old->accord.n_tries;
     const enum hoop_status status =
         shrunk_confirm(comm, opened, deadline_ns, &is_again);
     if (status == HOOP_OK && !is_again) {
@@ -224,6 +248,7 @@ shrink_on(struct hoop_comm *comm,
     struct hoop_comm *shrunk = NULL;
 
     for (unsigned n_tries = 0; !shrunk; n_tries++) {
+        comm->accord.n_tries = n_tries + 1;
         if (n_tries > 0)
             losses_report(comm, deadline_ns);
         if (clock_is_past(deadline_ns))
@@ -250,6 +275,7 @@ comm_shrink(struct hoop_comm *comm,
 
     if (status != HOOP_OK)
         return error_pass(status);
+    fault_begin(comm, "shrink");
     const uint64_t unfinished = channel_forsake(comm->channel);
     if (channel_size(comm->channel) == 1) {
         status = shrink_alone(comm, unfinished, deadline_ns, out_comm);
@@ -258,7 +284,10 @@ comm_shrink(struct hoop_comm *comm,
     channel_watch(comm->channel, CHANNEL_FORSAKEN);
     status = shrink_on(comm, unfinished, deadline_ns, out_comm);
     channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    fault_strike(comm, FAULT_AT_END);
+    return HOOP_OK;
 }
 
 enum hoop_status
@@ -272,6 +301,7 @@ comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
         return error_pass(status);
     if (channel_size(comm->channel) == 1)
         return HOOP_OK;
+    fault_begin(comm, "agree");
     channel_watch(comm->channel, CHANNEL_WATCHED);
     status = turn_take(comm, say, deadline_ns, &reply, NULL);
     channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
@@ -279,6 +309,7 @@ comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
         status = failed_note(comm, &reply);
     if (status != HOOP_OK)
         return error_pass(status);
+    fault_strike(comm, FAULT_AT_END);
     *flags = reply.flags;
     return HOOP_OK;
 }
@@ -295,13 +326,17 @@ comm_gather(struct hoop_comm *comm,
 
     if (alive != HOOP_OK)
         return error_pass(alive);
+    if (kind == GROUP_GROW)
+        fault_begin(comm, "grow");
     /* The coordinator does not know those of one rank. */
     if (channel_size(comm->channel) == 1) {
         comm->accord.turns[kind]++;
         return HOOP_OK;
     }
+    channel_watch(comm->channel, CHANNEL_WATCHED);
     const enum hoop_status status =
         turn_take(comm, say, deadline_ns, &reply, NULL);
+    channel_watch(comm->channel, CHANNEL_NOT_WATCHED);
     if (status != HOOP_OK)
         return error_pass(status);
     if (reply.n_ranks < channel_size(comm->channel))

@@ -168,6 +168,7 @@ static enum hoop_status
 client_open(struct hoop_session *session)
 {
     const struct terms *terms = &session->terms;
+    const struct tls_files files = terms_tls(terms);
 
     enum hoop_status status = loop_create(&session->loop);
     if (status != HOOP_OK)
@@ -177,6 +178,7 @@ client_open(struct hoop_session *session)
         .address = terms->coordinator,
         .job = terms->job,
         .token = terms->token,
+        .tls = terms->is_encrypted ? &files : NULL,
     };
     status = rpc_client_create(&options, &session->client);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -226,6 +228,8 @@ engine_open(struct hoop_session *session)
         .roster = session->roster,
         .codec = session->terms.codec,
         .checking = session->terms.checking,
+        .habits =
+            session->terms.on_failure == COMM_RETRIES ? CALL_HABIT_RETRIES : 0,
         .is_summing = session->terms.is_summing,
         .spinning = session->terms.spinning,
         .n_streams = session->terms.n_streams,

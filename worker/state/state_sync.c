@@ -14,15 +14,18 @@
  * No test of its own: tests/integration/state_sync_test.c has real processes.
  */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "hoop/object.h"
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "coll/accord.h"
 #include "coll/once.h"
 #include "coll/presence.h"
 #include "coll/tags.h"
+#include "session/comm.h"
 #include "state/gaps.h"
 #include "state/haul.h"
 #include "state/listing.h"
@@ -349,6 +352,20 @@ sync_run(struct sync *sync, const struct hoop_state *state)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* Who has what it needs may go on to wait for blocks of those that give up here,
+ * and live. No member calls anything more on comm that could go well. */
+static void
+loss_tell(const hoop_comm_t *comm, enum hoop_status status)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    if (status != HOOP_E_PEER_LOST)
+        return;
+    snprintf(text, sizeof(text), "%s", error_text());
+    channel_revoke(comm->channel, text);
+    (void)error_raise(status, "%s", text);
+}
+
 enum hoop_status
 hoop_state_sync(const struct hoop_state *state,
                 hoop_comm_t *comm,
@@ -367,6 +384,7 @@ hoop_state_sync(const struct hoop_state *state,
         .size = hoop_comm_size(comm),
     };
     status = sync_run(&sync, state);
+    loss_tell(comm, status);
     sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);

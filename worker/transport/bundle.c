@@ -390,7 +390,7 @@ mark_next(struct bundle *bundle)
     const uint32_t stream = get_u32(mark);
     const uint32_t n_bytes = get_u32(mark + 4);
     if (stream > LIMIT_STREAMS || n_bytes == 0) {
-        errno = EPROTO;
+        errno = EBADMSG;
         return -1;
     }
     bundle->ahead_first += BUNDLE_MARK;

@@ -89,7 +89,8 @@ void
 bundle_receive_first(struct bundle *bundle,
                      const uint8_t *bytes,
                      size_t n_bytes);
-/* As readv(2), but fewer bytes than asked for mean that no more are here. */
+/* As readv(2), but fewer bytes than asked for mean that no more are here.
+ * EBADMSG: what came is no mark; EPROTO: as tls_receive(). */
 ssize_t
 bundle_receive(struct bundle *bundle,
                const struct iovec *spans,

@@ -5,6 +5,9 @@
  * is stored, its lower half of the header with that upper half in it. A header
  * is checked before anything is done that it says, a payload before anybody is
  * shown a byte of it, so nothing damaged is combined or sent on.
+ *
+ * What says that its sender lives, or leaves, says also which frame of the stream
+ * it is. Frames come in order: whoever counts fewer has lost some for good.
  */
 
 #include <inttypes.h>
@@ -20,6 +23,7 @@
 
 enum {
     HALF_BITS = 32,
+    WAY_TEXT_MAX = 2 * LIMIT_ADDRESS + 32,
 };
 
 static uint32_t
@@ -66,6 +70,12 @@ is_regular(const struct peer *peer, const struct frame *frame)
            (frame->kind == FRAME_COLLECTIVE || frame->kind == FRAME_MESSAGE);
 }
 
+static bool
+is_numbered(const struct frame *frame)
+{
+    return frame->kind == FRAME_HEARTBEAT || frame->kind == FRAME_GOODBYE;
+}
+
 void
 peer_head_write(struct peer *peer,
                 struct outframe *out,
@@ -76,6 +86,8 @@ peer_head_write(struct peer *peer,
         frame_memo_encode(&peer->memo_out, frame, out->header);
         return;
     }
+    if (is_numbered(frame))
+        frame->tag = peer->n_cut + 1;
     if (peer->transport->is_summing) {
         frame->checksum = (uint64_t)half_of(out->payload, out->n_stored)
                           << HALF_BITS;
@@ -113,9 +125,10 @@ tensor_read(struct peer *peer, const uint8_t *header)
     return HOOP_OK;
 }
 
-/* The addresses of both ends, or nothing that the text would say. */
-enum hoop_status
-peer_raise_damage(const struct peer *peer, const char *what)
+/* "TCP, 10.0.0.2:4000 to 10.0.0.1:5000": the addresses of both ends, or nothing
+ * that the text would say. */
+static const char *
+way_describe(const struct peer *peer, char text[WAY_TEXT_MAX])
 {
     struct address local;
     struct address remote;
@@ -126,12 +139,43 @@ peer_raise_damage(const struct peer *peer, const char *what)
         address_format(&local, to);
     if (socket_peer_address(peer->fd, &remote) == HOOP_OK)
         address_format(&remote, from);
+    snprintf(text, WAY_TEXT_MAX, "%s, %s to %s",
+             peer->segment ? "shared memory" : "TCP", from, to);
+    return text;
+}
+
+enum hoop_status
+peer_raise_damage(const struct peer *peer, const char *what)
+{
+    char way[WAY_TEXT_MAX];
+
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "bytes from it were damaged on the way to rank %u: %s "
+                       "is wrong (%s)",
+                       peer->transport->roster->rank, what,
+                       way_describe(peer, way));
+}
+
+/* All that were sent before it have come before it. One that came twice has
+ * shown by its offset, or its operation, that it was too much. */
+static enum hoop_status
+check_number(struct peer *peer)
+{
+    const uint64_t n_begun = peer->n_begun;
+    const uint64_t n_sent = peer->frame.tag;
+    char way[WAY_TEXT_MAX];
+
+    if (!is_numbered(&peer->frame) || n_sent == 0)
+        return HOOP_OK;
+    peer->n_begun = n_sent;
+    if (n_begun >= n_sent)
+        return HOOP_OK;
     return error_raise(
         HOOP_E_DATA_LOSS,
-        "bytes from it were damaged on the way to rank %u: %s is "
-        "wrong (%s, %s to %s)",
-        peer->transport->roster->rank, what,
-        peer->segment ? "shared memory" : "TCP", from, to);
+        "frames from it were lost on the way to rank %u: %" PRIu64
+        " of %" PRIu64 " have come (%s)",
+        peer->transport->roster->rank, n_begun, n_sent,
+        way_describe(peer, way));
 }
 
 static enum hoop_status
@@ -143,8 +187,9 @@ check_header(struct peer *peer)
         return HOOP_OK;
     if (frame.checksum == 0)
         return error_raise(HOOP_E_DATA_LOSS,
-                           "a frame of its has no checksum: HOOP_CHECKSUM has "
-                           "to be on for all ranks, or for none");
+                           "it has HOOP_CHECKSUM=off, but rank %u has on: all "
+                           "ranks of a job must have the same",
+                           peer->transport->roster->rank);
     frame.checksum &= (uint64_t)UINT32_MAX << HALF_BITS;
     if (checksum_of(&frame, peer_tensor(peer)) == peer->frame.checksum)
         return HOOP_OK;
@@ -190,6 +235,9 @@ peer_head_read(struct peer *peer)
         status = tensor_read(peer, header);
     if (status == HOOP_OK)
         status = check_header(peer);
+    peer->n_begun++;
+    if (status == HOOP_OK)
+        status = check_number(peer);
     if (status != HOOP_OK)
         return error_pass(status);
     if (!may_be_lossy(&peer->frame))

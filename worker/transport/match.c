@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "dtype/dtype.h"
 #include "tensor/shape.h"
 #include "transport/cellar.h"
@@ -340,7 +339,7 @@ part_decode(struct peer *peer, const struct stash *part)
                      transport->bin, part->frame.raw);
     if (status == HOOP_OK)
         return transport->bin;
-    peer_lose(peer, error_text());
+    peer_give_up(peer);
     return NULL;
 }
 
@@ -375,7 +374,7 @@ match_drain(struct transport *transport, struct inflow *flow)
         }
         if (part->frame.total != flow->total ||
             part->frame.offset != flow->arrived) {
-            peer_lose(peer, "it sent bytes out of order");
+            peer_give_up_for(peer, "bytes out of order");
             return;
         }
         if (part->frame.offset + part->frame.raw > flow->allowed)

@@ -9,7 +9,10 @@
 
 #include "transport/payload.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/error.h"
 
 /* Of no type they are larger, and those of all types divide this. */
 static const size_t ELEMENT_MAX = 16;
@@ -112,4 +115,25 @@ peer_payload_take(struct peer *peer, const uint8_t *bytes, size_t n_bytes)
         return;
     memcpy(peer_payload_at(peer), bytes + n_used, n_bytes - n_used);
     peer_payload_came(peer, n_bytes - n_used);
+}
+
+void
+peer_give_up(struct peer *peer)
+{
+    const struct transport *transport = peer->transport;
+    char why[LIMIT_ERROR_TEXT];
+
+    snprintf(why, sizeof(why), "%s", error_text());
+    if (transport->events->on_damaged)
+        transport->events->on_damaged(transport->owner, peer->rank, why);
+    if (peer->state != PEER_LOST)
+        (void)peer_write(peer);
+    peer_lose(peer, why);
+}
+
+void
+peer_give_up_for(struct peer *peer, const char *what)
+{
+    (void)error_raise(HOOP_E_DATA_LOSS, "it sent %s", what);
+    peer_give_up(peer);
 }

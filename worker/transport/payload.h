@@ -29,4 +29,12 @@ peer_deliver(struct peer *peer,
              const uint8_t *raw,
              size_t n_bytes);
 
+/* Its bytes cannot be used, as the error says, or it sent what: both ends live,
+ * and only this one knows. It learns why from here, not only that the connection
+ * ends, and is lost. */
+void
+peer_give_up(struct peer *peer);
+void
+peer_give_up_for(struct peer *peer, const char *what);
+
 #endif

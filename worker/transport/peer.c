@@ -52,6 +52,32 @@ peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
     TAILQ_INIT(&peer->arrivals);
 }
 
+/* Memory costs next to nothing to look at; a socket that may be silent for long
+ * is asked while none is that will not be. */
+static struct peer_list *
+list_of(const struct peer *peer)
+{
+    struct transport *transport = peer->transport;
+
+    if (peer->state != PEER_READY)
+        return NULL;
+    if (!TAILQ_EMPTY(&peer->inflows) || (peer->segment && peer->n_posted > 0))
+        return &transport->expected;
+    return peer->n_posted > 0 ? &transport->hoped : NULL;
+}
+
+static void
+peer_list_move(struct peer *peer, struct peer_list *list)
+{
+    if (list == peer->listed)
+        return;
+    if (peer->listed)
+        TAILQ_REMOVE(peer->listed, peer, expected_link);
+    if (list)
+        TAILQ_INSERT_TAIL(list, peer, expected_link);
+    peer->listed = list;
+}
+
 /* The connection, but not what came over it. */
 void
 peer_disconnect(struct peer *peer)
@@ -73,10 +99,8 @@ peer_disconnect(struct peer *peer)
     }
     if (peer->is_dirty)
         TAILQ_REMOVE(&peer->transport->dirty, peer, dirty_link);
-    if (peer->is_expected)
-        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
     peer->is_dirty = false;
-    peer->is_expected = false;
+    peer_list_move(peer, NULL);
 }
 
 void
@@ -90,27 +114,10 @@ peer_touch(struct peer *peer)
     TAILQ_INSERT_TAIL(&peer->transport->dirty, peer, dirty_link);
 }
 
-/* Memory costs next to nothing to look at; a socket that may be silent for long
- * would be asked instead of those that are not. */
-static bool
-is_waited_for(const struct peer *peer)
-{
-    return !TAILQ_EMPTY(&peer->inflows) ||
-           (peer->segment && peer->n_posted > 0);
-}
-
 void
 peer_expect(struct peer *peer)
 {
-    const bool is_expected = is_waited_for(peer) && peer->state == PEER_READY;
-
-    if (is_expected == peer->is_expected)
-        return;
-    peer->is_expected = is_expected;
-    if (is_expected)
-        TAILQ_INSERT_TAIL(&peer->transport->expected, peer, expected_link);
-    else
-        TAILQ_REMOVE(&peer->transport->expected, peer, expected_link);
+    peer_list_move(peer, list_of(peer));
 }
 
 void

@@ -1,8 +1,7 @@
 /*
  * transport/peer.h - one peer's connection: queues, windows, parser
  *
- * Private to transport/: the state that transport.c, tcp_send.c,
- * tcp_receive.c and match.c share.
+ * Private to transport/: the state that its files share.
  */
 
 #ifndef TRANSPORT_PEER_H
@@ -134,19 +133,18 @@ struct peer {
     bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
     const char *doom;        /* why it is lost when it is written to next */
     bool is_dirty;           /* has something to write */
-    bool is_blocked;    /* the socket is full: epoll tells when it is not */
-    bool is_watched;    /* epoll tells when it is writable */
-    bool is_expected;   /* an inflow waits for it */
-    uint32_t n_posted;  /* receives from it that nothing has come for */
-    bool is_awaited;    /* counted in transport.n_goodbyes */
-    bool has_parted;    /* we said goodbye: nothing may follow */
-    bool has_left;      /* it said goodbye */
-    bool has_ended;     /* its stream has ended */
-    uint64_t n_heard;   /* times that something came */
-    bool is_unplugged;  /* by a fault: nothing goes or comes */
+    bool is_blocked; /* the socket is full: epoll tells when it is not */
+    bool is_watched; /* epoll tells when it is writable */
+    struct peer_list *listed; /* who waits looks there; NULL: nobody */
+    uint32_t n_posted;        /* receives from it that nothing has come for */
+    bool is_awaited;          /* counted in transport.n_goodbyes */
+    bool has_parted;          /* we said goodbye: nothing may follow */
+    bool has_left;            /* it said goodbye */
+    bool has_ended;           /* its stream has ended */
+    uint64_t n_heard;         /* times that something came */
+    bool is_unplugged;        /* by a fault: nothing goes or comes */
     uint64_t heard_ns;  /* when something came through segment; 0: never */
     uint64_t silent_ms; /* before it was lost */
-
     /* Several connections: spread.c */
     struct bundle *bundle;     /* NULL: only fd */
     unsigned n_streams_wanted; /* 0: fd alone */
@@ -164,6 +162,7 @@ struct peer {
     unsigned frame_first;
     unsigned n_frames;
     size_t frame_offset; /* bytes of the first frame that are written */
+    uint64_t n_cut;      /* frames of the stream so far */
     struct frame_memo memo_out;
     uint64_t credit; /* eager window left */
     size_t n_asking;
@@ -179,6 +178,7 @@ struct peer {
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
+    uint64_t n_begun; /* frames of the stream so far, frame included */
     struct frame_memo memo_in;
     struct frame frame;
     struct frame_tensor tensor; /* FRAME_TENSOR: while frame begins */
@@ -232,6 +232,7 @@ struct transport {
     uint32_t n_goodbyes; /* peers whose end of stream is awaited */
     struct peer_list dirty;
     struct peer_list expected;
+    struct peer_list hoped;    /* for a message, long in coming maybe */
     struct peer_list sharers;  /* peers with a segment */
     bool is_resting;           /* sharers are asked to ring */
     struct inflow_list posted; /* messages wanted, not matched yet */
@@ -320,8 +321,8 @@ peer_head_write(struct peer *peer,
                 struct outframe *out,
                 struct frame *frame,
                 const struct frame_tensor *tensor);
-/* peer->frame from peer->inbound. Handle: HOOP_E_DATA_LOSS,
- * HOOP_E_UNIMPLEMENTED (other version). */
+/* peer->frame from peer->inbound, once for each. Handle: HOOP_E_DATA_LOSS (also
+ * of frames before it), HOOP_E_UNIMPLEMENTED (other version). */
 enum hoop_status
 peer_head_read(struct peer *peer);
 /* Of peer->frame, which has come whole, where anybody will look at it. Handle:
@@ -338,7 +339,6 @@ peer_raise_damage(const struct peer *peer, const char *what);
 /* The i-th frame that is cut and not wholly written. */
 struct outframe *
 peer_frame(struct peer *peer, unsigned i);
-
 /* The header of flow's next frame, without its payload's part. */
 struct frame
 outflow_frame(const struct outflow *flow);

@@ -356,6 +356,7 @@ peer_cut(struct peer *peer)
         return false;
     out->n_padded = padded(out->n_stored);
     peer->n_frames++;
+    peer->n_cut++;
     if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)
         peer_tamper(peer, out, out->flow);
     return true;

@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -157,7 +156,7 @@ begin_payload(struct peer *peer)
     if (flow && !peer_fits(peer, frame, flow))
         return;
     if (flow && !is_in_order(flow, frame)) {
-        peer_lose(peer, "it sent bytes out of order");
+        peer_give_up_for(peer, "bytes out of order");
         return;
     }
     const bool is_granted =
@@ -167,22 +166,7 @@ begin_payload(struct peer *peer)
     else if (frame->flags & FRAME_EAGER)
         begin_early(peer, flow);
     else if (flow)
-        peer_lose(peer, "it sent bytes that were not granted");
-}
-
-/* It learns why from here, not only that the connection ends. */
-static void
-give_up(struct peer *peer)
-{
-    const struct transport *transport = peer->transport;
-    char why[LIMIT_ERROR_TEXT];
-
-    snprintf(why, sizeof(why), "%s", error_text());
-    if (transport->events->on_damaged)
-        transport->events->on_damaged(transport->owner, peer->rank, why);
-    if (peer->state != PEER_LOST)
-        (void)peer_write(peer);
-    peer_lose(peer, why);
+        peer_give_up_for(peer, "bytes that were not granted");
 }
 
 bool
@@ -191,7 +175,7 @@ peer_begin_frame(struct peer *peer)
     const enum hoop_status status = peer_head_read(peer);
 
     if (status != HOOP_OK) {
-        give_up(peer);
+        peer_give_up(peer);
         return false;
     }
     peer->inbound_first += LIMIT_FRAME_HEADER;
@@ -230,7 +214,7 @@ end_coded(struct peer *peer)
         return;
     if (codec_decode(transport->codec, peer->frame.codec, coded, raw,
                      peer->frame.raw) != HOOP_OK) {
-        peer_lose(peer, error_text());
+        peer_give_up(peer);
         return;
     }
     peer_came_coded(peer, flow, &peer->frame, peer->coded);
@@ -276,7 +260,7 @@ peer_end_frame(struct peer *peer)
 
     peer->in_payload = false;
     if (peer_check_payload(peer) != HOOP_OK) {
-        give_up(peer);
+        peer_give_up(peer);
         return;
     }
     if (peer->target == TARGET_CODED)
@@ -347,12 +331,15 @@ read_more(struct peer *peer, size_t *out_direct)
 static void
 stream_broken(struct peer *peer, int error)
 {
-    if (error != EPROTO || !peer->tls) {
+    const bool is_mark = error == EBADMSG;
+
+    if (!is_mark && error != EPROTO) {
         peer_stream_ended(peer, error);
         return;
     }
-    (void)peer_raise_damage(peer, "the TLS seal of a record");
-    give_up(peer);
+    (void)peer_raise_damage(peer, is_mark ? "a mark between streams"
+                                          : "the TLS seal of a record");
+    peer_give_up(peer);
 }
 
 /* Until the socket is empty, or the turn is over. */

@@ -52,6 +52,7 @@ transport_create(const struct transport_options *options,
     transport->window = window_of(size);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
+    TAILQ_INIT(&transport->hoped);
     TAILQ_INIT(&transport->sharers);
     TAILQ_INIT(&transport->posted);
     TAILQ_INIT(&transport->drains);
@@ -416,21 +417,23 @@ transport_rest(struct transport *transport)
 /* Who has been expected for longest is mostly who is waited for: its socket is
  * asked each time, those of the others in turn. */
 static bool
-read_expected(struct transport *transport)
+read_listed(struct peer_list *list)
 {
     unsigned n_asked = 0;
     struct peer *next;
 
-    for (struct peer *peer = TAILQ_FIRST(&transport->expected); peer;
-         peer = next) {
+    for (struct peer *peer = TAILQ_FIRST(list); peer; peer = next) {
         next = TAILQ_NEXT(peer, expected_link);
         /* What it makes possible may change the list. */
         if (peer_read(peer))
             return true;
         if (peer->segment || ++n_asked < SPIN_READS_MAX)
             continue;
-        TAILQ_REMOVE(&transport->expected, peer, expected_link);
-        TAILQ_INSERT_TAIL(&transport->expected, peer, expected_link);
+        /* The end of a frame out of memory, of no bytes, may have moved it. */
+        if (peer->listed == list) {
+            TAILQ_REMOVE(list, peer, expected_link);
+            TAILQ_INSERT_TAIL(list, peer, expected_link);
+        }
         return false;
     }
     return false;
@@ -447,7 +450,10 @@ transport_spin(struct transport *transport)
     /* The answer may be here before what was sent has been looked after. */
     if (has_moved && !TAILQ_EMPTY(&transport->dirty))
         return true;
-    return read_expected(transport) || has_moved;
+    return read_listed(TAILQ_EMPTY(&transport->expected)
+                           ? &transport->hoped
+                           : &transport->expected) ||
+           has_moved;
 }
 
 void

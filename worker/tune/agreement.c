@@ -26,6 +26,7 @@ agreement_share(struct channel *channel, void *bytes, size_t n_bytes)
             {
                 .name = CALL_AGREE,
                 .dtype = HOOP_UINT8,
+                .root = channel_habits(channel),
                 .count = n_bytes,
             },
         .algorithm = channel_size(channel) > CHAIN_RANKS_MAX

@@ -37,7 +37,10 @@ static enum hoop_status
 gather(struct channel *channel, const void *own, void *all, size_t n_bytes)
 {
     const struct engine_collective request = {
-        .call = {.name = CALL_AGREE, .dtype = HOOP_UINT8, .count = n_bytes},
+        .call = {.name = CALL_AGREE,
+                 .dtype = HOOP_UINT8,
+                 .root = channel_habits(channel),
+                 .count = n_bytes},
         /* Its connections are there. */
         .algorithm = &algorithm_allgather_ring,
         .shape =

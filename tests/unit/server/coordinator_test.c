@@ -9,6 +9,7 @@
 #include "hoop/coordinator.h"
 
 #include "base/cleanup.h"
+#include "certificates.h"
 #include "check.h"
 #include "probe.h"
 
@@ -44,7 +45,8 @@ coordinator_serves_until_it_is_stopped(void **state)
 
     (void)state;
     assert_int_equal(hoop_coordinator_start(&local, &coordinator), HOOP_OK);
-    assert_int_equal(probe_run(hoop_coordinator_address(coordinator)), HOOP_OK);
+    assert_int_equal(probe_run(hoop_coordinator_address(coordinator), NULL),
+                     HOOP_OK);
     hoop_coordinator_stop(coordinator);
     hoop_coordinator_stop(coordinator);
 }
@@ -63,7 +65,8 @@ two_live_in_one_process(void **state)
                             hoop_coordinator_address(second));
     assert_null(hoop_coordinator_http_address(first));
     hoop_coordinator_destroy(STEAL(first));
-    assert_int_equal(probe_run(hoop_coordinator_address(second)), HOOP_OK);
+    assert_int_equal(probe_run(hoop_coordinator_address(second), NULL),
+                     HOOP_OK);
 }
 
 static void
@@ -115,7 +118,7 @@ second_on_the_same_data_is_refused(void **state)
     assert_int_equal(hoop_coordinator_start(&options, &second), HOOP_E_EXISTS);
     assert_null(second);
     assert_non_null(strstr(hoop_coordinator_error_text(), folder));
-    assert_int_equal(probe_run(hoop_coordinator_address(first)), HOOP_OK);
+    assert_int_equal(probe_run(hoop_coordinator_address(first), NULL), HOOP_OK);
 
     hoop_coordinator_destroy(STEAL(first));
     assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);
@@ -145,6 +148,69 @@ options_without_an_address_are_invalid(void **state)
 }
 
 static void
+under_tls_it_serves_who_knows_the_token(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    const struct hoop_coordinator_options options = {
+        .listen = "127.0.0.1:0", .token = "secret", .tls = "on"};
+    struct hoop_coordinator_options other = options;
+
+    (void)state;
+    other.token = "other";
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    const char *address = hoop_coordinator_address(coordinator);
+    assert_int_equal(probe_run(address, &options), HOOP_OK);
+    assert_int_equal(probe_run(address, &other), HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(probe_run(address, NULL), HOOP_E_UNAUTHENTICATED);
+}
+
+static void
+under_tls_it_serves_who_has_a_certificate(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    const struct hoop_coordinator_options options = {
+        .listen = "127.0.0.1:0",
+        .token = "secret",
+        .tls = "on",
+        .tls_cert = certificates_path("good", "pem"),
+        .tls_key = certificates_path("good", "key"),
+        .tls_ca = certificates_path("ca", "pem"),
+    };
+    struct hoop_coordinator_options other = options;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    const char *address = hoop_coordinator_address(coordinator);
+    assert_int_equal(probe_run(address, &options), HOOP_OK);
+    other.tls_cert = certificates_path("stranger", "pem");
+    other.tls_key = certificates_path("stranger", "key");
+    assert_int_equal(probe_run(address, &other), HOOP_E_UNAUTHENTICATED);
+}
+
+static void
+tls_of_nothing_is_refused(void **state)
+{
+    struct hoop_coordinator_options options = {.listen = "127.0.0.1:0",
+                                               .tls = "on"};
+    hoop_coordinator_t *coordinator = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_coordinator_error_text(), "token"));
+    options.token = "secret";
+    options.tls = "perhaps";
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator),
+                     HOOP_E_INVALID);
+    assert_non_null(strstr(hoop_coordinator_error_text(), "perhaps"));
+    options.tls = "on";
+    options.tls_cert = "/nowhere/certificate.pem";
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator),
+                     HOOP_E_INVALID);
+    assert_null(coordinator);
+}
+
+static void
 callers_signals_are_as_before(void **state)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
@@ -171,7 +237,11 @@ main(void)
         cmocka_unit_test(http_address_in_use_is_unavailable),
         cmocka_unit_test(second_on_the_same_data_is_refused),
         cmocka_unit_test(options_without_an_address_are_invalid),
+        cmocka_unit_test(under_tls_it_serves_who_knows_the_token),
+        cmocka_unit_test(under_tls_it_serves_who_has_a_certificate),
+        cmocka_unit_test(tls_of_nothing_is_refused),
         cmocka_unit_test(callers_signals_are_as_before),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, certificates_make,
+                                  certificates_remove);
 }

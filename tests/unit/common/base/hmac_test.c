@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/hmac.h"
 #include "check.h"
+#include "fence.h"
 
 /* A key or text: as written, or one byte that is repeated. */
 struct input {
@@ -135,6 +136,24 @@ hmac_equal_sees_every_single_bit(void **state)
     }
 }
 
+static bool
+macs_compare(const void *left, const void *right)
+{
+    return hmac_equal(left, right);
+}
+
+/* Of the left one only the first byte can be read. */
+static void
+hmac_equal_reads_on_where_they_differ(void **state)
+{
+    uint8_t *left = fence_before(1);
+
+    (void)state;
+    *left = (uint8_t)~vectors[0].mac[0];
+    assert_true(fence_stops(macs_compare, left, vectors[0].mac));
+    assert_false(fence_stops(macs_compare, vectors[1].mac, vectors[0].mac));
+}
+
 int
 main(void)
 {
@@ -143,6 +162,7 @@ main(void)
         cmocka_unit_test(hmac_does_not_depend_on_how_text_is_cut),
         cmocka_unit_test(hmac_of_empty_key_and_nothing_is_defined),
         cmocka_unit_test(hmac_equal_sees_every_single_bit),
+        cmocka_unit_test(hmac_equal_reads_on_where_they_differ),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

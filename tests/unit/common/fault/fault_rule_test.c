@@ -117,6 +117,32 @@ amounts_are_read_with_their_units(void **state)
     }
 }
 
+static void
+rule_of_the_coordinator_has_its_own_moments(void **state)
+{
+    static const struct {
+        const char *text;
+        enum fault_point at;
+    } rows[] = {
+        {"rank=coordinator,do=kill", FAULT_AT_BEGIN},
+        {"rank=coordinator,do=drop", FAULT_AT_SEND},
+        {"do=reset,rank=coordinator", FAULT_AT_SEND},
+        {"rank=coordinator,at=begin,do=drop", FAULT_AT_BEGIN},
+        {"rank=coordinator,at=end,do=reset", FAULT_AT_END},
+        {"rank=coordinator,at=send,op=store_add,seq=2,do=exit:3",
+         FAULT_AT_SEND},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct fault_rule rule;
+
+        assert_int_equal(parse(rows[i].text, &rule), HOOP_OK);
+        assert_int_equal(rule.rank, FAULT_COORDINATOR);
+        assert_int_equal(rule.at, rows[i].at);
+    }
+}
+
 /* The text says which part of it is wrong, and what is allowed. */
 static void
 text_that_makes_no_sense_is_refused_with_its_place(void **state)
@@ -151,6 +177,12 @@ text_that_makes_no_sense_is_refused_with_its_place(void **state)
         {"do=reset,at=begin", "do=reset happens to what is sent: at=send"},
         {"do=kill,at=begin,round=1", "at=begin has no round"},
         {"do=kill,at=end,peer=1", "at=end has no round"},
+        {"peer=coordinator,do=kill", "'coordinator' is no number"},
+        {"rank=coordinator,at=receive,do=kill", "has calls alone"},
+        {"rank=coordinator,round=1,do=kill", "has calls alone"},
+        {"rank=coordinator,peer=1,do=kill", "has calls alone"},
+        {"rank=coordinator,do=truncate", "do=truncate happens to frames"},
+        {"rank=coordinator,at=end,do=drop", "cannot be dropped"},
     };
 
     (void)state;
@@ -275,6 +307,7 @@ main(void)
         cmocka_unit_test(moment_that_is_not_said_follows_from_the_rest),
         cmocka_unit_test(every_action_is_known_by_its_name),
         cmocka_unit_test(amounts_are_read_with_their_units),
+        cmocka_unit_test(rule_of_the_coordinator_has_its_own_moments),
         cmocka_unit_test(text_that_makes_no_sense_is_refused_with_its_place),
         cmocka_unit_test(operations_are_counted_by_name),
         cmocka_unit_test(rule_strikes_once_where_it_says),

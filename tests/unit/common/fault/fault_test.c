@@ -65,6 +65,29 @@ rules_of_others_are_left_out(void **state)
     faults_destroy(faults);
 }
 
+/* Each knows only of itself what there is to be done. */
+static void
+rules_of_the_coordinator_are_its_own(void **state)
+{
+    static const char text[] = "rank=coordinator,op=dance,do=kill;"
+                               "op=barrier,do=drop";
+    struct faults *faults = faults_of(text, 0);
+
+    (void)state;
+    assert_int_equal(faults_begin(faults, "dance"), 0);
+    assert_int_equal(faults_begin(faults, "barrier"), 1);
+    faults_destroy(faults);
+    faults = faults_of("op=dance,do=kill;rank=coordinator,op=barrier,do=drop",
+                       FAULT_COORDINATOR);
+    assert_int_equal(faults_begin(faults, "barrier"), 1);
+    assert_int_equal(faults_begin(faults, "dance"), 0);
+    faults_destroy(faults);
+    faults = NULL;
+    assert_int_equal(faults_parse(text, FAULT_COORDINATOR, knows, &faults),
+                     HOOP_E_INVALID);
+    assert_null(faults_of("do=kill;rank=3,do=kill", FAULT_COORDINATOR));
+}
+
 /* Second and third failures: what is due later is not lost by the first. */
 static void
 two_that_are_due_strike_one_after_the_other(void **state)
@@ -208,6 +231,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_asked_for_is_no_faults),
         cmocka_unit_test(rules_of_others_are_left_out),
+        cmocka_unit_test(rules_of_the_coordinator_are_its_own),
         cmocka_unit_test(two_that_are_due_strike_one_after_the_other),
         cmocka_unit_test(wrong_rule_is_refused_with_its_number),
         cmocka_unit_test(more_rules_than_the_limit_are_refused),

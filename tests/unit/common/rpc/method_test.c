@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
 #include "rpc/method.h"
@@ -43,6 +44,38 @@ method_that_polls_changes_nothing_for_good(void **state)
     }
 }
 
+/* Which may be called without the job's own token; a new method may not. */
+static void
+method_roles_are_these(void **state)
+{
+    static const struct {
+        enum method_id id;
+        enum role role;
+    } lesser[] = {
+        {METHOD_RENDEZVOUS_WATCH, ROLE_OPERATOR},
+        {METHOD_RENDEZVOUS_MEMBERS, ROLE_OPERATOR},
+        {METHOD_GROUPS_GET, ROLE_OPERATOR},
+        {METHOD_GROUPS_LIST, ROLE_OPERATOR},
+        {METHOD_STATUS_JOB, ROLE_OPERATOR},
+        {METHOD_STATUS_JOBS, ROLE_METRICS},
+        {METHOD_HEALTH_CHECK, ROLE_ANYBODY},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < method_count(); i++) {
+        enum role expected = ROLE_WORKER;
+
+        for (size_t j = 0; j < COUNT_OF(lesser); j++) {
+            if (lesser[j].id == method_at(i)->id)
+                expected = lesser[j].role;
+        }
+        assert_int_equal(method_at(i)->role, expected);
+        /* Who may only look changes nothing. */
+        if (expected != ROLE_WORKER)
+            assert_int_equal(method_at(i)->effect, METHOD_READS);
+    }
+}
+
 static void
 method_unknown_is_not_found(void **state)
 {
@@ -61,6 +94,7 @@ main(void)
         cmocka_unit_test(method_table_is_in_the_order_of_its_ids),
         cmocka_unit_test(method_names_are_well_formed_and_unlike),
         cmocka_unit_test(method_that_polls_changes_nothing_for_good),
+        cmocka_unit_test(method_roles_are_these),
         cmocka_unit_test(method_unknown_is_not_found),
     };
 

@@ -151,6 +151,22 @@ cache_longest_silent_client_goes_first(void **state)
 }
 
 static void
+cache_knows_a_client_as_long_as_it_has_something_of_it(void **state)
+{
+    struct reply_cache *cache = *state;
+    const struct reply_cache_key first = key_of(1, 1);
+
+    assert_false(reply_cache_knows(cache, &first.client));
+    for (uint8_t client = 1; client <= 3; client++) {
+        assert_int_equal(begin(cache, client, 1), REPLY_CACHE_NEW);
+        assert_true(reply_cache_knows(cache, &first.client));
+        finish(cache, client, 1, 1);
+    }
+    assert_int_equal(begin(cache, 4, 1), REPLY_CACHE_NEW);
+    assert_false(reply_cache_knows(cache, &first.client));
+}
+
+static void
 cache_of_running_requests_alone_is_full(void **state)
 {
     struct reply_cache *cache = *state;
@@ -183,6 +199,41 @@ cache_bytes_are_bounded_over_all_clients(void **state)
 }
 
 /* Whatever happens, no request is ever new twice. */
+static enum reply_cache_verdict
+begin_due(struct reply_cache *cache,
+          uint8_t client,
+          uint64_t id,
+          uint64_t due_ms)
+{
+    struct reply_cache_key key = key_of(client, id);
+    struct reply_cache_found found;
+
+    key.due_ms = due_ms;
+    return reply_cache_begin(cache, &key, &owner, &found);
+}
+
+static void
+cache_client_goes_when_nothing_of_it_is_due(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_NEW);
+    assert_int_equal(begin_due(cache, 1, 2, 500), REPLY_CACHE_NEW);
+    assert_int_equal(begin_due(cache, 2, 1, 900), REPLY_CACHE_NEW);
+    finish(cache, 1, 1, 10);
+    finish(cache, 1, 2, 10);
+    reply_cache_expire(cache, 1000);
+    assert_int_equal(begin(cache, 1, 2), REPLY_CACHE_DONE);
+
+    reply_cache_expire(cache, 1001);
+    assert_int_equal(reply_cache_clients(cache), 1);
+    assert_int_equal(begin(cache, 2, 1), REPLY_CACHE_RUNNING);
+    finish(cache, 2, 1, 10);
+    reply_cache_expire(cache, 1001);
+    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(reply_cache_bytes(cache), 0);
+}
+
 static void
 cache_random_requests_are_applied_at_most_once(void **state)
 {
@@ -320,9 +371,49 @@ cache_revived_at_any_time_lets_nothing_be_applied_twice(void **state)
 }
 
 static void
+cache_revived_knows_what_is_due(void **state)
+{
+    struct copy copy = {0};
+    struct reply_cache *cache = copy_revive(&copy);
+    struct reply_cache_key key = key_of(1, 1);
+
+    (void)state;
+    key.due_ms = 1000;
+    assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_NEW);
+    reply_cache_finish(cache, &key, (struct message_span){NULL, 0});
+    reply_cache_destroy(cache);
+    cache = copy_revive(&copy);
+    reply_cache_expire(cache, 1000);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
+    reply_cache_expire(cache, 1001);
+    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(copy.n_rows, 0);
+    reply_cache_destroy(cache);
+}
+
+/* Replies that had to go early may still be asked for: nobody knows until when. */
+static void
+cache_revived_keeps_a_floor(void **state)
+{
+    struct copy copy = {0};
+    struct reply_cache *cache = copy_revive(&copy);
+
+    (void)state;
+    for (uint64_t id = 1; id <= small.n_replies_max + 1; id++) {
+        assert_int_equal(begin(cache, 1, id), REPLY_CACHE_NEW);
+        finish(cache, 1, id, 1);
+    }
+    reply_cache_destroy(cache);
+    cache = copy_revive(&copy);
+    reply_cache_expire(cache, UINT64_MAX - 1);
+    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
+    reply_cache_destroy(cache);
+}
+
+static void
 cache_revives_no_nonsense(void **state)
 {
-    static const uint8_t bytes[24] = {1};
+    static const uint8_t bytes[32] = {1};
     const struct message_span key = {bytes, sizeof(bytes)};
     struct reply_cache *cache = *state;
 
@@ -349,6 +440,9 @@ main(void)
                                         cache_open, cache_close),
         cmocka_unit_test_setup_teardown(cache_longest_silent_client_goes_first,
                                         cache_open, cache_close),
+        cmocka_unit_test_setup_teardown(
+            cache_knows_a_client_as_long_as_it_has_something_of_it, cache_open,
+            cache_close),
         cmocka_unit_test_setup_teardown(cache_of_running_requests_alone_is_full,
                                         cache_open, cache_close),
         cmocka_unit_test_setup_teardown(
@@ -356,6 +450,11 @@ main(void)
         cmocka_unit_test_setup_teardown(
             cache_random_requests_are_applied_at_most_once, cache_open,
             cache_close),
+        cmocka_unit_test_setup_teardown(
+            cache_client_goes_when_nothing_of_it_is_due, cache_open,
+            cache_close),
+        cmocka_unit_test(cache_revived_knows_what_is_due),
+        cmocka_unit_test(cache_revived_keeps_a_floor),
         cmocka_unit_test(
             cache_revived_at_any_time_lets_nothing_be_applied_twice),
         cmocka_unit_test_setup_teardown(cache_revives_no_nonsense, cache_open,

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "check.h"
 
+const struct tls_files *bench_tls;
+
 static void
 request_echo(struct rpc_request *request)
 {
@@ -55,9 +57,10 @@ bench_on_request(void *owner, struct rpc_request *request)
 
     /* Before the reply: whoever has that may look at the count. */
     atomic_fetch_add(&bench->n_handled, 1);
-    if (id == METHOD_STORE_ADD)
+    if (id == METHOD_STORE_ADD) {
+        rpc_request_prove(request);
         request_add(bench, request);
-    else if (id == METHOD_STORE_WAIT || id == METHOD_STORE_DELETE)
+    } else if (id == METHOD_STORE_WAIT || id == METHOD_STORE_DELETE)
         request_park(bench, request);
     else if (id == METHOD_STORE_SET) {
         requests_release(bench);
@@ -102,6 +105,15 @@ bench_barrier(void *owner)
     return atomic_load(&bench->barrier);
 }
 
+static bool
+bench_is_allowed(void *owner, const struct rpc_request *request)
+{
+    struct bench_server *bench = owner;
+
+    (void)request;
+    return !atomic_load(&bench->is_doubtful);
+}
+
 static void *
 bench_run(void *loop)
 {
@@ -115,16 +127,22 @@ bench_server_start(struct bench_server *bench, uint16_t port)
     char address[64];
 
     snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned)port);
+    if (bench_tls)
+        assert_int_equal(seal_create_server(bench_tls, "secret", &bench->seal),
+                         HOOP_OK);
     const struct rpc_server_options options = {
         .loop =
             (assert_int_equal(loop_create(&bench->loop), HOOP_OK), bench->loop),
         .address = address,
+        .seal = bench->seal,
         .on_request = bench_on_request,
         .on_abandon = bench_on_abandon,
         .on_disconnect = bench_on_disconnect,
         .barrier = bench_barrier,
+        .is_allowed = bench_is_allowed,
         .owner = bench,
         .n_requests_max = bench->n_requests_max,
+        .patience_ms = bench->patience_ms,
     };
     assert_int_equal(rpc_server_create(&options, &bench->server), HOOP_OK);
     assert_int_not_equal(rpc_server_port(bench->server), 0);
@@ -140,6 +158,8 @@ bench_server_stop(struct bench_server *bench)
     loop_stop(bench->loop);
     pthread_join(bench->thread, NULL);
     rpc_server_destroy(bench->server);
+    seal_destroy(bench->seal);
+    bench->seal = NULL;
     loop_destroy(bench->loop);
     atomic_store(&bench->n_parked, 0);
 }
@@ -239,14 +259,33 @@ bench_wait_for(atomic_uint *counter, unsigned n)
 }
 
 void
+bench_wait_until_repeated(struct bench_server *server, uint64_t n)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
+
+    while (bench_server_counters(server).requests_repeated < n)
+        assert_false(clock_is_past(deadline_ns));
+}
+
+void
 bench_client_start(struct bench_client *bench, const char *address)
+{
+    bench_client_start_as(bench, address, "secret", bench_tls);
+}
+
+void
+bench_client_start_as(struct bench_client *bench,
+                      const char *address,
+                      const char *token,
+                      const struct tls_files *tls)
 {
     assert_int_equal(loop_create(&bench->loop), HOOP_OK);
     const struct rpc_client_options options = {
         .loop = bench->loop,
         .address = address,
         .job = "test",
-        .token = "secret",
+        .token = token,
+        .tls = tls,
     };
     assert_int_equal(rpc_client_create(&options, &bench->client), HOOP_OK);
     assert_int_equal(

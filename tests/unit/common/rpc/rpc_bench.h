@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "net/loop.h"
+#include "net/tls.h"
 #include "rpc/rpc_client.h"
 #include "rpc/rpc_server.h"
+#include "rpc/seal.h"
 
 enum {
     BENCH_PARKED_MAX = 2048,
@@ -21,21 +23,29 @@ enum {
 };
 
 /* A small service: Store/Add counts, Store/Wait parks until released by
- * Store/Set, Store/Delete is never answered, the others echo. */
+ * Store/Set, Store/Delete is never answered, the others echo; who adds has
+ * proved itself. */
 struct bench_server {
     struct loop *loop;
     struct rpc_server *server;
     pthread_t thread;
     size_t n_requests_max; /* before start */
+    uint64_t patience_ms;  /* before start */
+    struct seal *seal;     /* likewise; NULL: plain, unless bench_tls */
     char address[64];
     atomic_uint n_added;   /* how often Add was applied */
     atomic_uint n_handled; /* requests of any method */
     atomic_uint n_parked;
     atomic_uint n_abandoned;
-    atomic_uint n_gone;  /* connections */
-    atomic_uint barrier; /* what replies wait for */
+    atomic_uint n_gone;      /* connections */
+    atomic_uint barrier;     /* what replies wait for */
+    atomic_bool is_doubtful; /* nobody is believed, though all are answered */
     struct rpc_request *parked[BENCH_PARKED_MAX];
 };
+
+/* How clients connect, and servers without a seal listen; NULL: plain. Their
+ * token is "secret". */
+extern const struct tls_files *bench_tls;
 
 /* port 0: any. Afterwards server->address says which. */
 void
@@ -59,6 +69,11 @@ bench_server_drain(struct bench_server *bench, uint64_t timeout_ms);
 void
 bench_wait_for(atomic_uint *counter, unsigned n);
 
+/* Waits until so many requests were known already. Requests of one connection
+ * may overtake each other inside NNG. */
+void
+bench_wait_until_repeated(struct bench_server *server, uint64_t n);
+
 /* A client whose loop has a thread. */
 struct bench_client {
     struct loop *loop;
@@ -68,6 +83,11 @@ struct bench_client {
 
 void
 bench_client_start(struct bench_client *bench, const char *address);
+void
+bench_client_start_as(struct bench_client *bench,
+                      const char *address,
+                      const char *token,
+                      const struct tls_files *tls);
 void
 bench_client_stop(struct bench_client *bench);
 

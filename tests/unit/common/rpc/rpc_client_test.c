@@ -65,6 +65,8 @@ tally_init(struct tally *tally, const char *address, unsigned n_wanted)
     const struct rpc_client_options options = {
         .loop = tally->loop,
         .address = address,
+        .token = "secret",
+        .tls = bench_tls,
     };
     assert_int_equal(rpc_client_create(&options, &tally->client), HOOP_OK);
 }
@@ -446,9 +448,11 @@ client_by_name_finds_a_server_that_comes_late(void **state)
     bench_server_stop(&server);
 }
 
+/* "tls": all of it under TLS. */
 int
-main(void)
+main(int argc, char **argv)
 {
+    static const struct tls_files by_token;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(client_call_is_answered),
         cmocka_unit_test(client_many_calls_are_outstanding_at_once),
@@ -465,5 +469,7 @@ main(void)
         cmocka_unit_test(client_by_name_finds_a_server_that_comes_late),
     };
 
+    if (argc > 1 && strcmp(argv[1], "tls") == 0)
+        bench_tls = &by_token;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

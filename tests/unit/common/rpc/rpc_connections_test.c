@@ -3,17 +3,55 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "net/loop.h"
 #include "rpc/rpc_connections.h"
+
+static const struct address nowhere;
+
+struct fixture {
+    struct loop *loop;
+    struct rpc_lobby *lobby;
+    struct rpc_connections *connections;
+};
+
+static void
+on_close(struct rpc_guest *guest)
+{
+    fail_msg("%p is closed, and nobody was to be", (void *)guest);
+}
+
+static struct rpc_connections *
+fixture_init(struct fixture *fixture)
+{
+    const struct rpc_lobby_bounds usual = {0};
+
+    assert_int_equal(loop_create(&fixture->loop), HOOP_OK);
+    assert_int_equal(rpc_lobby_create(fixture->loop, &usual, &fixture->lobby),
+                     HOOP_OK);
+    assert_int_equal(
+        rpc_connections_create(fixture->lobby, on_close, &fixture->connections),
+        HOOP_OK);
+    return fixture->connections;
+}
+
+static void
+fixture_deinit(struct fixture *fixture)
+{
+    rpc_connections_destroy(fixture->connections);
+    rpc_lobby_destroy(fixture->lobby);
+    loop_destroy(fixture->loop);
+}
 
 static void
 connections_are_found_until_removed(void **state)
 {
-    struct rpc_connections *connections;
+    struct fixture fixture;
+    struct rpc_connections *connections = fixture_init(&fixture);
 
     (void)state;
-    assert_int_equal(rpc_connections_create(&connections), HOOP_OK);
     for (uint32_t id = 1; id <= 100; id++)
-        assert_int_equal(rpc_connections_add(connections, id), HOOP_OK);
+        assert_int_equal(rpc_connections_add(connections, id, &nowhere),
+                         HOOP_OK);
     assert_int_equal(rpc_connections_count(connections), 100);
 
     struct rpc_connection *seventh = rpc_connections_find(connections, 7);
@@ -28,34 +66,34 @@ connections_are_found_until_removed(void **state)
     assert_ptr_equal(rpc_connections_take_gone(connections), seventh);
     assert_null(rpc_connections_take_gone(connections));
     free(seventh);
-    rpc_connections_destroy(connections);
+    fixture_deinit(&fixture);
 }
 
 static void
 connections_unknown_are_removed_without_harm(void **state)
 {
-    struct rpc_connections *connections;
+    struct fixture fixture;
+    struct rpc_connections *connections = fixture_init(&fixture);
 
     (void)state;
-    assert_int_equal(rpc_connections_create(&connections), HOOP_OK);
     rpc_connections_remove(connections, 1);
     assert_null(rpc_connections_take_gone(connections));
     assert_null(rpc_connections_find(connections, 1));
-    rpc_connections_destroy(connections);
+    fixture_deinit(&fixture);
     rpc_connections_destroy(NULL);
 }
 
 static void
 connections_left_are_freed_gone_or_not(void **state)
 {
-    struct rpc_connections *connections;
+    struct fixture fixture;
+    struct rpc_connections *connections = fixture_init(&fixture);
 
     (void)state;
-    assert_int_equal(rpc_connections_create(&connections), HOOP_OK);
-    assert_int_equal(rpc_connections_add(connections, 1), HOOP_OK);
-    assert_int_equal(rpc_connections_add(connections, 2), HOOP_OK);
+    assert_int_equal(rpc_connections_add(connections, 1, &nowhere), HOOP_OK);
+    assert_int_equal(rpc_connections_add(connections, 2, &nowhere), HOOP_OK);
     rpc_connections_remove(connections, 1);
-    rpc_connections_destroy(connections);
+    fixture_deinit(&fixture);
 }
 
 int

@@ -3,19 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "check.h"
 #include "rpc_bench.h"
 #include "rpc_raw.h"
-
-static void
-wait_until_repeated(struct bench_server *server, uint64_t n)
-{
-    const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
-
-    while (bench_server_counters(server).requests_repeated < n)
-        assert_false(clock_is_past(deadline_ns));
-}
 
 static void
 server_replies_wait_for_their_release(void **state)
@@ -33,7 +23,7 @@ server_replies_wait_for_their_release(void **state)
     bench_wait_for(&server.n_added, 1);
     /* Sent again, it must not learn of it either. */
     raw_ask(fd, &add);
-    wait_until_repeated(&server, 1);
+    bench_wait_until_repeated(&server, 1);
     assert_int_equal(poll(&readable, 1, 20), 0);
     bench_server_release(&server, 1);
     assert_int_equal(raw_hear(fd).id, 1);

@@ -89,7 +89,7 @@ link_names_a_false_server(void **state)
     assert_server_is_refused(other_protocol, sizeof(other_protocol) - 1,
                              "no hoop coordinator");
     assert_server_is_refused(oversize, sizeof(oversize) - 1,
-                             "announces a reply of");
+                             "announces a message of");
     assert_server_is_refused(no_id, sizeof(no_id) - 1, "no request id");
     assert_server_is_refused(no_envelope, sizeof(no_envelope) - 1,
                              "no complete value");

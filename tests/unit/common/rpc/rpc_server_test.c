@@ -24,15 +24,6 @@ enum {
 /* Requests of one connection may overtake each other inside NNG: a test that
  * needs an order waits for the first to have been counted. */
 static void
-wait_until_repeated(struct bench_server *server, uint64_t n)
-{
-    const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
-
-    while (bench_server_counters(server).requests_repeated < n)
-        assert_false(clock_is_past(deadline_ns));
-}
-
-static void
 wait_until_expired(struct bench_server *server, uint64_t n)
 {
     const uint64_t deadline_ns = clock_deadline_ns(BENCH_TIMEOUT_MS);
@@ -226,6 +217,25 @@ server_repeats_the_reply_to_a_request_sent_again(void **state)
     bench_server_stop(&server);
 }
 
+static void
+server_keeps_no_reply_to_whoever_is_not_believed(void **state)
+{
+    struct bench_server server = {0};
+    const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
+    const char *const bodies[] = {"1", "2", "3", "3"};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        atomic_store(&server.is_doubtful, i != 2);
+        raw_ask(fd, &add);
+        assert_string_equal(raw_hear(fd).body, bodies[i]);
+    }
+    close(fd);
+    bench_server_stop(&server);
+}
+
 /* Store/Delete CHANGES something and is parked here until Store/Set. */
 static void
 server_attaches_a_request_sent_again_to_the_running_one(void **state)
@@ -244,7 +254,7 @@ server_attaches_a_request_sent_again_to_the_running_one(void **state)
 
     const int second = raw_greet(&server);
     raw_ask(second, &slow);
-    wait_until_repeated(&server, 1);
+    bench_wait_until_repeated(&server, 1);
     raw_ask(second, &set);
     assert_int_equal(raw_hear(second).id, 1);
     assert_int_equal(raw_hear(second).id, 2);
@@ -472,6 +482,7 @@ main(void)
         cmocka_unit_test(server_answers_garbage_with_invalid_argument),
         cmocka_unit_test(server_answers_unknown_methods_by_name),
         cmocka_unit_test(server_repeats_the_reply_to_a_request_sent_again),
+        cmocka_unit_test(server_keeps_no_reply_to_whoever_is_not_believed),
         cmocka_unit_test(
             server_attaches_a_request_sent_again_to_the_running_one),
         cmocka_unit_test(server_keeps_the_reply_that_nobody_waited_for),

@@ -58,7 +58,11 @@ token_first_join_sets_it_others_must_have_it(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     event.token = "secret";
+    assert_false(cluster_believes(f.cluster, "a", "secret", ROLE_WORKER));
     fixture_step(&f, event);
+    assert_true(cluster_believes(f.cluster, "a", "secret", ROLE_WORKER));
+    assert_false(cluster_believes(f.cluster, "a", "Secret", ROLE_WORKER));
+    assert_false(cluster_believes(f.cluster, "other", "secret", ROLE_WORKER));
 
     event = fixture_join_event(2, 1, 2);
     event.token = "Secret";
@@ -93,6 +97,77 @@ token_configured_is_that_of_every_job(void **state)
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);
     fixture_deinit(&f);
+}
+
+/* A question for role, with the token of shown: its status. */
+static enum hoop_status
+ask_as(struct fixture *f, enum role role, enum role shown)
+{
+    char token[LIMIT_TOKEN] = "wrong";
+    struct cluster_event event = {
+        .kind = CLUSTER_JOB, .role = role, .token = token};
+
+    if (shown != ROLE_ANYBODY)
+        assert_int_equal(role_token(shown, "t", token), HOOP_OK);
+
+    const enum hoop_status status =
+        fixture_reply(f, fixture_step(f, event))->status;
+    assert_int_equal(f->actions.is_trusted, shown != ROLE_ANYBODY);
+    assert_int_equal(cluster_believes(f->cluster, "none", token, role),
+                     status == HOOP_OK);
+    return status;
+}
+
+static void
+role_that_is_lesser_is_denied_what_needs_more(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = fixture_join_event(1, 0, 1);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.token = "t"});
+    event.token = "t";
+    fixture_step(&f, event);
+    assert_true(f.actions.is_trusted);
+    for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
+        for (enum role shown = ROLE_WORKER; shown < ROLE_ANYBODY; shown++)
+            assert_int_equal(ask_as(&f, role, shown),
+                             shown <= role ? HOOP_OK : HOOP_E_DENIED);
+        assert_int_equal(ask_as(&f, role, ROLE_ANYBODY),
+                         HOOP_E_UNAUTHENTICATED);
+    }
+    assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
+    fixture_tick(&f);
+    assert_false(f.actions.is_trusted);
+    fixture_deinit(&f);
+}
+
+static void
+role_that_is_lesser_joins_nothing(void **state)
+{
+    struct fixture f;
+    char token[LIMIT_TOKEN];
+    struct cluster_event event = fixture_join_event(1, 0, 2);
+
+    (void)state;
+    assert_int_equal(role_token(ROLE_OPERATOR, "t", token), HOOP_OK);
+    event.token = token;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED, "lesser role");
+    assert_false(f.actions.is_trusted);
+    event.token = "t";
+    fixture_step(&f, event);
+    event = fixture_join_event(2, 1, 2);
+    event.token = token;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED,
+                    "needs role worker");
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    fixture_deinit(&f);
+
+    struct cluster *cluster = NULL;
+    assert_int_equal(
+        cluster_create(&(struct cluster_options){.token = token}, &cluster),
+        HOOP_E_DENIED);
 }
 
 static void
@@ -188,6 +263,8 @@ main(void)
         cmocka_unit_test(request_bad_job_name_is_refused),
         cmocka_unit_test(token_first_join_sets_it_others_must_have_it),
         cmocka_unit_test(token_configured_is_that_of_every_job),
+        cmocka_unit_test(role_that_is_lesser_is_denied_what_needs_more),
+        cmocka_unit_test(role_that_is_lesser_joins_nothing),
         cmocka_unit_test(drain_parked_are_answered_and_joins_refused),
         cmocka_unit_test(disconnect_parked_are_dropped_members_live),
         cmocka_unit_test(cancel_unknown_ticket_is_nothing),

@@ -284,6 +284,36 @@ outcome_outlives_the_coordinator(void **state)
     shelf_deinit(&shelf);
 }
 
+/* The one that waits is not disturbed by one that its member has given up. */
+static void
+older_call_does_not_replace_the_one_that_waits(void **state)
+{
+    static const uint64_t numbers[] = {8, 7, 8, 9};
+    struct fixture f;
+    uint64_t tickets[4];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        tickets[i] = fixture_step(&f, call(epoch, 1,
+                                           (struct cluster_council_call){
+                                               .kind = CLUSTER_COUNCIL_AGREE,
+                                               .turn = 1,
+                                               .flags = i,
+                                               .number = numbers[i]}));
+        if (i == 1)
+            fixture_refused(&f, tickets[1], HOOP_E_CANCELLED, "a later call");
+        if (i == 2)
+            fixture_refused(&f, tickets[0], HOOP_E_CANCELLED, "came again");
+    }
+    fixture_refused(&f, tickets[2], HOOP_E_CANCELLED, "came again");
+    const uint64_t last = agree(&f, epoch, 2, 3);
+    assert_int_equal(outcome(&f, tickets[3])->flags, 3);
+    assert_int_equal(outcome(&f, last)->flags, 3);
+    fixture_deinit(&f);
+}
+
 int
 main(void)
 {
@@ -297,6 +327,7 @@ main(void)
         cmocka_unit_test(call_that_was_cut_off_counts_still),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(outcome_outlives_the_coordinator),
+        cmocka_unit_test(older_call_does_not_replace_the_one_that_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,35 @@ lease_renewed_lives_on(void **state)
     fixture_deinit(&f);
 }
 
+/* Stopped for some time, it finds the lease over and the renewal behind it. */
+static void
+lease_that_ends_while_nobody_looks_waits_a_little(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 1000});
+    const uint64_t epoch = fixture_world(&f, 2);
+
+    f.now_ns += FIXTURE_S + FIXTURE_S / 20;
+    fixture_tick(&f);
+    assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
+    fixture_member(&f, CLUSTER_RENEW, epoch, 1);
+    f.now_ns += FIXTURE_S / 8;
+    fixture_tick(&f);
+    assert_int_equal(fixture_notice(&f, CLUSTER_NOTICE_LOST)->rank, 1);
+
+    /* Not for ever, where it is always late. */
+    for (int i = 0; i < 20; i++) {
+        f.now_ns += FIXTURE_S / 10;
+        fixture_tick(&f);
+        if (fixture_notice(&f, CLUSTER_NOTICE_LOST))
+            break;
+    }
+    assert_int_equal(cluster_counters(f.cluster)->leases_expired, 2);
+    fixture_deinit(&f);
+}
+
 static void
 renew_by_strangers_is_refused(void **state)
 {
@@ -152,6 +181,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lease_expired_is_a_verdict),
         cmocka_unit_test(lease_renewed_lives_on),
+        cmocka_unit_test(lease_that_ends_while_nobody_looks_waits_a_little),
         cmocka_unit_test(renew_by_strangers_is_refused),
         cmocka_unit_test(report_first_verdict_stays),
         cmocka_unit_test(report_of_nobody_is_refused),

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "core/token.h"
+#include "fence.h"
 
 static void
 token_only_the_same_text_matches(void **state)
@@ -15,7 +16,8 @@ token_only_the_same_text_matches(void **state)
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++) {
             assert_int_equal(token_init(&token, texts[i]), HOOP_OK);
-            assert_int_equal(token_matches(&token, texts[j]), i == j);
+            assert_int_equal(token_role(&token, texts[j]),
+                             i == j ? ROLE_WORKER : ROLE_ANYBODY);
         }
 }
 
@@ -26,9 +28,9 @@ token_null_is_empty(void **state)
 
     (void)state;
     assert_int_equal(token_init(&token, NULL), HOOP_OK);
-    assert_true(token_matches(&token, ""));
-    assert_true(token_matches(&token, NULL));
-    assert_false(token_matches(&token, "x"));
+    assert_int_equal(token_role(&token, ""), ROLE_WORKER);
+    assert_int_equal(token_role(&token, NULL), ROLE_WORKER);
+    assert_int_equal(token_role(&token, "x"), ROLE_ANYBODY);
 }
 
 static void
@@ -40,10 +42,49 @@ token_too_long_is_refused_and_never_matches(void **state)
     (void)state;
     memset(text, 'x', LIMIT_TOKEN - 1);
     assert_int_equal(token_init(&token, text), HOOP_OK);
-    assert_true(token_matches(&token, text));
+    assert_int_equal(token_role(&token, text), ROLE_WORKER);
     text[LIMIT_TOKEN - 1] = 'x';
-    assert_false(token_matches(&token, text));
+    assert_int_equal(token_role(&token, text), ROLE_ANYBODY);
     assert_int_equal(token_init(&token, text), HOOP_E_INVALID);
+}
+
+static bool
+tokens_compare(const void *left, const void *right)
+{
+    return token_role(left, right) == ROLE_WORKER;
+}
+
+/* All of a token is read, however soon it differs. */
+static void
+token_matches_reads_on_where_they_differ(void **state)
+{
+    struct token whole;
+    /* But for its last byte. */
+    struct token *part = fence_before(sizeof(*part) - 1);
+
+    (void)state;
+    assert_int_equal(token_init(&whole, "right"), HOOP_OK);
+    memcpy(part, &whole, sizeof(*part) - 1);
+    assert_true(fence_stops(tokens_compare, part, "wrong"));
+    assert_false(fence_stops(tokens_compare, &whole, "wrong"));
+}
+
+static void
+token_of_a_lesser_role_is_known_and_no_secret(void **state)
+{
+    struct token token;
+    struct token other;
+    char text[LIMIT_TOKEN];
+
+    (void)state;
+    assert_int_equal(token_init(&token, "secret"), HOOP_OK);
+    for (enum role role = ROLE_OPERATOR; role < ROLE_ANYBODY; role++) {
+        assert_int_equal(role_token(role, "secret", text), HOOP_OK);
+        assert_int_equal(token_role(&token, text), role);
+        assert_int_equal(token_init(&other, text), HOOP_E_DENIED);
+        assert_int_equal(role_token(role, "Secret", text), HOOP_OK);
+        assert_int_equal(token_role(&token, text), ROLE_ANYBODY);
+    }
 }
 
 int
@@ -53,6 +94,8 @@ main(void)
         cmocka_unit_test(token_only_the_same_text_matches),
         cmocka_unit_test(token_null_is_empty),
         cmocka_unit_test(token_too_long_is_refused_and_never_matches),
+        cmocka_unit_test(token_matches_reads_on_where_they_differ),
+        cmocka_unit_test(token_of_a_lesser_role_is_known_and_no_secret),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

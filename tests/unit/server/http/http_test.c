@@ -21,6 +21,7 @@ enum {
 struct fixture {
     struct http *http;
     bool is_ready;
+    enum role role; /* of who shows no token */
 };
 
 static bool
@@ -38,17 +39,29 @@ fixture_write_metrics(void *owner, FILE *out)
     fprintf(out, "hoop_jobs 3\n");
 }
 
+static enum role
+fixture_role_of(void *owner, const char *token)
+{
+    const struct fixture *fixture = owner;
+
+    if (strcmp(token, "figures") == 0)
+        return ROLE_METRICS;
+    return token[0] ? ROLE_ANYBODY : fixture->role;
+}
+
 static int
 setup(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
 
     fixture->is_ready = true;
+    fixture->role = ROLE_WORKER;
     assert_int_equal(http_create(
                          &(struct http_options){
                              .listen = "127.0.0.1:0",
                              .is_ready = fixture_is_ready,
                              .write_metrics = fixture_write_metrics,
+                             .role_of = fixture_role_of,
                              .owner = fixture,
                          },
                          &fixture->http),
@@ -163,6 +176,38 @@ metrics_come_from_the_owner(void **state)
     assert_begins(answer, "HTTP/1.0 200 ");
     assert_non_null(strstr(answer, "text/plain; version=0.0.4"));
     assert_non_null(strstr(answer, "\r\n\r\nhoop_jobs 3\n"));
+}
+
+static void
+metrics_want_a_token_where_there_is_one(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const wrong[] = {
+        "",
+        "Authorization: Bearer guessed\r\n",
+        "Authorization: Basic figures\r\n",
+        "Authorization: figures\r\n",
+    };
+    char request[256];
+    char answer[ANSWER_MAX];
+
+    fixture->role = ROLE_ANYBODY;
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        snprintf(request, sizeof(request),
+                 "GET /metrics HTTP/1.1\r\nHost: x\r\n%s\r\n", wrong[i]);
+        ask(fixture, request, answer);
+        assert_begins(answer, "HTTP/1.1 401 ");
+        assert_non_null(strstr(answer, "WWW-Authenticate: Bearer\r\n"));
+        assert_non_null(strstr(answer, "role metrics"));
+        assert_null(strstr(answer, "hoop_jobs"));
+    }
+    ask(fixture,
+        "GET /metrics HTTP/1.1\r\nHost: x\r\n"
+        "authorization: bearer figures\r\n\r\n",
+        answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+    /* Probes have none. */
+    health_and_readiness_are_told_apart(state);
 }
 
 static void
@@ -294,6 +339,8 @@ main(void)
             draining_server_is_healthy_but_not_ready, setup, teardown),
         cmocka_unit_test_setup_teardown(metrics_come_from_the_owner, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(metrics_want_a_token_where_there_is_one,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(head_has_no_body, setup, teardown),
         cmocka_unit_test_setup_teardown(other_path_is_not_found, setup,
                                         teardown),

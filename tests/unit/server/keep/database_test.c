@@ -234,6 +234,89 @@ write_that_fails_changes_nothing(void **state)
     folder_remove(&folder);
 }
 
+/* The last of our descriptors of the file: its page of pages goes there. */
+static int
+descriptor_of_pages(const struct folder *folder)
+{
+    char link[64];
+    char path[512];
+    int found = -1;
+
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        const ssize_t n = readlink(link, path, sizeof(path) - 1);
+        if (n < 0)
+            continue;
+        path[n] = '\0';
+        if (strcmp(path, folder_file(folder, "hoopd.mdb")) == 0)
+            found = fd;
+    }
+    return found;
+}
+
+/* Then the library refuses everything, until it is opened anew. */
+static void
+library_that_has_given_up_is_opened_anew(void **state)
+{
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    struct folder folder;
+    struct database *database = NULL;
+
+    (void)state;
+    folder_make(&folder);
+    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    put(database, "a", "1");
+    const int fd = descriptor_of_pages(&folder);
+    const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && full >= 0);
+    assert_int_equal(dup2(full, fd), fd);
+    close(full);
+
+    changeset_put(&changes, '/', text("a"), text("2"));
+    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_non_null(strstr(error_text(), folder.path));
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    put(database, "b", "3");
+    holds(database, "/a=2 /b=3 ");
+    database_close(database);
+    folder_remove(&folder);
+}
+
+/* Nor can it be opened for a while. */
+static void
+library_that_cannot_be_opened_is_tried_again(void **state)
+{
+    CLEANUP(changeset_deinit) struct changeset changes = {0};
+    struct folder folder;
+    struct database *database = NULL;
+    char aside[512];
+
+    (void)state;
+    folder_make(&folder);
+    assert_int_equal(database_open(folder.path, KEEP_DISK, &database), HOOP_OK);
+    put(database, "a", "1");
+    const int full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    assert_true(dup2(full, descriptor_of_pages(&folder)) >= 0);
+    close(full);
+    changeset_put(&changes, '/', text("a"), text("2"));
+    assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+
+    /* Away, and a folder is where it was. */
+    snprintf(aside, sizeof(aside), "%s.aside",
+             folder_file(&folder, "hoopd.mdb"));
+    assert_int_equal(rename(folder_file(&folder, "hoopd.mdb"), aside), 0);
+    assert_int_equal(mkdir(folder_file(&folder, "hoopd.mdb"), 0700), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_not_equal(database_apply(database, &changes), HOOP_OK);
+    assert_int_not_equal(database_settle(database), HOOP_OK);
+    assert_int_equal(rmdir(folder_file(&folder, "hoopd.mdb")), 0);
+    assert_int_equal(rename(aside, folder_file(&folder, "hoopd.mdb")), 0);
+    assert_int_equal(database_apply(database, &changes), HOOP_OK);
+    holds(database, "/a=2 ");
+    database_close(database);
+    folder_remove(&folder);
+}
+
 int
 main(void)
 {
@@ -244,6 +327,8 @@ main(void)
         cmocka_unit_test(file_cut_short_is_found),
         cmocka_unit_test(value_changed_on_disk_is_found),
         cmocka_unit_test(write_that_fails_changes_nothing),
+        cmocka_unit_test(library_that_has_given_up_is_opened_anew),
+        cmocka_unit_test(library_that_cannot_be_opened_is_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

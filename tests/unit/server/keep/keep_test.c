@@ -17,6 +17,7 @@
 
 enum {
     DEADLINE_MS = 20000,
+    ROOM = 3 << 20,
 };
 
 struct user {
@@ -45,7 +46,8 @@ user_try(struct user *user)
                                             .folder = user->folder.path,
                                             .durability = KEEP_PROCESS,
                                             .on_kept = on_kept,
-                                            .owner = user},
+                                            .owner = user,
+                                            .n_room = ROOM},
                      &user->keep);
 }
 
@@ -243,11 +245,44 @@ write_that_fails_is_done_later(void **state)
     folder_remove(&user.folder);
 }
 
+/* What waits for a full disk is bounded by who asks before. */
+static void
+room_ends_with_the_disk_and_comes_back(void **state)
+{
+    static char large[1 << 20];
+    struct user user;
+    struct rlimit former;
+    unsigned n_put = 0;
+
+    (void)state;
+    folder_make(&user.folder);
+    user_open(&user);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &former), 0);
+    const struct rlimit less = {256 * 1024, former.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    while (keep_has_room(user.keep)) {
+        keep_put(user.keep, KEEP_CORE, text("k"),
+                 (struct keep_bytes){large, sizeof(large)});
+        keep_commit(user.keep);
+        assert_true(++n_put <= ROOM / sizeof(large));
+    }
+    assert_int_equal(n_put, ROOM / sizeof(large));
+    assert_int_equal(user.n_kept, 0);
+
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &former), 0);
+    keep_flush(user.keep, DEADLINE_MS);
+    assert_int_equal(user.n_kept, n_put);
+    assert_true(keep_has_room(user.keep));
+    user_close(&user);
+    folder_remove(&user.folder);
+}
+
 static void
 data_of_others_is_refused(void **state)
 {
     static const uint8_t later[] = {0x94, 0xa5, 'h', 'o', 'o',
-                                    'p',  'd',  2,   7,   1};
+                                    'p',  'd',  99,  7,   1};
     CLEANUP(changeset_deinit) struct changeset changes = {0};
     struct user user;
     struct database *database = NULL;
@@ -281,6 +316,7 @@ main(void)
         cmocka_unit_test(every_opening_is_a_new_generation),
         cmocka_unit_test(killed_writer_has_kept_what_it_told),
         cmocka_unit_test(write_that_fails_is_done_later),
+        cmocka_unit_test(room_ends_with_the_disk_and_comes_back),
         cmocka_unit_test(data_of_others_is_refused),
     };
 

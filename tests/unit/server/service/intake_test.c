@@ -251,6 +251,56 @@ every_method_but_health_has_a_reader(void **state)
     }
 }
 
+static void
+what_has_to_be_kept_is_said_of_each_method(void **state)
+{
+    static const enum method_id adding[] = {
+        METHOD_RENDEZVOUS_JOIN,   METHOD_STORE_SET,    METHOD_STORE_ADD,
+        METHOD_STORE_COMPARE_SET, METHOD_STORE_DELETE, METHOD_GROUPS_CREATE,
+        METHOD_GROUPS_JOIN,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < method_count(); i++) {
+        bool expected = false;
+
+        for (size_t j = 0; j < COUNT_OF(adding); j++)
+            expected = expected || adding[j] == method_at(i)->id;
+        assert_int_equal(intake_adds(method_at(i)->id), expected);
+        if (expected)
+            assert_int_not_equal(method_at(i)->effect, METHOD_READS);
+    }
+}
+
+static void
+request_needs_the_role_of_its_method(void **state)
+{
+    static const enum method_id bodiless[] = {
+        METHOD_RENDEZVOUS_MEMBERS, METHOD_STATUS_JOBS, METHOD_STATUS_JOB};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bodiless); i++) {
+        CLEANUP(fixture_deinit) struct fixture fixture;
+
+        fixture_init(&fixture);
+        assert_int_equal(fixture_read(&fixture, bodiless[i]), HOOP_OK);
+        assert_int_equal(fixture.event.role, method_of(bodiless[i])->role);
+    }
+}
+
+static void
+parked_reply_leaves_before_its_deadline(void **state)
+{
+    const uint64_t now_ns = CLOCK_NS_PER_S;
+
+    (void)state;
+    assert_true(intake_deadline_ns(CLOCK_NEVER, now_ns) == CLOCK_NEVER);
+    assert_true(intake_deadline_ns(now_ns - 1, now_ns) == now_ns - 1);
+    assert_true(intake_deadline_ns(now_ns + 1000, now_ns) == now_ns + 900);
+    assert_true(intake_deadline_ns(now_ns + 60 * CLOCK_NS_PER_S, now_ns) ==
+                now_ns + 60 * CLOCK_NS_PER_S - 500 * CLOCK_NS_PER_MS);
+}
+
 int
 main(void)
 {
@@ -265,6 +315,9 @@ main(void)
         cmocka_unit_test(seat_carries_its_member_and_numbers),
         cmocka_unit_test(body_of_another_method_is_refused),
         cmocka_unit_test(every_method_but_health_has_a_reader),
+        cmocka_unit_test(what_has_to_be_kept_is_said_of_each_method),
+        cmocka_unit_test(request_needs_the_role_of_its_method),
+        cmocka_unit_test(parked_reply_leaves_before_its_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@ static const struct ending exits_3 = {2, 22, W_EXITCODE(3, 0)};
 static const struct ending exits_1 = {0, 10, W_EXITCODE(1, 0)};
 static const struct ending killed = {3, 33, W_EXITCODE(0, SIGKILL)};
 
+static const struct ending stopped = {1, 11, W_STOPCODE(SIGTSTP)};
+
 static void
 outcome_without_failure_is_zero(void **state)
 {
@@ -83,6 +85,8 @@ outcome_text_names_rank_pid_and_reason(void **state)
                         "rank 3 (pid 33) was killed by signal 9 (Killed)");
     outcome_describe(&exits_3, text, sizeof(text));
     assert_string_equal(text, "rank 2 (pid 22) exited with code 3");
+    outcome_describe(&stopped, text, sizeof(text));
+    assert_string_equal(text, "rank 1 (pid 11) is stopped (SIGTSTP)");
 }
 
 int

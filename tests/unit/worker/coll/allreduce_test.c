@@ -4,27 +4,7 @@
 
 #include "hoop/hoop.h"
 
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
+#include "couple_scene.h"
 
 /* The _start form, and that it may be waited for. */
 static enum hoop_status
@@ -98,9 +78,6 @@ one_rank_alone_has_its_input(void **state)
                      HOOP_OK);
     assert_memory_equal(mine, result, sizeof(mine));
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

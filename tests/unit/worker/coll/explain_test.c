@@ -4,28 +4,8 @@
 
 #include "hoop/hoop.h"
 
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "tune/tuner.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static void
 algorithms_are_listed_by_collective(void **state)

@@ -4,27 +4,7 @@
 
 #include "hoop/hoop.h"
 
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
+#include "couple_scene.h"
 
 static void
 assert_invalid(enum hoop_status status, const char *text)
@@ -173,9 +153,6 @@ message_of_nothing_needs_no_buffer(void **state)
     (void)state;
     couple_run(&couple, side_nothing);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

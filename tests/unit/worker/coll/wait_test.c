@@ -4,27 +4,7 @@
 
 #include "hoop/hoop.h"
 
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
+#include "couple_scene.h"
 
 static hoop_comm_t *
 comm_of(uint32_t rank)
@@ -72,6 +52,8 @@ test_is_pending_until_it_has_come(void **state)
     assert_int_equal(hoop_test(op), HOOP_E_PENDING);
     assert_non_null(strstr(hoop_error_text(), "still under way"));
     assert_int_equal(hoop_wait(op, 5), HOOP_E_PENDING);
+    assert_non_null(
+        strstr(hoop_error_text(), "after the 5 ms that this wait allows"));
     send_from_1(1);
     assert_int_equal(hoop_wait(op, HOOP_FOREVER), HOOP_OK);
     assert_int_equal(byte, 'x');
@@ -119,9 +101,6 @@ wait_all_tells_the_first_failure_before_what_is_pending(void **state)
     send_from_1(1);
     assert_int_equal(hoop_wait_all(ops, 2, 20000), HOOP_OK);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

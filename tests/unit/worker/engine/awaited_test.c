@@ -5,24 +5,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
+#include "couple_scene.h"
 
 static int
-couple_set_up(void **state)
+couple_set_up_timed(void **state)
 {
     (void)state;
     couple_open_with(&couple, &(struct engine_options){.timeout_ms = 30000});
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
     return 0;
 }
 
@@ -82,16 +71,16 @@ operation_that_was_given_up_has_no_deadline_to_tell(void **state)
     assert_null(strstr(error_text(), "allows"));
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
+#define TIMED_TEST(name)                                                       \
+    cmocka_unit_test_setup_teardown(name, couple_set_up_timed, couple_tear_down)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(failure_tells_who_waited_for_whom_and_how_long),
-        COUPLE_TEST(deadline_of_a_communicator_is_named_as_its),
-        COUPLE_TEST(operation_that_was_given_up_has_no_deadline_to_tell),
+        TIMED_TEST(failure_tells_who_waited_for_whom_and_how_long),
+        TIMED_TEST(deadline_of_a_communicator_is_named_as_its),
+        TIMED_TEST(operation_that_was_given_up_has_no_deadline_to_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,29 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "engine/op.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* Without a call that would move anything. */
 static void
@@ -133,17 +112,14 @@ destroy_of_none_is_fine(void **state)
     background_destroy(NULL);
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(operations_end_while_nobody_waits),
-        COUPLE_TEST(deadline_passes_while_nobody_waits),
-        COUPLE_TEST(dead_peer_is_noticed_between_operations),
-        COUPLE_TEST(callers_and_background_take_turns),
+        COUPLE_DRIVEN_TEST(operations_end_while_nobody_waits),
+        COUPLE_DRIVEN_TEST(deadline_passes_while_nobody_waits),
+        COUPLE_DRIVEN_TEST(dead_peer_is_noticed_between_operations),
+        COUPLE_DRIVEN_TEST(callers_and_background_take_turns),
         cmocka_unit_test(destroy_of_none_is_fine),
     };
 

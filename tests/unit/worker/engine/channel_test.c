@@ -280,6 +280,41 @@ close_in_a_collective_is_told(void **state)
     channel_close(channels[1]);
 }
 
+/* Rank 0 has no memory for what rank 1 is in, or calls then. */
+static void
+call_that_a_rank_declines_fails_on_all(void **state)
+{
+    struct channel *channels[] = {channel_new(0, 61), channel_new(1, 61)};
+    struct op *ops[2] = {NULL, NULL};
+    int32_t values[] = {1, 2};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const bool is_early = i == 0;
+
+        if (is_early)
+            assert_int_equal(sum_start(channels[1], &values[1], 1, &ops[1]),
+                             HOOP_OK);
+        channel_decline(channels[0], HOOP_E_EXHAUSTED, "no memory");
+        if (!is_early)
+            assert_int_equal(sum_start(channels[1], &values[1], 1, &ops[1]),
+                             HOOP_OK);
+        assert_int_equal(engine_wait(ops[1], patience()), HOOP_E_EXHAUSTED);
+        assert_non_null(strstr(error_text(), "rank 0 (host:40) cannot take "
+                                             "part: no memory"));
+    }
+    for (int side = 0; side < 2; side++)
+        assert_int_equal(
+            sum_start(channels[side], &values[side], 1, &ops[side]), HOOP_OK);
+    turn(0, 2);
+    turn(1, 2);
+    for (int side = 0; side < 2; side++) {
+        assert_int_equal(engine_wait(ops[side], patience()), HOOP_OK);
+        assert_int_equal(values[side], 3);
+        channel_close(channels[side]);
+    }
+}
+
 int
 main(void)
 {
@@ -299,6 +334,8 @@ main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(close_in_a_collective_is_told, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(call_that_a_rank_declines_fails_on_all,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
             close_while_another_thread_drives_is_done_by_it, setup, teardown),
         cmocka_unit_test_setup_teardown(channels_of_several_threads_come_and_go,

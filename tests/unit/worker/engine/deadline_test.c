@@ -4,26 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
+#include "couple_scene.h"
 
 static struct channel *
 short_channel(uint32_t rank)
@@ -179,21 +160,18 @@ who_is_late_is_asked_and_waited_for(void **state)
     couple_run(&couple, side_late);
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(operation_without_a_connection_times_out_by_itself),
-        COUPLE_TEST(receive_tells_whom_it_waited_for),
-        COUPLE_TEST(receive_tells_its_tag),
-        COUPLE_TEST(receive_from_any_tells_so),
-        COUPLE_TEST(deadline_of_the_wait_is_not_the_operations),
-        COUPLE_TEST(timeout_is_the_one_at_the_start),
-        COUPLE_TEST(timeout_here_is_a_verdict_there),
-        COUPLE_TEST(who_is_late_is_asked_and_waited_for),
+        COUPLE_APART_TEST(operation_without_a_connection_times_out_by_itself),
+        COUPLE_APART_TEST(receive_tells_whom_it_waited_for),
+        COUPLE_APART_TEST(receive_tells_its_tag),
+        COUPLE_APART_TEST(receive_from_any_tells_so),
+        COUPLE_APART_TEST(deadline_of_the_wait_is_not_the_operations),
+        COUPLE_APART_TEST(timeout_is_the_one_at_the_start),
+        COUPLE_APART_TEST(timeout_here_is_a_verdict_there),
+        COUPLE_APART_TEST(who_is_late_is_asked_and_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

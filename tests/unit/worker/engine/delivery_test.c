@@ -5,31 +5,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 
 enum {
     LARGE = 1 << 20, /* far more than goes unasked */
 };
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static enum hoop_status
 tensor_send(struct channel *channel, struct hoop_tensor *tensor, size_t count)
@@ -150,9 +130,6 @@ more_than_the_limit_is_told_to_both(void **state)
     (void)state;
     couple_run(&couple, side_enormous);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

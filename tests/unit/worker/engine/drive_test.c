@@ -5,28 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "engine/op.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static struct channel *
 channel_at(uint32_t rank, unsigned i)
@@ -331,9 +311,6 @@ op_handed_in_at_the_end_of_an_idle_turn_is_begun(void **state)
     pthread_join(idler.thread, NULL);
     assert_true(is_begun);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -11,15 +11,15 @@ endurance_spins_for_a_while_and_sleeps_then(void **state)
     const uint64_t begin_ns = clock_now_ns();
 
     (void)state;
-    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS, 0),
                      ENDURANCE_LOOK);
-    while (endurance_advise(&endurance, ENDURANCE_SPINS) == ENDURANCE_LOOK)
+    while (endurance_advise(&endurance, ENDURANCE_SPINS, 0) == ENDURANCE_LOOK)
         ;
     assert_true(clock_now_ns() - begin_ns >= 10000);
-    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS, 0),
                      ENDURANCE_SLEEP);
     endurance_renew(&endurance);
-    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS),
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_SPINS, 0),
                      ENDURANCE_LOOK);
 }
 
@@ -30,14 +30,32 @@ endurance_yields_for_a_while_and_sleeps_then(void **state)
     const uint64_t begin_ns = clock_now_ns();
 
     (void)state;
-    while (endurance_advise(&endurance, ENDURANCE_YIELDS) == ENDURANCE_YIELD)
+    while (endurance_advise(&endurance, ENDURANCE_YIELDS, 0) == ENDURANCE_YIELD)
         ;
     assert_true(clock_now_ns() - begin_ns >= 10000);
-    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS),
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS, 0),
                      ENDURANCE_SLEEP);
     endurance_renew(&endurance);
-    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS),
+    assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS, 0),
                      ENDURANCE_YIELD);
+}
+
+static void
+endurance_lasts_longer_where_others_have_work(void **state)
+{
+    static const enum endurance_rule rules[] = {ENDURANCE_SPINS,
+                                                ENDURANCE_YIELDS};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct endurance endurance = {0};
+        const uint64_t begin_ns = clock_now_ns();
+
+        while (endurance_advise(&endurance, rules[i], 2000000) !=
+               ENDURANCE_SLEEP)
+            ;
+        assert_true(clock_now_ns() - begin_ns >= 2000000);
+    }
 }
 
 /* Others may have had the processor for long each time. */
@@ -50,7 +68,7 @@ endurance_yields_a_few_times_whatever_they_take(void **state)
     for (unsigned i = 0; i < 4; i++) {
         const uint64_t begin_ns = clock_now_ns();
 
-        assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS),
+        assert_int_equal(endurance_advise(&endurance, ENDURANCE_YIELDS, 0),
                          ENDURANCE_YIELD);
         while (clock_now_ns() - begin_ns < 100000)
             ;
@@ -64,7 +82,7 @@ endurance_that_sleeps_never_looks(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(endurance_advise(&endurance, ENDURANCE_SLEEPS),
+        assert_int_equal(endurance_advise(&endurance, ENDURANCE_SLEEPS, 0),
                          ENDURANCE_SLEEP);
 }
 
@@ -74,6 +92,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(endurance_spins_for_a_while_and_sleeps_then),
         cmocka_unit_test(endurance_yields_for_a_while_and_sleeps_then),
+        cmocka_unit_test(endurance_lasts_longer_where_others_have_work),
         cmocka_unit_test(endurance_yields_a_few_times_whatever_they_take),
         cmocka_unit_test(endurance_that_sleeps_never_looks),
     };

@@ -8,10 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
+#include "couple_scene.h"
 
 /* The allocation that fails; the linker has those of the library come here. */
 static unsigned n_until_failure;
@@ -27,22 +24,6 @@ __wrap_calloc(size_t n_members, size_t n_bytes)
     if (n_until_failure > 0 && --n_until_failure == 0)
         return NULL;
     return __real_calloc(n_members, n_bytes);
-}
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
 }
 
 static struct channel *
@@ -286,26 +267,23 @@ stats_count_what_ended_well(void **state)
     couple_run(&couple, side_count);
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(connect_returns_when_the_connection_is_there),
-        COUPLE_TEST(connect_in_vain_is_a_timeout_that_names_the_rank),
-        COUPLE_TEST(connect_to_the_unreachable_says_why),
-        COUPLE_TEST(condemned_rank_ends_what_needs_it_and_what_comes),
-        COUPLE_TEST(leave_ends_what_runs_and_what_comes),
-        COUPLE_TEST(both_leave_in_good_order),
-        COUPLE_TEST(connect_to_one_that_has_left_is_no_failure),
-        COUPLE_TEST(channel_tells_what_it_was_opened_with),
-        COUPLE_TEST(channel_with_nothing_running_may_close),
+        COUPLE_APART_TEST(connect_returns_when_the_connection_is_there),
+        COUPLE_APART_TEST(connect_in_vain_is_a_timeout_that_names_the_rank),
+        COUPLE_APART_TEST(connect_to_the_unreachable_says_why),
+        COUPLE_APART_TEST(condemned_rank_ends_what_needs_it_and_what_comes),
+        COUPLE_APART_TEST(leave_ends_what_runs_and_what_comes),
+        COUPLE_APART_TEST(both_leave_in_good_order),
+        COUPLE_APART_TEST(connect_to_one_that_has_left_is_no_failure),
+        COUPLE_APART_TEST(channel_tells_what_it_was_opened_with),
+        COUPLE_APART_TEST(channel_with_nothing_running_may_close),
         cmocka_unit_test(engine_destroyed_early_closes_what_it_was_given),
         cmocka_unit_test(engine_without_memory_leaves_all_as_it_was),
-        COUPLE_TEST(orphan_refuses_everything),
-        COUPLE_TEST(stats_count_what_ended_well),
+        COUPLE_APART_TEST(orphan_refuses_everything),
+        COUPLE_APART_TEST(stats_count_what_ended_well),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,27 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
+#include "couple_scene.h"
 
 static void
 receive_from_any_tells_source_and_count(void **state)
@@ -180,9 +160,6 @@ messages_and_collectives_share_a_channel(void **state)
     (void)state;
     couple_run(&couple, side_mixed);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

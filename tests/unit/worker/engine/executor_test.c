@@ -5,28 +5,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "plan/algorithms.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static int
 sum_of(struct side *side, size_t count)
@@ -268,9 +248,6 @@ large_message_leaves_as_far_as_it_is_ready(void **state)
     (void)state;
     assert_true(bytes_sent_ahead(100000) > 0);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

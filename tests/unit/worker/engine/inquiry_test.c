@@ -7,32 +7,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "plan/algorithms.h"
 
 /* What an inquiry may take, and far less than an operation's deadline. */
 static const uint64_t SOON_NS = 5000000000;
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static bool
 says(const char *phrase)
@@ -345,20 +324,17 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
         channel_close(channels[i]);
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(ranks_that_both_wait_find_out),
-        COUPLE_TEST(rank_that_had_nothing_to_send_is_found_out),
-        COUPLE_TEST(rank_that_has_left_is_found_out),
-        COUPLE_TEST(rank_that_leaves_meanwhile_is_found_out),
-        COUPLE_TEST(deadline_tells_what_the_other_is_in),
-        COUPLE_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
-        COUPLE_TEST(rank_that_opens_what_is_revoked_finds_out),
+        COUPLE_DRIVEN_TEST(ranks_that_both_wait_find_out),
+        COUPLE_DRIVEN_TEST(rank_that_had_nothing_to_send_is_found_out),
+        COUPLE_DRIVEN_TEST(rank_that_has_left_is_found_out),
+        COUPLE_DRIVEN_TEST(rank_that_leaves_meanwhile_is_found_out),
+        COUPLE_DRIVEN_TEST(deadline_tells_what_the_other_is_in),
+        COUPLE_DRIVEN_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
+        COUPLE_DRIVEN_TEST(rank_that_opens_what_is_revoked_finds_out),
         cmocka_unit_test(rank_that_is_still_checking_is_no_mismatch),
     };
 

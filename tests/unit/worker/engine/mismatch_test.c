@@ -4,29 +4,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "plan/algorithms.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    couple_start_backgrounds(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* An allreduce of count values that says it were call. */
 static enum hoop_status
@@ -82,6 +61,31 @@ mismatch_of_operations_names_both(void **state)
 {
     (void)state;
     couple_run(&couple, side_calls);
+}
+
+static int
+side_habits(struct side *side)
+{
+    int32_t values[4] = {0};
+    const struct call call = {
+        .name = CALL_AGREE,
+        .dtype = HOOP_INT32,
+        .root = side->rank == 1 ? CALL_HABIT_RETRIES : 0,
+        .count = 4,
+    };
+
+    SIDE_CHECK(run_as(side, call, values, 4) == HOOP_E_MISMATCH);
+    SIDE_CHECK(says("rank 1 (host:41) has HOOP_ON_FAILURE=retry, but rank 0 "
+                    "(host:40) has error, in agreement on a communicator #1: "
+                    "all ranks of a job must have the same"));
+    return 0;
+}
+
+static void
+mismatch_of_settings_names_them_and_both_ranks(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_habits);
 }
 
 static int
@@ -160,17 +164,15 @@ misfit_of_a_large_message_is_found_too(void **state)
     couple_run(&couple, side_grant);
 }
 
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        COUPLE_TEST(mismatch_of_operations_names_both),
-        COUPLE_TEST(mismatch_of_counts_of_one_sum_is_told_as_such),
-        COUPLE_TEST(misfit_of_one_message_names_both_lengths),
-        COUPLE_TEST(misfit_of_a_large_message_is_found_too),
+        COUPLE_DRIVEN_TEST(mismatch_of_operations_names_both),
+        COUPLE_DRIVEN_TEST(mismatch_of_settings_names_them_and_both_ranks),
+        COUPLE_DRIVEN_TEST(mismatch_of_counts_of_one_sum_is_told_as_such),
+        COUPLE_DRIVEN_TEST(misfit_of_one_message_names_both_lengths),
+        COUPLE_DRIVEN_TEST(misfit_of_a_large_message_is_found_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

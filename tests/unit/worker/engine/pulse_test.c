@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "check.h"
 #include "couple.h"
+#include "net/bell.h"
 
 enum {
     FAILURE_MS = 100,
@@ -19,6 +20,7 @@ enum {
     /* Of who must answer in time, also on a busy machine. */
     LIVING_FAILURE_MS = 300,
     LIVING_OP_MS = 600,
+    SLOW_MS = 2000,
     LONG_MS = 30000,
 };
 
@@ -57,6 +59,28 @@ silent_rank_is_lost_after_the_failure_timeout(void **state)
                            "rank 1 (host:41) is lost: frozen or unreachable "
                            "(nothing has come from it for 0.1 s), reported by "
                            "rank 0 (host:40)"));
+    couple_close(&couple);
+}
+
+/* Which asks nothing before it is late. */
+static void
+silent_sender_of_a_message_is_lost_as_soon(void **state)
+{
+    const uint64_t begin_ns = clock_now_ns();
+    struct side *side = &couple.sides[0];
+    char bytes[4];
+    struct op *op = NULL;
+
+    (void)state;
+    open_with(FAILURE_MS, LONG_MS);
+    engine_connected(side->engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    assert_int_equal(
+        receive_start(side->comms[0].channel, bytes, sizeof(bytes), 1, &op),
+        HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "frozen or unreachable"));
+    assert_true(clock_now_ns() - begin_ns < LONG_MS / 2 * CLOCK_NS_PER_MS);
     couple_close(&couple);
 }
 
@@ -101,6 +125,43 @@ starved_rank_has_more_time(void **state)
     }
 }
 
+static enum engine_fate
+fate_dead(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    (void)rank;
+    out_how[0] = '\0';
+    return ENGINE_FATE_DEAD;
+}
+
+/* Long before silence would tell; if it is sure who that process is. */
+static void
+dead_rank_whose_connection_lives_is_lost(void **state)
+{
+    static const char *const texts[] = {
+        " is lost: frozen or unreachable (nothing has come from it for 0.3 s)",
+        " is lost: its process has ended (a child holds its connections)",
+    };
+    struct bell_place place;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        couple_open_with(&couple, &(struct engine_options){
+                                      .failure_timeout_ms =
+                                          i == 0 ? LIVING_FAILURE_MS : SLOW_MS,
+                                      .fate_of = fate_dead});
+        channel_set_timeout(couple.sides[0].comms[0].channel, LONG_MS);
+        assert_int_equal(engine_bell(couple.sides[1].engine, &place), HOOP_OK);
+        if (i == 1)
+            couple.sides[0].roster->members[1].pid = place.pid;
+        assert_int_equal(engine_reach_bell(couple.sides[0].engine, 1, &place),
+                         HOOP_OK);
+        assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+        assert_non_null(strstr(error_text(), texts[i]));
+        couple_close(&couple);
+    }
+}
+
 static void
 without_a_failure_timeout_silence_is_no_loss(void **state)
 {
@@ -131,7 +192,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
+        cmocka_unit_test(silent_sender_of_a_message_is_lost_as_soon),
         cmocka_unit_test(starved_rank_has_more_time),
+        cmocka_unit_test(dead_rank_whose_connection_lives_is_lost),
         cmocka_unit_test(without_a_failure_timeout_silence_is_no_loss),
         cmocka_unit_test(rank_that_is_late_answers_and_lives),
     };

@@ -4,33 +4,13 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 
 enum {
     LARGE = 1 << 18, /* bytes: not sent without a grant */
 };
 
 #define ANY_DTYPE ((enum hoop_dtype)UINT8_MAX)
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* What one side says of a message; no shape: bytes. */
 struct half {
@@ -194,9 +174,6 @@ what_is_not_expected_is_told_to_both(void **state)
     (void)state;
     couple_run(&couple, side_unfit);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "flat_couple.h"
+#include "plan/algorithms.h"
 #include "transport/stamp.h"
 
 enum {
@@ -164,6 +165,39 @@ operation_may_have_any_number_of_rounds(void **state)
     couple_run(&couple, side_goes_round);
 }
 
+/* What a round has combined is posted by the next: all ranks have it. */
+static int
+side_averages(struct side *side)
+{
+    int32_t own[N_VALUES];
+    int32_t results[N_VALUES];
+    struct channel *channel = side->comms[0].channel;
+
+    for (int i = 0; i < N_TIMES / 5; i++) {
+        const size_t count = N_VALUES - (size_t)i;
+        struct engine_collective sum = flat_sum_of(channel, own, count);
+
+        sum.algorithm = &algorithm_allreduce_flat_blocks;
+        sum.call.reduce_op = i % 3 == 0 ? HOOP_AVG : HOOP_SUM;
+        sum.shape.is_in_place = i % 2 == 0;
+        sum.output = sum.shape.is_in_place ? own : results;
+        for (size_t k = 0; k < count; k++)
+            own[k] = 2 * (int32_t)(side->rank + 1) * (i + (int)k);
+        SIDE_CHECK(flat_run(sum, channel) == HOOP_OK);
+        for (size_t k = 0; k < count; k++)
+            SIDE_CHECK(((int32_t *)sum.output)[k] ==
+                       (i % 3 == 0 ? 3 : 6) * (i + (int)k));
+    }
+    return 0;
+}
+
+static void
+what_a_round_makes_is_posted_by_the_next(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_averages);
+}
+
 int
 main(void)
 {
@@ -177,6 +211,9 @@ main(void)
                                         couple_tear_down),
         cmocka_unit_test_setup_teardown(who_sleeps_in_a_hall_is_woken,
                                         couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            what_a_round_makes_is_posted_by_the_next, couple_set_up,
+            couple_tear_down),
         cmocka_unit_test_setup_teardown(operation_may_have_any_number_of_rounds,
                                         couple_set_up, couple_tear_down),
     };

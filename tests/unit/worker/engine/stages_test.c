@@ -7,28 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "plan/algorithms.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* Sums a count first, then that many ones, then nothing. */
 struct growing {
@@ -323,9 +303,6 @@ mismatch_leaves_the_numbers_in_step(void **state)
     (void)state;
     couple_run(&couple, side_mismatch);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -4,29 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "engine/op.h"
 #include "plan/algorithms.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static void
 operations_are_numbered_in_the_order_of_their_start(void **state)
@@ -163,9 +143,6 @@ messages_cross_in_both_directions(void **state)
     (void)state;
     couple_run(&couple, side_ping_pong);
 }
-
-#define COUPLE_TEST(name)                                                      \
-    cmocka_unit_test_setup_teardown(name, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -121,6 +121,55 @@ last_two_blame_the_other_if_it_may_be_dead(void **state)
     couple_close(&couple);
 }
 
+#define ADVICE                                                                 \
+    "the other side speaks TLS and this rank does not: HOOP_TLS must be "      \
+    "alike "                                                                   \
+    "on all ranks"
+
+/* Self is told that the other one is out of reach, and calls. */
+static void
+lose_for(uint32_t self, const char *why)
+{
+    struct side *side = &couple.sides[self];
+    int32_t value = 1;
+
+    engine_unreachable(side->engine, 1 - self, why);
+    assert_int_equal(sum_run(side->comms[0].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+}
+
+static void
+advice_is_told_whole_and_by_whom(void **state)
+{
+    (void)state;
+    open_with(NULL);
+    lose_for(0, ADVICE);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE
+                                         ", reported by rank 0 (host:40)"));
+    couple_close(&couple);
+
+    open_with(fate_alive);
+    engine_condemn(couple.sides[1].engine, 2, "gone");
+    engine_turn_idle(couple.sides[1].engine);
+    lose_for(1, ADVICE);
+    assert_non_null(strstr(error_text(),
+                           "rank 1 (host:41) is lost: " ADVICE
+                           ", from rank 0 (host:40), who lives and is "
+                           "believed"));
+    couple_close(&couple);
+}
+
+static void
+what_is_too_long_is_cut_before_who_tells_it(void **state)
+{
+    (void)state;
+    open_with(NULL);
+    lose_for(0, ADVICE "; " ADVICE "; " ADVICE "; " ADVICE);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE));
+    assert_non_null(strstr(error_text(), " ..., reported by rank 0 (host:40)"));
+    couple_close(&couple);
+}
+
 static void
 dead_rank_is_told_with_how_it_ended(void **state)
 {
@@ -164,6 +213,8 @@ main(void)
         cmocka_unit_test(lower_rank_is_accused_after_a_while),
         cmocka_unit_test(last_two_believe_the_lower_if_it_lives),
         cmocka_unit_test(last_two_blame_the_other_if_it_may_be_dead),
+        cmocka_unit_test(advice_is_told_whole_and_by_whom),
+        cmocka_unit_test(what_is_too_long_is_cut_before_who_tells_it),
         cmocka_unit_test(dead_rank_is_told_with_how_it_ended),
         cmocka_unit_test(dead_rank_nobody_tells_of_is_lost_all_the_same),
     };

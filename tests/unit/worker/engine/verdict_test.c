@@ -144,6 +144,29 @@ rank_that_is_lost_itself_accuses_nobody(void **state)
     couple_close(&couple);
 }
 
+/* Who was cut off, and given up, may come back and say the same of others. */
+static void
+rank_that_is_lost_is_not_believed(void **state)
+{
+    struct side *sides = couple.sides;
+
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    engine_condemn(sides[0].engine, 1, "frozen");
+    engine_turn_idle(sides[0].engine);
+    assert_int_equal(atomic_load(&sides[0].n_lost), 1);
+    /* It has not looked yet at what it is told. */
+    engine_condemn(sides[1].engine, 2, "frozen");
+    engine_condemn(sides[1].engine, 0, "frozen");
+    engine_turn_idle(sides[1].engine);
+    assert_int_equal(atomic_load(&sides[1].n_lost), 2);
+    for (unsigned i = 0; i < 10; i++)
+        engine_turn_idle(sides[0].engine);
+    assert_int_equal(atomic_load(&sides[0].n_lost), 1);
+    couple_close(&couple);
+}
+
 static void
 what_was_sent_before_the_end_is_still_received(void **state)
 {
@@ -252,6 +275,7 @@ main(void)
         COUPLE_TEST(collective_with_one_that_left_fails_at_once),
         cmocka_unit_test(rank_that_leaves_says_who_was_lost),
         cmocka_unit_test(rank_that_is_lost_itself_accuses_nobody),
+        cmocka_unit_test(rank_that_is_lost_is_not_believed),
         COUPLE_TEST(rank_alone_hears_itself_when_others_have_left),
     };
 

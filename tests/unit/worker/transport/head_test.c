@@ -239,7 +239,8 @@ frame_without_checksum_is_refused_where_all_have_them(void **state)
     station_attach(&station, 1);
     station_feed(&station, 1, &frame, sent);
     assert_int_equal(station.n_lost, 1);
-    assert_non_null(strstr(station.text, "HOOP_CHECKSUM"));
+    assert_non_null(
+        strstr(station.text, "it has HOOP_CHECKSUM=off, but rank 0 has on"));
     station_close(&station);
 }
 
@@ -290,6 +291,76 @@ large_message_with_checksums_comes_whole(void **state)
     }
 }
 
+static const struct frame sign = {.kind = FRAME_HEARTBEAT,
+                                  .epoch = STATION_EPOCH};
+
+static void
+sign_of_life_says_which_frame_it_is(void **state)
+{
+    struct outflow flow = outflow_collective(1, sent, SMALL);
+    struct station station;
+    struct frame frame;
+
+    (void)state;
+    station_open(&station, 0, CODEC_NONE);
+    station_attach(&station, 1);
+    transport_send(station.transport, &flow);
+    assert_true(station_next(&station, 1, &frame, received));
+    assert_int_equal(frame.tag, flow.label->tag);
+    for (uint64_t number = 2; number < 4; number++) {
+        transport_tell(station.transport, 1, &sign, NULL);
+        assert_true(station_next(&station, 1, &frame, received));
+        assert_int_equal(frame.kind, FRAME_HEARTBEAT);
+        assert_int_equal(frame.tag, number);
+    }
+    transport_leave(station.transport);
+    assert_true(station_next(&station, 1, &frame, received));
+    assert_int_equal(frame.kind, FRAME_GOODBYE);
+    assert_int_equal(frame.tag, 4);
+    station_close(&station);
+}
+
+/* Two frames that say nothing have come from rank 0, then one of this kind. */
+static void
+third_frame_play(enum frame_kind kind, uint64_t number, struct station *station)
+{
+    struct frame third = sign;
+
+    station_open(station, 1, CODEC_NONE);
+    station_attach(station, 0);
+    station_feed(station, 0, &sign, NULL);
+    station_feed(station, 0, &sign, NULL);
+    third.kind = kind;
+    third.tag = number;
+    station_feed(station, 0, &third, NULL);
+}
+
+static void
+frame_that_is_missing_before_a_sign_of_life_loses_the_link(void **state)
+{
+    static const enum frame_kind kinds[] = {FRAME_HEARTBEAT, FRAME_GOODBYE};
+    struct station station;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        third_frame_play(kinds[i], 3, &station);
+        assert_int_equal(station.n_lost, 0);
+        station_close(&station);
+
+        third_frame_play(kinds[i], 4, &station);
+        assert_int_equal(station.n_lost, 1);
+        assert_non_null(strstr(station.text,
+                               "frames from it were lost on the way to rank 1: "
+                               "3 of 4 have come (TCP, "));
+        station_close(&station);
+
+        /* One that came twice has shown it by other signs. */
+        third_frame_play(kinds[i], 2, &station);
+        assert_int_equal(station.n_lost, 0);
+        station_close(&station);
+    }
+}
+
 int
 main(void)
 {
@@ -300,6 +371,9 @@ main(void)
         cmocka_unit_test(frame_without_checksum_is_refused_where_all_have_them),
         cmocka_unit_test(checksum_is_checked_wherever_there_is_one),
         cmocka_unit_test(large_message_with_checksums_comes_whole),
+        cmocka_unit_test(sign_of_life_says_which_frame_it_is),
+        cmocka_unit_test(
+            frame_that_is_missing_before_a_sign_of_life_loses_the_link),
     };
 
     pattern_fill(sent, sizeof(sent), 5);

@@ -173,6 +173,15 @@ on_lost(void *owner, uint32_t peer, const char *why)
 }
 
 static void
+on_damaged(void *owner, uint32_t peer, const char *why)
+{
+    struct station *station = owner;
+
+    station->peer = peer;
+    station->n_damaged += why[0] != '\0';
+}
+
+static void
 on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 {
     (void)owner;
@@ -217,6 +226,7 @@ static const struct transport_events events = {
     .on_parting = on_parting,
     .on_verdict = on_verdict,
     .on_lost = on_lost,
+    .on_damaged = on_damaged,
     .on_left = on_left,
     .on_gone = on_gone,
     .on_heartbeat = on_heartbeat,
@@ -316,8 +326,7 @@ station_feed_bytes(struct station *station,
 size_t
 frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out)
 {
-    const size_t n_padded = (frame->stored + LIMIT_FRAME_PAD - 1) /
-                            LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
+    const size_t n_padded = frame->stored + -frame->stored % LIMIT_FRAME_PAD;
 
     memset(out, 0, LIMIT_FRAME_HEADER + n_padded);
     frame_encode(frame, out);
@@ -364,13 +373,10 @@ raw_read(struct station *station, uint32_t rank, uint8_t *bytes, size_t n_bytes)
         const ssize_t n =
             recv(station->raw[rank], bytes + n_done, n_bytes - n_done, 0);
 
+        n_done += n > 0 ? (size_t)n : 0;
         n_quiet++;
-        if (n > 0) {
-            n_done += (size_t)n;
+        if (n > 0 || transport_turn(station->transport, 0))
             n_quiet = 0;
-        } else if (transport_turn(station->transport, 0)) {
-            n_quiet = 0;
-        }
     }
     assert_true(n_done == 0 || n_done == n_bytes);
     return n_done > 0;
@@ -396,9 +402,7 @@ station_next(struct station *station,
     assert_int_equal(out_frame->epoch, STATION_EPOCH);
     if (out_frame->stored == 0)
         return true;
-    const size_t n_padding =
-        (LIMIT_FRAME_PAD - out_frame->stored % LIMIT_FRAME_PAD) %
-        LIMIT_FRAME_PAD;
+    const size_t n_padding = -out_frame->stored % LIMIT_FRAME_PAD;
     assert_true(raw_read(station, rank, out_payload, out_frame->stored));
     if (n_padding)
         assert_true(raw_read(station, rank, padding, n_padding));

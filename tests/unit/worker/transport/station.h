@@ -40,6 +40,7 @@ struct station {
     unsigned n_partings;
     unsigned n_verdicts;
     unsigned n_lost;
+    unsigned n_damaged; /* ... of which the peer is to be told why */
     unsigned n_left;
     unsigned n_needed;
     uint32_t peer;      /* of the last event */

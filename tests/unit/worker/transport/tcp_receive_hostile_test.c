@@ -147,7 +147,26 @@ bytes_out_of_order_lose_the_peer(void **state)
     transport_receive(desk.station.transport, &flow);
     feed(&frame);
     assert_lost("out of order");
+    assert_int_equal(desk.station.n_damaged, 1);
     assert_untouched(0);
+    transport_receive_cancel(desk.station.transport, &flow);
+}
+
+static void
+bytes_out_of_order_that_came_early_lose_the_peer(void **state)
+{
+    struct inflow flow = inflow_collective(1, desk.received, SMALL);
+    const struct frame frame = eager(0, 20, SMALL);
+
+    (void)state;
+    feed(&frame);
+    feed(&frame);
+    assert_int_equal(desk.station.n_lost, 0);
+    transport_receive(desk.station.transport, &flow);
+    station_settle(&desk.station);
+    assert_lost("out of order");
+    assert_int_equal(desk.station.n_damaged, 1);
+    assert_untouched(20);
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
@@ -328,6 +347,7 @@ damaged_code_loses_the_peer(void **state)
     desk.payload[0] ^= 0xff;
     station_feed(&desk.station, 1, &frame, desk.payload);
     assert_int_equal(desk.station.n_lost, 1);
+    assert_int_equal(desk.station.n_damaged, 1);
     assert_untouched(4096);
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -381,6 +401,7 @@ damaged_code_that_came_early_loses_the_peer(void **state)
     transport_receive(desk.station.transport, &flow);
     station_settle(&desk.station);
     assert_int_equal(desk.station.n_lost, 1);
+    assert_int_equal(desk.station.n_damaged, 1);
     assert_int_equal(flow.arrived, 0);
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -428,6 +449,7 @@ main(void)
         DESK_TEST(frame_of_another_epoch_is_dropped_and_paid_for),
         DESK_TEST(bytes_that_were_not_granted_lose_the_peer),
         DESK_TEST(bytes_out_of_order_lose_the_peer),
+        DESK_TEST(bytes_out_of_order_that_came_early_lose_the_peer),
         DESK_TEST(bytes_sent_twice_lose_the_peer),
         DESK_TEST(message_of_another_size_is_a_misfit_and_touches_nothing),
         DESK_TEST(announcement_of_another_size_is_a_misfit),

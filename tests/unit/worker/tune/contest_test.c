@@ -4,29 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "tune/contest.h"
 #include "tune/races.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* Each is a line that can be read, of two algorithms at least. */
 static int
@@ -86,9 +66,6 @@ missing_rank_is_a_timeout(void **state)
     (void)state;
     couple_run(&couple, side_alone);
 }
-
-#define COUPLE_TEST(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -2,29 +2,9 @@
 
 #include <string.h>
 
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "tune/gauge.h"
 #include "tune/link.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 /* A message of 10 us, and 0.2 ns for each byte. */
 static const struct gauge_times near = {
@@ -271,9 +251,6 @@ rank_0_may_decline(void **state)
     (void)state;
     couple_run(&couple, side_declines);
 }
-
-#define COUPLE_TEST(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
 
 int
 main(void)

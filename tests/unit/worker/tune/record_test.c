@@ -132,7 +132,7 @@ uneven_blocks_keep_what_can_do_them(void **state)
 static void
 other_places_are_left_to_the_model(void **state)
 {
-    static const uint32_t near[5] = {0};
+    static const uint32_t near[9] = {0};
     static const uint32_t apart[4] = {0, 1, 0, 1};
     const uint32_t n_processors = record_sheets[0].n_processors;
     const size_t n_slot = 1 << 16;
@@ -145,7 +145,7 @@ other_places_are_left_to_the_model(void **state)
         table_recorded(RECORD_SHM, n_processors, near, 4, 0),
         table_recorded(RECORD_TCP, n_processors + 1, near, 4, 0),
         table_recorded(RECORD_TCP, n_processors, apart, 4, 0),
-        table_recorded(RECORD_TCP, n_processors, near, 5, 0),
+        table_recorded(RECORD_TCP, n_processors, near, 9, 0),
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         assert_true(is_untouched(&tables[i]));

@@ -8,29 +8,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "check.h"
-#include "couple.h"
+#include "couple_scene.h"
 #include "tune/race_store.h"
 #include "tune/tuning.h"
-
-static struct couple couple;
-
-static int
-couple_set_up(void **state)
-{
-    (void)state;
-    couple_open(&couple);
-    couple_connect(&couple);
-    return 0;
-}
-
-static int
-couple_tear_down(void **state)
-{
-    (void)state;
-    couple_close(&couple);
-    return 0;
-}
 
 static struct tuner *
 tuner_of(const struct side *side, const char *algorithms)
@@ -362,9 +342,6 @@ without_a_tuning_the_first_of_each_is_found(void **state)
     assert_null(tuning_nodes(NULL));
     tuning_destroy(NULL);
 }
-
-#define COUPLE_TEST(test)                                                      \
-    cmocka_unit_test_setup_teardown(test, couple_set_up, couple_tear_down)
 
 int
 main(void)

@@ -1,13 +1,13 @@
 /*
- * hooprun/certificate.h - certificates for a job that brings none
+ * tests/certificate.h - a certificate, made
  *
  * A key of the curve P-256 and a certificate of it, signed by itself or by
  * another that was made before, as two files in PEM. Each may stand for a
  * server and for a client, and sign others.
  */
 
-#ifndef HOOPRUN_CERTIFICATE_H
-#define HOOPRUN_CERTIFICATE_H
+#ifndef TESTS_CERTIFICATE_H
+#define TESTS_CERTIFICATE_H
 
 #include <stdint.h>
 

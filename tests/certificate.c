@@ -1,10 +1,10 @@
 /*
- * hooprun/certificate.c - certificates for a job that brings none
+ * tests/certificate.c - a certificate, made
  *
  * No test of its own: tests/unit/common/net/tls_test.c uses what it makes.
  */
 
-#include "hooprun/certificate.h"
+#include "certificate.h"
 
 #include <err.h>
 #include <fcntl.h>

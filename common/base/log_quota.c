@@ -1,0 +1,43 @@
+/* base/log_quota.c - so many lines in some seconds, and a count of the rest */
+
+#include "base/log_quota.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+/* now_ns may be before it began: when something came that had to wait. */
+static bool
+period_is_over(const struct log_quota *quota, uint64_t now_ns)
+{
+    return !quota->since_ns ||
+           now_ns >= quota->since_ns + LIMIT_STRANGER_MS * CLOCK_NS_PER_MS;
+}
+
+void
+log_quota_tell(struct log_quota *quota, const char *subject, uint64_t now_ns)
+{
+    if (quota->n_unsaid == 0 || !period_is_over(quota, now_ns))
+        return;
+    log_warning(subject, "... and %" PRIu64 " more such lines in %" PRIu64 " s",
+                quota->n_unsaid,
+                (now_ns - quota->since_ns + CLOCK_NS_PER_S / 2) /
+                    CLOCK_NS_PER_S);
+    *quota = (struct log_quota){.since_ns = now_ns};
+}
+
+bool
+log_quota_take(struct log_quota *quota, const char *subject, uint64_t now_ns)
+{
+    log_quota_tell(quota, subject, now_ns);
+    if (period_is_over(quota, now_ns))
+        *quota = (struct log_quota){.since_ns = now_ns};
+    if (quota->n_said < LIMIT_STRANGER_LINES) {
+        quota->n_said++;
+        return true;
+    }
+    quota->n_unsaid++;
+    return false;
+}

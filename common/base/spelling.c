@@ -1,0 +1,187 @@
+/* base/spelling.c - variables that are meant to be settings, and are none */
+
+#include "base/spelling.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/settings.h"
+
+enum {
+    NAME_MAX_BYTES = 64, /* of a variable that is compared */
+    WARNINGS_MAX = 8,
+    TEXT_MAX_BYTES = 256,
+};
+
+static const char prefix[] = "HOOP_";
+
+/* Of no row of the table, but ours. */
+static const char *const others[] = {
+    "HOOP_FAULT",      /* common/fault */
+    "HOOP_LOCAL_RANK", /* hooprun tells its workers */
+    "HOOP_PROGRESS",   /* hooprun, to hoop-perf and the examples */
+};
+
+/* Of the tests and measurements of hoop itself. */
+static const char *const families[] = {"HOOP_TEST_", "HOOP_REQUIRE_",
+                                       "HOOP_PERF_"};
+
+/* What Kubernetes sets in a pod for a service that is called hoop, or hoop-x. */
+static const char *const services[] = {"_SERVICE_HOST", "_SERVICE_PORT",
+                                       "_PORT_"};
+
+/* The known name at index; NULL: there are no more, or it has none. */
+static const char *
+known_name(size_t index)
+{
+    if (index < SETTING_COUNT)
+        return setting_row((enum setting_id)index)->environment;
+    return others[index - SETTING_COUNT];
+}
+
+enum {
+    KNOWN = SETTING_COUNT + COUNT_OF(others),
+};
+
+static bool
+name_is_ours(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
+        if (strncmp(name, families[i], strlen(families[i])) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < KNOWN; i++) {
+        const char *known = known_name(i);
+
+        if (known && strcmp(name, known) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+variable_is_service(const char *name, const char *value)
+{
+    for (size_t i = 0; i < COUNT_OF(services); i++) {
+        if (strstr(name, services[i]))
+            return true;
+    }
+    return strncmp(value, "tcp://", 6) == 0 || strncmp(value, "udp://", 6) == 0;
+}
+
+static unsigned
+least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, leave out, replace, or swap with their neighbour. Both
+ * texts are shorter than NAME_MAX_BYTES. */
+static unsigned
+distance(const char *a, const char *b)
+{
+    unsigned rows[3][NAME_MAX_BYTES];
+    const size_t n_a = strlen(a);
+    const size_t n_b = strlen(b);
+
+    for (unsigned j = 0; j <= n_b; j++)
+        rows[0][j] = j;
+    for (unsigned i = 1; i <= n_a; i++) {
+        unsigned *const row = rows[i % 3];
+        const unsigned *const above = rows[(i + 2) % 3];
+        const unsigned *const before = rows[(i + 1) % 3];
+
+        row[0] = i;
+        for (unsigned j = 1; j <= n_b; j++) {
+            row[j] = least(above[j], row[j - 1]) + 1;
+            row[j] = least(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+    }
+    return rows[n_a % 3][n_b];
+}
+
+/* NULL: none is like it. */
+static const char *
+nearest_name(const char *name)
+{
+    const char *nearest = NULL;
+    /* A third of its own letters may be wrong. */
+    unsigned best = (unsigned)(strlen(name) - (sizeof(prefix) - 1)) / 3 + 1;
+
+    for (size_t i = 0; i < KNOWN; i++) {
+        const char *known = known_name(i);
+        const unsigned n = known ? distance(name, known) : best;
+
+        if (n < best) {
+            best = n;
+            nearest = known;
+        }
+    }
+    return nearest;
+}
+
+/* Whether fn has been told something. */
+static bool
+variable_check(const char *variable, spelling_fn *fn, void *owner)
+{
+    const char *value = strchr(variable, '=');
+    char name[NAME_MAX_BYTES];
+    char text[TEXT_MAX_BYTES];
+
+    if (strncmp(variable, prefix, sizeof(prefix) - 1) != 0 || !value ||
+        value - variable >= NAME_MAX_BYTES)
+        return false;
+    snprintf(name, sizeof(name), "%.*s", (int)(value - variable), variable);
+    if (name_is_ours(name) || variable_is_service(name, value + 1))
+        return false;
+
+    const char *nearest = nearest_name(name);
+    snprintf(text, sizeof(text), "%s is not a setting of hoop%s%s%s", name,
+             nearest ? "; do you mean " : "", nearest ? nearest : "",
+             nearest ? "?" : "");
+    fn(owner, text);
+    return true;
+}
+
+size_t
+spelling_check(const char *const *variables, spelling_fn *fn, void *owner)
+{
+    size_t n_told = 0;
+
+    for (; variables && *variables && n_told < WARNINGS_MAX; variables++)
+        n_told += variable_check(*variables, fn, owner);
+    return n_told;
+}
+
+static void
+warning_write(void *owner, const char *text)
+{
+    (void)owner;
+    log_write(LOG_WARNING, "settings", "%s", text);
+}
+
+static void
+environment_warn(void)
+{
+    const char *level = getenv("HOOP_LOG");
+
+    if (level && (strcmp(level, "off") == 0 || strcmp(level, "error") == 0))
+        return;
+    spelling_check((const char *const *)environ, warning_write, NULL);
+}
+
+void
+spelling_warn(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, environment_warn);
+}

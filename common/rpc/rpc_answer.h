@@ -1,0 +1,61 @@
+/*
+ * rpc/rpc_answer.h - how an exchange, and a request, is answered
+ *
+ * A part of rpc_server.c, as which handlers know it: rpc_reply() and the like
+ * are declared in rpc/rpc_server.h.
+ */
+
+#ifndef RPC_RPC_ANSWER_H
+#define RPC_RPC_ANSWER_H
+
+#include <stdint.h>
+
+#include "base/log_quota.h"
+#include "rpc/rpc_held.h"
+#include "rpc/rpc_listener.h"
+#include "rpc/rpc_lobby.h"
+#include "rpc/rpc_request.h"
+#include "rpc/rpc_server.h"
+
+struct loop_timer;
+
+enum server_stage {
+    SERVER_SERVING,
+    SERVER_DRAINING,
+};
+
+struct rpc_server {
+    struct rpc_server_options options;
+    enum server_stage stage;
+    struct rpc_lobby *lobby;
+    struct rpc_listener *listener;
+    struct log_quota quota;
+    struct reply_cache *cache;
+    uint64_t swept_ns; /* when it was last looked through for old ones */
+    struct requests requests;
+    struct rpc_held held;
+    struct rpc_server_counters counters;
+
+    struct loop_timer *drained;
+    rpc_drained_fn *on_drained;
+    void *drain_owner;
+    uint64_t drain_deadline_ns;
+};
+
+struct envelope_reply
+rpc_answer_of(uint64_t id, enum hoop_status status, const char *message);
+
+/* Takes exchange. The answer leaves when what it says is durable. */
+void
+rpc_answer_send(struct rpc_server *server,
+                struct rpc_exchange *exchange,
+                struct message_span bytes);
+
+/* Takes exchange: an answer of the server itself, which says nothing of what
+ * has changed. It waits for nothing: who asks too much must not be held. */
+void
+rpc_answer_refuse(struct rpc_server *server,
+                  struct rpc_exchange *exchange,
+                  const struct envelope_reply *reply);
+
+#endif

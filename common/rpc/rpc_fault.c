@@ -1,0 +1,103 @@
+/*
+ * rpc/rpc_fault.c - the coordinator fails on demand, at three moments of a call
+ */
+
+#include "rpc/rpc_fault.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "fault/fault.h"
+#include "rpc/method.h"
+#include "rpc/rpc_exchange.h"
+
+enum {
+    /* NNG says that a reply is sent when its queue has it: so much later the
+     * one who asked has it, too. */
+    LINGER_MS = 20,
+};
+
+/* "hoop.v1.Store/CompareSet" is "store_compare_set"; "" is no method. */
+static void
+op_of(const char *method, char out_op[FAULT_OP_MAX])
+{
+    static const char prefix[] = "hoop.v1.";
+    size_t n = 0;
+
+    out_op[0] = '\0';
+    if (strncmp(method, prefix, sizeof(prefix) - 1) != 0)
+        return;
+    for (const char *at = method + sizeof(prefix) - 1; *at; at++) {
+        const bool is_capital = isupper((unsigned char)*at);
+
+        if (*at == '/')
+            continue;
+        if (n + 2 >= FAULT_OP_MAX)
+            break;
+        if (is_capital && n > 0)
+            out_op[n++] = '_';
+        out_op[n++] = (char)tolower((unsigned char)*at);
+    }
+    out_op[n] = '\0';
+}
+
+static bool
+op_exists(const char *name)
+{
+    const struct method *method;
+    char op[FAULT_OP_MAX];
+
+    for (size_t i = 0; (method = method_at(i)); i++) {
+        op_of(method->name, op);
+        if (strcmp(op, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum hoop_status
+rpc_faults_create(struct faults **out_faults)
+{
+    return faults_create(FAULT_COORDINATOR, op_exists, out_faults);
+}
+
+static void
+linger(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = LINGER_MS * CLOCK_NS_PER_MS}, NULL);
+}
+
+bool
+rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
+{
+    const struct fault_event event = {
+        .point = point, .peer = FAULT_ANY_RANK, .is_frame = true};
+
+    if (!FAULT_IS_BUILT || !exchange->rules)
+        return false;
+    if (point == FAULT_AT_END &&
+        faults_are_due(exchange->listener->faults, exchange->rules, &event))
+        linger();
+    const struct fault_deed deed =
+        faults_strike(exchange->listener->faults, exchange->rules, &event);
+    if (deed.action == FAULT_RESET)
+        rpc_exchange_cut(exchange);
+    return deed.action == FAULT_RESET || deed.action == FAULT_DROP;
+}
+
+bool
+rpc_exchange_begin(struct rpc_exchange *exchange, const char *method)
+{
+    char op[FAULT_OP_MAX];
+
+    if (!FAULT_IS_BUILT || !exchange->listener->faults)
+        return true;
+    op_of(method, op);
+    exchange->rules = faults_begin(exchange->listener->faults, op);
+    if (!rpc_fault_takes(exchange, FAULT_AT_BEGIN))
+        return true;
+    rpc_exchange_drop(exchange);
+    return false;
+}

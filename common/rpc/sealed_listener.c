@@ -1,0 +1,500 @@
+/*
+ * rpc/sealed_listener.c - connections under TLS as a source of exchanges
+ *
+ * NNG's own TLS is not used: 1.2 without keys of a token, by another library
+ * than peers have, and in 1.5.2 a stranger who leaves at the wrong moment can
+ * end its listener. What NNG's protocol is on a stream, a client speaks
+ * anyway (rpc/sp_stream.h); here is its other side, on the loop's own thread.
+ *
+ * Strangers, who have not shaken hands and said hello yet, cost more than others:
+ * they stand in the order in which they came, and after a time, or when they are
+ * too many, the first goes. All are guests of the lobby besides, as with NNG.
+ */
+
+#include "rpc/sealed_listener.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/log_quota.h"
+#include "fault/fault.h"
+#include "net/address.h"
+#include "net/loop.h"
+#include "net/socket.h"
+#include "net/tls.h"
+#include "rpc/rpc_fault.h"
+#include "rpc/sealed_connection.h"
+
+enum {
+    BACKLOG = 1024,
+    ACCEPTS_MAX = 64,  /* of one turn */
+    BREATHER_MS = 100, /* until descriptors may have come back */
+};
+
+TAILQ_HEAD(connection_list, sealed_connection);
+
+struct sealed_listener {
+    struct rpc_listener listener;
+    struct sealed_terms terms;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer *breather;
+    struct loop_timer *patience; /* with the first stranger */
+    struct loop_timer *notice;   /* a reply went nowhere: see on_sent */
+
+    struct connection_list strangers;
+    struct connection_list clients;
+    struct sealed_exchanges orphans; /* of clients that are gone */
+    size_t n_strangers;
+    size_t n_clients;
+    size_t n_exchanges;
+    uint32_t last_id;
+    struct log_quota quota; /* of lines about strangers */
+};
+
+static struct sealed_listener *
+listener_of(struct rpc_listener *listener)
+{
+    return CONTAINER_OF(listener, struct sealed_listener, listener);
+}
+
+static struct sealed_exchange *
+exchange_of(struct rpc_exchange *exchange)
+{
+    return CONTAINER_OF(exchange, struct sealed_exchange, exchange);
+}
+
+static struct sealed_connection *
+connection_of(struct rpc_connection *connection)
+{
+    return CONTAINER_OF(connection, struct sealed_connection, connection);
+}
+
+/* ---- Exchanges. */
+
+static enum hoop_status
+on_request(struct sealed_connection *connection, const struct sp_frame *frame)
+{
+    struct sealed_listener *listener = listener_of(connection->listener);
+
+    if (listener->n_exchanges >= EXCHANGES_MAX ||
+        connection->connection.n_exchanges >= SIBLINGS_MAX)
+        return error_raise(HOOP_E_EXHAUSTED, "it asks too much");
+
+    CLEANUP(free)
+    struct sealed_exchange *exchange = calloc(1, sizeof(*exchange));
+    CLEANUP(free) uint8_t *bytes = malloc(frame->body.n_bytes + 1);
+    if (!exchange || !bytes)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a request");
+    memcpy(bytes, frame->body.bytes, frame->body.n_bytes);
+    exchange->exchange = (struct rpc_exchange){
+        .listener = &listener->listener,
+        .connection = &connection->connection,
+        .arrived_ns = clock_now_ns(),
+    };
+    exchange->frame_id = frame->id;
+    exchange->bytes = STEAL(bytes);
+    exchange->n_bytes = frame->body.n_bytes;
+    LIST_INSERT_HEAD(&connection->exchanges, exchange, link);
+    connection->connection.n_exchanges++;
+    listener->n_exchanges++;
+    log_quota_tell(&listener->quota, "rpc", exchange->exchange.arrived_ns);
+    listener->listener.events.on_exchange(listener->listener.owner,
+                                          &STEAL(exchange)->exchange);
+    return HOOP_OK;
+}
+
+static void
+exchange_free(struct sealed_exchange *exchange)
+{
+    LIST_REMOVE(exchange, link);
+    if (exchange->exchange.connection)
+        exchange->exchange.connection->n_exchanges--;
+    listener_of(exchange->exchange.listener)->n_exchanges--;
+    free(exchange->bytes);
+    free(exchange);
+}
+
+static struct message_span
+on_look(const struct rpc_exchange *at)
+{
+    const struct sealed_exchange *exchange =
+        exchange_of((struct rpc_exchange *)(uintptr_t)at);
+
+    return (struct message_span){exchange->bytes, exchange->n_bytes};
+}
+
+static void
+on_drop(struct rpc_exchange *exchange)
+{
+    exchange_free(exchange_of(exchange));
+}
+
+static void
+on_reply(struct rpc_exchange *at, struct message_span span)
+{
+    struct sealed_listener *listener = listener_of(at->listener);
+    struct sealed_exchange *exchange = exchange_of(at);
+    uint8_t *bytes = at->connection ? malloc(span.n_bytes + 1) : NULL;
+
+    /* As if the connection had been lost. */
+    if (!bytes) {
+        rpc_exchange_break(at);
+        loop_timer_start(listener->notice, 0);
+        return;
+    }
+    memcpy(bytes, span.bytes, span.n_bytes);
+    free(exchange->bytes);
+    exchange->bytes = bytes;
+    exchange->n_bytes = span.n_bytes;
+    listener->listener.n_sending++;
+    sealed_connection_reply(connection_of(at->connection), exchange);
+}
+
+static void
+listener_notice(void *owner)
+{
+    struct sealed_listener *listener = owner;
+
+    listener->listener.events.on_sent(listener->listener.owner);
+}
+
+static void
+on_sent(struct sealed_exchange *exchange)
+{
+    struct sealed_listener *listener = listener_of(exchange->exchange.listener);
+
+    rpc_fault_takes(&exchange->exchange, FAULT_AT_END);
+    listener->listener.n_sending--;
+    exchange_free(exchange);
+    listener_notice(listener);
+}
+
+/* ---- Connections. */
+
+static void
+stranger_log(struct sealed_listener *listener,
+             const struct sealed_connection *connection,
+             enum hoop_status status)
+{
+    const char *peer = connection->connection.peer;
+
+    if (status == HOOP_E_UNAVAILABLE)
+        log_debug("rpc", "%s has left: %s", peer, error_text());
+    else if (log_quota_take(&listener->quota, "rpc", clock_now_ns()))
+        log_warning("rpc", "connection from %s refused: %s", peer,
+                    error_text());
+}
+
+/* What is held for somebody stays with its holder. */
+static void
+exchanges_orphan(struct sealed_listener *listener,
+                 struct sealed_connection *connection)
+{
+    struct sealed_exchange *exchange;
+
+    if (connection->leaving)
+        STAILQ_INSERT_HEAD(&connection->replies, connection->leaving, reply);
+    while ((exchange = STAILQ_FIRST(&connection->replies))) {
+        STAILQ_REMOVE_HEAD(&connection->replies, reply);
+        listener->listener.n_sending--;
+        exchange_free(exchange);
+        loop_timer_start(listener->notice, 0);
+    }
+    while ((exchange = LIST_FIRST(&connection->exchanges))) {
+        LIST_REMOVE(exchange, link);
+        exchange->exchange.connection = NULL;
+        LIST_INSERT_HEAD(&listener->orphans, exchange, link);
+    }
+}
+
+static void
+patience_arm(struct sealed_listener *listener)
+{
+    const struct sealed_connection *first = TAILQ_FIRST(&listener->strangers);
+
+    if (first)
+        loop_timer_start(listener->patience,
+                         (uint64_t)clock_left_ms(first->deadline_ns));
+    else
+        loop_timer_stop(listener->patience);
+}
+
+static void
+on_end(struct sealed_connection *connection, enum hoop_status status)
+{
+    struct sealed_listener *listener = listener_of(connection->listener);
+
+    if (connection->state == SEALED_READY) {
+        log_debug("rpc", "connection of %s: %s", connection->connection.peer,
+                  error_text());
+        TAILQ_REMOVE(&listener->clients, connection, link);
+        listener->n_clients--;
+        listener->listener.events.on_disconnect(listener->listener.owner,
+                                                connection->connection.id);
+        exchanges_orphan(listener, connection);
+    } else {
+        stranger_log(listener, connection, status);
+        TAILQ_REMOVE(&listener->strangers, connection, link);
+        listener->n_strangers--;
+        patience_arm(listener);
+    }
+    rpc_lobby_leave(listener->listener.events.lobby,
+                    &connection->connection.guest);
+    sealed_connection_destroy(connection);
+}
+
+/* The lobby, which has said why. */
+static void
+on_condemned(struct rpc_guest *guest)
+{
+    on_end(connection_of(CONTAINER_OF(guest, struct rpc_connection, guest)),
+           error_raise(HOOP_E_UNAVAILABLE, "it was closed for others"));
+}
+
+static void
+on_admitted(struct sealed_connection *connection)
+{
+    struct sealed_listener *listener = listener_of(connection->listener);
+
+    TAILQ_REMOVE(&listener->strangers, connection, link);
+    listener->n_strangers--;
+    patience_arm(listener);
+    TAILQ_INSERT_TAIL(&listener->clients, connection, link);
+    listener->n_clients++;
+    /* 0 is nobody's. */
+    if (++listener->last_id == 0)
+        listener->last_id = 1;
+    connection->connection.id = listener->last_id;
+    /* By a key: of one of the tokens. */
+    if (*tls_identity(connection->carrier.tls))
+        rpc_lobby_prove(listener->listener.events.lobby,
+                        &connection->connection.guest);
+}
+
+static void
+on_patience(void *owner)
+{
+    struct sealed_listener *listener = owner;
+    struct sealed_connection *first;
+
+    while ((first = TAILQ_FIRST(&listener->strangers)) &&
+           clock_is_past(first->deadline_ns))
+        on_end(first, error_raise(HOOP_E_TIMEOUT,
+                                  "no TLS handshake and hello within %d ms",
+                                  LIMIT_GREETING_MS));
+    patience_arm(listener);
+}
+
+static enum hoop_status
+listener_admit(struct sealed_listener *listener,
+               int fd,
+               const struct address *peer)
+{
+    struct sealed_connection *connection = NULL;
+
+    if (listener->n_strangers >= LIMIT_GREETINGS)
+        on_end(TAILQ_FIRST(&listener->strangers),
+               error_raise(HOOP_E_EXHAUSTED,
+                           "more than %d connections wait for their handshake",
+                           LIMIT_GREETINGS));
+    enum hoop_status status =
+        sealed_connection_create(&listener->terms, fd, peer, &connection);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    connection->connection.guest.close = on_condemned;
+    status = rpc_lobby_enter(listener->listener.events.lobby,
+                             &connection->connection.guest, peer);
+    if (status != HOOP_OK) {
+        sealed_connection_destroy(connection);
+        return error_pass(status);
+    }
+    connection->deadline_ns = clock_deadline_ns(LIMIT_GREETING_MS);
+    TAILQ_INSERT_TAIL(&listener->strangers, connection, link);
+    listener->n_strangers++;
+    if (listener->n_strangers == 1)
+        patience_arm(listener);
+    return HOOP_OK;
+}
+
+static void
+listener_on_ready(void *owner, enum loop_interest ready)
+{
+    struct sealed_listener *listener = owner;
+
+    (void)ready;
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        struct address peer;
+        int fd;
+
+        enum hoop_status status = socket_accept(listener->fd, &fd, &peer);
+        if (status == HOOP_E_PENDING)
+            return;
+        if (status == HOOP_OK)
+            status = listener_admit(listener, fd, &peer);
+        if (status != HOOP_OK) {
+            log_debug("rpc", "cannot accept: %s", error_text());
+            loop_watch_set(listener->watch, LOOP_NOTHING);
+            loop_timer_start(listener->breather, BREATHER_MS);
+            return;
+        }
+    }
+}
+
+static void
+on_breather(void *owner)
+{
+    struct sealed_listener *listener = owner;
+
+    loop_watch_set(listener->watch, LOOP_READ);
+}
+
+/* ---- The listener. */
+
+static void
+connections_end(struct sealed_listener *listener, struct connection_list *list)
+{
+    struct sealed_connection *connection;
+    struct sealed_exchange *exchange;
+
+    while ((connection = TAILQ_FIRST(list))) {
+        TAILQ_REMOVE(list, connection, link);
+        while ((exchange = LIST_FIRST(&connection->exchanges)))
+            exchange_free(exchange);
+        rpc_lobby_leave(listener->listener.events.lobby,
+                        &connection->connection.guest);
+        sealed_connection_destroy(connection);
+    }
+}
+
+static void
+sealed_listener_destroy(struct sealed_listener *listener)
+{
+    struct sealed_exchange *exchange;
+
+    if (!listener)
+        return;
+    connections_end(listener, &listener->strangers);
+    connections_end(listener, &listener->clients);
+    while ((exchange = LIST_FIRST(&listener->orphans)))
+        exchange_free(exchange);
+    loop_watch_destroy(listener->watch);
+    loop_timer_destroy(listener->breather);
+    loop_timer_destroy(listener->patience);
+    loop_timer_destroy(listener->notice);
+    socket_close(listener->fd);
+    rpc_lobby_unref(listener->listener.events.lobby);
+    free(listener);
+}
+
+DEFINE_CLEANUP(struct sealed_listener *, sealed_listener_destroy)
+
+static void
+on_destroy(struct rpc_listener *listener)
+{
+    sealed_listener_destroy(listener_of(listener));
+}
+
+static size_t
+on_count(struct rpc_listener *listener)
+{
+    return listener_of(listener)->n_clients;
+}
+
+static const struct rpc_listener_type sealed_type = {
+    .destroy = on_destroy,
+    .n_connections = on_count,
+    .message = on_look,
+    .reply = on_reply,
+    .drop = on_drop,
+    .cut = sealed_connection_cut,
+};
+
+static const struct sealed_events sealed_events = {
+    .on_admitted = on_admitted,
+    .on_request = on_request,
+    .on_sent = on_sent,
+    .on_end = on_end,
+};
+
+static enum hoop_status
+timers_create(struct sealed_listener *listener)
+{
+    const struct {
+        loop_fn *on_timer;
+        struct loop_timer **timer;
+    } timers[] = {
+        {on_breather, &listener->breather},
+        {on_patience, &listener->patience},
+        {listener_notice, &listener->notice},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        const enum hoop_status status =
+            loop_timer_create(listener->terms.loop, timers[i].on_timer,
+                              listener, timers[i].timer);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+listener_open(struct sealed_listener *listener, const char *text)
+{
+    struct address address;
+
+    enum hoop_status status = timers_create(listener);
+    if (status == HOOP_OK)
+        status = address_resolve(text, &address);
+    if (status == HOOP_OK)
+        status = socket_listen(&address, BACKLOG, &listener->fd);
+    if (status == HOOP_OK)
+        status = socket_local_address(listener->fd, &address);
+    if (status == HOOP_OK)
+        status =
+            loop_watch_create(listener->terms.loop, listener->fd,
+                              listener_on_ready, listener, &listener->watch);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    listener->listener.port = address_port(&address);
+    loop_watch_set(listener->watch, LOOP_READ);
+    return HOOP_OK;
+}
+
+enum hoop_status
+sealed_listener_create(const struct rpc_listener_options *options,
+                       struct rpc_listener **out_listener)
+{
+    CLEANUP(sealed_listener_destroy)
+    struct sealed_listener *listener = calloc(1, sizeof(*listener));
+
+    if (!listener)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a listener");
+    listener->listener = (struct rpc_listener){
+        .type = &sealed_type,
+        .events = options->events,
+        .owner = options->owner,
+    };
+    rpc_lobby_ref(options->events.lobby);
+    listener->terms = (struct sealed_terms){
+        .loop = options->loop,
+        .seal = options->seal,
+        .listener = &listener->listener,
+        .events = &sealed_events,
+    };
+    listener->fd = -1;
+    TAILQ_INIT(&listener->strangers);
+    TAILQ_INIT(&listener->clients);
+    LIST_INIT(&listener->orphans);
+
+    const enum hoop_status status = listener_open(listener, options->address);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_listener = &STEAL(listener)->listener;
+    return HOOP_OK;
+}

@@ -1,0 +1,55 @@
+/* service/notices.c - what the log says of jobs, and of who was refused */
+
+#include "service/notices.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+static enum log_level
+notice_level(enum cluster_notice_kind kind)
+{
+    switch (kind) {
+    case CLUSTER_NOTICE_JOINED:
+    case CLUSTER_NOTICE_WITHDRAWN:
+    case CLUSTER_NOTICE_FORMED:
+    case CLUSTER_NOTICE_LEFT:
+    case CLUSTER_NOTICE_ENDED:
+        return LOG_INFO;
+    case CLUSTER_NOTICE_FORM_FAILED:
+    case CLUSTER_NOTICE_REFUSED:
+    case CLUSTER_NOTICE_LOST:
+    case CLUSTER_NOTICE_LATE:
+        return LOG_WARNING;
+    }
+    return LOG_WARNING;
+}
+
+void
+notices_log(struct notices *notices,
+            const struct cluster_notice *notice,
+            const char *peer)
+{
+    if (notice->kind != CLUSTER_NOTICE_REFUSED)
+        log_at(notice_level(notice->kind), "job", "%s", notice->text);
+    else if (!notices ||
+             log_quota_take(&notices->refusals, "job", clock_now_ns()))
+        log_warning("job", "%s (asked by %s)", notice->text,
+                    peer ? peer : "nobody");
+}
+
+void
+notices_log_refusal(struct notices *notices,
+                    const char *method,
+                    const char *peer)
+{
+    if (log_quota_take(&notices->refusals, "job", clock_now_ns()))
+        log_warning("rpc", "%s from %s refused: %s", method, peer,
+                    error_text());
+}
+
+void
+notices_tell(struct notices *notices, uint64_t now_ns)
+{
+    log_quota_tell(&notices->refusals, "job", now_ns);
+}

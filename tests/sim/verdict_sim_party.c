@@ -1,0 +1,345 @@
+/*
+ * tests/sim/verdict_sim_party.c - a rank, around the engine's own judgement
+ *
+ * What suspect.c needs of the engine and the transport is here, and no more: no
+ * operation runs. What a member's standing does with verdicts is as in
+ * session/standing.c.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/closing.h"
+#include "verdict_sim.h"
+
+static const uint64_t RENEW_NS = 1500 * SIM_MS;
+
+uint64_t
+__wrap_clock_now_ns(void);
+
+uint64_t
+__wrap_clock_now_ns(void)
+{
+    return sim->now_ns;
+}
+
+/* Stubs. A transport is its rank. */
+
+static struct party *
+party_of(const struct transport *transport)
+{
+    return (struct party *)(uintptr_t)transport;
+}
+
+static uint32_t
+rank_of(const struct party *party)
+{
+    return (uint32_t)(party - sim->parties);
+}
+
+void
+transport_tell(struct transport *transport,
+               uint32_t peer,
+               const struct frame *frame,
+               const char *text)
+{
+    const struct party *party = party_of(transport);
+    struct sim_letter letter = {
+        .kind = SIM_VERDICT,
+        .from = (int)rank_of(party),
+        .to = (int)peer,
+        .rank = (uint32_t)frame->op,
+    };
+
+    if (party->is_gone[peer])
+        return;
+    snprintf(letter.why, sizeof(letter.why), "%s", text);
+    sim_post(&letter);
+}
+
+void
+transport_tell_all(struct transport *transport,
+                   uint32_t except,
+                   const struct frame *frame,
+                   const char *text)
+{
+    for (uint32_t peer = 0; peer < sim->size; peer++) {
+        if (peer != except)
+            transport_tell(transport, peer, frame, text);
+    }
+}
+
+void
+transport_unreachable(struct transport *transport,
+                      uint32_t peer,
+                      const char *why)
+{
+    struct party *party = party_of(transport);
+
+    (void)why;
+    if (peer == rank_of(party) || party->is_gone[peer])
+        return;
+    party->is_gone[peer] = true;
+    sim_post(&(struct sim_letter){.kind = SIM_BREAK,
+                                  .from = (int)rank_of(party),
+                                  .to = (int)peer,
+                                  .why = "connection closed"});
+}
+
+bool
+transport_is_gone(const struct transport *transport, uint32_t peer)
+{
+    return party_of(transport)->is_gone[peer];
+}
+
+uint64_t
+transport_silence_ms(const struct transport *transport, uint32_t peer)
+{
+    (void)transport;
+    (void)peer;
+    return TRANSPORT_SILENCE_UNKNOWN;
+}
+
+void
+assembly_touch(struct engine *engine)
+{
+    (void)engine;
+}
+
+bool
+engine_advance(struct engine *engine)
+{
+    (void)engine;
+    return false;
+}
+
+bool
+parting_is_there(struct engine *engine, uint32_t rank)
+{
+    (void)engine;
+    (void)rank;
+    return false;
+}
+
+void
+parting_read(struct engine *engine, uint32_t rank)
+{
+    (void)engine;
+    (void)rank;
+}
+
+void
+engine_left(struct engine *engine, uint32_t rank)
+{
+    (void)engine;
+    (void)rank;
+}
+
+void
+vigil_end(struct engine *engine, uint32_t rank)
+{
+    (void)engine;
+    (void)rank;
+}
+
+void
+rounds_show(struct op *op)
+{
+    (void)op;
+}
+
+void
+op_fail(struct op *op, enum hoop_status status, const char *why)
+{
+    (void)op;
+    (void)status;
+    (void)why;
+}
+
+const char *
+op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT])
+{
+    (void)op;
+    (void)text;
+    return NULL;
+}
+
+/* The engine's callbacks. */
+
+static enum engine_fate
+fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
+{
+    (void)owner;
+    out_how[0] = '\0';
+    if (!sim->see_each_other || sim->still_until_ns[rank] > sim->now_ns)
+        return ENGINE_FATE_UNKNOWN;
+    return sim->parties[rank].is_dead ? ENGINE_FATE_DEAD : ENGINE_FATE_ALIVE;
+}
+
+static void
+on_lost(void *owner, uint32_t rank, const char *why)
+{
+    struct party *party = owner;
+    struct sim_letter letter = {
+        .kind = SIM_REPORT,
+        .from = (int)rank_of(party),
+        .to = COORDINATOR,
+        .rank = rank,
+    };
+
+    if (party->is_known[rank] || party->is_over)
+        return;
+    party->is_known[rank] = true;
+    snprintf(letter.why, sizeof(letter.why), "%s", why);
+    sim_post(&letter);
+}
+
+/* Its life. */
+
+void
+party_create(uint32_t rank)
+{
+    struct party *party = &sim->parties[rank];
+
+    if (roster_create(sim->size, &party->roster) != HOOP_OK)
+        abort();
+    party->roster->rank = rank;
+    party->roster->epoch = sim->epoch;
+    for (uint32_t i = 0; i < sim->size; i++) {
+        struct member *member = &party->roster->members[i];
+
+        member->incarnation = i + 1;
+        member->rank = i;
+        member->pid = 100 + i;
+        snprintf(member->host, sizeof(member->host), "h");
+    }
+    party->engine.roster = party->roster;
+    party->engine.lost = party->lost;
+    party->engine.transport = (struct transport *)(uintptr_t)party;
+    party->engine.deadline_ns = CLOCK_NEVER;
+    party->engine.options.fate_of = fate_of;
+    party->engine.options.on_lost = on_lost;
+    party->engine.options.owner = party;
+    TAILQ_INIT(&party->engine.running);
+    party->renew_ns = sim->now_ns + sim_random(RENEW_NS);
+    party->revision = 1; /* that it formed */
+    sim_post(&(struct sim_letter){.kind = SIM_WATCH,
+                                  .from = (int)rank,
+                                  .to = COORDINATOR,
+                                  .number = party->revision});
+}
+
+void
+party_destroy(uint32_t rank)
+{
+    roster_destroy(sim->parties[rank].roster);
+}
+
+void
+party_die(uint32_t rank)
+{
+    struct party *party = &sim->parties[rank];
+
+    party->is_dead = true;
+    for (uint32_t peer = 0; peer < sim->size; peer++) {
+        if (peer != rank && !party->is_gone[peer])
+            sim_post(&(struct sim_letter){.kind = SIM_BREAK,
+                                          .from = (int)rank,
+                                          .to = (int)peer,
+                                          .why = "connection reset"});
+    }
+}
+
+static void
+change_take(struct party *party, const struct sim_letter *letter)
+{
+    if (letter->rank == rank_of(party))
+        party->is_over = true;
+    if (party->is_known[letter->rank])
+        return;
+    party->is_known[letter->rank] = true;
+    engine_lose(&party->engine, letter->rank, letter->why);
+}
+
+void
+party_take(uint32_t rank, const struct sim_letter *letter)
+{
+    struct party *party = &sim->parties[rank];
+
+    if (party->is_dead)
+        return;
+    switch (letter->kind) {
+    case SIM_VERDICT:
+        /* Behind the end of a connection nothing comes, and who is lost is not
+         * believed, as in engine/events.c. */
+        if (!party->is_gone[letter->from] && !party->lost[letter->from].is_lost)
+            engine_lose(&party->engine, letter->rank, letter->why);
+        return;
+    case SIM_BREAK:
+        if (party->is_gone[letter->from])
+            return;
+        party->is_gone[letter->from] = true;
+        engine_suspect(&party->engine, (uint32_t)letter->from, letter->why);
+        return;
+    case SIM_SILENCE:
+        if (sim->now_ns <
+            sim->silent_from_ns[rank][letter->rank] + FAILURE_MS * SIM_MS)
+            return; /* it was heard in between */
+        if (sim->cut_until_ns[rank][letter->rank] > sim->now_ns ||
+            sim->still_until_ns[letter->rank] > sim->now_ns)
+            engine_suspect(&party->engine, letter->rank, letter->why);
+        return;
+    case SIM_CHANGE:
+        change_take(party, letter);
+        return;
+    case SIM_WATCHED:
+        party->revision = letter->number;
+        if (!party->is_over)
+            sim_post(&(struct sim_letter){.kind = SIM_WATCH,
+                                          .from = (int)rank,
+                                          .to = COORDINATOR,
+                                          .number = party->revision});
+        return;
+    case SIM_OVER:
+        party->is_over = true;
+        return;
+    case SIM_REPORT:
+    case SIM_RENEW:
+    case SIM_WATCH:
+        return;
+    }
+}
+
+uint64_t
+party_due_ns(uint32_t rank)
+{
+    const struct party *party = &sim->parties[rank];
+    uint64_t due_ns = CLOCK_NEVER;
+
+    if (party->is_dead)
+        return CLOCK_NEVER;
+    if (!party->is_over)
+        due_ns = party->renew_ns;
+    for (uint32_t i = 0; i < sim->size; i++) {
+        if (party->lost[i].is_suspect && party->lost[i].look_ns < due_ns)
+            due_ns = party->lost[i].look_ns;
+    }
+    return due_ns != CLOCK_NEVER && due_ns < sim->still_until_ns[rank]
+               ? sim->still_until_ns[rank]
+               : due_ns;
+}
+
+void
+party_wake(uint32_t rank)
+{
+    struct party *party = &sim->parties[rank];
+
+    engine_check_suspects(&party->engine, sim->now_ns);
+    if (party->is_over || party->renew_ns > sim->now_ns)
+        return;
+    party->renew_ns = sim->now_ns + RENEW_NS;
+    sim_post(&(struct sim_letter){
+        .kind = SIM_RENEW, .from = (int)rank, .to = COORDINATOR});
+}

@@ -1,0 +1,500 @@
+/*
+ * tests/unit/common/rpc/sealed_listener_test.c - rpc/sealed_listener.c and
+ * sealed_connection.c, behind a server: clients who may, and others
+ *
+ * What a client that may does otherwise is in rpc_client_test.c, with "tls".
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "certificates.h"
+#include "check.h"
+#include "net/socket.h"
+#include "rpc/carrier.h"
+#include "rpc/sp_stream.h"
+#include "rpc_bench.h"
+#include "rpc_raw.h"
+
+enum {
+    REPLIES = 200,
+    REPLY_BYTES = 64 * 1024,
+};
+
+static const struct tls_files by_token;
+
+static void
+server_start(struct bench_server *server,
+             const struct tls_files *files,
+             const char *secret)
+{
+    *server = (struct bench_server){0};
+    assert_int_equal(seal_create_server(files, secret, &server->seal), HOOP_OK);
+    bench_tls = NULL;
+    bench_server_start(server, 0);
+}
+
+/* One call of a client of its own. */
+static enum hoop_status
+call_as(const struct bench_server *server,
+        const struct tls_files *files,
+        const char *token)
+{
+    struct bench_client bench;
+    char out[64];
+
+    bench_client_start_as(&bench, server->address, token, files);
+    const enum hoop_status status =
+        bench_call(&bench, "hoop.v1.Store/Get", "hello", out);
+    if (status == HOOP_OK)
+        assert_string_equal(out, "hello");
+    bench_client_stop(&bench);
+    return status;
+}
+
+static void
+assert_words(const char *words)
+{
+    if (!strstr(error_text(), words))
+        fail_msg("'%s' is not in: %s", words, error_text());
+}
+
+/* ---- Who may. */
+
+static void
+listener_serves_who_knows_the_token(void **state)
+{
+    const struct tls_files good = certificates_of("good", "ca");
+    struct bench_server server;
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(call_as(&server, &by_token, token), HOOP_OK);
+    bench_wait_for(&server.n_gone, 2);
+    assert_int_equal(bench_server_counters(&server).connections, 0);
+    bench_server_stop(&server);
+
+    server_start(&server, &good, "secret");
+    assert_int_equal(call_as(&server, &good, "secret"), HOOP_OK);
+    bench_server_stop(&server);
+}
+
+/* ---- Who may not, and is told at once. */
+
+static void
+listener_refuses_another_token(void **state)
+{
+    struct bench_server server;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    assert_int_equal(call_as(&server, &by_token, "other"),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_words(server.address);
+    assert_words("token");
+    assert_int_equal(server.n_handled, 0);
+    bench_server_stop(&server);
+}
+
+static void
+listener_refuses_bad_certificates(void **state)
+{
+    static const char *const names[] = {"late", "stranger"};
+    const struct tls_files good = certificates_of("good", "ca");
+    struct bench_server server;
+
+    (void)state;
+    server_start(&server, &good, "secret");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct tls_files bad = certificates_of(names[i], "ca");
+
+        assert_int_equal(call_as(&server, &bad, "secret"),
+                         HOOP_E_UNAUTHENTICATED);
+        assert_words("certificate");
+    }
+    assert_int_equal(call_as(&server, &by_token, "secret"),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_int_equal(server.n_handled, 0);
+    bench_server_stop(&server);
+}
+
+static void
+listener_with_a_bad_certificate_is_told_nothing(void **state)
+{
+    const struct tls_files good = certificates_of("good", "ca");
+    const struct tls_files bad = certificates_of("stranger", "ca");
+    struct bench_server server;
+
+    (void)state;
+    server_start(&server, &bad, "secret");
+    assert_int_equal(call_as(&server, &good, "secret"), HOOP_E_UNAUTHENTICATED);
+    bench_server_stop(&server);
+
+    server_start(&server, &good, "other");
+    assert_int_equal(call_as(&server, &good, "secret"), HOOP_E_UNAUTHENTICATED);
+    assert_words("another token");
+    assert_int_equal(server.n_handled, 0);
+    bench_server_stop(&server);
+}
+
+static void
+listener_refuses_a_client_without_tls(void **state)
+{
+    static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 40};
+    struct bench_server server;
+    uint8_t heard[sizeof(alert)];
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    assert_int_equal(call_as(&server, NULL, "secret"), HOOP_E_UNAUTHENTICATED);
+    assert_words("set HOOP_TLS=on here, too");
+
+    const int fd = raw_connect(&server);
+    raw_send(fd, sp_hello_request, SP_HELLO_BYTES);
+    assert_int_equal(recv(fd, heard, sizeof(heard), MSG_WAITALL), 7);
+    assert_memory_equal(heard, alert, sizeof(alert));
+    assert_closed_by_server(fd);
+    bench_server_stop(&server);
+}
+
+static void
+client_under_tls_refuses_a_server_without(void **state)
+{
+    struct bench_server server = {0};
+
+    (void)state;
+    bench_tls = NULL;
+    bench_server_start(&server, 0);
+    assert_int_equal(call_as(&server, &by_token, "secret"),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_words("the coordinator does not speak TLS");
+    bench_server_stop(&server);
+}
+
+/* ---- Strangers. */
+
+static void
+listener_survives_strangers(void **state)
+{
+    static const char http[] = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char half[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+    static const char long_record[] = "\x16\x03\x01\xff\xff\x01\x00\x01\xfc";
+    static const char alert[] = "\x15\x03\x03\x00\x02\x02\x28";
+    const struct message_span said[] = {
+        {(const uint8_t *)http, sizeof(http) - 1},
+        {(const uint8_t *)half, sizeof(half) - 1},
+        {(const uint8_t *)long_record, sizeof(long_record) - 1},
+        {(const uint8_t *)alert, sizeof(alert) - 1},
+    };
+    struct bench_server server;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        const int fd = raw_connect(&server);
+        raw_send(fd, said[i].bytes, said[i].n_bytes);
+        close(fd);
+    }
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    bench_server_stop(&server);
+}
+
+/* All are silent; one more than may be is the end of the first, only. */
+static void
+listener_oldest_stranger_makes_room(void **state)
+{
+    struct bench_server server;
+    int fds[LIMIT_GREETINGS + 1];
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        fds[i] = raw_connect(&server);
+    assert_closed_by_server(fds[0]);
+    for (size_t i = 1; i < COUNT_OF(fds); i++) {
+        struct pollfd at = {.fd = fds[i], .events = POLLIN};
+
+        assert_int_equal(poll(&at, 1, 0), 0);
+    }
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    for (size_t i = 1; i < COUNT_OF(fds); i++)
+        close(fds[i]);
+    bench_server_stop(&server);
+}
+
+/* ---- A client by hand. */
+
+struct hand {
+    struct seal *seal;
+    struct carrier carrier;
+    struct sp_reader reader;
+};
+
+static void
+hand_wait(const struct hand *hand, short events)
+{
+    struct pollfd at = {.fd = hand->carrier.fd, .events = events};
+
+    assert_int_equal(poll(&at, 1, BENCH_TIMEOUT_MS), 1);
+}
+
+static void
+hand_open(struct hand *hand, const struct bench_server *server)
+{
+    struct address address;
+    enum hoop_status status;
+
+    *hand = (struct hand){0};
+    assert_int_equal(address_parse(server->address, &address), HOOP_OK);
+    assert_int_equal(socket_connect(&address, &hand->carrier.fd), HOOP_OK);
+    hand_wait(hand, POLLOUT);
+    assert_int_equal(seal_create_client(&by_token, "secret", &hand->seal),
+                     HOOP_OK);
+    assert_int_equal(
+        seal_call(hand->seal, hand->carrier.fd, &hand->carrier.tls), HOOP_OK);
+    while ((status = seal_shake(hand->carrier.tls)) == HOOP_E_PENDING)
+        hand_wait(hand, POLLIN);
+    assert_int_equal(status, HOOP_OK);
+}
+
+static void
+hand_close(struct hand *hand)
+{
+    carrier_close(&hand->carrier);
+    sp_reader_deinit(&hand->reader);
+    seal_destroy(hand->seal);
+}
+
+static void
+hand_send(struct hand *hand, const void *bytes, size_t n_bytes)
+{
+    const struct iovec span = {(void *)(uintptr_t)bytes, n_bytes};
+    size_t n = 0;
+
+    assert_int_equal(carrier_send(&hand->carrier, &span, 1, &n), HOOP_OK);
+    assert_int_equal(n, n_bytes);
+    while (carrier_flush(&hand->carrier) == HOOP_E_PENDING)
+        hand_wait(hand, POLLOUT);
+}
+
+/* Some more; HOOP_E_UNAVAILABLE: the end. */
+static enum hoop_status
+hand_read(struct hand *hand)
+{
+    uint8_t *bytes;
+    size_t n_room;
+    size_t n = 0;
+    enum hoop_status status;
+
+    assert_int_equal(sp_reader_room(&hand->reader, &bytes, &n_room), HOOP_OK);
+    while ((status = carrier_receive(&hand->carrier, bytes, n_room, &n)) ==
+           HOOP_E_PENDING)
+        hand_wait(hand, POLLIN);
+    sp_reader_add(&hand->reader, n);
+    return status;
+}
+
+static void
+hand_greet(struct hand *hand)
+{
+    size_t n_used = 0;
+
+    hand_send(hand, sp_hello_request, SP_HELLO_BYTES);
+    while (seal_check(hand->seal, hand->carrier.tls,
+                      sp_reader_rest(&hand->reader), &n_used) == HOOP_E_PENDING)
+        assert_int_equal(hand_read(hand), HOOP_OK);
+    sp_reader_skip(&hand->reader, n_used);
+    while (sp_reader_hello(&hand->reader) == HOOP_E_PENDING)
+        assert_int_equal(hand_read(hand), HOOP_OK);
+}
+
+static void
+hand_ask(struct hand *hand, uint32_t id, const char *method, size_t n_body)
+{
+    struct envelope_request request = {
+        .client = {"a client by hand"},
+        .id = id,
+        .deadline_ms = BENCH_TIMEOUT_MS,
+    };
+    uint8_t header[SP_HEADER_BYTES];
+    uint8_t *body = calloc(1, n_body + 1);
+    uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    assert_non_null(body);
+    request.body = (struct message_span){body, n_body};
+    memcpy(request.method, method, strlen(method) + 1);
+    assert_int_equal(envelope_request_encode(&request, &bytes, &n_bytes),
+                     HOOP_OK);
+    sp_header_encode(id, n_bytes, header);
+    hand_send(hand, header, sizeof(header));
+    hand_send(hand, bytes, n_bytes);
+    free(bytes);
+    free(body);
+}
+
+static uint32_t
+hand_hear(struct hand *hand, size_t *out_n_body)
+{
+    struct envelope_reply reply;
+    struct sp_frame frame;
+
+    while (sp_reader_next(&hand->reader, &frame) == HOOP_E_PENDING)
+        assert_int_equal(hand_read(hand), HOOP_OK);
+    assert_int_equal(envelope_reply_decode(frame.body, &reply), HOOP_OK);
+    assert_int_equal(reply.status, HOOP_OK);
+    assert_int_equal(reply.id, frame.id);
+    *out_n_body = reply.body.n_bytes;
+    return frame.id;
+}
+
+static void
+listener_answers_out_of_order(void **state)
+{
+    struct bench_server server;
+    struct hand hand;
+    size_t n;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    hand_open(&hand, &server);
+    hand_greet(&hand);
+    hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
+    hand_ask(&hand, 2, "hoop.v1.Store/Get", 5);
+    assert_int_equal(hand_hear(&hand, &n), 2);
+    assert_int_equal(n, 5);
+    hand_ask(&hand, 3, "hoop.v1.Store/Set", 0);
+    assert_int_equal(hand_hear(&hand, &n), 1);
+    assert_int_equal(hand_hear(&hand, &n), 3);
+    assert_int_equal(bench_server_counters(&server).connections, 1);
+    hand_close(&hand);
+    bench_server_stop(&server);
+}
+
+/* More than its socket takes waits for it, and others do not. */
+static void
+listener_keeps_replies_for_a_slow_reader(void **state)
+{
+    struct bench_server server;
+    struct hand hand;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    hand_open(&hand, &server);
+    hand_greet(&hand);
+    for (uint32_t id = 1; id <= REPLIES; id++)
+        hand_ask(&hand, id, "hoop.v1.Store/Get", REPLY_BYTES);
+    bench_wait_for(&server.n_handled, REPLIES);
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    for (uint32_t id = 1; id <= REPLIES; id++) {
+        size_t n;
+        assert_int_equal(hand_hear(&hand, &n), id);
+        assert_int_equal(n, REPLY_BYTES);
+    }
+    hand_close(&hand);
+    bench_server_stop(&server);
+}
+
+/* It leaves with replies that wait, and with one that is parked. */
+static void
+listener_forgets_a_client_that_leaves(void **state)
+{
+    struct bench_server server;
+    struct hand hand;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    hand_open(&hand, &server);
+    hand_greet(&hand);
+    hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
+    bench_wait_for(&server.n_parked, 1);
+    for (uint32_t id = 2; id <= REPLIES; id++)
+        hand_ask(&hand, id, "hoop.v1.Store/Get", REPLY_BYTES);
+    bench_wait_for(&server.n_handled, REPLIES);
+    hand_close(&hand);
+    bench_wait_for(&server.n_gone, 1);
+    assert_int_equal(server.n_abandoned, 1);
+    assert_int_equal(bench_server_counters(&server).connections, 0);
+    bench_server_drain(&server, BENCH_TIMEOUT_MS);
+    bench_server_stop(&server);
+}
+
+/* What is held back for a client that has gone is sent to nobody. */
+static void
+listener_reply_to_nobody_is_dropped(void **state)
+{
+    struct bench_server server;
+    struct hand hand;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    atomic_store(&server.barrier, 1);
+    hand_open(&hand, &server);
+    hand_greet(&hand);
+    hand_ask(&hand, 1, "hoop.v1.Store/Get", 4);
+    bench_wait_for(&server.n_handled, 1);
+    hand_close(&hand);
+    bench_wait_for(&server.n_gone, 1);
+    bench_server_release(&server, 1);
+    atomic_store(&server.barrier, 0);
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    bench_server_stop(&server);
+}
+
+/* Who knows the token may still say what is no hello, or too much. */
+static void
+listener_closes_a_client_that_speaks_otherwise(void **state)
+{
+    static const char oversize[] = "\0\0\1\0\0\0\0\0\x80\0\0\1";
+    struct bench_server server;
+    struct hand hand;
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    hand_open(&hand, &server);
+    hand_send(&hand, "GET / HTTP/1.1\r\n\r\n", 18);
+    while (hand_read(&hand) == HOOP_OK)
+        continue;
+    hand_close(&hand);
+
+    hand_open(&hand, &server);
+    hand_greet(&hand);
+    hand_send(&hand, oversize, sizeof(oversize) - 1);
+    while (hand_read(&hand) == HOOP_OK)
+        continue;
+    hand_close(&hand);
+    assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
+    bench_server_stop(&server);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listener_serves_who_knows_the_token),
+        cmocka_unit_test(listener_refuses_another_token),
+        cmocka_unit_test(listener_refuses_bad_certificates),
+        cmocka_unit_test(listener_with_a_bad_certificate_is_told_nothing),
+        cmocka_unit_test(listener_refuses_a_client_without_tls),
+        cmocka_unit_test(client_under_tls_refuses_a_server_without),
+        cmocka_unit_test(listener_survives_strangers),
+        cmocka_unit_test(listener_oldest_stranger_makes_room),
+        cmocka_unit_test(listener_answers_out_of_order),
+        cmocka_unit_test(listener_keeps_replies_for_a_slow_reader),
+        cmocka_unit_test(listener_forgets_a_client_that_leaves),
+        cmocka_unit_test(listener_reply_to_nobody_is_dropped),
+        cmocka_unit_test(listener_closes_a_client_that_speaks_otherwise),
+    };
+
+    return cmocka_run_group_tests(tests, certificates_make,
+                                  certificates_remove);
+}

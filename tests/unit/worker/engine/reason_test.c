@@ -1,0 +1,98 @@
+/* tests/unit/worker/engine/reason_test.c - engine/reason.c */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "engine/reason.h"
+
+static const char tail[] = ", reported by rank 0 (host:40)";
+
+static void
+reason_that_fits_is_left_whole(void **state)
+{
+    char out[LIMIT_REASON];
+
+    (void)state;
+    reason_write("connection reset", tail, out);
+    assert_string_equal(out, "connection reset, reported by rank 0 (host:40)");
+    /* Where it is. */
+    reason_write(out, "!", out);
+    assert_string_equal(out, "connection reset, reported by rank 0 (host:40)!");
+    reason_write("", "", out);
+    assert_string_equal(out, "");
+}
+
+/* n_words of "words, ". */
+static void
+words_write(unsigned n_words, char *out)
+{
+    for (unsigned i = 0; i < n_words; i++)
+        out += sprintf(out, "words%s", i + 1 < n_words ? ", " : "");
+}
+
+static void
+long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
+{
+    char what[2 * LIMIT_REASON];
+    char out[LIMIT_REASON];
+
+    (void)state;
+    for (unsigned n_words = 1; n_words < 60; n_words++) {
+        words_write(n_words, what);
+        const size_t n_what = strlen(what);
+        reason_write(what, tail, out);
+        const char *end = strstr(out, tail);
+
+        assert_non_null(end);
+        assert_string_equal(end, tail);
+        if (n_what + strlen(tail) < LIMIT_REASON) {
+            assert_memory_equal(out, what, n_what);
+            continue;
+        }
+        assert_memory_equal(end - strlen("words ..."), "words ...",
+                            strlen("words ..."));
+        assert_in_range(strlen(out), LIMIT_REASON - 8, LIMIT_REASON - 1);
+    }
+}
+
+static void
+endless_word_is_cut_anywhere(void **state)
+{
+    char what[2 * LIMIT_REASON] = {0};
+    char out[LIMIT_REASON];
+
+    (void)state;
+    memset(what, 'x', sizeof(what) - 1);
+    reason_write(what, tail, out);
+    assert_int_equal(strlen(out), LIMIT_REASON - 1);
+    assert_string_equal(out + LIMIT_REASON - 1 - strlen(tail), tail);
+    assert_non_null(strstr(out, "x ..., reported"));
+}
+
+/* The longest tail there may be. */
+static void
+tail_that_leaves_no_room_is_whole(void **state)
+{
+    char longest[LIMIT_REASON] = {0};
+    char out[LIMIT_REASON];
+
+    (void)state;
+    memset(longest, 'y', LIMIT_REASON - 5);
+    reason_write("connection reset", longest, out);
+    assert_int_equal(strlen(out), LIMIT_REASON - 1);
+    assert_non_null(strstr(out, longest));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reason_that_fits_is_left_whole),
+        cmocka_unit_test(long_reason_is_cut_at_a_word_and_keeps_its_tail),
+        cmocka_unit_test(endless_word_is_cut_anywhere),
+        cmocka_unit_test(tail_that_leaves_no_room_is_whole),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/*
+ * engine/ahead.c - what a round makes is posted by the next while it is there
+ *
+ * A part of a vector that has been combined is posted in the round behind that.
+ * It would be read again for that, out of the second-level cache; so where the
+ * place is free already, the combination writes it there, too, and the post
+ * finds it (engine/fetching.c, engine/rounds.c). Nobody else sees it before it
+ * is published, and where nothing comes of it, it is written again. When the
+ * others have read this round's post it may lie there: no plan of these fetches
+ * that itself.
+ *
+ * No test of its own: rounds_test.c posts what it has made.
+ */
+
+#include "engine/state.h"
+#include "transport/hall.h"
+#include "transport/stamp.h"
+
+static bool
+is_same_span(const struct plan_span *a, const struct plan_span *b)
+{
+    return a->buffer == b->buffer && a->first == b->first &&
+           a->count == b->count;
+}
+
+static bool
+is_touched(const struct plan_span *span, const struct plan_span *by)
+{
+    return by->buffer == span->buffer &&
+           by->first < span->first + span->count &&
+           span->first < by->first + by->count;
+}
+
+/* The step behind which span is what will be posted, if that combines just
+ * this. n_steps: there is none. */
+static size_t
+maker_of(const struct plan *plan, const struct plan_span *span)
+{
+    for (size_t i = plan->n_steps; i-- > 0;) {
+        const struct plan_step *step = &plan->steps[i];
+
+        if (step->kind != PLAN_POST && is_touched(span, &step->to))
+            return step->is_final && is_same_span(&step->to, span)
+                       ? i
+                       : plan->n_steps;
+    }
+    return plan->n_steps;
+}
+
+/* The elements that the next round posts, and which of them this one makes. */
+static size_t
+ahead_find(struct op *op)
+{
+    struct rounds *rounds = &op->rounds;
+    size_t n_posted = 0;
+
+    rounds->ahead_combine = rounds->plan.n_steps;
+    for (size_t i = 0; i < rounds->next.n_steps; i++) {
+        const struct plan_step *step = &rounds->next.steps[i];
+
+        if (step->kind != PLAN_POST)
+            break;
+        const size_t maker = maker_of(&rounds->plan, &step->from);
+        if (maker < rounds->plan.n_steps) {
+            rounds->ahead_combine = maker;
+            rounds->ahead_post = i;
+            rounds->n_ahead = n_posted * op->element_size;
+        }
+        n_posted += step->from.count;
+    }
+    return n_posted;
+}
+
+void
+ahead_prepare(struct op *op)
+{
+    struct hall *hall = op->channel->hall;
+    struct rounds *rounds = &op->rounds;
+    const uint64_t stamp = stamp_of(op->number, op->stage, rounds->round + 1);
+    uint32_t late;
+
+    plan_clear(&rounds->next);
+    op->algorithm->plan_round(&rounds->next, &op->shape, rounds->round + 1);
+    rounds->is_planned = true;
+    const size_t n_bytes = ahead_find(op) * op->element_size;
+    if (rounds->ahead_combine < rounds->plan.n_steps &&
+        hall_is_free(hall, stamp, n_bytes, &late))
+        rounds->ahead = hall_place(hall, stamp, n_bytes);
+}
