@@ -1,27 +1,42 @@
-"""tests/count.py - a run of meson's tests as one line
+"""tests/count.py - a run of meson's tests as one line, after what failed in it
 
 count.py TESTLOG STATUS: STATUS is how building and testing ended. A run that
 failed before or beside its tests, or left no log, counts as one that failed, so
-that no line says "0 failed" of a broken run.
+that no line says "0 failed" of a broken run. What failed is told with the end of
+its output, in lines that begin with "! ", which .ci/run tells again at its end.
 """
 
 import json
 import sys
 
 PASSED = ('OK', 'EXPECTEDFAIL')
+LINES_SHOWN = 20
 
 
-def results(path):
+def tests(path):
     try:
         with open(path, encoding='utf-8') as log:
-            return [json.loads(line)['result'] for line in log]
+            return [json.loads(line) for line in log]
     except FileNotFoundError:
-        return ['no log']
+        return [{'name': 'the run itself', 'result': 'no log'}]
+
+
+def failures(found):
+    for test in found:
+        if test['result'] in (*PASSED, 'SKIP'):
+            continue
+        duration = test.get('duration')
+        after = f' after {duration:.1f} s' if duration else ''
+        yield f'! {test["name"]}: {test["result"]}{after}'
+        output = test.get('stdout', '') + test.get('stderr', '')
+        for line in output.splitlines()[-LINES_SHOWN:]:
+            yield f'!   {line}'
 
 
 def closing_line(found, status):
-    passed = sum(result in PASSED for result in found)
-    skipped = found.count('SKIP')
+    results = [test['result'] for test in found]
+    passed = sum(result in PASSED for result in results)
+    skipped = results.count('SKIP')
     failed = len(found) - passed - skipped
     if status != 0 and failed == 0:
         failed = 1
@@ -30,4 +45,7 @@ def closing_line(found, status):
 
 
 if __name__ == '__main__':
-    print(closing_line(results(sys.argv[1]), int(sys.argv[2])))
+    ran = tests(sys.argv[1])
+    for told in failures(ran):
+        print(told)
+    print(closing_line(ran, int(sys.argv[2])))

@@ -178,13 +178,10 @@ def environment(path, build):
 
 def batch_run(arguments, path, tests):
     """Results by test. Meson says itself what failed, and with what text."""
-    name = f'sweep-{path}'
     setup = ['--setup', arguments.setup] if arguments.setup else []
     patience = (['--timeout-multiplier', arguments.patience]
                 if arguments.patience else [])
-    log = os.path.join(
-        arguments.build, 'meson-logs',
-        name + (f'-{arguments.setup}' if arguments.setup else '') + '.json')
+    log = log_of(arguments, path)
     if os.path.exists(log):
         os.remove(log)
     print(f'== {path}: ' + ' '.join(f'{key}={value}' for key, value
@@ -192,13 +189,26 @@ def batch_run(arguments, path, tests):
           flush=True)
     ran = subprocess.run(['meson', 'test', '-C', arguments.build,
                           '--no-rebuild', '--print-errorlogs', '--logbase',
-                          name, *SUITES, *setup, *patience, *tests],
+                          f'sweep-{path}', *SUITES, *setup, *patience, *tests],
                          env=environment(path, arguments.build), check=False)
     if not os.path.exists(log):
         return {test: f'no log, exit {ran.returncode}' for test in tests}
+    return {test: row['result'] for test, row in rows_of(log).items()}
+
+
+def log_of(arguments, path):
+    setup = f'-{arguments.setup}' if arguments.setup else ''
+    return os.path.join(arguments.build, 'meson-logs',
+                        f'sweep-{path}{setup}.json')
+
+
+def rows_of(log):
+    """What meson wrote of each test, by its name."""
+    if not os.path.exists(log):
+        return {}
     with open(log, encoding='utf-8') as lines:
         rows = [json.loads(line) for line in lines]
-    return {row['name'].split(' / ')[-1]: row['result'] for row in rows}
+    return {row['name'].split(' / ')[-1]: row for row in rows}
 
 
 def table(results, tests, paths):
@@ -273,8 +283,9 @@ def main():
     if arguments.log:
         with open(arguments.log, 'w', encoding='utf-8') as log:
             for (test, path), result in results.items():
-                log.write(json.dumps({'name': f'{test} on {path}',
-                                      'result': result}) + '\n')
+                row = rows_of(log_of(arguments, path)).get(test, {})
+                log.write(json.dumps(row | {'name': f'{test} on {path}',
+                                            'result': result}) + '\n')
     failed = [result for result in results.values()
               if result not in GOOD and result != 'SKIP']
     sys.exit(1 if failed or not results else 0)
