@@ -163,8 +163,8 @@ enum {
     /* Shared memory of all ranks of a communicator: of a slot, of which each
      * has four; of all slots; and of what all communicators of a process use. */
     LIMIT_HALL_SLOT_MAX = 256 * 1024,
-    LIMIT_HALL_SLOT_MIN = 16 * 1024,
-    LIMIT_HALL = 4 * 1024 * 1024,
+    LIMIT_HALL_SLOT_MIN = 32 * 1024,
+    LIMIT_HALL = 8 * 1024 * 1024,
     LIMIT_HALLS = 64 * 1024 * 1024,
 
     /* Connections to one peer that carry payloads beside the first: descriptors
