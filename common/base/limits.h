@@ -196,7 +196,9 @@ enum {
     /* The coordinator's HTTP port: probes and scrapers, nobody else. */
     LIMIT_HTTP_HEADERS = 8 * 1024,
     LIMIT_HTTP_BODY = 1024,
-    LIMIT_HTTP_SECONDS = 2, /* of silence */
+    /* A connection of it, in all, and how many: a part of the files besides. */
+    LIMIT_HTTP_MS = 5000,
+    LIMIT_HTTP_CONNECTIONS = 64,
 
     /* Connections that have not proved themselves yet; the oldest goes. */
     LIMIT_GREETINGS = 256,

@@ -1,24 +1,31 @@
 /*
  * http/http.c - evhttp on a loop and a thread of its own
  *
- * evhttp bounds headers, bodies and silence, but not the number of its
- * connections (2.1 has no place for it): every answer closes its own, and the
- * limit of open files is what is left.
+ * evhttp bounds headers, bodies and silence, but neither the number of its
+ * connections nor how long one may take (2.1 has no place for it): who drips a
+ * byte a second would stay for ever. So visitors are listed as they come, by
+ * what evhttp reads them with, the oldest first. One that has to go is told to
+ * evhttp as silent. Those that evhttp has ended itself are noticed later: it
+ * takes its callbacks away.
  */
 
 #include "http/http.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 #include <event2/thread.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "net/address.h"
@@ -33,11 +40,24 @@ enum {
 
 static const char bearer[] = "Bearer ";
 
+/* A connection, or one that evhttp has ended. */
+struct visitor {
+    TAILQ_ENTRY(visitor) link;
+    struct bufferevent *stream; /* a reference; without callbacks: ended */
+    uint64_t deadline_ns;
+};
+
+TAILQ_HEAD(visitors, visitor);
+
 struct http {
     struct http_options options;
     struct event_base *base;
     struct event *stop; /* activated by http_destroy() */
+    struct event *look; /* at the visitors */
     struct evhttp *server;
+    struct evconnlistener *listener; /* the server's */
+    struct visitors visitors;        /* the oldest first */
+    size_t n_visitors;
     bool is_running;
     pthread_t thread;
     char address[LIMIT_ADDRESS];
@@ -167,6 +187,115 @@ on_request(struct evhttp_request *request, void *owner)
 }
 
 static void
+visitor_end(struct http *http, struct visitor *visitor)
+{
+    TAILQ_REMOVE(&http->visitors, visitor, link);
+    http->n_visitors--;
+    bufferevent_decref(visitor->stream);
+    free(visitor);
+}
+
+/* As if it had been silent for too long. */
+static void
+visitor_cut(struct http *http, struct visitor *visitor)
+{
+    bufferevent_trigger_event(visitor->stream,
+                              BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
+    visitor_end(http, visitor);
+}
+
+static bool
+visitor_is_served(const struct visitor *visitor)
+{
+    bufferevent_event_cb on_event = NULL;
+
+    bufferevent_getcb(visitor->stream, NULL, NULL, &on_event, NULL);
+    return on_event != NULL;
+}
+
+/* Ends those that are served, and cuts those that take too long. */
+static void
+visitors_sweep(struct http *http)
+{
+    struct visitor *visitor = TAILQ_FIRST(&http->visitors);
+
+    while (visitor) {
+        struct visitor *next = TAILQ_NEXT(visitor, link);
+
+        if (!visitor_is_served(visitor))
+            visitor_end(http, visitor);
+        else if (clock_is_past(visitor->deadline_ns))
+            visitor_cut(http, visitor);
+        visitor = next;
+    }
+}
+
+static void
+look_after(struct http *http, int left_ms)
+{
+    const struct timeval left = {
+        .tv_sec = left_ms / 1000,
+        .tv_usec = (suseconds_t)(left_ms % 1000) * 1000,
+    };
+
+    event_add(http->look, &left);
+}
+
+static void
+on_look(evutil_socket_t fd, short what, void *owner)
+{
+    struct http *http = owner;
+
+    (void)fd;
+    (void)what;
+    visitors_sweep(http);
+    evconnlistener_enable(http->listener);
+    if (!TAILQ_EMPTY(&http->visitors))
+        look_after(http,
+                   clock_left_ms(TAILQ_FIRST(&http->visitors)->deadline_ns));
+}
+
+/* The oldest goes. The next is taken when its descriptor has been closed. */
+static void
+visitors_make_room(struct http *http)
+{
+    visitors_sweep(http);
+    if (http->n_visitors < LIMIT_HTTP_CONNECTIONS)
+        return;
+    visitor_cut(http, TAILQ_FIRST(&http->visitors));
+    evconnlistener_disable(http->listener);
+    look_after(http, 0);
+}
+
+/* What evhttp reads a new connection with. NULL: no memory. */
+static struct bufferevent *
+on_visitor(struct event_base *base, void *owner)
+{
+    struct http *http = owner;
+    struct visitor *visitor = calloc(1, sizeof(*visitor));
+
+    if (visitor)
+        visitor->stream =
+            bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    if (!visitor || !visitor->stream) {
+        free(visitor);
+        return NULL;
+    }
+    visitors_make_room(http);
+    if (TAILQ_EMPTY(&http->visitors))
+        look_after(http, http->options.patience_ms);
+    /* One that has been answered may go on sending, until it is noticed. */
+    bufferevent_setwatermark(visitor->stream, EV_READ, 0,
+                             2 * LIMIT_HTTP_HEADERS);
+    bufferevent_incref(visitor->stream);
+    visitor->deadline_ns =
+        clock_deadline_ns((uint64_t)http->options.patience_ms);
+    TAILQ_INSERT_TAIL(&http->visitors, visitor, link);
+    http->n_visitors++;
+    return visitor->stream;
+}
+
+static void
 on_stop(evutil_socket_t fd, short what, void *owner)
 {
     struct http *http = owner;
@@ -184,13 +313,15 @@ server_create(struct http *http)
     if (http->base)
         http->stop = event_new(http->base, -1, EV_PERSIST, on_stop, http);
     if (http->stop)
+        http->look = event_new(http->base, -1, 0, on_look, http);
+    if (http->look)
         http->server = evhttp_new(http->base);
     if (!http->server)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
 
     evhttp_set_max_headers_size(http->server, LIMIT_HTTP_HEADERS);
     evhttp_set_max_body_size(http->server, LIMIT_HTTP_BODY);
-    evhttp_set_timeout(http->server, LIMIT_HTTP_SECONDS);
+    evhttp_set_bevcb(http->server, on_visitor, http);
     evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
     evhttp_set_gencb(http->server, on_request, http);
     return HOOP_OK;
@@ -216,10 +347,13 @@ server_listen(struct http *http)
     address_format(&address, http->address);
 
     /* From here on the descriptor is the server's. */
-    if (evhttp_accept_socket(http->server, fd) != 0) {
+    struct evhttp_bound_socket *bound =
+        evhttp_accept_socket_with_handle(http->server, fd);
+    if (!bound) {
         socket_close(fd);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
     }
+    http->listener = evhttp_bound_socket_get_listener(bound);
     return HOOP_OK;
 }
 
@@ -256,6 +390,9 @@ http_create(const struct http_options *options, struct http **out_http)
     if (!http)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
     http->options = *options;
+    if (http->options.patience_ms == 0)
+        http->options.patience_ms = LIMIT_HTTP_MS;
+    TAILQ_INIT(&http->visitors);
 
     enum hoop_status status = server_create(http);
     if (status != HOOP_OK)
@@ -290,6 +427,10 @@ http_destroy(struct http *http)
     }
     if (http->server)
         evhttp_free(http->server);
+    while (!TAILQ_EMPTY(&http->visitors))
+        visitor_end(http, TAILQ_FIRST(&http->visitors));
+    if (http->look)
+        event_free(http->look);
     if (http->stop)
         event_free(http->stop);
     if (http->base)

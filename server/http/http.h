@@ -3,7 +3,8 @@
  *
  * GET and HEAD of /healthz (the process is up), /readyz (it takes new work,
  * else 503) and /metrics, which may ask for a token as `Authorization: Bearer`.
- * One request per connection, everything bounded.
+ * One request per connection, everything bounded: what it sends, its time, and
+ * how many there are. Of too many, the oldest goes.
  *
  * It has a thread of its own, so that no slow client and no dashboard takes
  * time from the one that owns the core.
@@ -37,6 +38,8 @@ struct http_options {
     http_metrics_fn *write_metrics; /* Prometheus' text format */
     http_role_fn *role_of;          /* NULL: nobody is asked for a token */
     void *owner;
+    int patience_ms; /* with a connection, from its first to its last byte; 0:
+                        LIMIT_HTTP_MS */
 };
 
 /*

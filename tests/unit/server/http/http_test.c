@@ -16,6 +16,8 @@
 enum {
     ANSWER_MAX = 16 * 1024,
     WAIT_MS = 10000,
+    HASTY_MS = 2000,
+    DRIP_MS = 50,
 };
 
 struct fixture {
@@ -50,7 +52,7 @@ fixture_role_of(void *owner, const char *token)
 }
 
 static int
-setup(void **state)
+setup_patient(void **state, int patience_ms)
 {
     struct fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -63,11 +65,25 @@ setup(void **state)
                              .write_metrics = fixture_write_metrics,
                              .role_of = fixture_role_of,
                              .owner = fixture,
+                             .patience_ms = patience_ms,
                          },
                          &fixture->http),
                      HOOP_OK);
     *state = fixture;
     return 0;
+}
+
+/* Nobody is cut for being slow: this machine may be, too. */
+static int
+setup(void **state)
+{
+    return setup_patient(state, 10 * WAIT_MS);
+}
+
+static int
+setup_hasty(void **state)
+{
+    return setup_patient(state, HASTY_MS);
 }
 
 static int
@@ -296,19 +312,63 @@ garbage_closes_its_own_connection_only(void **state)
     health_and_readiness_are_told_apart(state);
 }
 
+/* A byte every now and then, until it is closed; false: it never is. */
+static bool
+client_drips(int fd)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(WAIT_MS);
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+    while (poll(&poll_fd, 1, DRIP_MS) == 0) {
+        if (clock_is_past(deadline_ns))
+            return false;
+        client_send(fd, "h", 1);
+    }
+    return true;
+}
+
 static void
-silent_client_is_closed_and_disturbs_nobody(void **state)
+silent_or_dripping_client_is_closed_and_disturbs_nobody(void **state)
 {
     const int silent = client_connect(*state);
     const int slow = client_connect(*state);
+    const int dripping = client_connect(*state);
     char answer[ANSWER_MAX];
 
     client_send(slow, "GET /heal", 9);
+    client_send(dripping, "GET /healthz HTTP/1.1\r\nX: ", 26);
     health_and_readiness_are_told_apart(state);
+    assert_true(client_drips(dripping));
     assert_int_equal(client_read(silent, answer), 0);
     assert_true(client_read(slow, answer) >= 0);
     close(silent);
     close(slow);
+    close(dripping);
+}
+
+static void
+oldest_of_too_many_clients_makes_room(void **state)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    int held[LIMIT_HTTP_CONNECTIONS];
+    char answer[ANSWER_MAX];
+
+    for (size_t i = 0; i < COUNT_OF(held); i++)
+        held[i] = client_connect(*state);
+    ask(*state, request, answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
+    assert_int_equal(client_read(held[0], answer), 0);
+
+    /* No other had to go, and those that were served take no room. */
+    for (size_t i = 1; i < COUNT_OF(held); i++) {
+        client_send(held[i], request, sizeof(request) - 1);
+        assert_true(client_read(held[i], answer) > 0);
+        assert_begins(answer, "HTTP/1.1 200 ");
+        ask(*state, request, answer);
+        assert_begins(answer, "HTTP/1.1 200 ");
+    }
+    for (size_t i = 0; i < COUNT_OF(held); i++)
+        close(held[i]);
 }
 
 static void
@@ -353,7 +413,10 @@ main(void)
         cmocka_unit_test_setup_teardown(garbage_closes_its_own_connection_only,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
-            silent_client_is_closed_and_disturbs_nobody, setup, teardown),
+            silent_or_dripping_client_is_closed_and_disturbs_nobody,
+            setup_hasty, teardown),
+        cmocka_unit_test_setup_teardown(oldest_of_too_many_clients_makes_room,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(address_in_use_is_unavailable, setup,
                                         teardown),
     };
