@@ -13,6 +13,8 @@
 
 #include "hoop/status.h"
 
+#include "base/role.h"
+
 enum cluster_action_kind {
     CLUSTER_REPLY,
     CLUSTER_NOTICE, /* for the log */
@@ -280,7 +282,8 @@ struct cluster_action {
 struct cluster_actions {
     const struct cluster_action *items; /* to be done in this order */
     size_t n_items;
-    bool is_trusted; /* who asked knows a token of the job's */
+    enum role role; /* of who asked; ROLE_ANYBODY: knows no token of the job's,
+                       or nobody asked */
 };
 
 #endif

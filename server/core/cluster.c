@@ -284,7 +284,7 @@ token_check_first(struct cluster *cluster, const struct cluster_event *event)
     const enum hoop_status status = token_init(&fresh, event->token);
     if (status != HOOP_OK)
         return error_pass(status);
-    cluster->is_trusted = true;
+    cluster->role = ROLE_WORKER;
     return HOOP_OK;
 }
 
@@ -307,7 +307,7 @@ token_check(struct cluster *cluster,
                            "HOOP_TOKEN or HOOP_TOKEN_FILE everywhere",
                            job ? "job" : "the coordinator, for job",
                            event->job ? event->job : "");
-    cluster->is_trusted = true;
+    cluster->role = role;
     if (role <= event->role)
         return HOOP_OK;
     return error_raise(HOOP_E_DENIED,
@@ -419,7 +419,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
 {
     assert(event->now_ns >= cluster->now_ns);
     cluster->now_ns = event->now_ns;
-    cluster->is_trusted = false;
+    cluster->role = ROLE_ANYBODY;
     outbox_clear(&cluster->outbox);
     jobs_forget(cluster);
     groups_forget(cluster);
@@ -434,7 +434,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     return (struct cluster_actions){
         .items = cluster->outbox.actions,
         .n_items = cluster->outbox.n_actions,
-        .is_trusted = cluster->is_trusted,
+        .role = cluster->role,
     };
 }
 

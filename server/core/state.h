@@ -23,8 +23,9 @@ struct cluster {
     uint64_t now_ns;
     uint64_t epoch_last; /* the last one given to any world or membership */
     bool is_draining;
-    bool is_trusted; /* of this step's event: it showed a token that counts */
-    bool has_token;  /* the same for every job */
+    enum role role; /* of this step's event, by its token; ROLE_ANYBODY: it
+                       showed none that counts */
+    bool has_token; /* the same for every job */
     struct token token;
     uint32_t world_size; /* the options, with their defaults */
     uint32_t size_min;

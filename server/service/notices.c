@@ -28,11 +28,12 @@ notice_level(enum cluster_notice_kind kind)
 void
 notices_log(struct notices *notices,
             const struct cluster_notice *notice,
+            enum role role,
             const char *peer)
 {
     if (notice->kind != CLUSTER_NOTICE_REFUSED)
         log_at(notice_level(notice->kind), "job", "%s", notice->text);
-    else if (!notices ||
+    else if (role == ROLE_WORKER ||
              log_quota_take(&notices->refusals, "job", clock_now_ns()))
         log_warning("job", "%s (asked by %s)", notice->text,
                     peer ? peer : "nobody");

@@ -144,8 +144,8 @@ actions_follow(struct service *service,
             reply_send(service, &action->reply);
             break;
         case CLUSTER_NOTICE:
-            notices_log(actions->is_trusted ? NULL : &service->notices,
-                        &action->notice, peer);
+            notices_log(&service->notices, &action->notice, actions->role,
+                        peer);
             break;
         case CLUSTER_RECORD: /* see archive_put() */
             break;
@@ -181,7 +181,7 @@ event_step(struct service *service, const struct cluster_event *event)
 
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
-    if (service->current && actions.is_trusted)
+    if (service->current && actions.role != ROLE_ANYBODY)
         rpc_request_prove(service->current);
 
     /* Who has its answer finds itself counted. */

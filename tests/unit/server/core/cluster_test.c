@@ -112,7 +112,7 @@ ask_as(struct fixture *f, enum role role, enum role shown)
 
     const enum hoop_status status =
         fixture_reply(f, fixture_step(f, event))->status;
-    assert_int_equal(f->actions.is_trusted, shown != ROLE_ANYBODY);
+    assert_int_equal(f->actions.role, shown);
     assert_int_equal(cluster_believes(f->cluster, "none", token, role),
                      status == HOOP_OK);
     return status;
@@ -128,7 +128,7 @@ role_that_is_lesser_is_denied_what_needs_more(void **state)
     fixture_init(&f, &(struct cluster_options){.token = "t"});
     event.token = "t";
     fixture_step(&f, event);
-    assert_true(f.actions.is_trusted);
+    assert_int_equal(f.actions.role, ROLE_WORKER);
     for (enum role role = ROLE_WORKER; role < ROLE_ANYBODY; role++) {
         for (enum role shown = ROLE_WORKER; shown < ROLE_ANYBODY; shown++)
             assert_int_equal(ask_as(&f, role, shown),
@@ -138,7 +138,7 @@ role_that_is_lesser_is_denied_what_needs_more(void **state)
     }
     assert_int_equal(cluster_counters(f.cluster)->tokens_refused, 3);
     fixture_tick(&f);
-    assert_false(f.actions.is_trusted);
+    assert_int_equal(f.actions.role, ROLE_ANYBODY);
     fixture_deinit(&f);
 }
 
@@ -154,7 +154,7 @@ role_that_is_lesser_joins_nothing(void **state)
     event.token = token;
     fixture_init(&f, &(struct cluster_options){0});
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED, "lesser role");
-    assert_false(f.actions.is_trusted);
+    assert_int_equal(f.actions.role, ROLE_ANYBODY);
     event.token = "t";
     fixture_step(&f, event);
     event = fixture_join_event(2, 1, 2);
@@ -162,6 +162,7 @@ role_that_is_lesser_joins_nothing(void **state)
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_DENIED,
                     "needs role worker");
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    assert_int_equal(f.actions.role, ROLE_OPERATOR);
     fixture_deinit(&f);
 
     struct cluster *cluster = NULL;
