@@ -95,7 +95,9 @@ enum {
     /* Requests a coordinator holds unanswered; 3 KB of NNG each ... */
     LIMIT_RPC_REQUESTS = 32768,
     LIMIT_RPC_PIPE_REQUESTS = 4096, /* ... of one connection */
-    LIMIT_RPC_RECEIVERS = 64,       /* contexts that wait for a request */
+    /* ... of who has a lesser token: the others are for those who work. */
+    LIMIT_ONLOOKERS = LIMIT_RPC_REQUESTS / 8,
+    LIMIT_RPC_RECEIVERS = 64, /* contexts that wait for a request */
     /* Connections: of all members there can be, and as many again; of one
      * address, which may be that of a rack behind one; of this host, where a
      * launcher's workers are. And files besides. */

@@ -38,6 +38,7 @@ struct cluster {
 
     struct job *jobs;       /* hash by name, in the order of creation */
     struct waiter *waiters; /* hash by ticket */
+    size_t n_onlookers;     /* of them, those whose token was a lesser one */
     struct agenda agenda;
     struct job_list touched; /* to be settled at the end of the step */
     struct job_list retired; /* actions point into them until the next step */

@@ -67,6 +67,12 @@ room_check(const struct cluster *cluster,
     if (cluster->is_draining)
         return error_raise(HOOP_E_UNAVAILABLE,
                            "the coordinator is shutting down");
+    if (cluster->role != ROLE_WORKER && cluster->n_onlookers >= LIMIT_ONLOOKERS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "%d requests wait whose token is not a worker's, "
+                           "the limit: ask again when others have been "
+                           "answered",
+                           LIMIT_ONLOOKERS);
     if (job->n_waiters >= LIMIT_WAITERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "job \"%s\" has %d waiting requests, the limit",
@@ -115,10 +121,12 @@ waiter_park(struct cluster *cluster,
 
     waiter->ticket = event->ticket;
     waiter->client = event->client;
+    waiter->role = cluster->role;
     waiter->job = job;
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
     agenda_set(&cluster->agenda, &waiter->timer, event->deadline_ns);
+    cluster->n_onlookers += waiter->role != ROLE_WORKER;
     job->n_waiters++;
     job->n_waiter_bytes += waiter->n_bytes;
     cluster->counters.waiters++;
@@ -140,6 +148,7 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
     HASH_DEL(cluster->waiters, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     agenda_remove(&cluster->agenda, &waiter->timer);
+    cluster->n_onlookers -= waiter->role != ROLE_WORKER;
     job->n_waiters--;
     job->n_waiter_bytes -= waiter->n_bytes;
     cluster->counters.waiters--;

@@ -34,6 +34,7 @@ struct waiter {
     enum waiter_kind kind;
     uint64_t ticket;
     uint64_t client;
+    enum role role; /* of the token that was shown */
     struct job *job;
     struct agenda_entry timer;
     struct member *member;      /* JOIN */

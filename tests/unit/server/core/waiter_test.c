@@ -37,6 +37,51 @@ waiter_key_bytes_over_the_limit_are_refused(void **state)
     fixture_deinit(&f);
 }
 
+static uint64_t
+watch_as(struct fixture *f, const char *token)
+{
+    return fixture_step(f, (struct cluster_event){.kind = CLUSTER_WATCH,
+                                                  .role = ROLE_OPERATOR,
+                                                  .token = token,
+                                                  .watch.since = 1});
+}
+
+static void
+waiters_of_operators_leave_room_for_workers(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = fixture_join_event(1, 0, 1);
+    char operator[LIMIT_TOKEN];
+    uint64_t first = 0;
+
+    (void)state;
+    assert_int_equal(role_token(ROLE_OPERATOR, "t", operator), HOOP_OK);
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    event.token = "t";
+    fixture_step(&f, event);
+    for (int i = 0; i < LIMIT_ONLOOKERS; i++) {
+        const uint64_t ticket = watch_as(&f, operator);
+
+        assert_null(fixture_find(&f, ticket));
+        first = i == 0 ? ticket : first;
+    }
+    fixture_refused(&f, watch_as(&f, operator), HOOP_E_EXHAUSTED,
+                    "not a worker's");
+    assert_null(fixture_find(&f, watch_as(&f, "t")));
+
+    /* One of them goes, and the next has its place; what a worker waits for
+     * takes none. */
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = first});
+    assert_null(fixture_find(&f, watch_as(&f, operator)));
+    fixture_refused(&f, watch_as(&f, operator), HOOP_E_EXHAUSTED,
+                    "not a worker's");
+    fixture_next(&f);
+    assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
+    assert_null(fixture_find(&f, watch_as(&f, operator)));
+    fixture_deinit(&f);
+}
+
 static void
 waiter_cancelled_is_never_answered(void **state)
 {
@@ -76,6 +121,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiter_key_bytes_over_the_limit_are_refused),
+        cmocka_unit_test(waiters_of_operators_leave_room_for_workers),
         cmocka_unit_test(waiter_cancelled_is_never_answered),
         cmocka_unit_test(waiter_of_a_job_that_ends_is_told),
     };
