@@ -1,8 +1,4 @@
-/*
- * rpc/rpc_answer.c - how an exchange, and a request, is answered
- *
- * No test of its own: all of rpc_server_test.c goes through it.
- */
+/* rpc/rpc_answer.c - how an exchange, and a request, is answered */
 
 #include "rpc/rpc_answer.h"
 

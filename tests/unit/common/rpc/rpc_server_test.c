@@ -188,106 +188,6 @@ server_answers_unknown_methods_by_name(void **state)
     bench_server_stop(&server);
 }
 
-/* ---- Once, and only once. */
-
-static void
-server_repeats_the_reply_to_a_request_sent_again(void **state)
-{
-    struct bench_server server = {0};
-    const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
-    const struct raw_request next = {"hoop.v1.Store/Add", 2, 5000};
-
-    (void)state;
-    bench_server_start(&server, 0);
-    int fd = raw_greet(&server);
-    raw_ask(fd, &add);
-    assert_string_equal(raw_hear(fd).body, "1");
-    raw_ask(fd, &add);
-    assert_string_equal(raw_hear(fd).body, "1");
-    close(fd);
-
-    fd = raw_greet(&server);
-    raw_ask(fd, &add);
-    assert_string_equal(raw_hear(fd).body, "1");
-    raw_ask(fd, &next);
-    assert_string_equal(raw_hear(fd).body, "2");
-    assert_int_equal(server.n_added, 2);
-    assert_int_equal(bench_server_counters(&server).requests_repeated, 2);
-    close(fd);
-    bench_server_stop(&server);
-}
-
-static void
-server_keeps_no_reply_to_whoever_is_not_believed(void **state)
-{
-    struct bench_server server = {0};
-    const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
-    const char *const bodies[] = {"1", "2", "3", "3"};
-
-    (void)state;
-    bench_server_start(&server, 0);
-    const int fd = raw_greet(&server);
-    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-        atomic_store(&server.is_doubtful, i != 2);
-        raw_ask(fd, &add);
-        assert_string_equal(raw_hear(fd).body, bodies[i]);
-    }
-    close(fd);
-    bench_server_stop(&server);
-}
-
-/* Store/Delete CHANGES something and is parked here until Store/Set. */
-static void
-server_attaches_a_request_sent_again_to_the_running_one(void **state)
-{
-    struct bench_server server = {0};
-    const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
-    const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
-
-    (void)state;
-    bench_server_start(&server, 0);
-    const int first = raw_greet(&server);
-    raw_ask(first, &slow);
-    bench_wait_for(&server.n_parked, 1);
-    close(first);
-    bench_wait_for(&server.n_abandoned, 1);
-
-    const int second = raw_greet(&server);
-    raw_ask(second, &slow);
-    bench_wait_until_repeated(&server, 1);
-    raw_ask(second, &set);
-    assert_int_equal(raw_hear(second).id, 1);
-    assert_int_equal(raw_hear(second).id, 2);
-    assert_int_equal(server.n_handled, 2);
-    close(second);
-    bench_server_stop(&server);
-}
-
-static void
-server_keeps_the_reply_that_nobody_waited_for(void **state)
-{
-    struct bench_server server = {0};
-    const struct raw_request slow = {"hoop.v1.Store/Delete", 1, 5000};
-    const struct raw_request set = {"hoop.v1.Store/Set", 2, 5000};
-
-    (void)state;
-    bench_server_start(&server, 0);
-    const int first = raw_greet(&server);
-    raw_ask(first, &slow);
-    bench_wait_for(&server.n_parked, 1);
-    close(first);
-    bench_wait_for(&server.n_abandoned, 1);
-
-    const int second = raw_greet(&server);
-    raw_ask(second, &set);
-    assert_int_equal(raw_hear(second).id, 2);
-    raw_ask(second, &slow);
-    assert_int_equal(raw_hear(second).id, 1);
-    assert_int_equal(server.n_handled, 2);
-    close(second);
-    bench_server_stop(&server);
-}
-
 /* ---- Parked requests. */
 
 static void
@@ -481,11 +381,6 @@ main(void)
         cmocka_unit_test(server_survives_strangers),
         cmocka_unit_test(server_answers_garbage_with_invalid_argument),
         cmocka_unit_test(server_answers_unknown_methods_by_name),
-        cmocka_unit_test(server_repeats_the_reply_to_a_request_sent_again),
-        cmocka_unit_test(server_keeps_no_reply_to_whoever_is_not_believed),
-        cmocka_unit_test(
-            server_attaches_a_request_sent_again_to_the_running_one),
-        cmocka_unit_test(server_keeps_the_reply_that_nobody_waited_for),
         cmocka_unit_test(server_releases_many_parked_requests_at_once),
         cmocka_unit_test(server_gives_up_what_a_lost_connection_waited_for),
         cmocka_unit_test(server_full_of_parked_requests_says_so),
