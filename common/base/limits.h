@@ -114,7 +114,7 @@ enum {
     LIMIT_RPC_ADDRESSES = 8, /* of one name, tried in turn */
     /* Replies kept for requests that are sent again. A client's are as many
      * as it can have unanswered when its connection breaks. */
-    LIMIT_RPC_CACHE_CLIENTS = 65536,
+    LIMIT_RPC_CACHE_CLIENTS = 2 * 65536, /* as members, of all jobs */
     LIMIT_RPC_CACHE_REPLIES = LIMIT_RPC_CALLS,
     LIMIT_RPC_CACHE_BYTES = 64 << 20,
     /* They are looked through so often for clients that will ask nothing again,

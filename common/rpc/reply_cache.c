@@ -40,7 +40,7 @@ struct cache_client {
     struct cache_entries finished;
     size_t n_finished;
     uint64_t floor;  /* the greatest id whose reply is forgotten */
-    uint64_t due_ms; /* of all its requests, the last */
+    uint64_t due_ms; /* of all its requests, the last; not the wall's */
     TAILQ_ENTRY(cache_client) link;
     UT_hash_handle hh;
 };
@@ -53,6 +53,7 @@ struct reply_cache {
     struct cache_client *by_client;
     struct cache_clients by_silence; /* the longest silent first */
     size_t n_bytes;
+    uint64_t looked_ms; /* for clients of which nothing is due */
 };
 
 enum hoop_status
@@ -73,7 +74,7 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
 struct journal_key {
     uint8_t client[ENVELOPE_CLIENT_BYTES];
     uint64_t id;
-    uint64_t due_ms;
+    uint64_t due_wall_ms;
 };
 
 static void
@@ -83,7 +84,7 @@ journal_put(const struct reply_cache *cache,
 {
     struct journal_key stored = {
         .id = htobe64(key->id),
-        .due_ms = htobe64(key->due_ms),
+        .due_wall_ms = htobe64(key->due.wall_ms),
     };
 
     if (!cache->journal.put)
@@ -107,7 +108,7 @@ journal_erase(const struct reply_cache *cache,
     cache->journal.erase(
         cache->journal.owner,
         (struct message_span){(const uint8_t *)&stored,
-                              id ? offsetof(struct journal_key, due_ms)
+                              id ? offsetof(struct journal_key, due_wall_ms)
                                  : sizeof(stored.client)});
 }
 
@@ -237,8 +238,8 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
 static void
 due_extend(struct cache_client *client, const struct reply_cache_key *key)
 {
-    if (client->due_ms < key->due_ms)
-        client->due_ms = key->due_ms;
+    if (client->due_ms < key->due.ms)
+        client->due_ms = key->due.ms;
 }
 
 static enum reply_cache_verdict
@@ -264,6 +265,16 @@ reply_cache_knows(const struct reply_cache *cache,
                   const struct envelope_client *client)
 {
     return client_find(cache, client) != NULL;
+}
+
+bool
+reply_cache_has(const struct reply_cache *cache,
+                const struct envelope_client *client,
+                uint64_t id)
+{
+    const struct cache_client *known = client_find(cache, client);
+
+    return known && entry_find(known, id);
 }
 
 enum reply_cache_verdict
@@ -402,10 +413,21 @@ entry_revive(struct reply_cache *cache,
     return HOOP_OK;
 }
 
+/* What the wall's clock says of the other. */
+static uint64_t
+due_revive(uint64_t due_wall_ms, const struct reply_cache_moment *now)
+{
+    const uint64_t left_ms =
+        due_wall_ms > now->wall_ms ? due_wall_ms - now->wall_ms : 0;
+
+    return left_ms < UINT64_MAX - now->ms ? now->ms + left_ms : UINT64_MAX;
+}
+
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
-                   struct message_span value)
+                   struct message_span value,
+                   const struct reply_cache_moment *now)
 {
     struct reply_cache_key request;
     struct journal_key stored;
@@ -417,7 +439,8 @@ reply_cache_revive(struct reply_cache *cache,
     memcpy(&stored, key.bytes, sizeof(stored));
     memcpy(request.client.bytes, stored.client, sizeof(stored.client));
     request.id = be64toh(stored.id);
-    request.due_ms = be64toh(stored.due_ms);
+    request.due.wall_ms = be64toh(stored.due_wall_ms);
+    request.due.ms = due_revive(request.due.wall_ms, now);
 
     struct cache_client *client = client_find(cache, &request.client);
 
@@ -442,11 +465,13 @@ void
 reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
 {
     struct cache_client *client = TAILQ_FIRST(&cache->by_silence);
+    const uint64_t looked_ms = cache->looked_ms;
 
+    cache->looked_ms = now_ms;
     while (client) {
         struct cache_client *next = TAILQ_NEXT(client, link);
 
-        if (client->due_ms < now_ms && is_idle(client)) {
+        if (client->due_ms < looked_ms && is_idle(client)) {
             journal_erase(cache, client, 0);
             client_remove(cache, client);
         }

@@ -40,12 +40,17 @@ struct reply_cache_bounds {
     size_t n_bytes_max;   /* of all replies */
 };
 
+/* On a clock that never jumps, and on the wall's, since a cache that is made
+ * again has to know it. */
+struct reply_cache_moment {
+    uint64_t ms;
+    uint64_t wall_ms;
+};
+
 struct reply_cache_key {
     struct envelope_client client;
     uint64_t id;
-    /* It is not sent again later; on the wall's clock, since a cache that is
-     * made again has to know it. */
-    uint64_t due_ms;
+    struct reply_cache_moment due; /* it is not sent again later */
 };
 
 /*
@@ -83,7 +88,14 @@ reply_cache_follow(struct reply_cache *cache,
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
-                   struct message_span value);
+                   struct message_span value,
+                   const struct reply_cache_moment *now);
+
+/* Whether the request came before: it is running, or its reply is kept. */
+bool
+reply_cache_has(const struct reply_cache *cache,
+                const struct envelope_client *client,
+                uint64_t id);
 
 /* Something of this client is kept, or running. */
 bool
@@ -110,8 +122,11 @@ void
 reply_cache_forget(struct reply_cache *cache,
                    const struct reply_cache_key *key);
 
-/* Forgets each client of which nothing runs and nothing is due any more. Looks at
- * all of them: now and then. */
+/*
+ * Forgets each client of which nothing runs and nothing was due any more when
+ * this was called before: if nobody looked for long, requests may wait to be
+ * read that came in time. Looks at all clients: now and then.
+ */
 void
 reply_cache_expire(struct reply_cache *cache, uint64_t now_ms);
 

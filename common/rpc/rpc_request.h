@@ -33,7 +33,7 @@ struct rpc_request {
     const struct method *method;
     enum request_kept kept;
     uint64_t deadline_ns;
-    uint64_t due_ms; /* struct reply_cache_key */
+    struct reply_cache_moment due; /* struct reply_cache_key */
     char peer[LIMIT_ADDRESS];
 };
 

@@ -60,6 +60,18 @@ exchange_unavailable(struct rpc_server *server,
     rpc_answer_refuse(server, exchange, &reply);
 }
 
+/* It takes no room, and must not be told that it was refused: it was applied. */
+static bool
+request_is_repeated(const struct rpc_server *server,
+                    const struct envelope_request *envelope)
+{
+    const struct method *method =
+        method_find(envelope->method, strlen(envelope->method));
+
+    return method->effect == METHOD_CHANGES &&
+           reply_cache_has(server->cache, &envelope->client, envelope->id);
+}
+
 /* The request is not for a handler: what is wrong with it. */
 static enum hoop_status
 server_check(const struct rpc_server *server,
@@ -72,6 +84,8 @@ server_check(const struct rpc_server *server,
         return error_raise(HOOP_E_UNIMPLEMENTED,
                            "this coordinator has no method '%s'",
                            envelope->method);
+    if (request_is_repeated(server, envelope))
+        return HOOP_OK;
     if (server->counters.requests_parked >= n_max)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator holds %zu unanswered requests, as "
@@ -105,7 +119,7 @@ cache_sweep(struct rpc_server *server)
     if (now_ns < server->swept_ns + LIMIT_RPC_CACHE_SWEEP_MS * CLOCK_NS_PER_MS)
         return;
     server->swept_ns = now_ns;
-    reply_cache_expire(server->cache, clock_wall_ns() / CLOCK_NS_PER_MS);
+    reply_cache_expire(server->cache, now_ns / CLOCK_NS_PER_MS);
 }
 
 /* The room for replies is for those who may be answered: a stranger's refusals

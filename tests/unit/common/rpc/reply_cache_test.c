@@ -67,12 +67,16 @@ cache_knows_new_running_and_done(void **state)
     struct reply_cache_found found = {0};
     int other;
 
+    assert_false(reply_cache_has(cache, &key.client, 1));
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_NEW);
+    assert_true(reply_cache_has(cache, &key.client, 1));
     assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
                      REPLY_CACHE_RUNNING);
     assert_ptr_equal(found.running, &owner);
 
     finish(cache, 1, 1, 5);
+    assert_true(reply_cache_has(cache, &key.client, 1));
+    assert_false(reply_cache_has(cache, &key.client, 2));
     assert_int_equal(reply_cache_begin(cache, &key, &other, &found),
                      REPLY_CACHE_DONE);
     assert_int_equal(found.reply.n_bytes, 5);
@@ -208,7 +212,7 @@ begin_due(struct reply_cache *cache,
     struct reply_cache_key key = key_of(client, id);
     struct reply_cache_found found;
 
-    key.due_ms = due_ms;
+    key.due.ms = due_ms;
     return reply_cache_begin(cache, &key, &owner, &found);
 }
 
@@ -223,6 +227,7 @@ cache_client_goes_when_nothing_of_it_is_due(void **state)
     finish(cache, 1, 1, 10);
     finish(cache, 1, 2, 10);
     reply_cache_expire(cache, 1000);
+    reply_cache_expire(cache, 1001);
     assert_int_equal(begin(cache, 1, 2), REPLY_CACHE_DONE);
 
     reply_cache_expire(cache, 1001);
@@ -232,6 +237,21 @@ cache_client_goes_when_nothing_of_it_is_due(void **state)
     reply_cache_expire(cache, 1001);
     assert_int_equal(reply_cache_clients(cache), 0);
     assert_int_equal(reply_cache_bytes(cache), 0);
+}
+
+/* A retry that came in time may lie in a socket while nobody reads. */
+static void
+cache_client_stays_while_nobody_has_looked(void **state)
+{
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_NEW);
+    finish(cache, 1, 1, 10);
+    reply_cache_expire(cache, 990);
+    reply_cache_expire(cache, 99000);
+    assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_DONE);
+    reply_cache_expire(cache, 99001);
+    assert_int_equal(reply_cache_clients(cache), 0);
 }
 
 static void
@@ -316,7 +336,7 @@ copy_put(void *copy_owner, struct message_span key, struct message_span value)
 }
 
 static struct reply_cache *
-copy_revive(struct copy *copy)
+copy_revive_at(struct copy *copy, struct reply_cache_moment now)
 {
     struct reply_cache *cache;
 
@@ -327,11 +347,18 @@ copy_revive(struct copy *copy)
                 cache,
                 (struct message_span){copy->rows[i].key, copy->rows[i].n_key},
                 (struct message_span){copy->rows[i].value,
-                                      copy->rows[i].n_value}),
+                                      copy->rows[i].n_value},
+                &now),
             HOOP_OK);
     reply_cache_follow(
         cache, &(struct reply_cache_journal){copy_put, copy_erase, copy});
     return cache;
+}
+
+static struct reply_cache *
+copy_revive(struct copy *copy)
+{
+    return copy_revive_at(copy, (struct reply_cache_moment){0});
 }
 
 /* What ran when it died was not applied; what was finished, was. */
@@ -378,14 +405,16 @@ cache_revived_knows_what_is_due(void **state)
     struct reply_cache_key key = key_of(1, 1);
 
     (void)state;
-    key.due_ms = 1000;
+    /* Due in 900 ms; the machine begins to count anew, 400 ms later. */
+    key.due = (struct reply_cache_moment){.ms = 1000, .wall_ms = 50900};
     assert_int_equal(begin_due(cache, 1, 1, 1000), REPLY_CACHE_NEW);
     reply_cache_finish(cache, &key, (struct message_span){NULL, 0});
     reply_cache_destroy(cache);
-    cache = copy_revive(&copy);
-    reply_cache_expire(cache, 1000);
+    cache = copy_revive_at(&copy, (struct reply_cache_moment){7, 50400});
+    reply_cache_expire(cache, 507);
+    reply_cache_expire(cache, 508);
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_DONE);
-    reply_cache_expire(cache, 1001);
+    reply_cache_expire(cache, 508);
     assert_int_equal(reply_cache_clients(cache), 0);
     assert_int_equal(copy.n_rows, 0);
     reply_cache_destroy(cache);
@@ -406,6 +435,7 @@ cache_revived_keeps_a_floor(void **state)
     reply_cache_destroy(cache);
     cache = copy_revive(&copy);
     reply_cache_expire(cache, UINT64_MAX - 1);
+    reply_cache_expire(cache, UINT64_MAX);
     assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
     reply_cache_destroy(cache);
 }
@@ -415,13 +445,15 @@ cache_revives_no_nonsense(void **state)
 {
     static const uint8_t bytes[32] = {1};
     const struct message_span key = {bytes, sizeof(bytes)};
+    const struct reply_cache_moment now = {0};
     struct reply_cache *cache = *state;
 
     assert_int_equal(
-        reply_cache_revive(cache, (struct message_span){bytes, 7}, key),
+        reply_cache_revive(cache, (struct message_span){bytes, 7}, key, &now),
         HOOP_E_DATA_LOSS);
     /* Id 0 has a floor of eight bytes. */
-    assert_int_equal(reply_cache_revive(cache, key, key), HOOP_E_DATA_LOSS);
+    assert_int_equal(reply_cache_revive(cache, key, key, &now),
+                     HOOP_E_DATA_LOSS);
 }
 
 int
@@ -452,6 +484,9 @@ main(void)
             cache_close),
         cmocka_unit_test_setup_teardown(
             cache_client_goes_when_nothing_of_it_is_due, cache_open,
+            cache_close),
+        cmocka_unit_test_setup_teardown(
+            cache_client_stays_while_nobody_has_looked, cache_open,
             cache_close),
         cmocka_unit_test(cache_revived_knows_what_is_due),
         cmocka_unit_test(cache_revived_keeps_a_floor),

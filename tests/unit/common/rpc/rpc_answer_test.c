@@ -108,6 +108,33 @@ server_keeps_the_reply_that_nobody_waited_for(void **state)
     bench_server_stop(&server);
 }
 
+/* It was applied: who is told that it was refused would ask for more. */
+static void
+server_full_of_parked_requests_repeats_replies(void **state)
+{
+    struct bench_server server = {.n_requests_max = 3};
+    const struct raw_request add = {"hoop.v1.Store/Add", 1, 5000};
+    const struct raw_request more = {"hoop.v1.Store/Add", 9, 5000};
+
+    (void)state;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    raw_ask(fd, &add);
+    assert_string_equal(raw_hear(fd).body, "1");
+    for (uint64_t i = 2; i <= 4; i++)
+        raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Wait", i, 60000});
+    bench_wait_for(&server.n_parked, 3);
+    raw_ask(fd, &add);
+    const struct raw_reply reply = raw_hear(fd);
+    assert_int_equal(reply.status, HOOP_OK);
+    assert_string_equal(reply.body, "1");
+    raw_ask(fd, &more);
+    assert_int_equal(raw_hear(fd).status, HOOP_E_EXHAUSTED);
+    assert_int_equal(server.n_added, 1);
+    close(fd);
+    bench_server_stop(&server);
+}
+
 int
 main(void)
 {
@@ -117,6 +144,7 @@ main(void)
         cmocka_unit_test(
             server_attaches_a_request_sent_again_to_the_running_one),
         cmocka_unit_test(server_keeps_the_reply_that_nobody_waited_for),
+        cmocka_unit_test(server_full_of_parked_requests_repeats_replies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
