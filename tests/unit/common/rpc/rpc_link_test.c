@@ -2,11 +2,10 @@
 
 #include <poll.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "base/error.h"
 #include "check.h"
+#include "error_words.h"
 #include "net/socket.h"
 #include "rpc_bench.h"
 
@@ -64,8 +63,7 @@ assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
     bench_client_start(&client, text);
     assert_int_not_equal(rpc_client_call_wait(client.client, &call, NULL, NULL),
                          HOOP_OK);
-    if (!strstr(error_text(), reason))
-        fail_msg("'%s' is not in: %s", reason, error_text());
+    assert_words(reason);
     bench_client_stop(&client);
     atomic_store(&server.is_over, true);
     pthread_join(server.thread, NULL);

@@ -1,13 +1,12 @@
 /* tests/unit/common/rpc/seal_test.c - rpc/seal.c on socket pairs */
 
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "certificates.h"
 #include "check.h"
+#include "error_words.h"
 #include "rpc/seal.h"
 #include "rpc/sp_stream.h"
 
@@ -92,13 +91,6 @@ pair_prove(struct pair *pair)
     if (status == HOOP_OK)
         assert_int_equal(n_used, n_bytes);
     return status;
-}
-
-static void
-assert_words(const char *words)
-{
-    if (!strstr(error_text(), words))
-        fail_msg("'%s' is not in: %s", words, error_text());
 }
 
 /* ---- By the token alone. */

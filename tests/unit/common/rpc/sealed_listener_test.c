@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/error.h"
 #include "certificates.h"
 #include "check.h"
+#include "error_words.h"
 #include "net/socket.h"
 #include "rpc/carrier.h"
 #include "rpc/sp_stream.h"
@@ -56,13 +56,6 @@ call_as(const struct bench_server *server,
         assert_string_equal(out, "hello");
     bench_client_stop(&bench);
     return status;
-}
-
-static void
-assert_words(const char *words)
-{
-    if (!strstr(error_text(), words))
-        fail_msg("'%s' is not in: %s", words, error_text());
 }
 
 /* ---- Who may. */
@@ -357,6 +350,24 @@ hand_hear(struct hand *hand, size_t *out_n_body)
     return frame.id;
 }
 
+/* A server, and a hand that it has greeted. */
+static void
+hand_begin(struct hand *hand, struct bench_server *server)
+{
+    server_start(server, &by_token, "secret");
+    hand_open(hand, server);
+    hand_greet(hand);
+}
+
+/* More than a socket takes: ids from first to REPLIES. */
+static void
+hand_ask_much(struct hand *hand, struct bench_server *server, uint32_t first)
+{
+    for (uint32_t id = first; id <= REPLIES; id++)
+        hand_ask(hand, id, "hoop.v1.Store/Get", REPLY_BYTES);
+    bench_wait_for(&server->n_handled, REPLIES);
+}
+
 static void
 listener_answers_out_of_order(void **state)
 {
@@ -365,9 +376,7 @@ listener_answers_out_of_order(void **state)
     size_t n;
 
     (void)state;
-    server_start(&server, &by_token, "secret");
-    hand_open(&hand, &server);
-    hand_greet(&hand);
+    hand_begin(&hand, &server);
     hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
     hand_ask(&hand, 2, "hoop.v1.Store/Get", 5);
     assert_int_equal(hand_hear(&hand, &n), 2);
@@ -388,12 +397,8 @@ listener_keeps_replies_for_a_slow_reader(void **state)
     struct hand hand;
 
     (void)state;
-    server_start(&server, &by_token, "secret");
-    hand_open(&hand, &server);
-    hand_greet(&hand);
-    for (uint32_t id = 1; id <= REPLIES; id++)
-        hand_ask(&hand, id, "hoop.v1.Store/Get", REPLY_BYTES);
-    bench_wait_for(&server.n_handled, REPLIES);
+    hand_begin(&hand, &server);
+    hand_ask_much(&hand, &server, 1);
     assert_int_equal(call_as(&server, &by_token, "secret"), HOOP_OK);
     for (uint32_t id = 1; id <= REPLIES; id++) {
         size_t n;
@@ -412,14 +417,10 @@ listener_forgets_a_client_that_leaves(void **state)
     struct hand hand;
 
     (void)state;
-    server_start(&server, &by_token, "secret");
-    hand_open(&hand, &server);
-    hand_greet(&hand);
+    hand_begin(&hand, &server);
     hand_ask(&hand, 1, "hoop.v1.Store/Wait", 4);
     bench_wait_for(&server.n_parked, 1);
-    for (uint32_t id = 2; id <= REPLIES; id++)
-        hand_ask(&hand, id, "hoop.v1.Store/Get", REPLY_BYTES);
-    bench_wait_for(&server.n_handled, REPLIES);
+    hand_ask_much(&hand, &server, 2);
     hand_close(&hand);
     bench_wait_for(&server.n_gone, 1);
     assert_int_equal(server.n_abandoned, 1);
@@ -436,10 +437,8 @@ listener_reply_to_nobody_is_dropped(void **state)
     struct hand hand;
 
     (void)state;
-    server_start(&server, &by_token, "secret");
+    hand_begin(&hand, &server);
     atomic_store(&server.barrier, 1);
-    hand_open(&hand, &server);
-    hand_greet(&hand);
     hand_ask(&hand, 1, "hoop.v1.Store/Get", 4);
     bench_wait_for(&server.n_handled, 1);
     hand_close(&hand);
