@@ -33,7 +33,7 @@ enum frame_kind {
 enum frame_flag {
     FRAME_POINT_TO_POINT = 1, /* ANNOUNCE, GRANT, VERDICT: of a message */
     FRAME_EAGER = 2,     /* sent unasked: 128 + stored bytes of the window */
-    FRAME_WITHDRAWN = 4, /* ANNOUNCE of a message: it will not come */
+    FRAME_WITHDRAWN = 4, /* ANNOUNCE: it will not come; HEARTBEAT: it is gone */
     FRAME_ASKS = 8,      /* HEARTBEAT: have you called this operation? */
     FRAME_ENDED = 16,    /* HEARTBEAT: yes, and it has ended well */
     FRAME_BUSY = 32,     /* HEARTBEAT: no, but call is under way, or nothing */

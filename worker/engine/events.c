@@ -266,6 +266,8 @@ on_heartbeat(void *owner, uint32_t peer, const struct frame *frame)
 
     if (frame->comm == VERDICT_ON_RANK)
         pulse_came(owner, peer, frame);
+    else if (!channel && (frame->flags & FRAME_ASKS))
+        inquiry_deny(owner, peer, frame);
     if (!channel)
         return;
     if (frame->flags & FRAME_ASKS)

@@ -4,10 +4,12 @@
  * A frame of another call gives itself away, but who sends nothing shows
  * nothing: two ranks that both wait for the other, or one that had nothing to
  * send and has returned. So whoever waits for long asks, and is told what was
- * called, that it has ended, how it has failed, or what keeps the other busy.
+ * called, that it has ended, how it has failed, what keeps the other busy; or
+ * that the other has no such communicator any more, and never will.
  * Who leaves answers beforehand: it cannot be asked any more.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/closing.h"
@@ -173,6 +175,24 @@ inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame)
     tell(channel, peer, op ? answer_of(op) : (struct frame){.op = frame->op});
 }
 
+/* Whoever gave it up, say, while the asker was being told that all had come,
+ * could not tell the asker, who did not have it yet. */
+void
+inquiry_deny(struct engine *engine, uint32_t peer, const struct frame *frame)
+{
+    const struct frame answer = {
+        .kind = FRAME_HEARTBEAT,
+        .flags = FRAME_ENDED | FRAME_WITHDRAWN,
+        .epoch = engine->roster->epoch,
+        .comm = frame->comm,
+        .op = frame->op,
+    };
+
+    if (!(frame->flags & FRAME_POINT_TO_POINT) &&
+        !engine_keeps(engine, frame->comm))
+        transport_tell(engine->transport, peer, &answer, NULL);
+}
+
 /* Whoever says so has sent all that it had for op's stage. */
 static bool
 is_through(const struct op *op, const struct frame *answer)
@@ -200,6 +220,18 @@ is_left_waiting(const struct step_flow *flow, struct misfit *out_misfit)
 }
 
 static void
+freed_fail(struct op *op, uint32_t peer)
+{
+    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text),
+             "%s has freed the communicator, or given it up",
+             roster_name(op->engine->roster, peer, name));
+    op_fail(op, HOOP_E_PEER_LOST, text);
+}
+
+static void
 collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
 {
     struct step_flow *flow;
@@ -218,10 +250,13 @@ collective_answered(struct op *op, uint32_t peer, const struct frame *frame)
         flow->is_busy = frame->flags & FRAME_BUSY;
         flow->is_answered = !flow->is_busy;
         flow->busy_with = *frame;
-        if (is_through(op, frame) && is_left_waiting(flow, &misfit)) {
+        if (!is_through(op, frame) || !is_left_waiting(flow, &misfit))
+            continue;
+        if (frame->flags & FRAME_WITHDRAWN)
+            freed_fail(op, peer);
+        else
             mismatch_bytes(op->channel, peer, &misfit);
-            return;
-        }
+        return;
     }
 }
 

@@ -381,6 +381,9 @@ inquiry_send(const struct step_flow *flow);
 /* peer asks, or answers. */
 void
 inquiry_came(struct channel *channel, uint32_t peer, const struct frame *frame);
+/* ... after a communicator that is not here, and may not come. */
+void
+inquiry_deny(struct engine *engine, uint32_t peer, const struct frame *frame);
 void
 inquiry_answered(struct channel *channel,
                  uint32_t peer,

@@ -324,6 +324,48 @@ rank_that_opens_what_is_revoked_finds_out(void **state)
         channel_close(channels[i]);
 }
 
+/* It never will be there, or is no more: who opens it cannot have been told. */
+static void
+rank_that_has_no_such_communicator_is_found_out(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        const bool was_open = i == 1;
+        const uint64_t begin_ns = clock_now_ns();
+        int32_t value = 1;
+
+        if (was_open)
+            channel_close(late_channel_open(&couple.sides[0]));
+        struct channel *channel = late_channel_open(&couple.sides[1]);
+        assert_int_equal(sum_run(channel, &value, 1), HOOP_E_PEER_LOST);
+        assert_true(says("rank 0 (host:40) has freed the communicator, or "
+                         "given it up"));
+        assert_true(clock_now_ns() - begin_ns < SOON_NS);
+        channel_close(channel);
+    }
+}
+
+/* It is asked after what it may open yet, and then does. */
+static void
+rank_that_still_forms_a_communicator_is_waited_for(void **state)
+{
+    struct channel *channels[2];
+    int32_t values[] = {1, 2};
+    struct op *op = NULL;
+
+    (void)state;
+    channel_expect(couple.sides[0].engine);
+    channels[1] = late_channel_open(&couple.sides[1]);
+    assert_int_equal(sum_start(channels[1], &values[1], 1, &op), HOOP_OK);
+    assert_int_equal(engine_wait(op, clock_deadline_ns(400)), HOOP_E_PENDING);
+    channels[0] = late_channel_open(&couple.sides[0]);
+    assert_int_equal(sum_run(channels[0], &values[0], 1), HOOP_OK);
+    assert_int_equal(engine_wait(op, patience()), HOOP_OK);
+    assert_int_equal(values[1], 3);
+    for (int i = 0; i < 2; i++)
+        channel_close(channels[i]);
+}
+
 int
 main(void)
 {
@@ -335,6 +377,8 @@ main(void)
         COUPLE_DRIVEN_TEST(deadline_tells_what_the_other_is_in),
         COUPLE_DRIVEN_TEST(deadline_tells_of_a_rank_that_is_in_no_call),
         COUPLE_DRIVEN_TEST(rank_that_opens_what_is_revoked_finds_out),
+        COUPLE_DRIVEN_TEST(rank_that_has_no_such_communicator_is_found_out),
+        COUPLE_DRIVEN_TEST(rank_that_still_forms_a_communicator_is_waited_for),
         cmocka_unit_test(rank_that_is_still_checking_is_no_mismatch),
     };
 
