@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
 #include "workers.h"
@@ -370,9 +371,12 @@ nobody_body(const struct worker *worker)
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
 
+    const uint64_t late_ns = clock_deadline_ns(4000);
+
     options.coordinator = "127.0.0.1:1";
     options.join_timeout_ms = 300;
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_UNAVAILABLE);
+    WORKER_CHECK(!clock_is_past(late_ns));
     WORKER_CHECK(strstr(hoop_error_text(), "127.0.0.1:1"));
     options.coordinator = "";
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_INVALID);

@@ -33,6 +33,7 @@ enum {
      * who may have other deadlines. */
     SETTLE_MS = 7 * 24 * 3600 * 1000,
     NEXT_TRY_MS = 50,
+    ANSWER_MS = 5000, /* of the coordinator */
     /* Then a place that was drawn by one who died is drawn again; by others as
      * well, who learn that it is taken. */
     PLACES_MS = 60000,
@@ -54,7 +55,7 @@ control_of(const struct terms *terms, const char *job)
         .coordinator = terms->coordinator,
         .job = job,
         .token = terms->token[0] ? terms->token : NULL,
-        .timeout_ms = 5000,
+        .timeout_ms = ANSWER_MS,
     };
 
     if (hoop_control_create(&options, &control) != HOOP_OK)
@@ -116,8 +117,20 @@ place_draw(hoop_control_t *control, const struct successor *successor)
     return (uint64_t)reply.counter;
 }
 
+/* What each of the coordinator's answers may take. */
+static uint32_t
+answer_ms(uint64_t deadline_ns)
+{
+    const int left_ms = clock_left_ms(deadline_ns);
+
+    if (left_ms <= 0)
+        return 1;
+    return left_ms < ANSWER_MS ? (uint32_t)left_ms : ANSWER_MS;
+}
+
 void
 growth_look(const struct terms *terms,
+            uint64_t deadline_ns,
             hoop_control_t **control,
             struct successor *out_successor)
 {
@@ -128,6 +141,8 @@ growth_look(const struct terms *terms,
     *out_successor = (struct successor){0};
     if (!*control)
         *control = control_of(terms, terms->job);
+    if (*control)
+        (*control)->timeout_ms = answer_ms(deadline_ns);
     if (!*control ||
         hoop_control_get(*control, GROWTH_KEY, &value) != HOOP_OK ||
         !announcement_read(&value, &successor, &n_newcomers))

@@ -23,10 +23,12 @@
 #include "session/terms.h"
 
 /* A place in the job that takes newcomers instead of terms', which nobody else
- * is given; out_successor->job is "" if there is none now. *control is made when
- * it is NULL, for the next time; the caller destroys it. */
+ * is given; out_successor->job is "" if there is none now. *control is made
+ * when it is NULL, for the next time; the caller destroys it. Waits for the
+ * coordinator until deadline_ns, and for a few seconds at most. */
 void
 growth_look(const struct terms *terms,
+            uint64_t deadline_ns,
             hoop_control_t **control,
             struct successor *out_successor);
 

@@ -168,10 +168,12 @@ join_repeatedly(const struct rendezvous *rendezvous,
     enum hoop_status status = join_once(rendezvous, request, errand);
 
     while (status == HOOP_E_UNAVAILABLE) {
-        /* A successor forms once. */
-        if (rendezvous->terms->root[0])
+        /* A successor forms once; and there is no time left to look for one
+         * where the coordinator could not be reached. */
+        if (rendezvous->terms->root[0] || clock_is_past(deadline_ns))
             break;
-        growth_look(rendezvous->terms, control, rendezvous->successor);
+        growth_look(rendezvous->terms, deadline_ns, control,
+                    rendezvous->successor);
         if (rendezvous->successor->job[0])
             break;
         const int left_ms = clock_left_ms(deadline_ns);
