@@ -40,8 +40,10 @@
 #include "tune/tuner.h"
 
 enum {
-    /* What the ring neighbours may take at least, however late we are. */
-    CONNECT_MS = 10000,
+    /* What the ring neighbours may take at least, however late we are: more
+     * than the connector, which tells all whom it could not reach. Who gives
+     * up before that, and leaves, would be named instead. */
+    CONNECT_MS = CONNECTOR_PATIENCE_MS + 1000,
     GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
 };
 

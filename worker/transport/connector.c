@@ -24,8 +24,6 @@ enum {
     /* A refused connection means that nobody listens any more: the listener
      * stood before the roster did. Tried again only for the network's sake. */
     REFUSED_FOR_MS = 500,
-    /* Silence may be a busy network. */
-    SILENT_FOR_MS = 10000,
     ACCEPTS_PER_EVENT = 32,
     /* Without a descriptor to accept with, until others are closed. */
     BREATHER_MS = 100,
@@ -305,7 +303,7 @@ link_want(void *owner)
     link->state = LINK_WANTED;
     link->retry_ms = RETRY_FIRST_MS;
     link->refused_until_ns = clock_deadline_ns(REFUSED_FOR_MS);
-    link->silent_until_ns = clock_deadline_ns(SILENT_FOR_MS);
+    link->silent_until_ns = clock_deadline_ns(CONNECTOR_SILENT_MS);
     link_try(link);
 }
 

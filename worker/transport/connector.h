@@ -16,10 +16,19 @@
 
 #include "hoop/status.h"
 
+#include "base/limits.h"
 #include "net/loop.h"
 #include "net/tls.h"
 #include "transport/roster.h"
 #include "transport/sharing.h"
+
+enum {
+    /* Silence may be a busy network ... */
+    CONNECTOR_SILENT_MS = 10000,
+    /* ... and the last try that is made then takes its time. So much later,
+     * and a little, on_unreachable() has said so. */
+    CONNECTOR_PATIENCE_MS = CONNECTOR_SILENT_MS + LIMIT_GREETING_MS,
+};
 
 struct connector;
 

@@ -1,0 +1,115 @@
+/* tests/integration/join_mute_test.c - a rank that nobody can connect to */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "integration/crowd.h"
+#include "integration/daemon.h"
+#include "integration/workers.h"
+#include "net/address.h"
+#include "net/socket.h"
+
+enum {
+    MUTE = 3,
+    RANKS,
+
+    PLACE_DONE = 0, /* of the room: ranks that have given up */
+    DONE_MS = 40000,
+};
+
+static struct daemon daemon_here;
+
+/* The kernel takes connections for it, and nobody ever looks at them. */
+static void
+mute_join(const struct worker *worker,
+          struct crowd *crowd,
+          struct joiner *joiner)
+{
+    struct address address;
+    int fd = -1;
+
+    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
+    assert_int_equal(socket_listen(&address, 128, &fd), HOOP_OK);
+    assert_int_equal(socket_local_address(fd, &address), HOOP_OK);
+    crowd_open(crowd, &(struct crowd_options){.address = worker->coordinator,
+                                              .job = "test",
+                                              .token = "secret",
+                                              .n_clients = 1});
+    joiner_init(joiner, crowd->clients[0], RANKS);
+    joiner->request.rank = MUTE;
+    address_format(&address, joiner->request.address);
+    joiners_run(joiner, 1);
+}
+
+static int
+mute_body(const struct worker *worker)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(DONE_MS);
+    struct crowd crowd;
+    struct joiner joiner;
+
+    mute_join(worker, &crowd, &joiner);
+    while (worker->room[PLACE_DONE] < MUTE && !clock_is_past(deadline_ns))
+        usleep(1000);
+    WORKER_CHECK(worker->room[PLACE_DONE] == MUTE);
+    joiner_deinit(&joiner);
+    crowd_close(&crowd);
+    return 0;
+}
+
+/* Rank 1 is no neighbour of it, and waits for those that are. */
+static int
+ring_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+
+    if (worker->index == MUTE)
+        return mute_body(worker);
+    /* Less than a dial may take. */
+    options.join_timeout_ms = 5000;
+    const enum hoop_status status = hoop_join(&options, &session);
+    __atomic_fetch_add(&worker->room[PLACE_DONE], 1, __ATOMIC_SEQ_CST);
+    WORKER_CHECK(status == HOOP_E_PEER_LOST);
+    WORKER_CHECK(strstr(hoop_error_text(), "rank 3 (testhost:4711)"));
+    return 0;
+}
+
+static void
+rank_that_nobody_can_connect_to_is_named_by_all(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, RANKS, ring_body, NULL),
+                     0);
+}
+
+static int
+daemon_set_up(void **state)
+{
+    /* It is not the lease that ends it. */
+    const char *arguments[] = {"--lease=60", NULL};
+
+    (void)state;
+    daemon_start(&daemon_here, arguments);
+    return 0;
+}
+
+static int
+daemon_tear_down(void **state)
+{
+    (void)state;
+    daemon_stop(&daemon_here);
+    return 0;
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rank_that_nobody_can_connect_to_is_named_by_all),
+    };
+
+    return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);
+}
