@@ -37,7 +37,7 @@ enum {
 
 /* Of the pairs of operations, by turns. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-static const size_t EVERY = 3;
+static const size_t EVERY = 9;
 #else
 static const size_t EVERY = 1;
 #endif
@@ -49,7 +49,7 @@ static const uint8_t ODD = 0x60;
 static const uint8_t UNTOUCHED = 0xee;
 
 /* Far below an operation's deadline, which is 20 s; a sanitizer is slow. */
-static const uint64_t TOLD_AFTER_NS = 5000000000;
+static const uint64_t TOLD_AFTER_NS = 10000000000;
 
 enum way {
     WAY_OPERATION,

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "check.h"
 #include "session/comm.h"
 #include "tune/tuner.h"
@@ -46,21 +47,10 @@ lossy_job_end(struct rank *rank)
     roster_destroy(roster);
 }
 
-/* FNV-1a. */
-static uint64_t
-digest(const uint8_t *bytes, size_t n_bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < n_bytes; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 int
 lossy_job_require_alike(struct rank *rank, const void *bytes, size_t n_bytes)
 {
-    uint64_t mine = digest(bytes, n_bytes);
+    uint64_t mine = digest_bytes(bytes, n_bytes);
     uint64_t least;
     uint64_t most;
 
@@ -78,7 +68,12 @@ lossy_job_run(rank_fn *body,
               const char *codec,
               uint32_t largest)
 {
+    /* Eight are slow under TSan, and race like five, on three nodes. */
+#if defined(__SANITIZE_THREAD__)
+    static const uint32_t sizes[] = {2, 3, 4, 5};
+#else
     static const uint32_t sizes[] = {2, 3, 4, 5, 8};
+#endif
 
     for (size_t i = 0; i < COUNT_OF(sizes) && sizes[i] <= largest; i++)
         assert_int_equal(ranks_run(&(struct ranks_options){.size = sizes[i],

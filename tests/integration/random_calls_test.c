@@ -23,7 +23,9 @@
 
 enum {
 #if defined(__SANITIZE_THREAD__)
-    N_CASES = 150,
+    N_CASES = 75,
+#elif defined(__SANITIZE_ADDRESS__)
+    N_CASES = 200,
 #else
     N_CASES = 500,
 #endif
