@@ -14,7 +14,8 @@ import tempfile
 import time
 
 from coordinator_deaths import Coordinator
-from programs import Program, WAIT_S, Wrong, await_true, environment_clean
+from programs import (Program, WAIT_S, Wrong, await_true, environment_clean,
+                      steady_end)
 
 LEASE_S = 1
 GRACE_S = 2
@@ -65,11 +66,7 @@ class Check:
             if self.ctl('-j', 'living', 'ranks').count('active') != 2:
                 raise Wrong('somebody was lost who lives:\n'
                             + self.ctl('-j', 'living', 'ranks'))
-            with open(f'{self.folder}/stop', 'w', encoding='utf-8'):
-                pass
-            for worker in living:
-                if worker.code() != 0:
-                    raise Wrong(f'{worker.name}:\n{worker.text()}')
+            steady_end(self.folder, living)
             return up_s
         finally:
             for program in dead + living + [self.coordinator.program]:

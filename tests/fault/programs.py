@@ -1,6 +1,8 @@
 """tests/fault/programs.py - programs under test, and waiting for them"""
 
+import errno
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -8,6 +10,7 @@ import tempfile
 import time
 
 WAIT_S = 30
+PORT_MIN = 12000
 
 
 class Wrong(Exception):
@@ -26,21 +29,22 @@ def await_true(what, condition):
 
 
 def environment_clean():
-    """Without what the caller has set for his own jobs."""
+    """Without what the caller has set for his own jobs, but for how long
+    whoever waits for a processor may be silent on his machine."""
     return {key: value for key, value in os.environ.items()
-            if not key.startswith('HOOP_')}
+            if not key.startswith('HOOP_') or key == 'HOOP_FAILURE_TIMEOUT'}
 
 
 class Program:
     """A process whose output, both streams, goes to a file."""
 
-    def __init__(self, folder, name, arguments, **environment):
+    def __init__(self, folder, name, arguments, pass_fds=(), **environment):
         self.name = name
         self.path = os.path.join(folder, name + '.log')
         with open(self.path, 'wb') as log:
             self.popen = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=environment_clean() | environment)
+                pass_fds=pass_fds, env=environment_clean() | environment)
 
     def text(self):
         with open(self.path, encoding='utf-8', errors='replace') as log:
@@ -71,10 +75,39 @@ def check_main(name, check):
             sys.exit(f'{name}: {error}')
 
 
+def steady_end(folder, workers):
+    """They are told to stop (tests/integration/steady.c); none has failed."""
+    with open(f'{folder}/stop', 'w', encoding='utf-8'):
+        pass
+    for worker in workers:
+        if worker.code() != 0:
+            raise Wrong(f'{worker.name}:\n{worker.text()}')
+
+
+def port_draw():
+    """One that the kernel gives to nobody who does not ask for it, as other tests
+    may before it is used; where it keeps none back, any."""
+    with open('/proc/sys/net/ipv4/ip_local_port_range',
+              encoding='ascii') as bounds:
+        least = int(bounds.read().split()[0])
+    if least <= PORT_MIN:
+        return 0
+    # Whoever has a seed has one for other things.
+    return random.SystemRandom().randrange(PORT_MIN, least)
+
+
+def listener_open():
+    while True:
+        try:
+            return socket.create_server(('127.0.0.1', port_draw()))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+
+
 def free_addresses(n_addresses):
     """Different ones."""
-    listeners = [socket.create_server(('127.0.0.1', 0))
-                 for _ in range(n_addresses)]
+    listeners = [listener_open() for _ in range(n_addresses)]
     addresses = [listener.getsockname() for listener in listeners]
     for listener in listeners:
         listener.close()

@@ -18,7 +18,7 @@ import urllib.request
 
 from control_client import Refused
 from coordinator_deaths import Coordinator, Writer
-from programs import Program, WAIT_S, Wrong, await_true
+from programs import Program, WAIT_S, Wrong, await_true, steady_end
 
 WORKERS = 2
 MORE_SET = 10
@@ -105,11 +105,7 @@ def check(hoopd, hoopctl, steady, folder):
         acknowledged_await(writer)
         times.append(take_over(pair[1], pair[0], terminate, WORKERS + 1))
         writer.end_and_verify(pair[0].address)
-        with open(f'{folder}/stop', 'w', encoding='utf-8'):
-            pass
-        for worker in programs:
-            if worker.code() != 0:
-                raise Wrong(f'{worker.name}:\n{worker.text()}')
+        steady_end(folder, programs)
         return times
     finally:
         for program in programs + [one.program for one in pair]:
