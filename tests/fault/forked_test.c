@@ -237,7 +237,7 @@ scene_play(enum way way, const char *transport)
         scene.failure_timeout = "8";
         scene.told = " is lost: its process has ended";
     } else if (way == WAY_BARE) {
-        scene.failure_timeout = "1";
+        scene.failure_timeout = "3";
         scene.told = " is lost: frozen or unreachable";
     }
     assert_int_equal(workers_run(hoopd.address, WORKERS, body, room), 0);

@@ -35,7 +35,7 @@ enum {
     SECONDS = 1,
     WARM_UP_JOBS = 2,
     DESCRIPTORS_GROWTH = 8,
-    SETTLE_MS = 5000,
+    SETTLE_MS = 20000,
     JOIN_MS = 30000,
 
     /* Of the room. */

@@ -33,7 +33,7 @@ enum {
     RSS_GROWTH_KIB = 128,
     /* The connection that asks hoopd what it lists comes and goes. */
     DESCRIPTORS_GROWTH = 8,
-    SETTLE_MS = 5000,
+    SETTLE_MS = 20000,
 };
 
 struct list {

@@ -66,7 +66,7 @@ HOOPD_HTTP_PORT=$(tests/integration/free_port.py)
 export HOOPD_PORT HOOPD_HTTP_PORT
 http=http://127.0.0.1:$HOOPD_HTTP_PORT
 podman-compose -p "$project" -f deploy/compose.yaml up -d
-timeout 20 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
+timeout 60 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
 
 # perf JOB OP: two workers of a job, joined by address.
 perf() {
@@ -86,7 +86,7 @@ grep -qx 'hoop_worlds_formed_total 3' "$scratch/metrics"
 echo '== killed, and started again on its volume'
 podman kill -s KILL "$container"
 podman start "$container"
-timeout 20 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
+timeout 60 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
 perf four broadcast
 podman stop "$container"
 [ "$(podman inspect -f '{{.State.ExitCode}}' "$container")" = 0 ]

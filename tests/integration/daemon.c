@@ -18,7 +18,7 @@
 enum {
     ARGUMENTS_MAX = 16,
     RUNNING_MAX = 8,
-    WAIT_MS = 10000,
+    WAIT_MS = 30000,
     LOOK_US = 5000,
 };
 

@@ -233,7 +233,7 @@ missing_body(const struct worker *worker)
     hoop_session_t *session = NULL;
     hoop_comm_t *comm = NULL;
 
-    options.op_timeout_ms = 1000;
+    options.op_timeout_ms = 3000;
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     if (worker->index != 1) {
         WORKER_CHECK(hoop_comm_create(session, ranks, 3, &comm) ==

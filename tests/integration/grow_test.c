@@ -15,7 +15,7 @@
 enum {
     MEMBERS = 3,
     GROW_MS = 30000,
-    SHORT_MS = 300,
+    SHORT_MS = 1000,
     LOOK_US = 2000,
 
     /* Of the room. */

@@ -192,7 +192,7 @@ join_deadline_names_what_is_missing_on_both_sides(void **state)
     joiners_init(joiners, &crowd, 4);
     for (uint32_t i = 0; i < 3; i++) {
         joiners[i].request.rank = i == 2 ? 3 : i;
-        joiners[i].request.deadline_ms = 700;
+        joiners[i].request.deadline_ms = 2000;
         joiner_start(&joiners[i]);
     }
     for (int i = 0; i < 3; i++) {

@@ -153,7 +153,7 @@ watch_next(struct rpc_client *client,
 static void
 silent_member_is_lost_and_the_watch_tells(void **state)
 {
-    const char *arguments[] = {"--lease=400ms", NULL};
+    const char *arguments[] = {"--lease=1500ms", NULL};
     CLEANUP(watch_reply_deinit) struct watch_reply changes = {0};
     struct daemon daemon;
     struct joiner joiners[2];
@@ -165,7 +165,7 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     joiner_init(&joiners[0], crowd.clients[0], 2);
     joiner_init(&joiners[1], crowd.clients[1], 2);
     joiners_run(joiners, 2);
-    assert_int_equal(joiners[0].reply.lease_ms, 400);
+    assert_int_equal(joiners[0].reply.lease_ms, 1500);
 
     /* Nobody renews: the watch itself is parked until the first verdict. */
     watch_next(crowd.clients[0],

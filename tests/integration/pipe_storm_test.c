@@ -378,7 +378,7 @@ storm(uint32_t size)
                          .size = size,
                          .body = storm_body,
                          .timeout_ms = 60000,
-                         .deadline_s = 60 + (uint32_t)n_rounds,
+                         .deadline_s = 240 + (uint32_t)n_rounds,
                      }),
                      0);
 }

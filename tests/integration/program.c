@@ -19,7 +19,11 @@
 #include "check.h"
 
 enum {
-    DEADLINE_MS = 60000,
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    DEADLINE_MS = 240000,
+#else
+    DEADLINE_MS = 100000,
+#endif
     LOOK_MS = 5,
 };
 

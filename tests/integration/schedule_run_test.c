@@ -169,7 +169,7 @@ run_under_random_delays_computes_the_same(void **state)
         assert_int_equal(ranks_run(&(struct ranks_options){
                              .size = size,
                              .body = delayed_body,
-                             .deadline_s = (uint32_t)(60 + n_rounds),
+                             .deadline_s = (uint32_t)(240 + n_rounds),
                          }),
                          0);
 }

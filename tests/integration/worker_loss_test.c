@@ -38,7 +38,7 @@ static const bool has_threads_after_fork = true;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 static const uint64_t N_LEASES = 2;
 #else
-static const uint64_t N_LEASES = 10;
+static const uint64_t N_LEASES = 4;
 #endif
 
 /* Less than any timeout, and enough on a busy machine. */
@@ -50,12 +50,18 @@ static struct daemon daemon_here;
 static int
 victim_die(const struct worker *worker, hoop_comm_t *world, float *values)
 {
-    hoop_op_t *op = NULL;
+    enum hoop_status status = HOOP_OK;
 
-    WORKER_CHECK(hoop_allreduce_start(HOOP_IN_PLACE, values, LARGE,
-                                      HOOP_FLOAT32, HOOP_SUM, world,
-                                      &op) == HOOP_OK);
-    WORKER_CHECK(hoop_wait(op, 10) == HOOP_E_PENDING);
+    /* On a busy machine one may be over before it is looked at. */
+    while (status == HOOP_OK) {
+        hoop_op_t *op = NULL;
+
+        WORKER_CHECK(hoop_allreduce_start(HOOP_IN_PLACE, values, LARGE,
+                                          HOOP_FLOAT32, HOOP_SUM, world,
+                                          &op) == HOOP_OK);
+        status = hoop_wait(op, 10);
+    }
+    WORKER_CHECK(status == HOOP_E_PENDING);
     room_set(worker, PLACE_PID, (uint64_t)getpid());
     room_set(worker, PLACE_KILLED, clock_now_ns());
     kill(getpid(), SIGKILL);
@@ -91,8 +97,10 @@ killed_body(const struct worker *worker)
     if (worker->index == VICTIM)
         return victim_die(worker, world, values);
 
-    const enum hoop_status status = hoop_allreduce(
-        HOOP_IN_PLACE, values, LARGE, HOOP_FLOAT32, HOOP_SUM, world);
+    enum hoop_status status = HOOP_OK;
+    while (status == HOOP_OK)
+        status = hoop_allreduce(HOOP_IN_PLACE, values, LARGE, HOOP_FLOAT32,
+                                HOOP_SUM, world);
     const int result = loss_check(worker, status);
     WORKER_CHECK(strstr(hoop_error_text(), "rank 2 ("));
     WORKER_CHECK(hoop_barrier(world) == HOOP_E_PEER_LOST);
@@ -154,7 +162,7 @@ silent_body(const struct worker *worker)
     const struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
 
-    setenv("HOOP_FAILURE_TIMEOUT", "1", 1);
+    setenv("HOOP_FAILURE_TIMEOUT", "3", 1);
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
     WORKER_CHECK(hoop_barrier(hoop_world(session)) == HOOP_OK);
     if (worker->index == VICTIM) {
@@ -170,7 +178,7 @@ silent_body(const struct worker *worker)
     WORKER_CHECK(getenv("HOOP_TEST_NODES") ||
                  strstr(hoop_error_text(), "is lost: stopped"));
     WORKER_CHECK(strstr(hoop_error_text(),
-                        " (nothing has come from it for 1.0 s), reported"));
+                        " (nothing has come from it for 3.0 s), reported"));
     if (__atomic_add_fetch(&worker->room[PLACE_NOTICED], 1, __ATOMIC_SEQ_CST) ==
         worker->n_workers - 1)
         kill(stopped, SIGKILL);

@@ -18,7 +18,12 @@ enum {
     ROOM_MS = 20000,
 };
 
-static uint64_t patience_ms = 60000;
+/* A sanitizer is slow. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static uint64_t patience_ms = 240000;
+#else
+static uint64_t patience_ms = 100000;
+#endif
 
 void
 workers_allow(uint32_t seconds)

@@ -31,7 +31,7 @@ typedef int
 worker_fn(const struct worker *worker);
 
 /*
- * Run n_workers and wait for them, 60 s at most if workers_allow() has not
+ * Run n_workers and wait for them, 100 s at most if workers_allow() has not
  * said otherwise. Returns how many did not
  * return 0; those ended by SIGKILL do not count. *out_room: a copy, NULL: not
  * wanted.

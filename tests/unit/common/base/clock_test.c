@@ -25,11 +25,16 @@ clock_never_is_never_past(void **state)
 static void
 clock_left_is_rounded_up_and_bounded(void **state)
 {
+    int left_ms = 0;
+
     (void)state;
     assert_int_equal(clock_left_ms(0), 0);
     assert_true(clock_is_past(0));
-    assert_in_range(clock_left_ms(clock_deadline_ns(1000)), 500, 1000);
-    assert_int_equal(clock_left_ms(clock_now_ns() + CLOCK_NS_PER_MS / 2), 1);
+    assert_in_range(clock_left_ms(clock_deadline_ns(60000)), 1000, 60000);
+    /* On a busy machine it may be over before it is looked at: once more. */
+    for (int i = 0; i < 100 && left_ms == 0; i++)
+        left_ms = clock_left_ms(clock_now_ns() + CLOCK_NS_PER_MS / 2);
+    assert_int_equal(left_ms, 1);
     assert_int_equal(clock_left_ms(CLOCK_NEVER - 1), INT_MAX);
 }
 

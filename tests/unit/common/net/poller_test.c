@@ -10,7 +10,7 @@
 #include "net/poller.h"
 
 enum {
-    WAIT_MS = 5000,
+    WAIT_MS = 20000,
     N_PAIRS = 100,
 };
 
@@ -133,7 +133,7 @@ poller_wake_before_wait_is_not_lost(void **state)
     poller_wake(fixture->poller);
     poller_wake(fixture->poller);
     assert_int_equal(poller_wait(fixture->poller, events, 4, WAIT_MS), 0);
-    assert_true(clock_now_ns() - start_ns < 1000 * CLOCK_NS_PER_MS);
+    assert_true(clock_now_ns() - start_ns < WAIT_MS / 2 * CLOCK_NS_PER_MS);
 
     /* Heard once, it is silent: this wait runs into its timeout. */
     assert_int_equal(poller_wait(fixture->poller, events, 4, 20), 0);
@@ -157,7 +157,7 @@ poller_wake_from_another_thread_ends_a_wait(void **state)
 
     assert_int_equal(pthread_create(&thread, NULL, wake, fixture->poller), 0);
     assert_int_equal(poller_wait(fixture->poller, events, 4, WAIT_MS), 0);
-    assert_true(clock_now_ns() - start_ns < 1000 * CLOCK_NS_PER_MS);
+    assert_true(clock_now_ns() - start_ns < WAIT_MS / 2 * CLOCK_NS_PER_MS);
     pthread_join(thread, NULL);
 }
 

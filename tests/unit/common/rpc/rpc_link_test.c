@@ -41,16 +41,30 @@ false_server_run(void *owner)
     return NULL;
 }
 
+/* Whether the reason was found out within the time. */
+static bool
+server_is_refused(const char *address, const char *reason, uint64_t timeout_ms)
+{
+    struct bench_client client;
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Get",
+        .timeout_ms = timeout_ms,
+    };
+
+    bench_client_start(&client, address);
+    assert_int_not_equal(rpc_client_call_wait(client.client, &call, NULL, NULL),
+                         HOOP_OK);
+    const bool is_told = strstr(error_text(), reason) != NULL;
+    bench_client_stop(&client);
+    return is_told;
+}
+
+/* On a busy machine that takes longer. */
 static void
 assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
 {
     struct false_server server = {.bytes = bytes, .n_bytes = n_bytes};
     struct address address;
-    struct bench_client client;
-    const struct rpc_call call = {
-        .method = "hoop.v1.Store/Get",
-        .timeout_ms = 200,
-    };
     char text[LIMIT_ADDRESS];
 
     assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
@@ -60,11 +74,9 @@ assert_server_is_refused(const char *bytes, size_t n_bytes, const char *reason)
         pthread_create(&server.thread, NULL, false_server_run, &server), 0);
 
     address_format(&address, text);
-    bench_client_start(&client, text);
-    assert_int_not_equal(rpc_client_call_wait(client.client, &call, NULL, NULL),
-                         HOOP_OK);
-    assert_words(reason);
-    bench_client_stop(&client);
+    if (!server_is_refused(text, reason, 200) &&
+        !server_is_refused(text, reason, 5000))
+        assert_words(reason);
     atomic_store(&server.is_over, true);
     pthread_join(server.thread, NULL);
     socket_close(server.listener);

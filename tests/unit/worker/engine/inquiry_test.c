@@ -11,7 +11,13 @@
 #include "plan/algorithms.h"
 
 /* What an inquiry may take, and far less than an operation's deadline. */
-static const uint64_t SOON_NS = 5000000000;
+static const uint64_t SOON_NS = 10000000000;
+
+enum {
+    /* Of what ends at its deadline: the other one must have answered before,
+     * also on a busy machine. */
+    ASKED_MS = 1000,
+};
 
 static bool
 says(const char *phrase)
@@ -146,8 +152,8 @@ deadline_tells_what_the_other_is_in(void **state)
     struct op *message = NULL;
 
     (void)state;
-    channel_set_timeout(first, 300);
-    channel_set_timeout(second, 300);
+    channel_set_timeout(first, ASKED_MS);
+    channel_set_timeout(second, ASKED_MS);
     assert_int_equal(receive_start(first, bytes, 4, 9, &message), HOOP_OK);
     assert_int_equal(sum_start(second, &value, 1, &sum), HOOP_OK);
     assert_int_equal(engine_wait(message, patience()), HOOP_E_TIMEOUT);
@@ -165,7 +171,7 @@ deadline_tells_of_a_rank_that_is_in_no_call(void **state)
     struct op *op = NULL;
 
     (void)state;
-    channel_set_timeout(channel, 100);
+    channel_set_timeout(channel, ASKED_MS);
     assert_int_equal(receive_start(channel, bytes, 4, 9, &op), HOOP_OK);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_TIMEOUT);
     assert_true(says("tag 9; it is in no call"));

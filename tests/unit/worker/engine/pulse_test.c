@@ -18,8 +18,8 @@ enum {
     FAILURE_MS = 100,
     OP_MS = 300,
     /* Of who must answer in time, also on a busy machine. */
-    LIVING_FAILURE_MS = 300,
-    LIVING_OP_MS = 600,
+    LIVING_FAILURE_MS = 900,
+    LIVING_OP_MS = 1800,
     SLOW_MS = 2000,
     LONG_MS = 30000,
 };
@@ -139,7 +139,7 @@ static void
 dead_rank_whose_connection_lives_is_lost(void **state)
 {
     static const char *const texts[] = {
-        " is lost: frozen or unreachable (nothing has come from it for 0.3 s)",
+        " is lost: frozen or unreachable (nothing has come from it for 0.9 s)",
         " is lost: its process has ended (a child holds its connections)",
     };
     struct bell_place place;

