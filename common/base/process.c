@@ -45,15 +45,57 @@ text_read(const char *path, size_t n_bytes, char *out_text)
     return !is_gone;
 }
 
+static enum process_state
+state_read(const char *path)
+{
+    char text[512];
+
+    return text_read(path, sizeof(text), text) ? state_parse(text)
+                                               : PROCESS_ENDED;
+}
+
+static DIR *
+threads_open(uint32_t pid)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%u/task", pid);
+    return opendir(path);
+}
+
+/* That of the liveliest. */
+static enum process_state
+threads_look(uint32_t pid)
+{
+    enum process_state state = PROCESS_ENDED;
+    const struct dirent *entry;
+    DIR *threads = threads_open(pid);
+    char path[64];
+
+    while (threads && (entry = readdir(threads))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid,
+                 entry->d_name);
+        const enum process_state seen = state_read(path);
+        if (seen < state)
+            state = seen;
+    }
+    if (threads)
+        closedir(threads);
+    return state;
+}
+
+/* What the kernel shows of a process is its first thread: where that has ended
+ * by pthread_exit(), others go on. */
 enum process_state
 process_look(uint32_t pid)
 {
     char path[32];
-    char text[512];
 
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    return text_read(path, sizeof(text), text) ? state_parse(text)
-                                               : PROCESS_ENDED;
+    const enum process_state state = state_read(path);
+    return state == PROCESS_ENDED ? threads_look(pid) : state;
 }
 
 bool
@@ -89,10 +131,8 @@ process_share_of(uint32_t pid)
 {
     struct process_share share = {0};
     const struct dirent *entry;
-    char path[32];
+    DIR *threads = threads_open(pid);
 
-    snprintf(path, sizeof(path), "/proc/%u/task", pid);
-    DIR *threads = opendir(path);
     while (threads && (entry = readdir(threads))) {
         if (entry->d_name[0] != '.')
             thread_add(pid, entry->d_name, &share);

@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The liveliest first. */
 enum process_state {
-    PROCESS_RUNS,    /* as far as can be seen */
+    PROCESS_RUNS,    /* as far as can be seen: one of its threads */
     PROCESS_STOPPED, /* by a signal or a debugger */
-    PROCESS_ENDED,   /* ... or is ending: it does nothing any more */
+    PROCESS_ENDED,   /* ... or is ending: none does anything any more */
 };
 
 /* Thread: any. */

@@ -1,7 +1,10 @@
 /* tests/unit/common/base/process_test.c - base/process.c */
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +47,65 @@ process_that_has_ended_is_seen(void **state)
     assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(process_look((uint32_t)getpid()), PROCESS_RUNS);
+}
+
+static void *
+thread_pause(void *owner)
+{
+    for (;;)
+        pause();
+    return owner;
+}
+
+/* Whose first thread ends at once, another not before it is killed. */
+static pid_t
+headless_start(void)
+{
+    const pid_t child = fork();
+    pthread_t thread;
+
+    if (child > 0)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (pthread_create(&thread, NULL, thread_pause, NULL) != 0)
+        _exit(1);
+    pthread_exit(NULL);
+}
+
+static char
+letter_of(pid_t pid)
+{
+    char path[32];
+    char text[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    return strrchr(text, ')')[2];
+}
+
+static void
+process_whose_first_thread_has_ended_runs(void **state)
+{
+    const pid_t child = headless_start();
+    siginfo_t ended;
+    int how;
+
+    (void)state;
+    for (int i = 0; i < 30000 && letter_of(child) != 'Z'; i++)
+        usleep(1000);
+    assert_int_equal(letter_of(child), 'Z');
+    assert_int_equal(process_look((uint32_t)child), PROCESS_RUNS);
+    kill(child, SIGSTOP);
+    assert_int_equal(waitpid(child, &how, WUNTRACED), child);
+    assert_true(WIFSTOPPED(how));
+    assert_int_equal(process_look((uint32_t)child), PROCESS_STOPPED);
+    kill(child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void
@@ -99,6 +161,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_that_is_stopped_is_seen),
         cmocka_unit_test(process_that_has_ended_is_seen),
+        cmocka_unit_test(process_whose_first_thread_has_ended_runs),
         cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),
         cmocka_unit_test(this_process_and_none_are_not_stopped),
     };
