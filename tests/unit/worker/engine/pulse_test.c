@@ -7,12 +7,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "check.h"
 #include "couple.h"
+#include "engine/patience.h"
 #include "net/bell.h"
+
+/* What every process has had of processors; NULL: what it really has. */
+static const struct process_share *shown;
+
+struct process_share
+__real_process_share_of(uint32_t pid);
+struct process_share
+__wrap_process_share_of(uint32_t pid);
+
+struct process_share
+__wrap_process_share_of(uint32_t pid)
+{
+    return shown ? *shown : __real_process_share_of(pid);
+}
 
 enum {
     FAILURE_MS = 100,
@@ -22,6 +38,7 @@ enum {
     LIVING_OP_MS = 1800,
     SLOW_MS = 2000,
     LONG_MS = 30000,
+    LOOKS = 32, /* in a failure timeout */
 };
 
 static struct couple couple;
@@ -125,6 +142,67 @@ starved_rank_has_more_time(void **state)
     }
 }
 
+/* For how long rank 0 waits for a rank of which nothing comes, on a clock that
+ * the test sets. */
+static uint64_t
+patience_measure_ms(uint32_t failure_timeout_ms)
+{
+    const uint64_t look_ns = failure_timeout_ms * CLOCK_NS_PER_MS / LOOKS;
+    struct side *side = &couple.sides[0];
+    uint64_t passed_ns = 0;
+    struct op *op = NULL;
+    int32_t value = 1;
+
+    open_with(failure_timeout_ms, LONG_MS);
+    engine_connected(side->engine, 1, couple.fds[0]);
+    couple.fds[0] = -1;
+    assert_int_equal(sum_start(side->comms[0].channel, &value, 1, &op),
+                     HOOP_OK);
+    engine_turn_idle(side->engine);
+    const uint64_t begin_ns = clock_now_ns();
+    while (side->n_lost == 0 && passed_ns < LONG_MS * CLOCK_NS_PER_MS) {
+        passed_ns += look_ns;
+        engine_feel_pulses(side->engine, begin_ns + passed_ns);
+    }
+    assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
+    couple_close(&couple);
+    return passed_ns / CLOCK_NS_PER_MS;
+}
+
+/* Halves of a failure timeout: eight, or two of a short one; none for one that
+ * runs and says nothing. */
+static void
+starved_rank_has_so_much_more_time_and_no_more(void **state)
+{
+    static const struct process_share starved = {.is_waiting = true};
+    static const struct process_share idle = {0};
+    static const struct {
+        const struct process_share *share;
+        uint32_t failure_timeout_ms;
+        uint32_t lost_ms;
+        const char *text;
+    } cases[] = {
+        {&starved, 1000, 5000, "(nothing has come from it for 5.0 s)"},
+        {&starved, 2000, 10000, "(nothing has come from it for 10.0 s)"},
+        {&starved, 500, 1000, "(nothing has come from it for 1.0 s)"},
+        {&idle, 1000, 1000, "(nothing has come from it for 1.0 s)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        /* A look to begin with, and the one at which the time is over. */
+        const uint32_t looks_ms = 2 * cases[i].failure_timeout_ms / LOOKS + 1;
+
+        shown = cases[i].share;
+        const uint64_t lost_ms =
+            patience_measure_ms(cases[i].failure_timeout_ms);
+        shown = NULL;
+        assert_non_null(strstr(error_text(), cases[i].text));
+        assert_in_range(lost_ms, cases[i].lost_ms - looks_ms,
+                        cases[i].lost_ms + looks_ms);
+    }
+}
+
 static enum engine_fate
 fate_dead(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 {
@@ -194,6 +272,7 @@ main(void)
         cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
         cmocka_unit_test(silent_sender_of_a_message_is_lost_as_soon),
         cmocka_unit_test(starved_rank_has_more_time),
+        cmocka_unit_test(starved_rank_has_so_much_more_time_and_no_more),
         cmocka_unit_test(dead_rank_whose_connection_lives_is_lost),
         cmocka_unit_test(without_a_failure_timeout_silence_is_no_loss),
         cmocka_unit_test(rank_that_is_late_answers_and_lives),
