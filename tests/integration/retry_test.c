@@ -1,5 +1,6 @@
 /* tests/integration/retry_test.c - calls that end well though ranks die */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,16 +217,14 @@ memory_limit(size_t n_more)
     return setrlimit(RLIMIT_AS, &limit);
 }
 
-/* Rank 1 cannot keep its input, once. */
+/* Rank 1 cannot keep its input, once: all that are left are told so. */
 static int
-poor_body(const struct worker *worker)
+poor_call(const struct worker *worker, hoop_comm_t *world, uint32_t n_left)
 {
     CLEANUP(free) uint8_t *values = calloc(1, POOR_BYTES);
-    hoop_session_t *session = NULL;
     int64_t value = 1;
 
-    WORKER_CHECK(values && retry_join(worker, &session) == 0);
-    hoop_comm_t *world = hoop_world(session);
+    WORKER_CHECK(values);
     if (worker->index == 1)
         WORKER_CHECK(memory_limit(POOR_BYTES / 2) == 0);
     WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, values, POOR_BYTES, HOOP_UINT8,
@@ -233,9 +232,36 @@ poor_body(const struct worker *worker)
     WORKER_CHECK(strstr(hoop_error_text(), "no memory to keep"));
     WORKER_CHECK(worker->index == 1 || strstr(hoop_error_text(), "rank 1 ("));
     WORKER_CHECK(memory_limit(0) == 0);
+    WORKER_CHECK(hoop_comm_size(world) == n_left);
     WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, &value, 1, HOOP_INT64, HOOP_SUM,
                                 world) == HOOP_OK);
-    WORKER_CHECK(value == worker->n_workers);
+    WORKER_CHECK(value == n_left);
+    return 0;
+}
+
+static int
+poor_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    WORKER_CHECK(retry_join(worker, &session) == 0);
+    if (poor_call(worker, hoop_world(session), worker->n_workers) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+/* The last rank dies instead of calling. */
+static int
+poor_survivor_body(const struct worker *worker)
+{
+    hoop_session_t *session = NULL;
+
+    WORKER_CHECK(retry_join(worker, &session) == 0);
+    if (worker->index == worker->n_workers - 1)
+        kill(getpid(), SIGKILL);
+    if (poor_call(worker, hoop_world(session), worker->n_workers - 1) != 0)
+        return 1;
     hoop_leave(session);
     return 0;
 }
@@ -247,6 +273,16 @@ rank_without_memory_fails_the_call_for_all(void **state)
     (void)state;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
     assert_int_equal(workers_run(hoopd.address, 3, poor_body, NULL), 0);
+#endif
+}
+
+static void
+rank_without_memory_goes_on_with_the_survivors(void **state)
+{
+    (void)state;
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+    assert_int_equal(workers_run(hoopd.address, 3, poor_survivor_body, NULL),
+                     0);
 #endif
 }
 
@@ -262,6 +298,7 @@ main(void)
         cmocka_unit_test(some_die_by_chance),
         cmocka_unit_test(other_calls_are_as_ever),
         cmocka_unit_test(rank_without_memory_fails_the_call_for_all),
+        cmocka_unit_test(rank_without_memory_goes_on_with_the_survivors),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

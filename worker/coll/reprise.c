@@ -102,6 +102,9 @@ reprise_init(struct reprise *reprise,
     *reprise = (struct reprise){
         .asked = asked,
         .comm = comm,
+        .root = asked->parts & COLL_HAS_ROOT
+                    ? hoop_comm_world_rank(comm, asked->root)
+                    : HOOP_NO_RANK,
         .now = *asked,
         .entry = calloc(size, sizeof(uint32_t)),
         .members = calloc(size, sizeof(uint32_t)),
@@ -111,10 +114,14 @@ reprise_init(struct reprise *reprise,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
     members_note(reprise);
     memcpy(reprise->entry, reprise->members, size * sizeof(uint32_t));
-    if (asked->parts & COLL_NO_BUFFERS)
-        return HOOP_OK;
-    const enum hoop_status status = input_keep(reprise);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (!(asked->parts & COLL_NO_BUFFERS)) {
+        const enum hoop_status status = input_keep(reprise);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    reprise->is_kept = true;
+    return HOOP_OK;
 }
 
 void
@@ -141,11 +148,10 @@ entry_of(const struct reprise *reprise, uint32_t member, uint32_t from)
 static uint32_t
 root_find(const struct reprise *reprise)
 {
-    const uint32_t root = reprise->entry[reprise->asked->root];
     const uint32_t size = hoop_comm_size(reprise->comm);
 
     for (uint32_t i = 0; i < size; i++) {
-        if (hoop_comm_world_rank(reprise->comm, i) == root)
+        if (hoop_comm_world_rank(reprise->comm, i) == reprise->root)
             return i;
     }
     return HOOP_NO_RANK;
@@ -154,19 +160,22 @@ root_find(const struct reprise *reprise)
 bool
 reprise_is_rootless(const struct reprise *reprise)
 {
-    return (reprise->asked->parts & COLL_HAS_ROOT) &&
-           root_find(reprise) == HOOP_NO_RANK;
+    return reprise->root != HOOP_NO_RANK && root_find(reprise) == HOOP_NO_RANK;
 }
 
+/* All find the same of the root, whatever each has kept. */
 static enum hoop_status
-root_choose(struct reprise *reprise)
+again_check(const struct reprise *reprise)
 {
-    reprise->now.root = root_find(reprise);
-    if (reprise->now.root != HOOP_NO_RANK)
-        return HOOP_OK;
-    return error_raise(HOOP_E_PEER_LOST,
-                       "rank %u, the root, is lost: nobody can do it again",
-                       reprise->entry[reprise->asked->root]);
+    if (reprise_is_rootless(reprise))
+        return error_raise(HOOP_E_PEER_LOST,
+                           "rank %u, the root, is lost: nobody can do it again",
+                           reprise->root);
+    if (!reprise->is_kept)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to keep what it was called with, in case "
+                           "that a rank is lost");
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -232,8 +241,10 @@ enum hoop_status
 reprise_again(struct reprise *reprise)
 {
     const struct collective *asked = reprise->asked;
-    enum hoop_status status = HOOP_OK;
+    enum hoop_status status = again_check(reprise);
 
+    if (status != HOOP_OK)
+        return error_pass(status);
     members_note(reprise);
     reprise->now = *asked;
     if (reprise->input) {
@@ -244,8 +255,8 @@ reprise_again(struct reprise *reprise)
             reprise->now.place = reprise->output;
     }
     if (asked->parts & COLL_HAS_ROOT)
-        status = root_choose(reprise);
-    if (status == HOOP_OK && asked->counts)
+        reprise->now.root = root_find(reprise);
+    if (asked->counts)
         status = counts_choose(reprise);
     if (status == HOOP_OK && (asked->parts & COLL_SEND_ALL))
         status = blocks_pack(reprise, reprise->now.send);

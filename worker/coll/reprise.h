@@ -19,6 +19,8 @@
 struct reprise {
     const struct collective *asked; /* borrowed, as comm */
     hoop_comm_t *comm;
+    uint32_t root;         /* of the world; HOOP_NO_RANK: the call has none */
+    bool is_kept;          /* all that it began with */
     struct collective now; /* as it is to be called on comm as it is */
     uint32_t *entry;       /* ranks of the world that were members */
     uint32_t n_entry;
@@ -32,7 +34,8 @@ struct reprise {
 
 /*
  * asked has been checked. Copies of inputs lie in what comm has for that.
- * Handle: HOOP_E_EXHAUSTED.
+ * Handle: HOOP_E_EXHAUSTED (it is not to be called here, and can still be asked
+ * about).
  */
 enum hoop_status
 reprise_init(struct reprise *reprise,
@@ -47,7 +50,8 @@ bool
 reprise_is_rootless(const struct reprise *reprise);
 
 /* comm has other members than before: what is to be called now.
- * Handle: HOOP_E_PEER_LOST (the root is), HOOP_E_EXHAUSTED. */
+ * Handle: HOOP_E_PEER_LOST (the root is), HOOP_E_EXHAUSTED (also: it was not kept
+ * at first). */
 enum hoop_status
 reprise_again(struct reprise *reprise);
 

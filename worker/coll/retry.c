@@ -58,15 +58,32 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
                        hoop_comm_world_rank(comm, UINT32_MAX - (uint32_t)word));
 }
 
-/* Once. *out_work: whether all data were there. */
+/* This rank cannot take part, and the others wait for it. */
 static enum hoop_status
-attempt(struct reprise *reprise, enum ballot_work *out_work)
+decline(hoop_comm_t *comm, enum hoop_status status)
 {
-    enum hoop_status status = collective_run(&reprise->now, reprise->comm);
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    channel_decline(comm->channel, status, text);
+    return error_raise(status, "%s", text);
+}
+
+/* Once; made: whether it could be made ready. *out_work: whether all data were
+ * there. */
+static enum hoop_status
+attempt(struct reprise *reprise,
+        enum hoop_status made,
+        enum ballot_work *out_work)
+{
+    hoop_comm_t *comm = reprise->comm;
+    enum hoop_status status = made == HOOP_OK
+                                  ? collective_run(&reprise->now, comm)
+                                  : decline(comm, made);
 
     *out_work = status == HOOP_OK ? BALLOT_FINISHED : BALLOT_UNFINISHED;
     if (!is_interrupted(status))
-        status = outcomes_compare(reprise->comm, status);
+        status = outcomes_compare(comm, status);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -111,19 +128,6 @@ call_end(struct reprise *reprise, enum hoop_status outcome)
     return HOOP_OK;
 }
 
-/* This rank cannot take part, and the others wait for it. */
-static enum hoop_status
-call_decline(struct reprise *reprise, enum hoop_status status)
-{
-    hoop_comm_t *comm = reprise->comm;
-    char text[LIMIT_ERROR_TEXT];
-
-    snprintf(text, sizeof(text), "%s", error_text());
-    channel_decline(comm->channel, status, text);
-    (void)error_raise(status, "%s", text);
-    return call_end(reprise, outcomes_compare(comm, status));
-}
-
 /* As others in the next call say, who may have found that one hopeless. */
 static enum hoop_status
 call_end_as_elsewhere(struct reprise *reprise,
@@ -156,11 +160,9 @@ call_run(struct reprise *reprise, enum hoop_status made)
 
     if (comm->retry.is_next_over)
         return call_end_rootless(reprise);
-    if (made != HOOP_OK)
-        return call_decline(reprise, made);
     for (;;) {
         enum ballot_work work;
-        enum hoop_status status = attempt(reprise, &work);
+        enum hoop_status status = attempt(reprise, made, &work);
 
         if (!is_interrupted(status))
             return call_end(reprise, status);
@@ -176,11 +178,9 @@ call_run(struct reprise *reprise, enum hoop_status made)
             ballot_decide(&ballot, flags, &outcome);
         if (verdict != BALLOT_AGAIN)
             return call_end_as_elsewhere(reprise, verdict, outcome);
-        status = reprise_again(reprise);
-        if (status == HOOP_E_EXHAUSTED)
-            return call_decline(reprise, status);
-        if (status != HOOP_OK)
-            return call_end(reprise, status);
+        made = reprise_again(reprise);
+        if (made != HOOP_OK && made != HOOP_E_EXHAUSTED)
+            return call_end(reprise, made);
     }
 }
 
