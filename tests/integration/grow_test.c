@@ -18,10 +18,14 @@ enum {
     SHORT_MS = 1000,
     LOOK_US = 2000,
 
+    KEY_MAX = 256,
+
     /* Of the room. */
     PLACE_JOINED = 0,
     PLACE_SHRUNK = 1,
     PLACE_GROWN = 2, /* how many are in it */
+    PLACE_VICTIM = 3,
+    PLACE_DEAD = 4,
 };
 
 static void
@@ -186,23 +190,47 @@ one_that_is_left_grows_twice(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
-/* As if a minute had passed since the last newcomer drew its place. */
+/* Where newcomers of the growth that is under way draw their places. */
 static int
-places_forget(void)
+places_find(hoop_control_t **out_control, char key[KEY_MAX])
 {
     const struct hoop_control_options options = {
         .coordinator = hoopd.address, .job = "test", .token = "secret"};
     struct hoop_control_value successor;
-    hoop_control_t *control = NULL;
-    char key[256];
 
-    WORKER_CHECK(hoop_control_create(&options, &control) == HOOP_OK);
-    while (hoop_control_get(control, "hoop/grow", &successor) != HOOP_OK)
+    WORKER_CHECK(hoop_control_create(&options, out_control) == HOOP_OK);
+    while (hoop_control_get(*out_control, "hoop/grow", &successor) != HOOP_OK)
         usleep(LOOK_US);
-    snprintf(key, sizeof(key), "hoop/grow/%.*s", (int)successor.n_bytes,
+    snprintf(key, KEY_MAX, "hoop/grow/%.*s", (int)successor.n_bytes,
              (const char *)successor.bytes);
     key[strcspn(key, " ")] = '\0';
+    return 0;
+}
+
+/* As if time enough had passed since the last newcomer drew its place. */
+static int
+places_forget(void)
+{
+    hoop_control_t *control = NULL;
+    char key[KEY_MAX];
+
+    WORKER_CHECK(places_find(&control, key) == 0);
     while (hoop_control_delete(control, key) != HOOP_OK)
+        usleep(LOOK_US);
+    hoop_control_destroy(control);
+    return 0;
+}
+
+/* Until somebody has drawn one. */
+static int
+places_await(void)
+{
+    struct hoop_control_value n_drawn;
+    hoop_control_t *control = NULL;
+    char key[KEY_MAX];
+
+    WORKER_CHECK(places_find(&control, key) == 0);
+    while (hoop_control_get(control, key, &n_drawn) != HOOP_OK)
         usleep(LOOK_US);
     hoop_control_destroy(control);
     return 0;
@@ -248,6 +276,66 @@ newcomer_whose_place_is_taken_draws_another(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
+/* Worker 2 draws the first place and dies; of 3 and 4 one draws the second, and
+ * the other waits. */
+static int
+heir_prepare(const struct worker *worker)
+{
+    if (worker->index == 2)
+        room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
+    if (worker->index == 3) {
+        const pid_t victim = (pid_t)room_await(worker, PLACE_VICTIM);
+
+        WORKER_CHECK(victim > 0 && places_await() == 0);
+        kill(victim, SIGKILL);
+        room_set(worker, PLACE_DEAD, 1);
+    }
+    if (worker->index == 4)
+        room_await(worker, PLACE_DEAD);
+    return 0;
+}
+
+/* Worker 0 stays, 1 dies. */
+static int
+heir_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *shrunk = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0 ||
+            worker_lose(worker, 1, hoop_world(session)) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &shrunk) == HOOP_OK);
+        room_set(worker, PLACE_SHRUNK, 1);
+        WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, &grown) == HOOP_OK);
+    } else {
+        room_await(worker, PLACE_SHRUNK);
+        if (heir_prepare(worker) != 0)
+            return 1;
+        options.rank = NULL;
+        options.world_size = 2;
+        options.join_timeout_ms = GROW_MS;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+place_of_a_dead_newcomer_is_another_ones(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, heir_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
 int
 main(void)
 {
@@ -255,6 +343,7 @@ main(void)
         cmocka_unit_test(newcomer_takes_the_place_of_a_dead_rank),
         cmocka_unit_test(one_that_is_left_grows_twice),
         cmocka_unit_test(newcomer_whose_place_is_taken_draws_another),
+        cmocka_unit_test(place_of_a_dead_newcomer_is_another_ones),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

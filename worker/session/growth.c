@@ -34,9 +34,11 @@ enum {
     SETTLE_MS = 7 * 24 * 3600 * 1000,
     NEXT_TRY_MS = 50,
     ANSWER_MS = 5000, /* of the coordinator */
-    /* Then a place that was drawn by one who died is drawn again; by others as
-     * well, who learn that it is taken. */
-    PLACES_MS = 60000,
+    /* Behind the last draw: then a place that was drawn by one who died is drawn
+     * again; by others as well, who learn that it is taken. Who draws is in the
+     * job long before. */
+    PLACES_MS = 5000,
+    COUNTER_TEXT = 24,
     /* A newcomer waits so much longer than members: with it, none of them
      * comes too late. */
     LONGER_MS = 1000,
@@ -99,9 +101,27 @@ announcement_write(const struct terms *terms, char text[LIMIT_NAME + 64])
              terms->join_timeout_ms);
 }
 
-/* Each who asks has the next number, from 1; 0: nobody answers. */
+/* How many places have been drawn, 0 where nobody knows. */
 static uint64_t
-place_draw(hoop_control_t *control, const struct successor *successor)
+places_count(hoop_control_t *control, const char *key)
+{
+    struct hoop_control_value value;
+    char text[COUNTER_TEXT] = "";
+
+    if (hoop_control_get(control, key, &value) != HOOP_OK ||
+        value.n_bytes >= sizeof(text))
+        return 0;
+    memcpy(text, value.bytes, value.n_bytes);
+    return strtoull(text, NULL, 10);
+}
+
+/* Each who asks has the next number, from 1; 0: there is none any more, or nobody
+ * answers. Who adds prolongs the counter's life: who waits for a place must not,
+ * or those of the dead would never be free. */
+static uint64_t
+place_draw(hoop_control_t *control,
+           const struct successor *successor,
+           uint32_t n_newcomers)
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(store_reply_deinit) struct store_reply reply = {0};
@@ -109,10 +129,13 @@ place_draw(hoop_control_t *control, const struct successor *successor)
 
     snprintf(request.key, sizeof(request.key), "%s/%s", GROWTH_KEY,
              successor->job);
+    if (places_count(control, request.key) >= n_newcomers)
+        return 0;
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     store_add_request_encode(&request, &pack);
     if (control_call(control, METHOD_STORE_ADD, &pack) != HOOP_OK ||
-        store_reply_decode(control_body(control), &reply) != HOOP_OK)
+        store_reply_decode(control_body(control), &reply) != HOOP_OK ||
+        reply.counter < 0 || (uint64_t)reply.counter > n_newcomers)
         return 0;
     return (uint64_t)reply.counter;
 }
@@ -147,8 +170,8 @@ growth_look(const struct terms *terms,
         hoop_control_get(*control, GROWTH_KEY, &value) != HOOP_OK ||
         !announcement_read(&value, &successor, &n_newcomers))
         return;
-    const uint64_t place = place_draw(*control, &successor);
-    if (place == 0 || place > n_newcomers)
+    const uint64_t place = place_draw(*control, &successor, n_newcomers);
+    if (place == 0)
         return;
     successor.rank += (uint32_t)place - 1;
     *out_successor = successor;
