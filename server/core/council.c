@@ -336,6 +336,25 @@ seat_take(struct cluster *cluster,
     council_check(cluster, seat->council);
 }
 
+/* Once more: its answer was lost, or its member had given up meanwhile, and asks
+ * for the same with another number. */
+static void
+outcome_repeat(struct cluster *cluster,
+               const struct council_seat *seat,
+               const struct cluster_event *event)
+{
+    const struct council *council = seat->council;
+    const struct cluster_outcome outcome = outcome_shared(cluster, council);
+    const struct group *group =
+        outcome.communicator ? group_formed(council->job, outcome.communicator)
+                             : NULL;
+
+    if (group)
+        seat_rename(cluster, group, seat->member, event->council.number);
+    outcome_reply(cluster, &outcome,
+                  outbox_reply(&cluster->outbox, event->ticket));
+}
+
 enum hoop_status
 council_attend(struct cluster *cluster,
                struct job *job,
@@ -361,10 +380,7 @@ council_attend(struct cluster *cluster,
         return error_raise(HOOP_E_CANCELLED, "a later call has come already");
     seat_take(cluster, seat, call);
     if (council->told == call->turn) {
-        const struct cluster_outcome outcome = outcome_shared(cluster, council);
-
-        outcome_reply(cluster, &outcome,
-                      outbox_reply(&cluster->outbox, event->ticket));
+        outcome_repeat(cluster, seat, event);
         return HOOP_OK;
     }
     status = waiter_park(cluster, job, event, &seat->waiter);

@@ -296,6 +296,20 @@ seat_leave(struct cluster *cluster,
     return HOOP_OK;
 }
 
+void
+seat_rename(struct cluster *cluster,
+            const struct group *group,
+            const struct member *member,
+            uint64_t number)
+{
+    struct seat *seat = seat_of(group, member);
+
+    if (!seat || seat->state != SEAT_TAKEN || seat->number >= number)
+        return;
+    seat->number = number;
+    chronicle_write_group(cluster, group);
+}
+
 /* Not the same guilt: who has the shortest deadline gives up first. */
 enum absence {
     ABSENCE_NEVER_ASKED,

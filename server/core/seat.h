@@ -57,6 +57,14 @@ seat_leave(struct cluster *cluster,
 void
 seats_fill(struct group *group, const uint64_t *numbers);
 
+/* member, of group, calls its seat by a later number from now on: what it leaves by
+ * the one before is not this. One that has been left stays so. */
+void
+seat_rename(struct cluster *cluster,
+            const struct group *group,
+            const struct member *member,
+            uint64_t number);
+
 /* A join was parked until now: others are missing still. */
 void
 seat_expire(struct cluster *cluster, struct waiter *waiter);

@@ -33,6 +33,17 @@ shrink(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t turn)
                                               .number = 7 + turn}));
 }
 
+static void
+leave(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
+{
+    fixture_step(f, (struct cluster_event){
+                        .kind = CLUSTER_GROUP_LEAVE,
+                        .seat = {.member = {epoch, worker},
+                                 .numbers = &number,
+                                 .n_numbers = 1},
+                    });
+}
+
 static uint64_t
 report(struct fixture *f, uint64_t epoch, uint64_t worker, uint32_t rank)
 {
@@ -135,12 +146,7 @@ shrink_gives_the_survivors_a_communicator(void **state)
     assert_true(first.communicator > 0);
 
     /* It is a communicator like others: it can be left, and shrunk again. */
-    fixture_step(&f, (struct cluster_event){
-                         .kind = CLUSTER_GROUP_LEAVE,
-                         .seat = {.member = {epoch, 4},
-                                  .numbers = (uint64_t[]){8},
-                                  .n_numbers = 1},
-                     });
+    leave(&f, epoch, 4, 8);
     struct cluster_council_call again = {.communicator = first.communicator,
                                          .kind = CLUSTER_COUNCIL_SHRINK,
                                          .turn = 1,
@@ -168,18 +174,58 @@ freed_communicators_leave_nothing(void **state)
         const uint64_t ticket = shrink(&f, epoch, 2, turn);
         assert_int_equal(outcome(&f, ticket)->n_ranks, 2);
         for (uint64_t worker = 1; worker < 3; worker++)
-            fixture_step(&f, (struct cluster_event){
-                                 .kind = CLUSTER_GROUP_LEAVE,
-                                 .seat = {.member = {epoch, worker},
-                                          .numbers = (uint64_t[]){7 + turn},
-                                          .n_numbers = 1},
-                             });
+            leave(&f, epoch, worker, 7 + turn);
     }
     const uint64_t job =
         fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
     assert_int_equal(fixture_reply(&f, job)->job.n_groups, 0);
     assert_int_equal(fixture_reply(&f, job)->job.n_waiters, 0);
     fixture_deinit(&f);
+}
+
+/* The first worker had given up when it was decided. It asks again, and what it
+ * takes back of before comes after that. */
+static void
+shrink_that_was_asked_for_again_is_not_taken_back(void **state)
+{
+    struct shelf shelf = {0};
+    struct fixture f;
+
+    (void)state;
+    shelf_begin(&f);
+    uint64_t epoch = 0;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        const uint64_t ticket = fixture_join(&f, rank + 1, rank, 2);
+
+        shelf_follow(&shelf, &f);
+        if (rank == 1)
+            epoch = fixture_reply(&f, ticket)->world.epoch;
+    }
+    struct cluster_council_call said = {
+        .kind = CLUSTER_COUNCIL_SHRINK, .turn = 1, .number = 9};
+    shrink(&f, epoch, 1, 1);
+    shelf_follow(&shelf, &f);
+    shrink(&f, epoch, 2, 1);
+    shelf_follow(&shelf, &f);
+    const uint64_t again = fixture_step(&f, call(epoch, 1, said));
+    shelf_follow(&shelf, &f);
+    said = (struct cluster_council_call){.communicator =
+                                             outcome(&f, again)->communicator,
+                                         .kind = CLUSTER_COUNCIL_CONFIRM,
+                                         .turn = 1};
+
+    shelf_restart(&shelf, &f);
+    leave(&f, epoch, 1, 8);
+    fixture_step(&f, call(epoch, 2, said));
+    const uint64_t last = fixture_step(&f, call(epoch, 1, said));
+    assert_int_equal(outcome(&f, last)->n_ranks, 2);
+    leave(&f, epoch, 2, 8);
+    leave(&f, epoch, 1, 9);
+    const uint64_t job =
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
+    assert_int_equal(fixture_reply(&f, job)->job.n_groups, 0);
+    fixture_deinit(&f);
+    shelf_deinit(&shelf);
 }
 
 static void
@@ -323,6 +369,7 @@ main(void)
         cmocka_unit_test(end_of_the_last_that_is_awaited_decides),
         cmocka_unit_test(shrink_gives_the_survivors_a_communicator),
         cmocka_unit_test(freed_communicators_leave_nothing),
+        cmocka_unit_test(shrink_that_was_asked_for_again_is_not_taken_back),
         cmocka_unit_test(deadline_names_who_is_missing_and_takes_the_call_back),
         cmocka_unit_test(call_that_was_cut_off_counts_still),
         cmocka_unit_test(nonsense_is_refused),
