@@ -16,7 +16,8 @@ edit.
 It needs root on Debian 12, for packages and network namespaces, and an
 otherwise idle machine. The numbers of each run stay in a file of their own; a
 table is of the newest run that has measured it, whose time and hoop stand below
-it. `--report` writes the document anew.
+it; how busy the machine was before each, its table says ("load": more than there
+are processors is not idle). `--report` writes the document anew.
 
 ## How to read the tables
 
