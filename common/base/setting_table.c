@@ -125,7 +125,7 @@ static const struct setting rows[SETTING_COUNT] = {
             .option = "late-warning",
             .placeholder = "SECONDS",
             .help = "who is waited for so long is named on standard error, "
-                    "unless the log is off by HOOP_LOG; 0: never",
+                    "unless HOOP_LOG is set to off or error; 0: never",
             .default_text = "10",
             .type = SETTING_TYPE_DURATION,
             .max = MS_PER_WEEK,
@@ -200,9 +200,9 @@ static const struct setting rows[SETTING_COUNT] = {
             .environment = "HOOP_ON_FAILURE",
             .option = "on-failure",
             .placeholder = "WHAT",
-            .help = "what a collective does when a rank is lost: error, or "
-                    "retry, done again by those that are left; alike for all "
-                    "ranks",
+            .help = "what a call does when a rank is lost: error, or retry, "
+                    "done again by those that are left (blocking ones that "
+                    "hoop/elastic.h lists); alike for all ranks",
             .default_text = "error",
             .choices = setting_choices_remedies,
             .type = SETTING_TYPE_CHOICE,
@@ -331,9 +331,9 @@ static const struct setting rows[SETTING_COUNT] = {
             .option = "tuning",
             .placeholder = "PATH",
             .help = "file of times that hoop-perf --tune measured, to choose "
-                    "algorithms by; auto: the first jobs race for a second "
-                    "and keep one in the cache folder; model: by estimates "
-                    "alone; rank 0's counts",
+                    "algorithms by; auto: the first four jobs of up to 64 "
+                    "ranks race for 1.5 s each and keep one in the cache "
+                    "folder; model: by estimates alone; rank 0's counts",
             .type = SETTING_TYPE_TEXT,
             .max = LIMIT_SETTING - 1,
             .users = WORKER,

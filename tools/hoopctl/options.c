@@ -24,7 +24,7 @@ static const char description[] =
     "  store delete KEY        remove a key\n"
     "  health                  exit code 0 if the coordinator serves\n"
     "  token ROLE              print a token that allows less, made of the\n"
-    "                          job's: for an operator, or for metrics\n"
+    "                          job's: operator, metrics; worker: its own\n"
     "\n"
     "Exit code 0, 1 if the answer is an error, 64 for a wrong command line.";
 
