@@ -192,45 +192,6 @@ other_calls_are_as_ever(void **state)
     assert_int_equal(workers_run(hoopd.address, 3, apart_body, NULL), 0);
 }
 
-enum {
-    SHORT_MS = 300,
-    PLACE_GIVEN_UP = 15, /* of the room */
-};
-
-/* Worker 2 is dead, and 1 comes when 0 has given up. */
-static int
-late_body(const struct worker *worker)
-{
-    hoop_session_t *session = NULL;
-    int64_t values[2] = {1, 1};
-
-    WORKER_CHECK(retry_join(worker, &session) == 0);
-    hoop_comm_t *world = hoop_world(session);
-    if (worker->index == 2)
-        kill(getpid(), SIGKILL);
-    if (worker->index == 0)
-        hoop_comm_set_timeout(world, SHORT_MS);
-    else
-        room_await(worker, PLACE_GIVEN_UP);
-    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, values, 1, HOOP_INT64, HOOP_SUM,
-                                world) == HOOP_E_TIMEOUT);
-    hoop_comm_set_timeout(world, 0);
-    room_set(worker, PLACE_GIVEN_UP, 1);
-    values[0] = 1;
-    WORKER_CHECK(hoop_allreduce(HOOP_IN_PLACE, values, 2, HOOP_INT64, HOOP_SUM,
-                                world) == HOOP_OK);
-    WORKER_CHECK(values[0] == 2 && values[1] == 2);
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-call_that_one_gave_up_is_over_for_all(void **state)
-{
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 3, late_body, NULL), 0);
-}
-
 /* A sanitizer needs address space of its own. */
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 enum {
@@ -336,7 +297,6 @@ main(void)
         cmocka_unit_test(root_dies_between_two_calls),
         cmocka_unit_test(some_die_by_chance),
         cmocka_unit_test(other_calls_are_as_ever),
-        cmocka_unit_test(call_that_one_gave_up_is_over_for_all),
         cmocka_unit_test(rank_without_memory_fails_the_call_for_all),
         cmocka_unit_test(rank_without_memory_goes_on_with_the_survivors),
     };

@@ -172,10 +172,8 @@ call_run(struct reprise *reprise, enum hoop_status made)
         enum hoop_status outcome = HOOP_OK;
         uint64_t flags = UINT64_MAX;
         status = survivors_agree(reprise, &ballot, &flags);
-        /* It is over for the program: others that are still in it learn so, with
-         * how it went, when this rank shrinks in the next. */
         if (status != HOOP_OK)
-            return call_end(reprise, status);
+            return error_pass(status);
         const enum ballot_verdict verdict =
             ballot_decide(&ballot, flags, &outcome);
         if (verdict != BALLOT_AGAIN)
