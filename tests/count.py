@@ -11,6 +11,7 @@ import sys
 
 PASSED = ('OK', 'EXPECTEDFAIL')
 LINES_SHOWN = 20
+NO_LOG = 'no log'  # building has failed, and said why
 
 
 def tests(path):
@@ -18,12 +19,12 @@ def tests(path):
         with open(path, encoding='utf-8') as log:
             return [json.loads(line) for line in log]
     except FileNotFoundError:
-        return [{'name': 'the run itself', 'result': 'no log'}]
+        return [{'name': '', 'result': NO_LOG}]
 
 
 def failures(found):
     for test in found:
-        if test['result'] in (*PASSED, 'SKIP'):
+        if test['result'] in (*PASSED, 'SKIP', NO_LOG):
             continue
         duration = test.get('duration')
         after = f' after {duration:.1f} s' if duration else ''

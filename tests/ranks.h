@@ -45,7 +45,7 @@ struct ranks_options {
     const char *codec;   /* NULL: the path's */
     bool is_checked;     /* HOOP_CHECK=full, whatever the path's is */
     uint32_t timeout_ms; /* of an operation; 0: 20 s */
-    uint32_t deadline_s; /* of all; 0: 100 s; then they are killed */
+    uint32_t deadline_s; /* of all; 0: 100 s, 240 under a sanitizer */
 };
 
 /*

@@ -72,7 +72,11 @@ threads_look(uint32_t pid)
     DIR *threads = threads_open(pid);
     char path[64];
 
-    while (threads && (entry = readdir(threads))) {
+    /* Whom we lack a descriptor to look at is not dead for that. */
+    if (!threads)
+        return errno == ENOENT ? PROCESS_ENDED : PROCESS_RUNS;
+
+    while ((entry = readdir(threads))) {
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof(path), "/proc/%u/task/%.16s/stat", pid,
@@ -81,8 +85,7 @@ threads_look(uint32_t pid)
         if (seen < state)
             state = seen;
     }
-    if (threads)
-        closedir(threads);
+    closedir(threads);
     return state;
 }
 

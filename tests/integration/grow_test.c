@@ -8,6 +8,7 @@
 
 #include "hoop/control.h"
 
+#include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
 #include "workers.h"
@@ -17,6 +18,7 @@ enum {
     GROW_MS = 30000,
     SHORT_MS = 1000,
     LOOK_US = 2000,
+    FORGOTTEN_MS = 20000,
 
     KEY_MAX = 256,
 
@@ -207,15 +209,18 @@ places_find(hoop_control_t **out_control, char key[KEY_MAX])
     return 0;
 }
 
-/* As if time enough had passed since the last newcomer drew its place. */
+/* As if time enough had passed since the last newcomer drew its place, unless it
+ * has. */
 static int
 places_forget(void)
 {
+    const uint64_t deadline_ns = clock_deadline_ns(FORGOTTEN_MS);
     hoop_control_t *control = NULL;
     char key[KEY_MAX];
 
     WORKER_CHECK(places_find(&control, key) == 0);
-    while (hoop_control_delete(control, key) != HOOP_OK)
+    while (hoop_control_delete(control, key) != HOOP_OK &&
+           !clock_is_past(deadline_ns))
         usleep(LOOK_US);
     hoop_control_destroy(control);
     return 0;

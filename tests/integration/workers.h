@@ -31,9 +31,9 @@ typedef int
 worker_fn(const struct worker *worker);
 
 /*
- * Run n_workers and wait for them, 100 s at most if workers_allow() has not
- * said otherwise. Returns how many did not
- * return 0; those ended by SIGKILL do not count. *out_room: a copy, NULL: not
+ * Run n_workers and wait for them, if workers_allow() has not said otherwise
+ * 100 s at most, 240 under a sanitizer. Returns how many did not return 0; those
+ * ended by SIGKILL do not count. *out_room: a copy, NULL: not
  * wanted.
  */
 uint32_t

@@ -115,31 +115,6 @@ places_count(hoop_control_t *control, const char *key)
     return strtoull(text, NULL, 10);
 }
 
-/* Each who asks has the next number, from 1; 0: there is none any more, or nobody
- * answers. Who adds prolongs the counter's life: who waits for a place must not,
- * or those of the dead would never be free. */
-static uint64_t
-place_draw(hoop_control_t *control,
-           const struct successor *successor,
-           uint32_t n_newcomers)
-{
-    CLEANUP(pack_deinit) struct pack pack = {0};
-    CLEANUP(store_reply_deinit) struct store_reply reply = {0};
-    struct store_add_request request = {.delta = 1, .ttl_ms = PLACES_MS};
-
-    snprintf(request.key, sizeof(request.key), "%s/%s", GROWTH_KEY,
-             successor->job);
-    if (places_count(control, request.key) >= n_newcomers)
-        return 0;
-    pack_init(&pack, LIMIT_RPC_MESSAGE);
-    store_add_request_encode(&request, &pack);
-    if (control_call(control, METHOD_STORE_ADD, &pack) != HOOP_OK ||
-        store_reply_decode(control_body(control), &reply) != HOOP_OK ||
-        reply.counter < 0 || (uint64_t)reply.counter > n_newcomers)
-        return 0;
-    return (uint64_t)reply.counter;
-}
-
 /* What each of the coordinator's answers may take. */
 static uint32_t
 answer_ms(uint64_t deadline_ns)
@@ -149,6 +124,34 @@ answer_ms(uint64_t deadline_ns)
     if (left_ms <= 0)
         return 1;
     return left_ms < ANSWER_MS ? (uint32_t)left_ms : ANSWER_MS;
+}
+
+/* Each who asks has the next number, from 1; 0: there is none any more, or nobody
+ * answers. Who adds prolongs the counter's life: who waits for a place must not,
+ * or those of the dead would never be free. */
+static uint64_t
+place_draw(hoop_control_t *control,
+           const struct successor *successor,
+           uint32_t n_newcomers,
+           uint64_t deadline_ns)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(store_reply_deinit) struct store_reply reply = {0};
+    struct store_add_request request = {.delta = 1, .ttl_ms = PLACES_MS};
+
+    snprintf(request.key, sizeof(request.key), "%s/%s", GROWTH_KEY,
+             successor->job);
+    control->timeout_ms = answer_ms(deadline_ns);
+    if (places_count(control, request.key) >= n_newcomers)
+        return 0;
+    control->timeout_ms = answer_ms(deadline_ns);
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    store_add_request_encode(&request, &pack);
+    if (control_call(control, METHOD_STORE_ADD, &pack) != HOOP_OK ||
+        store_reply_decode(control_body(control), &reply) != HOOP_OK ||
+        reply.counter < 0 || (uint64_t)reply.counter > n_newcomers)
+        return 0;
+    return (uint64_t)reply.counter;
 }
 
 void
@@ -170,7 +173,9 @@ growth_look(const struct terms *terms,
         hoop_control_get(*control, GROWTH_KEY, &value) != HOOP_OK ||
         !announcement_read(&value, &successor, &n_newcomers))
         return;
-    const uint64_t place = place_draw(*control, &successor, n_newcomers);
+    const uint64_t place =
+        place_draw(*control, &successor, n_newcomers, deadline_ns);
+
     if (place == 0)
         return;
     successor.rank += (uint32_t)place - 1;

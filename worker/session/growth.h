@@ -23,7 +23,7 @@
 #include "session/terms.h"
 
 /* A place in the job that takes newcomers instead of terms', which nobody else
- * is given; out_successor->job is "" if there is none now. *control is made
+ * is given for PLACES_MS; out_successor->job is "" if there is none now. *control is made
  * when it is NULL, for the next time; the caller destroys it. Waits for the
  * coordinator until deadline_ns, and for a few seconds at most. */
 void
