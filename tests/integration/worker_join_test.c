@@ -330,13 +330,25 @@ retrying_body(const struct worker *worker)
     return difference_is_told(&options, phrases);
 }
 
+/* Where no hall makes it wait, rank 0 learns it when the others have left. */
+static int
+retrying_apart_body(const struct worker *worker)
+{
+    setenv("HOOP_TRANSPORT", "tcp", 1);
+    setenv("HOOP_NODE", worker->index == 0 ? "first" : "second", 1);
+    return retrying_body(worker);
+}
+
 static void
 ranks_must_all_retry_or_none(void **state)
 {
     (void)state;
-    for (uint32_t n = 2; n < 4; n++)
+    for (uint32_t n = 2; n < 4; n++) {
         assert_int_equal(
             workers_run(daemon_here.address, n, retrying_body, NULL), 0);
+        assert_int_equal(
+            workers_run(daemon_here.address, n, retrying_apart_body, NULL), 0);
+    }
 }
 
 /* All have: what works, works; who differs is told at once. */

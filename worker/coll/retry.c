@@ -47,6 +47,9 @@ outcomes_compare(hoop_comm_t *comm, enum hoop_status mine)
     if (mine != HOOP_OK)
         snprintf(text, sizeof(text), "%s", error_text());
     const enum hoop_status status = once_greatest(&word, comm);
+    /* Who calls something else is not to go on without those that said so. */
+    if (status != HOOP_OK && mine == HOOP_E_MISMATCH)
+        return error_raise(mine, "%s", text);
     if (status != HOOP_OK)
         return error_pass(status);
     const enum hoop_status worst = (enum hoop_status)(word >> 32);

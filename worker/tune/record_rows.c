@@ -212,9 +212,10 @@ const struct record_sheet record_sheets[] = {
              [CATALOG_ALLGATHER] = {{65536, &algorithm_allgather_flat},
                                     {1048576, &algorithm_allgather_bruck},
                                     {UINT64_MAX, &algorithm_allgather_flat}},
-             [CATALOG_ALLREDUCE] = {{262144, &algorithm_allreduce_flat},
-                                    {UINT64_MAX,
-                                     &algorithm_allreduce_flat_blocks}},
+             [CATALOG_ALLREDUCE] =
+                 {{262144, &algorithm_allreduce_flat},
+                  {1048576, &algorithm_allreduce_hierarchical_tree},
+                  {UINT64_MAX, &algorithm_allreduce_flat_blocks}},
              [CATALOG_ALLTOALL] = {{UINT64_MAX, &algorithm_alltoall_flat}},
              [CATALOG_BARRIER] = {{UINT64_MAX, &algorithm_barrier_flat}},
              [CATALOG_BROADCAST] = {{262144, &algorithm_broadcast_flat},
@@ -225,6 +226,8 @@ const struct record_sheet record_sheets[] = {
              [CATALOG_REDUCE] = {{UINT64_MAX, &algorithm_reduce_flat}},
              [CATALOG_REDUCE_SCATTER] =
                  {{16384, &algorithm_reduce_scatter_flat},
+                  {1048576, &algorithm_reduce_scatter_ring},
+                  {5931641, &algorithm_reduce_scatter_flat},
                   {UINT64_MAX, &algorithm_reduce_scatter_ring}},
              [CATALOG_SCAN] = {{UINT64_MAX, &algorithm_scan_chain}},
              [CATALOG_SCATTER] = {{UINT64_MAX, &algorithm_scatter_linear}},
