@@ -413,12 +413,14 @@ entry_revive(struct reply_cache *cache,
     return HOOP_OK;
 }
 
-/* What the wall's clock says of the other. */
+/* What the wall's clock says of the other. What was due before now has waited for
+ * nobody to read it: those who would send it again connect anew. */
 static uint64_t
 due_revive(uint64_t due_wall_ms, const struct reply_cache_moment *now)
 {
-    const uint64_t left_ms =
-        due_wall_ms > now->wall_ms ? due_wall_ms - now->wall_ms : 0;
+    if (due_wall_ms < now->wall_ms)
+        return now->ms > 0 ? now->ms - 1 : 0;
+    const uint64_t left_ms = due_wall_ms - now->wall_ms;
 
     return left_ms < UINT64_MAX - now->ms ? now->ms + left_ms : UINT64_MAX;
 }
@@ -441,6 +443,7 @@ reply_cache_revive(struct reply_cache *cache,
     request.id = be64toh(stored.id);
     request.due.wall_ms = be64toh(stored.due_wall_ms);
     request.due.ms = due_revive(request.due.wall_ms, now);
+    cache->looked_ms = now->ms;
 
     struct cache_client *client = client_find(cache, &request.client);
 

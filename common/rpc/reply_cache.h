@@ -124,8 +124,9 @@ reply_cache_forget(struct reply_cache *cache,
 
 /*
  * Forgets each client of which nothing runs and nothing was due any more when
- * this was called before: if nobody looked for long, requests may wait to be
- * read that came in time. Looks at all clients: now and then.
+ * this was called before, or the cache was made again: if nobody looked for long,
+ * requests may wait to be read that came in time. Looks at all clients: now and
+ * then.
  */
 void
 reply_cache_expire(struct reply_cache *cache, uint64_t now_ms);
