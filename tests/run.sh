@@ -54,7 +54,12 @@ case $sanitizer in
     ;;
   *) usage ;;
 esac
-[ -z "$setup_name" ] || testing+=(--setup "$setup_name")
+# A machine that is busy is slow, and not a hang.
+if [ -n "$setup_name" ]; then
+  testing+=(--setup "$setup_name")
+else
+  testing+=(--timeout-multiplier 3)
+fi
 for suite in ${suites[@]+"${suites[@]}"}; do
   testing+=(--suite "$suite")
 done
@@ -84,7 +89,11 @@ fi
 ninja -C "$build" -j "$(nproc)"
 if [ -n "$sweep" ]; then
   sweeping=(--log "$log")
-  [ -z "$setup_name" ] || sweeping+=(--setup "$setup_name")
+  if [ -n "$setup_name" ]; then
+    sweeping+=(--setup "$setup_name")
+  else
+    sweeping+=(--patience 3)
+  fi
   [ "$sweep" = all ] || sweeping+=(--part "$sweep")
   /usr/bin/env python3 -B tests/sweep.py "$build" "${sweeping[@]}"
   exit
