@@ -241,22 +241,36 @@ places_await(void)
     return 0;
 }
 
+/* Of two, worker 1 dies, and 0 takes in two others. */
+static int
+remnant_grow(const struct worker *worker,
+             hoop_session_t **out_session,
+             hoop_comm_t **out_grown)
+{
+    hoop_comm_t *shrunk = NULL;
+
+    if (worker_join(worker, 2, PLACE_JOINED, out_session) != 0)
+        return 1;
+    hoop_comm_t *world = hoop_world(*out_session);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
+    WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
+    room_set(worker, PLACE_SHRUNK, 1);
+    WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, out_grown) == HOOP_OK);
+    return 0;
+}
+
 /* Worker 0 stays, 1 dies; 2 comes, and 3 when that is forgotten. */
 static int
 forgotten_body(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
-    hoop_comm_t *shrunk = NULL;
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0 ||
-            worker_lose(worker, 1, hoop_world(session)) != 0)
+        if (remnant_grow(worker, &session, &grown) != 0)
             return 1;
-        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &shrunk) == HOOP_OK);
-        room_set(worker, PLACE_SHRUNK, 1);
-        WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, &grown) == HOOP_OK);
     } else {
         room_await(worker, PLACE_SHRUNK);
         if (worker->index == 3 && places_forget() != 0)
@@ -306,16 +320,11 @@ heir_body(const struct worker *worker)
 {
     struct hoop_join_options options = worker_options(worker);
     hoop_session_t *session = NULL;
-    hoop_comm_t *shrunk = NULL;
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0 ||
-            worker_lose(worker, 1, hoop_world(session)) != 0)
+        if (remnant_grow(worker, &session, &grown) != 0)
             return 1;
-        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &shrunk) == HOOP_OK);
-        room_set(worker, PLACE_SHRUNK, 1);
-        WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, &grown) == HOOP_OK);
     } else {
         room_await(worker, PLACE_SHRUNK);
         if (heir_prepare(worker) != 0)
