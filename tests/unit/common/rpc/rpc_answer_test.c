@@ -56,6 +56,18 @@ server_keeps_no_reply_to_whoever_is_not_believed(void **state)
     bench_server_stop(&server);
 }
 
+/* Who asked is gone, and nobody waits for the answer. */
+static void
+ask_and_leave(struct bench_server *server, const struct raw_request *request)
+{
+    const int fd = raw_greet(server);
+
+    raw_ask(fd, request);
+    bench_wait_for(&server->n_parked, 1);
+    close(fd);
+    bench_wait_for(&server->n_abandoned, 1);
+}
+
 /* Store/Delete CHANGES something and is parked here until Store/Set. */
 static void
 server_attaches_a_request_sent_again_to_the_running_one(void **state)
@@ -66,12 +78,7 @@ server_attaches_a_request_sent_again_to_the_running_one(void **state)
 
     (void)state;
     bench_server_start(&server, 0);
-    const int first = raw_greet(&server);
-    raw_ask(first, &slow);
-    bench_wait_for(&server.n_parked, 1);
-    close(first);
-    bench_wait_for(&server.n_abandoned, 1);
-
+    ask_and_leave(&server, &slow);
     const int second = raw_greet(&server);
     raw_ask(second, &slow);
     bench_wait_until_repeated(&server, 1);
@@ -92,12 +99,7 @@ server_keeps_the_reply_that_nobody_waited_for(void **state)
 
     (void)state;
     bench_server_start(&server, 0);
-    const int first = raw_greet(&server);
-    raw_ask(first, &slow);
-    bench_wait_for(&server.n_parked, 1);
-    close(first);
-    bench_wait_for(&server.n_abandoned, 1);
-
+    ask_and_leave(&server, &slow);
     const int second = raw_greet(&server);
     raw_ask(second, &set);
     assert_int_equal(raw_hear(second).id, 2);
