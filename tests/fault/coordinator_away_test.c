@@ -39,9 +39,8 @@ static void
 coordinator_stop(const struct worker *worker)
 {
     __atomic_add_fetch(&worker->room[PLACE_HERE], 1, __ATOMIC_SEQ_CST);
-    while (worker->index == 0 && worker->room[PLACE_HERE] < WORKERS)
-        usleep(500);
     if (worker->index == 0) {
+        room_await_count(worker, PLACE_HERE, WORKERS);
         kill(hoopd.pid, SIGSTOP);
         room_set(worker, PLACE_AWAY, 1);
     }
@@ -52,9 +51,8 @@ static void
 coordinator_go_on(const struct worker *worker, uint32_t n_workers)
 {
     __atomic_add_fetch(&worker->room[PLACE_DONE], 1, __ATOMIC_SEQ_CST);
-    while (worker->index == 0 && worker->room[PLACE_DONE] < n_workers)
-        usleep(500);
     if (worker->index == 0) {
+        room_await_count(worker, PLACE_DONE, n_workers);
         kill(hoopd.pid, SIGCONT);
         room_set(worker, PLACE_BACK, 1);
     }

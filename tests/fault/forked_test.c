@@ -147,8 +147,8 @@ victim_die(const struct worker *worker)
 
     WORKER_CHECK(child > 0);
     WORKER_CHECK(child_look(child) == 0);
-    while (worker->room[PLACE_READY] < WORKERS - 1)
-        usleep(500);
+    WORKER_CHECK(room_await_count(worker, PLACE_READY, WORKERS - 1) ==
+                 WORKERS - 1);
     room_set(worker, PLACE_CHILD, (uint64_t)child);
     kill(getpid(), SIGKILL);
     return 1;

@@ -183,16 +183,22 @@ room_set(const struct worker *worker, uint32_t place, uint64_t value)
 }
 
 uint64_t
-room_await(const struct worker *worker, uint32_t place)
+room_await_count(const struct worker *worker, uint32_t place, uint64_t count)
 {
     const uint64_t deadline_ns = clock_deadline_ns(ROOM_MS);
     uint64_t value = 0;
 
-    while (value == 0 && !clock_is_past(deadline_ns)) {
+    while (value < count && !clock_is_past(deadline_ns)) {
         value = __atomic_load_n(&worker->room[place], __ATOMIC_ACQUIRE);
         usleep(LOOK_US);
     }
     return value;
+}
+
+uint64_t
+room_await(const struct worker *worker, uint32_t place)
+{
+    return room_await_count(worker, place, 1);
 }
 
 int

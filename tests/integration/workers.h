@@ -69,7 +69,10 @@ worker_lose(const struct worker *worker, uint32_t victim, hoop_comm_t *world);
 /* A place of the room, between processes. */
 void
 room_set(const struct worker *worker, uint32_t place, uint64_t value);
-/* Wait until it is not 0, for at most 20 s; returns it. */
+/* Wait until it is at least this much, for at most 20 s; returns it. */
+uint64_t
+room_await_count(const struct worker *worker, uint32_t place, uint64_t count);
+/* ... until it is not 0. */
 uint64_t
 room_await(const struct worker *worker, uint32_t place);
 
