@@ -125,7 +125,8 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  * new epoch: members first, in the order of comm, then up to n_newcomers others
  * (the least that a member asks for), as soon as they are there, or after
  * timeout_ms (the shortest of the members') with those that are, if there is
- * one. To newcomers it is their hoop_world(). comm can still be used, and freed.
+ * one. A newcomer that dies before leaves its place to another. To newcomers it
+ * is their hoop_world(). comm can still be used, and freed.
  *
  * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
  * what is left. It has connections, a thread and a session of its own, for

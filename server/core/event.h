@@ -73,6 +73,8 @@ struct cluster_join {
     uint64_t incarnation; /* random, fresh for every hoop_join(); not 0 */
     uint32_t protocol_version;
     uint32_t rank;       /* requested, or CLUSTER_RANK_ANY */
+    uint32_t rank_min;   /* where the world is too small for rank, one from here
+                            on will do; 0: none will */
     uint32_t world_size; /* the largest world, or 0: not said */
     uint32_t size_min;   /* form with this many after the settle time; 0: not
                             said, i.e. the coordinator's or world_size */

@@ -53,6 +53,21 @@ hosts_number(const struct job *job,
     return n_hosts;
 }
 
+/* Who requested a rank that this world does not have is given one of those that
+ * nobody requested. */
+static void
+requests_end(struct job *job)
+{
+    struct member *member = NULL;
+
+    HASH_CLEAR(hh_rank, job->requests);
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        if (member->rank >= job->size)
+            member->rank = CLUSTER_RANK_ANY;
+    }
+}
+
 /* How many hosts there are. */
 static uint32_t
 ranks_give(struct job *job)
@@ -65,7 +80,6 @@ ranks_give(struct job *job)
     uint32_t n_given = 0;
 
     assign_ranks(assigned, job->n_members);
-    HASH_CLEAR(hh_rank, job->requests);
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         member->rank = assigned[n_given++].rank;
@@ -112,6 +126,7 @@ world_form(struct cluster *cluster, struct job *job)
     job->roster = memory_create(job->size, sizeof(*job->roster));
     job->changes = memory_create(1 + (size_t)job->size, sizeof(*job->changes));
 
+    requests_end(job);
     const uint32_t n_hosts = ranks_give(job);
 
     agenda_remove(&cluster->agenda, &job->settle);
@@ -133,16 +148,34 @@ world_form(struct cluster *cluster, struct job *job)
                   (unsigned long long)job->epoch);
 }
 
+/* The first that nobody requested. */
+static uint32_t
+free_rank(const struct job *job)
+{
+    const struct member *holder = NULL;
+    uint32_t rank = 0;
+
+    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
+    while (holder) {
+        rank++;
+        HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
+    }
+    return rank;
+}
+
+/* Who is too high for the world must be content with any rank that is free. */
 static bool
 world_suffices(const struct cluster *cluster, const struct job *job)
 {
     const uint32_t size_min = wish_size_min(cluster, job);
+    const uint32_t first_free = free_rank(job);
 
     if (!size_min || job->n_members < size_min)
         return false;
     for (const struct member *member = job->requests; member;
          member = member->hh_rank.next)
-        if (member->rank >= job->n_members)
+        if (member->rank >= job->n_members &&
+            (!member->rank_min || member->rank_min > first_free))
             return false;
     return true;
 }

@@ -58,6 +58,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->state = CLUSTER_MEMBER_JOINING;
     member->incarnation = join->incarnation;
     member->rank = join->rank;
+    member->rank_min = join->rank_min;
     member->pid = join->pid;
     member->wishes[MEMBER_WISH_SIZE] = join->world_size;
     member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;

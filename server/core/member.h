@@ -28,7 +28,8 @@ struct member {
     struct job *job;
     enum cluster_member_state state; /* changed by member_move() only */
     uint64_t incarnation;
-    uint32_t rank; /* as requested until the world forms */
+    uint32_t rank;     /* as requested until the world forms */
+    uint32_t rank_min; /* as requested */
     uint32_t pid;
     uint32_t wishes[MEMBER_N_WISHES]; /* 0: not said */
     struct waiter *waiter;            /* joining: its parked join */

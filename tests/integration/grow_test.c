@@ -17,6 +17,8 @@ enum {
     MEMBERS = 3,
     GROW_MS = 30000,
     SHORT_MS = 1000,
+    /* One that is there is in it by then; the other has died. */
+    HALF_MS = 10000,
     LOOK_US = 2000,
     FORGOTTEN_MS = 20000,
 
@@ -241,9 +243,11 @@ places_await(void)
     return 0;
 }
 
-/* Of two, worker 1 dies, and 0 takes in two others. */
+/* Of two, worker 1 dies, and 0 takes in two others, or those that are there in
+ * time. */
 static int
 remnant_grow(const struct worker *worker,
+             uint32_t timeout_ms,
              hoop_session_t **out_session,
              hoop_comm_t **out_grown)
 {
@@ -256,7 +260,7 @@ remnant_grow(const struct worker *worker,
         return 1;
     WORKER_CHECK(hoop_comm_shrink(world, &shrunk) == HOOP_OK);
     room_set(worker, PLACE_SHRUNK, 1);
-    WORKER_CHECK(hoop_comm_grow(shrunk, 2, GROW_MS, out_grown) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_grow(shrunk, 2, timeout_ms, out_grown) == HOOP_OK);
     return 0;
 }
 
@@ -269,7 +273,7 @@ forgotten_body(const struct worker *worker)
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (remnant_grow(worker, &session, &grown) != 0)
+        if (remnant_grow(worker, GROW_MS, &session, &grown) != 0)
             return 1;
     } else {
         room_await(worker, PLACE_SHRUNK);
@@ -295,6 +299,24 @@ newcomer_whose_place_is_taken_draws_another(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
+/* Until the kernel has closed all that the process had. */
+static int
+death_await(pid_t pid)
+{
+    char path[KEY_MAX];
+    char state = 'R';
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    while (state != 'Z') {
+        FILE *file = fopen(path, "r");
+
+        WORKER_CHECK(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
+        fclose(file);
+        usleep(LOOK_US);
+    }
+    return 0;
+}
+
 /* Worker 2 draws the first place and dies; of 3 and 4 one draws the second, and
  * the other waits. */
 static int
@@ -307,6 +329,7 @@ heir_prepare(const struct worker *worker)
 
         WORKER_CHECK(victim > 0 && places_await() == 0);
         kill(victim, SIGKILL);
+        WORKER_CHECK(death_await(victim) == 0);
         room_set(worker, PLACE_DEAD, 1);
     }
     if (worker->index == 4)
@@ -323,7 +346,7 @@ heir_body(const struct worker *worker)
     hoop_comm_t *grown = NULL;
 
     if (worker->index < 2) {
-        if (remnant_grow(worker, &session, &grown) != 0)
+        if (remnant_grow(worker, GROW_MS, &session, &grown) != 0)
             return 1;
     } else {
         room_await(worker, PLACE_SHRUNK);
@@ -350,6 +373,43 @@ place_of_a_dead_newcomer_is_another_ones(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
+/* Worker 0 stays, 1 dies; 2 draws the first place and dies, 3 has the second. */
+static int
+half_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (remnant_grow(worker, HALF_MS, &session, &grown) != 0)
+            return 1;
+    } else {
+        room_await(worker, PLACE_SHRUNK);
+        if (heir_prepare(worker) != 0)
+            return 1;
+        options.rank = NULL;
+        options.world_size = 2;
+        options.join_timeout_ms = GROW_MS;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 1);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 2) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+newcomers_that_live_are_taken_in_without_the_dead(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, half_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 2);
+}
+
 int
 main(void)
 {
@@ -358,6 +418,7 @@ main(void)
         cmocka_unit_test(one_that_is_left_grows_twice),
         cmocka_unit_test(newcomer_whose_place_is_taken_draws_another),
         cmocka_unit_test(place_of_a_dead_newcomer_is_another_ones),
+        cmocka_unit_test(newcomers_that_live_are_taken_in_without_the_dead),
     };
 
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);

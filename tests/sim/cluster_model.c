@@ -136,6 +136,17 @@ hosts_check(const struct model *model,
                  "ring neighbours are apart without need");
 }
 
+/* The rank requested, if there is one such. */
+static bool
+rank_will_do(const struct model_client *client, uint32_t size)
+{
+    if (client->requested == CLUSTER_RANK_ANY ||
+        client->requested == client->rank)
+        return true;
+    return client->requested >= size && client->rank_min &&
+           client->rank >= client->rank_min;
+}
+
 static void
 world_enter(struct model *model,
             unsigned int job,
@@ -161,9 +172,7 @@ world_enter(struct model *model,
             }
         model_expect(model, client->epoch == world->epoch,
                      "a world without one who waits for it");
-        model_expect(model,
-                     client->requested == CLUSTER_RANK_ANY ||
-                         client->requested == client->rank,
+        model_expect(model, rank_will_do(client, world->size),
                      "not the rank requested");
         client->state = CLIENT_ACTIVE;
         client->acknowledged_ns = model->now_ns;

@@ -217,6 +217,7 @@ newcomer_try(const struct terms *terms,
     snprintf(now.root, sizeof(now.root), "%s", terms->job);
     snprintf(now.job, sizeof(now.job), "%s", successor->job);
     now.rank = successor->rank;
+    now.rank_min = successor->size_min - 1; /* where others have died */
     now.world_size = successor->world_size;
     now.size_min = successor->size_min;
     now.settle_ms = successor->settle_ms;
@@ -328,6 +329,7 @@ successor_terms(const struct hoop_comm *comm,
     snprintf(grown.root, sizeof(grown.root), "%s", root_of(terms));
     successor_name(comm, grown.job);
     grown.rank = channel_rank(comm->channel);
+    grown.rank_min = 0;
     grown.world_size = size + n_newcomers;
     grown.size_min = size + 1;
     grown.settle_ms = SETTLE_MS;

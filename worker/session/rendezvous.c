@@ -86,6 +86,7 @@ request_fill(const struct terms *terms,
     *request = (struct join_request){
         .protocol = RENDEZVOUS_PROTOCOL,
         .rank = terms->rank,
+        .rank_min = terms->rank_min,
         .world_size = terms->world_size,
         .size_min = terms->size_min,
         .settle_ms = terms->settle_ms,

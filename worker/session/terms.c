@@ -165,6 +165,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
                       ? (uint32_t)settings_number(settings, SETTING_RANK)
                       : RENDEZVOUS_RANK_ANY;
     terms->world_size = (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
+    terms->rank_min = 0;
     terms->size_min = 0;
     terms->settle_ms = 0;
     terms->join_timeout_ms =

@@ -36,6 +36,7 @@ struct terms {
     char endings[LIMIT_SETTING];    /* a path; "": not said */
     char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
     uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
+    uint32_t rank_min;          /* a lower one will do from here on; 0: none */
     uint32_t world_size;        /* 0: the coordinator's */
     uint32_t size_min;          /* 0: all */
     uint32_t settle_ms;         /* 0: the coordinator's */

@@ -10,7 +10,7 @@
 #include "wire/pack.h"
 
 enum {
-    JOIN_REQUEST_FIELDS = 11,
+    JOIN_REQUEST_FIELDS = 11, /* and rank_min, which may be missing */
     ROSTER_MEMBER_FIELDS = 6,
     JOIN_REPLY_FIELDS = 8,
     MEMBER_REQUEST_FIELDS = 2,
@@ -24,7 +24,7 @@ enum {
 void
 join_request_encode(const struct join_request *request, struct pack *pack)
 {
-    pack_array(pack, JOIN_REQUEST_FIELDS);
+    pack_array(pack, JOIN_REQUEST_FIELDS + 1);
     pack_uint(pack, request->incarnation);
     pack_uint(pack, request->protocol);
     pack_uint(pack, request->rank);
@@ -36,6 +36,7 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->host);
     pack_str(pack, request->host_id);
     pack_str(pack, request->address);
+    pack_uint(pack, request->rank_min);
 }
 
 enum hoop_status
@@ -44,7 +45,7 @@ join_request_decode(struct message_span in, struct join_request *out_request)
     struct join_request request = {0};
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, JOIN_REQUEST_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, JOIN_REQUEST_FIELDS);
     request.incarnation = message_u64(&unpack);
     request.protocol = message_u32(&unpack);
     request.rank = message_u32(&unpack);
@@ -56,6 +57,10 @@ join_request_decode(struct message_span in, struct join_request *out_request)
     unpack_text(&unpack, request.host, sizeof(request.host));
     unpack_text(&unpack, request.host_id, sizeof(request.host_id));
     unpack_text(&unpack, request.address, sizeof(request.address));
+    if (n_unknown > 0) {
+        request.rank_min = message_u32(&unpack);
+        n_unknown--;
+    }
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)

@@ -39,6 +39,8 @@ struct join_request {
     char host[LIMIT_NAME];       /* name, for people */
     char host_id[LIMIT_NAME];    /* equal on one machine; "": the name */
     char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
+    uint32_t rank_min;           /* where the world is too small for rank, one
+                                    from here on will do; 0: none will */
 };
 
 struct roster_member {

@@ -53,6 +53,24 @@ join_rank_out_of_range_is_refused(void **state)
 }
 
 static void
+join_least_rank_above_the_rank_is_refused(void **state)
+{
+    const uint32_t ranks[] = {1, CLUSTER_RANK_ANY};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    for (uint32_t i = 0; i < 2; i++) {
+        struct cluster_event event = fixture_join_event(1, ranks[i], 4);
+
+        event.join.rank_min = 2;
+        fixture_refused(&f, fixture_step(&f, event), HOOP_E_INVALID,
+                        "a least rank of 2");
+    }
+    fixture_deinit(&f);
+}
+
+static void
 join_fifth_of_four_is_refused(void **state)
 {
     struct fixture f;
@@ -187,6 +205,7 @@ main(void)
         cmocka_unit_test(join_wrong_version_names_both),
         cmocka_unit_test(join_taken_rank_names_the_holder),
         cmocka_unit_test(join_rank_out_of_range_is_refused),
+        cmocka_unit_test(join_least_rank_above_the_rank_is_refused),
         cmocka_unit_test(join_fifth_of_four_is_refused),
         cmocka_unit_test(join_of_a_job_that_ends_is_to_be_tried_again),
         cmocka_unit_test(join_again_replaces_the_parked_one),

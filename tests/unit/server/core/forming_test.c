@@ -157,6 +157,77 @@ form_range_with_a_high_request_waits(void **state)
     fixture_deinit(&f);
 }
 
+/* Two members and two newcomers, who take ranks from 2 on; the last ticket. */
+static uint64_t
+growth_join(struct fixture *f, const uint32_t ranks[3])
+{
+    uint64_t ticket = 0;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        struct cluster_event event = fixture_join_event(1 + i, ranks[i], 4);
+
+        event.join.rank_min = ranks[i] < 2 ? 0 : 2;
+        event.join.size_min = 3;
+        event.join.settle_ms = 3600000;
+        ticket = fixture_step(f, event);
+    }
+    return ticket;
+}
+
+static void
+form_place_of_one_who_is_gone_is_a_later_ones(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t last = growth_join(&f, (uint32_t[]){1, 0, 3});
+
+    fixture_next(&f);
+    const struct cluster_world *world = &fixture_reply(&f, last)->world;
+
+    assert_int_equal(world->size, 3);
+    assert_int_equal(world->rank, 2);
+    assert_int_equal(world->roster[0].incarnation, 2);
+    assert_int_equal(world->roster[1].incarnation, 1);
+    assert_int_equal(world->roster[2].incarnation, 3);
+    fixture_deinit(&f);
+}
+
+static void
+form_place_of_a_member_is_nobody_elses(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t last = growth_join(&f, (uint32_t[]){0, 2, 3});
+
+    fixture_next(&f);
+    fixture_refused(&f, last, HOOP_E_TIMEOUT, "missing: rank 1");
+    fixture_deinit(&f);
+}
+
+/* A place may be taken anew as long as there is time. */
+static void
+form_later_one_stays_where_the_gone_one_is_replaced(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t last = growth_join(&f, (uint32_t[]){0, 1, 3});
+
+    assert_null(fixture_find(&f, last));
+    struct cluster_event event = fixture_join_event(4, 2, 4);
+
+    event.join.rank_min = 2;
+    fixture_step(&f, event);
+    assert_int_equal(fixture_reply(&f, last)->world.size, 4);
+    assert_int_equal(fixture_reply(&f, last)->world.rank, 3);
+    fixture_deinit(&f);
+}
+
 static void
 form_name_is_used_again_with_a_later_epoch(void **state)
 {
@@ -192,6 +263,9 @@ main(void)
             form_failed_attempt_without_a_size_is_told_without_one),
         cmocka_unit_test(form_range_waits_for_the_settle_time),
         cmocka_unit_test(form_range_with_a_high_request_waits),
+        cmocka_unit_test(form_place_of_one_who_is_gone_is_a_later_ones),
+        cmocka_unit_test(form_place_of_a_member_is_nobody_elses),
+        cmocka_unit_test(form_later_one_stays_where_the_gone_one_is_replaced),
         cmocka_unit_test(form_name_is_used_again_with_a_later_epoch),
     };
 

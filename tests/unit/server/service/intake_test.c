@@ -66,6 +66,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
                                                .world_size = 4,
                                                .size_min = 2,
                                                .settle_ms = 7,
+                                               .rank_min = 8,
                                                .deadline_ms = 500,
                                                .pid = 77,
                                                .host = "node",
@@ -81,6 +82,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
     assert_int_equal(fixture.event.join.world_size, 4);
     assert_int_equal(fixture.event.join.size_min, 2);
     assert_int_equal(fixture.event.join.settle_ms, 7);
+    assert_int_equal(fixture.event.join.rank_min, 8);
     assert_int_equal(fixture.event.join.pid, 77);
     assert_string_equal(fixture.event.join.host, "node");
     assert_null(fixture.event.join.host_id);

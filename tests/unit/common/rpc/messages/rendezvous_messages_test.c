@@ -13,6 +13,7 @@ static const struct join_request sample_join = {
     .incarnation = UINT64_MAX,
     .protocol = RENDEZVOUS_PROTOCOL,
     .rank = UINT32_MAX,
+    .rank_min = 3,
     .world_size = 4,
     .size_min = 2,
     .settle_ms = 500,
@@ -58,6 +59,7 @@ join_request_travels_whole(void **state)
     assert_true(request.incarnation == UINT64_MAX);
     assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
     assert_true(request.rank == RENDEZVOUS_RANK_ANY);
+    assert_int_equal(request.rank_min, 3);
     assert_int_equal(request.world_size, 4);
     assert_int_equal(request.size_min, 2);
     assert_int_equal(request.settle_ms, 500);
@@ -95,6 +97,30 @@ join_reply_travels_whole(void **state)
     assert_int_equal(reply.roster[1].incarnation, 2);
     assert_string_equal(reply.roster[0].host_id, "a1b2");
     assert_string_equal(reply.roster[1].address, "[fe80::1]:7000");
+}
+
+/* As workers sent it that knew none. */
+static void
+join_request_without_a_least_rank_is_read(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct join_request request = sample_join;
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_array(&pack, 11);
+    for (int i = 0; i < 8; i++)
+        pack_uint(&pack, 1);
+    for (int i = 0; i < 3; i++)
+        pack_str(&pack, "h");
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        join_request_decode((struct message_span){bytes, n_bytes}, &request),
+        HOOP_OK);
+    assert_string_equal(request.address, "h");
+    assert_int_equal(request.rank_min, 0);
 }
 
 static void
@@ -171,6 +197,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_request_travels_whole),
         cmocka_unit_test(join_reply_travels_whole),
+        cmocka_unit_test(join_request_without_a_least_rank_is_read),
         cmocka_unit_test(join_request_host_too_long_is_refused),
         cmocka_unit_test(join_reply_roster_count_without_bytes_is_refused),
         cmocka_unit_test(rendezvous_bodies_hold_the_rules_of_bodies),
