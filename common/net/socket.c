@@ -2,7 +2,8 @@
  * net/socket.c - non-blocking TCP sockets; descriptors are close-on-exec
  *
  * Buffer sizes are never set: the kernel's autotuning does better, and a
- * fixed size switches it off.
+ * fixed size switches it off. Inside a host nothing paces, as bbr would
+ * (docs/decisions/0004-cubic-inside-a-host.md).
  */
 
 #include "net/socket.h"
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -41,6 +43,86 @@ socket_tune(int fd)
     socket_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
     socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+}
+
+/* What neither paces nor probes for a bottleneck. Which of them an unprivileged
+ * process may choose differs from host to host. */
+static const char *const unpaced[] = {"cubic", "reno"};
+
+/* A congestion control. */
+struct choice {
+    char name[16];
+};
+
+static struct choice
+choice_of(int fd)
+{
+    struct choice choice = {0};
+    socklen_t n_bytes = sizeof(choice.name) - 1;
+
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, choice.name, &n_bytes) != 0)
+        choice.name[0] = '\0';
+    return choice;
+}
+
+static bool
+choice_set(int fd, const char *name)
+{
+    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name,
+                      (socklen_t)strlen(name)) == 0;
+}
+
+/* bbr, bbr2, ... */
+static bool
+is_paced(const struct choice *choice)
+{
+    return strncmp(choice->name, "bbr", 3) == 0;
+}
+
+/* Before it connects or listens: what has been established under bbr stays
+ * paced, whatever it is told to use later. */
+static void
+socket_unpace(int fd)
+{
+    const struct choice choice = choice_of(fd);
+
+    for (size_t i = 0; is_paced(&choice) && i < COUNT_OF(unpaced); i++) {
+        if (choice_set(fd, unpaced[i]))
+            return;
+    }
+}
+
+/* The system's choice again, if it paces. */
+static void
+socket_repace(int fd)
+{
+    const struct choice choice = choice_of(fd);
+    bool is_ours = false;
+
+    for (size_t i = 0; i < COUNT_OF(unpaced); i++)
+        is_ours |= strcmp(choice.name, unpaced[i]) == 0;
+    if (!is_ours)
+        return;
+    const int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (other < 0)
+        return;
+    const struct choice system = choice_of(other);
+    close(other);
+    if (is_paced(&system))
+        (void)choice_set(fd, system.name);
+}
+
+/* Its two ends are known: only within a host it goes without pacing. */
+static void
+socket_settle(int fd, const struct address *to)
+{
+    struct address peer = *to;
+    struct address local;
+
+    address_unmap(&peer);
+    if (socket_local_address(fd, &local) == HOOP_OK &&
+        !address_same_host(&local, &peer))
+        socket_repace(fd);
 }
 
 static const struct sockaddr *
@@ -85,6 +167,7 @@ socket_listen_at(const struct address *address, int backlog, int *out_fd)
     if (status != HOOP_OK)
         return error_pass(status);
 
+    socket_unpace(fd);
     socket_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (address->storage.ss_family == AF_INET6)
         socket_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -148,6 +231,7 @@ socket_accept(int fd, int *out_fd, struct address *out_peer)
 
     descriptor_track(accepted);
     socket_tune(accepted);
+    socket_settle(accepted, &peer);
     address_unmap(&peer);
     *out_fd = accepted;
     *out_peer = peer;
@@ -164,6 +248,7 @@ socket_connect(const struct address *address, int *out_fd)
         return error_pass(status);
 
     socket_tune(fd);
+    socket_unpace(fd);
     if (connect(fd, socket_sockaddr(address), address->n_bytes) != 0 &&
         errno != EINPROGRESS && errno != EINTR) {
         const int error = errno;
@@ -171,6 +256,7 @@ socket_connect(const struct address *address, int *out_fd)
         socket_close(fd);
         return socket_raise("connect to", address, error);
     }
+    socket_settle(fd, address);
     *out_fd = fd;
     return HOOP_OK;
 }
@@ -241,35 +327,6 @@ socket_is_local(int fd)
         socket_peer_address(fd, &peer) != HOOP_OK)
         return true;
     return address_same_host(&local, &peer);
-}
-
-/* bbr, bbr2, ... */
-static bool
-is_paced(int fd)
-{
-    char name[16] = "";
-    socklen_t n_bytes = sizeof(name) - 1;
-
-    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n_bytes) == 0 &&
-           strncmp(name, "bbr", 3) == 0;
-}
-
-void
-socket_set_local(int fd)
-{
-    /* What an unprivileged process may choose differs from host to host. */
-    static const char *const names[] = {"cubic", "reno"};
-    struct address peer;
-
-    /* Without a peer it may yet get one elsewhere. */
-    if (socket_peer_address(fd, &peer) != HOOP_OK || !socket_is_local(fd) ||
-        !is_paced(fd))
-        return;
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, names[i],
-                       (socklen_t)strlen(names[i])) == 0)
-            return;
-    }
 }
 
 bool

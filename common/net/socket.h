@@ -33,14 +33,6 @@ socket_local_address(int fd, struct address *out_address);
 enum hoop_status
 socket_peer_address(int fd, struct address *out_address);
 
-/*
- * A connection whose two addresses are this host's does without pacing and
- * probing for a bottleneck, as bbr does: that only costs there (a third of the
- * rate both ways). Every other stays as it is. Best effort.
- */
-void
-socket_set_local(int fd);
-
 /* Both of its addresses are this host's; also where it has none. */
 bool
 socket_is_local(int fd);

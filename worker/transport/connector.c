@@ -162,7 +162,6 @@ connector_hand_over(struct connector *connector,
     }
     const int fd = greeting_take_fd(greeting);
     connector_forget(connector, greeting);
-    socket_set_local(fd);
     if (tls)
         options->on_encrypted(options->owner, rank, stream, fd, tls);
     else if (stream > 0)

@@ -259,51 +259,74 @@ congestion_of(int fd, char name[16])
         getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n_bytes), 0);
 }
 
-/* A host may have no bbr, or allow nobody to choose it. */
+/* What a socket gets that says nothing. */
 static void
-socket_set_local_changes_only_what_paces(void **state)
+congestion_of_system(char name[16])
+{
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    congestion_of(fd, name);
+    close(fd);
+}
+
+/* Not every system has bbr. */
+static void
+assert_is_unpaced(int fd)
+{
+    char system[16];
+    char here[16];
+
+    congestion_of_system(system);
+    congestion_of(fd, here);
+    if (strncmp(system, "bbr", 3) == 0)
+        assert_true(strcmp(here, "cubic") == 0 || strcmp(here, "reno") == 0);
+    else
+        assert_string_equal(here, system);
+}
+
+static void
+socket_pair_inside_a_host_is_not_paced(void **state)
+{
+    struct pair pair;
+
+    (void)state;
+    pair_open(&pair, "127.0.0.1:0", "127.0.0.1:0");
+    assert_is_unpaced(pair.client);
+    assert_is_unpaced(pair.server);
+    pair_close(&pair);
+}
+
+/* Established without pacing, too: its listener and whoever dials have to say
+ * so before. */
+static void
+socket_listener_is_not_paced(void **state)
 {
     struct address address;
-    char before[16];
-    char after[16];
-    int fd = -1;
 
     (void)state;
     const int listener = listener_open("127.0.0.1:0", &address);
-    assert_int_equal(socket_connect(&address, &fd), HOOP_OK);
-    wait_for(fd, POLLOUT);
-    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) == 0) {
-        socket_set_local(fd);
-        congestion_of(fd, after);
-        assert_string_equal(after, "reno");
-    }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "bbr", 3);
-    congestion_of(fd, before);
-    socket_set_local(fd);
-    congestion_of(fd, after);
-    if (strcmp(before, "bbr") == 0)
-        assert_true(strcmp(after, "cubic") == 0 || strcmp(after, "reno") == 0);
-    else
-        assert_string_equal(after, before);
-    socket_close(fd);
+    assert_is_unpaced(listener);
     socket_close(listener);
 }
 
-/* Nobody answers there. */
+/* From 127.0.0.1 to 127.0.0.2. */
 static void
-socket_set_local_without_a_peer_changes_nothing(void **state)
+socket_pair_of_two_hosts_has_the_systems_choice(void **state)
 {
-    char before[16];
-    char after[16];
+    struct pair pair;
+    char system[16];
+    char here[16];
 
     (void)state;
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "bbr", 3);
-    congestion_of(fd, before);
-    socket_set_local(fd);
-    congestion_of(fd, after);
-    assert_string_equal(after, before);
-    close(fd);
+    congestion_of_system(system);
+    pair_open(&pair, "127.0.0.2:0", "127.0.0.2:0");
+    assert_false(socket_is_local(pair.client));
+    assert_false(socket_is_local(pair.server));
+    congestion_of(pair.client, here);
+    assert_string_equal(here, system);
+    congestion_of(pair.server, here);
+    assert_string_equal(here, system);
+    pair_close(&pair);
 }
 
 static void
@@ -325,8 +348,9 @@ main(void)
         cmocka_unit_test(socket_accept_without_descriptors_is_exhausted),
         cmocka_unit_test(socket_connect_to_nobody_is_unavailable),
         cmocka_unit_test(socket_that_meets_itself_is_not_connected),
-        cmocka_unit_test(socket_set_local_changes_only_what_paces),
-        cmocka_unit_test(socket_set_local_without_a_peer_changes_nothing),
+        cmocka_unit_test(socket_pair_inside_a_host_is_not_paced),
+        cmocka_unit_test(socket_listener_is_not_paced),
+        cmocka_unit_test(socket_pair_of_two_hosts_has_the_systems_choice),
         cmocka_unit_test(socket_close_of_none_is_fine),
     };
 
