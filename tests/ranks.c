@@ -324,8 +324,11 @@ world_wait(const struct world *world)
         if (pid == 0) {
             if (clock_is_past(deadline_ns)) {
                 fprintf(stderr, "the ranks are not done at the deadline\n");
-                for (uint32_t i = 0; i < world->roster->size; i++)
+                for (uint32_t i = 0; i < world->roster->size; i++) {
                     kill(world->shared->pids[i], SIGABRT);
+                    /* One that is stopped does not end. */
+                    kill(world->shared->pids[i], SIGCONT);
+                }
                 return world->roster->size;
             }
             usleep(500);

@@ -61,8 +61,11 @@ struct hoop_state_report {
  * that has two names is brought twice.
  *
  * Each block is compared with its hash (XXH3, 128 bits) when it has come. All
- * ranks return the same status, but where a rank is lost while they do. After a
- * failure the tensors of ranks that were behind are unspecified, and so is
+ * ranks return the same status, but where a rank is lost while they do: who
+ * returns HOOP_OK then has the newest, and can go on with messages to ranks that
+ * live; comm is of no use for collectives any more. Where a rank is lost before
+ * blocks move, comm is revoked, so that nobody waits for those who give up. After
+ * a failure the tensors of ranks that were behind are unspecified, and so is
  * their version: say 0 when you call again.
  *
  * A collective on comm, in its order; its deadline counts for each step of the

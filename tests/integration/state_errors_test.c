@@ -5,6 +5,7 @@
  * nobody's tensors have changed.
  */
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,13 @@
 #include "ranks.h"
 
 enum {
-    TEXT = 512
+    TEXT = 512,
+    N_MESSAGES = 50,
+
+    /* Of the room. */
+    PLACE_DONE = 0,
+    PLACE_FINISHED = 1,
+    PLACE_LOST = 2,
 };
 
 /* This failure, on all ranks, in the same words. */
@@ -137,8 +144,8 @@ death_body(struct rank *rank)
     snprintf(name, sizeof(name), "rank 1 (host:%d)", (int)rank->pids[1]);
     RANK_CHECK(strstr(hoop_error_text(), name));
     /* Nobody leaves while another still waits. */
-    room_add(rank, 0);
-    room_await(rank, 0, rank->size - 1);
+    room_add(rank, PLACE_DONE);
+    room_await(rank, PLACE_DONE, rank->size - 1);
     RANK_CHECK(is_new || holding_blocks_are_right(&named));
     return 0;
 }
@@ -158,6 +165,68 @@ death_of_a_source_is_told_and_spares_the_others(void **state)
     assert_int_equal(unsetenv("HOOP_FAULT"), 0);
 }
 
+/* Between ranks 0 and 3, there and back. */
+static int
+messages_exchange(struct rank *rank)
+{
+    const uint32_t other = 3 - rank->rank;
+    uint32_t value = 0;
+
+    for (uint32_t i = 0; i < N_MESSAGES; i++) {
+        if (rank->rank == 0)
+            RANK_CHECK(hoop_send(&i, 1, HOOP_UINT32, other, 5, rank->comm) ==
+                       HOOP_OK);
+        RANK_CHECK(hoop_recv(&value, 1, HOOP_UINT32, other, 5, rank->comm,
+                             NULL) == HOOP_OK);
+        RANK_CHECK(value == i);
+        if (rank->rank == 3)
+            RANK_CHECK(hoop_send(&i, 1, HOOP_UINT32, other, 5, rank->comm) ==
+                       HOOP_OK);
+    }
+    return 0;
+}
+
+/* All have the same. A word that is to come to rank 2 through rank 1 is lost, which
+ * is stopped then, so that it does not say so; and dies when the others know all. */
+static int
+finished_body(struct rank *rank)
+{
+    CLEANUP(free) struct holding *holding = holding_create(0, 3);
+    const bool is_late = rank->rank == 2;
+
+    RANK_CHECK(hoop_state_sync(&holding->state, rank->comm, NULL) ==
+               (is_late ? HOOP_E_PEER_LOST : HOOP_OK));
+    room_add(rank, is_late ? PLACE_LOST : PLACE_FINISHED);
+    if (rank->rank == 0) {
+        room_await(rank, PLACE_FINISHED, 2);
+        kill(rank->pids[1], SIGKILL);
+    }
+    room_await(rank, PLACE_LOST, 1);
+    if (!is_late && messages_exchange(rank) != 0)
+        return 1;
+    room_add(rank, PLACE_DONE);
+    room_await(rank, PLACE_DONE, rank->size - 1);
+    return 0;
+}
+
+/* In a ring of sockets, whichever way other tests go. */
+static void
+who_has_finished_goes_on_when_another_finds_a_loss(void **state)
+{
+    (void)state;
+    if (!FAULT_IS_BUILT)
+        skip();
+    assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);
+    assert_int_equal(setenv("HOOP_TEST_TUNED", "0", 1), 0);
+    assert_int_equal(setenv("HOOP_FAULT",
+                            "rank=1,op=allgather,round=3,peer=2,do=drop;"
+                            "rank=1,op=allgather,at=end,do=stop",
+                            1),
+                     0);
+    assert_int_equal(ranks_run_all(4, finished_body), 0);
+    assert_int_equal(unsetenv("HOOP_FAULT"), 0);
+}
+
 int
 main(void)
 {
@@ -165,6 +234,8 @@ main(void)
         cmocka_unit_test(tensors_that_differ_are_named_on_all_ranks),
         cmocka_unit_test(states_that_cannot_be_are_refused_on_all_ranks),
         cmocka_unit_test(death_of_a_source_is_told_and_spares_the_others),
+        /* The last: the path stays as it is. */
+        cmocka_unit_test(who_has_finished_goes_on_when_another_finds_a_loss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,24 +336,10 @@ blocks_move(struct sync *sync)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static enum hoop_status
-sync_run(struct sync *sync, const struct hoop_state *state)
-{
-    enum hoop_status status = accord_create(sync->comm, &sync->accord);
-
-    if (status == HOOP_OK)
-        status = sync_begin(sync, state);
-    if (status == HOOP_OK && is_all_the_same(sync))
-        return HOOP_OK;
-    if (status == HOOP_OK)
-        status = gaps_tell(sync);
-    if (status == HOOP_OK)
-        status = blocks_move(sync);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-/* Who has what it needs may go on to wait for blocks of those that give up here,
- * and live. No member calls anything more on comm that could go well. */
+/* Who has heard all gaps may go on to wait for blocks of those that give up here,
+ * and live. Before, nobody waits for one rank alone; and behind it no rank that
+ * gives up owes a block. So whoever has finished, and calls other things on comm,
+ * can go on with them. */
 static void
 loss_tell(const hoop_comm_t *comm, enum hoop_status status)
 {
@@ -364,6 +350,24 @@ loss_tell(const hoop_comm_t *comm, enum hoop_status status)
     snprintf(text, sizeof(text), "%s", error_text());
     channel_revoke(comm->channel, text);
     (void)error_raise(status, "%s", text);
+}
+
+static enum hoop_status
+sync_run(struct sync *sync, const struct hoop_state *state)
+{
+    enum hoop_status status = accord_create(sync->comm, &sync->accord);
+
+    if (status == HOOP_OK)
+        status = sync_begin(sync, state);
+    if (status == HOOP_OK && is_all_the_same(sync))
+        return HOOP_OK;
+    if (status == HOOP_OK) {
+        status = gaps_tell(sync);
+        loss_tell(sync->comm, status);
+    }
+    if (status == HOOP_OK)
+        status = blocks_move(sync);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
@@ -384,7 +388,6 @@ hoop_state_sync(const struct hoop_state *state,
         .size = hoop_comm_size(comm),
     };
     status = sync_run(&sync, state);
-    loss_tell(comm, status);
     sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);
