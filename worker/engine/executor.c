@@ -307,6 +307,21 @@ advance_step(struct op *op, struct track *track)
     return false;
 }
 
+bool
+executor_can_move(const struct op *op)
+{
+    const struct track *track;
+
+    if (op->is_flat || op->tracker.n_active == 0)
+        return true;
+    TAILQ_FOREACH(track, &op->tracker.active, link)
+    {
+        if (is_local(track) && tracker_limit(&op->tracker, track) > track->done)
+            return true;
+    }
+    return false;
+}
+
 enum hoop_status
 executor_advance(struct op *op, bool *out_is_complete)
 {

@@ -167,6 +167,10 @@ struct op {
 /* Make the first steps active. */
 enum hoop_status
 executor_begin(struct op *op);
+/* Whether there is anything to do before something comes or goes: who begins
+ * mostly has only to send. */
+bool
+executor_can_move(const struct op *op);
 /* Do what the data permit; true when every step is done. */
 enum hoop_status
 executor_advance(struct op *op, bool *out_is_complete);

@@ -439,12 +439,12 @@ begin_message(struct op *op)
 static void
 begin_collective(struct op *op)
 {
-    bool is_complete;
+    bool is_complete = false;
 
     assembly_join(op);
     enum hoop_status status = executor_begin(op);
 
-    if (status == HOOP_OK)
+    if (status == HOOP_OK && executor_can_move(op))
         status = stages_advance(op, &is_complete);
     if (status != HOOP_OK)
         op_fail(op, status, error_text());
