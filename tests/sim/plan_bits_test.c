@@ -65,6 +65,7 @@ prove_sizes(const struct checker_case *given, enum layout layout)
         proof.shape.size = size;
         proof.shape.granule = 1;
         proof.shape.n_slot = size;
+        proof.shape.is_open = true;
         proof.shape.nodes = nodes;
         for (size_t i = 0; i < COUNT_OF(counts); i++) {
             proof.shape.count = counts[i];

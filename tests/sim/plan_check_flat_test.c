@@ -54,6 +54,28 @@ prove_slots(const struct algorithm *algorithm,
     }
 }
 
+/* Parts as short as they can be, and one that holds everything. */
+static void
+prove_open(const struct algorithm *algorithm,
+           enum checker_goal goal,
+           void (*prove)(struct checker_case))
+{
+    struct checker_case proof = proof_case(algorithm, goal);
+
+    proof.shape.is_open = true;
+    for (uint32_t size = 1; size <= PROOF_SIZE_MAX; size++) {
+        proof.shape.size = size;
+        for (int is_long = 0; is_long < 2; is_long++) {
+            proof.shape.n_slot = is_long                    ? 4 * (size_t)size
+                                 : goal == CHECKER_ALLTOALL ? size
+                                                            : 1;
+            proof.shape.granule = is_long ? 4 : 1;
+            if (size < 6 || size % 2 == (uint32_t)is_long)
+                prove(proof);
+        }
+    }
+}
+
 /* Of large sizes, each is met with some counts. */
 static struct proof_counts
 counts_of(uint32_t size)
@@ -118,10 +140,25 @@ allreduce_flat_blocks_all_shapes_sums(void **state)
 }
 
 static void
+allreduce_direct_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_allreduce_direct, CHECKER_ALLREDUCE, prove_whole);
+    prove_open(&algorithm_allreduce_direct, CHECKER_ALLREDUCE, prove_bits);
+}
+
+static void
 allgather_flat_all_shapes_gathers(void **state)
 {
     (void)state;
     prove_slots(&algorithm_allgather_flat, CHECKER_ALLGATHER, prove_blocks);
+}
+
+static void
+allgather_direct_all_shapes_gathers(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_allgather_direct, CHECKER_ALLGATHER, prove_blocks);
 }
 
 static void
@@ -133,10 +170,25 @@ reduce_scatter_flat_all_shapes_scatters(void **state)
 }
 
 static void
+reduce_scatter_direct_all_shapes_scatters(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_reduce_scatter_direct, CHECKER_REDUCE_SCATTER,
+               prove_blocks);
+}
+
+static void
 broadcast_flat_all_shapes_copies(void **state)
 {
     (void)state;
     prove_slots(&algorithm_broadcast_flat, CHECKER_BROADCAST, prove_roots);
+}
+
+static void
+broadcast_direct_all_shapes_copies(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_broadcast_direct, CHECKER_BROADCAST, prove_roots);
 }
 
 static void
@@ -147,10 +199,24 @@ reduce_flat_all_shapes_sums(void **state)
 }
 
 static void
+reduce_direct_all_shapes_sums(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_reduce_direct, CHECKER_REDUCE, prove_roots);
+}
+
+static void
 alltoall_flat_all_shapes_exchanges(void **state)
 {
     (void)state;
     prove_slots(&algorithm_alltoall_flat, CHECKER_ALLTOALL, prove_even);
+}
+
+static void
+alltoall_direct_all_shapes_exchanges(void **state)
+{
+    (void)state;
+    prove_open(&algorithm_alltoall_direct, CHECKER_ALLTOALL, prove_even);
 }
 
 static void
@@ -190,11 +256,17 @@ main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(allreduce_flat_all_shapes_sums),
         cmocka_unit_test(allreduce_flat_blocks_all_shapes_sums),
+        cmocka_unit_test(allreduce_direct_all_shapes_sums),
         cmocka_unit_test(allgather_flat_all_shapes_gathers),
+        cmocka_unit_test(allgather_direct_all_shapes_gathers),
         cmocka_unit_test(reduce_scatter_flat_all_shapes_scatters),
+        cmocka_unit_test(reduce_scatter_direct_all_shapes_scatters),
         cmocka_unit_test(broadcast_flat_all_shapes_copies),
+        cmocka_unit_test(broadcast_direct_all_shapes_copies),
         cmocka_unit_test(reduce_flat_all_shapes_sums),
+        cmocka_unit_test(reduce_direct_all_shapes_sums),
         cmocka_unit_test(alltoall_flat_all_shapes_exchanges),
+        cmocka_unit_test(alltoall_direct_all_shapes_exchanges),
         cmocka_unit_test(barrier_flat_all_sizes_hears_all),
         cmocka_unit_test(slot_that_is_not_waited_for_is_found),
     };

@@ -64,7 +64,7 @@ faulty_redirect(const struct plan_shape *shape, struct plan_step *step)
     uint32_t peer = step->peer;
 
     if (step->kind == PLAN_COPY || step->kind == PLAN_COMBINE ||
-        step->kind == PLAN_POST || shape->size < 3)
+        step->kind == PLAN_POST || step->kind == PLAN_SHOW || shape->size < 3)
         return;
     do
         peer = (peer + 1) % shape->size;
@@ -215,7 +215,8 @@ faults_of_entry(const struct catalog_entry *entry, enum checker_goal goal)
         .algorithm = entry->algorithm,
         .goal = goal,
         .shape = {.granule = 1,
-                  .n_slot = entry->algorithm->is_flat ? COUNT_OF(uneven) : 0},
+                  .n_slot = entry->algorithm->is_flat ? COUNT_OF(uneven) : 0,
+                  .is_open = entry->algorithm->is_direct},
     };
 
     fault.algorithm = entry->algorithm;

@@ -21,6 +21,7 @@ extern const struct algorithm algorithm_allreduce_rabenseifner;
 extern const struct algorithm algorithm_allreduce_pairwise;
 extern const struct algorithm algorithm_allreduce_flat;
 extern const struct algorithm algorithm_allreduce_flat_blocks;
+extern const struct algorithm algorithm_allreduce_direct;
 extern const struct algorithm algorithm_allreduce_hierarchical;
 extern const struct algorithm algorithm_allreduce_hierarchical_halving;
 extern const struct algorithm algorithm_allreduce_hierarchical_tree;
@@ -33,12 +34,14 @@ extern const struct algorithm algorithm_reduce_scatter_ring;
 extern const struct algorithm algorithm_reduce_scatter_halving;
 extern const struct algorithm algorithm_reduce_scatter_pairwise;
 extern const struct algorithm algorithm_reduce_scatter_flat;
+extern const struct algorithm algorithm_reduce_scatter_direct;
 
 /* In: this rank's given block. Out: all. In place, the rank's own block
  * already stands at its place in output. */
 extern const struct algorithm algorithm_allgather_ring;
 extern const struct algorithm algorithm_allgather_bruck;
 extern const struct algorithm algorithm_allgather_flat;
+extern const struct algorithm algorithm_allgather_direct;
 extern const struct algorithm algorithm_allgather_hierarchical;
 extern const struct algorithm algorithm_allgather_hierarchical_tree;
 
@@ -46,6 +49,7 @@ extern const struct algorithm algorithm_allgather_hierarchical_tree;
 extern const struct algorithm algorithm_broadcast_chain;
 extern const struct algorithm algorithm_broadcast_binomial;
 extern const struct algorithm algorithm_broadcast_flat;
+extern const struct algorithm algorithm_broadcast_direct;
 extern const struct algorithm algorithm_broadcast_hierarchical;
 extern const struct algorithm algorithm_broadcast_hierarchical_tree;
 
@@ -53,6 +57,7 @@ extern const struct algorithm algorithm_broadcast_hierarchical_tree;
 extern const struct algorithm algorithm_reduce_chain;
 extern const struct algorithm algorithm_reduce_binomial;
 extern const struct algorithm algorithm_reduce_flat;
+extern const struct algorithm algorithm_reduce_direct;
 extern const struct algorithm algorithm_reduce_hierarchical;
 extern const struct algorithm algorithm_reduce_hierarchical_tree;
 
@@ -71,8 +76,9 @@ extern const struct algorithm algorithm_scatter_binomial;
  * there are counts. In place: output holds the blocks to send, then those that
  * came; whatever stood beyond them is unspecified. */
 extern const struct algorithm algorithm_alltoall_pairwise;
-extern const struct algorithm algorithm_alltoall_bruck; /* even blocks only */
-extern const struct algorithm algorithm_alltoall_flat;  /* the same */
+extern const struct algorithm algorithm_alltoall_bruck;  /* even blocks only */
+extern const struct algorithm algorithm_alltoall_flat;   /* the same */
+extern const struct algorithm algorithm_alltoall_direct; /* the same */
 
 /* count elements in; out: the reduction of ranks 0 to this one (scan), or to
  * the one before it (exscan: rank 0's output stays as it was). */

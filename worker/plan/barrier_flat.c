@@ -22,8 +22,7 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
     assert(round < n_rounds(shape));
 
-    for (uint32_t i = 0; i + 1 < shape->size; i++)
-        plan_await(plan, flat_cut_next(shape, i));
+    flat_cut_await(plan, shape);
 }
 
 const struct algorithm algorithm_barrier_flat = {

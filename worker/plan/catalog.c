@@ -31,6 +31,9 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLREDUCE,
      .algorithm = &algorithm_allreduce_pairwise,
      .is_for_who_asks = true},
+    {.collective = CATALOG_ALLREDUCE,
+     .algorithm = &algorithm_allreduce_direct,
+     .is_for_who_asks = true},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_chain},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_binomial},
     {.collective = CATALOG_REDUCE,
@@ -40,6 +43,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_reduce_hierarchical_tree,
      .needs_nodes = true},
     {.collective = CATALOG_REDUCE, .algorithm = &algorithm_reduce_flat},
+    {.collective = CATALOG_REDUCE,
+     .algorithm = &algorithm_reduce_direct,
+     .is_for_who_asks = true},
     {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_chain},
     {.collective = CATALOG_BROADCAST,
      .algorithm = &algorithm_broadcast_binomial},
@@ -50,6 +56,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_broadcast_hierarchical_tree,
      .needs_nodes = true},
     {.collective = CATALOG_BROADCAST, .algorithm = &algorithm_broadcast_flat},
+    {.collective = CATALOG_BROADCAST,
+     .algorithm = &algorithm_broadcast_direct,
+     .is_for_who_asks = true},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_ring},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_bruck},
     {.collective = CATALOG_ALLGATHER,
@@ -59,6 +68,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_allgather_hierarchical_tree,
      .needs_nodes = true},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_flat},
+    {.collective = CATALOG_ALLGATHER,
+     .algorithm = &algorithm_allgather_direct,
+     .is_for_who_asks = true},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_halving},
     {.collective = CATALOG_REDUCE_SCATTER,
@@ -67,6 +79,9 @@ static const struct catalog_entry entries[] = {
      .algorithm = &algorithm_reduce_scatter_ring},
     {.collective = CATALOG_REDUCE_SCATTER,
      .algorithm = &algorithm_reduce_scatter_flat},
+    {.collective = CATALOG_REDUCE_SCATTER,
+     .algorithm = &algorithm_reduce_scatter_direct,
+     .is_for_who_asks = true},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_linear},
     {.collective = CATALOG_GATHER, .algorithm = &algorithm_gather_binomial},
     {.collective = CATALOG_SCATTER, .algorithm = &algorithm_scatter_linear},
@@ -78,6 +93,10 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_ALLTOALL,
      .algorithm = &algorithm_alltoall_flat,
      .is_even_only = true},
+    {.collective = CATALOG_ALLTOALL,
+     .algorithm = &algorithm_alltoall_direct,
+     .is_even_only = true,
+     .is_for_who_asks = true},
     {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_chain},
     {.collective = CATALOG_SCAN, .algorithm = &algorithm_scan_doubling},
     {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_chain},
@@ -163,6 +182,8 @@ catalog_entry_suits(const struct catalog_entry *entry,
         return false;
     /* A slot holds something for each rank. */
     if (entry->algorithm->is_flat && shape->n_slot < shape->size)
+        return false;
+    if (entry->algorithm->is_direct && !shape->is_open)
         return false;
     return !entry->needs_nodes || nodes_matter(shape->nodes) ||
            (entry->suits_one_node && is_one_node(shape->nodes));

@@ -40,7 +40,8 @@ struct catalog_entry {
                           are several nodes; correct everywhere */
     bool suits_one_node; /* though it needs_nodes: there it is a plan of which
                             there is no other name */
-    bool is_for_who_asks; /* correct everywhere, but not worth an estimate */
+    bool is_for_who_asks; /* right, but only for who forces, records or races
+                             it: no estimate knows when it is fast */
 };
 
 /* All of them, those of one collective side by side, the one that may always

@@ -24,6 +24,13 @@ is_fetch(const struct plan_step *step)
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
 }
 
+/* To the others: it stands first in its round. */
+static bool
+is_given(const struct plan_step *step)
+{
+    return step->kind == PLAN_POST || step->kind == PLAN_SHOW;
+}
+
 static bool
 is_reduction(const struct plan_step *step)
 {
@@ -59,7 +66,7 @@ spans_fault(const struct flat_actor *actor, const struct plan_step *step)
 {
     if (!is_fetch(step) && !span_is_inside(actor, &step->from))
         return "reads beyond its buffer";
-    if (step->kind == PLAN_POST)
+    if (is_given(step))
         return NULL;
     if (!span_is_inside(actor, &step->to))
         return "writes beyond its buffer";
@@ -81,7 +88,8 @@ static bool
 is_same_step(const struct plan_step *a, const struct plan_step *b)
 {
     return a->kind == b->kind && a->peer == b->peer &&
-           is_same_span(&a->from, &b->from) && is_same_span(&a->to, &b->to);
+           a->message == b->message && is_same_span(&a->from, &b->from) &&
+           is_same_span(&a->to, &b->to);
 }
 
 static const char *
@@ -93,10 +101,14 @@ step_fault(const struct flat_actor *actor, size_t number)
     if (step->kind == PLAN_SEND || step->kind == PLAN_STORE ||
         step->kind == PLAN_REDUCE)
         return "is a message, which no flat plan has";
+    if (step->kind ==
+        (actor->proof->algorithm->is_direct ? PLAN_POST : PLAN_SHOW))
+        return "is of the other kind of flat plans";
     if (step->peer >= actor->shape.size)
         return "names a peer that there is not";
-    if (step->kind == PLAN_POST && number > 0 &&
-        steps[number - 1].kind != PLAN_POST)
+    if (step->message >= PLAN_SHOWN)
+        return "names what cannot be shown";
+    if (is_given(step) && number > 0 && !is_given(&steps[number - 1]))
         return "posts behind steps that do not";
     for (size_t i = 0; i < number; i++)
         if (is_same_step(&steps[i], step))
@@ -127,6 +139,7 @@ round_begin(struct flat_actor *actor)
     if (status != HOOP_OK)
         return error_pass(status);
     slot->n_bytes = 0;
+    memset(slot->n_shown, 0, sizeof(slot->n_shown));
     plan_clear(&actor->plan);
     actor->proof->algorithm->plan_round(&actor->plan, &actor->shape,
                                         actor->round);
@@ -219,6 +232,32 @@ bytes_post(struct flat_actor *actor,
     }
 }
 
+static void
+span_show(struct flat_actor *actor, const struct plan_step *step)
+{
+    struct flat_slot *slot = &actor->slots[actor->round % FLAT_SLOTS];
+
+    slot->shown[step->message] = span_at(actor, &step->from);
+    slot->n_shown[step->message] = step->from.count * ES;
+}
+
+static enum hoop_status
+bytes_read(struct flat_actor *actor,
+           const struct plan_step *step,
+           uint64_t n_bytes)
+{
+    const struct flat_actor *peer = &actor->cast[step->peer];
+    const struct flat_slot *slot = &peer->slots[actor->round % FLAT_SLOTS];
+    const size_t first = step->from.first * ES + actor->step_bytes;
+
+    if (flat_actor_is_done(peer))
+        return plan_wrong(actor, actor->step, "reads of one who has ended");
+    if (first + n_bytes > slot->n_shown[step->message])
+        return plan_wrong(actor, actor->step, "reads what nobody shows");
+    bytes_write(actor, step, slot->shown[step->message] + first, n_bytes);
+    return HOOP_OK;
+}
+
 static enum hoop_status
 bytes_fetch(struct flat_actor *actor,
             const struct plan_step *step,
@@ -269,9 +308,13 @@ step_move(struct flat_actor *actor,
 
     if (step->kind == PLAN_POST)
         bytes_post(actor, step, n_bytes);
+    else if (step->kind == PLAN_SHOW)
+        span_show(actor, step);
     else if (is_local(step))
         bytes_write(actor, step,
                     span_at(actor, &step->from) + actor->step_bytes, n_bytes);
+    else if (actor->proof->algorithm->is_direct && n_bytes > 0)
+        status = bytes_read(actor, step, n_bytes);
     else
         status = bytes_fetch(actor, step, n_bytes);
     if (is_fetch(step))
@@ -317,7 +360,7 @@ flat_actor_move(struct flat_actor *actor,
         !has_published(actor, step->peer))
         return HOOP_OK;
     *out_has_moved = true;
-    if (actor->published == actor->round && (!step || step->kind != PLAN_POST))
+    if (actor->published == actor->round && (!step || !is_given(step)))
         actor->published++;
     else if (step)
         status = step_move(actor, step, n_bytes_max);
@@ -373,7 +416,10 @@ flat_actor_reset(struct flat_actor *actor)
     actor->is_planned = false;
     memset(actor->has_heard, 0, actor->shape.size * sizeof(bool));
     for (int slot = 0; slot < FLAT_SLOTS; slot++)
-        actor->slots[slot].n_bytes = 0;
+        actor->slots[slot] = (struct flat_slot){
+            .bytes = actor->slots[slot].bytes,
+            .readers = actor->slots[slot].readers,
+        };
     for (int buffer = PLAN_INPUT; buffer < FLAT_BUFFERS; buffer++)
         expectation_fill(actor->proof, actor->shape.rank,
                          (enum plan_buffer)buffer, actor->memory[buffer]);

@@ -8,7 +8,9 @@
  *
  * What can be told from a round alone is checked when it begins: spans lie
  * inside their buffers, posts come first and fit the slot, no step stands there
- * twice. What is posted is fetched by somebody, and by nobody twice.
+ * twice. What is posted is fetched by somebody, and by nobody twice. What is shown
+ * is read where it is at that time, and not of a rank that has ended: its buffers
+ * are its caller's again.
  */
 
 #ifndef PLAN_FLAT_ACTOR_H
@@ -28,10 +30,13 @@ enum {
     FLAT_BUFFERS = PLAN_SCRATCH + 1,
 };
 
+/* What is posted in a round; or, in a direct plan, shown. */
 struct flat_slot {
     uint64_t *bytes;
     uint64_t *readers; /* of each byte: a bit for each rank modulo 64 */
     size_t n_bytes;    /* posted */
+    const uint64_t *shown[PLAN_SHOWN]; /* where it is */
+    size_t n_shown[PLAN_SHOWN];        /* bytes */
 };
 
 struct flat_actor {

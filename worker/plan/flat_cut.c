@@ -14,6 +14,12 @@ flat_cut_count(const struct plan_shape *shape, size_t n_shares)
     return n_part < shape->granule ? n_part : n_part - n_part % shape->granule;
 }
 
+size_t
+flat_cut_direct(const struct plan_shape *shape, size_t n_shares)
+{
+    return FLAT_CUT_SLOTS * flat_cut_count(shape, n_shares);
+}
+
 uint32_t
 flat_cut_rounds(size_t count, size_t n_part)
 {
@@ -51,6 +57,13 @@ flat_cut_nearest(const struct plan_shape *shape, uint32_t i)
 {
     assert(i + 1 < shape->size);
     return i < shape->rank ? shape->rank - 1 - i : i + 1;
+}
+
+void
+flat_cut_await(struct plan *plan, const struct plan_shape *shape)
+{
+    for (uint32_t i = 0; i + 1 < shape->size; i++)
+        plan_await(plan, flat_cut_next(shape, i));
 }
 
 void

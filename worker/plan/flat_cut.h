@@ -18,6 +18,15 @@
 size_t
 flat_cut_count(const struct plan_shape *shape, size_t n_shares);
 
+enum {
+    FLAT_CUT_SLOTS = 16 /* that a part of a direct plan is as long as */
+};
+
+/* The part of a direct plan's round, which goes through no slot: yet who reads
+ * for long is not heard meanwhile. */
+size_t
+flat_cut_direct(const struct plan_shape *shape, size_t n_shares);
+
 /* Rounds for count elements, n_part in each; none for none. */
 uint32_t
 flat_cut_rounds(size_t count, size_t n_part);
@@ -43,7 +52,11 @@ flat_cut_next(const struct plan_shape *shape, uint32_t i);
 uint32_t
 flat_cut_nearest(const struct plan_shape *shape, uint32_t i);
 
-/* What the i-th of these posted, from element first on, (op) to -> to. */
+/* Until all others have published the round: the last of a direct plan. */
+void
+flat_cut_await(struct plan *plan, const struct plan_shape *shape);
+
+/* What the i-th of these posted, or shows first, from element first on, (op) to -> to. */
 void
 flat_cut_combine(struct plan *plan,
                  const struct plan_shape *shape,

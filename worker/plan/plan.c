@@ -47,8 +47,10 @@ plan_grow(struct plan *plan)
 static size_t
 step_count(const struct plan_step *step)
 {
-    return step->kind == PLAN_SEND || step->kind == PLAN_POST ? step->from.count
-                                                              : step->to.count;
+    const bool only_gives = step->kind == PLAN_SEND ||
+                            step->kind == PLAN_POST || step->kind == PLAN_SHOW;
+
+    return only_gives ? step->from.count : step->to.count;
 }
 
 static void
@@ -115,6 +117,17 @@ plan_post(struct plan *plan, struct plan_span from)
 }
 
 void
+plan_show(struct plan *plan, uint32_t message, struct plan_span from)
+{
+    assert(message < PLAN_SHOWN);
+    plan_add(plan, &(struct plan_step){
+                       .kind = PLAN_SHOW,
+                       .message = message,
+                       .from = from,
+                   });
+}
+
+void
 plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to)
 {
     plan_add(plan, &(struct plan_step){
@@ -135,4 +148,11 @@ enum hoop_status
 plan_status(const struct plan *plan)
 {
     return plan->status;
+}
+
+bool
+plan_hall_suits(const struct plan_hall *hall, const struct algorithm *algorithm)
+{
+    return (hall->n_slot > 0 || !algorithm->is_flat) &&
+           (hall->is_open || !algorithm->is_direct);
 }

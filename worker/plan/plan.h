@@ -16,6 +16,12 @@
  * which may touch what earlier steps of the round touched. All ranks have the
  * same number of rounds. A flat plan has no SEND, STORE or REDUCE, another plan
  * has no step of the kinds that name a slot.
+ *
+ * A direct plan is a flat one of ranks that may read each other's memory: a rank
+ * posts nothing, it shows spans of its buffers, and the others fetch from them
+ * where they are. What is shown in a round may be read until all others have
+ * published a later one; so who writes there awaits them before, and the last
+ * round awaits all who read.
  */
 
 #ifndef PLAN_PLAN_H
@@ -26,6 +32,10 @@
 #include <stdint.h>
 
 #include "hoop/status.h"
+
+enum {
+    PLAN_SHOWN = 2, /* spans that a rank shows in a round, at most */
+};
 
 /* In place, PLAN_INPUT and PLAN_OUTPUT are one buffer, named PLAN_OUTPUT. */
 enum plan_buffer {
@@ -47,9 +57,11 @@ enum plan_kind {
     PLAN_COPY,    /* from -> to, local */
     PLAN_COMBINE, /* from (op) to -> to, local */
     PLAN_POST,    /* from -> behind what is in this rank's slot of the round */
-    /* What peer, or this rank itself, posted in this round, elements from.first
-     * to from.first + from.count of it: -> to. Of no elements, this awaits that
-     * peer has published the round. from.buffer plays no part. */
+    PLAN_SHOW,    /* from, as what message names: others may read it in place */
+    /* What peer, or this rank itself, posted in this round, or shows as message,
+     * elements from.first to from.first + from.count of it: -> to. Of no
+     * elements, this awaits that peer has published the round. from.buffer plays
+     * no part. */
     PLAN_FETCH,
     PLAN_FETCH_REDUCE, /* the same, (op) to -> to */
 };
@@ -65,7 +77,8 @@ struct plan_step {
     enum plan_kind kind;
     uint32_t peer;
     /* Names the message: sender and receiver agree on it, and no two messages
-     * of one operation from one rank to another share it. */
+     * of one operation from one rank to another share it. In a direct plan: which
+     * of what a rank shows in the round, less than PLAN_SHOWN. */
     uint32_t message;
     struct plan_span from;
     struct plan_span to;
@@ -74,6 +87,12 @@ struct plan_step {
 };
 
 struct plan_nodes; /* plan/nodes.h */
+
+/* What ranks of one host share. */
+struct plan_hall {
+    size_t n_slot; /* bytes of a slot; 0: nothing is shared */
+    bool is_open;  /* and they may read each other's memory */
+};
 
 /* What an algorithm may know. All ranks' shapes differ in rank alone, and in
  * the counts of alltoallv. */
@@ -94,6 +113,7 @@ struct plan_shape {
     size_t granule; /* cut blocks on multiples of this many elements */
     const struct plan_nodes *nodes; /* who shares a host; NULL: all do */
     size_t n_slot; /* elements that a slot of the hall holds; 0: no hall */
+    bool is_open;  /* they may read each other's memory, and have a hall */
 };
 
 /* Steps of one round. The first failure (memory) is latched. */
@@ -127,6 +147,8 @@ plan_copy(struct plan *plan, struct plan_span from, struct plan_span to);
 
 void
 plan_post(struct plan *plan, struct plan_span from);
+void
+plan_show(struct plan *plan, uint32_t message, struct plan_span from);
 /* What peer posted in this round, from element first on. */
 void
 plan_fetch(struct plan *plan, uint32_t peer, size_t first, struct plan_span to);
@@ -147,7 +169,13 @@ struct algorithm {
                        uint32_t round);
     /* Elements of PLAN_SCRATCH; NULL: none. */
     size_t (*n_scratch)(const struct plan_shape *shape);
-    bool is_flat; /* only where shape->n_slot is not 0 */
+    bool is_flat;   /* only where shape->n_slot is not 0 */
+    bool is_direct; /* and flat: only where shape->is_open */
 };
+
+/* Whether ranks that share this can run it. */
+bool
+plan_hall_suits(const struct plan_hall *hall,
+                const struct algorithm *algorithm);
 
 #endif

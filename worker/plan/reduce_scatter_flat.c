@@ -96,15 +96,6 @@ combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     }
 }
 
-/* Who gets nothing would be through before others have shown what they called.
- */
-static void
-await_all(struct plan *plan, const struct plan_shape *shape)
-{
-    for (uint32_t i = 0; i + 1 < shape->size; i++)
-        plan_await(plan, flat_cut_next(shape, i));
-}
-
 static void
 plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
 {
@@ -120,8 +111,10 @@ plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
     for (uint32_t rank = 0; rank < shape->size; rank++)
         if (rank != shape->rank)
             plan_post(plan, part_of(shape, rank, round));
+    /* Who gets nothing would be through before others have said what they
+     * called. */
     if (round == 0 && result_of(shape).count == 0)
-        await_all(plan, shape);
+        flat_cut_await(plan, shape);
     combine_part(plan, shape, round);
 }
 

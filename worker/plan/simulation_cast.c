@@ -143,6 +143,7 @@ part_add(struct part *part,
     case PLAN_COPY:
     case PLAN_COMBINE:
     case PLAN_POST:
+    case PLAN_SHOW:
     case PLAN_FETCH:
     case PLAN_FETCH_REDUCE:
         break;

@@ -78,7 +78,7 @@ later(double one, double other)
 static double
 byte_ns(const struct flat_scene *scene, enum plan_kind kind)
 {
-    if (kind == PLAN_COPY)
+    if (kind == PLAN_COPY || kind == PLAN_SHOW)
         return 0;
 
     const bool combines = kind == PLAN_FETCH_REDUCE || kind == PLAN_COMBINE;

@@ -44,6 +44,8 @@ simulation_flow_make(const struct simulation_machine *machine,
     case PLAN_FETCH_REDUCE:
         flow.byte_ns = machine->reduce_byte_ns;
         break;
+    case PLAN_SHOW:
+        break;
     }
     return flow;
 }

@@ -1,0 +1,72 @@
+/*
+ * plan/allgather_direct.c - all-gather: each shows its block, all read it there
+ *
+ *     round      0       1      ...    last
+ *     read       part 0  part 1        nothing: all are awaited
+ *
+ * Cost: a copy of n-1 blocks, none of the own one for others; two waits.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(block_given_max(shape), flat_cut_direct(shape, 1));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 1;
+}
+
+static struct plan_span
+part_of(const struct plan_shape *shape, uint32_t rank, uint32_t round)
+{
+    return flat_cut_part(block_given(shape, PLAN_OUTPUT, rank),
+                         flat_cut_direct(shape, 1), round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    if (round == n_parts(shape)) {
+        flat_cut_await(plan, shape);
+        return;
+    }
+    const struct plan_span place = part_of(shape, shape->rank, round);
+    struct plan_span own = place;
+
+    if (!shape->is_in_place) {
+        own.buffer = PLAN_INPUT;
+        own.first -= block_given(shape, PLAN_OUTPUT, shape->rank).first;
+    }
+    if (shape->size > 1)
+        plan_show(plan, 0, own);
+    if (!shape->is_in_place)
+        plan_copy(plan, own, place);
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+
+        plan_fetch(plan, peer, 0, part_of(shape, peer, round));
+    }
+}
+
+const struct algorithm algorithm_allgather_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+    .is_direct = true,
+};

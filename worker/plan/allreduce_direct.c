@@ -1,0 +1,139 @@
+/*
+ * plan/allreduce_direct.c - all-reduce: every rank reads and combines its block
+ *
+ * The buffer is gone through in parts, each part is cut into a block for every
+ * rank, which reads what the others bring to it where they hold it, and then
+ * what they have made of theirs:
+ *
+ *     round        0          1          2          last
+ *     combined     part 0     part 1
+ *     read                    result 0   result 1   nothing: all are awaited
+ *
+ * In place, a result is written where its maker has read before it published
+ * the round in which it shows it.
+ *
+ * Cost: reads of 2 (n-1)/n of the bytes, and the combination of half of them; a
+ * wait for each part and two more.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+enum {
+    SHOWN_SHARE,
+    SHOWN_RESULT,
+};
+
+/* Equal blocks of whole granules where there are so many. */
+static size_t
+part_count(const struct plan_shape *shape)
+{
+    const size_t row = shape->granule * shape->size;
+    const size_t n_part = flat_cut_direct(shape, 1);
+
+    return n_part < row ? n_part : n_part - n_part % row;
+}
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, part_count(shape));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 2;
+}
+
+static struct plan_span
+part_of(const struct plan_shape *shape, enum plan_buffer buffer, uint32_t part)
+{
+    return flat_cut_part(block_whole(shape, buffer), part_count(shape), part);
+}
+
+/* Of a part: a rank's block of it, in a buffer. */
+static struct plan_span
+block_of(const struct plan_shape *shape,
+         uint32_t part,
+         enum plan_buffer buffer,
+         uint32_t rank)
+{
+    const struct plan_span whole = part_of(shape, buffer, part);
+    struct plan_shape of_part = *shape;
+
+    of_part.count = whole.count;
+    struct plan_span span = block_cut(&of_part, buffer, rank);
+    span.first += whole.first;
+    return span;
+}
+
+static void
+combine_part(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+{
+    const enum plan_buffer source = flat_cut_source(shape);
+    const struct plan_span own = block_of(shape, part, source, shape->rank);
+    const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, shape->rank);
+
+    if (!shape->is_in_place)
+        plan_copy(plan, own, to);
+    for (uint32_t i = 0; i + 1 < shape->size; i++)
+        flat_cut_combine(plan, shape, i,
+                         own.first - part_of(shape, source, part).first, to);
+}
+
+static void
+fetch_results(struct plan *plan, const struct plan_shape *shape, uint32_t part)
+{
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+        const struct plan_span to = block_of(shape, part, PLAN_OUTPUT, peer);
+
+        plan_add(plan, &(struct plan_step){
+                           .kind = PLAN_FETCH,
+                           .peer = peer,
+                           .message = SHOWN_RESULT,
+                           .from = {.count = to.count},
+                           .to = to,
+                       });
+    }
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const uint32_t n = n_parts(shape);
+    const bool has_results = round > 0 && round <= n && shape->size > 1;
+
+    if (round > n) {
+        flat_cut_await(plan, shape);
+        return;
+    }
+    if (round < n && shape->size > 1)
+        plan_show(plan, SHOWN_SHARE,
+                  part_of(shape, flat_cut_source(shape), round));
+    if (has_results)
+        plan_show(plan, SHOWN_RESULT,
+                  block_of(shape, round - 1, PLAN_OUTPUT, shape->rank));
+    if (has_results)
+        fetch_results(plan, shape, round - 1);
+    if (round < n)
+        combine_part(plan, shape, round);
+}
+
+const struct algorithm algorithm_allreduce_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+    .is_direct = true,
+};

@@ -1,0 +1,110 @@
+/*
+ * plan/alltoall_direct.c - all-to-all: each shows all, each reads its own there
+ *
+ * A round moves a part of every block, the last one only awaits all. In place,
+ * what comes from a rank belongs where that rank still reads: it waits in
+ * scratch until then, and is copied in the last round.
+ *
+ * Blocks must be equal: all ranks must know how many rounds there are.
+ *
+ * Cost: a copy of n-1 blocks, in place two; two waits.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static size_t
+part_count(const struct plan_shape *shape)
+{
+    return flat_cut_direct(shape, shape->size > 1 ? shape->size - 1 : 1);
+}
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, part_count(shape));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 1;
+}
+
+/* In place, one block for each rank, the own one unused. */
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return shape->is_in_place && shape->size > 1 ? shape->size * shape->count
+                                                 : 0;
+}
+
+static enum plan_buffer
+arrival(const struct plan_shape *shape)
+{
+    return shape->is_in_place ? PLAN_SCRATCH : PLAN_OUTPUT;
+}
+
+static void
+plan_last(struct plan *plan, const struct plan_shape *shape)
+{
+    flat_cut_await(plan, shape);
+    for (uint32_t i = 0; shape->is_in_place && i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+
+        plan_copy(plan, block_given(shape, PLAN_SCRATCH, peer),
+                  block_given(shape, PLAN_OUTPUT, peer));
+    }
+}
+
+static struct plan_span
+part_of(const struct plan_shape *shape,
+        enum plan_buffer buffer,
+        uint32_t rank,
+        uint32_t round)
+{
+    return flat_cut_part(block_given(shape, buffer, rank), part_count(shape),
+                         round);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(!shape->counts && !shape->recv_counts);
+    assert(round < n_rounds(shape));
+
+    if (round == n_parts(shape)) {
+        plan_last(plan, shape);
+        return;
+    }
+    if (shape->size > 1)
+        plan_show(
+            plan, 0,
+            block_given_run(shape, flat_cut_source(shape), 0, shape->size));
+    if (!shape->is_in_place)
+        plan_copy(plan, part_of(shape, PLAN_INPUT, shape->rank, round),
+                  part_of(shape, PLAN_OUTPUT, shape->rank, round));
+    for (uint32_t i = 0; i + 1 < shape->size; i++) {
+        const uint32_t peer = flat_cut_next(shape, i);
+
+        plan_fetch(plan, peer,
+                   part_of(shape, PLAN_INPUT, shape->rank, round).first,
+                   part_of(shape, arrival(shape), peer, round));
+    }
+}
+
+const struct algorithm algorithm_alltoall_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+    .is_flat = true,
+    .is_direct = true,
+};

@@ -1,0 +1,63 @@
+/*
+ * plan/broadcast_direct.c - broadcast: the root shows all, the others read it
+ *
+ * Cost: a copy of all bytes, everywhere but at the root at the same time.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(shape->count, flat_cut_direct(shape, 1));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 1;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(shape->root < shape->size);
+    assert(round < n_rounds(shape));
+
+    const bool is_root = shape->rank == shape->root;
+    const size_t n_part = flat_cut_direct(shape, 1);
+    const struct plan_span own = flat_cut_part(
+        block_whole(shape, flat_cut_source(shape)), n_part, round);
+    const struct plan_span to =
+        flat_cut_part(block_whole(shape, PLAN_OUTPUT), n_part, round);
+
+    if (round == n_parts(shape)) {
+        if (is_root)
+            flat_cut_await(plan, shape);
+        return;
+    }
+    if (!is_root) {
+        plan_fetch(plan, shape->root, 0, to);
+        return;
+    }
+    if (shape->size > 1)
+        plan_show(plan, 0, own);
+    if (!shape->is_in_place)
+        plan_copy(plan, own, to);
+}
+
+const struct algorithm algorithm_broadcast_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .is_flat = true,
+    .is_direct = true,
+};

@@ -1,0 +1,90 @@
+/*
+ * plan/reduce_scatter_direct.c - reduce-scatter: each reads what is for it
+ *
+ * All show what they bring; a rank combines its own block, a part in each round.
+ * In place, the result belongs where others may still read: it is made in
+ * scratch, and copied in the last round, which awaits all.
+ *
+ * Cost: n-1 reads and combinations of a block; two waits.
+ *
+ * No test of its own: plan_check_flat_test.c proves it.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/flat_cut.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_parts(const struct plan_shape *shape)
+{
+    return flat_cut_rounds(block_given_max(shape), flat_cut_direct(shape, 1));
+}
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    const uint32_t n = n_parts(shape);
+
+    return shape->size == 1 || n == 0 ? n : n + 1;
+}
+
+static bool
+needs_scratch(const struct plan_shape *shape)
+{
+    return shape->is_in_place && shape->size > 1;
+}
+
+/* This rank's block, where it is made, or where it belongs. */
+static struct plan_span
+result_in(const struct plan_shape *shape, enum plan_buffer buffer)
+{
+    return (struct plan_span){
+        .buffer = buffer,
+        .count = block_given(shape, PLAN_OUTPUT, shape->rank).count,
+    };
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    return needs_scratch(shape) ? result_in(shape, PLAN_SCRATCH).count : 0;
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    assert(round < n_rounds(shape));
+
+    const size_t n_part = flat_cut_direct(shape, 1);
+    const enum plan_buffer source = flat_cut_source(shape);
+    const struct plan_span made =
+        result_in(shape, needs_scratch(shape) ? PLAN_SCRATCH : PLAN_OUTPUT);
+
+    if (round == n_parts(shape)) {
+        flat_cut_await(plan, shape);
+        if (needs_scratch(shape))
+            plan_copy(plan, made, result_in(shape, PLAN_OUTPUT));
+        return;
+    }
+    const struct plan_span own =
+        flat_cut_part(block_given(shape, source, shape->rank), n_part, round);
+    const struct plan_span to = flat_cut_part(made, n_part, round);
+
+    if (shape->size > 1)
+        plan_show(plan, 0, block_given_run(shape, source, 0, shape->size));
+    if (own.buffer != to.buffer || own.first != to.first)
+        plan_copy(plan, own, to);
+    for (uint32_t i = 0; i + 1 < shape->size; i++)
+        flat_cut_combine(plan, shape, i, own.first, to);
+}
+
+const struct algorithm algorithm_reduce_scatter_direct = {
+    .name = "direct",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+    .is_flat = true,
+    .is_direct = true,
+};
