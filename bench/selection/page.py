@@ -16,7 +16,8 @@ from report import case_table, jobs_text, sums, worst_table
 
 PAGE = os.path.join(os.path.dirname(__file__), '../../docs/selection.md')
 BEGIN, END = '<!-- measured -->\n', '<!-- end of measured -->\n'
-TITLES = {'tcp': 'Over TCP', 'shm': 'In shared memory'}
+TITLES = {'tcp': 'Over TCP', 'shm': 'In shared memory',
+          'direct': "In shared memory, and out of each other's buffers"}
 
 
 def is_uneven(key):

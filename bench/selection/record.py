@@ -25,7 +25,7 @@ from jobs import LIMIT, cases_of
 
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
 TARGET = os.path.join(ROOT, 'worker/tune/record_rows.c')
-KINDS = ('tcp', 'shm')
+KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
 BEYOND = 0.5

@@ -3,11 +3,12 @@
 #
 # run.sh BUILD OUT [RANKS...]: every collective and its v-form on 2 to 8
 # ranks of this machine, 8 B to 64 MiB, every algorithm in turns
-# (hoop-perf --algorithms forced), over TCP and in shared memory, and what hoop
-# would choose (hoop-perf --explain). Then page.py OUT writes docs/selection.md,
+# (hoop-perf --algorithms forced), over TCP, in shared memory, and there where they
+# read each other's buffers (HOOP_CMA), and what hoop would choose (hoop-perf --explain). Then page.py OUT writes docs/selection.md,
 # report.py OUT/tcp prints tables, and record.py OUT writes what was fastest for
 # worker/tune/record.h. Needs a quiet machine, MINUTES (12) for each transport.
 #
+# An allreduce is in place, as programs have it: that decides which is fastest.
 # Where the ranks of a job land on the processors is luck that lasts as long as
 # the job: many short jobs say more than a long one. There are JOBS (11) of up to
 # 2 MiB, and of 16 and 64 MiB, whose calls take a tenth of a second, every third;
@@ -25,12 +26,12 @@ set -eu
 
 build=$1 out=$2
 shift 2
-transports=${TRANSPORTS:-tcp shm}
+transports=${TRANSPORTS:-tcp shm direct}
 ranks_all=${*:-2 3 4 5 6 7 8}
 # shellcheck disable=SC2086
 end=$(($(date +%s) + ${MINUTES:-12} * 60 * $(set -- $transports && echo $#)))
 perf=$build/tools/hoop-perf/hoop-perf
-all='allreduce,reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan'
+rest='reduce,broadcast,allgather,reduce_scatter,gather,scatter,alltoall,scan,exscan'
 uneven='allgatherv,reduce_scatterv,gatherv,scatterv,alltoallv'
 mkdir -p "$out"
 nproc >"$out/processors"
@@ -47,8 +48,12 @@ state() {
 job() {
   ranks=$1
   shift
+  case $transport in
+    direct) way='HOOP_TRANSPORT=shm HOOP_CMA=on' ;;
+    *) way="HOOP_TRANSPORT=$transport HOOP_CMA=off" ;;
+  esac
   # shellcheck disable=SC2086
-  HOOP_TRANSPORT=$transport ${HOLD:-} timeout 120 \
+  env $way ${HOLD:-} timeout 120 \
     "$build/tools/hooprun/hooprun" -n "$ranks" --no-prefix "$perf" "$@"
 }
 
@@ -76,17 +81,21 @@ measure() {
 # choices RANKS FILE
 choices() {
   [ -e "$2" ] && [ "${ONLY:-}" != choices ] && return
-  job "$1" --explain --op "$all,$uneven,barrier" --max 64M >"$2.part" &&
+  job "$1" --explain --op "allreduce,$rest,$uneven,barrier" --max 64M >"$2.part" &&
     mv "$2.part" "$2"
 }
 
 # round NUMBER RANKS
 round() {
-  measure "$2" "$folder/$2-small-$1.csv" --op "$all,$uneven,barrier" \
+  measure "$2" "$folder/$2-small-$1.csv" --op "$rest,$uneven,barrier" \
     --min 8 --max 2M --factor 4 --iters 2
+  measure "$2" "$folder/$2-inplace-small-$1.csv" --op allreduce --inplace \
+    --min 8 --max 2M --factor 4 --iters 5
   [ $(($1 % 3)) -eq 1 ] || return 0
   measure "$2" "$folder/$2-large-$1.csv" \
-    --op "$all" --min 16M --max 64M --factor 4 --iters 1 --warmup 0
+    --op "$rest" --min 16M --max 64M --factor 4 --iters 1 --warmup 0
+  measure "$2" "$folder/$2-inplace-large-$1.csv" --op allreduce --inplace \
+    --min 16M --max 64M --factor 4 --iters 1 --warmup 0
   choices "$2" "$folder/$2-$1.chosen"
 }
 
