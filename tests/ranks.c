@@ -227,14 +227,15 @@ comm_tune(struct hoop_comm *comm,
         .link = "latency=1us",
         .loss = path->loss,
     };
+    const struct hall_modes modes = {.sharing = segments_mode()};
     const uint64_t deadline_ns = clock_deadline_ns(20000);
     struct tuner *tuner = NULL;
 
     if (!path->is_tuned)
         return NULL;
     must(tuner_create(&options, &tuner));
-    must(hall_form(machine->engine, comm->channel, world->roster,
-                   segments_mode(), deadline_ns));
+    must(hall_form(machine->engine, comm->channel, world->roster, &modes,
+                   deadline_ns));
     must(tuning_agree(tuner, comm->channel, deadline_ns, &comm->tuning));
     channel_formed(comm->channel);
     return tuner;

@@ -24,6 +24,8 @@ import time
 COLLECTIVES = ('allreduce', 'reduce', 'broadcast', 'allgather')
 RINGS = ','.join(f'{name}:hierarchical' for name in COLLECTIVES)
 TREES = ','.join(f'{name}:hierarchical_tree' for name in COLLECTIVES)
+DIRECT = ','.join(f'{name}:direct' for name in
+                  COLLECTIVES + ('reduce_scatter', 'alltoall'))
 TUNED = {'HOOP_TEST_TUNED': '1'}
 TCP = {'HOOP_TRANSPORT': 'tcp'}
 PAIRS = {'HOOP_TRANSPORT': 'shm'}
@@ -39,6 +41,7 @@ def nodes(n, algorithms=''):
 # tests without a session go through memory between pairs.
 PATHS = {
     'halls': {},
+    'direct': {'HOOP_ALGORITHM': DIRECT},
     'pairs': PAIRS,
     'tcp': TCP | TUNED,
     'tls': TCP | TLS,
@@ -96,10 +99,12 @@ NOT_APPLICABLE = (
     ('large', '.*', '10 GiB, for a minute'),
     ('churn', '.*', 'half a minute of joining, little of moving'),
     ('nodes|hoop_perf',
-     '.+-halls|pairs|spin-never|spin-always-pairs|full-check|planes',
+     '.+-halls|direct|pairs|spin-never|spin-always-pairs|full-check|planes',
      'plays several nodes, which share no memory'),
     ('failures', 'full-check.*',
      'one of its ranks goes ahead and leaves, which checking does not allow'),
+    ('failures', 'direct',
+     'one of its roots goes ahead and leaves, whose buffer others read'),
     ('dtensor_pairs|relay_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
@@ -109,9 +114,9 @@ NOT_APPLICABLE = (
     ('retry', 'nodes-.-(rings|trees|streams)|bf16-planes|fp16-zstd|'
      'full-check-nodes',
      'kills in rounds that the forced algorithms do not have on every rank'),
-    ('residue', 'halls|pairs|planes|spin-never|spin-always-pairs|full-check',
+    ('residue', 'halls|direct|pairs|planes|spin-never|spin-always-pairs|full-check',
      'goes over TCP by itself: elsewhere nothing is lost'),
-    ('.*_tcp|.*_shm|.*_tuned|.*_streams|pipe_storm_small', '.*',
+    ('.*_tcp|.*_shm|.*_direct|.*_streams|pipe_storm_small', '.*',
      'the same as another, on one path'),
 )
 

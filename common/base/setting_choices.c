@@ -39,6 +39,9 @@ const char *const setting_choices_switches[] = {"off", "on", NULL};
 /* In the order of enum sharing_mode (transport/sharing.h). */
 const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 
+/* In the order of enum attach_mode (transport/attach.h). */
+const char *const setting_choices_attaching[] = {"auto", "off", "on", NULL};
+
 _Static_assert(LIMIT_STREAMS == 8, "the greatest of these choices");
 /* Their places in the list are their values; auto is 0. */
 const char *const setting_choices_streams[] = {

@@ -20,7 +20,9 @@ HOOP_BEGIN
  * damaged on their way end the connection, whose ends the error names; alike
  * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
  * node: "auto" shares memory where that can be, between two and among all of a
- * communicator, "shm" fails where two cannot; "tcp" never does),
+ * communicator, "shm" fails where two cannot; "tcp" never does), HOOP_CMA
+ * (ranks of a node that share memory read large buffers out of each other's,
+ * where the system lets them: "on", "off", or "auto", where that is faster),
  * HOOP_TLS ("on": what ranks send each other and the coordinator is encrypted,
  * alike for all of them, by HOOP_TLS_CERT, HOOP_TLS_KEY and HOOP_TLS_CA, or,
  * without the first two, by a key made of the token; what they share is not),

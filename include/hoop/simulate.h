@@ -72,8 +72,9 @@ hoop_simulate_algorithm(const char *collective, size_t number);
  *
  * Handle: HOOP_E_INVALID (a name that is none, no ranks or too many, a number
  * that is none), HOOP_E_PRECONDITION (the algorithm has no point there: one
- * for nodes, when no node has several ranks or there is only one; a flat one,
- * when not all ranks are on one node, or more than 64).
+ * for nodes, when no node has several ranks or there is only one; a flat or a
+ * direct one, when not all ranks are on one node, or more than 64). Of a direct
+ * one, reading another process is taken to cost what a copy does.
  * Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status

@@ -18,7 +18,7 @@ require_table(const struct races *races, uint32_t n_ranks)
 
     table_init(&table);
     fuzz_require(plan_nodes_create(one_node, n_ranks, &nodes) == HOOP_OK);
-    races_apply(races, nodes, 0, &table);
+    races_apply(races, nodes, &(struct plan_hall){0}, &table);
     fuzz_require(table_encode(&table, bytes) == HOOP_OK);
     fuzz_require(table_decode(bytes, &back) == HOOP_OK);
     plan_nodes_destroy(nodes);

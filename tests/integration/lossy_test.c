@@ -171,7 +171,8 @@ by_all(struct rank *rank, const char *collective)
         if (a > 1 && ((const struct job *)rank->input)->loss == LOSS_INT8)
             break;
         /* Sends nothing, and there is no hall here. */
-        if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0)
+        if (strncmp(hoop_algorithm_name(collective, a), "flat", 4) == 0 ||
+            strcmp(hoop_algorithm_name(collective, a), "direct") == 0)
             continue;
 
         snprintf(forced, sizeof(forced), "%s:%s", collective,

@@ -214,6 +214,7 @@ shape_of(const struct collective *collective, const hoop_comm_t *comm)
         .granule = granule > 0 ? granule : 1,
         .nodes = tuning_nodes(comm->tuning),
         .n_slot = channel_slot_bytes(comm->channel) / element_size,
+        .is_open = channel_hall(comm->channel).is_open,
     };
 }
 

@@ -169,6 +169,7 @@ shape_make(const struct hoop_simulation *simulation,
     if (simulation->n_per_node >= simulation->n_ranks &&
         simulation->n_ranks > 1 && simulation->n_ranks <= HALL_RANKS)
         shape.n_slot = hall_slot_bytes(simulation->n_ranks) / element_size;
+    shape.is_open = shape.n_slot > 0;
     return shape;
 }
 

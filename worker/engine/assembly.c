@@ -125,6 +125,16 @@ assembly_wake(const struct channel *channel)
 }
 
 enum hoop_status
+engine_offer(struct engine *engine, struct attach_place *out_place)
+{
+    pthread_mutex_lock(&engine->gate);
+    const enum hoop_status status =
+        attach_offer(&engine->attach_word, out_place);
+    pthread_mutex_unlock(&engine->gate);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
 engine_bell(const struct engine *engine, struct bell_place *out_place)
 {
     return transport_bell(engine->transport, out_place);
@@ -160,6 +170,15 @@ channel_enter(struct channel *channel, struct hall *hall)
     pthread_mutex_lock(&channel->engine->gate);
     channel->hall = hall;
     pthread_mutex_unlock(&channel->engine->gate);
+}
+
+struct plan_hall
+channel_hall(const struct channel *channel)
+{
+    return (struct plan_hall){
+        .n_slot = channel_slot_bytes(channel),
+        .is_open = channel->hall && hall_is_open(channel->hall),
+    };
 }
 
 size_t

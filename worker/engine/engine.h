@@ -23,6 +23,7 @@
 #include "engine/stages.h"
 #include "net/bell.h"
 #include "plan/plan.h"
+#include "transport/attach.h"
 #include "transport/roster.h"
 #include "transport/transport.h"
 
@@ -230,6 +231,14 @@ void
 channel_enter(struct channel *channel, struct hall *hall);
 size_t
 channel_slot_bytes(const struct channel *channel);
+/* What they share; is_open: algorithms that are direct may be used, too. */
+struct plan_hall
+channel_hall(const struct channel *channel);
+
+/* Where others may read this process's memory, as long as the engine is there.
+ * Handle: HOOP_E_UNAVAILABLE. */
+enum hoop_status
+engine_offer(struct engine *engine, struct attach_place *out_place);
 
 /* What wakes this engine, for the others of its host.
  * Handle: HOOP_E_UNAVAILABLE. */

@@ -29,11 +29,11 @@ step_source(const struct op *op, const struct plan_step *step)
 }
 
 /* to = own (op) arrived, by side. */
-static void
-combine_some(const struct op *op,
-             const struct plan_step *step,
-             const uint8_t *own,
-             const uint8_t *arrived)
+void
+fetching_combine(const struct op *op,
+                 const struct plan_step *step,
+                 const uint8_t *own,
+                 const uint8_t *arrived)
 {
     uint8_t *to = op_span(op, &step->to);
 
@@ -58,7 +58,7 @@ combine_ahead(const struct op *op,
 
     for (size_t n_left = step->to.count; n_left > 0;) {
         tile.to.count = n_left < n_tile ? n_left : n_tile;
-        combine_some(op, &tile, own, arrived);
+        fetching_combine(op, &tile, own, arrived);
         const size_t n_bytes = tile.to.count * op->element_size;
         copy_bytes(ahead, op_span(op, &tile.to), n_bytes);
         ahead += n_bytes;
@@ -80,12 +80,11 @@ combine(const struct op *op,
     if (rounds->ahead && step == &rounds->plan.steps[rounds->ahead_combine])
         combine_ahead(op, step, own, arrived);
     else
-        combine_some(op, step, own, arrived);
+        fetching_combine(op, step, own, arrived);
 }
 
-/* What step would copy to where next combines with it: both at once. */
-static bool
-is_pair(const struct plan_step *step, const struct plan_step *next)
+bool
+fetching_is_pair(const struct plan_step *step, const struct plan_step *next)
 {
     return (step->kind == PLAN_FETCH ||
             (step->kind == PLAN_COPY &&
@@ -122,8 +121,10 @@ is_past_caches(const struct op *op)
            (!op->shape.is_in_place || rounds->n_posts == 0);
 }
 
-static void
-place(const struct op *op, const struct plan_step *step, const uint8_t *from)
+void
+fetching_place(const struct op *op,
+               const struct plan_step *step,
+               const uint8_t *from)
 {
     const size_t n_bytes = step->to.count * op->element_size;
 
@@ -144,7 +145,7 @@ step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
         return 1;
     if (!from)
         return 0;
-    if (n_steps > 1 && is_pair(step, step + 1)) {
+    if (n_steps > 1 && fetching_is_pair(step, step + 1)) {
         const uint8_t *other = step_source(op, step + 1);
 
         if (other)
@@ -152,7 +153,7 @@ step_do(const struct op *op, const struct plan_step *step, size_t n_steps)
         return other ? 2 : 0;
     }
     if (step->kind == PLAN_FETCH || step->kind == PLAN_COPY)
-        place(op, step, from);
+        fetching_place(op, step, from);
     else
         combine(op, step, op_span(op, &step->to), from);
     return 1;
@@ -163,10 +164,15 @@ fetching_run(struct op *op)
 {
     const struct plan *plan = &op->rounds.plan;
     size_t n_fetched = 0;
+    enum hoop_status status = HOOP_OK;
 
     if (FAULT_IS_BUILT && op->label.faults)
         op_strike(op, FAULT_AT_RECEIVE, op->rounds.round);
-    for (size_t i = 0; i < plan->n_steps;) {
+    if (op->algorithm->is_direct)
+        status = direct_run(op, &n_fetched);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    for (size_t i = 0; i < plan->n_steps && !op->algorithm->is_direct;) {
         const size_t n_done = step_do(op, &plan->steps[i], plan->n_steps - i);
 
         if (n_done == 0)

@@ -75,6 +75,10 @@ struct waiter {
 };
 
 /* How far a flat plan is. */
+enum {
+    TORN_BY_NOBODY = UINT32_MAX
+};
+
 struct rounds {
     struct plan plan; /* of the round */
     struct plan next; /* of the one behind it, if is_planned */
@@ -88,12 +92,13 @@ struct rounds {
     uint32_t n_before; /* rounds that were done before the operation began */
     bool was_posted;   /* ... and the next one was posted */
     bool is_posted;
-    bool is_untold;  /* ... and nobody was woken for it */
-    bool is_odd;     /* a peer has called something else */
-    size_t n_posts;  /* steps of the round that post */
-    size_t n_posted; /* ... so many elements */
-    size_t n_moved;  /* elements that all its steps touch */
-    size_t n_met;    /* steps whose peers have published it, too */
+    bool is_untold;   /* ... and nobody was woken for it */
+    bool is_odd;      /* a peer has called something else */
+    size_t n_posts;   /* steps of the round that post */
+    size_t n_posted;  /* ... so many elements */
+    size_t n_moved;   /* elements that all its steps touch */
+    size_t n_met;     /* steps whose peers have published it, too */
+    uint32_t torn_by; /* who took back what was being read; TORN_BY_NOBODY */
 };
 
 struct op {
@@ -231,6 +236,12 @@ void
 rounds_show(struct op *op);
 
 static inline bool
+rounds_is_torn(const struct rounds *rounds)
+{
+    return rounds->torn_by != TORN_BY_NOBODY;
+}
+
+static inline bool
 rounds_fetches(const struct plan_step *step)
 {
     return step->kind == PLAN_FETCH || step->kind == PLAN_FETCH_REDUCE;
@@ -244,6 +255,34 @@ ahead_prepare(struct op *op);
 /* fetching.c: the steps behind the posts, when all have published. */
 enum hoop_status
 fetching_run(struct op *op);
+/* step, of which the other operand stands at arrived. */
+void
+fetching_combine(const struct op *op,
+                 const struct plan_step *step,
+                 const uint8_t *own,
+                 const uint8_t *arrived);
+/* What step copies, from there. */
+void
+fetching_place(const struct op *op,
+               const struct plan_step *step,
+               const uint8_t *from);
+/* What step brings to where next combines with it: both at once. */
+bool
+fetching_is_pair(const struct plan_step *step, const struct plan_step *next);
+
+/* direct.c: the same of a direct plan. */
+
+enum {
+    DIRECT_LINE_BYTES = PLAN_SHOWN * sizeof(uint64_t)
+};
+
+/* Say in a line where what is shown in this round stands; returns how many bytes
+ * that are. */
+size_t
+direct_show(const struct op *op, uint8_t *line);
+/* As fetching_run(); the round may be torn then. *out_n_fetched: bytes. */
+enum hoop_status
+direct_run(struct op *op, size_t *out_n_fetched);
 
 /* shortcut.c */
 

@@ -56,8 +56,18 @@ steps_count(struct rounds *rounds)
         rounds->n_posted += plan->steps[i].from.count;
     rounds->n_posts = i;
     rounds->n_moved = rounds->n_posted;
-    for (; i < plan->n_steps; i++)
-        rounds->n_moved += plan->steps[i].from.count;
+    for (; i < plan->n_steps; i++) {
+        if (plan->steps[i].kind != PLAN_SHOW)
+            rounds->n_moved += plan->steps[i].from.count;
+    }
+}
+
+/* Bytes that go into the hall. */
+static size_t
+post_bytes(const struct op *op)
+{
+    return op->algorithm->is_direct ? DIRECT_LINE_BYTES
+                                    : op->rounds.n_posted * op->element_size;
 }
 
 static enum hoop_status
@@ -94,6 +104,7 @@ rounds_begin(struct op *op)
     rounds->n_before = 0;
     rounds->is_planned = false;
     rounds->ahead = NULL;
+    rounds->torn_by = TORN_BY_NOBODY;
     const enum hoop_status status = round_plan(op);
     rounds->is_posted = rounds->was_posted;
     rounds->was_posted = false;
@@ -107,6 +118,7 @@ rounds_again(struct op *op)
     op->rounds.round = 0;
     op->rounds.is_posted = false;
     op->rounds.n_met = 0;
+    op->rounds.torn_by = TORN_BY_NOBODY;
 }
 
 void
@@ -118,11 +130,15 @@ rounds_tell(struct op *op)
     assembly_wake(op->channel);
 }
 
-/* What is posted in this round, one behind the other. */
-static void
+/* What is posted in this round, one behind the other, or where it is shown;
+ * returns how much that is. */
+static size_t
 posts_copy(struct op *op, uint8_t *to)
 {
     struct rounds *rounds = &op->rounds;
+
+    if (op->algorithm->is_direct)
+        return direct_show(op, to);
     const size_t n_there =
         rounds->ahead == to ? rounds->ahead_post : rounds->n_posts;
 
@@ -135,6 +151,7 @@ posts_copy(struct op *op, uint8_t *to)
         to += n_bytes;
     }
     rounds->ahead = NULL;
+    return rounds->n_posted * op->element_size;
 }
 
 static enum hoop_status
@@ -142,7 +159,7 @@ round_post(struct op *op, uint64_t stamp)
 {
     struct hall *hall = op->channel->hall;
     struct rounds *rounds = &op->rounds;
-    const size_t n_bytes = rounds->n_posted * op->element_size;
+    const size_t n_bytes = post_bytes(op);
     const struct hall_header header = {
         .stamp = stamp,
         .signature = op->label.signature,
@@ -161,9 +178,9 @@ round_post(struct op *op, uint64_t stamp)
     uint8_t *place = hall_place(hall, stamp, n_bytes);
     if (!place)
         return error_pass(HOOP_E_EXHAUSTED);
-    posts_copy(op, place);
+    const size_t n_given = posts_copy(op, place);
     hall_publish(hall, &header, n_bytes);
-    transport_count(op->engine->transport, n_bytes, 0);
+    transport_count(op->engine->transport, n_given, 0);
     rounds->is_posted = true;
     rounds->is_untold = true;
     if (n_bytes > QUIET_BYTES)
@@ -267,8 +284,7 @@ round_meet(struct op *op, uint64_t stamp)
 static bool
 is_free(const struct op *op, uint64_t stamp, uint32_t *out_rank)
 {
-    return hall_is_free(op->channel->hall, stamp,
-                        op->rounds.n_posted * op->element_size, out_rank);
+    return hall_is_free(op->channel->hall, stamp, post_bytes(op), out_rank);
 }
 
 enum hoop_status
@@ -281,6 +297,8 @@ rounds_try(struct op *op, bool *out_is_done)
     uint32_t late;
 
     *out_is_done = false;
+    if (rounds_is_torn(rounds))
+        return HOOP_OK;
     if (!rounds->is_posted) {
         assembly_forgo(op);
         if (!is_free(op, stamp, &late))
@@ -296,6 +314,8 @@ rounds_try(struct op *op, bool *out_is_done)
     status = fetching_run(op);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (rounds_is_torn(rounds))
+        return HOOP_OK;
     hall_finish(hall, stamp);
     rounds->is_untold = true;
     rounds_tell(op);
@@ -345,6 +365,8 @@ rounds_can_move(const struct op *op)
 
     if (rounds->round == rounds->n_rounds)
         return true;
+    if (rounds_is_torn(rounds))
+        return false;
     if (!rounds->is_posted)
         return is_free(op, op_stamp(op), &late);
     assert(rounds->n_met < rounds->plan.n_steps);
@@ -379,6 +401,8 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     /* It is done, and about to end. */
     if (rounds->round == rounds->n_rounds)
         return false;
+    if (rounds_is_torn(rounds))
+        return rank == rounds->torn_by;
     if (!rounds->is_posted && assembly_first(op->channel) == op &&
         !is_free(op, op_stamp(op), &late))
         return late == rank;

@@ -179,6 +179,7 @@ struct engine {
      * the same again does not need the gate for it. */
     _Atomic(struct op *) kept;
 
+    struct attach_word attach_word; /* others find it before they read */
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
     atomic_bool has_mail;

@@ -223,7 +223,8 @@ line_simulate(const struct fares *fares, struct fare_kept *kept)
     const struct simulation_machine machine =
         machine_share(&fares->machine, kept->line->n_lines);
     /* Not all ranks take part: no hall. */
-    const struct estimate_place place = {kept->line->nodes, &machine, 0};
+    const struct estimate_place place = {.nodes = kept->line->nodes,
+                                         .machine = &machine};
     size_t n_entries;
     const struct catalog_entry *entries =
         catalog_of(kept->collective, &n_entries);

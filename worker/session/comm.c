@@ -100,7 +100,7 @@ comm_begin(struct hoop_comm *comm,
     enum hoop_status status = channel_form(comm, list);
     if (status == HOOP_OK)
         status = hall_form(family->engine, comm->channel, family->roster,
-                           family->sharing, deadline_ns);
+                           &family->modes, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(family->tuner, comm->channel, deadline_ns,
                               &comm->tuning);

@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "session/registrar.h"
 #include "transport/roster.h"
-#include "transport/sharing.h"
+#include "tune/hall_forming.h"
 #include "tune/tuning.h"
 
 /* On the wire, 0 stands for no communicator (a verdict on a rank): the ids
@@ -38,7 +38,7 @@ struct comm_family {
     struct engine *engine;
     struct tuner *tuner;
     struct registrar *registrar;
-    enum sharing_mode sharing;
+    struct hall_modes modes;
     uint32_t timeout_ms; /* what 0 means to hoop_comm_set_timeout() */
     enum comm_remedy on_failure;
     pthread_mutex_t lock;

@@ -318,6 +318,7 @@ tuner_open(struct hoop_session *session)
         .link = session->terms.link,
         .loss = session->terms.loss,
         .races = session->roster->rank == 0 ? session->terms.tuning : "",
+        .must_read = session->terms.attaching == ATTACH_ALWAYS,
         .transport = session->terms.sharing == SHARING_NEVER ? "tcp" : "shm",
     };
     const enum hoop_status status = tuner_create(&options, &session->tuner);

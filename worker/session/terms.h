@@ -21,6 +21,7 @@
 #include "net/tls.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "session/comm.h"
+#include "transport/attach.h"
 #include "transport/sharing.h"
 
 struct terms {
@@ -50,6 +51,7 @@ struct terms {
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;
     enum sharing_mode sharing;
+    enum attach_mode attaching;
     bool is_encrypted; /* HOOP_TLS; the paths: "": not said */
     char tls_cert[LIMIT_SETTING];
     char tls_key[LIMIT_SETTING];

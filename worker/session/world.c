@@ -27,8 +27,12 @@ family_init(const struct world_options *options, struct comm_family *family)
         .engine = options->engine,
         .tuner = options->tuner,
         /* Nobody sums what goes through a hall. */
-        .sharing = options->terms->is_summing ? SHARING_NEVER
-                                              : options->terms->sharing,
+        .modes =
+            {
+                .sharing = options->terms->is_summing ? SHARING_NEVER
+                                                      : options->terms->sharing,
+                .attaching = options->terms->attaching,
+            },
         .timeout_ms = options->terms->op_timeout_ms,
         .on_failure = options->terms->on_failure,
     };
@@ -92,7 +96,7 @@ world_connect(const struct world_options *options,
 
     if (status == HOOP_OK)
         status = hall_form(options->engine, world->comm.channel,
-                           options->roster, world->family.sharing, deadline_ns);
+                           options->roster, &world->family.modes, deadline_ns);
     if (status == HOOP_OK)
         status = tuning_agree(options->tuner, world->comm.channel, deadline_ns,
                               &world->comm.tuning);

@@ -36,13 +36,15 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "transport/attach.h"
 #include "transport/shared_memory.h"
 
 enum {
-    HALL_RANKS = 64,   /* the bits of a word */
-    HALL_INLINE = 24,  /* bytes that a header's own line holds */
-    HALL_SMALL = 1024, /* ... that lie beside it */
-    HALL_CALLS = 8,    /* that a rank leaves behind */
+    HALL_RANKS = 64,       /* the bits of a word */
+    HALL_INLINE = 24,      /* bytes that a header's own line holds */
+    HALL_SMALL = 1024,     /* ... that lie beside it */
+    HALL_CALLS = 8,        /* that a rank leaves behind */
+    HALL_PIECE = 64 << 10, /* of what is read to be combined */
 };
 
 struct hall;
@@ -141,6 +143,34 @@ hall_brief_of(const struct hall *hall, uint32_t rank);
  * NULL: it has not posted so much. */
 const uint8_t *
 hall_bytes(struct hall *hall, uint32_t rank, size_t offset, size_t n_bytes);
+
+/*
+ * Ranks may read each other's buffers, too, if all can (transport/attach.h): all
+ * attach to all others, then open up; shut where not all could.
+ * Handle: HOOP_E_UNAVAILABLE, HOOP_E_PEER_LOST, HOOP_E_DATA_LOSS (it cannot be);
+ * hall_open_up: HOOP_E_EXHAUSTED.
+ */
+enum hoop_status
+hall_attach(struct hall *hall,
+            uint32_t rank,
+            uint32_t pid,
+            const struct attach_place *place);
+enum hoop_status
+hall_open_up(struct hall *hall);
+void
+hall_shut(struct hall *hall);
+bool
+hall_is_open(const struct hall *hall);
+/* HALL_PIECE bytes to read into. Only when hall_is_open(). */
+uint8_t *
+hall_piece(const struct hall *hall);
+/* n_bytes at an address of rank's. Handle: as attach_read(). */
+enum hoop_status
+hall_read(struct hall *hall,
+          uint32_t rank,
+          uint64_t address,
+          void *to,
+          size_t n_bytes);
 
 /* Before sleeping: look again after it. */
 void

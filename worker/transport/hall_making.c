@@ -41,6 +41,7 @@ hall_destroy(struct hall *hall)
     hall_seal_off(hall);
     memory_unmap(hall->base, hall->n_mapped);
     hall_discharge(hall);
+    hall_shut(hall);
     free(hall);
 }
 

@@ -85,6 +85,7 @@ struct hall_rank {
     bool has_smalls; /* they are mapped here ... */
     size_t n_celled; /* ... and so many bytes of its cells */
     struct hall_header header;
+    struct attached attached;
 };
 
 struct hall {
@@ -105,6 +106,7 @@ struct hall {
     bool has_smalls;   /* what lies beside the lines is there */
     size_t n_charged;  /* bytes of the budget */
     bool is_resting;
+    uint8_t *piece; /* NULL: the ranks do not read each other's buffers */
     int fd;
     uint8_t *base;
     size_t n_mapped;

@@ -21,7 +21,12 @@ enum {
     /* Counted ones, of which the middle one is taken; a first one is not. */
     TURNS = 3,
     BYTES_MAX = 2 << 20,
+    /* Whether to read each other's memory is decided by this much. */
+    DIRECT_BYTES = 512 << 10,
 };
+
+/* ... if it takes less of the time than that. */
+static const double DIRECT_GAIN = 0.87;
 
 /* Each speaks for those around it: tune/races_apply.c. */
 static const size_t sizes[] = {256, 4096, 32768, 256 << 10, BYTES_MAX};
@@ -43,7 +48,8 @@ static const enum call_name names[CATALOG_COLLECTIVES] = {
 struct contest {
     struct channel *channel;
     const struct plan_nodes *nodes;
-    size_t n_slot;
+    struct plan_hall hall;
+    bool is_agreement; /* each comes once with each session: no user's call */
     char *input;
     char *output;
     uint64_t end_ns; /* rank 0's counts */
@@ -81,7 +87,8 @@ shape_of(const struct contest *contest,
                              : 1,
         .granule = is_barrier ? GRANULE_BYTES : GRANULE_BYTES / ELEMENT_BYTES,
         .nodes = contest->nodes,
-        .n_slot = contest->n_slot / (is_barrier ? 1 : ELEMENT_BYTES),
+        .n_slot = contest->hall.n_slot / (is_barrier ? 1 : ELEMENT_BYTES),
+        .is_open = contest->hall.is_open,
     };
 }
 
@@ -105,6 +112,10 @@ entry_run(const struct contest *contest,
     if (entry->collective != CATALOG_BARRIER) {
         request.call.dtype = HOOP_FLOAT32;
         request.call.reduce_op = HOOP_SUM;
+    }
+    if (contest->is_agreement) {
+        request.call.name = CALL_AGREE;
+        request.call.root = channel_habits(contest->channel);
     }
     enum hoop_status status = engine_start(contest->channel, &request, &op);
     if (status == HOOP_OK)
@@ -227,7 +238,7 @@ event_of(const struct contest *contest,
     };
 
     for (size_t i = 0; i < n_entries && i < RACE_ENTRIES_MAX; i++)
-        if (!entries[i].is_for_who_asks &&
+        if ((!entries[i].is_for_who_asks || entries[i].algorithm->is_direct) &&
             catalog_entry_suits(&entries[i], &shape))
             event.entries[event.n++] = &entries[i];
     return event;
@@ -263,7 +274,6 @@ stream_close_at(FILE **stream)
 enum hoop_status
 contest_run(struct channel *channel,
             const struct plan_nodes *nodes,
-            size_t n_slot,
             char **out_text)
 {
     const size_t n_bytes =
@@ -281,7 +291,7 @@ contest_run(struct channel *channel,
     const struct contest contest = {
         .channel = channel,
         .nodes = nodes,
-        .n_slot = n_slot,
+        .hall = channel_hall(channel),
         .input = input,
         .output = output,
         .end_ns = begin_ns + LIMIT_CONTEST_MS * CLOCK_NS_PER_MS,
@@ -295,5 +305,61 @@ contest_run(struct channel *channel,
     log_debug("tune", "raced all algorithms: %zu bytes of times, %.1f ms",
               n_text, (double)(clock_now_ns() - begin_ns) / 1e6);
     *out_text = STEAL(text);
+    return HOOP_OK;
+}
+
+/* Rank 0's clock counts: behind a barrier all begin with it, and who reads of
+ * others is not through before they are. */
+static enum hoop_status
+direct_race(const struct contest *contest, double *out_quotient)
+{
+    const struct catalog_entry *ways[] = {
+        catalog_find(CATALOG_ALLGATHER, "flat"),
+        catalog_find(CATALOG_ALLGATHER, "direct"),
+    };
+    double ns[COUNT_OF(ways)][TURNS + 1];
+
+    for (size_t i = 0; i < (TURNS + 1) * COUNT_OF(ways); i++) {
+        const size_t way = i % COUNT_OF(ways);
+        const enum hoop_status status = turn_run(
+            contest, ways[way], DIRECT_BYTES, &ns[way][i / COUNT_OF(ways)]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    for (size_t way = 0; way < COUNT_OF(ways); way++)
+        qsort(ns[way] + 1, TURNS, sizeof(ns[way][0]), by_size);
+    log_debug("tune", "an allgather of %d KiB takes %.1f us, direct %.1f",
+              DIRECT_BYTES >> 10, ns[0][1 + TURNS / 2] / 1e3,
+              ns[1][1 + TURNS / 2] / 1e3);
+    *out_quotient = ns[1][1 + TURNS / 2] / ns[0][1 + TURNS / 2];
+    return HOOP_OK;
+}
+
+enum hoop_status
+contest_direct(struct channel *channel,
+               const struct plan_nodes *nodes,
+               bool *out_is_faster)
+{
+    const size_t n_bytes =
+        DIRECT_BYTES + (size_t)channel_size(channel) * ELEMENT_BYTES;
+    CLEANUP(free) char *input = calloc(1, n_bytes);
+    CLEANUP(free) char *output = calloc(1, n_bytes);
+    const struct contest contest = {
+        .channel = channel,
+        .nodes = nodes,
+        .hall = channel_hall(channel),
+        .is_agreement = true,
+        .input = input,
+        .output = output,
+    };
+    double quotient = 1;
+
+    if (!input || !output)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to race algorithms");
+    const enum hoop_status status = direct_race(&contest, &quotient);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_is_faster = quotient < DIRECT_GAIN;
     return HOOP_OK;
 }

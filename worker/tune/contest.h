@@ -16,17 +16,26 @@
 
 #include "engine/engine.h"
 #include "plan/nodes.h"
+#include "plan/plan.h"
 
 /*
- * All ranks of the channel call it, and nothing else meanwhile; n_slot as in
- * tuner_table(). *out_text is the caller's: on rank 0 a line for each race
- * (tune/races.h), elsewhere "".
+ * All ranks of the channel call it, and nothing else meanwhile. *out_text is the
+ * caller's: on rank 0 a line for each race (tune/races.h), elsewhere "".
  * Handle: HOOP_E_TIMEOUT (the channel's), HOOP_E_PEER_LOST.
  */
 enum hoop_status
 contest_run(struct channel *channel,
             const struct plan_nodes *nodes,
-            size_t n_slot,
             char **out_text);
+
+/*
+ * Whether ranks that may read each other's memory should: an allgather in a few
+ * turns each way, where channel_hall().is_open. *out_is_faster is each rank's own
+ * answer; rank 0's counts. Handle: as above.
+ */
+enum hoop_status
+contest_direct(struct channel *channel,
+               const struct plan_nodes *nodes,
+               bool *out_is_faster);
 
 #endif

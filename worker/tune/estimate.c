@@ -47,7 +47,8 @@ shape_of(const struct estimate_place *place,
         .count = count > 0 ? count : 1,
         .granule = GRANULE,
         .nodes = place->nodes,
-        .n_slot = place->n_slot / ELEMENT_BYTES,
+        .n_slot = place->hall.n_slot / ELEMENT_BYTES,
+        .is_open = place->hall.is_open,
     };
 }
 
@@ -158,7 +159,8 @@ dense_simulate(const struct estimate_place *full,
     enum hoop_status status = place_begin(full, RANKS_FEW, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {nodes, full->machine, 0};
+    const struct estimate_place place = {.nodes = nodes,
+                                         .machine = full->machine};
     few.size = RANKS_FEW;
     few.nodes = nodes;
     status = workload_count(algorithm, &few, &share);
@@ -192,7 +194,8 @@ part_simulate(const struct estimate_place *full,
     enum hoop_status status = place_begin(full, n_ranks, &nodes);
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct estimate_place place = {nodes, full->machine, 0};
+    const struct estimate_place place = {.nodes = nodes,
+                                         .machine = full->machine};
     part.size = n_ranks;
     part.nodes = nodes;
     status = simulate(&place, algorithm, &part, out_ns);

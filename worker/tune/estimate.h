@@ -21,7 +21,7 @@
 struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
-    size_t n_slot; /* bytes of a slot of the ranks' hall; 0: they have none */
+    struct plan_hall hall;
 };
 
 /* Whether entry has a point there at all. */

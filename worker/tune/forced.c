@@ -104,17 +104,32 @@ forced_parse(const char *where, const char *text, struct forced *out_forced)
     return HOOP_OK;
 }
 
+/* It needs more than these ranks share. */
 static bool
-is_flat(const struct catalog_entry *entry)
+is_amiss(const struct catalog_entry *entry, const struct plan_hall *hall)
 {
-    return entry && entry->algorithm->is_flat;
+    return entry && !plan_hall_suits(hall, entry->algorithm);
+}
+
+static enum hoop_status
+direct_refuse(const struct catalog_entry *entry)
+{
+    return error_raise(HOOP_E_PRECONDITION,
+                       "%s:%s needs ranks that may read each other's memory, "
+                       "and these must not: process_vm_readv() is refused (by "
+                       "ptrace_scope or seccomp), or HOOP_CMA is off",
+                       catalog_name(entry->collective), entry->algorithm->name);
 }
 
 enum hoop_status
-forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes)
+forced_check_hall(const struct forced *forced,
+                  const struct plan_nodes *nodes,
+                  const struct plan_hall *hall)
 {
-    for (size_t i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++)
-        if (is_flat(forced->entries[i]))
+    for (size_t i = 0; i < CATALOG_COLLECTIVES && nodes->n_ranks > 1; i++) {
+        if (is_amiss(forced->entries[i], hall) && hall->n_slot > 0)
+            return direct_refuse(forced->entries[i]);
+        if (is_amiss(forced->entries[i], hall))
             return error_raise(
                 HOOP_E_PRECONDITION,
                 "%s:%s needs memory that all ranks share, and these %u ranks "
@@ -124,13 +139,14 @@ forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes)
                 catalog_name((enum catalog_collective)i),
                 forced->entries[i]->algorithm->name, nodes->n_ranks,
                 nodes->n_nodes, FLAT_RANKS);
+    }
     return HOOP_OK;
 }
 
 void
-forced_drop_flat(struct forced *forced)
+forced_drop_unshared(struct forced *forced, const struct plan_hall *hall)
 {
     for (size_t i = 0; i < CATALOG_COLLECTIVES; i++)
-        if (is_flat(forced->entries[i]))
+        if (is_amiss(forced->entries[i], hall))
             forced->entries[i] = NULL;
 }

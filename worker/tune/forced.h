@@ -22,12 +22,14 @@ struct forced {
 enum hoop_status
 forced_parse(const char *where, const char *text, struct forced *out_forced);
 
-/* For ranks that share no hall. Handle: HOOP_E_PRECONDITION (something flat is
- * forced for several ranks; the text says what it needs). */
+/* Handle: HOOP_E_PRECONDITION (what is forced for several ranks needs more than
+ * they share; the text says what). */
 enum hoop_status
-forced_check_flat(const struct forced *forced, const struct plan_nodes *nodes);
+forced_check_hall(const struct forced *forced,
+                  const struct plan_nodes *nodes,
+                  const struct plan_hall *hall);
 /* Leave that out. */
 void
-forced_drop_flat(struct forced *forced);
+forced_drop_unshared(struct forced *forced, const struct plan_hall *hall);
 
 #endif

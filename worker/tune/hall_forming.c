@@ -1,8 +1,8 @@
 /*
  * tune/hall_forming.c - memory for all ranks of a communicator, if it can be
  *
- * Two all-gathers: of the places of the hall and of all bells, then of whether
- * each rank has found all of them.
+ * Two all-gathers: of the places of the hall and of all bells, and where others
+ * may read in a rank's memory; then of how much of that each rank has found.
  *
  * No test of its own: collectives_tuned and failures_tuned form halls, and
  * those with HOOP_TRANSPORT=tcp do not.
@@ -23,13 +23,23 @@
 /* What each rank says first. Alike on one host. */
 struct card {
     uint32_t is_willing;
+    uint32_t may_read; /* its memory, from there */
+    struct attach_place attach;
     struct memory_place hall; /* rank 0's */
     struct bell_place bell;
+};
+
+/* And then; one is less than the other. */
+enum answer {
+    ANSWER_NO,
+    ANSWER_HALL,    /* there is one */
+    ANSWER_READING, /* and the memory of all others can be read */
 };
 
 struct forming {
     struct engine *engine;
     struct channel *channel;
+    const struct hall_modes *modes;
     struct hall *hall; /* NULL: it has failed here */
 };
 
@@ -75,23 +85,26 @@ is_on_one_host(const struct channel *channel, const struct roster *roster)
 static void
 note_failure(const char *what)
 {
-    log_debug("tune", "no hall: %s: %s", what, error_text());
+    log_debug("tune", "%s: %s", what, error_text());
 }
 
 static void
-card_write(struct forming *forming, enum sharing_mode mode, struct card *card)
+card_write(struct forming *forming, struct card *card)
 {
     const uint32_t size = channel_size(forming->channel);
 
-    if (mode == SHARING_NEVER)
+    if (forming->modes->sharing == SHARING_NEVER)
         return;
     enum hoop_status status = engine_bell(forming->engine, &card->bell);
     if (status == HOOP_OK && channel_rank(forming->channel) == 0)
         status = hall_create(size, hall_slot_bytes(size), &card->hall,
                              &forming->hall);
     card->is_willing = status == HOOP_OK;
+    if (forming->modes->attaching != ATTACH_NEVER)
+        card->may_read =
+            engine_offer(forming->engine, &card->attach) == HOOP_OK;
     if (status != HOOP_OK)
-        note_failure("nothing to share");
+        note_failure("no hall: nothing to share");
 }
 
 static enum hoop_status
@@ -122,7 +135,25 @@ are_all_willing(const struct card *cards, uint32_t n_ranks)
     return true;
 }
 
-/* Whether it went well here. */
+static enum hoop_status
+others_attach(struct forming *forming, const struct card *cards)
+{
+    for (uint32_t i = 0; i < channel_size(forming->channel); i++) {
+        enum hoop_status status = HOOP_OK;
+
+        if (!cards[i].may_read)
+            return error_raise(HOOP_E_UNAVAILABLE, "rank %u does not want it",
+                               i);
+        if (i != channel_rank(forming->channel))
+            status = hall_attach(forming->hall, i, cards[i].bell.pid,
+                                 &cards[i].attach);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return hall_open_up(forming->hall);
+}
+
+/* How well it went here. */
 static uint8_t
 cards_read(struct forming *forming, const struct card *cards)
 {
@@ -131,18 +162,33 @@ cards_read(struct forming *forming, const struct card *cards)
     enum hoop_status status = HOOP_OK;
 
     if (!are_all_willing(cards, size))
-        return 0;
+        return ANSWER_NO;
     if (rank > 0)
         status = hall_open(&cards[0].hall, rank, size, &forming->hall);
     if (status == HOOP_OK)
         status = bells_reach(forming, cards);
-    if (status != HOOP_OK)
-        note_failure("out of reach");
-    return status == HOOP_OK;
+    if (status != HOOP_OK) {
+        note_failure("no hall: out of reach");
+        return ANSWER_NO;
+    }
+    if (others_attach(forming, cards) == HOOP_OK)
+        return ANSWER_READING;
+    note_failure("no reading of others' memory");
+    return ANSWER_HALL;
+}
+
+static uint8_t
+least_of(const uint8_t *answers, uint32_t n_ranks)
+{
+    uint8_t least = ANSWER_READING;
+
+    for (uint32_t i = 0; i < n_ranks; i++)
+        least = answers[i] < least ? answers[i] : least;
+    return least;
 }
 
 static enum hoop_status
-forming_agree(struct forming *forming, enum sharing_mode mode)
+forming_agree(struct forming *forming)
 {
     const uint32_t size = channel_size(forming->channel);
     CLEANUP(free) struct card *cards = calloc(size, sizeof(*cards));
@@ -151,7 +197,7 @@ forming_agree(struct forming *forming, enum sharing_mode mode)
 
     if (!cards)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %u ranks", size);
-    card_write(forming, mode, &card);
+    card_write(forming, &card);
     enum hoop_status status =
         gather(forming->channel, &card, cards, sizeof(card));
     if (status != HOOP_OK)
@@ -160,10 +206,13 @@ forming_agree(struct forming *forming, enum sharing_mode mode)
     status = gather(forming->channel, &own, answers, sizeof(own));
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!memchr(answers, 0, size)) {
-        hall_seal_off(forming->hall);
-        channel_enter(forming->channel, STEAL(forming->hall));
-    }
+    const uint8_t least = least_of(answers, size);
+    if (least == ANSWER_NO)
+        return HOOP_OK;
+    if (least == ANSWER_HALL)
+        hall_shut(forming->hall);
+    hall_seal_off(forming->hall);
+    channel_enter(forming->channel, STEAL(forming->hall));
     return HOOP_OK;
 }
 
@@ -171,19 +220,19 @@ enum hoop_status
 hall_form(struct engine *engine,
           struct channel *channel,
           const struct roster *roster,
-          enum sharing_mode mode,
+          const struct hall_modes *modes,
           uint64_t deadline_ns)
 {
     const uint32_t size = channel_size(channel);
     const uint32_t timeout_ms = channel_timeout(channel);
-    struct forming forming = {engine, channel, NULL};
+    struct forming forming = {engine, channel, modes, NULL};
 
     if (size == 1 || size > HALL_RANKS || !is_on_one_host(channel, roster))
         return HOOP_OK;
     /* The channel's own deadline is for what the user calls. */
     if (deadline_ns != CLOCK_NEVER)
         channel_set_timeout(channel, (uint32_t)clock_left_ms(deadline_ns));
-    const enum hoop_status status = forming_agree(&forming, mode);
+    const enum hoop_status status = forming_agree(&forming);
     channel_set_timeout(channel, timeout_ms);
     hall_destroy(forming.hall);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -3,7 +3,8 @@
  *
  * When all members are on one host, rank 0 makes a hall (transport/hall.h), all
  * open it and find each other's bells, and all agree that this went well. Else
- * there is none, which is no error: everything works without.
+ * there is none, which is no error: everything works without. So it is with
+ * reading each other's memory (transport/attach.h).
  */
 
 #ifndef TUNE_HALL_FORMING_H
@@ -14,17 +15,24 @@
 #include "hoop/status.h"
 
 #include "engine/engine.h"
+#include "transport/attach.h"
 #include "transport/sharing.h"
 
+struct hall_modes {
+    enum sharing_mode sharing;
+    enum attach_mode attaching;
+};
+
 /*
- * By all members, before anything else that may be flat. mode is this rank's.
+ * By all members, before anything else that may be flat. The modes are this
+ * rank's.
  * Handle: none; what ends an operation ends this.
  */
 enum hoop_status
 hall_form(struct engine *engine,
           struct channel *channel,
           const struct roster *roster,
-          enum sharing_mode mode,
+          const struct hall_modes *modes,
           uint64_t deadline_ns);
 
 #endif

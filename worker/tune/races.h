@@ -72,12 +72,12 @@ void
 races_destroy(struct races *races);
 DEFINE_CLEANUP(struct races *, races_destroy)
 
-/* Change the rows of a table for ranks on these nodes as races tell; n_slot as
- * in tuner_table(). */
+/* Change the rows of a table for ranks on these nodes, who share that, as races
+ * tell. */
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
-            size_t n_slot,
+            const struct plan_hall *hall,
             struct table *table);
 
 #endif

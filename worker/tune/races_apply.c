@@ -19,7 +19,7 @@ enum {
 struct heat {
     const struct race *races;
     size_t n;
-    bool has_hall; /* who wants to know who won may run what is flat */
+    const struct plan_hall *hall; /* of who wants to know who won */
 };
 
 static bool
@@ -34,7 +34,7 @@ is_same_heat(const struct race *one, const struct race *other)
 static struct heat
 heat_at(const struct races *races, size_t first)
 {
-    struct heat heat = {&races->all[first], 1, false};
+    struct heat heat = {&races->all[first], 1, NULL};
 
     while (first + heat.n < races->n &&
            is_same_heat(heat.races, &heat.races[heat.n]))
@@ -70,7 +70,7 @@ winner_of(const struct heat *heat,
     for (size_t i = 0; i < n_entries && i < RACE_ENTRIES_MAX; i++) {
         const size_t held = (size_t)(holder - first);
         const bool may = (form == TABLE_EVEN || !first[i].is_even_only) &&
-                         (heat->has_hall || !first[i].algorithm->is_flat);
+                         plan_hall_suits(heat->hall, first[i].algorithm);
 
         if (may && held < RACE_ENTRIES_MAX && heat_is_won(heat, i, held))
             holder = &first[i];
@@ -99,7 +99,7 @@ struct meeting {
     const struct races *races;
     size_t first;
     size_t end;
-    bool has_hall;
+    const struct plan_hall *hall;
 };
 
 static struct meeting
@@ -160,7 +160,7 @@ row_apply(const struct meeting *meeting,
         const struct catalog_entry *holder =
             table_find(table, collective, form, all[at].n_bytes);
 
-        heat.has_hall = meeting->has_hall;
+        heat.hall = meeting->hall;
         const struct catalog_entry *winner = winner_of(&heat, holder, form);
 
         at += heat.n;
@@ -177,13 +177,13 @@ row_apply(const struct meeting *meeting,
 void
 races_apply(const struct races *races,
             const struct plan_nodes *nodes,
-            size_t n_slot,
+            const struct plan_hall *hall,
             struct table *table)
 {
     for (size_t at = 0; at < races->n;) {
         struct meeting meeting = meeting_at(races, at);
 
-        meeting.has_hall = n_slot > 0;
+        meeting.hall = hall;
         if (races->all[at].n_ranks == nodes->n_ranks &&
             races->all[at].n_nodes == nodes->n_nodes) {
             row_apply(&meeting, TABLE_EVEN, table);

@@ -4,6 +4,11 @@
 
 #include <assert.h>
 
+enum {
+    /* Of the larger buffer; below, two waits more cost what a copy less saves. */
+    DIRECT_FROM_BYTES = 128 << 10,
+};
+
 static void
 form_apply(const struct record_point *points,
            enum table_form form,
@@ -34,21 +39,59 @@ sheet_apply(const struct record_sheet *sheet, struct table *table)
                 form_apply(sheet->rows[i], form, &table->rows[i][form]);
 }
 
+/* False: nothing was recorded there. */
+static bool
+kind_apply(enum record_kind kind,
+           const struct estimate_place *place,
+           struct table *table)
+{
+    bool is_known = false;
+
+    for (size_t i = 0; i < record_n_sheets; i++) {
+        const struct record_sheet *sheet = &record_sheets[i];
+
+        if (sheet->kind != kind || sheet->n_ranks != place->nodes->n_ranks ||
+            sheet->n_processors != place->machine->n_processors)
+            continue;
+        sheet_apply(sheet, table);
+        is_known = true;
+    }
+    return is_known;
+}
+
+/* Every collective that can be done so, from some size on. */
+static void
+direct_apply(struct table *table)
+{
+    for (unsigned i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
+        const unsigned form = i % TABLE_FORMS;
+        struct table_row *row = &table->rows[i / TABLE_FORMS][form];
+        const struct table_row before = *row;
+        const struct catalog_entry *direct =
+            catalog_find((enum catalog_collective)(i / TABLE_FORMS), "direct");
+
+        if (!direct || (direct->is_even_only && form == TABLE_UNEVEN))
+            continue;
+        row->n_points = 0;
+        table_row_copy(row, &before, 0, DIRECT_FROM_BYTES);
+        table_row_put(row, UINT64_MAX, direct);
+    }
+}
+
 void
 record_apply(enum record_kind kind,
              const struct estimate_place *place,
              struct table *table)
 {
-    const bool has_hall = place->n_slot > 0;
+    const bool has_hall = place->hall.n_slot > 0;
+    const bool is_direct = kind == RECORD_DIRECT && place->hall.is_open;
 
-    if (kind == RECORD_NONE || has_hall != (kind == RECORD_SHM) ||
+    if (kind == RECORD_NONE || has_hall != (kind != RECORD_TCP) ||
         place->nodes->n_nodes > 1)
         return;
-    for (size_t i = 0; i < record_n_sheets; i++) {
-        const struct record_sheet *sheet = &record_sheets[i];
-
-        if (sheet->kind == kind && sheet->n_ranks == place->nodes->n_ranks &&
-            sheet->n_processors == place->machine->n_processors)
-            sheet_apply(sheet, table);
-    }
+    if (is_direct && kind_apply(RECORD_DIRECT, place, table))
+        return;
+    kind_apply(has_hall ? RECORD_SHM : RECORD_TCP, place, table);
+    if (is_direct)
+        direct_apply(table);
 }

@@ -37,7 +37,8 @@ extern const struct record_sheet record_sheets[];
 extern const size_t record_n_sheets;
 
 /* Put what was recorded in the place of a table's rows. Of RECORD_SHM for ranks
- * that share a hall, of RECORD_TCP for others. */
+ * that share a hall, of RECORD_TCP for others. RECORD_DIRECT: where nothing was
+ * recorded of it, as RECORD_SHM, and what is large is direct. */
 void
 record_apply(enum record_kind kind,
              const struct estimate_place *place,

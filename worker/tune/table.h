@@ -40,7 +40,8 @@ enum {
 enum record_kind {
     RECORD_NONE,
     RECORD_TCP,
-    RECORD_SHM, /* where ranks share a hall */
+    RECORD_SHM,    /* where ranks share a hall */
+    RECORD_DIRECT, /* and to read each other's buffers was found to be faster */
 };
 
 struct table_point {

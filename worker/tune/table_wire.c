@@ -22,7 +22,7 @@
 #include "wire/unpack.h"
 
 enum {
-    VERSION = 5,
+    VERSION = 6,
     NAME_MAX_BYTES = 32,
     FIELDS = 7,
     ROW_FIELDS = 4,
@@ -331,7 +331,7 @@ table_decode(const uint8_t bytes[LIMIT_TUNE_TABLE], struct table *out_table)
     table.n_race_bytes = (uint32_t)unpack_uint(&unpack, LIMIT_RACES);
     table.loss = (enum codec_loss)unpack_uint(&unpack, LOSS_COUNT - 1);
     table.has_contest = unpack_uint(&unpack, 1) == 1;
-    table.record = (enum record_kind)unpack_uint(&unpack, RECORD_SHM);
+    table.record = (enum record_kind)unpack_uint(&unpack, RECORD_DIRECT);
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(unpack_status(&unpack));
     *out_table = table;

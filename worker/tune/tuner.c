@@ -35,7 +35,8 @@ struct tuner {
     enum codec_loss loss;
     struct simulation_machine machine;
     bool has_machine;
-    bool may_share; /* since it was created */
+    bool may_share;
+    bool must_read; /* since it was created */
     bool has_agreed;
     enum record_kind record;
     char *store;           /* HOOP_TUNING=auto: a path; else NULL */
@@ -121,6 +122,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
         options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
     tuner->record = record_of(options);
+    tuner->must_read = options->must_read;
     enum hoop_status status =
         forced_parse(FROM_ALGORITHM, options->algorithms, &tuner->forced);
     if (status == HOOP_OK)
@@ -193,6 +195,22 @@ tuner_set_machine(struct tuner *tuner, const struct simulation_machine *machine)
     pthread_mutex_lock(&tuner->lock);
     tuner->machine = *machine;
     tuner->has_machine = true;
+    kept_clear(tuner);
+    pthread_mutex_unlock(&tuner->lock);
+}
+
+bool
+tuner_must_read(struct tuner *tuner)
+{
+    return tuner->must_read;
+}
+
+void
+tuner_prefer_reading(struct tuner *tuner)
+{
+    pthread_mutex_lock(&tuner->lock);
+    if (tuner->record == RECORD_SHM)
+        tuner->record = RECORD_DIRECT;
     kept_clear(tuner);
     pthread_mutex_unlock(&tuner->lock);
 }
@@ -289,9 +307,10 @@ tuner_add_races(struct tuner *tuner, const char *text)
 
 /* FNV-1a: equal layouts are equal tables. */
 static uint64_t
-layout_of(const struct plan_nodes *nodes, size_t n_slot)
+layout_of(const struct plan_nodes *nodes, const struct plan_hall *hall)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^ n_slot << 16;
+    uint64_t hash = 0xcbf29ce484222325u ^ nodes->n_ranks ^ hall->n_slot << 16 ^
+                    (uint64_t)hall->is_open << 63;
 
     for (uint32_t rank = 0; rank < nodes->n_ranks; rank++)
         hash = (hash ^ nodes->node_of[rank]) * 0x100000001b3u;
@@ -339,11 +358,11 @@ kept_add(struct tuner *tuner, uint64_t layout)
 static enum hoop_status
 table_make(struct tuner *tuner,
            const struct plan_nodes *nodes,
-           size_t n_slot,
+           const struct plan_hall *hall,
            struct table *out_table)
 {
-    const struct estimate_place place = {nodes, &tuner->machine, n_slot};
-    const uint64_t layout = layout_of(nodes, n_slot);
+    const struct estimate_place place = {nodes, &tuner->machine, *hall};
+    const uint64_t layout = layout_of(nodes, hall);
     struct kept *kept = kept_find(tuner, layout);
 
     if (!kept) {
@@ -353,7 +372,7 @@ table_make(struct tuner *tuner,
             return error_pass(status);
         record_apply(tuner->record, &place, out_table);
         if (tuner->races)
-            races_apply(tuner->races, nodes, n_slot, out_table);
+            races_apply(tuner->races, nodes, hall, out_table);
         kept = kept_add(tuner, layout);
         if (kept)
             kept->table = *out_table;
@@ -366,18 +385,20 @@ table_make(struct tuner *tuner,
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            size_t n_slot,
+            const struct plan_hall *hall,
             const struct forced *forced,
             struct table *out_table)
 {
+    static const struct plan_hall none = {0};
+    const struct plan_hall *shared = hall ? hall : &none;
+
     pthread_mutex_lock(&tuner->lock);
     struct forced wanted = forced ? *forced : tuner->forced;
     const bool must = forced || !tuner->has_agreed;
-    enum hoop_status status = table_make(tuner, nodes, n_slot, out_table);
-    if (status == HOOP_OK && n_slot == 0 && must)
-        status = forced_check_flat(&wanted, nodes);
-    if (n_slot == 0)
-        forced_drop_flat(&wanted);
+    enum hoop_status status = table_make(tuner, nodes, shared, out_table);
+    if (status == HOOP_OK && must)
+        status = forced_check_hall(&wanted, nodes, shared);
+    forced_drop_unshared(&wanted, shared);
     if (status == HOOP_OK) {
         table_force(out_table, &wanted);
         out_table->loss = tuner->loss;

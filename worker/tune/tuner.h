@@ -35,6 +35,7 @@ struct tuner_options {
      * or "shm"; NULL: not said, and then no record counts. */
     const char *races;
     const char *transport;
+    bool must_read; /* each other's memory, where that can be: HOOP_CMA=on */
 };
 
 /* What is wrong with these, before anything is done with them; the roster plays
@@ -70,6 +71,12 @@ tuner_needs_machine(struct tuner *tuner);
 /* The world has agreed: known on all its ranks alike. */
 bool
 tuner_has_agreed(struct tuner *tuner);
+/* Rank 0's: HOOP_CMA says that ranks that may read each other's memory should. */
+bool
+tuner_must_read(struct tuner *tuner);
+/* Where they share a hall, they do. */
+void
+tuner_prefer_reading(struct tuner *tuner);
 void
 tuner_set_machine(struct tuner *tuner,
                   const struct simulation_machine *machine);
@@ -81,19 +88,20 @@ tuner_terms(struct tuner *tuner,
             struct forced *out_forced);
 
 /*
- * Build a table for ranks on these nodes, who share a hall with slots of n_slot
- * bytes (0: none), or find it. Takes up to tens of
+ * Build a table for ranks on these nodes, who share a hall or none (NULL), or
+ * find it. Takes up to tens of
  * milliseconds, tenths of a second for thousands of ranks. forced: instead of
  * what is forced for the job; NULL: that. What is forced and needs a hall is
  * left out where there is none.
  *
  * Handle: HOOP_E_PRECONDITION (a flat algorithm is forced by the caller, or for
- * a job that has not agreed yet, and there is no hall).
+ * a job that has not agreed yet, and there is no hall; or a direct one, and they
+ * must not read each other's memory).
  */
 enum hoop_status
 tuner_table(struct tuner *tuner,
             const struct plan_nodes *nodes,
-            size_t n_slot,
+            const struct plan_hall *hall,
             const struct forced *forced,
             struct table *out_table);
 

@@ -25,20 +25,20 @@ struct tuning {
     struct table table;
 };
 
-/* Of the hall that the ranks share; 0: they share none. */
-static size_t
-slot_bytes(const struct tuning *tuning)
+static struct plan_hall
+hall_of(const struct tuning *tuning)
 {
-    return channel_slot_bytes(tuning->channel);
+    return channel_hall(tuning->channel);
 }
 
 /* Rank 0's part: it alone decides. */
 static enum hoop_status
 table_decide(struct tuning *tuning)
 {
+    const struct plan_hall hall = hall_of(tuning);
     size_t n_race_bytes = 0;
-    const enum hoop_status status = tuner_table(
-        tuning->tuner, tuning->nodes, slot_bytes(tuning), NULL, &tuning->table);
+    const enum hoop_status status =
+        tuner_table(tuning->tuner, tuning->nodes, &hall, NULL, &tuning->table);
 
     if (status != HOOP_OK) {
         agreement_refuse(tuning->channel);
@@ -77,17 +77,37 @@ machine_measure(struct tuning *tuning)
 static enum hoop_status
 table_check(const struct tuning *tuning, const struct table *table)
 {
+    const struct plan_hall hall = hall_of(tuning);
+
     for (int i = 0; i < CATALOG_COLLECTIVES * TABLE_FORMS; i++) {
         const struct table_row *row =
             &table->rows[i / TABLE_FORMS][i % TABLE_FORMS];
 
-        for (uint32_t j = 0; j < row->n_points && slot_bytes(tuning) == 0; j++)
-            if (row->points[j].entry->algorithm->is_flat)
+        for (uint32_t j = 0; j < row->n_points; j++)
+            if (!plan_hall_suits(&hall, row->points[j].entry->algorithm))
                 return error_raise(HOOP_E_DATA_LOSS,
                                    "rank 0 chose %s, which needs memory that "
                                    "all ranks share, and there is none",
                                    row->points[j].entry->algorithm->name);
     }
+    return HOOP_OK;
+}
+
+/* Once in a session, too: which way between two processes' memory is faster
+ * depends on the processor. */
+static enum hoop_status
+reading_measure(struct tuning *tuning)
+{
+    bool is_faster = false;
+
+    if (tuner_has_agreed(tuning->tuner) || !hall_of(tuning).is_open)
+        return HOOP_OK;
+    const enum hoop_status status =
+        contest_direct(tuning->channel, tuning->nodes, &is_faster);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_faster || tuner_must_read(tuning->tuner))
+        tuner_prefer_reading(tuning->tuner);
     return HOOP_OK;
 }
 
@@ -122,7 +142,7 @@ contest_hold(struct tuning *tuning)
 {
     CLEANUP(free) char *text = NULL;
     enum hoop_status status =
-        contest_run(tuning->channel, tuning->nodes, slot_bytes(tuning), &text);
+        contest_run(tuning->channel, tuning->nodes, &text);
 
     if (status == HOOP_OK && channel_rank(tuning->channel) == 0) {
         tuner_add_races(tuning->tuner, text);
@@ -138,6 +158,8 @@ table_agree(struct tuning *tuning)
 {
     enum hoop_status status = machine_measure(tuning);
 
+    if (status == HOOP_OK)
+        status = reading_measure(tuning);
     if (status == HOOP_OK && channel_rank(tuning->channel) == 0)
         status = table_decide(tuning);
     if (status == HOOP_OK)
@@ -233,10 +255,11 @@ table_force_here(struct tuning *tuning,
 {
     struct forced forced;
 
+    const struct plan_hall hall = hall_of(tuning);
     enum hoop_status status = forced_parse("algorithms", algorithms, &forced);
     if (status == HOOP_OK)
-        status = tuner_table(tuning->tuner, tuning->nodes, slot_bytes(tuning),
-                             &forced, out_table);
+        status = tuner_table(tuning->tuner, tuning->nodes, &hall, &forced,
+                             out_table);
     if (status != HOOP_OK)
         agreement_refuse(tuning->channel);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -281,7 +304,7 @@ tuning_explain(const struct tuning *tuning,
 {
     const enum catalog_collective collective = family_of(name);
     const struct estimate_place place = {tuning->nodes, &tuning->table.machine,
-                                         slot_bytes(tuning)};
+                                         hall_of(tuning)};
     struct tuning_choice choice = {.algorithm =
                                        tuning_find(tuning, name, n_bytes)};
     size_t n_entries;

@@ -3,6 +3,7 @@
 #include "flat_couple.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,9 +13,24 @@
 
 struct couple couple;
 
+/* Both are in this process. */
+static void
+halls_attach(struct hall *halls[2])
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct attach_place place;
+
+        assert_int_equal(engine_offer(couple.sides[1 - i].engine, &place),
+                         HOOP_OK);
+        assert_int_equal(
+            hall_attach(halls[i], 1 - i, (uint32_t)getpid(), &place), HOOP_OK);
+        assert_int_equal(hall_open_up(halls[i]), HOOP_OK);
+    }
+}
+
 /* Channels 0 and 1 of both get a hall. */
 static void
-halls_enter(void)
+halls_enter(bool are_open)
 {
     struct bell_place bells[2];
 
@@ -32,6 +48,8 @@ halls_enter(void)
         assert_int_equal(hall_create(2, FLAT_SLOT, &place, &halls[0]), HOOP_OK);
         assert_int_equal(hall_open(&place, 1, 2, &halls[1]), HOOP_OK);
         hall_seal_off(halls[0]);
+        if (are_open)
+            halls_attach(halls);
         for (uint32_t i = 0; i < 2; i++)
             channel_enter(couple.sides[i].comms[k].channel, halls[i]);
     }
@@ -42,7 +60,7 @@ couple_begin(enum engine_checking checking)
 {
     couple_open_checking(&couple, checking);
     couple_connect(&couple);
-    halls_enter();
+    halls_enter(false);
 }
 
 int
@@ -50,7 +68,18 @@ couple_set_up_apart(void **state)
 {
     (void)state;
     couple_open(&couple);
-    halls_enter();
+    halls_enter(false);
+    return 0;
+}
+
+int
+couple_set_up_open(void **state)
+{
+    (void)state;
+    couple_open(&couple);
+    couple_connect(&couple);
+    halls_enter(true);
+    couple_start_backgrounds(&couple);
     return 0;
 }
 

@@ -19,6 +19,9 @@ extern struct couple couple;
 /* With backgrounds. */
 int
 couple_set_up(void **state);
+/* And the two may read each other's memory. */
+int
+couple_set_up_open(void **state);
 /* All calls are compared before anything else. */
 int
 couple_set_up_checked(void **state);

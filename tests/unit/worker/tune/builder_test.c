@@ -36,7 +36,7 @@ static struct table
 table_of(const struct plan_nodes *nodes, const char *link)
 {
     const struct simulation_machine machine = machine_of(link);
-    const struct estimate_place place = {nodes, &machine, 0};
+    const struct estimate_place place = {.nodes = nodes, .machine = &machine};
     struct table table;
 
     assert_int_equal(builder_run(&place, &table), HOOP_OK);
@@ -119,7 +119,7 @@ choice_is_about_the_best(void **state)
 {
     struct plan_nodes *nodes = nodes_of(6, 2);
     const struct simulation_machine machine = machine_of("");
-    const struct estimate_place place = {nodes, &machine, 0};
+    const struct estimate_place place = {.nodes = nodes, .machine = &machine};
     const struct table table = table_of(nodes, "");
     size_t n_entries;
     const struct catalog_entry *entries = catalog_entries(&n_entries);

@@ -18,7 +18,7 @@ side_races(struct side *side)
     char *text = NULL;
 
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
-    SIDE_CHECK(contest_run(side->comms[0].channel, nodes, 0, &text) == HOOP_OK);
+    SIDE_CHECK(contest_run(side->comms[0].channel, nodes, &text) == HOOP_OK);
     SIDE_CHECK((strlen(text) == 0) == (side->rank > 0));
     SIDE_CHECK(races_parse("here", text, strlen(text), &races) == HOOP_OK);
     SIDE_CHECK(races_count(races, nodes) == (side->rank == 0 ? 1 : 0));
@@ -53,7 +53,7 @@ side_alone(struct side *side)
         return 0;
     SIDE_CHECK(plan_nodes_create(names, 2, &nodes) == HOOP_OK);
     channel_set_timeout(side->comms[1].channel, 50);
-    SIDE_CHECK(contest_run(side->comms[1].channel, nodes, 0, &text) ==
+    SIDE_CHECK(contest_run(side->comms[1].channel, nodes, &text) ==
                HOOP_E_TIMEOUT);
     SIDE_CHECK(!text);
     plan_nodes_destroy(nodes);

@@ -27,7 +27,7 @@ cost_of(const struct plan_nodes *nodes,
         uint64_t n_bytes)
 {
     const struct simulation_machine machine = link_usual();
-    const struct estimate_place place = {nodes, &machine, 1 << 16};
+    const struct estimate_place place = {nodes, &machine, {.n_slot = 1 << 16}};
     double ns = -1;
 
     assert_non_null(entry);
@@ -114,10 +114,10 @@ algorithms_for_nodes_need_some(void **state)
     struct plan_nodes *two = nodes_of(8, 4);
 
     (void)state;
-    assert_false(
-        estimate_suits(&(struct estimate_place){one, &machine, 0}, &entry));
-    assert_true(
-        estimate_suits(&(struct estimate_place){two, &machine, 0}, &entry));
+    assert_false(estimate_suits(
+        &(struct estimate_place){.nodes = one, .machine = &machine}, &entry));
+    assert_true(estimate_suits(
+        &(struct estimate_place){.nodes = two, .machine = &machine}, &entry));
     plan_nodes_destroy(one);
     plan_nodes_destroy(two);
 }

@@ -59,19 +59,44 @@ flat_algorithms_need_a_hall_where_there_are_several_ranks(void **state)
 {
     struct plan_nodes one = {.n_ranks = 1, .n_nodes = 1};
     struct plan_nodes two = {.n_ranks = 4, .n_nodes = 2};
+    const struct plan_hall none = {0};
     struct forced forced;
 
     (void)state;
     assert_int_equal(
         forced_parse("here", "reduce:chain,allreduce:flat", &forced), HOOP_OK);
-    assert_int_equal(forced_check_flat(&forced, &one), HOOP_OK);
-    assert_int_equal(forced_check_flat(&forced, &two), HOOP_E_PRECONDITION);
+    assert_int_equal(forced_check_hall(&forced, &one, &none), HOOP_OK);
+    assert_int_equal(forced_check_hall(&forced, &two, &none),
+                     HOOP_E_PRECONDITION);
     assert_non_null(strstr(error_text(), "allreduce:flat needs memory"));
     assert_non_null(strstr(error_text(), "4 ranks on 2 hosts"));
-    forced_drop_flat(&forced);
+    forced_drop_unshared(&forced, &none);
     assert_null(forced.entries[CATALOG_ALLREDUCE]);
     assert_non_null(forced.entries[CATALOG_REDUCE]);
-    assert_int_equal(forced_check_flat(&forced, &two), HOOP_OK);
+    assert_int_equal(forced_check_hall(&forced, &two, &none), HOOP_OK);
+}
+
+static void
+direct_algorithms_need_ranks_that_read_each_others_memory(void **state)
+{
+    struct plan_nodes here = {.n_ranks = 4, .n_nodes = 1};
+    struct plan_hall hall = {.n_slot = 1 << 16};
+    struct forced forced;
+
+    (void)state;
+    assert_int_equal(forced_parse("here", "allgather:direct", &forced),
+                     HOOP_OK);
+    assert_int_equal(forced_check_hall(&forced, &here, &hall),
+                     HOOP_E_PRECONDITION);
+    assert_non_null(strstr(error_text(), "allgather:direct needs ranks that"));
+    assert_non_null(strstr(error_text(), "HOOP_CMA is off"));
+    hall.is_open = true;
+    forced_drop_unshared(&forced, &hall);
+    assert_int_equal(forced_check_hall(&forced, &here, &hall), HOOP_OK);
+    assert_non_null(forced.entries[CATALOG_ALLGATHER]);
+    hall.is_open = false;
+    forced_drop_unshared(&forced, &hall);
+    assert_null(forced.entries[CATALOG_ALLGATHER]);
 }
 
 static void
@@ -127,6 +152,8 @@ main(void)
         cmocka_unit_test(every_algorithm_of_the_catalogue_can_be_forced),
         cmocka_unit_test(
             flat_algorithms_need_a_hall_where_there_are_several_ranks),
+        cmocka_unit_test(
+            direct_algorithms_need_ranks_that_read_each_others_memory),
         cmocka_unit_test(bad_lists_are_refused_with_what_there_is),
         cmocka_unit_test(endless_list_is_refused),
     };

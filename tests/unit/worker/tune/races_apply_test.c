@@ -35,7 +35,7 @@ table_in_hall(const struct lines *lines, uint32_t n_ranks, size_t n_slot)
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
     assert_int_equal(races_parse("here", lines->text, lines->n_bytes, &races),
                      HOOP_OK);
-    races_apply(races, nodes, n_slot, &table);
+    races_apply(races, nodes, &(struct plan_hall){.n_slot = n_slot}, &table);
     plan_nodes_destroy(nodes);
     races_destroy(races);
     return table;

@@ -165,7 +165,7 @@ assert_refused(const struct row *row, const char *why)
 
     pack_init(&pack, LIMIT_TUNE_TABLE);
     pack_array(&pack, 7);
-    pack_uint(&pack, 5);
+    pack_uint(&pack, 6);
     machine_pack(&pack, 1);
     pack_array(&pack, 1);
     row_pack(&pack, row);
@@ -226,7 +226,7 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     bytes[1] = 1; /* the version */
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
-    assert_non_null(strstr(error_text(), "version 1, not 5"));
+    assert_non_null(strstr(error_text(), "version 1, not 6"));
     table.n_race_bytes = LIMIT_RACES + 1;
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
@@ -235,7 +235,7 @@ other_bytes_are_refused(void **state)
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.loss = LOSS_NONE;
-    table.record = (enum record_kind)(RECORD_SHM + 1);
+    table.record = (enum record_kind)(RECORD_DIRECT + 1);
     assert_int_equal(table_encode(&table, bytes), HOOP_OK);
     assert_int_equal(table_decode(bytes, &table), HOOP_E_DATA_LOSS);
     table.record = RECORD_NONE;

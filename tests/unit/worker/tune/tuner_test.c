@@ -83,7 +83,7 @@ table_holds_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     assert_string_equal(
         table.forced.entries[CATALOG_ALLREDUCE]->algorithm->name, "ring");
     assert_true(table.machine.latency_inside_ns == 1e6);
@@ -100,17 +100,18 @@ flat_algorithm_is_forced_only_where_there_is_a_hall(void **state)
 {
     struct plan_nodes *nodes = nodes_of((uint32_t[]){0, 0, 0}, 3);
     struct tuner *tuner = tuner_of("allreduce:flat", "latency=1ms");
+    const struct plan_hall hall = {.n_slot = 1 << 16};
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table),
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
                      HOOP_E_PRECONDITION);
-    assert_int_equal(tuner_table(tuner, nodes, 1 << 16, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, &hall, NULL, &table), HOOP_OK);
     assert_string_equal(
         table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)->algorithm->name,
         "flat");
     tuner_adopt(tuner, &table);
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     assert_false(table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8)
                      ->algorithm->is_flat);
     plan_nodes_destroy(nodes);
@@ -127,11 +128,11 @@ first_agreement_replaces_what_was_said(void **state)
     struct table table;
 
     (void)state;
-    assert_int_equal(tuner_table(theirs, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(theirs, nodes, NULL, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(others, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(others, nodes, NULL, NULL, &table), HOOP_OK);
     tuner_adopt(mine, &table);
-    assert_int_equal(tuner_table(mine, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(mine, nodes, NULL, NULL, &table), HOOP_OK);
     assert_true(table.machine.latency_inside_ns == 2e6);
     assert_null(table.forced.entries[CATALOG_ALLREDUCE]);
     assert_non_null(table.forced.entries[CATALOG_BROADCAST]);
@@ -154,7 +155,7 @@ tables_of_many_forms_are_kept_within_bounds(void **state)
         for (uint32_t n = 1; n <= LIMIT_TUNE_TABLES + 2; n++) {
             struct plan_nodes *nodes = nodes_of(names, n);
 
-            assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table),
+            assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table),
                              HOOP_OK);
             assert_non_null(
                 table_find(&table, CATALOG_ALLREDUCE, TABLE_EVEN, 8));
@@ -175,7 +176,7 @@ table_of(const char *transport, const char *link, const char *races)
     struct table table;
 
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
     return table;
@@ -207,7 +208,7 @@ record_of_rank_0_counts_on_all_ranks(void **state)
     (void)state;
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
     tuner_adopt(tuner, &agreed);
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     assert_int_equal(table.record, RECORD_NONE);
     plan_nodes_destroy(nodes);
     tuner_destroy(tuner);
@@ -232,7 +233,7 @@ broadcast_of(struct tuner *tuner, const struct plan_nodes *nodes)
 {
     static struct table table;
 
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &table), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &table), HOOP_OK);
     return table_find(&table, CATALOG_BROADCAST, TABLE_EVEN, 8)
         ->algorithm->name;
 }
@@ -250,7 +251,7 @@ races_change_tables_until_rank_0_agrees_on_none(void **state)
     agreed.machine = link_usual();
     assert_string_equal(tuner_races(tuner, &n_bytes), "");
     assert_int_equal(n_bytes, 0);
-    assert_int_equal(tuner_table(tuner, nodes, 0, NULL, &agreed), HOOP_OK);
+    assert_int_equal(tuner_table(tuner, nodes, NULL, NULL, &agreed), HOOP_OK);
     const char *model = broadcast_of(tuner, nodes);
     tuner_take_races(tuner, races_of_two());
     assert_non_null(strstr(tuner_races(tuner, &n_bytes), "chain=3"));

@@ -1,0 +1,166 @@
+/*
+ * engine/direct.c - fetches what others show, out of their buffers
+ *
+ * In the line of a round stands where a rank's spans are (plan/plan.h). Who has
+ * given the operation up withdraws its lines before its caller has the buffers
+ * again: so the line is looked at once more behind each read, and what was read
+ * meanwhile is worth nothing. Such a round is torn: it never ends, and the
+ * verdict on the operation, or the loss of that rank, is on its way.
+ *
+ * No test of its own: direct_test.c runs it.
+ */
+
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/state.h"
+#include "transport/hall.h"
+#include "transport/stamp.h"
+
+_Static_assert((size_t)DIRECT_LINE_BYTES <= (size_t)HALL_INLINE, "they fit");
+
+size_t
+direct_show(const struct op *op, uint8_t *line)
+{
+    const struct plan *plan = &op->rounds.plan;
+    uint64_t addresses[PLAN_SHOWN] = {0};
+    size_t n_shown = 0;
+
+    for (size_t i = 0; i < plan->n_steps && plan->steps[i].kind == PLAN_SHOW;
+         i++) {
+        const struct plan_step *step = &plan->steps[i];
+
+        addresses[step->message] =
+            (uint64_t)(uintptr_t)op_span(op, &step->from);
+        n_shown += step->from.count;
+    }
+    memcpy(line, addresses, sizeof(addresses));
+    return n_shown * op->element_size;
+}
+
+/* What the step fetches begins there. */
+static uint64_t
+address_of(const struct op *op, const struct plan_step *step)
+{
+    uint64_t addresses[PLAN_SHOWN] = {0};
+    const uint8_t *line =
+        hall_bytes(op->channel->hall, step->peer, 0, sizeof(addresses));
+
+    if (line)
+        memcpy(addresses, line, sizeof(addresses));
+    return addresses[step->message] + step->from.first * op->element_size;
+}
+
+/* Of a step: what it fetches begins at address, in its peer's memory. */
+struct fetch {
+    struct op *op;
+    const struct plan_step *step;
+    uint64_t address;
+};
+
+static enum hoop_status
+read_refuse(const struct fetch *fetch, enum hoop_status status)
+{
+    const struct op *op = fetch->op;
+    char name[ROSTER_NAME_MAX];
+
+    return error_raise(status, "what %s shows cannot be read: %s",
+                       roster_name(op->engine->roster,
+                                   op->channel->ranks[fetch->step->peer], name),
+                       error_text());
+}
+
+static enum hoop_status
+fetch_read(const struct fetch *fetch,
+           size_t offset,
+           uint8_t *to,
+           size_t n_bytes)
+{
+    struct op *op = fetch->op;
+    struct hall *hall = op->channel->hall;
+    const uint32_t peer = fetch->step->peer;
+    const uint64_t stamp = stamp_of(op->number, op->stage, op->rounds.round);
+    const enum hoop_status status =
+        hall_read(hall, peer, fetch->address + offset, to, n_bytes);
+
+    /* The line must not be looked at before what was read. */
+    atomic_thread_fence(memory_order_acquire);
+    if (status == HOOP_E_PEER_LOST || !hall_has(hall, peer, stamp)) {
+        op->rounds.torn_by = peer;
+        return HOOP_OK;
+    }
+    return status == HOOP_OK ? HOOP_OK : read_refuse(fetch, status);
+}
+
+/* Read into a piece that stays in the cache, and combined from there. */
+static enum hoop_status
+fetch_combine(const struct fetch *fetch, const uint8_t *own)
+{
+    const struct op *op = fetch->op;
+    uint8_t *piece = hall_piece(op->channel->hall);
+    struct plan_step tile = *fetch->step;
+    size_t n_left = tile.to.count;
+    size_t offset = 0;
+
+    while (n_left > 0) {
+        const size_t n_most = HALL_PIECE / op->element_size;
+
+        tile.to.count = n_left < n_most ? n_left : n_most;
+        const size_t n_bytes = tile.to.count * op->element_size;
+        const enum hoop_status status =
+            fetch_read(fetch, offset, piece, n_bytes);
+
+        if (status != HOOP_OK || rounds_is_torn(&op->rounds))
+            return status == HOOP_OK ? HOOP_OK : error_pass(status);
+        fetching_combine(op, &tile, own + offset, piece);
+        offset += n_bytes;
+        tile.to.first += tile.to.count;
+        n_left -= tile.to.count;
+    }
+    return HOOP_OK;
+}
+
+/* own: with what it is combined, where a step before would have brought that;
+ * NULL: it stands there. */
+static enum hoop_status
+step_fetch(struct op *op, const struct plan_step *step, const uint8_t *own)
+{
+    const struct fetch fetch = {op, step, address_of(op, step)};
+    enum hoop_status status;
+
+    if (step->kind == PLAN_FETCH_REDUCE)
+        status = fetch_combine(&fetch, own ? own : op_span(op, &step->to));
+    else
+        status = fetch_read(&fetch, 0, op_span(op, &step->to),
+                            step->to.count * op->element_size);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+direct_run(struct op *op, size_t *out_n_fetched)
+{
+    const struct plan *plan = &op->rounds.plan;
+    const uint8_t *own = NULL;
+
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const struct plan_step *step = &plan->steps[i];
+        const uint8_t *from =
+            step->kind == PLAN_COPY ? op_span(op, &step->from) : NULL;
+
+        if (step->to.count == 0)
+            continue;
+        if (!from) {
+            const enum hoop_status status = step_fetch(op, step, own);
+
+            if (status != HOOP_OK || rounds_is_torn(&op->rounds))
+                return status == HOOP_OK ? HOOP_OK : error_pass(status);
+            *out_n_fetched += step->to.count * op->element_size;
+            own = NULL;
+        } else if (i + 1 < plan->n_steps && fetching_is_pair(step, step + 1)) {
+            own = from;
+        } else {
+            fetching_place(op, step, from);
+        }
+    }
+    return HOOP_OK;
+}

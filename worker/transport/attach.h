@@ -1,0 +1,64 @@
+/*
+ * transport/attach.h - reads what stands in the memory of another process
+ *
+ * Cross-memory attach (process_vm_readv): one copy, by the reader, where a shared
+ * memory takes two. Between processes of one user that see each other's pids and
+ * that nothing forbids it (ptrace_scope, seccomp, a process that is not dumpable).
+ *
+ * Each process keeps a word, random and secret, at a place that it tells. It is
+ * read along with whatever else is: a pid that was given to another process
+ * since, or never was the right one, is found out.
+ *
+ * Thread: any.
+ */
+
+#ifndef TRANSPORT_ATTACH_H
+#define TRANSPORT_ATTACH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hoop/status.h"
+
+/* In the order of the choices of HOOP_CMA (base/setting_table.c). */
+enum attach_mode {
+    ATTACH_AUTO, /* where it can be, and is found to be faster */
+    ATTACH_NEVER,
+    ATTACH_ALWAYS, /* where it can be */
+};
+
+/* Of one's own, zeroed; stays where it is as long as others may read. */
+struct attach_word {
+    uint64_t word;
+};
+
+/* What others are told. */
+struct attach_place {
+    uint64_t address;
+    uint64_t word;
+};
+
+/* Another process. */
+struct attached {
+    uint32_t pid;
+    struct attach_place place;
+};
+
+/* The word is drawn when it is first offered. Not by two threads at a time.
+ * Handle: HOOP_E_UNAVAILABLE (no randomness). */
+enum hoop_status
+attach_offer(struct attach_word *word, struct attach_place *out_place);
+
+/*
+ * n_bytes from its address into to; 0: only the word.
+ * Handle: HOOP_E_PEER_LOST (there is no such process any more),
+ * HOOP_E_UNAVAILABLE (its memory must not be read), HOOP_E_DATA_LOSS (it has
+ * nothing there).
+ */
+enum hoop_status
+attach_read(const struct attached *other,
+            uint64_t address,
+            void *to,
+            size_t n_bytes);
+
+#endif
