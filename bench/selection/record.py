@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/selection/record.py - what was fastest, for the library to keep
 
-record.py OUT: reads what run.sh wrote and writes worker/tune/record_rows.c, for
+record.py OUT: reads what run.sh wrote and writes worker/tune/record_*.c, for
 each transport, number of ranks and collective up to which size which algorithm
 is to be taken. record.py --judge OUT changes nothing and says how near to the
 best such a record is that half of the jobs make, on the other half, beside what
@@ -24,7 +24,7 @@ import sys
 from jobs import LIMIT, cases_of
 
 ROOT = os.path.join(os.path.dirname(__file__), '../..')
-TARGET = os.path.join(ROOT, 'worker/tune/record_rows.c')
+TARGET = os.path.join(ROOT, 'worker/tune/record_%s.c')
 KINDS = ('tcp', 'shm', 'direct')
 SWITCH = 0.1
 STAY = 0.03
@@ -32,7 +32,7 @@ BEYOND = 0.5
 POINTS = 12  # TABLE_POINTS
 
 HEAD = '''/*
- * tune/record_rows.c - what was fastest, up to which size, in many jobs
+ * tune/record_%(kind)s.c - what was fastest, up to which size, in many jobs
  *
  * Written by bench/selection/record.py. No test of its own: record_test.c.
  */
@@ -41,11 +41,11 @@ HEAD = '''/*
 #include "plan/algorithms.h"
 #include "tune/record.h"
 
-const struct record_sheet record_sheets[] = {
+static const struct record_sheet sheets[] = {
 '''
 TAIL = '''};
 
-const size_t record_n_sheets = COUNT_OF(record_sheets);
+const struct record_book record_%(kind)s = {sheets, COUNT_OF(sheets)};
 '''
 
 
@@ -141,18 +141,18 @@ def processors_of(out):
 
 def write(out):
     n_processors = processors_of(out)
-    lines = []
     for kind in KINDS:
         rows = records_of(cases_of(os.path.join(out, kind)))
         if not rows:
-            print(f'{out}/{kind}: nothing was measured: it is the model\'s',
+            print(f'{out}/{kind}: nothing was measured: it stays',
                   file=sys.stderr)
-        lines += sheets_text(kind, n_processors, rows)
-    if not lines:
-        sys.exit(1)
-    with open(TARGET, 'w', encoding='utf-8') as file:
-        file.writelines([HEAD, *lines, TAIL])
-    subprocess.run(['clang-format', '-i', TARGET], check=True)
+            continue
+        names = {'kind': kind}
+        with open(TARGET % kind, 'w', encoding='utf-8') as file:
+            file.writelines([HEAD % names,
+                             *sheets_text(kind, n_processors, rows),
+                             TAIL % names])
+        subprocess.run(['clang-format', '-i', TARGET % kind], check=True)
 
 
 def half(first):

@@ -39,18 +39,35 @@ sheet_apply(const struct record_sheet *sheet, struct table *table)
                 form_apply(sheet->rows[i], form, &table->rows[i][form]);
 }
 
+const struct record_book *
+record_book_of(enum record_kind kind)
+{
+    switch (kind) {
+    case RECORD_TCP:
+        return &record_tcp;
+    case RECORD_SHM:
+        return &record_shm;
+    case RECORD_DIRECT:
+        return &record_direct;
+    case RECORD_NONE:
+        break;
+    }
+    return NULL;
+}
+
 /* False: nothing was recorded there. */
 static bool
 kind_apply(enum record_kind kind,
            const struct estimate_place *place,
            struct table *table)
 {
+    const struct record_book *book = record_book_of(kind);
     bool is_known = false;
 
-    for (size_t i = 0; i < record_n_sheets; i++) {
-        const struct record_sheet *sheet = &record_sheets[i];
+    for (size_t i = 0; i < book->n_sheets; i++) {
+        const struct record_sheet *sheet = &book->sheets[i];
 
-        if (sheet->kind != kind || sheet->n_ranks != place->nodes->n_ranks ||
+        if (sheet->n_ranks != place->nodes->n_ranks ||
             sheet->n_processors != place->machine->n_processors)
             continue;
         sheet_apply(sheet, table);

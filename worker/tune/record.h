@@ -3,7 +3,7 @@
  *
  * Where ranks outnumber processors, who is fastest is decided by wake-ups that
  * no model foretells. For hosts of as many processors as the one that hoop was
- * measured on, record_rows.c has what was fastest there, in many jobs: a sheet
+ * measured on, record_<kind>.c has what was fastest there, in many jobs: a sheet
  * for each number of ranks, a row for each collective. It takes the place of what the model
  * says, so that the first job chooses well, and the next one alike, whatever
  * either measures of its links. For all else the model stays.
@@ -33,8 +33,19 @@ struct record_sheet {
     struct record_point rows[CATALOG_COLLECTIVES][TABLE_POINTS];
 };
 
-extern const struct record_sheet record_sheets[];
-extern const size_t record_n_sheets;
+/* All of one kind. */
+struct record_book {
+    const struct record_sheet *sheets;
+    size_t n_sheets;
+};
+
+extern const struct record_book record_tcp;
+extern const struct record_book record_shm;
+extern const struct record_book record_direct;
+
+/* NULL: RECORD_NONE. */
+const struct record_book *
+record_book_of(enum record_kind kind);
 
 /* Put what was recorded in the place of a table's rows. Of RECORD_SHM for ranks
  * that share a hall, of RECORD_TCP for others. RECORD_DIRECT: where nothing was

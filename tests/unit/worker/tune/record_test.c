@@ -1,4 +1,4 @@
-/* tests/unit/worker/tune/record_test.c - tune/record.c, tune/record_rows.c */
+/* tests/unit/worker/tune/record_test.c - tune/record.c, tune/record_*.c */
 
 #include "base/cleanup.h"
 #include "check.h"
@@ -11,7 +11,7 @@ table_recorded(enum record_kind kind,
                uint32_t n_processors,
                const uint32_t *names,
                uint32_t n_ranks,
-               size_t n_slot)
+               const struct plan_hall *hall)
 {
     struct simulation_machine machine = link_usual();
     struct plan_nodes *nodes = NULL;
@@ -20,22 +20,43 @@ table_recorded(enum record_kind kind,
     machine.n_processors = n_processors;
     table_init(&table);
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
-    record_apply(kind,
-                 &(struct estimate_place){nodes, &machine, {.n_slot = n_slot}},
+    record_apply(kind, &(struct estimate_place){nodes, &machine, *hall},
                  &table);
     plan_nodes_destroy(nodes);
     return table;
 }
 
+static const struct plan_hall none = {0};
+static const struct plan_hall closed = {.n_slot = 1 << 16};
+static const struct plan_hall open = {.n_slot = 1 << 16, .is_open = true};
+
 static struct table
 table_of_sheet(const struct record_sheet *sheet)
 {
+    const struct plan_hall *halls[] = {
+        [RECORD_TCP] = &none,
+        [RECORD_SHM] = &closed,
+        [RECORD_DIRECT] = &open,
+    };
     static const uint32_t names[64] = {0};
 
     assert_in_range(sheet->n_ranks, 2, COUNT_OF(names));
     return table_recorded(sheet->kind, sheet->n_processors, names,
-                          sheet->n_ranks,
-                          sheet->kind == RECORD_SHM ? 1 << 16 : 0);
+                          sheet->n_ranks, halls[sheet->kind]);
+}
+
+/* All, one after the other. NULL: there are no more. */
+static const struct record_sheet *
+sheet_at(size_t number)
+{
+    for (enum record_kind kind = RECORD_TCP; kind <= RECORD_DIRECT; kind++) {
+        const struct record_book *book = record_book_of(kind);
+
+        if (number < book->n_sheets)
+            return &book->sheets[number];
+        number -= book->n_sheets;
+    }
+    return NULL;
 }
 
 static bool
@@ -65,7 +86,9 @@ row_check(const struct record_sheet *sheet, enum catalog_collective collective)
 
         assert_non_null(entry);
         assert_int_equal(entry->collective, collective);
-        assert_true(sheet->kind == RECORD_SHM || !entry->algorithm->is_flat);
+        assert_true(sheet->kind != RECORD_TCP || !entry->algorithm->is_flat);
+        assert_true(sheet->kind == RECORD_DIRECT ||
+                    !entry->algorithm->is_direct);
         assert_true(points[i].up_to_bytes > before);
         before = points[i].up_to_bytes;
     }
@@ -75,12 +98,11 @@ row_check(const struct record_sheet *sheet, enum catalog_collective collective)
 static void
 rows_ascend_and_name_algorithms_of_their_collective(void **state)
 {
+    const struct record_sheet *sheet;
     size_t n_rows = 0;
 
     (void)state;
-    for (size_t i = 0; i < record_n_sheets; i++) {
-        const struct record_sheet *sheet = &record_sheets[i];
-
+    for (size_t i = 0; (sheet = sheet_at(i)); i++) {
         assert_int_not_equal(sheet->kind, RECORD_NONE);
         assert_true(sheet->n_processors > 0);
         for (unsigned j = 0; j < CATALOG_COLLECTIVES; j++) {
@@ -96,9 +118,10 @@ rows_ascend_and_name_algorithms_of_their_collective(void **state)
 static void
 recorded_algorithm_is_taken_up_to_its_size(void **state)
 {
+    const struct record_sheet *sheet;
+
     (void)state;
-    for (size_t i = 0; i < record_n_sheets; i++) {
-        const struct record_sheet *sheet = &record_sheets[i];
+    for (size_t i = 0; (sheet = sheet_at(i)); i++) {
         const struct table table = table_of_sheet(sheet);
 
         for (unsigned j = 0; j < CATALOG_COLLECTIVES; j++)
@@ -115,9 +138,11 @@ recorded_algorithm_is_taken_up_to_its_size(void **state)
 static void
 uneven_blocks_keep_what_can_do_them(void **state)
 {
+    const struct record_sheet *sheet;
+
     (void)state;
-    for (size_t i = 0; i < record_n_sheets; i++) {
-        const struct table table = table_of_sheet(&record_sheets[i]);
+    for (size_t i = 0; (sheet = sheet_at(i)); i++) {
+        const struct table table = table_of_sheet(sheet);
 
         for (unsigned j = 0; j < CATALOG_COLLECTIVES; j++) {
             const struct table_row *row = &table.rows[j][TABLE_UNEVEN];
@@ -135,21 +160,58 @@ other_places_are_left_to_the_model(void **state)
 {
     static const uint32_t near[9] = {0};
     static const uint32_t apart[4] = {0, 1, 0, 1};
-    const uint32_t n_processors = record_sheets[0].n_processors;
-    const size_t n_slot = 1 << 16;
+    const uint32_t n_processors = sheet_at(0)->n_processors;
 
     (void)state;
     const struct table tables[] = {
-        table_recorded(RECORD_NONE, n_processors, near, 4, 0),
-        table_recorded(RECORD_NONE, n_processors, near, 4, n_slot),
-        table_recorded(RECORD_TCP, n_processors, near, 4, n_slot),
-        table_recorded(RECORD_SHM, n_processors, near, 4, 0),
-        table_recorded(RECORD_TCP, n_processors + 1, near, 4, 0),
-        table_recorded(RECORD_TCP, n_processors, apart, 4, 0),
-        table_recorded(RECORD_TCP, n_processors, near, 9, 0),
+        table_recorded(RECORD_NONE, n_processors, near, 4, &none),
+        table_recorded(RECORD_NONE, n_processors, near, 4, &closed),
+        table_recorded(RECORD_TCP, n_processors, near, 4, &closed),
+        table_recorded(RECORD_SHM, n_processors, near, 4, &none),
+        table_recorded(RECORD_DIRECT, n_processors, near, 4, &none),
+        table_recorded(RECORD_TCP, n_processors + 1, near, 4, &none),
+        table_recorded(RECORD_TCP, n_processors, apart, 4, &none),
+        table_recorded(RECORD_TCP, n_processors, near, 9, &none),
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         assert_true(is_untouched(&tables[i]));
+}
+
+static const struct algorithm *
+allgather_of(const struct table *table, uint64_t n_bytes)
+{
+    return table_find(table, CATALOG_ALLGATHER, TABLE_EVEN, n_bytes)->algorithm;
+}
+
+static void
+large_ones_are_direct_where_nothing_was_recorded(void **state)
+{
+    static const uint32_t names[60] = {0};
+    const struct table table =
+        table_recorded(RECORD_DIRECT, 1000, names, 60, &open);
+
+    (void)state;
+    assert_false(allgather_of(&table, 1024)->is_direct);
+    assert_true(allgather_of(&table, 1 << 20)->is_direct);
+    assert_false(table_find(&table, CATALOG_ALLTOALL, TABLE_UNEVEN, UINT64_MAX)
+                     ->algorithm->is_direct);
+}
+
+/* A communicator of them may not. */
+static void
+ranks_that_do_not_read_have_the_other_record(void **state)
+{
+    static const uint32_t names[2] = {0};
+    const struct record_sheet *sheet = record_book_of(RECORD_SHM)->sheets;
+    const struct table read = table_recorded(RECORD_DIRECT, sheet->n_processors,
+                                             names, sheet->n_ranks, &closed);
+    const struct table shared = table_recorded(RECORD_SHM, sheet->n_processors,
+                                               names, sheet->n_ranks, &closed);
+
+    (void)state;
+    for (uint64_t n_bytes = 8; n_bytes < 1 << 30; n_bytes *= 2)
+        assert_ptr_equal(allgather_of(&read, n_bytes),
+                         allgather_of(&shared, n_bytes));
 }
 
 int
@@ -160,6 +222,8 @@ main(void)
         cmocka_unit_test(recorded_algorithm_is_taken_up_to_its_size),
         cmocka_unit_test(uneven_blocks_keep_what_can_do_them),
         cmocka_unit_test(other_places_are_left_to_the_model),
+        cmocka_unit_test(large_ones_are_direct_where_nothing_was_recorded),
+        cmocka_unit_test(ranks_that_do_not_read_have_the_other_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
