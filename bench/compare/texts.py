@@ -27,7 +27,8 @@ are processors is not idle). `--report` writes the document anew.
   sums, roots rank 0; ping-pong is half the way there and back. Every program
   checks its first result.
 - All programs run the same loop (`bench/peers/driver.h`), in turns, each in a
-  fresh network namespace with cubic congestion control. Who has several
+  fresh network namespace with cubic congestion control, or reno where a kernel
+  allows no other there; bbr is none's. Who has several
   transports is told which to take: **TCP** or **memory** (Open MPI's vader,
   MPICH's UCX over memory). Gloo and torch have only TCP.
 - **hoop / best rival** is hoop's time over that of the fastest other library at
