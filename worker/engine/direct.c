@@ -6,8 +6,6 @@
  * again: so the line is looked at once more behind each read, and what was read
  * meanwhile is worth nothing. Such a round is torn: it never ends, and the
  * verdict on the operation, or the loss of that rank, is on its way.
- *
- * No test of its own: direct_test.c runs it.
  */
 
 #include <string.h>

@@ -109,6 +109,19 @@ slow_link_takes_what_becomes_smaller(void **state)
     assert_false(judge_pays(&link.judge, BLOCK, BLOCK / 100 * 99));
 }
 
+/* Ten Gbit/s of which a busy processor takes two thirds. */
+static void
+little_is_not_saved_on_a_link_that_is_about_as_fast_as_the_codec(void **state)
+{
+    struct link link = link_of(2.2);
+
+    (void)state;
+    judge_learn(&link.judge, BLOCK, BLOCK / 2);
+    assert_true(judge_asks(&link.judge));
+    assert_false(judge_pays(&link.judge, BLOCK, BLOCK / 20 * 17));
+    assert_true(judge_pays(&link.judge, BLOCK, BLOCK / 2));
+}
+
 static void
 fast_link_is_not_even_asked(void **state)
 {
@@ -175,6 +188,8 @@ main(void)
         cmocka_unit_test(judge_learns_what_the_link_does),
         cmocka_unit_test(judge_does_not_count_time_in_which_nothing_waits),
         cmocka_unit_test(slow_link_takes_what_becomes_smaller),
+        cmocka_unit_test(
+            little_is_not_saved_on_a_link_that_is_about_as_fast_as_the_codec),
         cmocka_unit_test(fast_link_is_not_even_asked),
         cmocka_unit_test(samples_that_do_not_pay_become_rare_and_do_not_end),
         cmocka_unit_test(ratio_that_pays_grows_with_the_link),
