@@ -84,6 +84,7 @@ fetch_read(const struct fetch *fetch,
     /* The line must not be looked at before what was read. */
     atomic_thread_fence(memory_order_acquire);
     if (status == HOOP_E_PEER_LOST || !hall_has(hall, peer, stamp)) {
+        op->rounds.is_torn = true;
         op->rounds.torn_by = peer;
         return HOOP_OK;
     }
@@ -108,7 +109,7 @@ fetch_combine(const struct fetch *fetch, const uint8_t *own)
         const enum hoop_status status =
             fetch_read(fetch, offset, piece, n_bytes);
 
-        if (status != HOOP_OK || rounds_is_torn(&op->rounds))
+        if (status != HOOP_OK || op->rounds.is_torn)
             return status == HOOP_OK ? HOOP_OK : error_pass(status);
         fetching_combine(op, &tile, own + offset, piece);
         offset += n_bytes;
@@ -150,7 +151,7 @@ direct_run(struct op *op, size_t *out_n_fetched)
         if (!from) {
             const enum hoop_status status = step_fetch(op, step, own);
 
-            if (status != HOOP_OK || rounds_is_torn(&op->rounds))
+            if (status != HOOP_OK || op->rounds.is_torn)
                 return status == HOOP_OK ? HOOP_OK : error_pass(status);
             *out_n_fetched += step->to.count * op->element_size;
             own = NULL;

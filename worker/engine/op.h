@@ -75,10 +75,6 @@ struct waiter {
 };
 
 /* How far a flat plan is. */
-enum {
-    TORN_BY_NOBODY = UINT32_MAX
-};
-
 struct rounds {
     struct plan plan; /* of the round */
     struct plan next; /* of the one behind it, if is_planned */
@@ -98,7 +94,8 @@ struct rounds {
     size_t n_posted;  /* ... so many elements */
     size_t n_moved;   /* elements that all its steps touch */
     size_t n_met;     /* steps whose peers have published it, too */
-    uint32_t torn_by; /* who took back what was being read; TORN_BY_NOBODY */
+    bool is_torn;     /* what was being read was taken back ... */
+    uint32_t torn_by; /* ... by that rank */
 };
 
 struct op {
@@ -234,12 +231,6 @@ rounds_abort(struct op *op);
 /* Make op's flows those of the peers that it is waiting for. */
 void
 rounds_show(struct op *op);
-
-static inline bool
-rounds_is_torn(const struct rounds *rounds)
-{
-    return rounds->torn_by != TORN_BY_NOBODY;
-}
 
 static inline bool
 rounds_fetches(const struct plan_step *step)

@@ -104,7 +104,7 @@ rounds_begin(struct op *op)
     rounds->n_before = 0;
     rounds->is_planned = false;
     rounds->ahead = NULL;
-    rounds->torn_by = TORN_BY_NOBODY;
+    rounds->is_torn = false;
     const enum hoop_status status = round_plan(op);
     rounds->is_posted = rounds->was_posted;
     rounds->was_posted = false;
@@ -118,7 +118,7 @@ rounds_again(struct op *op)
     op->rounds.round = 0;
     op->rounds.is_posted = false;
     op->rounds.n_met = 0;
-    op->rounds.torn_by = TORN_BY_NOBODY;
+    op->rounds.is_torn = false;
 }
 
 void
@@ -297,7 +297,7 @@ rounds_try(struct op *op, bool *out_is_done)
     uint32_t late;
 
     *out_is_done = false;
-    if (rounds_is_torn(rounds))
+    if (rounds->is_torn)
         return HOOP_OK;
     if (!rounds->is_posted) {
         assembly_forgo(op);
@@ -314,7 +314,7 @@ rounds_try(struct op *op, bool *out_is_done)
     status = fetching_run(op);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (rounds_is_torn(rounds))
+    if (rounds->is_torn)
         return HOOP_OK;
     hall_finish(hall, stamp);
     rounds->is_untold = true;
@@ -365,7 +365,7 @@ rounds_can_move(const struct op *op)
 
     if (rounds->round == rounds->n_rounds)
         return true;
-    if (rounds_is_torn(rounds))
+    if (rounds->is_torn)
         return false;
     if (!rounds->is_posted)
         return is_free(op, op_stamp(op), &late);
@@ -401,7 +401,7 @@ is_awaited(const struct op *op, uint32_t rank, uint64_t *out_n_bytes)
     /* It is done, and about to end. */
     if (rounds->round == rounds->n_rounds)
         return false;
-    if (rounds_is_torn(rounds))
+    if (rounds->is_torn)
         return rank == rounds->torn_by;
     if (!rounds->is_posted && assembly_first(op->channel) == op &&
         !is_free(op, op_stamp(op), &late))
