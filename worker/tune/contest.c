@@ -314,8 +314,8 @@ static enum hoop_status
 direct_race(const struct contest *contest, double *out_quotient)
 {
     const struct catalog_entry *ways[] = {
-        catalog_find(CATALOG_ALLGATHER, "flat"),
-        catalog_find(CATALOG_ALLGATHER, "direct"),
+        catalog_find(CATALOG_ALLTOALL, "flat"),
+        catalog_find(CATALOG_ALLTOALL, "direct"),
     };
     double ns[COUNT_OF(ways)][TURNS + 1];
 
@@ -329,7 +329,7 @@ direct_race(const struct contest *contest, double *out_quotient)
     }
     for (size_t way = 0; way < COUNT_OF(ways); way++)
         qsort(ns[way] + 1, TURNS, sizeof(ns[way][0]), by_size);
-    log_debug("tune", "an allgather of %d KiB takes %.1f us, direct %.1f",
+    log_debug("tune", "an alltoall of %d KiB takes %.1f us, direct %.1f",
               DIRECT_BYTES >> 10, ns[0][1 + TURNS / 2] / 1e3,
               ns[1][1 + TURNS / 2] / 1e3);
     *out_quotient = ns[1][1 + TURNS / 2] / ns[0][1 + TURNS / 2];
