@@ -1,9 +1,11 @@
 /* tests/integration/grow_test.c - newcomers take the places of the dead */
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "hoop/control.h"
@@ -200,11 +202,14 @@ places_find(hoop_control_t **out_control, char key[KEY_MAX])
 {
     const struct hoop_control_options options = {
         .coordinator = hoopd.address, .job = "test", .token = "secret"};
+    const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
     struct hoop_control_value successor;
 
     WORKER_CHECK(hoop_control_create(&options, out_control) == HOOP_OK);
-    while (hoop_control_get(*out_control, "hoop/grow", &successor) != HOOP_OK)
+    while (hoop_control_get(*out_control, "hoop/grow", &successor) != HOOP_OK) {
+        WORKER_CHECK(!clock_is_past(deadline_ns));
         usleep(LOOK_US);
+    }
     snprintf(key, KEY_MAX, "hoop/grow/%.*s", (int)successor.n_bytes,
              (const char *)successor.bytes);
     key[strcspn(key, " ")] = '\0';
@@ -232,13 +237,16 @@ places_forget(void)
 static int
 places_await(void)
 {
+    const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
     struct hoop_control_value n_drawn;
     hoop_control_t *control = NULL;
     char key[KEY_MAX];
 
     WORKER_CHECK(places_find(&control, key) == 0);
-    while (hoop_control_get(control, key, &n_drawn) != HOOP_OK)
+    while (hoop_control_get(control, key, &n_drawn) != HOOP_OK) {
+        WORKER_CHECK(!clock_is_past(deadline_ns));
         usleep(LOOK_US);
+    }
     hoop_control_destroy(control);
     return 0;
 }
@@ -299,21 +307,17 @@ newcomer_whose_place_is_taken_draws_another(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
-/* Until the kernel has closed all that the process had. */
+/* Kills it, and waits until the kernel has closed all that it had. */
 static int
-death_await(pid_t pid)
+process_end(pid_t pid)
 {
-    char path[KEY_MAX];
-    char state = 'R';
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+                         .events = POLLIN};
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    while (state != 'Z') {
-        FILE *file = fopen(path, "r");
-
-        WORKER_CHECK(file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1);
-        fclose(file);
-        usleep(LOOK_US);
-    }
+    WORKER_CHECK(end.fd >= 0);
+    kill(pid, SIGKILL);
+    WORKER_CHECK(poll(&end, 1, GROW_MS) == 1);
+    close(end.fd);
     return 0;
 }
 
@@ -328,8 +332,7 @@ heir_prepare(const struct worker *worker)
         const pid_t victim = (pid_t)room_await(worker, PLACE_VICTIM);
 
         WORKER_CHECK(victim > 0 && places_await() == 0);
-        kill(victim, SIGKILL);
-        WORKER_CHECK(death_await(victim) == 0);
+        WORKER_CHECK(process_end(victim) == 0);
         room_set(worker, PLACE_DEAD, 1);
     }
     if (worker->index == 4)
