@@ -21,6 +21,12 @@ flat_cut_direct(const struct plan_shape *shape, size_t n_shares)
 }
 
 uint32_t
+flat_cut_direct_rounds(const struct plan_shape *shape, uint32_t n_parts)
+{
+    return shape->size == 1 || n_parts == 0 ? n_parts : n_parts + 1;
+}
+
+uint32_t
 flat_cut_rounds(size_t count, size_t n_part)
 {
     return (uint32_t)(count / n_part + (count % n_part != 0));

@@ -52,6 +52,11 @@ flat_cut_next(const struct plan_shape *shape, uint32_t i);
 uint32_t
 flat_cut_nearest(const struct plan_shape *shape, uint32_t i);
 
+/* Of a direct plan with so many parts: behind them comes one in which ranks await
+ * those who read of them. */
+uint32_t
+flat_cut_direct_rounds(const struct plan_shape *shape, uint32_t n_parts);
+
 /* Until all others have published the round: the last of a direct plan. */
 void
 flat_cut_await(struct plan *plan, const struct plan_shape *shape);

@@ -21,9 +21,7 @@ n_parts(const struct plan_shape *shape)
 static uint32_t
 n_rounds(const struct plan_shape *shape)
 {
-    const uint32_t n = n_parts(shape);
-
-    return shape->size == 1 || n == 0 ? n : n + 1;
+    return flat_cut_direct_rounds(shape, n_parts(shape));
 }
 
 static void
