@@ -1,7 +1,7 @@
 /*
  * transport/hall_reading.c - ranks of a hall read each other's buffers
  *
- * No test of its own: hall_test.c reads, attach_test.c is refused.
+ * No test of its own: direct_test.c reads, attach_test.c is refused.
  */
 
 #include <stdlib.h>

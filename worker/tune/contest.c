@@ -314,8 +314,8 @@ static enum hoop_status
 direct_race(const struct contest *contest, double *out_quotient)
 {
     const struct catalog_entry *ways[] = {
-        catalog_find(CATALOG_ALLTOALL, "flat"),
-        catalog_find(CATALOG_ALLTOALL, "direct"),
+        catalog_entry_of(&algorithm_alltoall_flat),
+        catalog_entry_of(&algorithm_alltoall_direct),
     };
     double ns[COUNT_OF(ways)][TURNS + 1];
 
