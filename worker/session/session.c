@@ -317,6 +317,7 @@ tuner_open(struct hoop_session *session)
         .algorithms = session->terms.algorithms,
         .link = session->terms.link,
         .loss = session->terms.loss,
+        .is_coded = session->terms.codec != CODEC_NONE,
         .races = session->roster->rank == 0 ? session->terms.tuning : "",
         .must_read = session->terms.attaching == ATTACH_ALWAYS,
         .transport = session->terms.sharing == SHARING_NEVER ? "tcp" : "shm",

@@ -22,6 +22,13 @@ enum {
 
 /* What is better by less stays behind. */
 static const double GAIN_MIN = 0.03;
+/* Who combines less than this of what another does, and is as fast, is better:
+ * processors have other work to do. */
+static const double THRIFT = 0.9;
+
+enum {
+    THRIFT_BYTES = 1 << 20, /* at which that is counted */
+};
 
 static const double sizes_of_few[] = {
     64, 4096, 16384, 65536, 1 << 18, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
@@ -32,6 +39,7 @@ struct candidates {
     size_t n;
     const struct catalog_entry *entries[CANDIDATES_MAX];
     struct curve curves[CANDIDATES_MAX];
+    double combining[CANDIDATES_MAX]; /* estimate.h; 0: not looked at */
 };
 
 static enum hoop_status
@@ -66,12 +74,52 @@ curves_make(struct candidates *candidates)
     return HOOP_OK;
 }
 
+/* Compressed, sums take more bytes than what they were made of: then it is not
+ * thrifty to send sums. Of many ranks, none is that much thriftier. */
+static enum hoop_status
+combining_count(struct candidates *candidates)
+{
+    const struct estimate_place *place = candidates->place;
+
+    if (place->is_coded || place->nodes->n_ranks >= MANY_RANKS)
+        return HOOP_OK;
+    for (size_t i = 0; i < candidates->n; i++) {
+        const enum hoop_status status =
+            estimate_combining(place, candidates->entries[i], THRIFT_BYTES,
+                               &candidates->combining[i]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
 static bool
 candidate_does(const struct candidates *candidates,
                size_t index,
                enum table_form form)
 {
     return form == TABLE_EVEN || !candidates->entries[index]->is_even_only;
+}
+
+/* Of those that take as long as the fastest, the one that combines least. */
+static size_t
+thriftiest_at(const struct candidates *candidates,
+              double bytes,
+              enum table_form form,
+              size_t fastest)
+{
+    const double longest_ns =
+        curve_at(&candidates->curves[fastest], bytes) * (1 + GAIN_MIN);
+    size_t best = fastest;
+
+    for (size_t i = 0; i < candidates->n; i++) {
+        if (candidate_does(candidates, i, form) &&
+            curve_at(&candidates->curves[i], bytes) <= longest_ns &&
+            candidates->combining[i] < THRIFT * candidates->combining[best])
+            best = i;
+    }
+    return best;
 }
 
 /* held: the one before it in size, who keeps its place against little gain. */
@@ -93,7 +141,7 @@ best_at(const struct candidates *candidates,
         best = i;
         best_ns = ns;
     }
-    return best;
+    return thriftiest_at(candidates, bytes, form, best);
 }
 
 /* Where right gets better than left, between two sizes. */
@@ -196,7 +244,9 @@ rows_build(const struct estimate_place *place,
     candidates_find(&candidates, collective);
     if (candidates.n < 2)
         return HOOP_OK;
-    enum hoop_status status = curves_make(&candidates);
+    enum hoop_status status = combining_count(&candidates);
+    if (status == HOOP_OK)
+        status = curves_make(&candidates);
     if (status != HOOP_OK)
         return error_pass(status);
     row_make(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);

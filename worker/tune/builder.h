@@ -5,7 +5,7 @@
  * them its cost is taken to be a straight line. Where the best one changes,
  * the place of the change is looked for. What is only a little better does
  * not displace what the catalogue lists before it: links are not known that
- * well.
+ * well. But of two that take as long, the one that combines less is taken.
  */
 
 #ifndef TUNE_BUILDER_H

@@ -275,3 +275,47 @@ estimate_cost(const struct estimate_place *place,
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
+
+/* Elements that a rank combines in one round. */
+static double
+combined_in(const struct plan *plan)
+{
+    double n_elements = 0;
+
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const enum plan_kind kind = plan->steps[i].kind;
+
+        if (kind == PLAN_REDUCE || kind == PLAN_COMBINE ||
+            kind == PLAN_FETCH_REDUCE)
+            n_elements += (double)plan->steps[i].to.count;
+    }
+    return n_elements;
+}
+
+enum hoop_status
+estimate_combining(const struct estimate_place *place,
+                   const struct catalog_entry *entry,
+                   uint64_t n_bytes,
+                   double *out_share)
+{
+    const struct algorithm *algorithm = entry->algorithm;
+    struct plan_shape shape = shape_of(place, entry->collective, n_bytes);
+    struct plan plan = {0};
+    double n_elements = 0;
+
+    for (shape.rank = 0; shape.rank < shape.size; shape.rank++) {
+        const uint32_t n_rounds = algorithm->n_rounds(&shape);
+
+        for (uint32_t round = 0; round < n_rounds; round++) {
+            plan_clear(&plan);
+            algorithm->plan_round(&plan, &shape, round);
+            n_elements += combined_in(&plan);
+        }
+    }
+    const enum hoop_status status = plan_status(&plan);
+    plan_deinit(&plan);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_share = n_elements / shape.size / ((double)n_bytes / ELEMENT_BYTES);
+    return HOOP_OK;
+}

@@ -22,6 +22,8 @@ struct estimate_place {
     const struct plan_nodes *nodes;
     const struct simulation_machine *machine;
     struct plan_hall hall;
+    /* Payloads are compressed: sums of many ranks' data less than the data. */
+    bool is_coded;
 };
 
 /* Whether entry has a point there at all. */
@@ -35,5 +37,14 @@ estimate_cost(const struct estimate_place *place,
               const struct catalog_entry *entry,
               uint64_t n_bytes,
               double *out_ns);
+
+/* What a rank combines on average, for each element of the larger buffer: what
+ * it takes of processors while they wait for a link anyway. n_bytes, handle: as
+ * above. Linear in ranks: for few. */
+enum hoop_status
+estimate_combining(const struct estimate_place *place,
+                   const struct catalog_entry *entry,
+                   uint64_t n_bytes,
+                   double *out_share);
 
 #endif

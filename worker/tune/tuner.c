@@ -33,6 +33,7 @@ struct tuner {
     pthread_mutex_t lock; /* for all below */
     struct forced forced;
     enum codec_loss loss;
+    bool is_coded;
     struct simulation_machine machine;
     bool has_machine;
     bool may_share;
@@ -118,6 +119,7 @@ tuner_create(const struct tuner_options *options, struct tuner **out_tuner)
     tuner->roster = options->roster;
     tuner->machine = link_usual();
     tuner->loss = options->loss;
+    tuner->is_coded = options->is_coded;
     tuner->may_share =
         options->transport && strcmp(options->transport, "shm") == 0;
     tuner->has_machine = options->link[0] != '\0';
@@ -361,7 +363,10 @@ table_make(struct tuner *tuner,
            const struct plan_hall *hall,
            struct table *out_table)
 {
-    const struct estimate_place place = {nodes, &tuner->machine, *hall};
+    const struct estimate_place place = {.nodes = nodes,
+                                         .machine = &tuner->machine,
+                                         .hall = *hall,
+                                         .is_coded = tuner->is_coded};
     const uint64_t layout = layout_of(nodes, hall);
     struct kept *kept = kept_find(tuner, layout);
 

@@ -30,6 +30,7 @@ struct tuner_options {
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
     const char *link;            /* HOOP_LINK; "": to be measured */
     enum codec_loss loss;        /* HOOP_CODEC's part of it */
+    bool is_coded;               /* and whether it compresses */
     /* HOOP_TUNING, a file to read, "auto", or "model": not even the record
      * counts; NULL, "": none. Over what ranks of a host exchange messages, "tcp"
      * or "shm"; NULL: not said, and then no record counts. */

@@ -303,8 +303,9 @@ tuning_explain(const struct tuning *tuning,
                struct tuning_choice *out_choice)
 {
     const enum catalog_collective collective = family_of(name);
-    const struct estimate_place place = {tuning->nodes, &tuning->table.machine,
-                                         hall_of(tuning)};
+    const struct estimate_place place = {.nodes = tuning->nodes,
+                                         .machine = &tuning->table.machine,
+                                         .hall = hall_of(tuning)};
     struct tuning_choice choice = {.algorithm =
                                        tuning_find(tuning, name, n_bytes)};
     size_t n_entries;

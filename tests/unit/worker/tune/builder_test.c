@@ -33,14 +33,21 @@ machine_of(const char *link)
 }
 
 static struct table
-table_of(const struct plan_nodes *nodes, const char *link)
+coded_table_of(const struct plan_nodes *nodes, const char *link, bool is_coded)
 {
     const struct simulation_machine machine = machine_of(link);
-    const struct estimate_place place = {.nodes = nodes, .machine = &machine};
+    const struct estimate_place place = {
+        .nodes = nodes, .machine = &machine, .is_coded = is_coded};
     struct table table;
 
     assert_int_equal(builder_run(&place, &table), HOOP_OK);
     return table;
+}
+
+static struct table
+table_of(const struct plan_nodes *nodes, const char *link)
+{
+    return coded_table_of(nodes, link, false);
 }
 
 static const char *
@@ -92,6 +99,28 @@ ranks_that_share_processors_avoid_grants_and_waiting(void **state)
                         "hierarchical_tree");
     plan_nodes_destroy(six);
     plan_nodes_destroy(eight);
+}
+
+/* Two hosts send as many bytes either way: the vector at once, which both
+ * combine, or each half to the one who combines it. */
+static void
+what_takes_as_long_combines_less_unless_compressed(void **state)
+{
+    static const char wire[] = "bandwidth=10Gbit/s,latency=20us";
+    struct plan_nodes *two = nodes_of(2, 1);
+    const struct table plain = table_of(two, wire);
+    const struct table coded = coded_table_of(two, wire, true);
+
+    (void)state;
+    assert_string_equal(name_of(&plain, CATALOG_ALLREDUCE, 8),
+                        "recursive_doubling");
+    assert_string_not_equal(name_of(&plain, CATALOG_ALLREDUCE, 4 << 20),
+                            "recursive_doubling");
+    assert_string_not_equal(name_of(&plain, CATALOG_ALLREDUCE, 256 << 20),
+                            "recursive_doubling");
+    assert_string_equal(name_of(&coded, CATALOG_ALLREDUCE, 256 << 20),
+                        "recursive_doubling");
+    plan_nodes_destroy(two);
 }
 
 static void
@@ -193,6 +222,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_ones_save_messages_and_large_ones_bytes),
         cmocka_unit_test(ranks_that_share_processors_avoid_grants_and_waiting),
+        cmocka_unit_test(what_takes_as_long_combines_less_unless_compressed),
         cmocka_unit_test(slower_messages_move_the_switch_up),
         cmocka_unit_test(choice_is_about_the_best),
         cmocka_unit_test(uneven_rows_have_nothing_for_even_blocks_only),

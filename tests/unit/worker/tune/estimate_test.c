@@ -27,7 +27,8 @@ cost_of(const struct plan_nodes *nodes,
         uint64_t n_bytes)
 {
     const struct simulation_machine machine = link_usual();
-    const struct estimate_place place = {nodes, &machine, {.n_slot = 1 << 16}};
+    const struct estimate_place place = {
+        .nodes = nodes, .machine = &machine, .hall = {.n_slot = 1 << 16}};
     double ns = -1;
 
     assert_non_null(entry);

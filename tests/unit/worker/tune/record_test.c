@@ -20,7 +20,9 @@ table_recorded(enum record_kind kind,
     machine.n_processors = n_processors;
     table_init(&table);
     assert_int_equal(plan_nodes_create(names, n_ranks, &nodes), HOOP_OK);
-    record_apply(kind, &(struct estimate_place){nodes, &machine, *hall},
+    record_apply(kind,
+                 &(struct estimate_place){
+                     .nodes = nodes, .machine = &machine, .hall = *hall},
                  &table);
     plan_nodes_destroy(nodes);
     return table;
