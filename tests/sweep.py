@@ -105,6 +105,9 @@ NOT_APPLICABLE = (
      'one of its ranks goes ahead and leaves, which checking does not allow'),
     ('failures', 'direct',
      'one of its roots goes ahead and leaves, whose buffer others read'),
+    ('last_words_check|retry|worker_join', 'direct',
+     'some of its jobs are over TCP or play nodes, where nobody can read what '
+     'the path forces; joining refuses it'),
     ('dtensor_pairs|relay_pairs', 'full-check.*',
      'counts the bytes that are sent, of which checking sends some'),
     ('mappings_random', '[bf][fp]16.*',
