@@ -1,14 +1,15 @@
 """tests/sweep.py - the suites once for each path that bytes may take
 
 sweep.py BUILD [--setup NAME] [--part TEXT [--seconds N]] [--path NAME]...
-[--suite NAME]... [--patience N] [--log FILE]
+[--suite NAME]... [--patience N] [--processes N] [--log FILE]
 
 A path is a set of settings that changes how bytes travel, never what results
 are. Each test of the suites integration and fault that moves payloads runs on
 each path where that means something; what does not is said below, and why.
 Without --part all of it runs, some 15 minutes on two processors; with it as much
-as begins within N seconds, in an order that TEXT decides. Prints a table of tests
-and paths, and then what failed. tests/run.sh --sweep builds first.
+as begins within N seconds, in an order that TEXT decides. Prints what each path
+took, a table of tests and paths, and then what failed. tests/run.sh --sweep
+builds first.
 """
 
 import argparse
@@ -189,6 +190,8 @@ def batch_run(arguments, path, tests):
     setup = ['--setup', arguments.setup] if arguments.setup else []
     patience = (['--timeout-multiplier', arguments.patience]
                 if arguments.patience else [])
+    at_once = (['--num-processes', arguments.processes]
+               if arguments.processes else [])
     log = log_of(arguments, path)
     if os.path.exists(log):
         os.remove(log)
@@ -197,7 +200,8 @@ def batch_run(arguments, path, tests):
           flush=True)
     ran = subprocess.run(['meson', 'test', '-C', arguments.build,
                           '--no-rebuild', '--print-errorlogs', '--logbase',
-                          f'sweep-{path}', *SUITES, *setup, *patience, *tests],
+                          f'sweep-{path}', *SUITES, *setup, *patience, *at_once,
+                          *tests],
                          env=environment(path, arguments.build), check=False)
     if not os.path.exists(log):
         return {test: f'no log, exit {ran.returncode}' for test in tests}
@@ -264,9 +268,12 @@ def sweep(arguments):
         if arguments.part and time.monotonic() - began > arguments.seconds:
             break
         if names:
+            before = time.monotonic()
             found = batch_run(arguments, path, names)
             results |= {(test, path): result
                         for test, result in found.items()}
+            print(f'{path}: {len(found)} runs in '
+                  f'{time.monotonic() - before:.0f} s', flush=True)
     print('\n'.join(table(results, tests, paths)))
     print('\n'.join(reasons(tests, paths)))
     for (test, path), result in results.items():
@@ -283,6 +290,7 @@ def main():
     parser.add_argument('--part')
     parser.add_argument('--seconds', type=float, default=20)
     parser.add_argument('--patience', help='of tests, times their own')
+    parser.add_argument('--processes', help='tests at once; as processors')
     parser.add_argument('--path', action='append', choices=list(PATHS))
     parser.add_argument('--suite', action='append')
     parser.add_argument('--log')
