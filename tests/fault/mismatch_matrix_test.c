@@ -28,6 +28,7 @@ enum {
     LARGE = 1 << 20,
     /* Blocks may grow by an element. */
     SLACK = 4096,
+    STRETCH = 256,
     CALLS_MAX = 2,
     /* Of the first calls of the pairs, each in a world of its own. */
     SLICES = 5,
@@ -238,22 +239,21 @@ take_status(struct scene *scene, enum hoop_status status)
     return 0;
 }
 
-/* Only bytes of its own call are written, or none: which is seen at once. */
+/* Only bytes of its own call are written, or none; as long as one follows
+ * itself, it is looked at once for each stretch. */
 static bool
 is_clean(const struct scene *scene)
 {
     const uint8_t own = scene->is_odd_one ? ODD : MANY;
     const uint8_t most = scene->is_odd_one ? ODD : (uint8_t)scene->rank->size;
-    const size_t n_bytes = scene->at->n_bytes + SLACK;
     const uint8_t *at = scene->recv;
+    const uint8_t *end = at + scene->at->n_bytes + SLACK;
 
-    if (*at == UNTOUCHED && memcmp(at, at + 1, n_bytes - 1) == 0)
-        return true;
-    while (
-        at < scene->recv + n_bytes &&
-        (*at == UNTOUCHED || (!scene->is_checked && *at >= own && *at <= most)))
-        at++;
-    return at == scene->recv + n_bytes;
+    while (at < end && (*at == UNTOUCHED ||
+                        (!scene->is_checked && *at >= own && *at <= most)))
+        at += end - at > STRETCH && memcmp(at, at + 1, STRETCH) == 0 ? STRETCH
+                                                                     : 1;
+    return at == end;
 }
 
 static int

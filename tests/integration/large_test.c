@@ -27,6 +27,8 @@ enum {
 static const size_t n_all = ((size_t)1 << 32) + ((size_t)96 << 20) + 16;
 static const size_t n_block = n_all / SIZE;
 
+/* Private, and only read after the fork: no copies, and large pages, which
+ * memory mapped as shared seldom has. */
 static uint64_t *shared;
 
 /* Eight elements of the shared input. Depends on every bit of the place. */
@@ -49,10 +51,10 @@ bytes_add(uint64_t a, uint64_t b)
 }
 
 static uint64_t *
-words_map(size_t n_bytes, int sharing)
+words_map(size_t n_bytes)
 {
     uint64_t *words = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
-                           sharing | MAP_ANONYMOUS, -1, 0);
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (words == MAP_FAILED)
         return NULL;
@@ -77,7 +79,7 @@ static int
 allreduce_is_right(struct rank *rank)
 {
     const size_t n_words = n_all / WORD;
-    uint64_t *words = words_map(n_all, MAP_PRIVATE);
+    uint64_t *words = words_map(n_all);
     uint64_t n_wrong = 0;
 
     RANK_CHECK(words);
@@ -94,7 +96,7 @@ allreduce_is_right(struct rank *rank)
 static int
 reduce_scatter_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_block, MAP_PRIVATE);
+    uint64_t *words = words_map(n_block);
     const uint64_t *input = (const uint64_t *)shared_block(rank->rank);
     uint64_t n_wrong = 0;
 
@@ -110,7 +112,7 @@ reduce_scatter_is_right(struct rank *rank)
 static int
 allgather_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_all, MAP_PRIVATE);
+    uint64_t *words = words_map(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_allgather(shared_block(rank->rank), words, n_block,
@@ -123,8 +125,7 @@ static int
 broadcast_is_right(struct rank *rank)
 {
     const uint32_t root = 1;
-    uint64_t *words =
-        rank->rank == root ? shared : words_map(n_all, MAP_PRIVATE);
+    uint64_t *words = rank->rank == root ? shared : words_map(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, words, n_all, HOOP_UINT8, root,
@@ -137,7 +138,7 @@ static int
 gather_is_right(struct rank *rank)
 {
     const uint32_t root = 1;
-    uint64_t *words = rank->rank == root ? words_map(n_all, MAP_PRIVATE) : NULL;
+    uint64_t *words = rank->rank == root ? words_map(n_all) : NULL;
 
     RANK_CHECK(words || rank->rank != root);
     RANK_CHECK(hoop_gather(shared_block(rank->rank), words, n_block, HOOP_UINT8,
@@ -150,7 +151,7 @@ static int
 scatter_is_right(struct rank *rank)
 {
     const uint32_t root = 0;
-    uint64_t *words = words_map(n_block, MAP_PRIVATE);
+    uint64_t *words = words_map(n_block);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_scatter(rank->rank == root ? shared : NULL, words, n_block,
@@ -163,7 +164,7 @@ scatter_is_right(struct rank *rank)
 static int
 alltoall_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_all, MAP_PRIVATE);
+    uint64_t *words = words_map(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_alltoall(shared, words, n_block, HOOP_UINT8, rank->comm) ==
@@ -184,7 +185,7 @@ message_is_right(struct rank *rank)
                    HOOP_OK);
         return 0;
     }
-    uint64_t *words = words_map(n_all, MAP_PRIVATE);
+    uint64_t *words = words_map(n_all);
     RANK_CHECK(words);
     RANK_CHECK(hoop_recv(words, n_all, HOOP_UINT8, 0, 7, rank->comm,
                          &received) == HOOP_OK);
@@ -235,7 +236,7 @@ main(void)
                gib, GIB_NEEDED);
         return SKIPPED;
     }
-    shared = words_map(n_all, MAP_SHARED);
+    shared = words_map(n_all);
     if (!shared) {
         perror("no memory for the input");
         return 1;

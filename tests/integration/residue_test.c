@@ -16,14 +16,15 @@
 #include "lossy_job.h"
 
 enum {
-    COUNT = 5 * 4096 + 77,
-    STEPS = 40,
-    /* On two nodes, or three; TSan slows. */
+/* On two nodes, or three; TSan slows. */
 #if defined(__SANITIZE_THREAD__)
+    COUNT = 2 * 4096 + 77,
     RANKS = 3,
 #else
+    COUNT = 5 * 4096 + 77,
     RANKS = 5,
 #endif
+    STEPS = 40,
 };
 
 static float floats[COUNT];
