@@ -225,7 +225,7 @@ mismatch_early(struct op *op)
     uint32_t peer;
     struct frame frame;
 
-    if (!transport_has_early(op->engine->transport))
+    if (!transport_has_early(op->engine->transport, op->number))
         return;
     /* Later stages may differ from the first. */
     if (find_other(op, 0, &peer, &frame) ||
@@ -236,7 +236,7 @@ mismatch_early(struct op *op)
 bool
 mismatch_surplus(struct op *op)
 {
-    if (!transport_has_early(op->engine->transport))
+    if (!transport_has_early(op->engine->transport, op->number))
         return false;
 
     const struct transport_early wanted = {

@@ -44,7 +44,7 @@ cellar_init(struct transport *transport)
 {
     struct arrival *anchor = calloc(1, sizeof(*anchor));
 
-    TAILQ_INIT(&transport->early);
+    early_init(&transport->early);
     TAILQ_INIT(&transport->spare_arrivals);
     TAILQ_INIT(&transport->spare_stashes);
     if (anchor) {

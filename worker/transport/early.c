@@ -4,8 +4,36 @@
  * No test of its own: tests/unit/worker/transport/match_early_test.c has both.
  */
 
+#include "transport/early.h"
+
 #include "transport/match.h"
 #include "transport/peer.h"
+
+static size_t
+list_of(uint64_t op)
+{
+    return op % EARLY_LISTS;
+}
+
+void
+early_init(struct early *early)
+{
+    for (size_t i = 0; i < EARLY_LISTS; i++)
+        TAILQ_INIT(&early->lists[i]);
+}
+
+void
+early_add(struct early *early, struct arrival *arrival)
+{
+    TAILQ_INSERT_TAIL(&early->lists[list_of(arrival->key.op)], arrival,
+                      early_link);
+}
+
+void
+early_remove(struct early *early, struct arrival *arrival)
+{
+    TAILQ_REMOVE(&early->lists[list_of(arrival->key.op)], arrival, early_link);
+}
 
 static bool
 is_of(const struct flow_key *key, uint64_t comm, uint64_t op)
@@ -26,9 +54,9 @@ peer_forget_grants(struct peer *peer, uint64_t comm, uint64_t op)
 }
 
 bool
-transport_has_early(const struct transport *transport)
+transport_has_early(const struct transport *transport, uint64_t op)
 {
-    return !TAILQ_EMPTY(&transport->early);
+    return !TAILQ_EMPTY(&transport->early.lists[list_of(op)]);
 }
 
 bool
@@ -37,9 +65,11 @@ transport_find_early(const struct transport *transport,
                      uint32_t *out_peer,
                      struct frame *out_first)
 {
+    const struct arrival_list *list =
+        &transport->early.lists[list_of(wanted->op)];
     const struct arrival *arrival;
 
-    TAILQ_FOREACH(arrival, &transport->early, early_link)
+    TAILQ_FOREACH(arrival, list, early_link)
     {
         if (!is_of(&arrival->key, wanted->comm, wanted->op) ||
             arrival->key.step < wanted->step_first ||
@@ -65,10 +95,11 @@ transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
 void
 transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
 {
+    const struct arrival_list *list = &transport->early.lists[list_of(op)];
     struct arrival *next;
 
     transport_forget_grants(transport, comm, op);
-    for (struct arrival *at = TAILQ_FIRST(&transport->early); at; at = next) {
+    for (struct arrival *at = TAILQ_FIRST(list); at; at = next) {
         next = TAILQ_NEXT(at, early_link);
         if (is_of(&at->key, comm, op))
             match_arrival_destroy(&transport->peers[at->key.peer], at);

@@ -211,7 +211,7 @@ match_arrival_add(struct peer *peer,
     TAILQ_INSERT_TAIL(&peer->arrivals, arrival, link);
     peer->n_arrivals++;
     if (arrival->key.kind == FLOW_COLLECTIVE)
-        TAILQ_INSERT_TAIL(&peer->transport->early, arrival, early_link);
+        early_add(&peer->transport->early, arrival);
     return arrival;
 }
 
@@ -234,7 +234,7 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
     TAILQ_REMOVE(&peer->arrivals, arrival, link);
     peer->n_arrivals--;
     if (arrival->key.kind == FLOW_COLLECTIVE)
-        TAILQ_REMOVE(&peer->transport->early, arrival, early_link);
+        early_remove(&peer->transport->early, arrival);
     cellar_remove(peer->transport, arrival);
 }
 

@@ -24,6 +24,7 @@
 #include "net/poller.h"
 #include "net/tls.h"
 #include "transport/bundle.h"
+#include "transport/early.h"
 #include "transport/flow.h"
 #include "transport/pace.h"
 #include "transport/segment.h"
@@ -96,7 +97,7 @@ TAILQ_HEAD(stash_list, stash);
 
 struct arrival {
     TAILQ_ENTRY(arrival) link;
-    TAILQ_ENTRY(arrival) early_link; /* FLOW_COLLECTIVE: of all peers */
+    TAILQ_ENTRY(arrival) early_link; /* FLOW_COLLECTIVE */
     UT_hash_handle hh;
     struct stash_list parts;
     struct flow_key key;
@@ -108,8 +109,6 @@ struct arrival {
     unsigned n_tensors; /* 1: the message is one */
     struct frame_tensor tensors[];
 };
-
-TAILQ_HEAD(arrival_list, arrival);
 
 enum peer_target {
     TARGET_PLACE, /* flow->place */
@@ -238,7 +237,7 @@ struct transport {
     struct inflow_list posted; /* messages wanted, not matched yet */
     uint32_t n_posted_to_any;  /* ... whoever sends them */
     struct inflow_list drains; /* inflows with early arrivals to take */
-    struct arrival_list early; /* of collectives */
+    struct early early;
     /* cellar.c's: all arrivals of all peers by key, and memory for more */
     struct arrival *cellar_index;
     struct arrival *cellar_anchor;

@@ -224,9 +224,9 @@ struct transport_early {
     uint64_t except; /* but not those with this signature; 0: all */
 };
 
-/* Whether there are any, of whatever. */
+/* False: there are none of an operation of this number, of whatever. */
 bool
-transport_has_early(const struct transport *transport);
+transport_has_early(const struct transport *transport, uint64_t op);
 
 /* The first frame of such a message; false: there is none. */
 bool

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "check.h"
 #include "station.h"
+#include "transport/early.h"
 
 enum {
     SMALL = 1000,
@@ -163,6 +164,60 @@ early_frames_of_another_call_are_a_mismatch(void **state)
     cancel(&in);
 }
 
+/* From both ranks, of operations that share lists; the last is of another call,
+ * the one before it of another communicator. */
+static void
+feed_many(uint64_t n_ops)
+{
+    struct frame frame = frame_collective(0, 8, 8);
+
+    frame.flags = FRAME_EAGER;
+    for (frame.op = 1; frame.op <= n_ops; frame.op++) {
+        frame.signature = STATION_SIGNATURE + (frame.op == n_ops);
+        frame.comm = STATION_COMM + (frame.op == n_ops - 1);
+        station_feed(&desk.station, 1, &frame, desk.sent);
+        station_feed(&desk.station, 2, &frame, desk.sent);
+    }
+}
+
+static bool
+finds(uint64_t op, uint64_t except, uint32_t *out_peer)
+{
+    const struct transport_early wanted = {.comm = STATION_COMM,
+                                           .op = op,
+                                           .step_last = UINT32_MAX,
+                                           .except = except};
+    struct frame first = {.op = 0};
+
+    if (!transport_find_early(desk.station.transport, &wanted, out_peer,
+                              &first))
+        return false;
+    assert_int_equal(first.op, op);
+    return true;
+}
+
+static void
+early_frames_are_found_by_their_operation(void **state)
+{
+    const uint64_t last = 3 * (uint64_t)EARLY_LISTS;
+    uint32_t peer = 0;
+
+    (void)state;
+    feed_many(last);
+    for (uint64_t op = 1; op <= last; op++) {
+        assert_int_equal(finds(op, 0, &peer), op != last - 1);
+        assert_int_equal(finds(op, STATION_SIGNATURE, &peer), op == last);
+    }
+    transport_forget(desk.station.transport, STATION_COMM, 1);
+    assert_false(finds(1, 0, &peer));
+    assert_true(finds(1 + EARLY_LISTS, 0, &peer));
+    assert_int_equal(peer, 1);
+    transport_forget(desk.station.transport, STATION_COMM, 1 + EARLY_LISTS);
+    assert_true(transport_has_early(desk.station.transport, 1));
+    transport_forget(desk.station.transport, STATION_COMM, 1 + 2 * EARLY_LISTS);
+    assert_false(transport_has_early(desk.station.transport, 1));
+}
+
 static void
 early_frames_out_of_order_lose_the_peer(void **state)
 {
@@ -314,6 +369,7 @@ main(void)
         DESK_TEST(grant_before_its_flow_is_remembered),
         DESK_TEST(forgotten_operation_leaves_nothing),
         DESK_TEST(early_frames_of_another_call_are_a_mismatch),
+        DESK_TEST(early_frames_are_found_by_their_operation),
         DESK_TEST(early_frames_out_of_order_lose_the_peer),
         DESK_TEST(early_half_and_late_half_make_one_message),
         DESK_TEST(early_bytes_wait_for_what_is_allowed),
