@@ -187,14 +187,12 @@ call_run(struct reprise *reprise, enum hoop_status made)
     }
 }
 
-enum hoop_status
-retry_run(const struct collective *collective, hoop_comm_t *comm)
+static enum hoop_status
+run_retried(const struct collective *collective, hoop_comm_t *comm)
 {
     struct reprise reprise = {0};
     bool is_member;
 
-    if (!is_retried(comm))
-        return collective_run(collective, comm);
     enum hoop_status status = presence_check(comm, &is_member);
     if (status == HOOP_OK)
         status = collective_check(collective, comm);
@@ -202,6 +200,13 @@ retry_run(const struct collective *collective, hoop_comm_t *comm)
         status = call_run(&reprise, reprise_init(&reprise, collective, comm));
     reprise_deinit(&reprise);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+retry_run(const struct collective *collective, hoop_comm_t *comm)
+{
+    return is_retried(comm) ? run_retried(collective, comm)
+                            : collective_run(collective, comm);
 }
 
 enum hoop_status

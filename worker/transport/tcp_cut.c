@@ -347,6 +347,9 @@ cut_flow(struct peer *peer, struct outframe *out)
 bool
 peer_cut(struct peer *peer)
 {
+    /* Of one little message, it is asked for twice more than there is. */
+    if (TAILQ_EMPTY(&peer->outflows) && TAILQ_EMPTY(&peer->controls))
+        return false;
     if (peer->n_frames == PEER_FRAMES_MAX || spread_holds(peer))
         return false;
 
