@@ -2,7 +2,8 @@
  * bench/counts/steps.c - the same call again and again, to be counted
  *
  * hooprun -n 2 steps CALL BYTES N_CALLS N_BATCHES, where CALL is allreduce,
- * pingpong or barrier. It is no clock: valgrind and strace count rank 0 while
+ * broadcast, reduce, pingpong or barrier. Rank 0 is the root, so it only sends
+ * or only receives. It is no clock: valgrind and strace count rank 0 while
  * the other rank, which nothing slows down, is always there first. Between
  * batches stands batch_end(), a system call that nobody else makes, so that a
  * batch in which the other rank was late can be told from the others. At its
@@ -40,6 +41,23 @@ call_allreduce(const struct steps *steps)
                           HOOP_MAX, steps->comm);
 }
 
+static enum hoop_status
+call_broadcast(const struct steps *steps)
+{
+    return hoop_broadcast(HOOP_IN_PLACE, steps->values,
+                          steps->n_bytes / sizeof(float), HOOP_FLOAT32, 0,
+                          steps->comm);
+}
+
+static enum hoop_status
+call_reduce(const struct steps *steps)
+{
+    const void *send = steps->rank == 0 ? HOOP_IN_PLACE : steps->values;
+
+    return hoop_reduce(send, steps->values, steps->n_bytes / sizeof(float),
+                       HOOP_FLOAT32, HOOP_MAX, 0, steps->comm);
+}
+
 /* There and back. */
 static enum hoop_status
 call_pingpong(const struct steps *steps)
@@ -69,8 +87,8 @@ static const struct {
     const char *name;
     call_fn *call;
 } calls[] = {
-    {"allreduce", call_allreduce},
-    {"pingpong", call_pingpong},
+    {"allreduce", call_allreduce}, {"broadcast", call_broadcast},
+    {"reduce", call_reduce},       {"pingpong", call_pingpong},
     {"barrier", call_barrier},
 };
 
