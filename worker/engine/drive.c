@@ -259,7 +259,7 @@ look(struct engine *engine, struct wait *wait)
 void
 engine_yield(struct engine *engine)
 {
-    perch_take(&engine->perch);
+    perch_return(&engine->perch);
     sched_yield();
 }
 

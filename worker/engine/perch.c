@@ -48,12 +48,23 @@ perch_take(struct perch *perch)
     if (now_ns < perch->next_ns)
         return;
     perch->is_taken = true;
+    perch->processor = -1;
     if (perch->n_ranks == 0 ||
         sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
         return;
-    const int processor = perch_find(perch, &allowed);
-    if (processor < 0 || processor == sched_getcpu())
+    perch->processor = perch_find(perch, &allowed);
+    if (perch->processor < 0 || perch->processor == sched_getcpu())
         return;
     perch->next_ns = now_ns + MOVE_NS;
-    move_to((size_t)processor, &allowed);
+    move_to((size_t)perch->processor, &allowed);
+}
+
+void
+perch_return(struct perch *perch)
+{
+    if (perch->is_taken &&
+        (perch->processor < 0 || perch->processor == sched_getcpu()))
+        return;
+    perch->is_taken = false;
+    perch_take(perch);
 }

@@ -6,7 +6,9 @@
  * to do, and the kernel takes its time to spread them: all the while an
  * operation takes twice as long. So each has a perch, neighbours on the same
  * processor, and after a sleep it moves there, once. It is not bound to it:
- * where the kernel puts the thread then, it stays.
+ * where the kernel puts the thread then, it stays while it spins. One that
+ * yields goes back: the kernel sees little difference between three ranks here
+ * and one there, which lets all wait for the three.
  */
 
 #ifndef ENGINE_PERCH_H
@@ -20,6 +22,7 @@
 struct perch {
     uint32_t place;   /* among the job's ranks on this host */
     uint32_t n_ranks; /* of them; 0: the kernel places this one */
+    int processor;    /* that the perch was last; -1: there is none */
     bool is_taken;    /* and has not slept since */
     uint64_t next_ns; /* earliest move */
 };
@@ -31,6 +34,10 @@ perch_find(const struct perch *perch, const cpu_set_t *allowed);
 /* Move the calling thread there if it is elsewhere, not too often. */
 void
 perch_take(struct perch *perch);
+
+/* The same, also where the kernel has moved it since. */
+void
+perch_return(struct perch *perch);
 
 /* It has slept, and may have woken elsewhere. */
 static inline void

@@ -109,6 +109,39 @@ perch_take_comes_again_after_a_sleep_but_not_soon(void **state)
     assert_false(perch.is_taken);
 }
 
+/* Elsewhere in spite of its perch, as the kernel may put it. */
+static void
+perch_return_goes_back_but_not_soon(void **state)
+{
+    const uint64_t deadline_ns = clock_now_ns() + 5 * CLOCK_NS_PER_S;
+    struct perch perch = {.place = 0, .n_ranks = CPU_SETSIZE};
+    cpu_set_t before;
+    cpu_set_t elsewhere;
+    bool is_back = false;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    perch_take(&perch);
+    assert_true(perch.is_taken);
+    assert_int_equal(perch.processor, perch_find(&perch, &before));
+    if (CPU_COUNT(&before) == 1)
+        return;
+    elsewhere = before;
+    CPU_CLR((size_t)perch.processor, &elsewhere);
+    while (!is_back && !clock_is_past(deadline_ns)) {
+        assert_int_equal(sched_setaffinity(0, sizeof(elsewhere), &elsewhere),
+                         0);
+        assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+        perch.next_ns = UINT64_MAX;
+        perch_return(&perch);
+        perch.next_ns = 0;
+        perch_return(&perch);
+        assert_true(perch.is_taken);
+        is_back = sched_getcpu() == perch.processor && perch.next_ns > 0;
+    }
+    assert_true(is_back);
+}
+
 int
 main(void)
 {
@@ -120,6 +153,7 @@ main(void)
             perch_find_with_more_processors_than_ranks_leaves_it_to_the_kernel),
         cmocka_unit_test(perch_take_moves_and_binds_nobody),
         cmocka_unit_test(perch_take_comes_again_after_a_sleep_but_not_soon),
+        cmocka_unit_test(perch_return_goes_back_but_not_soon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
