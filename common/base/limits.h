@@ -148,8 +148,11 @@ enum {
     LIMIT_EAGER_WINDOW = 1024 * 1024,
     /* ... and all peers together; a large job's windows are smaller. */
     LIMIT_EAGER_TOTAL = 64 * 1024 * 1024,
-    /* ... of which one message may use this much. */
+    /* ... of which one message may use this much, and is granted the rest ... */
     LIMIT_EAGER_MESSAGE = 64 * 1024,
+    /* ... unless it goes whole: up to this, while a quarter of the window stays
+     * free. Of larger ones more would be copied where they come too early. */
+    LIMIT_EAGER_WHOLE = 256 * 1024,
     /* Messages a peer may announce and we have not matched yet. */
     LIMIT_ANNOUNCED = 300000,
     /* ... and what a sender announces at a time; the rest waits for it. */

@@ -4,7 +4,7 @@
  * in the order they were sent; different tags never cross. Any number may be
  * outstanding, and send and receive may be called in either order. A send is
  * complete when its buffer may be used again, which says nothing about the
- * receiver; but one of more than 64 KiB waits for its receive, as does one
+ * receiver; but one of more than 64 KiB may wait for its receive, as may one
  * behind many that were not received: ranks which all send first wait for each
  * other, where hoop_sendrecv() does not. A rank may send to itself, too: up to
  * 64 KiB at once, more when the receive has been started. Thread and buffer

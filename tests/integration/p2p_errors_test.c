@@ -166,7 +166,7 @@ wrong_calls_move_nothing(struct rank *rank)
 static struct hoop_shape
 large_shape(void)
 {
-    return shape_of(10, 10, 100);
+    return shape_of(10, 10, 400);
 }
 
 /* All stages expect something else than comes. */
@@ -187,7 +187,7 @@ mismatch_is_told_to_all(struct stage *stage,
     RANK_CHECK(hoop_p2p_create(&options, &p2p) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(p2p, &output, &got, NULL) ==
                HOOP_E_MISMATCH);
-    RANK_CHECK(says("[10, 10, 100]"));
+    RANK_CHECK(says("[10, 10, 400]"));
     RANK_CHECK(got.data == NULL && got.dtype == HOOP_UINT8);
     hoop_p2p_free(p2p);
     hoop_tensor_free(&output);
@@ -244,8 +244,8 @@ failed_list_hands_out_nothing(struct stage *stage)
 
 /* Also of as many elements, also of other dimensions. */
 static const struct hoop_shape others[] = {
-    {.n_dims = 3, .dims = {10, 10, 99}},  {.n_dims = 3, .dims = {10, 10, 101}},
-    {.n_dims = 3, .dims = {100, 1, 100}}, {.n_dims = 2, .dims = {100, 100}},
+    {.n_dims = 3, .dims = {10, 10, 399}}, {.n_dims = 3, .dims = {10, 10, 401}},
+    {.n_dims = 3, .dims = {100, 1, 400}}, {.n_dims = 2, .dims = {100, 400}},
     {.n_dims = 3, .dims = {0, 0, 0}},
 };
 

@@ -356,8 +356,8 @@ death_of_the_sender_hands_out_nothing(void **state)
 static int
 deadline_body(struct rank *rank)
 {
-    static double values[1 << 15];
-    struct hoop_tensor sent = {values, HOOP_FLOAT64, {1, {1 << 15}}, NULL};
+    static double values[1 << 16];
+    struct hoop_tensor sent = {values, HOOP_FLOAT64, {1, {1 << 16}}, NULL};
     struct hoop_tensor received = anything;
 
     hoop_comm_set_timeout(rank->comm, 30);

@@ -89,7 +89,8 @@ struct inflow {
     struct arrival *arrival;
     bool is_open;
     bool is_matched;
-    bool is_announced; /* the sender waits for a grant of it */
+    bool is_announced; /* the sender waits for a grant of it ... */
+    bool is_begun;     /* ... or soon will: not all came at once */
     bool is_draining;
     void *owner;
 };

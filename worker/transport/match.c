@@ -175,6 +175,16 @@ match_find(struct peer *peer,
     return NULL;
 }
 
+void
+match_begun(struct peer *peer, struct inflow *flow, const struct frame *frame)
+{
+    if (flow->is_begun || flow->total <= LIMIT_EAGER_MESSAGE ||
+        frame->raw == flow->total || frame->kind == FRAME_ANNOUNCE)
+        return;
+    flow->is_begun = true;
+    peer_grant(peer, flow);
+}
+
 bool
 match_has_refused_all(const struct peer *peer, const struct frame *frame)
 {

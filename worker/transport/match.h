@@ -30,6 +30,11 @@ match_find(struct peer *peer,
 bool
 match_has_refused_all(const struct peer *peer, const struct frame *frame);
 
+/* frame is the first that came of flow: if it is not all, the sender waits for
+ * a grant, which nobody has given yet. */
+void
+match_begun(struct peer *peer, struct inflow *flow, const struct frame *frame);
+
 /* The record of a message nobody has asked for; NULL: none yet. */
 struct arrival *
 match_arrival(struct peer *peer, const struct frame *frame);

@@ -1,14 +1,15 @@
 /*
  * transport/tcp_control.c - frames that speak of other frames
  *
- * Credit gives the eager window back, grants let go what is larger, an
- * announcement asks for one, a goodbye ends the stream.
+ * Credit gives the eager window back, grants let go what is larger, or did not
+ * fit it; an announcement asks for one, a goodbye ends the stream.
  */
 
 #include <string.h>
 
 #include "transport/match.h"
 #include "transport/peer.h"
+#include "transport/window.h"
 
 /* Grants of a flow that grows by little are collected. */
 static const uint64_t GRANT_MIN = 256 * (uint64_t)1024;
@@ -38,8 +39,8 @@ peer_consumed(struct peer *peer, const struct frame *frame)
 void
 peer_grant(struct peer *peer, struct inflow *flow)
 {
-    const bool is_asked =
-        flow->total > LIMIT_EAGER_MESSAGE || flow->is_announced;
+    const bool is_asked = flow->total > window_whole(peer->transport->window) ||
+                          flow->is_announced || flow->is_begun;
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 

@@ -3,8 +3,7 @@
  *
  * Never before: what is queued can still be cancelled. Control frames go
  * first, then what was granted, then what the eager window lets go; what is
- * too large for the window is announced. No test of its own:
- * tests/unit/worker/transport/tcp_send_test.c cuts by sending.
+ * too large for the window is announced.
  */
 
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "fault/fault.h"
 #include "transport/echo.h"
 #include "transport/peer.h"
+#include "transport/window.h"
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
@@ -109,12 +109,27 @@ cut_control(struct peer *peer, struct outframe *out)
     return true;
 }
 
+/* Up to where flow may leave unasked. A large one goes whole as long as that
+ * leaves room for small ones, which shall not have to ask because of it. */
+static uint64_t
+eager_end(const struct peer *peer, const struct outflow *flow)
+{
+    const uint64_t window = peer->transport->window;
+    const uint64_t n_needed = flow->total - flow->framed + FRAME_COST;
+
+    if (flow->total <= LIMIT_EAGER_MESSAGE)
+        return flow->total;
+    return flow->total <= window_whole(window) &&
+                   peer->credit >= window_reserve(window) + n_needed
+               ? flow->total
+               : LIMIT_EAGER_MESSAGE;
+}
+
 /* Bytes of flow that may leave unasked now, 0 if the window is too small. */
 static uint64_t
 eager_bytes(const struct peer *peer, const struct outflow *flow)
 {
-    const bool fits_whole = flow->total <= LIMIT_EAGER_MESSAGE;
-    const uint64_t end = fits_whole ? flow->total : LIMIT_EAGER_MESSAGE;
+    const uint64_t end = eager_end(peer, flow);
     /* Later frames of a message must fit, too: ask for all of it at once. */
     const uint64_t n_left = flow->framed < end ? end - flow->framed : 0;
 

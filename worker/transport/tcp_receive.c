@@ -159,6 +159,8 @@ begin_payload(struct peer *peer)
         peer_give_up_for(peer, "bytes out of order");
         return;
     }
+    if (flow)
+        match_begun(peer, flow, frame);
     const bool is_granted =
         flow && !flow->arrival && frame->offset + frame->raw <= flow->allowed;
     if (is_granted)

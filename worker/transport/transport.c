@@ -18,20 +18,13 @@
 #include "transport/cellar.h"
 #include "transport/match.h"
 #include "transport/peer.h"
+#include "transport/window.h"
 
 enum {
     EVENTS_MAX = 64,
     /* Empty sockets that a spin reads. */
     SPIN_READS_MAX = 2,
 };
-
-static uint64_t
-window_of(uint32_t size)
-{
-    const uint64_t share = LIMIT_EAGER_TOTAL / size;
-
-    return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
-}
 
 enum hoop_status
 transport_create(const struct transport_options *options,
@@ -49,7 +42,7 @@ transport_create(const struct transport_options *options,
     transport->is_summing = options->is_summing;
     transport->n_streams = options->n_streams;
     transport->faults = options->faults;
-    transport->window = window_of(size);
+    transport->window = window_share(size);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
     TAILQ_INIT(&transport->hoped);
@@ -225,6 +218,9 @@ transport_receive(struct transport *transport, struct inflow *flow)
         peer_expect(peer);
     }
     match_open(transport, flow);
+    if (flow->is_open && flow->arrival)
+        match_begun(&transport->peers[flow->key.peer], flow,
+                    &flow->arrival->first);
     transport_receive_more(transport, flow);
 }
 

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "check.h"
 #include "couple.h"
 
 enum {
-    LARGE = 1 << 18, /* bytes: not sent without a grant */
+    LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
 };
 
 static struct couple couple;

@@ -4,10 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "couple_scene.h"
 
 enum {
-    LARGE = 1 << 18, /* bytes: not sent without a grant */
+    LARGE = 2 * LIMIT_EAGER_WHOLE, /* bytes: not sent without a grant */
 };
 
 #define ANY_DTYPE ((enum hoop_dtype)UINT8_MAX)
@@ -46,8 +47,8 @@ static const struct {
      {true, {NULL, HOOP_BOOL, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of bool"}},
     {{true, {NULL, (enum hoop_dtype)120, {0, {0}}, NULL}, 0, "unknown"},
      {true, {NULL, ANY_DTYPE, {HOOP_ANY_SHAPE, {0}}, NULL}, 0, "of any shape"}},
-    {{true, {NULL, HOOP_INT8, {2, {2, LARGE}}, NULL}, 0, "[2, 262144]"},
-     {true, {NULL, HOOP_INT8, {2, {LARGE, 2}}, NULL}, 0, "[262144, 2]"}},
+    {{true, {NULL, HOOP_INT8, {2, {2, LARGE}}, NULL}, 0, "[2, 524288]"},
+     {true, {NULL, HOOP_INT8, {2, {LARGE, 2}}, NULL}, 0, "[524288, 2]"}},
     {{true, {NULL, HOOP_INT8, {1, {LARGE}}, NULL}, 0, "send_tensor"},
      {false, {NULL, HOOP_INT8, {1, {LARGE}}, NULL}, 0, "recv"}},
 };

@@ -10,7 +10,7 @@
 
 enum {
     BYTES = 1200,
-    LARGE = 4 * LIMIT_EAGER_MESSAGE,
+    LARGE = 2 * LIMIT_EAGER_WHOLE,
     GUARD = 0xA5,
     DTYPE = 1, /* of one byte, as station_label has it */
 };
@@ -135,7 +135,7 @@ tensor_of_any_shape_is_placed_where_the_owner_says(void **state)
 static void
 tensor_is_announced_granted_and_received(void **state)
 {
-    const struct frame_tensor large = {0, {3, {4, 1, LIMIT_EAGER_MESSAGE}}};
+    const struct frame_tensor large = {0, {3, {4, 1, LARGE / 4}}};
     struct inflow flow = posted(&any, 0);
     struct frame frame = frame_message(1, 0, 0, LARGE);
 

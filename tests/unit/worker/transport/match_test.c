@@ -368,6 +368,43 @@ announced_message_is_taken_by_one_receive_only(void **state)
     cancel(&second);
 }
 
+/* Of one that the window has no room for only a part comes unasked. */
+static void
+message_that_may_go_whole_is_granted_when_it_does_not(void **state)
+{
+    enum {
+        LARGE = LIMIT_EAGER_MESSAGE + 1000,
+        PART = 500,
+    };
+    static uint8_t bytes[2][LARGE];
+
+    (void)state;
+    pattern_fill(bytes[0], LARGE, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        const bool is_early = i % 2;
+        const uint32_t n_first = i / 2 ? PART : LARGE;
+        struct inflow flow = posted(1, 0, 0);
+
+        flow.place = bytes[1];
+        flow.total = LARGE;
+        if (!is_early)
+            receive(&flow);
+        assert_false(next(1));
+        const struct frame frame = frame_message(1 + i, 0, n_first, LARGE);
+        station_feed(&desk.station, 1, &frame, bytes[0]);
+        if (is_early)
+            receive(&flow);
+        assert_int_equal(flow.arrived, n_first);
+        pattern_check(bytes[1], n_first, 1);
+        assert_int_equal(next(1), n_first < LARGE);
+        if (n_first < LARGE) {
+            assert_int_equal(desk.frame.kind, FRAME_GRANT);
+            assert_int_equal(desk.frame.offset, LARGE);
+        }
+        cancel(&flow);
+    }
+}
+
 #define DESK_TEST(name)                                                        \
     cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
@@ -389,6 +426,7 @@ main(void)
         DESK_TEST(message_of_another_dtype_is_a_mismatch),
         DESK_TEST(announced_message_is_taken_by_one_receive_only),
         DESK_TEST(announced_message_is_granted_when_it_is_received),
+        DESK_TEST(message_that_may_go_whole_is_granted_when_it_does_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "station.h"
 
 enum {
-    LARGE = 4 * LIMIT_EAGER_MESSAGE,
+    LARGE = 2 * LIMIT_EAGER_WHOLE,
     GUARD = 0xA5,
 };
 

@@ -1,0 +1,244 @@
+/* tests/unit/worker/transport/tcp_cut_test.c - transport/tcp_cut.c and
+ * window.h: what goes unasked; all else about cutting is in tcp_send_test.c */
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "check.h"
+#include "station.h"
+#include "transport/peer.h"
+#include "transport/window.h"
+
+enum {
+    /* More than the window has room for, if each began. */
+    N_FLOWS = 2 * LIMIT_EAGER_WINDOW / LIMIT_EAGER_MESSAGE,
+};
+
+/* Rank 0 is a station, rank 1 is the test itself. */
+static struct {
+    struct station station;
+    struct peer *peer;
+    uint8_t *bytes;
+    uint8_t *payload; /* of the frame read last */
+    struct frame frame;
+    struct outflow flows[N_FLOWS];
+} desk;
+
+static int
+desk_open(void **state)
+{
+    (void)state;
+    station_open(&desk.station, 0, CODEC_NONE);
+    station_attach(&desk.station, 1);
+    desk.peer = &desk.station.transport->peers[1];
+    desk.bytes = calloc(1, 2 * LIMIT_EAGER_WHOLE);
+    desk.payload = malloc(LIMIT_FRAME_PAYLOAD);
+    for (size_t i = 0; i < N_FLOWS; i++)
+        desk.flows[i] = (struct outflow){.key = {.peer = 1}};
+    return 0;
+}
+
+static int
+desk_close(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_FLOWS; i++)
+        transport_send_cancel(desk.station.transport, &desk.flows[i]);
+    station_close(&desk.station);
+    free(desk.bytes);
+    free(desk.payload);
+    return 0;
+}
+
+static bool
+next(void)
+{
+    return station_next(&desk.station, 1, &desk.frame, desk.payload);
+}
+
+/* As if there were so many ranks that this is one's share. */
+static void
+window_set(uint64_t n_bytes)
+{
+    desk.station.transport->window = n_bytes;
+    desk.peer->credit = n_bytes;
+}
+
+static struct outflow *
+send_of(size_t i, uint64_t total, uint64_t ready)
+{
+    struct outflow *flow = &desk.flows[i];
+
+    *flow = outflow_collective(1, desk.bytes, total);
+    flow->key.op = 1 + i;
+    flow->ready = ready;
+    transport_send(desk.station.transport, flow);
+    return flow;
+}
+
+static void
+expect_eager(uint64_t offset, uint64_t n_bytes)
+{
+    assert_true(next());
+    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(desk.frame.flags, FRAME_EAGER);
+    assert_int_equal(desk.frame.offset, offset);
+    assert_int_equal(desk.frame.raw, n_bytes);
+}
+
+/* ... of all of flow; then what is left of it goes, and costs nothing. */
+static void
+expect_rest_when_granted(const struct outflow *flow, uint64_t offset)
+{
+    const uint64_t credit = desk.peer->credit;
+    struct frame grant = frame_collective(flow->total, 0, flow->total);
+
+    assert_false(next());
+    grant.kind = FRAME_GRANT;
+    grant.op = flow->key.op;
+    station_feed(&desk.station, 1, &grant, NULL);
+    assert_true(next());
+    assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
+    assert_int_equal(desk.frame.flags, 0);
+    assert_int_equal(desk.frame.offset, offset);
+    assert_int_equal(desk.frame.raw, flow->total - offset);
+    assert_int_equal(flow->handed, flow->total);
+    assert_int_equal(desk.peer->credit, credit);
+    assert_false(next());
+}
+
+static void
+message_that_needs_no_grant_goes_whole(void **state)
+{
+    const struct outflow *flow =
+        send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+
+    (void)state;
+    expect_eager(0, LIMIT_EAGER_WHOLE);
+    assert_false(next());
+    assert_int_equal(flow->handed, flow->total);
+    assert_false(flow->is_queued);
+}
+
+static void
+message_that_needs_a_grant_begins_with_little(void **state)
+{
+    const struct outflow *flow =
+        send_of(0, LIMIT_EAGER_WHOLE + 1, LIMIT_EAGER_WHOLE + 1);
+
+    (void)state;
+    expect_eager(0, LIMIT_EAGER_MESSAGE);
+    expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
+}
+
+/* Then they only begin, as if they were larger, and then they ask. */
+static void
+whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
+{
+    size_t n_whole = 0;
+    size_t n_begun = 0;
+
+    (void)state;
+    for (size_t i = 0; i < N_FLOWS; i++)
+        send_of(i, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    while (next() && desk.frame.raw == LIMIT_EAGER_WHOLE)
+        n_whole++;
+    assert_in_range(n_whole, 2, LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE);
+    while (desk.frame.kind == FRAME_COLLECTIVE) {
+        assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
+        n_begun++;
+        assert_true(next());
+    }
+    assert_true(n_begun >= LIMIT_EAGER_WINDOW / 4 / LIMIT_EAGER_MESSAGE - 1);
+    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    assert_int_equal(desk.frame.op, 1 + n_whole + n_begun);
+    while (next())
+        assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+}
+
+/* As it is among hundreds of ranks ... */
+static void
+small_window_begins_what_it_has_no_room_for(void **state)
+{
+    const struct outflow *flow;
+
+    (void)state;
+    window_set(LIMIT_EAGER_WHOLE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    expect_eager(0, LIMIT_EAGER_MESSAGE);
+    expect_rest_when_granted(flow, LIMIT_EAGER_MESSAGE);
+}
+
+/* ... and among thousands. */
+static void
+smaller_window_asks_first(void **state)
+{
+    const struct outflow *flow;
+
+    (void)state;
+    window_set(LIMIT_EAGER_MESSAGE);
+    flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
+    assert_true(next());
+    assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
+    expect_rest_when_granted(flow, 0);
+}
+
+/* Others have used the window meanwhile. It has begun: nobody asks for it. */
+static void
+message_that_is_ready_too_late_waits_for_its_grant(void **state)
+{
+    static const uint64_t readies[] = {1000, LIMIT_EAGER_MESSAGE,
+                                       LIMIT_EAGER_MESSAGE + 1000};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(readies); i++) {
+        struct outflow *flow = send_of(i, LIMIT_EAGER_WHOLE, readies[i]);
+
+        expect_eager(0, readies[i]);
+        assert_false(next());
+        desk.peer->credit = 0;
+        flow->ready = flow->total;
+        transport_send_more(desk.station.transport, flow);
+        expect_rest_when_granted(flow, readies[i]);
+        desk.peer->credit = LIMIT_EAGER_WINDOW;
+    }
+}
+
+/* Both sides reckon so, and so does who grants. */
+static void
+what_goes_whole_depends_on_the_share_of_the_window(void **state)
+{
+    static const struct {
+        uint32_t n_ranks;
+        uint64_t whole;
+    } cases[] = {{2, LIMIT_EAGER_WHOLE},
+                 {64, LIMIT_EAGER_WHOLE},
+                 {191, LIMIT_EAGER_WHOLE},
+                 {192, LIMIT_EAGER_MESSAGE},
+                 {2000, LIMIT_EAGER_MESSAGE}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_int_equal(window_whole(window_share(cases[i].n_ranks)),
+                         cases[i].whole);
+}
+
+#define DESK_TEST(name)                                                        \
+    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DESK_TEST(message_that_needs_no_grant_goes_whole),
+        DESK_TEST(message_that_needs_a_grant_begins_with_little),
+        DESK_TEST(whole_messages_leave_a_quarter_of_the_window_to_others),
+        DESK_TEST(small_window_begins_what_it_has_no_room_for),
+        DESK_TEST(smaller_window_asks_first),
+        DESK_TEST(message_that_is_ready_too_late_waits_for_its_grant),
+        cmocka_unit_test(what_goes_whole_depends_on_the_share_of_the_window),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/*
+ * transport/window.h - how much of a connection's bytes may come unasked
+ *
+ * Both sides reckon so: docs/wire-format.md, "Flow control".
+ */
+
+#ifndef TRANSPORT_WINDOW_H
+#define TRANSPORT_WINDOW_H
+
+#include <stdint.h>
+
+#include "base/limits.h"
+
+static inline uint64_t
+window_share(uint32_t n_ranks)
+{
+    const uint64_t share = LIMIT_EAGER_TOTAL / n_ranks;
+
+    return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
+}
+
+/* What large messages that go whole leave to small ones. */
+static inline uint64_t
+window_reserve(uint64_t window)
+{
+    return window / 4;
+}
+
+/* Messages up to this go whole while there is room; they are not granted before
+ * they have begun. */
+static inline uint64_t
+window_whole(uint64_t window)
+{
+    const uint64_t n_room = window - window_reserve(window);
+
+    return n_room >= LIMIT_EAGER_WHOLE + LIMIT_FRAME_HEADER
+               ? LIMIT_EAGER_WHOLE
+               : LIMIT_EAGER_MESSAGE;
+}
+
+#endif
