@@ -9,8 +9,8 @@
 static double
 grant_ns(const struct simulation_machine *machine, double bytes)
 {
-    return bytes > LIMIT_EAGER_MESSAGE ? machine->send_ns + machine->receive_ns
-                                       : 0;
+    return bytes > LIMIT_EAGER_WHOLE ? machine->send_ns + machine->receive_ns
+                                     : 0;
 }
 
 struct simulation_flow
