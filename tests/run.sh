@@ -101,7 +101,12 @@ if [ -n "$sweep" ]; then
   else
     sweeping+=(--patience 3)
   fi
-  [ "$sweep" = all ] || sweeping+=(--part "$sweep")
+  # All of it waits as much as it computes.
+  if [ "$sweep" = all ]; then
+    sweeping+=(--processes "$(($(nproc) + 2))")
+  else
+    sweeping+=(--part "$sweep")
+  fi
   /usr/bin/env python3 -B tests/sweep.py "$build" "${sweeping[@]}"
   exit
 fi
