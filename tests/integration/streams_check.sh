@@ -26,6 +26,8 @@ coordinator=$near
 # line MBIT DELAY_MS LOSS COMMAND...: with that line between the first two.
 line() {
   local line_pid
+  # What the line before has said is not this one's.
+  : >"$scratch/line.out"
   /usr/bin/env python3 -B "$longway" "$name-0" "$name-1" "$1" "$2" "$3" \
     >"$scratch/line.out" 2>&1 &
   line_pid=$!
