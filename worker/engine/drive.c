@@ -42,7 +42,7 @@ must_look(const struct op *op)
 {
     if (op->is_message || call_has_root(&op->call))
         return false;
-    return op->is_flat ? op->channel->is_unheard
+    return op->is_flat ? op->channel->n_unheard_flat > 0
                        : op->engine->may_look && op->channel->size > 2 &&
                              op->channel->n_unheard > 0;
 }

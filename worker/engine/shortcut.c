@@ -81,7 +81,7 @@ shortcut_enter(struct channel *channel, const struct call *call)
         TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
         engine->n_lost == 0 && engine->n_left == 0 && !channel->is_owed &&
         !channel->is_revoked && channel->n_foretold == 0 &&
-        channel->n_farewells == 0 && (has_root || !channel->is_unheard);
+        channel->n_farewells == 0 && (has_root || channel->n_unheard_flat == 0);
     if (is_free)
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);
     else
@@ -261,7 +261,8 @@ shortcut_end(struct channel *channel)
     if (FAULT_IS_BUILT && op->label.faults)
         op_strike(op, FAULT_AT_END, 0);
     channel->begin_next = op->number + 1;
-    channel->is_unheard = call_has_root(&op->call);
+    if (call_has_root(&op->call))
+        channel->n_unheard_flat = UNHEARD_LOOKS;
     if (!call_needs_all(&op->call))
         channel->n_unheard = UNHEARD_LOOKS;
     past_add_call(&channel->past, op->number, op->signatures[0],

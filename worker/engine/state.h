@@ -92,9 +92,9 @@ struct channel {
     struct residues residues;   /* under the gate, as is the number above */
     /* The driver's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
-    /* Sockets may hold what others have sent for another call than the last. */
-    bool is_unheard;
-    unsigned n_unheard;   /* looks at all sockets after which they do not */
+    /* Sockets may hold what others have sent for another call than the last:
+     * looks at all of them after which they do not, and flat ones' looks. */
+    unsigned n_unheard, n_unheard_flat;
     struct hall *hall;    /* NULL: there is none */
     uint64_t forgone;     /* up to which operation failures were told there */
     struct op_list flats; /* begun, and to be done one after another */

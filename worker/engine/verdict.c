@@ -54,6 +54,10 @@ channel_hear(struct channel *channel, const struct op *op)
         channel->n_unheard = UNHEARD_LOOKS;
     else if (channel->n_unheard > 0 && !op->is_flat)
         channel->n_unheard--;
+    if (op->status != HOOP_OK || !op->is_flat || call_has_root(&op->call))
+        channel->n_unheard_flat = UNHEARD_LOOKS;
+    else if (channel->n_unheard_flat > 0)
+        channel->n_unheard_flat--;
 }
 
 static void
@@ -68,8 +72,6 @@ past_remember(const struct op *op)
 
     memcpy(past.signatures, op->signatures, sizeof(op->signatures));
     past_add(&op->channel->past, &past);
-    op->channel->is_unheard =
-        past.has_failed || !op->is_flat || call_has_root(&op->call);
     channel_hear(op->channel, op);
 }
 
@@ -147,7 +149,7 @@ op_end(struct op *op, enum hoop_status status)
     if (!op->is_message)
         past_remember(op);
     else if (!op->message.is_receive)
-        op->channel->is_unheard = true;
+        op->channel->n_unheard_flat = UNHEARD_LOOKS;
     if (op->is_message)
         op->channel->n_unheard = UNHEARD_LOOKS;
     if (status == HOOP_OK && !is_own(op))
@@ -310,7 +312,7 @@ decline_carry_out(struct channel *channel,
     past.number = atomic_fetch_add(&channel->op_next, 1);
     pthread_mutex_unlock(&engine->gate);
     channel->begin_next = past.number + 1;
-    channel->is_unheard = true;
+    channel->n_unheard_flat = UNHEARD_LOOKS;
     channel->n_unheard = UNHEARD_LOOKS;
     if (channel->failed_first == 0)
         channel->failed_first = past.number;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "check.h"
+#include "engine/state.h"
 #include "flat_couple.h"
 #include "plan/algorithms.h"
 
@@ -60,6 +61,30 @@ call_that_is_not_flat_is_named_too(void **state)
 {
     (void)state;
     couple_run(&couple, side_differs_in_kind);
+}
+
+/* What was sent for a call that frames carry may lie in sockets still, and then
+ * what those who find it say of it: nobody's two next may pass by that. */
+static int
+side_looks_twice(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t value = 1;
+
+    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(channel->n_unheard_flat == UNHEARD_LOOKS);
+    for (unsigned i = UNHEARD_LOOKS; i-- > 0;) {
+        SIDE_CHECK(flat_sum(channel, &value, 1) == HOOP_OK);
+        SIDE_CHECK(channel->n_unheard_flat == i);
+    }
+    return 0;
+}
+
+static void
+two_calls_behind_one_by_frames_look_at_sockets(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_looks_twice);
 }
 
 /* A root that only posts is through before the others come. */
@@ -317,6 +342,9 @@ main(void)
         cmocka_unit_test_setup_teardown(call_that_is_not_flat_is_named_too,
                                         couple_set_up_checked,
                                         couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            two_calls_behind_one_by_frames_look_at_sockets, couple_set_up,
+            couple_tear_down),
         cmocka_unit_test_setup_teardown(two_roots_are_found_out, couple_set_up,
                                         couple_tear_down),
         cmocka_unit_test_setup_teardown(rank_that_never_comes_is_named,
