@@ -43,7 +43,8 @@ op_touch(struct op *op)
 }
 
 /* All are past what they called before op. One look finds what they sent for
- * that, the next what those who found it then told the others. */
+ * that, the next what those who found it then told the others. Flat ones, which
+ * read no sockets otherwise, look behind any that is not like them. */
 static void
 channel_hear(struct channel *channel, const struct op *op)
 {

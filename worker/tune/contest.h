@@ -30,8 +30,8 @@ contest_run(struct channel *channel,
 
 /*
  * Whether ranks that may read each other's memory should: an alltoall, of which
- * each byte is read by one, in a few turns each way, where channel_hall().is_open. *out_is_faster is each rank's own
- * answer; rank 0's counts. Handle: as above.
+ * each byte is read by one, in a few turns each way, where channel_hall().is_open.
+ * *out_is_faster is each rank's own answer; rank 0's counts. Handle: as above.
  */
 enum hoop_status
 contest_direct(struct channel *channel,

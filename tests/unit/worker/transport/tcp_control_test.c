@@ -1,46 +1,14 @@
 /* tests/unit/worker/transport/tcp_control_test.c - transport/tcp_control.c */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "desk.h"
 #include "transport/peer.h"
 
 enum {
-    BIG = 1 << 20,
+    BIG = DESK_BYTES,
     SMALL = 1000,
 };
-
-/* Rank 0 is a station, rank 1 is the test itself. */
-static struct {
-    struct station station;
-    uint8_t *bytes;
-    uint8_t *payload; /* of the frame read last */
-    struct frame frame;
-} desk;
-
-static int
-desk_open(void **state)
-{
-    (void)state;
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    desk.bytes = calloc(1, BIG);
-    desk.payload = malloc(LIMIT_FRAME_PAYLOAD);
-    return 0;
-}
-
-static int
-desk_close(void **state)
-{
-    (void)state;
-    station_close(&desk.station);
-    free(desk.bytes);
-    free(desk.payload);
-    return 0;
-}
 
 static void
 grant_of_another_length_is_a_misfit(void **state)
@@ -51,7 +19,7 @@ grant_of_another_length_is_a_misfit(void **state)
     (void)state;
     frame.kind = FRAME_GRANT;
     transport_send(desk.station.transport, &flow);
-    assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
+    assert_true(desk_next());
     assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
     station_feed(&desk.station, 1, &frame, NULL);
     assert_int_equal(desk.station.n_misfits, 1);
@@ -87,7 +55,7 @@ grant_of_another_call_is_a_mismatch(void **state)
     frame.kind = FRAME_GRANT;
     frame.signature++;
     transport_send(desk.station.transport, &flow);
-    assert_true(station_next(&desk.station, 1, &desk.frame, desk.payload));
+    assert_true(desk_next());
     assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
     station_feed(&desk.station, 1, &frame, NULL);
     assert_int_equal(desk.station.n_mismatches, 1);
@@ -95,9 +63,6 @@ grant_of_another_call_is_a_mismatch(void **state)
     assert_int_equal(flow.granted, 0);
     transport_send_cancel(desk.station.transport, &flow);
 }
-
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
 int
 main(void)

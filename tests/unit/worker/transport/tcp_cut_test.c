@@ -1,12 +1,10 @@
 /* tests/unit/worker/transport/tcp_cut_test.c - transport/tcp_cut.c and
  * window.h: what goes unasked; all else about cutting is in tcp_send_test.c */
 
-#include <stdlib.h>
-
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "desk.h"
 #include "transport/peer.h"
 #include "transport/window.h"
 
@@ -15,46 +13,28 @@ enum {
     N_FLOWS = 2 * LIMIT_EAGER_WINDOW / LIMIT_EAGER_MESSAGE,
 };
 
-/* Rank 0 is a station, rank 1 is the test itself. */
-static struct {
-    struct station station;
-    struct peer *peer;
-    uint8_t *bytes;
-    uint8_t *payload; /* of the frame read last */
-    struct frame frame;
-    struct outflow flows[N_FLOWS];
-} desk;
+static struct outflow flows[N_FLOWS];
 
-static int
-desk_open(void **state)
+static struct peer *
+peer_of(void)
 {
-    (void)state;
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    desk.peer = &desk.station.transport->peers[1];
-    desk.bytes = calloc(1, 2 * LIMIT_EAGER_WHOLE);
-    desk.payload = malloc(LIMIT_FRAME_PAYLOAD);
-    for (size_t i = 0; i < N_FLOWS; i++)
-        desk.flows[i] = (struct outflow){.key = {.peer = 1}};
-    return 0;
+    return &desk.station.transport->peers[1];
 }
 
 static int
-desk_close(void **state)
+flows_open(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < N_FLOWS; i++)
-        transport_send_cancel(desk.station.transport, &desk.flows[i]);
-    station_close(&desk.station);
-    free(desk.bytes);
-    free(desk.payload);
-    return 0;
+        flows[i] = (struct outflow){.key = {.peer = 1}};
+    return desk_open(state);
 }
 
-static bool
-next(void)
+static int
+flows_close(void **state)
 {
-    return station_next(&desk.station, 1, &desk.frame, desk.payload);
+    for (size_t i = 0; i < N_FLOWS; i++)
+        transport_send_cancel(desk.station.transport, &flows[i]);
+    return desk_close(state);
 }
 
 /* As if there were so many ranks that this is one's share. */
@@ -62,13 +42,13 @@ static void
 window_set(uint64_t n_bytes)
 {
     desk.station.transport->window = n_bytes;
-    desk.peer->credit = n_bytes;
+    peer_of()->credit = n_bytes;
 }
 
 static struct outflow *
 send_of(size_t i, uint64_t total, uint64_t ready)
 {
-    struct outflow *flow = &desk.flows[i];
+    struct outflow *flow = &flows[i];
 
     *flow = outflow_collective(1, desk.bytes, total);
     flow->key.op = 1 + i;
@@ -80,7 +60,7 @@ send_of(size_t i, uint64_t total, uint64_t ready)
 static void
 expect_eager(uint64_t offset, uint64_t n_bytes)
 {
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
     assert_int_equal(desk.frame.flags, FRAME_EAGER);
     assert_int_equal(desk.frame.offset, offset);
@@ -91,21 +71,21 @@ expect_eager(uint64_t offset, uint64_t n_bytes)
 static void
 expect_rest_when_granted(const struct outflow *flow, uint64_t offset)
 {
-    const uint64_t credit = desk.peer->credit;
+    const uint64_t credit = peer_of()->credit;
     struct frame grant = frame_collective(flow->total, 0, flow->total);
 
-    assert_false(next());
+    assert_false(desk_next());
     grant.kind = FRAME_GRANT;
     grant.op = flow->key.op;
     station_feed(&desk.station, 1, &grant, NULL);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
     assert_int_equal(desk.frame.flags, 0);
     assert_int_equal(desk.frame.offset, offset);
     assert_int_equal(desk.frame.raw, flow->total - offset);
     assert_int_equal(flow->handed, flow->total);
-    assert_int_equal(desk.peer->credit, credit);
-    assert_false(next());
+    assert_int_equal(peer_of()->credit, credit);
+    assert_false(desk_next());
 }
 
 static void
@@ -116,7 +96,7 @@ message_that_needs_no_grant_goes_whole(void **state)
 
     (void)state;
     expect_eager(0, LIMIT_EAGER_WHOLE);
-    assert_false(next());
+    assert_false(desk_next());
     assert_int_equal(flow->handed, flow->total);
     assert_false(flow->is_queued);
 }
@@ -142,18 +122,18 @@ whole_messages_leave_a_quarter_of_the_window_to_others(void **state)
     (void)state;
     for (size_t i = 0; i < N_FLOWS; i++)
         send_of(i, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
-    while (next() && desk.frame.raw == LIMIT_EAGER_WHOLE)
+    while (desk_next() && desk.frame.raw == LIMIT_EAGER_WHOLE)
         n_whole++;
     assert_in_range(n_whole, 2, LIMIT_EAGER_WINDOW * 3 / 4 / LIMIT_EAGER_WHOLE);
     while (desk.frame.kind == FRAME_COLLECTIVE) {
         assert_int_equal(desk.frame.raw, LIMIT_EAGER_MESSAGE);
         n_begun++;
-        assert_true(next());
+        assert_true(desk_next());
     }
     assert_true(n_begun >= LIMIT_EAGER_WINDOW / 4 / LIMIT_EAGER_MESSAGE - 1);
     assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
     assert_int_equal(desk.frame.op, 1 + n_whole + n_begun);
-    while (next())
+    while (desk_next())
         assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
 }
 
@@ -179,7 +159,7 @@ smaller_window_asks_first(void **state)
     (void)state;
     window_set(LIMIT_EAGER_MESSAGE);
     flow = send_of(0, LIMIT_EAGER_WHOLE, LIMIT_EAGER_WHOLE);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_ANNOUNCE);
     expect_rest_when_granted(flow, 0);
 }
@@ -196,12 +176,12 @@ message_that_is_ready_too_late_waits_for_its_grant(void **state)
         struct outflow *flow = send_of(i, LIMIT_EAGER_WHOLE, readies[i]);
 
         expect_eager(0, readies[i]);
-        assert_false(next());
-        desk.peer->credit = 0;
+        assert_false(desk_next());
+        peer_of()->credit = 0;
         flow->ready = flow->total;
         transport_send_more(desk.station.transport, flow);
         expect_rest_when_granted(flow, readies[i]);
-        desk.peer->credit = LIMIT_EAGER_WINDOW;
+        peer_of()->credit = LIMIT_EAGER_WINDOW;
     }
 }
 
@@ -224,19 +204,19 @@ what_goes_whole_depends_on_the_share_of_the_window(void **state)
                          cases[i].whole);
 }
 
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
+#define FLOWS_TEST(name)                                                       \
+    cmocka_unit_test_setup_teardown(name, flows_open, flows_close)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        DESK_TEST(message_that_needs_no_grant_goes_whole),
-        DESK_TEST(message_that_needs_a_grant_begins_with_little),
-        DESK_TEST(whole_messages_leave_a_quarter_of_the_window_to_others),
-        DESK_TEST(small_window_begins_what_it_has_no_room_for),
-        DESK_TEST(smaller_window_asks_first),
-        DESK_TEST(message_that_is_ready_too_late_waits_for_its_grant),
+        FLOWS_TEST(message_that_needs_no_grant_goes_whole),
+        FLOWS_TEST(message_that_needs_a_grant_begins_with_little),
+        FLOWS_TEST(whole_messages_leave_a_quarter_of_the_window_to_others),
+        FLOWS_TEST(small_window_begins_what_it_has_no_room_for),
+        FLOWS_TEST(smaller_window_asks_first),
+        FLOWS_TEST(message_that_is_ready_too_late_waits_for_its_grant),
         cmocka_unit_test(what_goes_whole_depends_on_the_share_of_the_window),
     };
 

@@ -5,69 +5,18 @@
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "desk.h"
 
 enum {
-    BIG = 1 << 20,
+    BIG = DESK_BYTES,
     SMALL = 1000,
 };
-
-/* Rank 0 is a station, rank 1 is the test itself. */
-struct desk {
-    struct station station;
-    uint8_t *bytes;   /* BIG */
-    uint8_t *payload; /* of the frame read last */
-    struct frame frame;
-};
-
-static struct desk desk;
-
-static int
-desk_open_with(enum codec_id codec)
-{
-    station_open(&desk.station, 0, codec);
-    station_attach(&desk.station, 1);
-    desk.bytes = malloc(BIG);
-    desk.payload = malloc(LIMIT_FRAME_PAYLOAD);
-    pattern_fill(desk.bytes, BIG, 1);
-    return 0;
-}
-
-static int
-desk_open(void **state)
-{
-    (void)state;
-    return desk_open_with(CODEC_NONE);
-}
-
-static int
-desk_open_zstd(void **state)
-{
-    (void)state;
-    return desk_open_with(CODEC_ZSTD);
-}
-
-static int
-desk_close(void **state)
-{
-    (void)state;
-    station_close(&desk.station);
-    free(desk.bytes);
-    free(desk.payload);
-    return 0;
-}
-
-static bool
-next(void)
-{
-    return station_next(&desk.station, 1, &desk.frame, desk.payload);
-}
 
 /* The next frame is a payload of this size that belongs at offset. */
 static void
 expect_payload(uint64_t offset, uint32_t n_bytes)
 {
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
     assert_int_equal(desk.frame.offset, offset);
     assert_int_equal(desk.frame.raw, n_bytes);
@@ -109,7 +58,7 @@ send_of_little_goes_eagerly_in_one_frame(void **state)
     assert_int_equal(desk.frame.total, SMALL);
     assert_int_equal(desk.frame.call.count, 9);
     assert_int_equal(flow.handed, SMALL);
-    assert_false(next());
+    assert_false(desk_next());
     transport_stats(desk.station.transport, &stats);
     assert_int_equal(stats.bytes_sent, SMALL);
 }
@@ -121,11 +70,11 @@ send_of_nothing_is_one_empty_frame(void **state)
 
     (void)state;
     transport_send(desk.station.transport, &flow);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.raw, 0);
     assert_int_equal(desk.frame.kind, FRAME_COLLECTIVE);
     assert_true(flow.is_opened);
-    assert_false(next());
+    assert_false(desk_next());
 }
 
 static void
@@ -137,19 +86,19 @@ send_of_much_waits_for_grants_and_stays_within(void **state)
     transport_send(desk.station.transport, &flow);
     expect_payload(0, LIMIT_EAGER_MESSAGE);
     assert_int_equal(desk.frame.flags & FRAME_EAGER, FRAME_EAGER);
-    assert_false(next());
+    assert_false(desk_next());
 
     grant(LIMIT_EAGER_MESSAGE + 700000, BIG);
     expect_payload(LIMIT_EAGER_MESSAGE, LIMIT_FRAME_PAYLOAD);
     assert_int_equal(desk.frame.flags & FRAME_EAGER, 0);
     expect_payload(LIMIT_EAGER_MESSAGE + LIMIT_FRAME_PAYLOAD,
                    700000 - LIMIT_FRAME_PAYLOAD);
-    assert_false(next());
+    assert_false(desk_next());
     assert_int_equal(flow.handed, LIMIT_EAGER_MESSAGE + 700000);
 
     /* A smaller grant takes nothing back. */
     grant(1, BIG);
-    assert_false(next());
+    assert_false(desk_next());
     transport_send_cancel(desk.station.transport, &flow);
 }
 
@@ -164,7 +113,7 @@ grant_of_all_lets_all_go(void **state)
     expect_payload(0, LIMIT_EAGER_MESSAGE);
     n_bytes = LIMIT_EAGER_MESSAGE;
     grant(BIG, BIG);
-    while (next()) {
+    while (desk_next()) {
         assert_int_equal(desk.frame.offset, n_bytes);
         assert_memory_equal(desk.payload, desk.bytes + n_bytes, desk.frame.raw);
         n_bytes += desk.frame.raw;
@@ -182,11 +131,11 @@ send_stays_within_what_is_ready(void **state)
     (void)state;
     flow.ready = 0;
     transport_send(desk.station.transport, &flow);
-    assert_false(next());
+    assert_false(desk_next());
     flow.ready = 300;
     transport_send_more(desk.station.transport, &flow);
     expect_payload(0, 300);
-    assert_false(next());
+    assert_false(desk_next());
     assert_int_equal(flow.handed, 300);
     flow.ready = SMALL;
     transport_send_more(desk.station.transport, &flow);
@@ -205,9 +154,9 @@ send_of_what_is_forwarded_goes_first(void **state)
     transport_send(desk.station.transport, &own);
     transport_send(desk.station.transport, &forwarded);
     forwarded.ready = SMALL;
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.step, forwarded.key.step);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.step, own.key.step);
 }
 
@@ -239,15 +188,15 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
         flows[i].key.op = i;
         transport_send(desk.station.transport, &flows[i]);
     }
-    while (next() && desk.frame.kind == FRAME_COLLECTIVE) {
+    while (desk_next() && desk.frame.kind == FRAME_COLLECTIVE) {
         assert_int_equal(desk.frame.op, n_eager);
         n_eager++;
     }
     assert_int_equal(n_eager, N_FIT);
     expect_announcement(N_FIT);
-    assert_true(next());
+    assert_true(desk_next());
     expect_announcement(N_FIT + 1);
-    assert_false(next());
+    assert_false(desk_next());
 
     /* A grant costs no credit. */
     struct frame frame = frame_collective(SMALL, 0, SMALL);
@@ -262,7 +211,7 @@ window_is_never_exceeded_and_returned_credit_is_used(void **state)
     struct outflow late = outflow_collective(1, desk.bytes, SMALL);
     late.key.op = N_FLOWS;
     credit(COST);
-    assert_false(next());
+    assert_false(desk_next());
     transport_send(desk.station.transport, &late);
     expect_payload(0, SMALL);
     assert_int_equal(desk.frame.op, N_FLOWS);
@@ -299,7 +248,7 @@ send_cancel_copies_the_rest_of_a_half_sent_frame(void **state)
     memset(desk.bytes, 0xEE, BIG);
 
     /* Frames that were cut are ended as they were; no other is begun. */
-    while (next()) {
+    while (desk_next()) {
         assert_int_equal(desk.frame.offset, n_bytes);
         assert_memory_equal(desk.payload, before + n_bytes, desk.frame.raw);
         n_bytes += desk.frame.raw;
@@ -322,7 +271,7 @@ send_cancel_of_what_has_not_begun_sends_nothing(void **state)
     (void)state;
     transport_send(desk.station.transport, &flow);
     transport_send_cancel(desk.station.transport, &flow);
-    assert_false(next());
+    assert_false(desk_next());
     assert_int_equal(flow.framed, 0);
 }
 
@@ -335,7 +284,7 @@ send_is_handed_when_the_kernel_has_it(void **state)
     (void)state;
     fill_socket(&flow);
     assert_true(flow.handed < BIG);
-    while (next())
+    while (desk_next())
         n_read += desk.frame.raw;
     assert_int_equal(n_read, BIG);
     assert_int_equal(flow.handed, BIG);
@@ -355,7 +304,7 @@ verdict_goes_before_the_data_with_its_text(void **state)
     transport_tell(desk.station.transport, 1, &verdict, "rank 2 is gone");
     /* Nobody is there to hear it. */
     transport_tell(desk.station.transport, 2, &verdict, "rank 2 is gone");
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_VERDICT);
     assert_int_equal(desk.frame.op, 3);
     assert_int_equal(desk.frame.raw, 14);
@@ -374,7 +323,7 @@ send_codes_what_shrinks_and_hands_it_at_once(void **state)
     (void)state;
     memset(desk.bytes, 7, 50000);
     transport_send(desk.station.transport, &flow);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.codec, CODEC_ZSTD);
     assert_int_equal(desk.frame.raw, 50000);
     assert_true(desk.frame.stored < 1000);
@@ -432,7 +381,7 @@ send_cancel_of_coded_frames_ends_them(void **state)
     const uint64_t n_framed = flow.framed;
     uint64_t n_bytes = 0;
     memset(desk.bytes, 0xEE, BIG);
-    while (next()) {
+    while (desk_next()) {
         assert_int_equal(desk.frame.codec, CODEC_ZSTD);
         n_bytes += desk.frame.raw;
     }
@@ -467,11 +416,6 @@ peer_that_dies_while_the_socket_is_full_is_lost(void **state)
     assert_false(flow.is_queued);
     transport_send_cancel(desk.station.transport, &flow);
 }
-
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
-#define DESK_TEST_ZSTD(name)                                                   \
-    cmocka_unit_test_setup_teardown(name, desk_open_zstd, desk_close)
 
 int
 main(void)
