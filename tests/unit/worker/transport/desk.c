@@ -1,4 +1,4 @@
-/* desk.c - rank 0 is a station that sends, rank 1 is the test itself */
+/* tests/unit/worker/transport/desk.c - what a station sends, read by a test */
 
 #include "desk.h"
 

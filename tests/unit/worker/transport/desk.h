@@ -1,5 +1,7 @@
 /*
- * desk.h - rank 0 is a station that sends, rank 1 is the test itself
+ * tests/unit/worker/transport/desk.h - what a station sends, read by a test
+ *
+ * Rank 0 is a station, rank 1 is the test itself.
  */
 
 #ifndef DESK_H
