@@ -4,14 +4,18 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "hooprun/settings_rows.h"
 
 enum {
     KEY_NO_PREFIX = 256,
     KEY_GRACE,
     KEY_NODES,
     KEY_TLS,
+    KEY_SETTINGS,
 };
 
 const char *argp_program_version = "hooprun " VERSION_TEXT;
@@ -21,7 +25,16 @@ static const char description[] =
     "Each copy finds its rank, the coordinator and the job's token in the "
     "environment (HOOP_RANK, HOOP_COORDINATOR, HOOP_TOKEN ...). The exit code "
     "is 0, or that of the first rank that failed, or 128 + the signal that "
-    "ended it; 124 after --timeout.";
+    "ended it; 124 after --timeout.\n\n"
+    "What else can be set for workers (HOOP_TRANSPORT, HOOP_CODEC, HOOP_LOG "
+    "...) is in the environment, too: --settings lists it.";
+
+static const char settings_description[] =
+    "What workers read in their environment, as in "
+    "HOOP_CODEC=zstd hooprun -n 4 ./program:\v"
+    "hooprun itself sets HOOP_COORDINATOR, HOOP_RANK, HOOP_WORLD_SIZE and "
+    "HOOP_ENDINGS, without --coordinator also HOOP_TOKEN, with --job HOOP_JOB, "
+    "with --nodes HOOP_NODE, and with --tls HOOP_TLS.";
 
 static const struct argp_option table[] = {
     {"workers", 'n', "N", 0, "number of workers (required)", 0},
@@ -38,6 +51,8 @@ static const struct argp_option table[] = {
      0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
      "pass output through as it is, without the rank in front", 0},
+    {"settings", KEY_SETTINGS, NULL, 0,
+     "list the variables that workers read, and exit", 0},
     {0},
 };
 
@@ -84,6 +99,29 @@ options_check(struct argp_state *state, const struct options *options)
                      "hooprun -n 4 ./program");
 }
 
+static void
+settings_print(void)
+{
+    size_t n_rows = 0;
+
+    while (settings_rows[n_rows].variable)
+        n_rows++;
+    struct argp_option *rows = calloc(n_rows + 1, sizeof(*rows));
+    if (!rows) {
+        perror("hooprun: settings");
+        exit(EXIT_FAILURE);
+    }
+    for (size_t i = 0; i < n_rows; i++) {
+        rows[i].name = settings_rows[i].variable;
+        rows[i].flags = OPTION_DOC;
+        rows[i].doc = settings_rows[i].help;
+    }
+    const struct argp list = {.options = rows, .doc = settings_description};
+    argp_help(&list, stdout, ARGP_HELP_DOC | ARGP_HELP_LONG,
+              program_invocation_short_name);
+    free(rows);
+}
+
 static error_t
 option_take(int key, char *value, struct argp_state *state)
 {
@@ -117,6 +155,9 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_NO_PREFIX:
         options->style = OUTPUT_VERBATIM;
         return 0;
+    case KEY_SETTINGS:
+        settings_print();
+        exit(EXIT_SUCCESS);
     case ARGP_KEY_ARG:
         /* The rest is the program's, options included. */
         options->command = &state->argv[state->next - 1];
