@@ -8,6 +8,7 @@
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -67,6 +68,13 @@ struct frame {
     uint64_t checksum;
     struct frame_call call;
 };
+
+/* Bytes on the wire of a payload of n_stored. */
+static inline size_t
+frame_padded(size_t n_stored)
+{
+    return (n_stored + LIMIT_FRAME_PAD - 1) / LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
+}
 
 /* Always LIMIT_FRAME_HEADER bytes. Thread: any. */
 void

@@ -86,9 +86,10 @@ hoop_comm_unfinished(const hoop_comm_t *comm);
  * MPIX_Comm_agree().
  *
  * Handle: HOOP_E_INVALID (NULL), HOOP_E_TIMEOUT (comm's deadline; the text names
- * who has not called; then call again), HOOP_E_ABORTED (the caller has been
- * declared lost), HOOP_E_UNAVAILABLE (no coordinator). *flags is written on
- * success only. Thread: as a collective on comm.
+ * who has not called; then call again: where the others have agreed meanwhile, it
+ * returns what they have, else flags count as they are then), HOOP_E_ABORTED (the
+ * caller has been declared lost), HOOP_E_UNAVAILABLE (no coordinator). *flags is
+ * written on success only. Thread: as a collective on comm.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags);
@@ -178,6 +179,15 @@ hoop_comm_session(const hoop_comm_t *comm);
  * HOOP_E_UNIMPLEMENTED. All other calls fail as ever; after one of them, any of
  * these, hoop_barrier() say, brings the survivors together. Do not revoke or
  * shrink comm meanwhile, and have one thread at a time on it, messages too.
+ *
+ * Survivors who wait for one that has not called by comm's deadline get
+ * HOOP_E_TIMEOUT, and the call is over: who makes it later gets that too, from
+ * each that the others have given up meanwhile, and is in the same call as they
+ * are then. So all may make it again, or go on; never some this and some that:
+ * a late one may get it for a call that the others have finished, so agree first.
+ * One that has called, but is not told by its deadline that the others go on
+ * (an answer of the coordinator was lost), may be left out by them, and they by
+ * it: hoop_comm_contributors() names each side's own.
  *
  * This one tells the ranks, as the world's were numbered at first, whose inputs
  * are in the result of the last of these calls that returned HOOP_OK, in the

@@ -5,65 +5,68 @@
 #include <assert.h>
 
 enum {
-    PHASES = 3,
-    UNFINISHED_BIT = PHASES,
-    ROOTLESS_FIRST, /* a bit for each phase, too */
-    /* A field for each phase: how the call of it has ended. */
-    OUTCOME_FIRST = 8,
+    /* Of flags: one bit, how many calls are over, and the same inverted: of
+     * bits that differ between ranks neither is left. */
+    UNFINISHED_BIT = 0,
+    NUMBER_FIRST = 1,
+    INVERSE_FIRST = 32,
+    NUMBER_BITS = 31,
+    /* Of least: bits of what only the furthest say. */
+    OUTCOME_FIRST = 1,
     OUTCOME_BITS = 8,
-    OUTCOME_MASK = (1 << OUTCOME_BITS) - 1,
+    CALLS_FIRST = OUTCOME_FIRST + OUTCOME_BITS,
 };
 
-static unsigned
-outcome_shift(uint64_t call)
+static const uint64_t NUMBER_MASK = ((uint64_t)1 << NUMBER_BITS) - 1;
+static const uint64_t OUTCOME_MASK = ((uint64_t)1 << OUTCOME_BITS) - 1;
+static const uint64_t CALLS_MAX = UINT64_MAX >> CALLS_FIRST;
+
+struct ballot_word
+ballot_word(const struct ballot *ballot)
 {
-    return OUTCOME_FIRST + OUTCOME_BITS * (unsigned)(call % PHASES);
+    const uint64_t outcome =
+        ballot->n_calls > 0 ? (uint64_t)ballot->outcome : 0;
+
+    assert(outcome <= OUTCOME_MASK && ballot->n_calls < CALLS_MAX);
+    return (struct ballot_word){
+        .flags = (uint64_t)(ballot->work == BALLOT_FINISHED) << UNFINISHED_BIT |
+                 (ballot->n_calls & NUMBER_MASK) << NUMBER_FIRST |
+                 (~ballot->n_calls & NUMBER_MASK) << INVERSE_FIRST,
+        .least = (CALLS_MAX - ballot->n_calls) << CALLS_FIRST |
+                 outcome << OUTCOME_FIRST | !ballot->is_rootless,
+    };
 }
 
-uint64_t
-ballot_flags(const struct ballot *ballot)
-{
-    const uint64_t call = ballot->n_calls + 1;
-    uint64_t flags = UINT64_MAX;
-
-    assert((unsigned)ballot->outcome < OUTCOME_MASK);
-    flags &= ~((uint64_t)1 << (call % PHASES));
-    if (ballot->work == BALLOT_UNFINISHED)
-        flags &= ~((uint64_t)1 << UNFINISHED_BIT);
-    if (ballot->is_rootless)
-        flags &= ~((uint64_t)1 << (ROOTLESS_FIRST + call % PHASES));
-    if (ballot->n_calls > 0) {
-        const unsigned shift = outcome_shift(ballot->n_calls);
-
-        flags &= ~((uint64_t)OUTCOME_MASK << shift);
-        flags |= (uint64_t)ballot->outcome << shift;
-    }
-    return flags;
-}
-
+/* All are in one call, and have finished it. */
 static bool
-is_said(uint64_t flags, uint64_t bit)
+is_finished(uint64_t flags)
 {
-    return !(flags >> bit & 1);
+    const uint64_t alike = flags >> NUMBER_FIRST | flags >> INVERSE_FIRST;
+
+    return (flags >> UNFINISHED_BIT & 1) &&
+           (alike & NUMBER_MASK) == NUMBER_MASK;
 }
 
-enum ballot_verdict
-ballot_decide(const struct ballot *ballot,
-              uint64_t flags,
-              enum hoop_status *out_outcome)
+struct ballot_result
+ballot_decide(const struct ballot *ballot, struct ballot_word word)
 {
-    const uint64_t call = ballot->n_calls + 1;
+    const uint64_t n_furthest = CALLS_MAX - (word.least >> CALLS_FIRST);
+    struct ballot_result result = {.verdict = BALLOT_OVER,
+                                   .n_over = n_furthest};
 
-    if (is_said(flags, (call + 1) % PHASES)) {
-        *out_outcome =
-            (enum hoop_status)(flags >> outcome_shift(call) & OUTCOME_MASK);
-        return is_said(flags, ROOTLESS_FIRST + (call + 1) % PHASES)
-                   ? BALLOT_OVER_NEXT
-                   : BALLOT_OVER;
+    if (n_furthest > ballot->n_calls) {
+        /* Of more than one, nobody says how the first has ended; those behind
+         * could not end well without this rank. */
+        result.outcome =
+            n_furthest == ballot->n_calls + 1
+                ? (enum hoop_status)(word.least >> OUTCOME_FIRST & OUTCOME_MASK)
+                : HOOP_E_TIMEOUT;
+        result.is_next_over = !(word.least & 1);
+        return result;
     }
-    /* Somebody is in the call before: this one has only been begun. */
-    if (is_said(flags, (call + 2) % PHASES) || is_said(flags, UNFINISHED_BIT))
-        return BALLOT_AGAIN;
-    *out_outcome = HOOP_OK;
-    return BALLOT_OVER;
+    if (is_finished(word.flags))
+        result.n_over++;
+    else
+        result.verdict = BALLOT_AGAIN;
+    return result;
 }

@@ -3,11 +3,12 @@
  *
  * A call that may be done again ends when each rank knows that all have finished
  * it. When a rank is lost, one survivor may know that already, and be in its
- * next call, while another does not: never further apart, since no rank ends a
- * call that another has not begun. Each says where it is and what it knows, in
- * bits of which survivors get the bitwise and: a bit that is 0 was said by
- * somebody. Calls are counted modulo 3, which is enough to tell the next from the
- * one before.
+ * next call, while another does not. Further ahead are those whose calls have
+ * timed out, for want of one that is late. So each says where it is and what it
+ * knows: in flags, of which survivors get the bitwise and, whether they are all
+ * in one call and have finished that; and in least, of which they get the least,
+ * which call it is, how the one before has ended, and whether it has lost its
+ * root: of the ranks that are furthest.
  *
  * Who is in the next call may find that it has lost its root. Who is in the one
  * before could not know, and would make it alone, with a root of its own: so
@@ -33,19 +34,27 @@ struct ballot {
     bool is_rootless; /* its root is lost: it cannot be made again */
 };
 
-uint64_t
-ballot_flags(const struct ballot *ballot);
-
-enum ballot_verdict {
-    BALLOT_OVER,      /* the call has ended, with *out_outcome */
-    BALLOT_OVER_NEXT, /* ... and so has the next one, which has no root */
-    BALLOT_AGAIN,     /* it must be done again */
+/* What is said, and what all have said together. */
+struct ballot_word {
+    uint64_t flags;
+    uint64_t least;
 };
 
-/* flags: of all survivors, of whom this rank is one. */
-enum ballot_verdict
-ballot_decide(const struct ballot *ballot,
-              uint64_t flags,
-              enum hoop_status *out_outcome);
+struct ballot_word
+ballot_word(const struct ballot *ballot);
+
+struct ballot_result {
+    enum ballot_verdict {
+        BALLOT_OVER,  /* the call has ended, with outcome */
+        BALLOT_AGAIN, /* it must be done again */
+    } verdict;
+    enum hoop_status outcome;
+    uint64_t n_over;   /* calls; at least this one where it is over */
+    bool is_next_over; /* the one behind these, too: it has no root */
+};
+
+/* word: of all survivors, of whom this rank is one. */
+struct ballot_result
+ballot_decide(const struct ballot *ballot, struct ballot_word word);
 
 #endif

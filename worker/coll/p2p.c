@@ -9,38 +9,30 @@
 #include "engine/engine.h"
 #include "session/comm.h"
 
+/* Who is none of comm's members has nothing to do. */
 static enum hoop_status
-start(const struct hoop_message *message,
-      hoop_comm_t *comm,
-      enum engine_mode mode,
-      struct op **out_op)
+check(const struct hoop_message *message,
+      const hoop_comm_t *comm,
+      bool *out_is_member)
 {
-    bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    const enum hoop_status status = presence_check(comm, out_is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!is_member) {
-        *out_op = engine_start_nothing();
-        return HOOP_OK;
-    }
-    status = message_check(message, comm);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct engine_message request = message_request(message, mode);
-    return engine_start_messages(comm->channel, &request, 1, out_op);
+    return *out_is_member ? message_check(message, comm) : HOOP_OK;
 }
 
 static enum hoop_status
 run(const struct hoop_message *message, hoop_comm_t *comm)
 {
-    struct op *op = NULL;
-    const enum hoop_status status =
-        start(message, comm, ENGINE_START_AND_WAIT, &op);
+    bool is_member;
+    const enum hoop_status status = check(message, comm, &is_member);
 
-    if (status != HOOP_OK)
-        return error_pass(status);
-    return engine_wait(op, CLOCK_NEVER);
+    if (status != HOOP_OK || !is_member)
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    const struct engine_message request =
+        message_request(message, ENGINE_START_AND_WAIT);
+    return engine_run_message(comm->channel, &request);
 }
 
 static enum hoop_status
@@ -49,10 +41,21 @@ run_later(const struct hoop_message *message,
           hoop_op_t **out_op)
 {
     struct op *op = NULL;
+    bool is_member;
 
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = start(message, comm, ENGINE_START, &op);
+    enum hoop_status status = check(message, comm, &is_member);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_member) {
+        const struct engine_message request =
+            message_request(message, ENGINE_START);
+
+        status = engine_start_messages(comm->channel, &request, 1, &op);
+    } else {
+        op = engine_start_nothing();
+    }
     if (status != HOOP_OK)
         return error_pass(status);
     *out_op = (hoop_op_t *)op;

@@ -90,29 +90,35 @@ attempt(struct reprise *reprise,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-/* comm stands for the survivors, who have agreed on *out_flags. */
+/* comm stands for the survivors, who have agreed on what *out_result says. */
 static enum hoop_status
 survivors_agree(struct reprise *reprise,
                 struct ballot *ballot,
-                uint64_t *out_flags)
+                struct ballot_result *out_result)
 {
     hoop_comm_t *comm = reprise->comm;
     const uint64_t deadline_ns =
         clock_deadline_ns(channel_timeout(comm->channel));
     struct hoop_comm *shrunk = NULL;
+    char text[LIMIT_ERROR_TEXT];
 
     enum hoop_status status = comm_shrink(comm, deadline_ns, &shrunk);
     if (status != HOOP_OK)
         return error_pass(status);
     comm_adopt(comm, shrunk);
     ballot->is_rootless = reprise_is_rootless(reprise);
-    uint64_t flags = ballot_flags(ballot);
-    status = comm_agree(comm, deadline_ns, &flags);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    log_debug("coll", "%u ranks are left, which agree on %llx",
-              hoop_comm_size(comm), (unsigned long long)flags);
-    *out_flags = flags;
+    struct ballot_word word = ballot_word(ballot);
+    status = comm_agree(comm, deadline_ns, &word.flags, &word.least);
+    if (status != HOOP_OK) {
+        /* The others may have agreed, and wait in this call for one that goes
+         * on to its next: they are to come and ask again. */
+        snprintf(text, sizeof(text), "%s", error_text());
+        channel_revoke(comm->channel, "by a rank that could not agree in time");
+        return error_raise(status, "%s", text);
+    }
+    *out_result = ballot_decide(ballot, word);
+    log_debug("coll", "%u ranks are left, for which %llu calls are over",
+              hoop_comm_size(comm), (unsigned long long)out_result->n_over);
     return HOOP_OK;
 }
 
@@ -131,24 +137,33 @@ call_end(struct reprise *reprise, enum hoop_status outcome)
     return HOOP_OK;
 }
 
-/* As others in the next call say, who may have found that one hopeless. */
+/* As others in a later call say, who may have found that one hopeless. */
 static enum hoop_status
 call_end_as_elsewhere(struct reprise *reprise,
-                      enum ballot_verdict verdict,
-                      enum hoop_status outcome)
+                      const struct ballot_result *result)
 {
-    reprise->comm->retry.is_next_over = verdict == BALLOT_OVER_NEXT;
-    if (outcome != HOOP_OK)
-        (void)error_raise(outcome,
-                          "it failed on a rank that is in its next call");
-    return call_end(reprise, outcome);
+    struct comm_retry *retry = &reprise->comm->retry;
+
+    retry->n_over = result->n_over;
+    retry->is_next_over = result->is_next_over;
+    if (result->outcome != HOOP_OK)
+        (void)error_raise(result->outcome,
+                          "it failed on a rank that is in a later call");
+    return call_end(reprise, result->outcome);
 }
 
-/* It was while this rank was in the one before. */
+/* It was over while this rank was in one before. */
 static enum hoop_status
-call_end_rootless(struct reprise *reprise)
+call_end_unmade(struct reprise *reprise)
 {
-    reprise->comm->retry.is_next_over = false;
+    struct comm_retry *retry = &reprise->comm->retry;
+
+    if (retry->n_calls < retry->n_over)
+        return call_end(reprise,
+                        error_raise(HOOP_E_TIMEOUT,
+                                    "it timed out on the other ranks before "
+                                    "this one called"));
+    retry->is_next_over = false;
     return call_end(reprise,
                     error_raise(HOOP_E_PEER_LOST,
                                 "the root was lost before this rank called: "
@@ -159,28 +174,25 @@ call_end_rootless(struct reprise *reprise)
 static enum hoop_status
 call_run(struct reprise *reprise, enum hoop_status made)
 {
-    hoop_comm_t *comm = reprise->comm;
+    struct comm_retry *retry = &reprise->comm->retry;
 
-    if (comm->retry.is_next_over)
-        return call_end_rootless(reprise);
+    if (retry->n_calls < retry->n_over || retry->is_next_over)
+        return call_end_unmade(reprise);
     for (;;) {
         enum ballot_work work;
         enum hoop_status status = attempt(reprise, made, &work);
 
         if (!is_interrupted(status))
             return call_end(reprise, status);
-        struct ballot ballot = {.n_calls = comm->retry.n_calls,
-                                .outcome = comm->retry.outcome,
-                                .work = work};
-        enum hoop_status outcome = HOOP_OK;
-        uint64_t flags = UINT64_MAX;
-        status = survivors_agree(reprise, &ballot, &flags);
+        struct ballot ballot = {
+            .n_calls = retry->n_calls, .outcome = retry->outcome, .work = work};
+        struct ballot_result result = {0};
+        status = survivors_agree(reprise, &ballot, &result);
+        /* Who makes this call later is told that it is over. */
         if (status != HOOP_OK)
-            return error_pass(status);
-        const enum ballot_verdict verdict =
-            ballot_decide(&ballot, flags, &outcome);
-        if (verdict != BALLOT_AGAIN)
-            return call_end_as_elsewhere(reprise, verdict, outcome);
+            return call_end(reprise, status);
+        if (result.verdict != BALLOT_AGAIN)
+            return call_end_as_elsewhere(reprise, &result);
         made = reprise_again(reprise);
         if (made != HOOP_OK && made != HOOP_E_EXHAUSTED)
             return call_end(reprise, made);

@@ -7,7 +7,8 @@
  * When a rank is lost meanwhile, the survivors shrink the communicator
  * (session/recovery.h), which stands for them from then on, and agree: either
  * all had finished, and the result is theirs with the lost rank's input in it;
- * or all begin again (docs/decisions/0029-retry-is-a-shrink-and-a-repeat.md).
+ * or all begin again. Where they do not come together in time, the call is over
+ * for all of them (docs/decisions/0029-retry-is-a-shrink-and-a-repeat.md).
  */
 
 #ifndef COLL_RETRY_H

@@ -35,12 +35,14 @@ enum {
  * One with a root, which waits for few, leaves that to the next that has none;
  * a flat one, which reads no socket, looks after any that is not like it. Nor
  * need one that needs all, behind others like it: had somebody called something
- * else, nobody would have been through.
+ * else, nobody would have been through. Nor is there a turn within a turn, where
+ * one ends because a rank is lost.
  */
 static bool
 must_look(const struct op *op)
 {
-    if (op->is_message || call_has_root(&op->call))
+    if (op->is_message || call_has_root(&op->call) ||
+        transport_is_amid(op->engine->transport))
         return false;
     return op->is_flat ? op->channel->n_unheard_flat > 0
                        : op->engine->may_look && op->channel->size > 2 &&
@@ -210,8 +212,11 @@ engine_release(struct engine *engine)
     const bool is_flushed = transport_flush(engine->transport);
     engine_advance(engine);
     engine_publish(engine);
+    if (engine->has_rest)
+        engine->has_rest = transport_has_rest(engine->transport);
     /* The driver's own: nobody changes it between here and the gate. */
-    const bool has_running = !TAILQ_EMPTY(&engine->running) || !is_flushed;
+    const bool has_running =
+        !TAILQ_EMPTY(&engine->running) || !is_flushed || engine->has_rest;
 
     pthread_mutex_lock(&engine->gate);
     const bool is_abandoned =

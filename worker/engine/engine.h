@@ -79,7 +79,7 @@ struct engine_options {
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* A rank was found dead here. Called by the driver, once per rank. */
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
-    /* Operations are under way and nobody drives them. Any thread. */
+    /* Something is under way, or to be written, and nobody drives. Any thread. */
     void (*on_abandoned)(void *owner);
     void *owner;
 };
@@ -296,6 +296,9 @@ engine_start_messages(struct channel *channel,
                       size_t n_messages,
                       struct op **out_ops);
 /* As engine_start() and engine_wait(). Its mode is ENGINE_START_AND_WAIT. */
+enum hoop_status
+engine_run_message(struct channel *channel,
+                   const struct engine_message *message);
 enum hoop_status
 engine_run(struct channel *channel, const struct engine_collective *collective);
 /* Two messages that are one operation: a failure of one ends both. */

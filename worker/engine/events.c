@@ -14,6 +14,9 @@ on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
     struct step_flow *flow = out->owner;
 
     (void)owner;
+    /* A message that is sent at once. */
+    if (!flow)
+        return;
     if (!flow->op->is_message)
         executor_handed(flow, n_bytes);
     else if (out->handed == out->total)

@@ -13,19 +13,12 @@
  * No test of its own: rounds_test.c takes it and has to leave it.
  */
 
+#include "engine/shortcut.h"
+
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/state.h"
 #include "fault/fault.h"
 #include "transport/hall.h"
-
-enum {
-    /* Then the sockets are looked at: a verdict may lie there. */
-    ROUNDS_PER_TURN = 256,
-    /* Where ranks share a processor, who is waited for may need this one. */
-    LOOKS_PER_ADVICE = 32,
-    LOOKS_CROWDED = 4,
-};
 
 /* All but the numbers of what is copied here is the same for all calls of one
  * channel. */
@@ -76,11 +69,7 @@ shortcut_enter(struct channel *channel, const struct call *call)
 
     pthread_mutex_lock(&engine->gate);
     const bool is_free =
-        !engine->is_driven &&
-        !atomic_load_explicit(&engine->has_mail, memory_order_relaxed) &&
-        TAILQ_EMPTY(&engine->running) && !engine->is_leaving &&
-        engine->n_lost == 0 && engine->n_left == 0 && !channel->is_owed &&
-        !channel->is_revoked && channel->n_foretold == 0 &&
+        channel_is_quiet(channel) && channel->n_foretold == 0 &&
         channel->n_farewells == 0 && (has_root || channel->n_unheard_flat == 0);
     if (is_free)
         channel->quick->number = atomic_fetch_add(&channel->op_next, 1);

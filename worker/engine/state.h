@@ -101,7 +101,7 @@ struct channel {
     TAILQ_ENTRY(channel) assembled_link; /* while there are any */
     struct op *quick;    /* of shortcut.c; NULL: without a hall */
     bool is_quick_plain; /* what it called last had no counts */
-    unsigned n_turnless; /* rounds since the sockets were looked at */
+    unsigned n_turnless; /* shortcuts' rounds since sockets were looked at */
     /* A verdict is passed on once: see verdict_on_past(). */
     struct foretold_list foretold;
     unsigned n_foretold;
@@ -206,6 +206,7 @@ struct engine {
     uint64_t warned_ns;  /* when it was last said that somebody is late */
     unsigned n_unwarned; /* operations of which it was not said since */
     bool is_leaving;
+    bool has_rest;   /* of what was sent at once, and has ended */
     bool must_flush; /* before the end of an operation is published */
     bool may_look;   /* at the sockets that nothing waits for, before an end */
 };
@@ -303,8 +304,7 @@ verdict_tell(struct engine *engine,
 /* Tell a peer to whom goodbye is said of all ranks that are lost. */
 void
 verdict_part(struct engine *engine, uint32_t peer);
-/* The verdict on operation number that came before it began, which is the
- * caller's to free; NULL: none. */
+/* The one on operation number that came before it began, to be freed; or NULL. */
 struct foretold *
 verdict_take(struct channel *channel, uint64_t number);
 /* A verdict on operation number, which has ended here: pass it on if it is

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "dtype/dtype.h"
 #include "engine/closing.h"
+#include "engine/message_op.h"
 #include "engine/patience.h"
 #include "engine/residue.h"
 #include "engine/state.h"
@@ -41,10 +42,9 @@ op_strike(const struct op *op, enum fault_point point, uint32_t round)
 }
 
 static void
-op_label(struct op *op, const struct call *call, uint64_t tag)
+op_label(struct op *op, const struct call *call)
 {
-    const bool is_checked =
-        !op->is_message && op->engine->options.checking == ENGINE_CHECK_FIRST;
+    const bool is_checked = op->engine->options.checking == ENGINE_CHECK_FIRST;
     const uint32_t flags = is_checked ? FRAME_CHECKED : 0;
 
     op->call = call_frame(call);
@@ -52,7 +52,6 @@ op_label(struct op *op, const struct call *call, uint64_t tag)
         .epoch = op->engine->roster->epoch,
         /* All ranks must check, or none. */
         .signature = call_signature(call) ^ flags,
-        .tag = tag,
         .flags = flags,
         /* The same for all of its stages. */
         .faults = op->label.faults,
@@ -184,7 +183,7 @@ op_set_collective(struct op *op, const struct engine_collective *collective)
     op->loss = collective->loss;
     op->input = collective->input;
     op->output = collective->output;
-    op_label(op, &collective->call, 0);
+    op_label(op, &collective->call);
     op_set_kernels(op);
     op->signatures[op->stage] = op->label.signature;
     if (op->stage == 0)
@@ -251,81 +250,6 @@ engine_start(struct channel *channel,
         faults_of_call(channel->engine, collective->call.name);
 
     return op_start(channel, collective, faults, out_op);
-}
-
-static void
-message_set_send(struct op *op, const struct engine_message *message)
-{
-    const uint64_t n_bytes = message->call.count * op->element_size;
-
-    op->message.out = (struct outflow){
-        .key = {.comm = op->channel->id,
-                .peer = op->channel->ranks[message->peer],
-                .kind = FLOW_MESSAGE},
-        .label = &op->label,
-        .bytes = message->bytes,
-        .total = n_bytes,
-        .ready = n_bytes,
-        .owner = &op->message,
-    };
-}
-
-static void
-message_set_receive(struct op *op, const struct engine_message *message)
-{
-    const bool is_any = message->peer == HOOP_ANY_SOURCE;
-
-    op->received = message->received;
-    op->number = 0;
-    op->message.is_receive = true;
-    op->message.in = (struct inflow){
-        .key = {.comm = op->channel->id,
-                .peer =
-                    is_any ? FLOW_ANY_PEER : op->channel->ranks[message->peer],
-                .kind = FLOW_MESSAGE},
-        .label = &op->label,
-        .place = message->bytes,
-        .element_size = op->element_size,
-        .total = message->call.count * op->element_size,
-        .owner = &op->message,
-    };
-}
-
-static void
-message_set_tensor(struct op *op, const struct engine_message *message)
-{
-    if (!message->tensor)
-        return;
-    op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
-    op->label.tensor = &op->tensor;
-    op->label.signature = 0;
-    if (message->call.name == CALL_RECV_ANY_TENSOR)
-        delivery_expect(op, message->tensor);
-}
-
-static struct op *
-message_take(struct channel *channel, const struct engine_message *message)
-{
-    struct op *op = op_take(channel, NULL);
-
-    if (!op)
-        return NULL;
-    op->is_message = true;
-    op->ask_ns = message_asks_ns(op, op->started_ns);
-    op->element_size = dtype_size(message->call.dtype);
-    /* Those that the library sends itself are nobody's to count. */
-    if (message->tag != CALL_TAG_OWN)
-        op->label.faults = faults_of_call(channel->engine, message->call.name);
-    op_label(op, &message->call, message->tag);
-    memset(&op->message, 0, sizeof(op->message));
-    op->message.op = op;
-    message_set_tensor(op, message);
-    if (message->call.name == CALL_SEND ||
-        message->call.name == CALL_SEND_TENSOR)
-        message_set_send(op, message);
-    else
-        message_set_receive(op, message);
-    return op;
 }
 
 /* All or none. */

@@ -57,7 +57,8 @@ channel_hear(struct channel *channel, const struct op *op)
         channel->n_unheard--;
     if (op->status != HOOP_OK || !op->is_flat || call_has_root(&op->call))
         channel->n_unheard_flat = UNHEARD_LOOKS;
-    else if (channel->n_unheard_flat > 0)
+    else if (channel->n_unheard_flat > 0 &&
+             !transport_is_amid(channel->engine->transport))
         channel->n_unheard_flat--;
 }
 

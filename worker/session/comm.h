@@ -79,7 +79,8 @@ struct comm_accord {
 struct comm_retry {
     uint64_t n_calls;         /* that are over */
     enum hoop_status outcome; /* of the last of them */
-    bool is_next_over;        /* for the others: it had lost its root */
+    uint64_t n_over;          /* for the others, if that is more */
+    bool is_next_over;        /* ... and one behind these: without its root */
     uint32_t *contributors;   /* ranks of the world; owned */
     uint32_t n_contributors;
     void *kept; /* room for inputs; owned */

@@ -291,10 +291,14 @@ comm_shrink(struct hoop_comm *comm,
 }
 
 enum hoop_status
-comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
+comm_agree(struct hoop_comm *comm,
+           uint64_t deadline_ns,
+           uint64_t *flags,
+           uint64_t *least)
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
-    const struct registrar_say say = {.kind = GROUP_AGREE, .flags = *flags};
+    const struct registrar_say say = {
+        .kind = GROUP_AGREE, .flags = *flags, .least = *least};
     enum hoop_status status = engine_check(comm->family->engine);
 
     if (status != HOOP_OK)
@@ -311,6 +315,7 @@ comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags)
         return error_pass(status);
     fault_strike(comm, FAULT_AT_END);
     *flags = reply.flags;
+    *least = reply.least;
     return HOOP_OK;
 }
 
@@ -396,10 +401,11 @@ hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
     if (!comm || !flags)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "flags" : "comm");
+    uint64_t least = 0;
     if (!comm->channel)
         return HOOP_OK;
     const enum hoop_status status =
-        comm_agree(comm, comm_deadline_ns(comm), flags);
+        comm_agree(comm, comm_deadline_ns(comm), flags, &least);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -28,8 +28,12 @@ comm_gather(struct hoop_comm *comm,
             uint64_t deadline_ns,
             uint64_t *least);
 
-/* hoop_comm_agree(). The caller is a member. Handle: as there. */
+/* hoop_comm_agree(), and *least becomes the least of theirs. The caller is a
+ * member. Handle: as there. */
 enum hoop_status
-comm_agree(struct hoop_comm *comm, uint64_t deadline_ns, uint64_t *flags);
+comm_agree(struct hoop_comm *comm,
+           uint64_t deadline_ns,
+           uint64_t *flags,
+           uint64_t *least);
 
 #endif

@@ -168,7 +168,8 @@ tell_coded(const struct transport *transport,
            void *flow_owner,
            const struct coded *coded)
 {
-    if (transport->events->on_coded)
+    /* What is sent at once is nobody's. */
+    if (transport->events->on_coded && flow_owner)
         transport->events->on_coded(transport->owner, flow_owner, coded);
 }
 

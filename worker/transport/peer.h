@@ -234,6 +234,7 @@ struct transport {
     struct peer_list hoped;    /* for a message, long in coming maybe */
     struct peer_list sharers;  /* peers with a segment */
     bool is_resting;           /* sharers are asked to ring */
+    bool is_amid;              /* a turn, or what else reads or writes */
     struct inflow_list posted; /* messages wanted, not matched yet */
     uint32_t n_posted_to_any;  /* ... whoever sends them */
     struct inflow_list drains; /* inflows with early arrivals to take */
@@ -287,8 +288,7 @@ peer_expect(struct peer *peer);
 
 /* tcp_cut.c */
 
-/* Cut one more frame behind those that wait for the socket; false: there is
- * nothing to cut, or no room. */
+/* Cut one more frame, behind the others; false: none to cut, or no room. */
 bool
 peer_cut(struct peer *peer);
 /* flow's frames may be cut: behind the others', unless it forwards. */
@@ -417,8 +417,7 @@ spread_is_ready(const struct peer *peer);
 /* There is something to write beside frames. */
 bool
 spread_owes(const struct peer *peer);
-/* Have the poller look for what can be used now, and nothing else. False: it
- * refuses. */
+/* Have the poller look for no more than can be used now. False: it refuses. */
 bool
 spread_watch(struct peer *peer);
 /* A connection has something, but nothing could be read. */
@@ -447,8 +446,7 @@ bool
 peer_fits(struct peer *peer,
           const struct frame *frame,
           const struct inflow *flow);
-/* peer->frame has no flow here: may it be kept? What
- * should not exist is reported. */
+/* May peer->frame, which no flow wants, be kept? Reports what must not be. */
 bool
 peer_keeps(struct peer *peer);
 
@@ -479,6 +477,9 @@ peer_share(struct peer *peer, const struct iovec *spans, size_t n_spans);
 /* The stream to the peer has ended; what is written will be read. */
 void
 peer_share_end(struct peer *peer);
+/* The peer knows what was read. */
+void
+peer_share_told(struct peer *peer);
 bool
 peer_read_shared(struct peer *peer);
 /* Something came over fd: it rings, or has hung up. */

@@ -63,6 +63,16 @@ peer_share_end(struct peer *peer)
         ring_bell(peer);
 }
 
+void
+peer_share_told(struct peer *peer)
+{
+    struct ring_reader *ring = &peer->segment->in;
+
+    ring_tell(ring);
+    if (ring_must_wake_writer(ring))
+        ring_bell(peer);
+}
+
 /* One header, piece or padding. Returns whether there was one. */
 static bool
 step(struct peer *peer)
@@ -130,9 +140,7 @@ peer_read_shared(struct peer *peer)
         peer_disconnect(peer);
         return true;
     }
-    ring_tell(ring);
-    if (ring_must_wake_writer(ring))
-        ring_bell(peer);
+    peer_share_told(peer);
     if (ring->is_broken)
         peer_lose(peer, "its shared memory is broken");
     else if (is_last && n_read < PEER_TURN_BYTES)

@@ -18,12 +18,6 @@ enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
 };
 
-static size_t
-padded(size_t n_bytes)
-{
-    return (n_bytes + LIMIT_FRAME_PAD - 1) / LIMIT_FRAME_PAD * LIMIT_FRAME_PAD;
-}
-
 /* Queued; NULL: no memory, or nothing may follow any more. */
 static struct control *
 control_queue(struct peer *peer, const struct frame *frame, const char *text)
@@ -372,7 +366,7 @@ peer_cut(struct peer *peer)
     if (!cut_control(peer, out) &&
         (peer->state == PEER_LEFT || !cut_flow(peer, out)))
         return false;
-    out->n_padded = padded(out->n_stored);
+    out->n_padded = frame_padded(out->n_stored);
     peer->n_frames++;
     peer->n_cut++;
     if (FAULT_IS_BUILT && out->flow && out->flow->label->faults)

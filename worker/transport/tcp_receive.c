@@ -187,8 +187,7 @@ peer_begin_frame(struct peer *peer)
     peer->stash = NULL;
     peer->arrival = NULL;
     peer->in_payload = true;
-    peer->pad_left = (LIMIT_FRAME_PAD - peer->frame.stored % LIMIT_FRAME_PAD) %
-                     LIMIT_FRAME_PAD;
+    peer->pad_left = frame_padded(peer->frame.stored) - peer->frame.stored;
     if (peer->frame.epoch != peer->transport->roster->epoch)
         peer->target = TARGET_BIN;
     else if (peer->frame.kind == FRAME_COLLECTIVE ||

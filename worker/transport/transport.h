@@ -195,6 +195,38 @@ transport_receive_more(struct transport *transport, struct inflow *flow);
 void
 transport_receive_cancel(struct transport *transport, struct inflow *flow);
 
+/*
+ * A message without opening its flow (at_once.c), which is set as for the above.
+ * Callbacks come as from a turn, but of the flow only on_handed(); its owner may
+ * be NULL.
+ */
+
+/* All of it, where nothing is before it. What the kernel, or the ring, has not
+ * taken is copied: then there is a rest, for which turns must be taken. False:
+ * nothing of it was sent, or the peer is lost. */
+bool
+transport_send_at_once(struct transport *transport,
+                       struct outflow *flow,
+                       bool *out_has_rest);
+
+/* Somewhere there still is one, or other frames that were not taken. */
+bool
+transport_has_rest(const struct transport *transport);
+
+/* Until anything else is asked of the transport, transport_take_at_once() may
+ * look for what peer sends. */
+bool
+transport_can_take(const struct transport *transport, uint32_t peer);
+
+enum transport_found {
+    TRANSPORT_FOUND, /* all of it is in its place: key.op, total are known */
+    TRANSPORT_FOUND_NONE,  /* nothing has come yet */
+    TRANSPORT_FOUND_OTHER, /* which only a turn takes */
+};
+
+enum transport_found
+transport_take_at_once(struct transport *transport, struct inflow *flow);
+
 /* Whether all of flow's bytes are here, taken or not. */
 bool
 transport_has_all(const struct inflow *flow);
@@ -270,6 +302,9 @@ transport_turn(struct transport *transport, int timeout_ms);
 /* Only read the sockets that open inflows wait for, without epoll. */
 bool
 transport_spin(struct transport *transport);
+/* Whether a callback is what asks: no turn may be taken then. */
+bool
+transport_is_amid(const struct transport *transport);
 
 /* Write what is queued, as a turn does. False: there is more. */
 bool

@@ -5,22 +5,40 @@
 #include "coll/ballot.h"
 
 enum {
-    CALLS = 7, /* more than are told apart */
+    CALLS = 7,
 };
 
-/* What both decide. */
-static void
-require_verdict(const struct ballot *mine,
-                const struct ballot *other,
-                enum ballot_verdict verdict,
-                enum hoop_status outcome)
+/* What mine decides of both. */
+static struct ballot_result
+decided(const struct ballot *mine, const struct ballot *other)
 {
-    const uint64_t flags = ballot_flags(mine) & ballot_flags(other);
-    enum hoop_status said = HOOP_OK;
+    const struct ballot_word one = ballot_word(mine);
+    const struct ballot_word two = ballot_word(other);
 
-    assert_int_equal(ballot_decide(mine, flags, &said), verdict);
-    if (verdict != BALLOT_AGAIN)
-        assert_int_equal(said, outcome);
+    return ballot_decide(
+        mine, (struct ballot_word){
+                  .flags = one.flags & two.flags,
+                  .least = one.least < two.least ? one.least : two.least,
+              });
+}
+
+static void
+require_again(const struct ballot *mine, const struct ballot *other)
+{
+    assert_int_equal(decided(mine, other).verdict, BALLOT_AGAIN);
+}
+
+static void
+require_over(const struct ballot *mine,
+             const struct ballot *other,
+             struct ballot_result expected)
+{
+    const struct ballot_result result = decided(mine, other);
+
+    assert_int_equal(result.verdict, BALLOT_OVER);
+    assert_int_equal(result.outcome, expected.outcome);
+    assert_int_equal(result.n_over, expected.n_over);
+    assert_int_equal(result.is_next_over, expected.is_next_over);
 }
 
 static void
@@ -31,7 +49,7 @@ call_that_all_have_finished_is_over(void **state)
         const struct ballot done = {call, HOOP_E_MISMATCH, BALLOT_FINISHED,
                                     false};
 
-        require_verdict(&done, &done, BALLOT_OVER, HOOP_OK);
+        require_over(&done, &done, (struct ballot_result){.n_over = call + 1});
     }
 }
 
@@ -44,8 +62,8 @@ call_that_one_has_not_finished_is_made_again_by_all(void **state)
         const struct ballot not_done = {call, HOOP_OK, BALLOT_UNFINISHED,
                                         false};
 
-        require_verdict(&done, &not_done, BALLOT_AGAIN, HOOP_OK);
-        require_verdict(&not_done, &done, BALLOT_AGAIN, HOOP_OK);
+        require_again(&done, &not_done);
+        require_again(&not_done, &done);
     }
 }
 
@@ -65,9 +83,60 @@ call_ends_as_whoever_is_ahead_says(void **state)
         const struct ballot ahead = {call + 1, outcome, BALLOT_UNFINISHED,
                                      false};
 
-        require_verdict(&behind, &ahead, BALLOT_OVER, outcome);
-        require_verdict(&ahead, &behind, BALLOT_AGAIN, HOOP_OK);
+        require_over(
+            &behind, &ahead,
+            (struct ballot_result){.outcome = outcome, .n_over = call + 1});
+        require_again(&ahead, &behind);
     }
+}
+
+/* Calls have timed out without one that is late, however many. */
+static void
+calls_between_have_timed_out(void **state)
+{
+    static const uint64_t distances[] = {2, 3, 4, 32, 1000};
+    const struct ballot behind = {7, HOOP_OK, BALLOT_FINISHED, false};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(distances); i++) {
+        const uint64_t n_calls = 7 + distances[i];
+        const struct ballot ahead = {n_calls, HOOP_E_UNAVAILABLE,
+                                     BALLOT_FINISHED, false};
+        const struct ballot rootless = {n_calls, HOOP_E_TIMEOUT,
+                                        BALLOT_FINISHED, true};
+
+        require_over(&behind, &ahead,
+                     (struct ballot_result){.outcome = HOOP_E_TIMEOUT,
+                                            .n_over = n_calls});
+        require_again(&ahead, &behind);
+        require_over(&behind, &rootless,
+                     (struct ballot_result){.outcome = HOOP_E_TIMEOUT,
+                                            .n_over = n_calls,
+                                            .is_next_over = true});
+        require_again(&rootless, &behind);
+    }
+}
+
+/* One that was not answered does not know that it went well. */
+static void
+call_that_went_well_for_one_that_is_ahead_did(void **state)
+{
+    const struct ballot behind = {5, HOOP_OK, BALLOT_FINISHED, false};
+    const struct ballot one = {6, HOOP_E_TIMEOUT, BALLOT_UNFINISHED, false};
+    const struct ballot other = {6, HOOP_OK, BALLOT_UNFINISHED, false};
+    const struct ballot_word words[] = {ballot_word(&behind), ballot_word(&one),
+                                        ballot_word(&other)};
+    struct ballot_word all = {UINT64_MAX, UINT64_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        all.flags &= words[i].flags;
+        all.least = words[i].least < all.least ? words[i].least : all.least;
+    }
+    const struct ballot_result result = ballot_decide(&behind, all);
+    assert_int_equal(result.verdict, BALLOT_OVER);
+    assert_int_equal(result.outcome, HOOP_OK);
+    assert_int_equal(result.n_over, 6);
 }
 
 /* Only those who are ahead know which root they have called. */
@@ -82,11 +151,14 @@ call_whose_root_is_lost_ends_for_who_is_behind_too(void **state)
         const struct ballot rootless = {call + 1, HOOP_OK, BALLOT_UNFINISHED,
                                         true};
 
-        require_verdict(&behind, &rootless, BALLOT_OVER_NEXT, HOOP_OK);
-        require_verdict(&rootless, &behind, BALLOT_AGAIN, HOOP_OK);
+        require_over(
+            &behind, &rootless,
+            (struct ballot_result){.n_over = call + 1, .is_next_over = true});
+        require_again(&rootless, &behind);
         /* That of a call which is over does not matter. */
-        require_verdict(&behind, &ahead, BALLOT_OVER, HOOP_OK);
-        require_verdict(&ahead, &behind, BALLOT_AGAIN, HOOP_OK);
+        require_over(&behind, &ahead,
+                     (struct ballot_result){.n_over = call + 1});
+        require_again(&ahead, &behind);
     }
 }
 
@@ -97,6 +169,8 @@ main(void)
         cmocka_unit_test(call_that_all_have_finished_is_over),
         cmocka_unit_test(call_that_one_has_not_finished_is_made_again_by_all),
         cmocka_unit_test(call_ends_as_whoever_is_ahead_says),
+        cmocka_unit_test(calls_between_have_timed_out),
+        cmocka_unit_test(call_that_went_well_for_one_that_is_ahead_did),
         cmocka_unit_test(call_whose_root_is_lost_ends_for_who_is_behind_too),
     };
 

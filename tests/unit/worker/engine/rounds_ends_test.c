@@ -331,6 +331,38 @@ channel_is_closed_amid_a_round(void **state)
     couple_run(&couple, side_is_freed);
 }
 
+/* It told of a third rank's end before its own. What it is waited for is there,
+ * and would look at the sockets once more, amid the turn that reads of the end. */
+static void
+who_dies_telling_of_another_is_read_to_its_end(void **state)
+{
+    struct side *sides = couple.sides;
+    struct channel *channels[2] = {sides[0].comms[0].channel,
+                                   sides[1].comms[0].channel};
+    int32_t values[2] = {1, 2};
+    struct op *ops[2] = {NULL, NULL};
+
+    (void)state;
+    engine_turn(sides[0].engine, 0);
+    engine_turn(sides[1].engine, 0);
+    channels[0]->n_unheard_flat = UNHEARD_LOOKS;
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct engine_collective sum =
+            flat_sum_of(channels[i], &values[i], 1);
+
+        assert_int_equal(engine_start(channels[i], &sum, &ops[i]), HOOP_OK);
+    }
+    assert_int_equal(engine_wait(ops[1], patience()), HOOP_OK);
+    engine_condemn(sides[1].engine, 2, "connection reset");
+    engine_turn(sides[1].engine, 0);
+    engine_destroy(sides[1].engine);
+    sides[1].engine = NULL;
+
+    assert_int_equal(engine_wait(ops[0], patience()), HOOP_OK);
+    assert_int_equal(values[0], 3);
+    assert_in_range(atomic_load(&sides[0].n_lost), 1, 2);
+}
+
 int
 main(void)
 {
@@ -359,6 +391,9 @@ main(void)
                                         couple_tear_down),
         cmocka_unit_test_setup_teardown(what_was_posted_before_the_end_counts,
                                         couple_set_up_idle, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            who_dies_telling_of_another_is_read_to_its_end, couple_set_up_idle,
+            couple_tear_down),
         cmocka_unit_test_setup_teardown(channel_is_closed_amid_a_round,
                                         couple_set_up, couple_tear_down),
     };

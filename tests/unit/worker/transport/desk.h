@@ -1,5 +1,5 @@
 /*
- * tests/unit/worker/transport/desk.h - what a station sends, read by a test
+ * tests/unit/worker/transport/desk.h - what a station sends or gets, by a test
  *
  * Rank 0 is a station, rank 1 is the test itself.
  */
@@ -11,12 +11,14 @@
 
 enum {
     DESK_BYTES = 1 << 20,
+    DESK_GUARD = 0xA5,
 };
 
 struct desk {
     struct station station;
-    uint8_t *bytes;   /* DESK_BYTES, of a pattern */
-    uint8_t *payload; /* of the frame read last */
+    uint8_t *bytes;    /* DESK_BYTES, of a pattern */
+    uint8_t *received; /* DESK_BYTES, of DESK_GUARD */
+    uint8_t *payload;  /* of the frame read last */
     struct frame frame;
 };
 
@@ -38,5 +40,16 @@ desk_close(void **state);
 /* Into frame and payload; false: the station writes nothing. */
 bool
 desk_next(void);
+
+/* A frame of frame_collective() that nobody has granted. */
+struct frame
+desk_eager(uint64_t offset, uint32_t n_bytes, uint64_t total);
+/* To the station, with bytes of the desk from its offset on. */
+void
+desk_feed(const struct frame *frame);
+
+/* The rest of what is received is as it was. */
+void
+assert_untouched(size_t from);
 
 #endif

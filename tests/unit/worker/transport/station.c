@@ -326,7 +326,7 @@ station_feed_bytes(struct station *station,
 size_t
 frame_bytes(const struct frame *frame, const uint8_t *payload, uint8_t *out)
 {
-    const size_t n_padded = frame->stored + -frame->stored % LIMIT_FRAME_PAD;
+    const size_t n_padded = frame_padded(frame->stored);
 
     memset(out, 0, LIMIT_FRAME_HEADER + n_padded);
     frame_encode(frame, out);

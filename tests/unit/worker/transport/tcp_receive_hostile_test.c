@@ -1,79 +1,15 @@
 /* tests/unit/worker/transport/tcp_receive_hostile_test.c - a bad peer */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "desk.h"
 
 enum {
-    BIG = 1 << 20,
+    BIG = DESK_BYTES,
     SMALL = 1000,
-    GUARD = 0xA5,
 };
-
-/* Rank 0 is a station, rank 1 is the test itself. */
-struct desk {
-    struct station station;
-    uint8_t *sent;     /* BIG */
-    uint8_t *received; /* BIG */
-    struct frame frame;
-    uint8_t payload[LIMIT_FRAME_PAYLOAD];
-};
-
-static struct desk desk;
-
-static int
-desk_open(void **state)
-{
-    (void)state;
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    desk.sent = malloc(BIG);
-    desk.received = malloc(BIG);
-    pattern_fill(desk.sent, BIG, 3);
-    memset(desk.received, GUARD, BIG);
-    return 0;
-}
-
-static int
-desk_close(void **state)
-{
-    (void)state;
-    station_close(&desk.station);
-    free(desk.sent);
-    free(desk.received);
-    return 0;
-}
-
-static bool
-next(void)
-{
-    return station_next(&desk.station, 1, &desk.frame, desk.payload);
-}
-
-static struct frame
-eager(uint64_t offset, uint32_t n_bytes, uint64_t total)
-{
-    struct frame frame = frame_collective(offset, n_bytes, total);
-
-    frame.flags = FRAME_EAGER;
-    return frame;
-}
-
-static void
-feed(const struct frame *frame)
-{
-    station_feed(&desk.station, 1, frame, desk.sent + frame->offset);
-}
-
-static void
-assert_untouched(size_t from)
-{
-    for (size_t i = from; i < BIG; i++)
-        assert_int_equal(desk.received[i], GUARD);
-}
 
 static void
 assert_lost(const char *text)
@@ -101,22 +37,22 @@ static void
 frame_of_another_epoch_is_dropped_and_paid_for(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    struct frame old = eager(0, SMALL, SMALL);
-    const struct frame now = eager(0, SMALL, SMALL);
+    struct frame old = desk_eager(0, SMALL, SMALL);
+    const struct frame now = desk_eager(0, SMALL, SMALL);
 
     (void)state;
     old.epoch = STATION_EPOCH - 1;
     transport_receive(desk.station.transport, &flow);
-    feed(&old);
+    desk_feed(&old);
     assert_int_equal(flow.arrived, 0);
     assert_untouched(0);
     /* Also those that would say something. */
     old.kind = FRAME_GOODBYE;
     old.flags = 0;
     old.raw = old.stored = 0;
-    feed(&old);
+    desk_feed(&old);
     assert_int_equal(desk.station.n_left, 0);
-    feed(&now);
+    desk_feed(&now);
     assert_int_equal(flow.arrived, SMALL);
     assert_int_equal(desk.station.n_lost + desk.station.n_unexpected, 0);
     transport_receive_cancel(desk.station.transport, &flow);
@@ -131,7 +67,7 @@ bytes_that_were_not_granted_lose_the_peer(void **state)
     (void)state;
     flow.allowed = SMALL - 1;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
+    desk_feed(&frame);
     assert_lost("not granted");
     assert_untouched(0);
     transport_receive_cancel(desk.station.transport, &flow);
@@ -141,11 +77,11 @@ static void
 bytes_out_of_order_lose_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(10, 20, SMALL);
+    const struct frame frame = desk_eager(10, 20, SMALL);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
+    desk_feed(&frame);
     assert_lost("out of order");
     assert_int_equal(desk.station.n_damaged, 1);
     assert_untouched(0);
@@ -156,11 +92,11 @@ static void
 bytes_out_of_order_that_came_early_lose_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(0, 20, SMALL);
+    const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
-    feed(&frame);
-    feed(&frame);
+    desk_feed(&frame);
+    desk_feed(&frame);
     assert_int_equal(desk.station.n_lost, 0);
     transport_receive(desk.station.transport, &flow);
     station_settle(&desk.station);
@@ -174,12 +110,12 @@ static void
 bytes_sent_twice_lose_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(0, 20, SMALL);
+    const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
-    feed(&frame);
+    desk_feed(&frame);
+    desk_feed(&frame);
     assert_lost("out of order");
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -188,11 +124,11 @@ static void
 message_of_another_size_is_a_misfit_and_touches_nothing(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(0, 20, SMALL + 1);
+    const struct frame frame = desk_eager(0, 20, SMALL + 1);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
+    desk_feed(&frame);
     assert_int_equal(desk.station.n_misfits, 1);
     assert_int_equal(desk.station.frame.total, SMALL + 1);
     assert_int_equal(desk.station.misfit_total, SMALL);
@@ -210,9 +146,9 @@ announcement_of_another_size_is_a_misfit(void **state)
     (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     transport_receive(desk.station.transport, &flow);
-    feed(&announcement);
+    desk_feed(&announcement);
     assert_int_equal(desk.station.n_misfits, 1);
-    assert_false(next());
+    assert_false(desk_next());
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
@@ -220,12 +156,12 @@ static void
 half_elements_lose_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, NULL, SMALL);
-    const struct frame frame = eager(0, 20, SMALL);
+    const struct frame frame = desk_eager(0, 20, SMALL);
 
     (void)state;
     flow.element_size = 8;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
+    desk_feed(&frame);
     assert_lost("out of order");
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -234,12 +170,12 @@ static void
 call_of_another_signature_is_a_mismatch_and_touches_nothing(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    struct frame frame = eager(0, SMALL, SMALL);
+    struct frame frame = desk_eager(0, SMALL, SMALL);
 
     (void)state;
     frame.signature++;
     transport_receive(desk.station.transport, &flow);
-    feed(&frame);
+    desk_feed(&frame);
     assert_int_equal(desk.station.n_mismatches, 1);
     assert_ptr_equal(desk.station.mismatched, &flow);
     assert_int_equal(desk.station.frame.signature, STATION_SIGNATURE + 1);
@@ -258,9 +194,9 @@ announcement_of_another_call_is_a_mismatch(void **state)
     announcement.kind = FRAME_ANNOUNCE;
     announcement.signature++;
     transport_receive(desk.station.transport, &flow);
-    feed(&announcement);
+    desk_feed(&announcement);
     assert_int_equal(desk.station.n_mismatches, 1);
-    assert_false(next());
+    assert_false(desk_next());
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
@@ -271,7 +207,7 @@ credit_beyond_the_window_loses_the_peer(void **state)
         .kind = FRAME_CREDIT, .epoch = STATION_EPOCH, .total = 1};
 
     (void)state;
-    feed(&frame);
+    desk_feed(&frame);
     assert_lost("returned more of the window");
 }
 
@@ -287,11 +223,11 @@ static void
 death_within_a_frame_is_a_loss(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(0, SMALL, SMALL);
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
     static uint8_t bytes[4096];
 
     (void)state;
-    frame_bytes(&frame, desk.sent, bytes);
+    frame_bytes(&frame, desk.bytes, bytes);
     transport_receive(desk.station.transport, &flow);
     station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
     assert_int_equal(desk.station.n_lost, 0);
@@ -306,13 +242,13 @@ death_after_goodbye_within_a_frame_is_a_loss(void **state)
 {
     const struct frame goodbye = {.kind = FRAME_GOODBYE,
                                   .epoch = STATION_EPOCH};
-    const struct frame frame = eager(0, SMALL, SMALL);
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
     static uint8_t bytes[4096];
 
     (void)state;
-    feed(&goodbye);
-    assert_true(next());
-    frame_bytes(&frame, desk.sent, bytes);
+    desk_feed(&goodbye);
+    assert_true(desk_next());
+    frame_bytes(&frame, desk.bytes, bytes);
     station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, 200}, 200);
     station_hang_up(&desk.station, 1);
     assert_lost("connection reset");
@@ -323,13 +259,13 @@ static struct frame
 coded_frame(void)
 {
     struct codec *codec = NULL;
-    struct frame frame = eager(0, 4096, 4096);
+    struct frame frame = desk_eager(0, 4096, 4096);
 
-    memset(desk.sent, 7, 4096);
+    memset(desk.bytes, 7, 4096);
     assert_int_equal(codec_create(&codec), HOOP_OK);
     frame.codec = CODEC_ZSTD;
     frame.stored = (uint32_t)codec_encode(
-        codec, CODEC_ZSTD, (struct codec_block){desk.sent, 4096, 4},
+        codec, CODEC_ZSTD, (struct codec_block){desk.bytes, 4096, 4},
         desk.payload, 4096);
     codec_destroy(codec);
     assert_true(frame.stored > 0);
@@ -357,7 +293,7 @@ static void
 lossy_code_of_what_keeps_its_bits_loses_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, 4096);
-    struct frame frame = eager(0, 4096, 4096);
+    struct frame frame = desk_eager(0, 4096, 4096);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
@@ -375,7 +311,7 @@ static void
 lossy_code_of_another_length_loses_the_peer(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, 4096);
-    struct frame frame = eager(0, 4096, 4096);
+    struct frame frame = desk_eager(0, 4096, 4096);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
@@ -418,28 +354,25 @@ coded_payload_is_decoded_into_place_or_pieces(void **state)
     (void)state;
     transport_receive(desk.station.transport, &placed);
     station_feed(&desk.station, 1, &frame, desk.payload);
-    assert_memory_equal(desk.received, desk.sent, 4096);
+    assert_memory_equal(desk.received, desk.bytes, 4096);
 
     pieces.owner = &sink;
     pieces.key.op = frame.op = 2;
     transport_receive(desk.station.transport, &pieces);
     station_feed(&desk.station, 1, &frame, desk.payload);
     assert_int_equal(sink.n_bytes, 4096);
-    assert_memory_equal(desk.received + 8192, desk.sent, 4096);
+    assert_memory_equal(desk.received + 8192, desk.bytes, 4096);
 
     late.key.op = frame.op = 3;
     station_feed(&desk.station, 1, &frame, desk.payload);
     transport_receive(desk.station.transport, &late);
     station_settle(&desk.station);
-    assert_memory_equal(desk.received + 16384, desk.sent, 4096);
+    assert_memory_equal(desk.received + 16384, desk.bytes, 4096);
     assert_int_equal(desk.station.n_lost, 0);
     transport_receive_cancel(desk.station.transport, &placed);
     transport_receive_cancel(desk.station.transport, &pieces);
     transport_receive_cancel(desk.station.transport, &late);
 }
-
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
 int
 main(void)

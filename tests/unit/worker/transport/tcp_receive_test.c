@@ -1,96 +1,32 @@
 /* tests/unit/worker/transport/tcp_receive_test.c - transport/tcp_receive.c */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "check.h"
-#include "station.h"
+#include "desk.h"
 
 enum {
-    BIG = 1 << 20,
+    BIG = DESK_BYTES,
     SMALL = 1000,
-    GUARD = 0xA5,
 };
-
-/* Rank 0 is a station, rank 1 is the test itself. */
-struct desk {
-    struct station station;
-    uint8_t *sent;     /* BIG */
-    uint8_t *received; /* BIG */
-    struct frame frame;
-    uint8_t payload[LIMIT_FRAME_PAYLOAD];
-};
-
-static struct desk desk;
-
-static int
-desk_open(void **state)
-{
-    (void)state;
-    station_open(&desk.station, 0, CODEC_NONE);
-    station_attach(&desk.station, 1);
-    desk.sent = malloc(BIG);
-    desk.received = malloc(BIG);
-    pattern_fill(desk.sent, BIG, 3);
-    memset(desk.received, GUARD, BIG);
-    return 0;
-}
-
-static int
-desk_close(void **state)
-{
-    (void)state;
-    station_close(&desk.station);
-    free(desk.sent);
-    free(desk.received);
-    return 0;
-}
-
-static bool
-next(void)
-{
-    return station_next(&desk.station, 1, &desk.frame, desk.payload);
-}
-
-static struct frame
-eager(uint64_t offset, uint32_t n_bytes, uint64_t total)
-{
-    struct frame frame = frame_collective(offset, n_bytes, total);
-
-    frame.flags = FRAME_EAGER;
-    return frame;
-}
-
-static void
-feed(const struct frame *frame)
-{
-    station_feed(&desk.station, 1, frame, desk.sent + frame->offset);
-}
-
-static void
-assert_untouched(size_t from)
-{
-    for (size_t i = from; i < BIG; i++)
-        assert_int_equal(desk.received[i], GUARD);
-}
 
 static void
 payload_of_an_open_flow_lands_in_its_place(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame first = eager(0, 300, SMALL);
-    const struct frame second = eager(300, 700, SMALL);
+    const struct frame first = desk_eager(0, 300, SMALL);
+    const struct frame second = desk_eager(300, 700, SMALL);
 
     (void)state;
     transport_receive(desk.station.transport, &flow);
-    feed(&first);
+    desk_feed(&first);
     assert_int_equal(flow.arrived, 300);
     assert_false(transport_has_all(&flow));
-    feed(&second);
+    desk_feed(&second);
     assert_int_equal(flow.arrived, SMALL);
     assert_true(transport_has_all(&flow));
-    assert_memory_equal(desk.received, desk.sent, SMALL);
+    assert_memory_equal(desk.received, desk.bytes, SMALL);
     assert_untouched(SMALL);
     assert_int_equal(desk.station.n_unexpected, 0);
     transport_receive_cancel(desk.station.transport, &flow);
@@ -106,21 +42,21 @@ dribble(size_t n_each, size_t element_size, uint8_t *place)
     static uint8_t bytes[8192];
     struct sink sink = {.bytes = desk.received};
     struct inflow flow = inflow_collective(1, place, TOTAL);
-    const struct frame first = eager(0, FIRST, TOTAL);
-    const struct frame second = eager(FIRST, TOTAL - FIRST, TOTAL);
-    size_t n_bytes = frame_bytes(&first, desk.sent, bytes);
+    const struct frame first = desk_eager(0, FIRST, TOTAL);
+    const struct frame second = desk_eager(FIRST, TOTAL - FIRST, TOTAL);
+    size_t n_bytes = frame_bytes(&first, desk.bytes, bytes);
 
-    n_bytes += frame_bytes(&second, desk.sent + FIRST, bytes + n_bytes);
+    n_bytes += frame_bytes(&second, desk.bytes + FIRST, bytes + n_bytes);
     flow.element_size = element_size;
     flow.owner = &sink;
-    memset(desk.received, GUARD, BIG);
+    memset(desk.received, DESK_GUARD, BIG);
     transport_receive(desk.station.transport, &flow);
     station_feed_bytes(&desk.station, 1, (struct codec_span){bytes, n_bytes},
                        n_each);
     assert_int_equal(desk.station.n_lost, 0);
     assert_int_equal(flow.arrived, TOTAL);
     assert_int_equal(sink.n_bytes, TOTAL);
-    assert_memory_equal(desk.received, desk.sent, TOTAL);
+    assert_memory_equal(desk.received, desk.bytes, TOTAL);
     assert_untouched(TOTAL);
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -158,11 +94,11 @@ empty_message_completes_its_receive(void **state)
     nowhere.total = 0;
     transport_receive(desk.station.transport, &placed);
     transport_receive(desk.station.transport, &nowhere);
-    feed(&first);
+    desk_feed(&first);
     assert_int_equal(sink.n_pieces, 1);
     assert_true(transport_has_all(&placed));
     assert_int_equal(placed.total, 0);
-    feed(&second);
+    desk_feed(&second);
     assert_int_equal(sink.n_pieces, 2);
     transport_receive_cancel(desk.station.transport, &placed);
     transport_receive_cancel(desk.station.transport, &nowhere);
@@ -172,28 +108,28 @@ static void
 unexpected_frame_has_the_fate_it_is_given(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame first = eager(0, 400, SMALL);
-    const struct frame second = eager(400, 600, SMALL);
+    const struct frame first = desk_eager(0, 400, SMALL);
+    const struct frame second = desk_eager(400, 600, SMALL);
 
     (void)state;
     desk.station.fate = TRANSPORT_DROP;
-    feed(&first);
+    desk_feed(&first);
     assert_int_equal(desk.station.n_unexpected, 1);
     desk.station.fate = TRANSPORT_MISMATCH;
-    feed(&first);
+    desk_feed(&first);
     assert_int_equal(desk.station.n_mismatches, 1);
     assert_null(desk.station.mismatched);
 
     /* Dropped is dropped: these are the first that count. */
     desk.station.fate = TRANSPORT_KEEP;
-    feed(&first);
-    feed(&second);
+    desk_feed(&first);
+    desk_feed(&second);
     assert_int_equal(flow.arrived, 0);
     transport_receive(desk.station.transport, &flow);
     assert_true(transport_has_all(&flow));
     station_settle(&desk.station);
     assert_int_equal(flow.arrived, SMALL);
-    assert_memory_equal(desk.received, desk.sent, SMALL);
+    assert_memory_equal(desk.received, desk.bytes, SMALL);
     assert_int_equal(desk.station.n_lost, 0);
     transport_receive_cancel(desk.station.transport, &flow);
 }
@@ -203,8 +139,8 @@ static void
 cancel_halfway(struct inflow *flow)
 {
     static uint8_t bytes[4096];
-    const struct frame frame = eager(0, SMALL, SMALL);
-    const size_t n_bytes = frame_bytes(&frame, desk.sent, bytes);
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
+    const size_t n_bytes = frame_bytes(&frame, desk.bytes, bytes);
     const size_t n_first = LIMIT_FRAME_HEADER + 480;
 
     transport_receive(desk.station.transport, flow);
@@ -224,7 +160,7 @@ receive_cancel_leaves_the_buffer_alone(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
     struct inflow other = inflow_collective(1, desk.received + SMALL, SMALL);
-    struct frame frame = eager(0, SMALL, SMALL);
+    struct frame frame = desk_eager(0, SMALL, SMALL);
 
     (void)state;
     cancel_halfway(&flow);
@@ -233,9 +169,9 @@ receive_cancel_leaves_the_buffer_alone(void **state)
     /* The stream goes on behind it. */
     frame.op = other.key.op = 2;
     transport_receive(desk.station.transport, &other);
-    feed(&frame);
+    desk_feed(&frame);
     assert_int_equal(other.arrived, SMALL);
-    assert_memory_equal(desk.received + SMALL, desk.sent, SMALL);
+    assert_memory_equal(desk.received + SMALL, desk.bytes, SMALL);
     transport_receive_cancel(desk.station.transport, &other);
 }
 
@@ -263,9 +199,9 @@ static void
 receive_may_be_cancelled_as_it_arrives(void **state)
 {
     struct inflow flow = inflow_collective(1, desk.received, SMALL);
-    const struct frame frame = eager(0, SMALL, SMALL);
+    const struct frame frame = desk_eager(0, SMALL, SMALL);
     static uint8_t bytes[4096];
-    const size_t n_bytes = frame_bytes(&frame, desk.sent, bytes);
+    const size_t n_bytes = frame_bytes(&frame, desk.bytes, bytes);
 
     (void)state;
     desk.station.arrived_hook = cancel_within;
@@ -314,14 +250,14 @@ goodbye_is_answered_and_the_end_is_no_loss(void **state)
                                   .epoch = STATION_EPOCH};
 
     (void)state;
-    feed(&goodbye);
+    desk_feed(&goodbye);
     assert_int_equal(desk.station.n_left, 1);
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_GOODBYE);
     /* Twice is once. */
-    feed(&goodbye);
+    desk_feed(&goodbye);
     assert_int_equal(desk.station.n_left, 1);
-    assert_false(next());
+    assert_false(desk_next());
     station_hang_up(&desk.station, 1);
     assert_int_equal(desk.station.n_lost, 0);
 }
@@ -332,19 +268,19 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
     enum {
         N_FRAMES = 3000,
     };
-    struct frame frame = eager(0, SMALL, SMALL);
+    struct frame frame = desk_eager(0, SMALL, SMALL);
     uint64_t n_back = 0;
 
     (void)state;
     for (unsigned i = 0; i < N_FRAMES; i++) {
-        /* Every third is kept for now, the others are dropped. */
+        /* Every third is kept, till it is forgotten; the others are dropped. */
         desk.station.fate = i % 3 ? TRANSPORT_DROP : TRANSPORT_KEEP;
         frame.op = i;
-        feed(&frame);
+        desk_feed(&frame);
     }
     for (unsigned i = 0; i < N_FRAMES; i++)
         transport_forget(desk.station.transport, STATION_COMM, i);
-    while (next()) {
+    while (desk_next()) {
         assert_int_equal(desk.frame.kind, FRAME_CREDIT);
         n_back += desk.frame.total;
     }
@@ -358,7 +294,7 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
 static void
 expect_grant(uint64_t up_to)
 {
-    assert_true(next());
+    assert_true(desk_next());
     assert_int_equal(desk.frame.kind, FRAME_GRANT);
     assert_int_equal(desk.frame.offset, up_to);
     assert_int_equal(desk.frame.signature, STATION_SIGNATURE);
@@ -373,7 +309,7 @@ grants_follow_what_is_allowed_by_and_by(void **state)
     (void)state;
     flow.allowed = 100;
     transport_receive(desk.station.transport, &flow);
-    assert_false(next());
+    assert_false(desk_next());
     flow.allowed = LIMIT_FRAME_PAYLOAD + 7;
     transport_receive_more(desk.station.transport, &flow);
     expect_grant(LIMIT_FRAME_PAYLOAD + 7);
@@ -381,11 +317,11 @@ grants_follow_what_is_allowed_by_and_by(void **state)
     transport_receive_more(desk.station.transport, &flow);
     expect_grant(BIG - 1);
     transport_receive_more(desk.station.transport, &flow);
-    assert_false(next());
+    assert_false(desk_next());
     flow.allowed = BIG;
     transport_receive_more(desk.station.transport, &flow);
     expect_grant(BIG);
-    assert_false(next());
+    assert_false(desk_next());
     transport_receive_cancel(desk.station.transport, &flow);
 }
 
@@ -398,14 +334,11 @@ small_flow_is_granted_only_when_it_is_announced(void **state)
     (void)state;
     announcement.kind = FRAME_ANNOUNCE;
     transport_receive(desk.station.transport, &flow);
-    assert_false(next());
-    feed(&announcement);
+    assert_false(desk_next());
+    desk_feed(&announcement);
     expect_grant(SMALL);
     transport_receive_cancel(desk.station.transport, &flow);
 }
-
-#define DESK_TEST(name)                                                        \
-    cmocka_unit_test_setup_teardown(name, desk_open, desk_close)
 
 int
 main(void)

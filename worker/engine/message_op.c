@@ -1,0 +1,122 @@
+/*
+ * engine/message_op.c - messages from rank to rank as operations
+ *
+ * No test of its own: submit_test.c, delivery_test.c and
+ * shortcut_message_test.c send and receive.
+ */
+
+#include "engine/message_op.h"
+
+#include <string.h>
+
+#include "dtype/dtype.h"
+#include "engine/patience.h"
+#include "engine/state.h"
+
+bool
+message_is_receive(const struct engine_message *message)
+{
+    return message->call.name != CALL_SEND &&
+           message->call.name != CALL_SEND_TENSOR;
+}
+
+struct flow_label
+message_label(const struct channel *channel,
+              const struct engine_message *message)
+{
+    return (struct flow_label){
+        .epoch = channel->engine->roster->epoch,
+        /* Of a tensor the shape is compared instead. */
+        .signature = message->tensor ? 0 : call_signature(&message->call),
+        .tag = message->tag,
+        .call = call_frame(&message->call),
+    };
+}
+
+struct outflow
+message_outflow(const struct channel *channel,
+                const struct engine_message *message,
+                const struct flow_label *label)
+{
+    const uint64_t n_bytes =
+        message->call.count * dtype_size(message->call.dtype);
+
+    return (struct outflow){
+        .key = {.comm = channel->id,
+                .peer = channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = label,
+        .bytes = message->bytes,
+        .total = n_bytes,
+        .ready = n_bytes,
+    };
+}
+
+struct inflow
+message_inflow(const struct channel *channel,
+               const struct engine_message *message,
+               const struct flow_label *label)
+{
+    const bool is_any = message->peer == HOOP_ANY_SOURCE;
+    const size_t element_size = dtype_size(message->call.dtype);
+
+    return (struct inflow){
+        .key = {.comm = channel->id,
+                .peer = is_any ? FLOW_ANY_PEER : channel->ranks[message->peer],
+                .kind = FLOW_MESSAGE},
+        .label = label,
+        .place = message->bytes,
+        .element_size = element_size,
+        .total = message->call.count * element_size,
+    };
+}
+
+static void
+set_tensor(struct op *op, const struct engine_message *message)
+{
+    if (!message->tensor)
+        return;
+    op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
+    op->label.tensor = &op->tensor;
+    if (message->call.name == CALL_RECV_ANY_TENSOR)
+        delivery_expect(op, message->tensor);
+}
+
+static void
+set_flow(struct op *op, const struct engine_message *message)
+{
+    const struct channel *channel = op->channel;
+
+    memset(&op->message, 0, sizeof(op->message));
+    op->message.op = op;
+    op->message.is_receive = message_is_receive(message);
+    if (op->message.is_receive) {
+        op->received = message->received;
+        op->number = 0;
+        op->message.in = message_inflow(channel, message, &op->label);
+        op->message.in.owner = &op->message;
+    } else {
+        op->message.out = message_outflow(channel, message, &op->label);
+        op->message.out.owner = &op->message;
+    }
+}
+
+struct op *
+message_take(struct channel *channel, const struct engine_message *message)
+{
+    struct op *op = op_take(channel, NULL);
+
+    if (!op)
+        return NULL;
+    op->is_message = true;
+    op->ask_ns = message_asks_ns(op, op->started_ns);
+    op->element_size = dtype_size(message->call.dtype);
+    op->label = message_label(channel, message);
+    op->call = op->label.call;
+    /* Those that the library sends itself are nobody's to count. */
+    if (message->tag != CALL_TAG_OWN)
+        op->label.faults = faults_of_call(channel->engine, message->call.name);
+    set_tensor(op, message);
+    set_flow(op, message);
+    return op;
+}
