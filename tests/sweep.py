@@ -77,9 +77,10 @@ PATHS = {
 
 # Tests, paths (whole names, as regular expressions), why not.
 NOT_APPLICABLE = (
-    ('hoopd_.*|hoopctl|hooprun|scale_check|hostile_check|coordinator_away', '.*',
+    ('hoopd_.*|hoopctl|hooprun|hooprun_help|scale_check|hostile_check|'
+     'coordinator_away', '.*',
      'of the coordinator and the starter: no path of payloads'),
-    ('deadlines', '.*', 'waits for what never comes'),
+    ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
      'calculates, moves nothing'),
     ('container_check|forked|netns_check|partition_check|seal_check|'

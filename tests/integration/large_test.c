@@ -19,7 +19,7 @@ enum {
     SIZE = 2,
     GIB_NEEDED = 16,
     TIMEOUT_MS = 400 * 1000,
-    DEADLINE_S = 500,
+    DEADLINE_S = 800,
     WORD = sizeof(uint64_t),
 };
 
@@ -62,6 +62,18 @@ words_map(size_t n_bytes)
     return words;
 }
 
+/* Where a rank's results arrive, as if nothing had been there. Mapped once: the
+ * kernel takes longer to find so many pages than all that is done in them. */
+static uint64_t *
+result_of(size_t n_bytes)
+{
+    static uint64_t *result;
+
+    if (!result)
+        result = words_map(n_all);
+    return result ? memset(result, 0, n_bytes) : NULL;
+}
+
 static uint8_t *
 shared_block(uint32_t block)
 {
@@ -79,7 +91,7 @@ static int
 allreduce_is_right(struct rank *rank)
 {
     const size_t n_words = n_all / WORD;
-    uint64_t *words = words_map(n_all);
+    uint64_t *words = result_of(n_all);
     uint64_t n_wrong = 0;
 
     RANK_CHECK(words);
@@ -96,7 +108,7 @@ allreduce_is_right(struct rank *rank)
 static int
 reduce_scatter_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_block);
+    uint64_t *words = result_of(n_block);
     const uint64_t *input = (const uint64_t *)shared_block(rank->rank);
     uint64_t n_wrong = 0;
 
@@ -112,7 +124,7 @@ reduce_scatter_is_right(struct rank *rank)
 static int
 allgather_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_all);
+    uint64_t *words = result_of(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_allgather(shared_block(rank->rank), words, n_block,
@@ -125,7 +137,7 @@ static int
 broadcast_is_right(struct rank *rank)
 {
     const uint32_t root = 1;
-    uint64_t *words = rank->rank == root ? shared : words_map(n_all);
+    uint64_t *words = rank->rank == root ? shared : result_of(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_broadcast(HOOP_IN_PLACE, words, n_all, HOOP_UINT8, root,
@@ -138,7 +150,7 @@ static int
 gather_is_right(struct rank *rank)
 {
     const uint32_t root = 1;
-    uint64_t *words = rank->rank == root ? words_map(n_all) : NULL;
+    uint64_t *words = rank->rank == root ? result_of(n_all) : NULL;
 
     RANK_CHECK(words || rank->rank != root);
     RANK_CHECK(hoop_gather(shared_block(rank->rank), words, n_block, HOOP_UINT8,
@@ -151,7 +163,7 @@ static int
 scatter_is_right(struct rank *rank)
 {
     const uint32_t root = 0;
-    uint64_t *words = words_map(n_block);
+    uint64_t *words = result_of(n_block);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_scatter(rank->rank == root ? shared : NULL, words, n_block,
@@ -164,7 +176,7 @@ scatter_is_right(struct rank *rank)
 static int
 alltoall_is_right(struct rank *rank)
 {
-    uint64_t *words = words_map(n_all);
+    uint64_t *words = result_of(n_all);
 
     RANK_CHECK(words);
     RANK_CHECK(hoop_alltoall(shared, words, n_block, HOOP_UINT8, rank->comm) ==
@@ -185,7 +197,7 @@ message_is_right(struct rank *rank)
                    HOOP_OK);
         return 0;
     }
-    uint64_t *words = words_map(n_all);
+    uint64_t *words = result_of(n_all);
     RANK_CHECK(words);
     RANK_CHECK(hoop_recv(words, n_all, HOOP_UINT8, 0, 7, rank->comm,
                          &received) == HOOP_OK);
@@ -208,6 +220,18 @@ static const struct {
     {"message", message_is_right},
 };
 
+static int
+all_are_right(struct rank *rank)
+{
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const int n_wrong = cases[i].body(rank);
+
+        printf("%s: %s\n", cases[i].name, n_wrong == 0 ? "right" : "WRONG");
+        RANK_CHECK(n_wrong == 0);
+    }
+    return 0;
+}
+
 /* 0 if the system does not say. */
 static uint64_t
 gib_available(void)
@@ -229,7 +253,6 @@ int
 main(void)
 {
     const uint64_t gib = gib_available();
-    int n_failed = 0;
 
     if (gib < GIB_NEEDED) {
         printf("skipped: %" PRIu64 " GiB of memory are available, %d needed\n",
@@ -243,16 +266,11 @@ main(void)
     }
     for (uint64_t at = 0; at < n_all / WORD; at++)
         shared[at] = word_of(at);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const uint32_t n_bad = ranks_run(&(struct ranks_options){
-            .size = SIZE,
-            .body = cases[i].body,
-            .timeout_ms = TIMEOUT_MS,
-            .deadline_s = DEADLINE_S,
-        });
-
-        printf("%s: %s\n", cases[i].name, n_bad == 0 ? "right" : "WRONG");
-        n_failed += n_bad != 0;
-    }
-    return n_failed == 0 ? 0 : 1;
+    const uint32_t n_bad = ranks_run(&(struct ranks_options){
+        .size = SIZE,
+        .body = all_are_right,
+        .timeout_ms = TIMEOUT_MS,
+        .deadline_s = DEADLINE_S,
+    });
+    return n_bad == 0 ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 /*
  * tests/integration/train_3d_test.c - whatever the division, the same loss
  *
- * Arguments: hooprun, train_3d, how many steps, how many runs of each list, the
- * first ones of which say most. Real processes; every step's loss is compared
- * with that of one process.
+ * Arguments: hooprun, train_3d, how many steps, how many positions of a window,
+ * how many runs of each list, the first ones of which say most. Real processes;
+ * every step's loss is compared with that of one process.
  */
 
 #include <math.h>
@@ -26,6 +26,7 @@ static const double tolerance = 1e-4; /* of a loss */
 static const char *hooprun;
 static const char *train_3d;
 static const char *steps;
+static const char *positions;
 static size_t n_runs_max;
 
 /* How to run it: a number of ranks and the words of a line. */
@@ -52,8 +53,8 @@ run_start(const struct run *run, const char *out)
     size_t n = 4;
     char *rest = NULL;
 
-    snprintf(text, sizeof(text), "%s --out %s --steps %s %s", train_3d, out,
-             steps, run->line);
+    snprintf(text, sizeof(text), "%s --out %s --steps %s --positions %s %s",
+             train_3d, out, steps, positions, run->line);
     for (char *word = strtok_r(text, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest))
         arguments[n++] = word;
@@ -259,9 +260,9 @@ progress_is_shown_on_a_terminal(void **state)
 {
     char directory[] = "/tmp/hoop_train_3d_XXXXXX";
     assert_non_null(mkdtemp(directory));
-    const char *const arguments[] = {hooprun, "-n",      "2",       train_3d,
-                                     "--tp",  "2",       "--steps", "3",
-                                     "--out", directory, NULL};
+    const char *const arguments[] = {
+        hooprun, "-n",          "2",       train_3d, "--tp",    "2", "--steps",
+        "3",     "--positions", positions, "--out",  directory, NULL};
     struct program *program = program_start_on_terminal(arguments);
 
     (void)state;
@@ -282,11 +283,12 @@ main(int argc, char **argv)
         cmocka_unit_test(progress_is_shown_on_a_terminal),
     };
 
-    if (argc < 5)
+    if (argc < 6)
         return EXIT_FAILURE;
     hooprun = argv[1];
     train_3d = argv[2];
     steps = argv[3];
-    n_runs_max = (size_t)atoi(argv[4]);
+    positions = argv[4];
+    n_runs_max = (size_t)atoi(argv[5]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
