@@ -26,7 +26,8 @@
 
 enum {
     /* NNG says a reply is sent when its queue has it; there is no way to ask
-     * for more. So much later the kernel has it too. */
+     * for more. So much later the kernel has it too, while whoever gets it is
+     * still there. */
     DRAIN_LINGER_MS = 100,
 };
 
@@ -255,6 +256,23 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
 }
 
 static void
+server_on_sent(void *owner)
+{
+    struct rpc_server *server = owner;
+
+    if (server->stage != SERVER_DRAINING || !server->on_drained ||
+        !rpc_held_is_empty(&server->held) ||
+        rpc_listener_sending(server->listener) > 0)
+        return;
+    const int linger_ms =
+        rpc_listener_connections(server->listener) > 0 ? DRAIN_LINGER_MS : 0;
+    const int left_ms = clock_left_ms(server->drain_deadline_ns);
+    loop_timer_start(
+        server->drained,
+        (uint64_t)(left_ms >= 0 && left_ms < linger_ms ? left_ms : linger_ms));
+}
+
+static void
 server_on_disconnect(void *owner, uint32_t connection)
 {
     struct rpc_server *server = owner;
@@ -279,21 +297,9 @@ server_on_disconnect(void *owner, uint32_t connection)
     }
     if (server->options.on_disconnect)
         server->options.on_disconnect(server->options.owner, connection);
-}
-
-static void
-server_on_sent(void *owner)
-{
-    struct rpc_server *server = owner;
-
-    if (server->stage != SERVER_DRAINING || !server->on_drained ||
-        !rpc_held_is_empty(&server->held) ||
-        rpc_listener_sending(server->listener) > 0)
-        return;
-    const int left_ms = clock_left_ms(server->drain_deadline_ns);
-    loop_timer_start(server->drained, left_ms >= 0 && left_ms < DRAIN_LINGER_MS
-                                          ? (uint64_t)left_ms
-                                          : DRAIN_LINGER_MS);
+    if (server->stage == SERVER_DRAINING &&
+        rpc_listener_connections(server->listener) == 0)
+        server_on_sent(server);
 }
 
 static void

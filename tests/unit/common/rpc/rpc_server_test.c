@@ -300,6 +300,80 @@ server_drain_answers_who_waits_and_refuses_who_comes(void **state)
     bench_server_stop(&server);
 }
 
+enum {
+    LINGER_LESS_MS = 50, /* than it lingers where somebody is connected */
+};
+
+/* A drain, and a timer that is set with it: which is first? */
+struct race {
+    struct bench_server *server;
+    struct loop_timer *timer;
+    bool is_drained;
+    bool was_drained; /* when the timer rang */
+    atomic_uint n_over;
+};
+
+static void
+race_drained(void *owner)
+{
+    struct race *race = owner;
+
+    race->is_drained = true;
+    atomic_fetch_add(&race->n_over, 1);
+}
+
+static void
+race_rang(void *owner)
+{
+    struct race *race = owner;
+
+    race->was_drained = race->is_drained;
+    loop_timer_destroy(race->timer);
+    atomic_fetch_add(&race->n_over, 1);
+}
+
+static void
+race_begin(void *owner)
+{
+    struct race *race = owner;
+
+    rpc_server_drain(race->server->server, 5000, race_drained, race);
+    loop_timer_start(race->timer, LINGER_LESS_MS);
+}
+
+static void
+race_run(struct bench_server *server, struct race *race)
+{
+    race->server = server;
+    assert_int_equal(
+        loop_timer_create(server->loop, race_rang, race, &race->timer),
+        HOOP_OK);
+    assert_int_equal(loop_post(server->loop, race_begin, race), HOOP_OK);
+    bench_wait_for(&race->n_over, 2);
+}
+
+static void
+server_lingers_only_where_somebody_is_connected(void **state)
+{
+    (void)state;
+    for (int is_connected = 0; is_connected <= 1; is_connected++) {
+        struct bench_server server = {0};
+        struct race race = {.n_over = 0};
+
+        bench_server_start(&server, 0);
+        const int fd = is_connected ? raw_greet(&server) : -1;
+        if (is_connected) {
+            raw_ask(fd, &(struct raw_request){"hoop.v1.Store/Get", 1, 5000});
+            assert_int_equal(raw_hear(fd).id, 1);
+        }
+        race_run(&server, &race);
+        assert_int_equal(race.was_drained, !is_connected);
+        if (is_connected)
+            close(fd);
+        bench_server_stop(&server);
+    }
+}
+
 static void
 server_stops_while_requests_are_parked(void **state)
 {
@@ -386,6 +460,7 @@ main(void)
         cmocka_unit_test(server_full_of_parked_requests_says_so),
         cmocka_unit_test(server_drops_a_request_that_comes_too_late),
         cmocka_unit_test(server_drain_answers_who_waits_and_refuses_who_comes),
+        cmocka_unit_test(server_lingers_only_where_somebody_is_connected),
         cmocka_unit_test(server_stops_while_requests_are_parked),
         cmocka_unit_test(server_any_address_serves_both_families),
         cmocka_unit_test(server_on_a_taken_port_is_unavailable),
