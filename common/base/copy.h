@@ -6,13 +6,15 @@
  * the two ends differ by 1 to 15 modulo a page, 16 times so. Less than that it
  * may copy from the end to the beginning, where the ends are in phase, which
  * makes nothing of what the processor fetches ahead: out of the memory that is
- * half the speed. So this goes line by line, and forward. What is more than the
+ * half the speed. So this goes line by line, and forward; but AMD's Zen 5 and
+ * later do all of that better by the one instruction. What is more than the
  * caches hold is best written past them: its lines need not be read before.
  */
 
 #ifndef BASE_COPY_H
 #define BASE_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,6 +27,10 @@ enum {
     COPY_AT_ONCE = 2048,
     COPY_LINE = 64,
 };
+
+/* Whether this processor's own instruction is the fastest. */
+bool
+copy_is_instruction(void);
 
 #ifdef __SSE2__
 static inline void
@@ -60,6 +66,26 @@ copy_head(const uint8_t *to)
 {
     return -(uintptr_t)to % COPY_LINE;
 }
+
+/* Of at least a line. */
+static inline void
+copy_lines(uint8_t *to, const uint8_t *from, size_t n_bytes)
+{
+    const uint8_t *end = from + n_bytes - COPY_LINE;
+    const size_t n_head = copy_head(to);
+
+    /* The ends of what is in between lie within the first and last line. */
+    copy_line(to + n_bytes - COPY_LINE, end);
+    copy_line(to, from);
+    to += n_head;
+    from += n_head;
+    for (; from < end; from += COPY_LINE) {
+        copy_line(to, from);
+        to += COPY_LINE;
+        /* Keeps the compiler from making a memcpy() of it. */
+        __asm__ volatile("" : "+r"(to), "+r"(from));
+    }
+}
 #endif
 
 /* As memcpy(). */
@@ -67,21 +93,8 @@ static inline void
 copy_bytes(uint8_t *to, const uint8_t *from, size_t n_bytes)
 {
 #ifdef __SSE2__
-    if (n_bytes > COPY_AT_ONCE) {
-        const uint8_t *end = from + n_bytes - COPY_LINE;
-        const size_t n_head = copy_head(to);
-
-        /* The ends of what is in between lie within the first and last line. */
-        copy_line(to + n_bytes - COPY_LINE, end);
-        copy_line(to, from);
-        to += n_head;
-        from += n_head;
-        for (; from < end; from += COPY_LINE) {
-            copy_line(to, from);
-            to += COPY_LINE;
-            /* Keeps the compiler from making a memcpy() of it. */
-            __asm__ volatile("" : "+r"(to), "+r"(from));
-        }
+    if (n_bytes > COPY_AT_ONCE && !copy_is_instruction()) {
+        copy_lines(to, from, n_bytes);
         return;
     }
 #endif

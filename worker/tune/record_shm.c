@@ -17,10 +17,9 @@ static const struct record_sheet sheets[] = {
              [CATALOG_ALLGATHER] = {{65536, &algorithm_allgather_flat},
                                     {1048576, &algorithm_allgather_bruck},
                                     {UINT64_MAX, &algorithm_allgather_flat}},
-             [CATALOG_ALLREDUCE] =
-                 {{262144, &algorithm_allreduce_flat},
-                  {1048576, &algorithm_allreduce_hierarchical_tree},
-                  {UINT64_MAX, &algorithm_allreduce_flat_blocks}},
+             [CATALOG_ALLREDUCE] = {{262144, &algorithm_allreduce_flat},
+                                    {UINT64_MAX,
+                                     &algorithm_allreduce_flat_blocks}},
              [CATALOG_ALLTOALL] = {{UINT64_MAX, &algorithm_alltoall_flat}},
              [CATALOG_BARRIER] = {{UINT64_MAX, &algorithm_barrier_flat}},
              [CATALOG_BROADCAST] = {{262144, &algorithm_broadcast_flat},

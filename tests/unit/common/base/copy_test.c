@@ -48,11 +48,33 @@ what_is_copied_is_the_same(void **state)
     copy_with(copy_past_caches);
 }
 
+#ifdef __SSE2__
+/* As the processors do whose own instruction is slower. */
+static void
+copy_lines_of(uint8_t *to, const uint8_t *from, size_t n_bytes)
+{
+    if (n_bytes >= COPY_LINE)
+        copy_lines(to, from, n_bytes);
+    else
+        memcpy(to, from, n_bytes);
+}
+
+static void
+what_is_copied_by_lines_is_the_same(void **state)
+{
+    (void)state;
+    copy_with(copy_lines_of);
+}
+#endif
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_copied_is_the_same),
+#ifdef __SSE2__
+        cmocka_unit_test(what_is_copied_by_lines_is_the_same),
+#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

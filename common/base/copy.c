@@ -1,0 +1,69 @@
+/*
+ * base/copy.c - which processors copy best by their own instruction
+ *
+ * Found out once: in a virtual machine the CPUID instruction traps. Threads that
+ * come first together find the same.
+ */
+
+#include "base/copy.h"
+
+#ifdef __x86_64__
+
+#include <cpuid.h>
+#include <stdatomic.h>
+
+enum {
+    FAMILY_ZEN_5 = 0x1a,
+};
+
+static bool
+is_amd(void)
+{
+    unsigned a;
+    unsigned b;
+    unsigned c;
+    unsigned d;
+
+    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx &&
+           c == signature_AMD_ecx && d == signature_AMD_edx;
+}
+
+static unsigned
+family(void)
+{
+    unsigned a = 0;
+    unsigned b;
+    unsigned c;
+    unsigned d;
+
+    (void)__get_cpuid(1, &a, &b, &c, &d);
+    return ((a >> 8) & 0xf) + ((a >> 20) & 0xff);
+}
+
+bool
+copy_is_instruction(void)
+{
+    enum {
+        UNKNOWN,
+        NO,
+        YES,
+    };
+    static _Atomic int answer = UNKNOWN;
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+
+    if (known == UNKNOWN) {
+        known = is_amd() && family() >= FAMILY_ZEN_5 ? YES : NO;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == YES;
+}
+
+#else
+
+bool
+copy_is_instruction(void)
+{
+    return true;
+}
+
+#endif
