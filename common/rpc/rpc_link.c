@@ -293,6 +293,19 @@ link_greet(struct rpc_link *link)
     return HOOP_OK;
 }
 
+/* Whoever closed a connection that has not begun may have said why before: under
+ * TLS, that it believes no certificate of this side. */
+static enum hoop_status
+link_hear_out(struct rpc_link *link, enum hoop_status status)
+{
+    if (status != HOOP_E_UNAVAILABLE ||
+        (link->state != LINK_CHECKING && link->state != LINK_GREETING))
+        return status;
+
+    const enum hoop_status told = link_receive(link);
+    return told == HOOP_OK || told == HOOP_E_PENDING ? status : told;
+}
+
 static void
 link_on_ready(void *owner, enum loop_interest ready)
 {
@@ -307,7 +320,7 @@ link_on_ready(void *owner, enum loop_interest ready)
         status = link_receive(link);
 
     if (status == HOOP_OK || status == HOOP_E_PENDING)
-        status = link_send(link);
+        status = link_hear_out(link, link_send(link));
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         link_arm(link);
     else

@@ -7,7 +7,7 @@
  * caches when they are written again. Whoever wants them reads them where they lie. A
  * word per rank says up to where that rank has read everything: then others may
  * write over it. Stamps name the rounds (transport/stamp.h), and the stamp says
- * which line: those of the last 32 operations stand side by side, so that
+ * which line: those of the last 128 operations stand side by side, so that
  * who only posts may be that far ahead.
  *
  * All of it has its addresses from the beginning, and no memory but for the

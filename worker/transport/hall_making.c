@@ -13,7 +13,7 @@
 #include "net/descriptor.h"
 #include "transport/hall_parts.h"
 
-static const uint64_t MAGIC = 0x3330304c4c414848; /* "HHALL003" */
+static const uint64_t MAGIC = 0x3430304c4c414848; /* "HHALL004" */
 
 size_t
 hall_slot_bytes(uint32_t n_ranks)

@@ -87,7 +87,7 @@ memory_comes_with_use(void **state)
     kernel_check();
     pair_enter(halls);
     const size_t n_lines = bytes_there(halls[0]);
-    assert_in_range(n_lines, 2 * HALL_ALL_LINES * HALL_LINES, 32 << 10);
+    assert_in_range(n_lines, 2 * HALL_ALL_LINES * HALL_LINES, 64 << 10);
     while (op < 100)
         guests_pass(halls, 2, stamp_of(++op, 0, 0), HALL_INLINE);
     assert_int_equal(bytes_there(halls[0]), n_lines);

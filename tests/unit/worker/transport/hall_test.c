@@ -14,6 +14,7 @@
 #include "check.h"
 #include "hall_guests.h"
 #include "transport/hall.h"
+#include "transport/hall_parts.h"
 #include "transport/stamp.h"
 
 enum {
@@ -97,13 +98,13 @@ who_only_posts_may_be_far_ahead(void **state)
         char bytes[HALL_SMALL] = {(char)n_ahead++};
         guest_post(halls[0], stamp_of(n_ahead, 0, 0), bytes, sizeof(bytes));
     }
-    assert_int_equal(n_ahead, 32);
+    assert_int_equal(n_ahead, HALL_FIRST_LINES);
     for (uint64_t i = 1; i <= n_ahead; i++) {
         assert_true(hall_look(halls[1], 0, stamp_of(i, 0, 0)));
         assert_int_equal(*hall_bytes(halls[1], 0, 0, HALL_SMALL), i - 1);
         hall_finish(halls[1], stamp_of(i, 0, 0));
     }
-    assert_true(hall_is_free(halls[0], stamp_of(64, 0, 0), 1, &late));
+    assert_true(hall_is_free(halls[0], stamp_of(2 * n_ahead, 0, 0), 1, &late));
     guests_leave(halls, 2);
 }
 
