@@ -7,7 +7,7 @@
 
 #include "base/copy.h"
 
-#ifdef __x86_64__
+#ifdef __SSE2__
 
 #include <cpuid.h>
 #include <stdatomic.h>

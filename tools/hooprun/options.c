@@ -32,8 +32,8 @@ static const char description[] =
 static const char settings_description[] =
     "What workers read in their environment, as in "
     "HOOP_CODEC=zstd hooprun -n 4 ./program:\v"
-    "hooprun itself sets HOOP_COORDINATOR, HOOP_RANK, HOOP_WORLD_SIZE and "
-    "HOOP_ENDINGS, without --coordinator also HOOP_TOKEN, with --job HOOP_JOB, "
+    "hooprun itself sets HOOP_COORDINATOR, HOOP_JOB, HOOP_RANK, "
+    "HOOP_WORLD_SIZE and HOOP_ENDINGS, without --coordinator also HOOP_TOKEN, "
     "with --nodes HOOP_NODE, and with --tls HOOP_TLS.";
 
 static const struct argp_option table[] = {

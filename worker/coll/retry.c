@@ -161,7 +161,7 @@ call_end_unmade(struct reprise *reprise)
     if (retry->n_calls < retry->n_over)
         return call_end(reprise,
                         error_raise(HOOP_E_TIMEOUT,
-                                    "it timed out on the other ranks before "
+                                    "it was over for the other ranks before "
                                     "this one called"));
     retry->is_next_over = false;
     return call_end(reprise,

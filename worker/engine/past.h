@@ -15,8 +15,9 @@
 #include "wire/frame.h"
 
 enum {
-    /* Far more than a rank gets ahead of the one it calls with. */
-    PAST_OPS = 64,
+    /* More than a rank gets ahead in a hall of the one it calls with; through
+     * sockets it may get further, if what it sends is little. */
+    PAST_OPS = 128,
 };
 
 struct past_op {

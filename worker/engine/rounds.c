@@ -36,6 +36,7 @@ enum {
 };
 
 _Static_assert((int)STAGES_MAX < STAMP_STAGES, "stages fit");
+_Static_assert((int)PAST_OPS > HALL_AHEAD, "what a rank is ahead is known");
 
 /* Of the round under way. */
 static uint64_t

@@ -7,7 +7,7 @@
  * caches when they are written again. Whoever wants them reads them where they lie. A
  * word per rank says up to where that rank has read everything: then others may
  * write over it. Stamps name the rounds (transport/stamp.h), and the stamp says
- * which line: those of the last 128 operations stand side by side, so that
+ * which line: those of the last HALL_AHEAD operations stand side by side, so that
  * who only posts may be that far ahead.
  *
  * All of it has its addresses from the beginning, and no memory but for the
@@ -44,6 +44,7 @@ enum {
     HALL_INLINE = 24,      /* bytes that a header's own line holds */
     HALL_SMALL = 1024,     /* ... that lie beside it */
     HALL_CALLS = 8,        /* that a rank leaves behind */
+    HALL_AHEAD = 64,       /* operations that who only posts may be ahead */
     HALL_PIECE = 64 << 10, /* of what is read to be combined */
 };
 

@@ -14,7 +14,7 @@ enum {
     HALL_LINE = 64,
     HALL_LINES = 128, /* the processor fetches them in pairs */
     /* Of a rank: for the first round of an operation, and for later ones. */
-    HALL_FIRST_LINES = 128,
+    HALL_FIRST_LINES = HALL_AHEAD,
     HALL_LATER_LINES = 4,
     HALL_ALL_LINES = HALL_FIRST_LINES + HALL_LATER_LINES,
     HALL_SLOTS = 4,
