@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 enum {
     CALL_MS = 20000,
@@ -23,6 +24,16 @@ thread_run(void *owner)
 
     loop_run(crowd->loop);
     return NULL;
+}
+
+/* As workers do: by the token, where TLS is on. */
+static const struct tls_files *
+files_of_setting(void)
+{
+    static const struct tls_files none;
+    const char *setting = getenv("HOOP_TLS");
+
+    return setting && strcmp(setting, "on") == 0 ? &none : NULL;
 }
 
 void
@@ -38,6 +49,7 @@ crowd_open(struct crowd *crowd, const struct crowd_options *options)
             .address = options->address,
             .job = options->job,
             .token = options->token,
+            .tls = files_of_setting(),
         };
         assert_int_equal(rpc_client_create(&client, &crowd->clients[i]),
                          HOOP_OK);

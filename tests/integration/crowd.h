@@ -39,6 +39,7 @@ struct crowd_options {
     size_t n_clients;
 };
 
+/* Under TLS where HOOP_TLS says so. */
 void
 crowd_open(struct crowd *crowd, const struct crowd_options *options);
 void
