@@ -63,8 +63,17 @@ step_await(const struct board *board, uint64_t step)
         usleep(POLL_US);
 }
 
-/* Kill two, one after the other, and send another, unless the training ends
- * before. Returns how many workers there have been. */
+/* Whoever comes before the coordinator knows of a death finds the job full. */
+static void
+loss_await(const struct board *board, uint32_t n_left)
+{
+    while (board->n_left != n_left && !board->has_ended)
+        usleep(POLL_US);
+}
+
+/* Kill two, the second once the others go on without the first, and send
+ * another, unless the training ends before. Returns how many workers there have
+ * been. */
 static int
 disturb(struct board *board, pid_t *pids, uint64_t seed)
 {
@@ -84,6 +93,7 @@ disturb(struct board *board, pid_t *pids, uint64_t seed)
                (unsigned long long)board->step, ELASTIC_STEPS);
         fflush(stdout);
         kill(victim, SIGKILL);
+        loss_await(board, (uint32_t)(WORKERS - 1 - i));
     }
     pids[WORKERS] = worker_start(board);
     printf("*** worker %d is sent\n", (int)pids[WORKERS]);

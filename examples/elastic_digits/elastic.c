@@ -134,8 +134,11 @@ recover(struct elastic *elastic)
         status = weights_bring(elastic, &version);
         snprintf(text, sizeof(text), "%u of %u workers go on",
                  hoop_comm_size(left), n_before);
-        if (status == HOOP_OK)
-            say(elastic, text);
+        if (status != HOOP_OK)
+            continue;
+        say(elastic, text);
+        if (hoop_comm_rank(left) == 0)
+            elastic->board->n_left = hoop_comm_size(left);
     }
     return status;
 }

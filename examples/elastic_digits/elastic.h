@@ -14,8 +14,9 @@ enum {
 
 /* Shared by all processes. */
 struct board {
-    volatile uint64_t step;  /* that has been made */
-    volatile bool has_ended; /* the training, or one worker's part, badly */
+    volatile uint64_t step;   /* that has been made */
+    volatile uint32_t n_left; /* that go on, after the last loss */
+    volatile bool has_ended;  /* the training, or one worker's part, badly */
 };
 
 /* Train with world_size workers, or in place of one. Returns an exit code. */

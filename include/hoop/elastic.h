@@ -127,7 +127,9 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  * (the least that a member asks for), as soon as they are there, or after
  * timeout_ms (the shortest of the members') with those that are, if there is
  * one. A newcomer that dies before leaves its place to another. To newcomers it
- * is their hoop_world(). comm can still be used, and freed.
+ * is their hoop_world(). comm can still be used, and freed. Who joins before the
+ * coordinator has heard of a loss, by a shrink or a silence, finds the job full
+ * (HOOP_E_PRECONDITION), and may join again.
  *
  * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
  * what is left. It has connections, a thread and a session of its own, for
