@@ -11,6 +11,7 @@
 
 #include "base/process.h"
 #include "check.h"
+#include "letter.h"
 
 static void
 process_that_is_stopped_is_seen(void **state)
@@ -72,20 +73,6 @@ headless_start(void)
     pthread_exit(NULL);
 }
 
-static char
-letter_of(pid_t pid)
-{
-    char path[32];
-    char text[256] = "";
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    assert_non_null(fgets(text, sizeof(text), file));
-    fclose(file);
-    return strrchr(text, ')')[2];
-}
-
 static void
 process_whose_first_thread_has_ended_runs(void **state)
 {
@@ -94,9 +81,7 @@ process_whose_first_thread_has_ended_runs(void **state)
     int how;
 
     (void)state;
-    for (int i = 0; i < 30000 && letter_of(child) != 'Z'; i++)
-        usleep(1000);
-    assert_int_equal(letter_of(child), 'Z');
+    assert_true(letter_await(child, 'Z'));
     assert_int_equal(process_look((uint32_t)child), PROCESS_RUNS);
     kill(child, SIGSTOP);
     assert_int_equal(waitpid(child, &how, WUNTRACED), child);

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -138,7 +139,7 @@ write_soon(void *owner)
 
     /* Until it sleeps: then it asks to be rung. */
     while (!atomic_load(&ringside.peer->out.control->reader_sleeps))
-        usleep(100);
+        sched_yield();
     ring_write(&ringside.peer->out, &span, 1);
     while (ring_must_wake_reader(&ringside.peer->out)) {
         *n_rings += 1;

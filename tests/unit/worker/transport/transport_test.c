@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "check.h"
+#include "letter.h"
 #include "segments.h"
 #include "station.h"
 
@@ -163,13 +164,14 @@ tell_all_reaches_all_but_one(void **state)
     assert_false(station_next(&here, 2, &frame, payload));
 }
 
+/* The first thread is this one's test. */
 static void *
-wake_soon(void *owner)
+wake_asleep(void *owner)
 {
-    const struct timespec pause = {.tv_nsec = 20000000};
+    bool *out_was_asleep = owner;
 
-    nanosleep(&pause, NULL);
-    transport_wake(owner);
+    *out_was_asleep = letter_await(getpid(), 'S');
+    transport_wake(here.transport);
     return NULL;
 }
 
@@ -177,14 +179,16 @@ static void
 turn_that_waits_is_woken_by_another_thread(void **state)
 {
     pthread_t thread;
+    bool was_asleep = false;
 
     (void)state;
     const uint64_t begin_ns = clock_now_ns();
-    assert_int_equal(pthread_create(&thread, NULL, wake_soon, here.transport),
+    assert_int_equal(pthread_create(&thread, NULL, wake_asleep, &was_asleep),
                      0);
     assert_false(transport_turn(here.transport, 20000));
     assert_true(clock_now_ns() - begin_ns < 10 * CLOCK_NS_PER_S);
     pthread_join(thread, NULL);
+    assert_true(was_asleep);
 }
 
 static void

@@ -1,0 +1,50 @@
+/* tests/letter.h - the letter of a process or thread: R, S, T, Z, as ps(1) has it */
+
+#ifndef TESTS_LETTER_H
+#define TESTS_LETTER_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+
+enum {
+    LETTER_MS = 30000, /* for a change that is sure to come */
+};
+
+/* '\0': there is none. */
+static inline char
+letter_of(pid_t pid)
+{
+    char path[32];
+    char text[256] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return '\0';
+    /* "pid (name) state": the name may hold anything. */
+    const char *state =
+        fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return state ? state[2] : '\0';
+}
+
+/* False: it did not come to that. */
+static inline bool
+letter_await(pid_t pid, char letter)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(LETTER_MS);
+
+    while (letter_of(pid) != letter) {
+        if (clock_is_past(deadline_ns))
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+#endif
