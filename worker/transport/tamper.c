@@ -99,6 +99,18 @@ truncate_frame(struct peer *peer, struct outframe *out, struct outflow *flow)
     drop(peer, out, flow);
 }
 
+/* What comes twice takes room of the window twice, and is given back twice. */
+static void
+charge_again(struct peer *peer, const struct outframe *out)
+{
+    const uint64_t n_taken = LIMIT_FRAME_HEADER + out->n_stored;
+    struct frame frame;
+
+    if (frame_decode(out->header, &frame) == HOOP_OK &&
+        frame.flags & FRAME_EAGER)
+        peer->credit -= n_taken < peer->credit ? n_taken : peer->credit;
+}
+
 static void
 duplicate(struct peer *peer, struct outframe *out)
 {
@@ -116,6 +128,7 @@ duplicate(struct peer *peer, struct outframe *out)
     if (out->n_stored > 0)
         memcpy(copy->owned, out->payload, out->n_stored);
     peer->n_frames++;
+    charge_again(peer, out);
 }
 
 /* The kernel sends RST, and tells this side, too. */
