@@ -94,10 +94,9 @@ def pick(table, link, n):
 class Plan:
     """All cases, made of the folder with the programs and the profile."""
 
-    def __init__(self, build, profile, gradient=None):
+    def __init__(self, build, profile):
         self.build = os.path.abspath(build)
         self.profile = profile
-        self.gradient = gradient
         self.has_torch = os.path.exists('/usr/lib/python3/dist-packages/torch')
         self.peers = os.path.abspath('bench/peers')
 
@@ -252,9 +251,8 @@ class Plan:
         yield 'tcp', 'none', 'noise'
         yield 'tcp-auto-noise', 'auto', 'noise'
         yield 'tcp-bf16', 'bf16', 'noise'
-        if self.gradient:
-            yield 'tcp-auto', 'auto', self.gradient
-            yield 'tcp-bf16+auto', 'bf16+auto', self.gradient
+        yield 'tcp-auto', 'auto', self.program('gradient')
+        yield 'tcp-bf16+auto', 'bf16+auto', self.program('gradient')
 
     def rated(self, link, n):
         """One rank on each host. All move noise, unless it says otherwise."""

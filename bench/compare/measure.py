@@ -2,10 +2,10 @@
 """bench/compare/measure.py - runs the cases in turns, keeps what they print
 
 measure.py BUILD RESULTS [--profile short|default|long] [--rounds N]
-[--only WORDS] [--gradient FILE]: appends to a new file RESULTS/<time>.csv, whose
-columns are those of results.py. Every case is labelled with how far apart the
-processors were before and after it (bench/peers/mode.c); one during which that
-changed is dropped and done again, twice at most.
+[--only WORDS]: appends to a new file RESULTS/<time>.csv, whose columns are those
+of results.py. Every case is labelled with how far apart the processors were
+before and after it (bench/peers/mode.c); one during which that changed is
+dropped and done again, twice at most.
 """
 
 import argparse
@@ -168,14 +168,12 @@ def options_read():
     parser.add_argument('--profile', choices=ROUNDS, default='default')
     parser.add_argument('--rounds', type=int)
     parser.add_argument('--only', default='')
-    parser.add_argument('--gradient')
     return parser.parse_args()
 
 
 def main():
     options = options_read()
-    gradient = options.gradient and os.path.abspath(options.gradient)
-    plan = cases.Plan(options.build, options.profile, gradient)
+    plan = cases.Plan(options.build, options.profile)
     words = [word for word in options.only.split(',') if word]
     try:
         chosen = list(cases.selected(plan.cases(), words))

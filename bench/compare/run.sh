@@ -70,7 +70,8 @@ build_all() {
   local c=(-std=gnu17 -D_GNU_SOURCE "${flags[@]}") name
   ./deploy/install-deps.sh
   [ -f "$build/build.ninja" ] || meson setup "$build"
-  ninja -C "$build" tools/hooprun/hooprun server/hoopd bench/bench_hoop
+  ninja -C "$build" tools/hooprun/hooprun server/hoopd bench/bench_hoop \
+    bench/gradient
   gcc "${c[@]}" -o "$build/mode" bench/peers/mode.c -lm
   for name in ideal ideal_memory; do
     gcc "${c[@]}" -o "$build/$name" "bench/peers/$name.c"
@@ -81,9 +82,8 @@ build_all() {
   done
   g++ -std=c++17 "${flags[@]}" -o "$build/bench_gloo" \
     bench/peers/bench_gloo.cc -lgloo -lpthread
-  [ -f "$build/gradient.f32" ] ||
-    /usr/bin/python3 bench/peers/gradient.py "$build/gradient.f32" ||
-    echo 'no torch: coding is measured on noise only' >&2
+  # Of 60 steps, for up to 4 ranks.
+  "$build/bench/gradient" 60 4 "$build/gradient"
 }
 
 if [[ $steps = *build* ]]; then
@@ -91,7 +91,6 @@ if [[ $steps = *build* ]]; then
   build_all
 fi
 if [[ $steps = *measure* ]]; then
-  [ -f "$build/gradient.f32" ] && measuring+=(--gradient "$build/gradient.f32")
   python3 -B bench/compare/measure.py "$build" "$results" "${measuring[@]}"
 fi
 python3 -B bench/compare/report.py "$results" "$target"

@@ -66,8 +66,9 @@ A host for each rank: network namespaces on one bridge, each link limited both
 ways (`bench/peers/hosts.sh`). The share of the line's rate that an allreduce
 needs which sends every byte once, as it is, 2 (n - 1) / n times its size; 0.957
 is what TCP over Ethernet leaves, and more takes fewer bytes. Everybody moves
-noise, of which no codec saves a byte, but where a gradient is named
-(`bench/peers/gradient.py`). 1M at 10 Gbit/s is what a link lets pass at once.
+noise, of which no codec saves a byte, but where a gradient is named: that of
+another batch on each rank, of a network that has learned for 60 steps
+(`bench/wire/gradient.c`). 1M at 10 Gbit/s is what a link lets pass at once.
 Beyond that this machine's processors are the limit there, not the wire: they do
 all hosts' work and the switch's.
 '''

@@ -82,10 +82,12 @@ def pattern(count):
     if name is None:
         return None
     if name == 'noise':
-        return torch.rand(count, generator=torch.Generator()
-                          .manual_seed(RANK)) * 2 - 1
-    held = numpy.fromfile(name, dtype=numpy.float32)
-    held = numpy.roll(held, -(len(held) // SIZE * RANK))
+        dice = numpy.random.default_rng(RANK)
+        bits = dice.integers(1 << 32, size=count, dtype=numpy.uint32)
+        exponents = dice.integers(1, 251, size=count, dtype=numpy.uint32)
+        bits = bits & 0x807fffff | exponents << 23
+        return torch.from_numpy(bits.view(numpy.float32))
+    held = numpy.fromfile(f'{name}.{RANK}', dtype=numpy.float32)
     return torch.from_numpy(numpy.resize(held, count))
 
 

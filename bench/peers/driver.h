@@ -13,7 +13,7 @@
  *                         STARTED_US, on CLOCK_MONOTONIC
  * A first run of every operation is checked. Buffers are zero afterwards; with
  * BENCH_DATA in the environment each batch begins with "noise", or with what
- * the file of that name holds, other numbers on each rank: for whoever looks at
+ * the rank's file of that name holds, BENCH_DATA.<rank>: for whoever looks at
  * what he moves. Then a batch must be one operation, since sums of sums grow.
  * Read by C and by C++.
  */
@@ -259,42 +259,49 @@ driver_has_parts(const struct driver *driver,
     return !is_parted || row->n_bytes >= sizeof(float) * (size_t)driver->size;
 }
 
-/* count floats of a file, again and again, from another place on each rank. */
+/* count floats of the rank's file, again and again. */
 static inline void
-driver_read(const struct driver *driver, const char *path, size_t count)
+driver_read(const struct driver *driver, const char *name, size_t count)
 {
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s.%d", name, driver->rank);
     FILE *file = fopen(path, "rb");
-    long n_bytes = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
-    const size_t n_held = n_bytes > 0 ? (size_t)n_bytes / sizeof(float) : 0;
-    size_t at = n_held / (size_t)driver->size * (size_t)driver->rank;
-
     for (size_t n_read = 0; n_read < count;) {
-        const size_t rest = n_held - at;
-        const size_t n = rest < count - n_read ? rest : count - n_read;
+        const size_t n = file ? fread(driver->pattern + n_read, sizeof(float),
+                                      count - n_read, file)
+                              : 0;
 
-        if (n == 0 || fseek(file, (long)(at * sizeof(float)), SEEK_SET) != 0 ||
-            fread(driver->pattern + n_read, sizeof(float), n, file) != n) {
+        if (n == 0) {
             fprintf(stderr, "%s: cannot be read\n", path);
             exit(1);
         }
         n_read += n;
-        at = 0;
+        rewind(file);
     }
     if (file)
         fclose(file);
 }
 
-/* Numbers between -1 and 1 that no codec makes smaller. */
+/*
+ * Numbers that no codec makes smaller: all of their bits are random, exponents
+ * too, but for those that sums could make infinite and those of denormals,
+ * which processors are slow with.
+ */
 static inline void
 driver_make_noise(const struct driver *driver, size_t count)
 {
+    const uint32_t n_exponents = 250;
     uint64_t state = 0x9e3779b97f4a7c15U * (uint64_t)(driver->rank + 1);
 
     for (size_t i = 0; i < count; i++) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        driver->pattern[i] = (float)(int32_t)(state >> 32) * 0x1p-31F;
+        const uint32_t exponent = 1 + (uint32_t)state % n_exponents;
+        const uint32_t bits =
+            ((uint32_t)(state >> 32) & 0x807fffffU) | exponent << 23;
+        memcpy(&driver->pattern[i], &bits, sizeof(bits));
     }
 }
 
