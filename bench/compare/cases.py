@@ -19,26 +19,35 @@ PEERS = LIBRARIES + ('sockets', 'memory')
 
 # BYTES:INNERxBATCHES, as bench/peers/schedule.h reads it.
 FEW = '8:2x2,1K:2x2,16K:2x2,1M:1x2,16M:1x1'
+# A batch is long beside a time slice where ranks outnumber processors: in a
+# short one it is chance who has which.
 SMALL = {
     ('memory', 2): '8:1000x11,1K:1000x11,16K:300x11',
+    ('memory', 4): '8:4000x9,1K:4000x9,16K:1000x9',
+    ('memory', 8): '8:2000x7,1K:2000x7,16K:500x7',
     ('tcp', 2): '8:200x11,1K:200x11,16K:100x11',
-    4: '8:50x9,1K:50x9,16K:25x9',
-    8: '8:20x7,1K:20x7,16K:10x7',
+    ('tcp', 4): '8:600x9,1K:600x9,16K:300x9',
+    ('tcp', 8): '8:500x7,1K:500x7,16K:200x7',
 }
 LARGE = {
     2: '256K:20x9,1M:8x9,4M:3x9,16M:1x7,64M:1x5',
     4: '256K:8x7,1M:4x7,4M:2x5,16M:1x5,64M:1x3',
     8: '256K:4x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
 }
-LARGEST = {2: ',256M:1x3', 4: ',256M:1x2', 8: ',256M:1x2'}
-# Other operations than allreduce: shorter batches.
-OTHERS = {
-    ('memory', 2): '8:500x7,1K:500x7,16K:100x7,256K:10x7,1M:5x5,4M:2x5,'
-                   '16M:1x5,64M:1x3',
-    ('tcp', 2): '8:100x7,1K:100x7,16K:50x7,256K:10x7,1M:4x5,4M:2x5,16M:1x5,'
-                '64M:1x3',
-    4: '8:30x7,1K:30x7,16K:15x5,256K:4x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
-    8: '8:15x5,1K:15x5,16K:8x5,256K:3x5,1M:2x3,4M:1x3,16M:1x2,64M:1x1',
+LARGEST = {2: '256M:1x3', 4: '256M:1x2', 8: '256M:1x2'}
+# Other operations than allreduce: fewer batches.
+OTHERS_SMALL = {
+    ('memory', 2): '8:500x7,1K:500x7,16K:100x7',
+    ('memory', 4): '8:3000x7,1K:3000x7,16K:500x7',
+    ('memory', 8): '8:1500x5,1K:1500x5,16K:300x5',
+    ('tcp', 2): '8:200x7,1K:200x7,16K:100x7',
+    ('tcp', 4): '8:600x7,1K:600x7,16K:200x7',
+    ('tcp', 8): '8:500x5,1K:500x5,16K:200x5',
+}
+OTHERS_LARGE = {
+    2: '256K:10x7,1M:5x5,4M:2x5,16M:1x5,64M:1x3',
+    4: '256K:4x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
+    8: '256K:3x5,1M:2x3,4M:1x3,16M:1x2,64M:1x1',
 }
 # Who never yields waits for a time slice in every step when ranks outnumber
 # processors.
@@ -85,10 +94,6 @@ class Case:
             return [*self.command, self.schedule]
         return [*self.command, self.peer, self.transport, ','.join(self.ops),
                 self.schedule]
-
-
-def pick(table, link, n):
-    return table.get((link, n)) or table[n]
 
 
 class Plan:
@@ -146,10 +151,10 @@ class Plan:
         near each other."""
         few = self.profile == 'short'
         transport = 'tcp' if link == 'tcp' else 'shm'
-        small = FEW if few else pick(SMALL, link, n)
-        others = FEW if few else pick(OTHERS, link, n)
-        whole = FEW if few else f'{small},{LARGE[n]}'
-        largest = whole if few else whole + LARGEST[n]
+        small = FEW if few else SMALL[link, n]
+        largest = FEW if few else f'{small},{LARGE[n]},{LARGEST[n]}'
+        others = FEW if few else (f'{OTHERS_SMALL[link, n]},'
+                                  f'{OTHERS_LARGE[n]}')
         crawls = n > (os.cpu_count() or 1)
         for ops in (('allreduce',), GATHERS, ROOTED):
             is_first = ops == ('allreduce',)
