@@ -8,6 +8,7 @@ bench/peers/hosts.sh) or startup.
 
 import dataclasses
 import os
+import re
 
 LINKS = ('tcp', 'memory', 'cost', 'startup', '1gbit', '10gbit')
 RATES = ('1gbit', '10gbit')
@@ -96,6 +97,16 @@ class Case:
                 self.schedule]
 
 
+def tenth(schedule):
+    """Of the operations of long batches, a tenth: for who sleeps in each."""
+    rows = []
+    for row in schedule.split(','):
+        size, inner, n_batches = re.split('[:x]', row)
+        n_inner = int(inner) // 10 if int(inner) >= 100 else int(inner)
+        rows.append(f'{size}:{n_inner}x{n_batches}')
+    return ','.join(rows)
+
+
 class Plan:
     """All cases, made of the folder with the programs and the profile."""
 
@@ -170,9 +181,11 @@ class Plan:
                 crawl = CRAWL if is_first else CRAWL_OTHERS
                 yield Case(*common, 'mpich', transport, ops,
                            crawl if crawls else schedule,
-                           *self.mpich(n, transport), is_rare=crawls)
+                           *self.mpich(n, transport), is_rare=crawls,
+                           seconds=120 if crawls else 60)
             if link == 'tcp':
-                yield from self.gloos(n, ops, schedule)
+                yield from self.gloos(n, ops,
+                                      tenth(schedule) if crawls else schedule)
             if is_first:
                 yield from self.limits(link, n, small, largest)
 
