@@ -3,25 +3,32 @@
 
 measure.py BUILD RESULTS [--profile short|default|long] [--rounds N]
 [--only WORDS]: appends to a new file RESULTS/<time>.csv, whose columns are those
-of results.py. Every case is labelled with how far apart the processors were
-before and after it (bench/peers/mode.c); one during which that changed is
-dropped and done again, twice at most.
+of results.py. Every row is labelled with how far apart the processors were:
+bench/peers/watch.c says it for each batch, to the programs themselves. Where it
+may not, they are asked before and after a case (bench/peers/mode.c). A case in
+which that changed, or that was mostly far, is done again, twice at most; of one
+that was not watched only what is of one state is kept.
 """
 
 import argparse
+import collections
 import csv
 import datetime
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import cases
 from results import COLUMNS, STATELESS
 
 FAR_NS = 300
+WATCH_NEAR = b'\1'  # bench/peers/watch.h, on little-endian machines
+PATIENCE_S = 2
 TRIES = 3
+N_CELLS = 11  # of a row that bench/peers/schedule.h reports
 ROUNDS = {'short': 1, 'default': 3, 'long': 10}
 
 
@@ -37,11 +44,46 @@ class Bench:
         self.rows = csv.DictWriter(self.file, COLUMNS)
         self.rows.writeheader()
         self.hosts = None
+        self.watcher, self.watch = None, None
         self.run = {'run': started.isoformat(), 'commit': commit(),
                     'load': '%.1f' % os.getloadavg()[0]}
 
     def say(self, text):
         print(text, file=sys.stderr, flush=True)
+
+    def watch_start(self):
+        """Whoever may not watch says why, and ends at once."""
+        self.watch = tempfile.mkstemp(prefix='watch.')[1]
+        self.watcher = subprocess.Popen(
+            [os.path.join(self.build, 'watch'), self.watch, str(FAR_NS)],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            why = self.watcher.communicate(timeout=1)[1].strip()
+            self.say(f'states are looked at before and after cases: {why}')
+            self.watch_end()
+        except subprocess.TimeoutExpired:
+            pass
+
+    def near_await(self):
+        """For a while: comparisons are made of that state."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.watcher and time.monotonic() < deadline:
+            with open(self.watch, 'rb') as file:
+                if file.read(1) == WATCH_NEAR:
+                    break
+            time.sleep(0.01)
+
+    def watch_end(self):
+        if self.watcher:
+            self.watcher.kill()
+            self.watcher.wait()
+            os.unlink(self.watch)
+            self.watcher = None
+
+    def is_watched(self, case):
+        """Where time slices or a slow wire decide, the state does not."""
+        return (self.watcher is not None and not case.is_rare and
+                case.link not in STATELESS)
 
     def state(self):
         name = os.path.join(self.build, 'mode')
@@ -65,6 +107,8 @@ class Bench:
             STARTED_US=str(time.monotonic_ns() / 1000))
         if case.link in cases.RATES:
             environment['HOSTS'] = self.hosts
+        if self.is_watched(case):
+            environment['BENCH_WATCH'] = self.watch
         begin = time.monotonic()
         program = subprocess.Popen(
             self.command(case), env=environment, text=True,
@@ -86,26 +130,33 @@ class Bench:
     def measure(self, case, turn):
         """Appends its rows, once the state was one throughout."""
         for _ in range(TRIES):
+            self.near_await()
             before = self.state()
             printed = self.start(case)
             if printed is None:
                 return
-            # Where time slices or a slow wire decide, the state does not.
-            is_slow = case.is_rare or case.link in STATELESS
-            if is_slow or before == self.state():
+            if self.is_watched(case):
+                self.keep(case, turn, before, *printed)
+                if is_mostly_near(printed[0]):
+                    return
+            elif (case.is_rare or case.link in STATELESS or
+                  before == self.state()):
                 self.keep(case, turn, before, *printed)
                 return
+        if self.is_watched(case):
+            return
         self.say(f'dropped, the processors moved: {case.peer} '
                  f'{case.transport} {case.link} {case.n}')
 
     def keep(self, case, turn, state, text, passed_s):
         for line in text.splitlines():
             cells = line.split(',')
-            if len(cells) != 10 or cells[0] != case.peer:
+            if len(cells) != N_CELLS or cells[0] != case.peer:
                 continue
             row = dict(zip(('peer', 'transport', 'op', 'n', 'bytes',
                             'median_us', 'min_us'), cells), cpu_us=cells[9],
-                       round=turn, state=state, link=case.link, **self.run)
+                       round=turn, state=cells[10] or state, link=case.link,
+                       **self.run)
             self.rows.writerow(row)
             if row['op'] == 'startup':
                 us = f'{passed_s * 1e6:.0f}'
@@ -140,6 +191,17 @@ class Bench:
                 continue
             for _ in range(2 if case.link == 'startup' else 1):
                 self.measure(case, turn)
+
+
+def is_mostly_near(text):
+    """Whether most of the rows have batches of the near state."""
+    states = collections.defaultdict(set)
+    for line in text.splitlines():
+        cells = line.split(',')
+        if len(cells) == N_CELLS:
+            states[tuple(cells[:5])].add(cells[-1])
+    return 2 * sum('near' in of_row for of_row in states.values()) >= len(
+        states)
 
 
 def end_group(program):
@@ -183,11 +245,13 @@ def main():
         left for case in chosen if (left := case.later())]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     bench = Bench(options)
+    bench.watch_start()
     try:
         for turn in range(1, (options.rounds or ROUNDS[options.profile]) + 1):
             bench.turn(chosen if turn == 1 else later, turn)
     finally:
         bench.hosts_set(None, 0)
+        bench.watch_end()
 
 
 if __name__ == '__main__':

@@ -72,9 +72,8 @@ build_all() {
   [ -f "$build/build.ninja" ] || meson setup "$build"
   ninja -C "$build" tools/hooprun/hooprun server/hoopd bench/bench_hoop \
     bench/gradient
-  gcc "${c[@]}" -o "$build/mode" bench/peers/mode.c -lm
-  for name in ideal ideal_memory; do
-    gcc "${c[@]}" -o "$build/$name" "bench/peers/$name.c"
+  for name in mode watch ideal ideal_memory; do
+    gcc "${c[@]}" -o "$build/$name" "bench/peers/$name.c" -lm
   done
   # Debian's mpicc is one or the other.
   for name in openmpi mpich; do

@@ -47,9 +47,11 @@ are processors is not idle). `--report` writes the document anew.
   fit the sockets' buffers. torch's Gloo has no reduce-scatter and no alltoall.
 - **near** and **far** are states of the machine. Where a hypervisor moves
   virtual processors, a cache line's round trip between them changes by a factor
-  (`bench/peers/mode.c`; near is up to 300 ns), and every transport with it.
-  Runs of different states are not comparable and stand in different tables; a
-  run during which the state changed is dropped, and done again.
+  (near is up to 300 ns), and every transport with it; at its worst several times
+  a second. So it is asked forty times a second (`bench/peers/watch.c`), and each
+  batch counts for the state that it ran in, or, if that changed meanwhile, not
+  at all. States are not comparable and stand in different tables. Over slow
+  links and at start-up nothing depends on it.
 '''
 
 TARGETS = '''

@@ -3,12 +3,14 @@
 
 bench_torch.py PEER TRANSPORT OPS SCHEDULE, with RANK, SIZE and STORE (a folder
 that all ranks see) in the environment: the loop of bench/peers/driver.h, as far
-as this backend goes. It has no reduce_scatter and no alltoall. Started by
+as this backend goes, BENCH_DATA and BENCH_WATCH with it. It has no reduce_scatter and no alltoall. Started by
 launch.sh, since Debian 12's torchrun fails with its Python.
 """
 
+import mmap
 import os
 import resource
+import struct
 import sys
 import time
 
@@ -91,12 +93,35 @@ def pattern(count):
     return torch.from_numpy(numpy.resize(held, count))
 
 
+class Watch:
+    """bench/peers/watch.h: how the processors were while something ran."""
+
+    STATES = {1: 'near', 2: 'far'}
+
+    def __init__(self):
+        self.page = None
+        if 'BENCH_WATCH' in os.environ:
+            with open(os.environ['BENCH_WATCH'], 'rb') as file:
+                self.page = mmap.mmap(file.fileno(), 8, prot=mmap.PROT_READ)
+
+    def look(self):
+        return struct.unpack('=II', self.page[:8]) if self.page else (0, 0)
+
+    def since(self, before):
+        """'' where nobody watches; None if that has changed."""
+        if self.look()[1] != before[1]:
+            return None
+        return self.STATES.get(before[0], '')
+
+
 def cpu_s():
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(op, n_bytes, inner, batches):
+def measure(watch, op, n_bytes, inner, batches):
+    """Yields a state of the processors, and the medians, the least and the
+    processor time in us of the batches in it; all on rank 0."""
     count = n_bytes // 4
     buffer = elements(RANK, count)
     other = elements(RANK, count if op == 'allgather' else 0)
@@ -106,26 +131,34 @@ def measure(op, n_bytes, inner, batches):
     start = pattern(count)
     ways = 2 if op == 'pingpong' else 1
     times = torch.zeros(batches, dtype=torch.float64)
-    spent = torch.zeros(1, dtype=torch.float64)
+    spent = torch.zeros(batches, dtype=torch.float64)
+    states = []
     for batch in range(batches):
         if start is not None:
             buffer.copy_(start)
         dist.barrier()
+        before = watch.look()
         cpu, begin = cpu_s(), time.perf_counter()
         for _ in range(inner):
             run()
         times[batch] = (time.perf_counter() - begin) * 1e6 / inner / ways
-        spent += (cpu_s() - cpu) * 1e6 / inner / batches / ways
+        spent[batch] = (cpu_s() - cpu) * 1e6 / inner / ways
+        states.append(watch.since(before))
     dist.all_reduce(times, op=dist.ReduceOp.MAX)
     dist.all_reduce(spent)
-    return times.quantile(0.5).item(), times.min().item(), spent.item()
+    for state in ('', *watch.STATES.values()):
+        chosen = [batch for batch in range(batches) if states[batch] == state]
+        if chosen:
+            yield (state, times[chosen].quantile(0.5).item(),
+                   times[chosen].min().item(), spent[chosen].mean().item())
 
 
-def report(op, n_bytes, median_us, least_us, cpu_us):
+def report(op, n_bytes, state, median_us, least_us, cpu_us):
     if RANK == 0:
         # Bandwidths are for whoever reads C's rows by eye.
         print(f'{sys.argv[1]},{sys.argv[2]},{op},{SIZE},{n_bytes},'
-              f'{median_us:.2f},{least_us:.2f},0,0,{cpu_us:.2f}', flush=True)
+              f'{median_us:.2f},{least_us:.2f},0,0,{cpu_us:.2f},{state}',
+              flush=True)
 
 
 def main():
@@ -134,17 +167,17 @@ def main():
         'gloo', init_method=f'file://{os.environ["STORE"]}/torch', rank=RANK,
         world_size=SIZE)
     rows = list(schedule_rows(sys.argv[4]))
+    watch = Watch()
     for op in sys.argv[3].split(','):
         if op == 'startup':
             dist.barrier()
             passed = time.monotonic() * 1e6 - float(os.environ['STARTED_US'])
-            report(op, 0, passed, passed, 0)
-        elif op == 'barrier':
-            report(op, 0, *measure(op, 0, *rows[0][1:]))
-        else:
-            for row in rows:
-                if op != 'allgather' or row[0] >= 4 * SIZE:
-                    report(op, row[0], *measure(op, *row))
+            report(op, 0, '', passed, passed, 0)
+            continue
+        for row in [(0, *rows[0][1:])] if op == 'barrier' else rows:
+            if op != 'allgather' or row[0] >= 4 * SIZE:
+                for result in measure(watch, op, *row):
+                    report(op, row[0], *result)
     dist.destroy_process_group()
 
 

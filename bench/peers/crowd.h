@@ -21,7 +21,7 @@ enum {
 /* Where the ranks meet, in shared memory. */
 struct crowd_meeting {
     struct plain_barrier barrier;
-    double numbers[CROWD_RANKS_MAX][SCHEDULE_BATCHES_MAX];
+    double numbers[CROWD_RANKS_MAX][DRIVER_NUMBERS_MAX];
 };
 
 struct crowd {

@@ -15,6 +15,8 @@
  * BENCH_DATA in the environment each batch begins with "noise", or with what
  * the rank's file of that name holds, BENCH_DATA.<rank>: for whoever looks at
  * what he moves. Then a batch must be one operation, since sums of sums grow.
+ * With BENCH_WATCH there (bench/peers/watch.h) batches are told apart by what
+ * state the processors were in, and those in which it changed are left out.
  * Read by C and by C++.
  */
 
@@ -26,13 +28,19 @@
 #include <time.h>
 
 #include "schedule.h"
+#include "watch.h"
+
+enum {
+    DRIVER_NUMBERS_MAX = 512, /* that ranks compare at a time */
+};
 
 struct driver {
     int rank;
     int size;
     float *buffer; /* the schedule's greatest size each */
     float *other;
-    float *pattern;        /* what a batch begins with; NULL: what was there */
+    float *pattern; /* what a batch begins with; NULL: what was there */
+    const struct watch *watch; /* NULL: nobody watches */
     int scatters_in_place; /* a reduce_scatter leaves its result in buffer */
     /* Called before the runs of an operation of count floats; may be NULL. */
     void (*prepare)(struct driver *driver, const char *op, size_t count);
@@ -156,18 +164,22 @@ driver_check(struct driver *driver, const char *op, size_t count)
     driver->barrier(driver);
 }
 
-/* Every rank's number, added up; all call it. */
-static inline double
-driver_total(struct driver *driver, double number)
+/* Every rank's n numbers, added up, at least on 0; all call it. */
+static inline void
+driver_total(struct driver *driver, double *numbers, int n)
 {
-    double numbers[SCHEDULE_BATCHES_MAX] = {0};
-    double total = 0;
+    double all[DRIVER_NUMBERS_MAX] = {0};
+    const int n_all = driver->size * n;
 
-    numbers[driver->rank] = number;
-    driver->maximize(driver, numbers, SCHEDULE_BATCHES_MAX);
-    for (int r = 0; r < driver->size; r++)
-        total += numbers[r];
-    return total;
+    if (n_all > DRIVER_NUMBERS_MAX)
+        abort();
+    memcpy(all + driver->rank * n, numbers, (size_t)n * sizeof(*numbers));
+    driver->maximize(driver, all, n_all);
+    for (int i = 0; i < n; i++) {
+        numbers[i] = 0;
+        for (int r = 0; r < driver->size; r++)
+            numbers[i] += all[r * n + i];
+    }
 }
 
 static inline void
@@ -180,6 +192,33 @@ driver_fill(struct driver *driver, const char *op, size_t count)
         memcpy(driver->other, driver->pattern, count * sizeof(float));
 }
 
+/* What batches took: of an operation, all ranks, and how things were. */
+struct driver_batches {
+    double us[SCHEDULE_BATCHES_MAX];
+    double cpu_us[SCHEDULE_BATCHES_MAX];
+    enum watch_state states[SCHEDULE_BATCHES_MAX];
+};
+
+/* A line of the batches of a state, if there are any. */
+static inline void
+driver_report(const struct schedule_subject *subject,
+              const struct schedule_row *row,
+              const struct driver_batches *batches,
+              enum watch_state state)
+{
+    struct schedule_result result = {watch_state_name(state), 0, {0}, 0};
+
+    for (int i = 0; i < row->n_batches; i++) {
+        if (batches->states[i] != state)
+            continue;
+        result.us[result.n++] = batches->us[i];
+        result.cpu_us += batches->cpu_us[i];
+    }
+    result.cpu_us /= result.n > 0 ? result.n : 1;
+    if (result.n > 0)
+        schedule_report(subject, row, &result);
+}
+
 /* The batches of a row, of count floats, and their report. */
 static inline void
 driver_time(struct driver *driver,
@@ -188,25 +227,26 @@ driver_time(struct driver *driver,
             size_t count)
 {
     const int n_ways = strcmp(subject->op, "pingpong") == 0 ? 2 : 1;
-    const double n_runs = (double)row->n_inner * row->n_batches;
-    double batches_us[SCHEDULE_BATCHES_MAX] = {0};
-    double cpu_us = 0;
+    const double n_runs = (double)row->n_inner * n_ways;
+    struct driver_batches batches;
 
     for (int batch = 0; batch < row->n_batches; batch++) {
         driver_fill(driver, subject->op, count);
         driver->barrier(driver);
+        const struct watch before = watch_look(driver->watch);
         const double start_cpu_us = driver_cpu_us();
         const double start_us = driver_now_us();
         for (int i = 0; i < row->n_inner; i++)
             driver->run(driver, subject->op, count);
-        batches_us[batch] =
-            (driver_now_us() - start_us) / row->n_inner / n_ways;
-        cpu_us += driver_cpu_us() - start_cpu_us;
+        batches.us[batch] = (driver_now_us() - start_us) / n_runs;
+        batches.cpu_us[batch] = (driver_cpu_us() - start_cpu_us) / n_runs;
+        batches.states[batch] = watch_since(driver->watch, before);
     }
-    driver->maximize(driver, batches_us, SCHEDULE_BATCHES_MAX);
-    cpu_us = driver_total(driver, cpu_us / n_runs / n_ways);
-    if (driver->rank == 0)
-        schedule_report(subject, row, batches_us, cpu_us);
+    driver->maximize(driver, batches.us, row->n_batches);
+    driver_total(driver, batches.cpu_us, row->n_batches);
+    for (int state = WATCH_NONE; state < WATCH_MIXED && driver->rank == 0;
+         state++)
+        driver_report(subject, row, &batches, (enum watch_state)state);
 }
 
 static inline void
@@ -241,9 +281,10 @@ driver_measure_startup(struct driver *driver,
     const char *started = getenv("STARTED_US");
 
     driver->barrier(driver);
-    double passed_us = driver_now_us() - (started ? atof(started) : 0);
+    const double passed_us = driver_now_us() - (started ? atof(started) : 0);
+    struct schedule_result result = {"", 1, {passed_us}, 0};
     if (driver->rank == 0)
-        schedule_report(subject, &row, &passed_us, 0);
+        schedule_report(subject, &row, &result);
 }
 
 /* Not every library can gather or scatter parts of no element. */
@@ -340,6 +381,7 @@ driver_run(struct driver *driver, char **arguments)
     struct schedule_subject subject = {arguments[0], arguments[1], NULL,
                                        driver->size};
 
+    driver->watch = watch_open();
     schedule_read(arguments[3], &schedule);
     driver_make_buffers(driver, schedule.n_bytes_max);
     for (char *op = strtok(arguments[2], ","); op; op = strtok(NULL, ",")) {

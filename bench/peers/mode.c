@@ -9,56 +9,15 @@
  */
 
 #include <math.h>
-#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plain.h"
+#include "line.h"
 
 enum {
     SAMPLES = 9,
     TRIPS = 2000,
 };
-
-struct line {
-    _Alignas(64) _Atomic unsigned there;
-    _Alignas(64) _Atomic unsigned back;
-};
-
-static void
-stay_on(int processor)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    CPU_SET(processor, &set);
-    if (sched_setaffinity(0, sizeof(set), &set) != 0)
-        plain_fail("sched_setaffinity");
-}
-
-static void
-echo(struct line *line)
-{
-    for (unsigned trip = 1; trip <= SAMPLES * TRIPS; trip++) {
-        while (atomic_load_explicit(&line->there, memory_order_acquire) != trip)
-            ;
-        atomic_store_explicit(&line->back, trip, memory_order_release);
-    }
-}
-
-/* Nanoseconds of one trip, over TRIPS of them from first on. */
-static double
-sample(struct line *line, unsigned first)
-{
-    const double start_us = plain_now_us();
-
-    for (unsigned trip = first; trip < first + TRIPS; trip++) {
-        atomic_store_explicit(&line->there, trip, memory_order_release);
-        while (atomic_load_explicit(&line->back, memory_order_acquire) != trip)
-            ;
-    }
-    return (plain_now_us() - start_us) * 1e3 / TRIPS;
-}
 
 int
 main(void)
@@ -71,13 +30,13 @@ main(void)
     const pid_t pid = fork();
     if (pid < 0)
         plain_fail("fork");
-    stay_on(pid == 0);
+    line_stay_on(pid == 0);
     if (pid == 0) {
-        echo(line);
+        line_echo(line, 1, SAMPLES * TRIPS);
         return 0;
     }
     for (unsigned i = 0; i < SAMPLES; i++)
-        least_ns = fmin(least_ns, sample(line, 1 + i * TRIPS));
+        least_ns = fmin(least_ns, line_time_ns(line, 1 + i * TRIPS, TRIPS));
     waitpid(pid, NULL, 0);
     printf("%.0f\n", least_ns);
     return 0;

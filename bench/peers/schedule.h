@@ -99,27 +99,29 @@ schedule_compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/*
- * batches_us holds the time of an operation in each batch; it is sorted. cpu_us
- * is the processor time of all ranks for one, the last column.
- */
+/* What a row of a schedule has come to, or a part of its batches. */
+struct schedule_result {
+    const char *label;               /* what the part is; the last column */
+    int n;                           /* batches */
+    double us[SCHEDULE_BATCHES_MAX]; /* an operation's in each; sorted then */
+    double cpu_us;                   /* of all ranks for one operation */
+};
+
 static inline void
 schedule_report(const struct schedule_subject *subject,
                 const struct schedule_row *row,
-                double *batches_us,
-                double cpu_us)
+                struct schedule_result *result)
 {
-    const int n = row->n_batches;
+    const double *us = result->us;
+    const int n = result->n;
 
-    qsort(batches_us, (size_t)n, sizeof(*batches_us), schedule_compare);
-    const double median = n % 2
-                              ? batches_us[n / 2]
-                              : (batches_us[n / 2 - 1] + batches_us[n / 2]) / 2;
+    qsort(result->us, (size_t)n, sizeof(*us), schedule_compare);
+    const double median = n % 2 ? us[n / 2] : (us[n / 2 - 1] + us[n / 2]) / 2;
     const double bandwidth = (double)row->n_bytes / median / 1e3;
-    printf("%s,%s,%s,%d,%zu,%.2f,%.2f,%.4f,%.4f,%.2f\n", subject->peer,
+    printf("%s,%s,%s,%d,%zu,%.2f,%.2f,%.4f,%.4f,%.2f,%s\n", subject->peer,
            subject->transport, subject->op, subject->n_ranks, row->n_bytes,
-           median, batches_us[0], bandwidth,
-           bandwidth * schedule_bus_factor(subject), cpu_us);
+           median, us[0], bandwidth, bandwidth * schedule_bus_factor(subject),
+           result->cpu_us, result->label);
     fflush(stdout);
 }
 

@@ -1,0 +1,128 @@
+/*
+ * bench/peers/watch.c - watches whether the processors are near each other
+ *
+ * watch FILE NS: until it is ended, asks forty times a second for the round trip
+ * of a cache line between the first two processors, and writes into the file
+ * (bench/peers/watch.h) whether it takes more than that. Where a hypervisor moves
+ * virtual processors, that changes several times a second at its worst, so that a
+ * look before and after a program tells little of what was in between.
+ *
+ * It comes before all that is measured, for some 30 us of 25 ms, 100 when they
+ * are far from each other: so it needs the right to real-time priority, and two
+ * processors. Without them it ends at once.
+ */
+
+#include "watch.h"
+
+#include <math.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "line.h"
+
+enum {
+    SAMPLES = 2, /* the lesser counts */
+    TRIPS = 60,
+    PAUSE_NS = 25000000,
+};
+
+static void
+come_first(void)
+{
+    const struct sched_param priority = {.sched_priority = 1};
+
+    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0)
+        plain_fail("sched_setscheduler");
+}
+
+/* For each byte that comes, until the other end is gone. */
+static void
+answer(struct line *line, int calls)
+{
+    unsigned first = 1;
+    char call;
+
+    while (read(calls, &call, 1) == 1) {
+        line_echo(line, first, SAMPLES * TRIPS);
+        first += SAMPLES * TRIPS;
+    }
+}
+
+/* It dies with this process, which may have left it waiting for a trip. */
+static int
+answerer_start(struct line *line)
+{
+    const pid_t parent = getpid();
+    int calls[2];
+
+    if (pipe(calls) != 0)
+        plain_fail("pipe");
+    const pid_t pid = fork();
+    if (pid < 0)
+        plain_fail("fork");
+    if (pid == 0) {
+        close(calls[1]);
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+            exit(1);
+        line_stay_on(1);
+        come_first();
+        answer(line, calls[0]);
+        exit(0);
+    }
+    close(calls[0]);
+    return calls[1];
+}
+
+static double
+distance_ns(struct line *line, int calls, unsigned first)
+{
+    double least_ns = INFINITY;
+
+    if (write(calls, "", 1) != 1)
+        plain_fail("write");
+    for (unsigned i = 0; i < SAMPLES; i++)
+        least_ns = fmin(least_ns, line_time_ns(line, first + i * TRIPS, TRIPS));
+    return least_ns;
+}
+
+static struct watch *
+watch_make(const char *path)
+{
+    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    if (file < 0 || ftruncate(file, sizeof(struct watch)) != 0)
+        plain_fail(path);
+    void *watch = mmap(NULL, sizeof(struct watch), PROT_READ | PROT_WRITE,
+                       MAP_SHARED, file, 0);
+    if (watch == MAP_FAILED)
+        plain_fail(path);
+    close(file);
+    return watch;
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+    if (argc != 3)
+        return fprintf(stderr, "usage: watch FILE NS\n"), 64;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        return fprintf(stderr, "one processor is near itself\n"), 1;
+    const double far_ns = atof(argv[2]);
+    struct watch *watch = watch_make(argv[1]);
+    struct line *line = plain_map(sizeof(*line), MAP_SHARED);
+    const int calls = answerer_start(line);
+    line_stay_on(0);
+    come_first();
+    for (unsigned first = 1;; first += SAMPLES * TRIPS) {
+        const uint32_t state =
+            distance_ns(line, calls, first) > far_ns ? WATCH_FAR : WATCH_NEAR;
+
+        if (state != watch->state) {
+            __atomic_add_fetch(&watch->n_changes, 1, __ATOMIC_ACQ_REL);
+            __atomic_store_n(&watch->state, state, __ATOMIC_RELEASE);
+        }
+        nanosleep(&pause, NULL);
+    }
+}
