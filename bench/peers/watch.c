@@ -1,11 +1,12 @@
 /*
  * bench/peers/watch.c - watches whether the processors are near each other
  *
- * watch FILE NS: until it is ended, asks forty times a second for the round trip
- * of a cache line between the first two processors, and writes into the file
- * (bench/peers/watch.h) whether it takes more than that. Where a hypervisor moves
- * virtual processors, that changes several times a second at its worst, so that a
- * look before and after a program tells little of what was in between.
+ * watch FILE NS: until it ends, or who started it, asks forty times a second for
+ * the round trip of a cache line between the first two processors, and writes
+ * into the file (bench/peers/watch.h) whether it takes more than that. Where a
+ * hypervisor moves virtual processors, that changes several times a second at its
+ * worst, so that a look before and after a program tells little of what was in
+ * between.
  *
  * It comes before all that is measured, for some 30 us of 25 ms, 100 when they
  * are far from each other: so it needs the right to real-time priority, and two
@@ -25,6 +26,22 @@ enum {
     TRIPS = 60,
     PAUSE_NS = 25000000,
 };
+
+/* Who has this priority and waits for a trip that never comes holds up all else:
+ * neither outlives who started it, nor the other. */
+static void
+die_with_parent(void)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        plain_fail("prctl");
+}
+
+static void
+die_with_child(int number)
+{
+    (void)number;
+    _exit(1);
+}
 
 static void
 come_first(void)
@@ -48,7 +65,6 @@ answer(struct line *line, int calls)
     }
 }
 
-/* It dies with this process, which may have left it waiting for a trip. */
 static int
 answerer_start(struct line *line)
 {
@@ -62,7 +78,8 @@ answerer_start(struct line *line)
         plain_fail("fork");
     if (pid == 0) {
         close(calls[1]);
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+        die_with_parent();
+        if (getppid() != parent)
             exit(1);
         line_stay_on(1);
         come_first();
@@ -109,6 +126,8 @@ main(int argc, char **argv)
         return fprintf(stderr, "usage: watch FILE NS\n"), 64;
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
         return fprintf(stderr, "one processor is near itself\n"), 1;
+    die_with_parent();
+    signal(SIGCHLD, die_with_child);
     const double far_ns = atof(argv[2]);
     struct watch *watch = watch_make(argv[1]);
     struct line *line = plain_map(sizeof(*line), MAP_SHARED);
