@@ -90,6 +90,14 @@ class Case:
         return dataclasses.replace(self,
                                    schedule=self.schedule.split(',256M:')[0])
 
+    def name(self):
+        return f'{self.peer} {self.transport} {self.link} {self.n}'
+
+    def n_rows(self):
+        """That it prints of each state, if nothing is left out."""
+        n_sizes = len(self.schedule.split(','))
+        return sum(1 if op == 'barrier' else n_sizes for op in self.ops)
+
     def arguments(self):
         if not self.is_library:
             return [*self.command, self.schedule]

@@ -86,11 +86,12 @@ class Table:
 
     def quotients(self, library, base, n_bytes):
         """Its times over those of base, each with the one of the same round,
-        the first with the first."""
+        the first with the first; none of a round that misses one."""
         return [own / other for (who, size, turn), times in self.turns.items()
                 if (who, size) == (library, n_bytes)
-                for own, other in zip(times, self.turns.get(
-                    (base, n_bytes, turn), ()))]
+                for others in [self.turns.get((base, n_bytes, turn), ())]
+                if len(others) == len(times)
+                for own, other in zip(times, others)]
 
     def is_comparison(self):
         peers = {peer for peer, _ in self.libraries()}

@@ -82,7 +82,8 @@ build_all() {
   g++ -std=c++17 "${flags[@]}" -o "$build/bench_gloo" \
     bench/peers/bench_gloo.cc -lgloo -lpthread
   # Of 60 steps, for up to 4 ranks.
-  "$build/bench/gradient" 60 4 "$build/gradient"
+  [ -f "$build/gradient.3" ] ||
+    "$build/bench/gradient" 60 4 "$build/gradient"
 }
 
 if [[ $steps = *build* ]]; then

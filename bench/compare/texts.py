@@ -48,10 +48,12 @@ are processors is not idle). `--report` writes the document anew.
 - **near** and **far** are states of the machine. Where a hypervisor moves
   virtual processors, a cache line's round trip between them changes by a factor
   (near is up to 300 ns), and every transport with it; at its worst several times
-  a second. So it is asked forty times a second (`bench/peers/watch.c`), and each
-  batch counts for the state that it ran in, or, if that changed meanwhile, not
-  at all. States are not comparable and stand in different tables. Over slow
-  links and at start-up nothing depends on it.
+  a second. So it is asked forty times a second (`bench/peers/watch.c`), where
+  real-time priority is allowed: each batch counts for the state that it ran in,
+  as far as that was seen in time, or, if it changed meanwhile, not at all.
+  Elsewhere programs are run again during which the state changed. States are not
+  comparable and stand in different tables. Over slow links and at start-up
+  nothing depends on it.
 '''
 
 TARGETS = '''

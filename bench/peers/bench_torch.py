@@ -105,6 +105,7 @@ class Watch:
                 self.page = mmap.mmap(file.fileno(), 8, prot=mmap.PROT_READ)
 
     def look(self):
+        """(state, number of changes)"""
         return struct.unpack('=II', self.page[:8]) if self.page else (0, 0)
 
     def since(self, before):
@@ -143,6 +144,7 @@ def measure(watch, op, n_bytes, inner, batches):
             run()
         times[batch] = (time.perf_counter() - begin) * 1e6 / inner / ways
         spent[batch] = (cpu_s() - cpu) * 1e6 / inner / ways
+        dist.barrier()
         states.append(watch.since(before))
     dist.all_reduce(times, op=dist.ReduceOp.MAX)
     dist.all_reduce(spent)

@@ -240,6 +240,8 @@ driver_time(struct driver *driver,
             driver->run(driver, subject->op, count);
         batches.us[batch] = (driver_now_us() - start_us) / n_runs;
         batches.cpu_us[batch] = (driver_cpu_us() - start_cpu_us) / n_runs;
+        /* The slowest rank's part of it, too. */
+        driver->barrier(driver);
         batches.states[batch] = watch_since(driver->watch, before);
     }
     driver->maximize(driver, batches.us, row->n_batches);

@@ -139,8 +139,8 @@ main(int argc, char **argv)
             distance_ns(line, calls, first) > far_ns ? WATCH_FAR : WATCH_NEAR;
 
         if (state != watch->state) {
-            __atomic_add_fetch(&watch->n_changes, 1, __ATOMIC_ACQ_REL);
             __atomic_store_n(&watch->state, state, __ATOMIC_RELEASE);
+            __atomic_add_fetch(&watch->n_changes, 1, __ATOMIC_ACQ_REL);
         }
         nanosleep(&pause, NULL);
     }

@@ -2,7 +2,8 @@
  * bench/peers/watch.h - whether the processors were near each other meanwhile
  *
  * What bench/peers/watch.c writes into a file, and the measuring loop reads
- * there before and after each batch. Read by C and by C++.
+ * there before and after each batch. A change is seen up to 25 ms late. Read by C
+ * and by C++.
  */
 
 #ifndef BENCH_PEERS_WATCH_H
@@ -20,13 +21,12 @@ enum watch_state {
     WATCH_NEAR,
     WATCH_FAR,
     WATCH_MIXED,
-    WATCH_STATES,
 };
 
 /* bench_torch.py has this layout, too. */
 struct watch {
     uint32_t state;     /* WATCH_NEAR or WATCH_FAR, as last seen */
-    uint32_t n_changes; /* of it, so far */
+    uint32_t n_changes; /* of it, so far: written after it, read before it */
 };
 
 /* NULL if BENCH_WATCH is not in the environment. */
@@ -55,8 +55,8 @@ watch_look(const struct watch *watch)
     struct watch now = {WATCH_NONE, 0};
 
     if (watch) {
-        now.state = __atomic_load_n(&watch->state, __ATOMIC_ACQUIRE);
         now.n_changes = __atomic_load_n(&watch->n_changes, __ATOMIC_ACQUIRE);
+        now.state = __atomic_load_n(&watch->state, __ATOMIC_ACQUIRE);
     }
     return now;
 }

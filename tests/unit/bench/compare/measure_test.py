@@ -16,43 +16,72 @@ import measure  # noqa: E402
 
 NEAR = 'hoop,tcp,allreduce,2,8,7.50,7.00,1.0,1.0,15.00,near'
 FAR = 'hoop,tcp,allreduce,2,8,21.00,20.00,1.0,1.0,42.00,far'
+NEAR_16 = 'hoop,tcp,allreduce,2,16,8.00,7.00,1.0,1.0,15.00,near'
 UNWATCHED = 'hoop,tcp,allreduce,2,16,8.00,7.00,1.0,1.0,15.00,'
 OTHER = 'openmpi,tcp,allreduce,2,8,9.00,8.00,1.0,1.0,18.00,near'
 
 
-def rows_kept(text, state):
-    """What a run's file has of a case of hoop that printed text."""
-    case = cases.Case('tcp', 2, 'hoop', 'tcp', ('allreduce',), '8:1x1', ())
+CASE = cases.Case('tcp', 2, 'hoop', 'tcp', ('allreduce', 'barrier'),
+                  '8:1x1,16:1x1', ())
+
+
+class Bench(measure.Bench):
+    """Whose programs print what is given, one text for each start."""
+
+    def __init__(self, folder, texts, is_watching):
+        super().__init__(argparse.Namespace(build=folder, results=folder))
+        self.texts = list(texts)
+        self.is_watching = is_watching
+
+    def is_watched(self, case):
+        return self.is_watching
+
+    def state(self):
+        return 'far'
+
+    def start(self, case):
+        return self.texts.pop(0), 0.5
+
+    def say(self, text):
+        pass
+
+
+def rows_kept(*texts, is_watching=True):
+    """(state, time) of what a run's file has; how many texts are left."""
     with tempfile.TemporaryDirectory() as folder:
-        bench = measure.Bench(
-            argparse.Namespace(build=folder, results=folder))
-        bench.keep(case, 1, state, text, 0.5)
+        bench = Bench(folder, texts, is_watching)
+        bench.measure(CASE, 1)
         bench.file.close()
         bench.errors.close()
         with open(bench.file.name, encoding='utf-8') as file:
-            return list(csv.DictReader(file))
+            rows = [(row['state'], float(row['median_us']))
+                    for row in csv.DictReader(file)]
+        return rows, len(bench.texts)
 
 
 class Keeping(unittest.TestCase):
     def test_rows_say_the_state_of_their_batches(self):
-        rows = rows_kept(f'{NEAR}\n{FAR}\n', 'far')
-        self.assertEqual([(row['state'], row['median_us']) for row in rows],
-                         [('near', '7.50'), ('far', '21.00')])
+        rows, _ = rows_kept(f'{NEAR}\n{NEAR_16}\n{FAR}\n')
+        self.assertEqual(rows, [('near', 7.5), ('near', 8), ('far', 21)])
 
     def test_rows_that_nobody_watched_have_the_state_of_the_case(self):
-        self.assertEqual(rows_kept(UNWATCHED, 'far')[0]['state'], 'far')
+        rows, _ = rows_kept(UNWATCHED, is_watching=False)
+        self.assertEqual(rows, [('far', 8)])
 
     def test_only_whole_rows_of_the_peer_are_kept(self):
-        text = f'{OTHER}\nsome warning\n{NEAR[:-9]}\n{NEAR}\n'
-        self.assertEqual(len(rows_kept(text, 'near')), 1)
+        text = f'{OTHER}\nsome warning\n{NEAR[:-9]}\n{NEAR}\n{NEAR_16}'
+        self.assertEqual(len(rows_kept(text)[0]), 2)
 
+    def test_case_that_is_half_near_is_not_done_again(self):
+        self.assertEqual(rows_kept(f'{NEAR}\n{NEAR_16}', NEAR)[1], 1)
 
-class Nearness(unittest.TestCase):
-    def test_case_with_near_batches_of_half_its_rows_is_enough(self):
-        self.assertTrue(measure.is_mostly_near(f'{NEAR}\n{FAR}\n{UNWATCHED}'))
+    def test_case_that_is_far_is_done_again_and_each_row_kept_once(self):
+        rows, n_left = rows_kept(FAR, f'{FAR}\n{NEAR}\n{NEAR_16}', NEAR)
+        self.assertEqual(rows, [('far', 21), ('near', 7.5), ('near', 8)])
+        self.assertEqual(n_left, 1)
 
-    def test_case_whose_rows_are_far_is_not(self):
-        self.assertFalse(measure.is_mostly_near(FAR))
+    def test_case_of_which_nothing_is_left_is_done_again(self):
+        self.assertEqual(rows_kept('', '', '', NEAR), ([], 1))
 
 
 class Schedules(unittest.TestCase):
