@@ -36,20 +36,6 @@ LARGE = {
     8: '256K:4x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
 }
 LARGEST = {2: '256M:1x3', 4: '256M:1x2', 8: '256M:1x2'}
-# Other operations than allreduce: fewer batches.
-OTHERS_SMALL = {
-    ('memory', 2): '8:500x7,1K:500x7,16K:100x7',
-    ('memory', 4): '8:3000x7,1K:3000x7,16K:500x7',
-    ('memory', 8): '8:1500x5,1K:1500x5,16K:300x5',
-    ('tcp', 2): '8:200x7,1K:200x7,16K:100x7',
-    ('tcp', 4): '8:600x7,1K:600x7,16K:200x7',
-    ('tcp', 8): '8:500x5,1K:500x5,16K:200x5',
-}
-OTHERS_LARGE = {
-    2: '256K:10x7,1M:5x5,4M:2x5,16M:1x5,64M:1x3',
-    4: '256K:4x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
-    8: '256K:3x5,1M:2x3,4M:1x3,16M:1x2,64M:1x1',
-}
 # Who never yields waits for a time slice in every step when ranks outnumber
 # processors.
 CRAWL = '8:2x3,1K:2x3,16K:2x3,256K:1x3,1M:1x3,4M:1x2,16M:1x2,64M:1x1'
@@ -57,15 +43,10 @@ CRAWL_OTHERS = '1K:1x3,1M:1x2,64M:1x1'
 # One operation a batch: bench/peers/driver.h fills the buffers before each.
 RATED = {'1gbit': '1M:1x5,16M:1x3,64M:1x2', '10gbit': '1M:1x7,16M:1x5,64M:1x3'}
 CODED = '1M:1x9,16M:1x7,64M:1x5'
-# What hoop does with bytes on request, and short runs of each, so that those
-# that are compared are near each other.
+# What hoop does with bytes on request.
 COSTS = {'off': {}, 'checksum': {'HOOP_CHECKSUM': 'on'},
          'tls': {'HOOP_TLS': 'on'},
          'tls-checksum': {'HOOP_TLS': 'on', 'HOOP_CHECKSUM': 'on'}}
-COSTED = {
-    2: '8:100x7,1K:100x7,16K:50x7,256K:10x7,1M:5x7,4M:2x7,16M:1x5,64M:1x3',
-    4: '8:30x7,1K:30x7,16K:15x7,256K:5x5,1M:2x5,4M:1x5,16M:1x3,64M:1x2',
-}
 
 
 @dataclasses.dataclass
@@ -105,14 +86,21 @@ class Case:
                 self.schedule]
 
 
+def rescaled(schedule, n_inner=lambda n: n, n_batches=lambda n: n):
+    """A schedule with other numbers of operations, or of batches."""
+    rows = (re.split('[:x]', row) for row in schedule.split(','))
+    return ','.join(f'{size}:{n_inner(int(inner))}x{n_batches(int(batches))}'
+                    for size, inner, batches in rows)
+
+
 def tenth(schedule):
     """Of the operations of long batches, a tenth: for who sleeps in each."""
-    rows = []
-    for row in schedule.split(','):
-        size, inner, n_batches = re.split('[:x]', row)
-        n_inner = int(inner) // 10 if int(inner) >= 100 else int(inner)
-        rows.append(f'{size}:{n_inner}x{n_batches}')
-    return ','.join(rows)
+    return rescaled(schedule, n_inner=lambda n: n // 10 if n >= 100 else n)
+
+
+def fewer(schedule):
+    """Two thirds of the batches."""
+    return rescaled(schedule, n_batches=lambda n: (2 * n + 1) // 3)
 
 
 class Plan:
@@ -171,9 +159,8 @@ class Plan:
         few = self.profile == 'short'
         transport = 'tcp' if link == 'tcp' else 'shm'
         small = FEW if few else SMALL[link, n]
+        others = FEW if few else fewer(f'{small},{LARGE[n]}')
         largest = FEW if few else f'{small},{LARGE[n]},{LARGEST[n]}'
-        others = FEW if few else (f'{OTHERS_SMALL[link, n]},'
-                                  f'{OTHERS_LARGE[n]}')
         crawls = n > (os.cpu_count() or 1)
         for ops in (('allreduce',), GATHERS, ROOTED):
             is_first = ops == ('allreduce',)
@@ -252,7 +239,8 @@ class Plan:
     def costs(self, n):
         """There and back, so that what drifts meanwhile drifts for all."""
         command, environment = self.hoop(n, 'tcp')
-        schedule = FEW if self.profile == 'short' else COSTED[n]
+        schedule = (FEW if self.profile == 'short' else
+                    fewer(f'{SMALL["tcp", n]},{LARGE[n]}'))
         ops = ('allreduce', 'pingpong') if n == 2 else ('allreduce',)
         for name in (*COSTS, *reversed(COSTS)):
             yield Case('cost', n, 'hoop', name, ops, schedule, command,
@@ -324,7 +312,7 @@ class Plan:
             for n in (2, 4) if few else (2, 4, 8):
                 yield from self.loopback(link, n)
         yield from self.codings()
-        for n in (2,) if few else COSTED:
+        for n in (2,) if few else (2, 4):
             yield from self.costs(n)
         for n in (2, 8) if few else (2, 8, 32):
             yield from self.startups(n)

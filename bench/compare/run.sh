@@ -4,7 +4,7 @@
 # run.sh [OPTION...]: installs the other libraries, builds, measures, and writes
 # docs/benchmarks.md and docs/benchmarks/*.svg
 #   --short         one round, few repetitions: does everything run? Writes
-#                   into build-compare/short instead; two minutes
+#                   into build-compare/short instead; some minutes
 #   --long          ten rounds, all of everything; more than an hour
 #   --rounds N      instead of three
 #   --only WORDS    a part, as allreduce,memory,2: operations, links (tcp,

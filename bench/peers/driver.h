@@ -171,8 +171,11 @@ driver_total(struct driver *driver, double *numbers, int n)
     double all[DRIVER_NUMBERS_MAX] = {0};
     const int n_all = driver->size * n;
 
-    if (n_all > DRIVER_NUMBERS_MAX)
-        abort();
+    if (n_all > DRIVER_NUMBERS_MAX) {
+        fprintf(stderr, "%d batches of %d ranks are more than %d\n", n,
+                driver->size, DRIVER_NUMBERS_MAX);
+        exit(64);
+    }
     memcpy(all + driver->rank * n, numbers, (size_t)n * sizeof(*numbers));
     driver->maximize(driver, all, n_all);
     for (int i = 0; i < n; i++) {

@@ -88,6 +88,10 @@ class Schedules(unittest.TestCase):
     def test_tenth_shortens_only_long_batches(self):
         self.assertEqual(cases.tenth('8:500x7,1M:2x5'), '8:50x7,1M:2x5')
 
+    def test_fewer_leaves_two_thirds_of_the_batches_and_one_at_least(self):
+        self.assertEqual(cases.fewer('8:600x9,64M:1x2,256M:1x1'),
+                         '8:600x6,64M:1x1,256M:1x1')
+
 
 if __name__ == '__main__':
     unittest.main()
