@@ -20,12 +20,24 @@ struct error_record {
 
 static _Thread_local struct error_record record;
 
+/* The file and its folder: "tcp/send.c" of "../worker/transport/tcp/send.c". */
+static const char *
+folder_and_file(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    while (slash && slash > path && slash[-1] != '/')
+        slash--;
+    return slash ? slash : path;
+}
+
 static void
 path_append(const char *function, const char *file, int line)
 {
     const size_t room = sizeof(record.path) - record.n_path;
     const int n = snprintf(record.path + record.n_path, room, "%s%s (%s:%d)",
-                           record.n_path ? " < " : "", function, file, line);
+                           record.n_path ? " < " : "", function,
+                           folder_and_file(file), line);
 
     if (n > 0)
         record.n_path += (size_t)n < room ? (size_t)n : room - 1;

@@ -2,8 +2,9 @@
  * base/error.h - a failure: its status, one sentence, and the path it took
  *
  * The record is per thread. error_raise() begins it with the text for the
- * user; error_pass() on the way out adds the place. Nobody logs errors in the
- * library; the outermost layer shows them (hoop_error_text()).
+ * user; error_pass() on the way out adds the place, as "function
+ * (folder/file.c:line)". Nobody logs errors in the library; the outermost
+ * layer shows them (hoop_error_text()).
  */
 
 #ifndef BASE_ERROR_H
@@ -16,11 +17,10 @@
  * The text says what, where and what to do. Evaluates to the status.
  */
 #define error_raise(status, ...)                                               \
-    error_begin((status), __func__, __FILE_NAME__, __LINE__, __VA_ARGS__)
+    error_begin((status), __func__, __FILE__, __LINE__, __VA_ARGS__)
 
 /* if (status != HOOP_OK) return error_pass(status); */
-#define error_pass(status)                                                     \
-    error_extend((status), __func__, __FILE_NAME__, __LINE__)
+#define error_pass(status) error_extend((status), __func__, __FILE__, __LINE__)
 
 /* For the two macros. */
 enum hoop_status

@@ -28,8 +28,8 @@ error_raise_and_pass_record_text_and_path(void **state)
     (void)state;
     assert_int_equal(outer(), HOOP_E_NOT_FOUND);
     assert_string_equal(error_text(), "no rank 7");
-    assert_non_null(strstr(error_path(), "inner (error_test.c:"));
-    assert_non_null(strstr(error_path(), " < outer (error_test.c:"));
+    assert_non_null(strstr(error_path(), "inner (base/error_test.c:"));
+    assert_non_null(strstr(error_path(), " < outer (base/error_test.c:"));
 }
 
 static void
