@@ -3,8 +3,8 @@
  *
  * Clients stand in a list, the longest silent first; each has its entries in
  * a hash by id and its finished ones in a list, the oldest first. Ids grow,
- * so that one number per client, the floor, remembers all that was evicted. Until
- * when a request may be sent again is part of its reply's key.
+ * so that one number per client, the floor, remembers all that was evicted. For
+ * how long a request may be sent again is part of its reply's key.
  */
 
 #include "rpc/reply_cache.h"
@@ -40,7 +40,7 @@ struct cache_client {
     struct cache_entries finished;
     size_t n_finished;
     uint64_t floor;  /* the greatest id whose reply is forgotten */
-    uint64_t due_ms; /* of all its requests, the last; not the wall's */
+    uint64_t due_ms; /* the latest of all its requests */
     TAILQ_ENTRY(cache_client) link;
     UT_hash_handle hh;
 };
@@ -70,11 +70,11 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
     return HOOP_OK;
 }
 
-/* Of a request, big-endian; the floor stands where no id is, at 0, due at 0. */
+/* Of a request, big-endian; the floor stands where no id is, at 0, with a term of 0. */
 struct journal_key {
     uint8_t client[ENVELOPE_CLIENT_BYTES];
     uint64_t id;
-    uint64_t due_wall_ms;
+    uint64_t term_ms;
 };
 
 static void
@@ -84,7 +84,7 @@ journal_put(const struct reply_cache *cache,
 {
     struct journal_key stored = {
         .id = htobe64(key->id),
-        .due_wall_ms = htobe64(key->due.wall_ms),
+        .term_ms = htobe64(key->term_ms),
     };
 
     if (!cache->journal.put)
@@ -108,7 +108,7 @@ journal_erase(const struct reply_cache *cache,
     cache->journal.erase(
         cache->journal.owner,
         (struct message_span){(const uint8_t *)&stored,
-                              id ? offsetof(struct journal_key, due_wall_ms)
+                              id ? offsetof(struct journal_key, term_ms)
                                  : sizeof(stored.client)});
 }
 
@@ -238,8 +238,8 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
 static void
 due_extend(struct cache_client *client, const struct reply_cache_key *key)
 {
-    if (client->due_ms < key->due.ms)
-        client->due_ms = key->due.ms;
+    if (client->due_ms < key->due_ms)
+        client->due_ms = key->due_ms;
 }
 
 static enum reply_cache_verdict
@@ -413,23 +413,11 @@ entry_revive(struct reply_cache *cache,
     return HOOP_OK;
 }
 
-/* What the wall's clock says of the other. What was due before now has waited for
- * nobody to read it: those who would send it again connect anew. */
-static uint64_t
-due_revive(uint64_t due_wall_ms, const struct reply_cache_moment *now)
-{
-    if (due_wall_ms < now->wall_ms)
-        return now->ms > 0 ? now->ms - 1 : 0;
-    const uint64_t left_ms = due_wall_ms - now->wall_ms;
-
-    return left_ms < UINT64_MAX - now->ms ? now->ms + left_ms : UINT64_MAX;
-}
-
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
                    struct message_span value,
-                   const struct reply_cache_moment *now)
+                   uint64_t now_ms)
 {
     struct reply_cache_key request;
     struct journal_key stored;
@@ -441,9 +429,11 @@ reply_cache_revive(struct reply_cache *cache,
     memcpy(&stored, key.bytes, sizeof(stored));
     memcpy(request.client.bytes, stored.client, sizeof(stored.client));
     request.id = be64toh(stored.id);
-    request.due.wall_ms = be64toh(stored.due_wall_ms);
-    request.due.ms = due_revive(request.due.wall_ms, now);
-    cache->looked_ms = now->ms;
+    request.term_ms = be64toh(stored.term_ms);
+    request.due_ms = request.term_ms < UINT64_MAX - now_ms
+                         ? now_ms + request.term_ms
+                         : UINT64_MAX;
+    cache->looked_ms = now_ms;
 
     struct cache_client *client = client_find(cache, &request.client);
 

@@ -40,17 +40,11 @@ struct reply_cache_bounds {
     size_t n_bytes_max;   /* of all replies */
 };
 
-/* On a clock that never jumps, and on the wall's, since a cache that is made
- * again has to know it. */
-struct reply_cache_moment {
-    uint64_t ms;
-    uint64_t wall_ms;
-};
-
 struct reply_cache_key {
     struct envelope_client client;
     uint64_t id;
-    struct reply_cache_moment due; /* it is not sent again later */
+    uint64_t due_ms;  /* it is not sent again later; a monotonic clock's */
+    uint64_t term_ms; /* the time from its arrival until then */
 };
 
 /*
@@ -83,13 +77,17 @@ void
 reply_cache_follow(struct reply_cache *cache,
                    const struct reply_cache_journal *journal);
 
-/* What was put and not erased, while nobody follows.
- * Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED. */
+/*
+ * What was put and not erased, while nobody follows. A reply has its whole term
+ * again, counted from now_ms: how long the cache was away is known by no clock
+ * that can be trusted, and a reply that is dropped too early lets its request be
+ * applied twice. Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED.
+ */
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
                    struct message_span value,
-                   const struct reply_cache_moment *now);
+                   uint64_t now_ms);
 
 /* Whether the request came before: it is running, or its reply is kept. */
 bool

@@ -22,19 +22,15 @@ rpc_request_key(const struct rpc_request *request)
     return (struct reply_cache_key){
         .client = request->envelope.client,
         .id = request->envelope.id,
-        .due = request->due,
+        .due_ms = request->due_ms,
+        .term_ms = request->term_ms,
     };
 }
 
-/* What was on its way while nobody read comes later than it was sent. */
 static uint64_t
-due_after(uint64_t now_ns, uint64_t left_ms)
+sum_saturated(uint64_t one, uint64_t other)
 {
-    const uint64_t now_ms = now_ns / CLOCK_NS_PER_MS;
-
-    return left_ms < UINT64_MAX - now_ms - LIMIT_RPC_CACHE_SPARE_MS
-               ? now_ms + left_ms + LIMIT_RPC_CACHE_SPARE_MS
-               : UINT64_MAX;
+    return one < UINT64_MAX - other ? one + other : UINT64_MAX;
 }
 
 void
@@ -62,10 +58,11 @@ rpc_request_create(struct rpc_server *server,
                            "the coordinator has no memory for a request");
     request->server = server;
     request->envelope = *envelope;
-    request->due = (struct reply_cache_moment){
-        .ms = due_after(clock_now_ns(), envelope->deadline_ms),
-        .wall_ms = due_after(clock_wall_ns(), envelope->deadline_ms),
-    };
+    /* What was on its way while nobody read comes later than it was sent. */
+    request->term_ms =
+        sum_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
+    request->due_ms =
+        sum_saturated(clock_now_ns() / CLOCK_NS_PER_MS, request->term_ms);
     if (n_body)
         memcpy(request->body, envelope->body.bytes, n_body);
     request->envelope.body = (struct message_span){request->body, n_body};

@@ -33,7 +33,8 @@ struct rpc_request {
     const struct method *method;
     enum request_kept kept;
     uint64_t deadline_ns;
-    struct reply_cache_moment due; /* struct reply_cache_key */
+    uint64_t due_ms;  /* as in struct reply_cache_key */
+    uint64_t term_ms; /* likewise */
     char peer[LIMIT_ADDRESS];
 };
 

@@ -109,12 +109,10 @@ chronicle_erase(struct cluster *cluster, const struct chronicle_key *key)
     record->n_key = key->n_bytes;
 }
 
-/* 0: never. */
 static void
 wall_pack(const struct cluster *cluster, uint64_t when_ns, struct pack *pack)
 {
-    pack_uint(pack,
-              when_ns == UINT64_MAX ? 0 : when_ns + cluster->wall_offset_ns);
+    pack_uint(pack, when_ns + cluster->wall_offset_ns);
 }
 
 static struct pack
@@ -374,6 +372,17 @@ revision_write(struct cluster *cluster, const struct job *job)
     chronicle_put(cluster, &key, &pack);
 }
 
+/* 0: it lives for ever. */
+static uint64_t
+life_left_ns(const struct cluster *cluster, const struct store_entry *entry)
+{
+    const uint64_t end_ns = store_entry_end_ns(entry);
+
+    if (end_ns == UINT64_MAX)
+        return 0;
+    return end_ns > cluster->now_ns ? end_ns - cluster->now_ns : 1;
+}
+
 void
 chronicle_write_entry(struct cluster *cluster, const struct store_entry *entry)
 {
@@ -387,7 +396,7 @@ chronicle_write_entry(struct cluster *cluster, const struct store_entry *entry)
     pack_str(&pack, entry->key);
     pack_bin(&pack, entry->value, entry->n_bytes);
     pack_uint(&pack, entry->revision);
-    wall_pack(cluster, store_entry_end_ns(entry), &pack);
+    pack_uint(&pack, life_left_ns(cluster, entry));
     chronicle_put(cluster, &key, &pack);
     revision_write(cluster, entry->job);
 }

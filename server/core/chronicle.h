@@ -10,7 +10,9 @@
  * A key is a kind, for what belongs to a job the job's number before it, and
  * up to two more numbers, all big-endian: the records of a job stand together,
  * in the order in which they can be read. A value is an array of msgpack, and
- * fields are only ever added at its end. Times are those of the wall clock.
+ * fields are only ever added at its end. Times of what has happened are those of
+ * the wall clock, since people are told them; nothing is decided by them. What
+ * is to happen is written as the time that was left, and has all of it again.
  */
 
 #ifndef CORE_CHRONICLE_H

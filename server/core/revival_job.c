@@ -285,20 +285,15 @@ group_read(struct job *job, struct key_reader *key, struct unpack *unpack)
     return HOOP_OK;
 }
 
-/* When a life ends, from the wall clock. 0: never. */
+/* When a life ends that begins again now. 0: never. */
 static uint64_t
 end_take(const struct cluster *cluster, struct unpack *unpack)
 {
-    const uint64_t wall_ns = unpack_uint(unpack, UINT64_MAX);
-    const uint64_t now_wall_ns = cluster->now_ns + cluster->wall_offset_ns;
+    const uint64_t left_ns = unpack_uint(unpack, UINT64_MAX);
 
-    if (!wall_ns)
+    if (!left_ns || left_ns > UINT64_MAX - cluster->now_ns)
         return UINT64_MAX;
-    if (wall_ns <= now_wall_ns)
-        return cluster->now_ns;
-    return wall_ns - now_wall_ns < UINT64_MAX - cluster->now_ns
-               ? cluster->now_ns + (wall_ns - now_wall_ns)
-               : UINT64_MAX;
+    return cluster->now_ns + left_ns;
 }
 
 static enum hoop_status

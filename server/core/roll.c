@@ -116,12 +116,16 @@ roll_add_earlier(struct sentence *sentence,
 
     if (!earlier || earlier->epoch)
         return;
+
+    /* Both may be known from the wall clock, which may have been set. */
+    const uint64_t ago_ns =
+        job->born_ns > earlier->when_ns ? job->born_ns - earlier->when_ns : 0;
+
     sentence_add(sentence, "; an earlier attempt, with %u", earlier->n_joined);
     if (earlier->size > 0)
         sentence_add(sentence, " of %u", earlier->size);
     sentence_add(sentence, ", gave up %.1f s before the first of these came",
-                 (double)(job->born_ns - earlier->when_ns) /
-                     (double)CLOCK_NS_PER_S);
+                 (double)ago_ns / (double)CLOCK_NS_PER_S);
 }
 
 struct sentence

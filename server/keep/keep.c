@@ -27,7 +27,7 @@
 
 enum {
     /* Of all records: how they are laid out. */
-    SCHEMA = 2,
+    SCHEMA = 3,
     RETRY_MS = 200,
     COMPLAINT_MS = 10000,
     TERM_BYTES = 64,

@@ -72,14 +72,11 @@ static enum hoop_status
 reply_take(void *owner, struct keep_bytes key, struct keep_bytes value)
 {
     struct reply_cache *replies = owner;
-    const struct reply_cache_moment now = {
-        .ms = clock_now_ns() / CLOCK_NS_PER_MS,
-        .wall_ms = clock_wall_ns() / CLOCK_NS_PER_MS,
-    };
 
-    return reply_cache_revive(
-        replies, (struct message_span){key.bytes, key.n_bytes},
-        (struct message_span){value.bytes, value.n_bytes}, &now);
+    return reply_cache_revive(replies,
+                              (struct message_span){key.bytes, key.n_bytes},
+                              (struct message_span){value.bytes, value.n_bytes},
+                              clock_now_ns() / CLOCK_NS_PER_MS);
 }
 
 static void

@@ -88,7 +88,7 @@ cache_wake_up(struct desk *desk)
                        desk->cache,
                        (struct message_span){row->key + 1, row->n_key - 1},
                        (struct message_span){row->value, row->n_value},
-                       &(struct reply_cache_moment){0}) == HOOP_OK,
+                       0) == HOOP_OK,
                    "a reply that cannot be read");
     reply_cache_follow(desk->cache, &(struct reply_cache_journal){
                                         .put = reply_put,

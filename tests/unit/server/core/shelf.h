@@ -24,6 +24,7 @@ struct shelf_row {
 struct shelf {
     struct shelf_row *rows;
     size_t n_rows;
+    uint64_t wall_ahead_ns; /* how far the wall clock has been set forward */
 };
 
 static inline void
@@ -172,8 +173,9 @@ shelf_begin(struct fixture *fixture)
 static inline void
 shelf_restart(const struct shelf *shelf, struct fixture *fixture)
 {
-    const struct cluster_options options = shelf_options(fixture->now_ns);
+    struct cluster_options options = shelf_options(fixture->now_ns);
 
+    options.wall_offset_ns += shelf->wall_ahead_ns;
     cluster_destroy(fixture->cluster);
     fixture->actions = (struct cluster_actions){0};
     assert_int_equal(cluster_create(&options, &fixture->cluster), HOOP_OK);

@@ -1,0 +1,22 @@
+/*
+ * tests/fault/clock_ahead.c - a wall clock that has been set forward
+ *
+ * To be preloaded: the wall clock of the program shows CLOCK_AHEAD_S seconds more
+ * than the machine's; its other clocks are untouched.
+ */
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((visibility("default"))) int
+clock_gettime(clockid_t clock, struct timespec *out_time)
+{
+    const char *ahead = getenv("CLOCK_AHEAD_S");
+    const long result = syscall(SYS_clock_gettime, clock, out_time);
+
+    if (result == 0 && clock == CLOCK_REALTIME && ahead)
+        out_time->tv_sec += strtol(ahead, NULL, 10);
+    return (int)result;
+}
