@@ -57,6 +57,16 @@ HOOP_API void
 hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms);
 
 /*
+ * Give comm a name that errors and warnings of this rank use where they tell that
+ * a rank is in a call of comm. name is copied, and is of 1 to 63 bytes without
+ * control characters. The world's communicator is 'world' at first, others have
+ * no name. Names are each rank's own; nobody else is told.
+ * MPI: MPI_Comm_set_name(). Handle: HOOP_E_INVALID. Thread: any.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_comm_set_name(hoop_comm_t *comm, const char *name);
+
+/*
  * Form a communicator of n_ranks ranks of the world: ranks[i] becomes rank i,
  * in the order given. The members call it, and nobody else need know of it; it
  * returns when all of them have called it with the same list. Communicators of

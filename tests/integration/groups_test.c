@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -481,6 +482,45 @@ comm_has_a_deadline_of_its_own(void **state)
     assert_int_equal(workers_run(hoopd.address, 2, deadline_body, NULL), 0);
 }
 
+/* Rank 0 calls on 'a' and rank 1 on 'b', which each waits for the other to do. */
+static int
+crossed_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {1, 0};
+    static const char *const names[] = {"a", "b"};
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comms[2] = {NULL};
+    char expected[160];
+
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    for (int i = 0; i < 2; i++) {
+        WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comms[i]) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_set_name(comms[i], names[i]) == HOOP_OK);
+        hoop_comm_set_timeout(comms[i], 1000);
+    }
+    const uint32_t other = 1 - worker->index;
+    snprintf(expected, sizeof(expected),
+             "it has not called this, but barrier #1 of communicator '%s'",
+             names[other]);
+    WORKER_CHECK(hoop_barrier(comms[worker->index]) == HOOP_E_TIMEOUT);
+    WORKER_CHECK(strstr(hoop_error_text(), expected));
+    /* Other communicators are not disturbed. */
+    WORKER_CHECK(sum_is_right(hoop_world(session)) == 0);
+    WORKER_CHECK(hoop_comm_set_name(comms[0], "") == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_comm_set_name(comms[0], "two\nlines") == HOOP_E_INVALID);
+    WORKER_CHECK(hoop_comm_set_name(comms[0], NULL) == HOOP_E_INVALID);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+ranks_in_each_others_way_are_told_of_the_communicator(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 2, crossed_body, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -495,6 +535,7 @@ main(void)
         cmocka_unit_test(comms_of_several_threads_form_and_work_at_once),
         cmocka_unit_test(comm_free_does_not_disturb_the_others),
         cmocka_unit_test(comm_has_a_deadline_of_its_own),
+        cmocka_unit_test(ranks_in_each_others_way_are_told_of_the_communicator),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

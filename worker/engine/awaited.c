@@ -13,7 +13,42 @@
 #include "engine/patience.h"
 #include "engine/state.h"
 
-/* The one to blame: whoever has not answered, else the first. NULL: none. */
+static double
+seconds(uint64_t n_ns)
+{
+    return (double)n_ns / (double)CLOCK_NS_PER_S;
+}
+
+enum {
+    /* What is known of a peer: a call, a communicator and what is between. */
+    STATE_TEXT_MAX = CALL_TEXT_MAX + LIMIT_NAME + 128,
+    COMM_TEXT_MAX = LIMIT_NAME + 32,
+};
+
+/* Whether some of what peer sends in op has come. */
+static bool
+has_come_from(const struct op *op, uint32_t peer)
+{
+    const struct step_flow *flow;
+
+    if (op->is_message)
+        return op->message.is_receive && op->message.in.arrived > 0;
+    TAILQ_FOREACH(flow, &op->flows, link)
+    {
+        if (flow->is_receive && step_flow_peer(flow) == peer &&
+            flow->in.arrived > 0)
+            return true;
+    }
+    return false;
+}
+
+bool
+step_flow_has_called(const struct step_flow *flow)
+{
+    return flow->is_answered || (!flow->is_receive && flow->out.is_granted) ||
+           has_come_from(flow->op, step_flow_peer(flow));
+}
+
 const struct step_flow *
 op_awaited(const struct op *op)
 {
@@ -23,39 +58,110 @@ op_awaited(const struct op *op)
         return &op->message;
     TAILQ_FOREACH(flow, &op->flows, link)
     {
-        if (!flow->is_answered)
+        if (!step_flow_has_called(flow))
             return flow;
     }
     return TAILQ_FIRST(&op->flows);
 }
 
-/* What the one that is waited for does instead. */
+static struct channel *
+channel_of_id(struct engine *engine, uint64_t id)
+{
+    struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->channels, link)
+    {
+        if (channel->id == id)
+            break;
+    }
+    return channel;
+}
+
+/* Another communicator than the one of the operation, by its name, or by who its
+ * members are. */
+static void
+describe_channel(struct engine *engine, uint64_t id, char text[COMM_TEXT_MAX])
+{
+    char name[LIMIT_NAME] = "";
+
+    pthread_mutex_lock(&engine->gate);
+    struct channel *channel = channel_of_id(engine, id);
+    const uint32_t size = channel ? channel->size : 0;
+    if (channel)
+        channel_copy_name(channel, name);
+    pthread_mutex_unlock(&engine->gate);
+
+    if (name[0])
+        snprintf(text, COMM_TEXT_MAX, "communicator '%s'", name);
+    else if (size > 0)
+        snprintf(text, COMM_TEXT_MAX, "another communicator of %u ranks", size);
+    else
+        snprintf(text, COMM_TEXT_MAX,
+                 "a communicator that this rank is not in");
+}
+
+/* The call that flow's peer has said that it is in instead. */
+static void
+describe_busy(const struct op *op,
+              const struct step_flow *flow,
+              char text[STATE_TEXT_MAX])
+{
+    const struct frame *busy = &flow->busy_with;
+    const char *verb =
+        op->is_message ? "it is in " : "it has not called this, but ";
+    char call[CALL_TEXT_MAX];
+    char comm[COMM_TEXT_MAX];
+
+    if (busy->call.name == CALL_UNKNOWN) {
+        snprintf(text, STATE_TEXT_MAX, "; %s",
+                 op->is_message ? "it is in no call"
+                                : "it has not called this");
+    } else if (busy->total == 0 || busy->total == op->channel->id) {
+        call_describe(&busy->call,
+                      channel_call_number(op->channel, busy->offset), call);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s", verb, call);
+    } else {
+        call_describe(&busy->call, busy->offset, call);
+        describe_channel(op->engine, busy->total, comm);
+        snprintf(text, STATE_TEXT_MAX, "; %s%s of %s", verb, call, comm);
+    }
+}
+
+/* "; it has called this; its last byte came 0.120 s ago; 1.25 MB/s so far" */
+static void
+describe_progress(const struct op *op,
+                  const struct step_flow *flow,
+                  char text[STATE_TEXT_MAX])
+{
+    const uint64_t n_ms =
+        transport_silence_ms(op->engine->transport, step_flow_peer(flow));
+    const double n_s = seconds(clock_now_ns() - op->started_ns);
+    char since[48] = "";
+
+    if (n_ms != TRANSPORT_SILENCE_UNKNOWN)
+        snprintf(since, sizeof(since), "; its last byte came %.3f s ago",
+                 (double)n_ms / 1000.0);
+    snprintf(text, STATE_TEXT_MAX, "; it has called this%s; %.3g MB/s so far",
+             since, (double)step_flow_done(flow) / n_s / 1e6);
+}
+
+/* What is known of the one that is waited for; mostly from its own answers. */
 static void
 describe_peer(const struct op *op,
               const struct step_flow *flow,
-              char text[CALL_TEXT_MAX + 64])
+              char text[STATE_TEXT_MAX])
 {
-    char call[CALL_TEXT_MAX] = "";
-    const char *verb = op->is_message ? "it is in" : "it has not called this";
-    const char *link = op->is_message ? " " : ", but ";
-
-    if (flow->is_busy)
-        call_describe(&flow->busy_with.call,
-                      channel_call_number(op->channel, flow->busy_with.offset),
-                      call);
+    text[0] = '\0';
     if (step_flow_peer(flow) != op->engine->roster->rank &&
         !transport_is_connected(op->engine->transport, step_flow_peer(flow)))
-        snprintf(text, CALL_TEXT_MAX + 64, ", not connected");
-    else if (flow->is_busy && flow->busy_with.call.name != CALL_UNKNOWN)
-        snprintf(text, CALL_TEXT_MAX + 64, "; %s%s%s", verb, link, call);
+        snprintf(text, STATE_TEXT_MAX, ", not connected");
     else if (flow->is_busy)
-        snprintf(text, CALL_TEXT_MAX + 64, "; %s",
-                 op->is_message ? "it is in no call" : verb);
-    else if (!op->is_message && !flow->is_answered)
-        snprintf(text, CALL_TEXT_MAX + 64,
-                 "; it has not called this, or is stopped");
-    else
-        text[0] = '\0';
+        describe_busy(op, flow, text);
+    else if (has_come_from(op, step_flow_peer(flow)))
+        describe_progress(op, flow, text);
+    else if (!op->is_message && !step_flow_has_called(flow))
+        snprintf(text, STATE_TEXT_MAX,
+                 "; it does not answer whether it has called this");
 }
 
 /* state: what flow's peer does; flow may be NULL. */
@@ -88,7 +194,7 @@ void
 op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
 {
     const struct step_flow *flow = op_awaited(op);
-    char state[CALL_TEXT_MAX + 64] = "";
+    char state[STATE_TEXT_MAX] = "";
 
     if (flow && step_flow_peer(flow) != FLOW_ANY_PEER)
         describe_peer(op, flow, state);
@@ -103,12 +209,6 @@ deadline_origin(const struct op *op, uint64_t n_ns)
         op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
 
     return n_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
-}
-
-static double
-seconds(uint64_t n_ns)
-{
-    return (double)n_ns / (double)CLOCK_NS_PER_S;
 }
 
 void

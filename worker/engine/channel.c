@@ -62,6 +62,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     channel->rank = options->rank;
     channel->size = options->size;
     channel->ranks = ranks;
+    pthread_mutex_init(&channel->name_lock, NULL);
     atomic_store(&channel->timeout_ms, options->timeout_ms);
     /* Number 0 means none, so that history slots begin empty. */
     atomic_store(&channel->op_next, 1);
@@ -115,6 +116,7 @@ channel_destroy(struct channel *channel)
     if (channel->quick)
         op_destroy(channel->quick);
     hall_destroy(channel->hall);
+    pthread_mutex_destroy(&channel->name_lock);
     free(channel->ranks);
     free(channel);
 }
@@ -262,4 +264,20 @@ uint32_t
 channel_timeout(const struct channel *channel)
 {
     return atomic_load(&channel->timeout_ms);
+}
+
+void
+channel_set_name(struct channel *channel, const char *name)
+{
+    pthread_mutex_lock(&channel->name_lock);
+    snprintf(channel->name, sizeof(channel->name), "%s", name);
+    pthread_mutex_unlock(&channel->name_lock);
+}
+
+void
+channel_copy_name(struct channel *channel, char out_name[LIMIT_NAME])
+{
+    pthread_mutex_lock(&channel->name_lock);
+    memcpy(out_name, channel->name, LIMIT_NAME);
+    pthread_mutex_unlock(&channel->name_lock);
 }

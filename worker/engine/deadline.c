@@ -12,7 +12,7 @@ has_all_answers(const struct op *op)
 {
     const struct step_flow *flow = op_awaited(op);
 
-    return flow && flow->is_answered;
+    return flow && step_flow_has_called(flow);
 }
 
 /* Ask each that op waits for, once. */
@@ -127,7 +127,8 @@ op_ask(struct op *op, uint64_t now_ns)
         has_moved |= step_flow_done(flow) != flow->n_seen;
         flow->n_seen = step_flow_done(flow);
     }
-    if (!has_moved)
+    /* What is said in a warning is asked before, as long as an answer takes. */
+    if (!has_moved || op->warn_ns <= op->ask_ns + OP_ANSWER_NS)
         ask_all(op);
 }
 

@@ -18,6 +18,7 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
+#include "base/limits.h"
 #include "codec/codec.h"
 #include "engine/call.h"
 #include "engine/stages.h"
@@ -159,6 +160,11 @@ channel_open(struct engine *engine,
  */
 void
 channel_close(struct channel *channel);
+/* What errors and warnings call it: copied, cut at LIMIT_NAME - 1 bytes. */
+void
+channel_set_name(struct channel *channel, const char *name);
+void
+channel_copy_name(struct channel *channel, char out_name[LIMIT_NAME]);
 /* All members have agreed on what they had to: from now on errors number calls
  * from 1. The wire's numbers go on. */
 void

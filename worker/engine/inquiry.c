@@ -84,7 +84,27 @@ answer_of_past(const struct past_op *past)
     };
 }
 
-/* Not called here: what is under way instead. */
+/* The oldest operation of channel that runs; if there is none, the oldest of any
+ * other communicator. NULL: nothing runs. */
+static const struct op *
+find_running(const struct channel *channel)
+{
+    const struct op *other = NULL;
+    const struct op *op;
+
+    TAILQ_FOREACH(op, &channel->engine->running, link)
+    {
+        if (op->channel == channel)
+            return op;
+        if (!other)
+            other = op;
+    }
+    return other;
+}
+
+/* The call that peer asks about has not been made here: say what runs instead.
+ * An operation of another communicator has that one's id in total, and its number
+ * is as users count, since peer may not be a member. */
 static void
 answer_busy(const struct channel *channel,
             uint32_t peer,
@@ -94,15 +114,15 @@ answer_busy(const struct channel *channel,
         .flags = FRAME_BUSY | (question->flags & FRAME_POINT_TO_POINT),
         .op = question->op,
     };
-    const struct op *op;
+    const struct op *op = find_running(channel);
 
-    TAILQ_FOREACH(op, &channel->engine->running, link)
-    {
-        if (op->channel != channel)
-            continue;
+    if (op) {
         answer.call = op->call;
         answer.offset = op->is_message ? 0 : op->number;
-        break;
+    }
+    if (op && op->channel != channel) {
+        answer.total = op->channel->id;
+        answer.offset = channel_call_number(op->channel, answer.offset);
     }
     tell(channel, peer, answer);
 }

@@ -41,7 +41,12 @@ engine_fate_of(const struct engine *engine,
 
 /* awaited.c, by the driver. */
 
-/* The one to blame: whoever has not answered, else the first. NULL: none. */
+/* Whether flow's peer is known to have called the same: it has said so, has sent
+ * some of it, or has asked for some of it. */
+bool
+step_flow_has_called(const struct step_flow *flow);
+/* The flow to blame: the first whose peer is not known to have called, else the
+ * first. NULL: none. */
 const struct step_flow *
 op_awaited(const struct op *op);
 /* Whom op waits for, and what that one does instead, as far as op's flows tell:

@@ -85,6 +85,8 @@ struct channel {
     uint32_t rank;
     uint32_t size;
     uint32_t *ranks;
+    pthread_mutex_t name_lock;
+    char name[LIMIT_NAME]; /* as the program calls it; "": it does not */
     _Atomic uint32_t timeout_ms;
     _Atomic uint64_t op_next;   /* number of the next collective */
     _Atomic uint64_t n_forming; /* of them, those by which it was formed */

@@ -10,8 +10,10 @@
 
 #include "session/comm.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hoop/session.h"
 
@@ -55,6 +57,28 @@ hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
     channel_set_timeout(comm->channel, timeout_ms > 0 && timeout_ms < most_ms
                                            ? timeout_ms
                                            : most_ms);
+}
+
+enum hoop_status
+hoop_comm_set_name(hoop_comm_t *comm, const char *name)
+{
+    const size_t n_bytes = name ? strlen(name) : 0;
+
+    if (n_bytes == 0 || n_bytes > COMM_NAME_BYTES_MAX)
+        return error_raise(HOOP_E_INVALID,
+                           "the name of a communicator has 1 to %d bytes, not "
+                           "%zu",
+                           COMM_NAME_BYTES_MAX, n_bytes);
+    for (size_t i = 0; i < n_bytes; i++) {
+        if (iscntrl((unsigned char)name[i]))
+            return error_raise(HOOP_E_INVALID,
+                               "byte %zu of the communicator's name is a "
+                               "control character",
+                               i);
+    }
+    if (hoop_comm_is_member(comm))
+        channel_set_name(comm->channel, name);
+    return HOOP_OK;
 }
 
 enum hoop_status
@@ -301,8 +325,11 @@ void
 comm_adopt(struct hoop_comm *comm, struct hoop_comm *shrunk)
 {
     const struct hoop_comm old = *comm;
+    char name[LIMIT_NAME];
 
     channel_set_timeout(shrunk->channel, channel_timeout(comm->channel));
+    channel_copy_name(comm->channel, name);
+    channel_set_name(shrunk->channel, name);
     comm->channel = shrunk->channel;
     comm->tuning = shrunk->tuning;
     comm->registration = shrunk->registration;

@@ -23,6 +23,10 @@ enum {
     COMM_ID_FIRST = 1
 };
 
+enum {
+    COMM_NAME_BYTES_MAX = 63
+};
+
 TAILQ_HEAD(comm_list, hoop_comm);
 
 /* What a collective does when a rank is lost: coll/retry.h. All have the same;

@@ -67,7 +67,10 @@ world_open(const struct world_options *options, struct world *world)
     world->comm.is_world = true;
     world->comm.session_timeout_ms = options->terms->op_timeout_ms;
     status = channel_open(options->engine, &channel, &world->comm.channel);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    channel_set_name(world->comm.channel, "world");
+    return HOOP_OK;
 }
 
 static enum hoop_status

@@ -278,6 +278,8 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
 
+    if (peer->state == PEER_READY)
+        return silence_of(peer);
     return peer->state == PEER_LOST ? peer->silent_ms
                                     : TRANSPORT_SILENCE_UNKNOWN;
 }

@@ -157,7 +157,8 @@ bool
 transport_is_gone(const struct transport *transport, uint32_t peer);
 bool
 transport_is_connected(const struct transport *transport, uint32_t peer);
-/* How long nothing had come from peer when its connection ended. */
+/* For how long nothing has come from peer, or had come when its connection
+ * ended. With several streams, on the first of them. */
 uint64_t
 transport_silence_ms(const struct transport *transport, uint32_t peer);
 static const uint64_t TRANSPORT_SILENCE_UNKNOWN = UINT64_MAX;
