@@ -40,6 +40,14 @@ reduction_find(enum hoop_dtype dtype, enum hoop_reduce_op op)
     return reduction_find_at(reduction_level_best(), dtype, op);
 }
 
+void
+reduction_of_one(enum hoop_dtype dtype, void *values, size_t count)
+{
+    /* x or x is x, as a truth value. */
+    if (dtype == HOOP_BOOL)
+        reduction_find(HOOP_BOOL, HOOP_BOR)(values, values, values, count);
+}
+
 division_fn *
 division_find(enum hoop_dtype dtype)
 {

@@ -38,6 +38,14 @@ reduction_fn(void *out, const void *left, const void *right, size_t count);
 typedef void
 division_fn(void *values, size_t count, uint32_t n);
 
+/*
+ * What a reduction of a single operand ends with: bools become 0 or 1, as those
+ * of more operands are; elements of any other type are the result as they are.
+ * values may be NULL when count is 0.
+ */
+void
+reduction_of_one(enum hoop_dtype dtype, void *values, size_t count);
+
 /* NULL when the pair has no meaning (hoop/dtype.h) or is unknown. */
 reduction_fn *
 reduction_find(enum hoop_dtype dtype, enum hoop_reduce_op op);

@@ -25,14 +25,20 @@ enum hoop_dtype {
     HOOP_FLOAT64 = 11,
     HOOP_COMPLEX64 = 12, /* two float32: real, imaginary */
     HOOP_COMPLEX128 = 13,
-    HOOP_BOOL = 14, /* one byte, 0 or not 0; results are 0 or 1 */
+    /* One byte: 0 is false, any other value is true. A reduction gives 0 or 1,
+     * also where only one rank contributes. Calls that combine nothing
+     * (broadcasts, gathers, scatters, all-to-alls, messages) pass the bytes on
+     * as they are. */
+    HOOP_BOOL = 14,
 };
 
 /*
  * The numbers are Bagua's ReduceOp. Integers wrap around in their own type;
  * AVG sums, then divides once: integers truncate toward zero. BAND, BOR and
  * BXOR need integers or bool, MIN and MAX anything but complex, AVG anything
- * but bool. On bool SUM and MAX are or, PRODUCT and MIN are and.
+ * but bool. On bool SUM and MAX are or, PRODUCT and MIN are and. The reduction of
+ * one contribution (one rank alone, the first of a scan) is that contribution,
+ * bit for bit, unless it is bool.
  */
 enum hoop_reduce_op {
     HOOP_SUM = 0,

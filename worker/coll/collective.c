@@ -151,7 +151,8 @@ call_of(const struct collective *collective, const hoop_comm_t *comm)
     return call;
 }
 
-/* Reductions and gathers of float32s, where the job was told so. */
+/* Reductions and gathers of float32s, where the job was told so. A rank alone
+ * sends nothing. */
 static bool
 may_lose(enum call_name name)
 {
@@ -164,12 +165,11 @@ may_lose(enum call_name name)
 
 /* 8-bit blocks: what is lost can be made good only of sums. */
 static bool
-may_lose_to_blocks(const struct collective *collective, const hoop_comm_t *comm)
+may_lose_to_blocks(const struct collective *collective)
 {
     return collective->name != CALL_REDUCE &&
            (collective->parts & COLL_REDUCES) &&
-           (collective->op == HOOP_SUM || collective->op == HOOP_AVG) &&
-           channel_size(comm->channel) > 1;
+           (collective->op == HOOP_SUM || collective->op == HOOP_AVG);
 }
 
 static enum codec_loss
@@ -178,9 +178,10 @@ loss_of(const struct collective *collective, const hoop_comm_t *comm)
     const enum codec_loss loss = tuning_loss(comm->tuning);
 
     if (collective->dtype != HOOP_FLOAT32 || !may_lose(collective->name) ||
+        channel_size(comm->channel) == 1 ||
         buffers_total(collective, comm) < LOSSY_MIN)
         return LOSS_NONE;
-    if (loss == LOSS_INT8 && !may_lose_to_blocks(collective, comm))
+    if (loss == LOSS_INT8 && !may_lose_to_blocks(collective))
         return LOSS_NONE;
     return loss;
 }

@@ -157,6 +157,14 @@ call_has_root(const struct frame_call *call)
 }
 
 bool
+call_reduces(const struct frame_call *call)
+{
+    const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;
+
+    return calls[name].parts & CALL_HAS_OP;
+}
+
+bool
 call_needs_all(const struct frame_call *call)
 {
     const uint32_t name = call->name < COUNT_OF(calls) ? call->name : 0;

@@ -94,6 +94,10 @@ call_exists(const char *text);
 bool
 call_has_root(const struct frame_call *call);
 
+/* It combines what ranks give. */
+bool
+call_reduces(const struct frame_call *call);
+
 /* Whoever is through with it knows that all have called it. */
 bool
 call_needs_all(const struct frame_call *call);

@@ -322,6 +322,35 @@ executor_can_move(const struct op *op)
     return false;
 }
 
+/* Elements at the beginning of output that are the reduction of one rank's
+ * contribution alone; no step has combined them with anything. */
+static size_t
+count_of_one(const struct op *op)
+{
+    const struct plan_shape *shape = &op->shape;
+    bool is_of_one = call_reduces(&op->call) && shape->size == 1;
+
+    if (op->call.name == CALL_SCAN)
+        is_of_one = shape->rank == 0;
+    if (op->call.name == CALL_EXSCAN)
+        is_of_one = shape->rank == 1;
+    if (!is_of_one)
+        return 0;
+    return shape->counts ? shape->counts[0] : shape->count;
+}
+
+/* All steps are done: the result is made what it must be for this type. */
+static void
+finish(struct op *op)
+{
+    if (op->is_checking)
+        return;
+    if (op->loss != LOSS_NONE)
+        rounding_finish(op);
+    reduction_of_one((enum hoop_dtype)op->call.dtype, op->output,
+                     count_of_one(op));
+}
+
 enum hoop_status
 executor_advance(struct op *op, bool *out_is_complete)
 {
@@ -347,8 +376,9 @@ executor_advance(struct op *op, bool *out_is_complete)
         has_moved |= first != NULL;
     }
     *out_is_complete = tracker_is_done(&op->tracker);
-    if (*out_is_complete && rounding_of(op) != LOSS_NONE)
-        rounding_finish(op);
+    if (*out_is_complete &&
+        (op->loss != LOSS_NONE || op->call.dtype == HOOP_BOOL))
+        finish(op);
     return HOOP_OK;
 }
 

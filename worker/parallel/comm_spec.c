@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "coll/collective.h"
+#include "dtype/reduction.h"
 #include "parallel/action.h"
 #include "parallel/target.h"
 #include "session/comm.h"
@@ -197,14 +198,14 @@ copy_here(const struct request *request)
     const size_t n_bytes = operand_bytes(input);
 
     nothing_to_wait_for(request->out_op);
-    if (output->data == input->data)
-        return;
-    if (action->kind == ACTION_TAKE)
+    if (output->data != input->data && action->kind == ACTION_TAKE)
         block_take(&action->cut, input,
                    action_number(action, &request->sizes, request->coordinates),
                    output->data);
-    else if (n_bytes > 0)
+    else if (output->data != input->data && n_bytes > 0)
         memcpy(output->data, input->data, n_bytes);
+    if (action->kind == ACTION_SUM || action->kind == ACTION_SCATTER)
+        reduction_of_one(input->dtype, output->data, operand_count(input));
 }
 
 /* The result has memory before anybody is waited for. */

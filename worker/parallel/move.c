@@ -17,6 +17,7 @@
 #include "coll/collective.h"
 #include "coll/presence.h"
 #include "dtype/dtype.h"
+#include "dtype/reduction.h"
 #include "parallel/measure.h"
 #include "parallel/scratch.h"
 #include "parallel/target.h"
@@ -210,6 +211,9 @@ exchange_alone(const struct move_call *call,
         return error_pass(status);
     nothing_to_wait_for(out_op);
     copy_all(call);
+    if (collective->parts & COLL_REDUCES)
+        reduction_of_one(collective->dtype, call->out->data,
+                         operand_count(call->tensor));
     return HOOP_OK;
 }
 

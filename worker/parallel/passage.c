@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "dtype/reduction.h"
 #include "engine/engine.h"
 #include "parallel/itinerary.h"
 #include "parallel/junction.h"
@@ -29,6 +30,9 @@ struct passage {
     uint32_t rank;                /* HOOP_NO_RANK: it passes elsewhere */
     struct hoop_dtensor *arrived; /* NULL: it is the caller's */
     struct hoop_dtensor *changed; /* becomes what arrived; NULL: none does */
+    /* The part that arrives, of which each element is a reduction; without data
+     * if it is none. */
+    struct hoop_tensor reduced;
 };
 
 static void
@@ -45,11 +49,30 @@ passage_destroy(void *owner)
 
 DEFINE_CLEANUP(struct passage *, passage_destroy)
 
+/* The call makes whole what is partial. */
+static bool
+passage_reduces(const struct passage_call *call)
+{
+    return call->way == REDISTRIBUTION_FORWARD &&
+           call->from->spec.sharding.partial.n_axes > 0 &&
+           call->spec.sharding.partial.n_axes == 0;
+}
+
+/* Along axes of size 1 an element has one addend, with which nothing was
+ * combined. */
+static void
+part_finish(const struct hoop_tensor *reduced)
+{
+    if (reduced->data)
+        reduction_of_one(reduced->dtype, reduced->data, operand_count(reduced));
+}
+
 static enum hoop_status
 passage_finish(void *owner)
 {
     struct passage *passage = owner;
 
+    part_finish(&passage->reduced);
     if (passage->changed) {
         const struct hoop_dtensor before = *passage->changed;
 
@@ -127,6 +150,8 @@ passage_run(struct passage *taken,
                                &request.comm);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (passage_reduces(call))
+        passage->reduced = *to;
     request.hooks.owner = STEAL(passage);
     status = call->out_op ? relay_start(&request, call->out_op)
                           : relay_run(&request);
@@ -163,6 +188,8 @@ passage_return(const struct passage_call *call, struct hoop_dtensor *dtensor)
     if (passage->rank == HOOP_NO_RANK ||
         redistribution_n_steps(itinerary_redistribution(passage->itinerary)) ==
             0) {
+        if (passage_reduces(call))
+            part_finish(&dtensor->local);
         dtensor_lie(dtensor, &call->spec);
         return nothing_to_wait_for(call);
     }

@@ -459,10 +459,36 @@ float32_average_divides_once(void **state)
     assert_true(value == 1.6666666f);
 }
 
+static void
+reduction_of_one_makes_bools_0_or_1_and_keeps_all_else(void **state)
+{
+    static const uint8_t given[] = {0, 1, 2, 127, 128, 255};
+    static const uint8_t truth[] = {0, 1, 1, 1, 1, 1};
+    const uint32_t nan = 0xffc12345;
+    uint8_t values[sizeof(given)];
+    uint32_t bits = nan;
+
+    (void)state;
+    for (size_t n = 0; n <= sizeof(given); n++) {
+        memcpy(values, given, sizeof(values));
+        reduction_of_one(HOOP_BOOL, values, n);
+        assert_memory_equal(values, truth, n);
+        assert_memory_equal(values + n, given + n, sizeof(given) - n);
+    }
+    reduction_of_one(HOOP_BOOL, NULL, 0);
+    memcpy(values, given, sizeof(values));
+    reduction_of_one(HOOP_UINT8, values, sizeof(values));
+    assert_memory_equal(values, given, sizeof(values));
+    reduction_of_one(HOOP_FLOAT32, &bits, 1);
+    assert_int_equal(bits, nan);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            reduction_of_one_makes_bools_0_or_1_and_keeps_all_else),
         cmocka_unit_test(reduction_every_pair_and_level_equals_reference),
         cmocka_unit_test(reduction_of_nothing_takes_null),
         cmocka_unit_test(reduction_meaningless_pair_is_null),
