@@ -106,6 +106,11 @@ enum {
     LIMIT_RPC_LOOPBACK = 65536,
     LIMIT_RPC_OTHER_FILES = 256,
     LIMIT_RPC_PATIENCE_MS = 10000, /* with a connection that shows no token */
+    /* An accept loop that has no descriptor left rests so long between two
+     * attempts, long enough that it takes no time worth mentioning and short
+     * enough for a handshake's deadline; and logs one line in a minute. */
+    LIMIT_ACCEPT_PAUSE_MS = 100,
+    LIMIT_ACCEPT_LOG_MS = 60000,
     /* Lines of a log that strangers cause: so many in this time, of a kind. */
     LIMIT_STRANGER_LINES = 20,
     LIMIT_STRANGER_MS = 10000,

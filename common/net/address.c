@@ -307,6 +307,22 @@ address_same_host(const struct address *a, const struct address *b)
     return as_ipv4(a)->sin_addr.s_addr == as_ipv4(b)->sin_addr.s_addr;
 }
 
+struct address_network
+address_network(const struct address *address)
+{
+    struct address unmapped = *address;
+    struct address_network network = {{0}};
+
+    address_unmap(&unmapped);
+    if (unmapped.storage.ss_family == AF_INET6) {
+        memcpy(network.bytes, &as_ipv6(&unmapped)->sin6_addr, 8);
+        return network;
+    }
+    network.bytes[10] = network.bytes[11] = 0xff;
+    memcpy(network.bytes + 12, &as_ipv4(&unmapped)->sin_addr, 4);
+    return network;
+}
+
 void
 address_unmap(struct address *address)
 {

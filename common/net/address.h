@@ -57,6 +57,17 @@ address_is_any(const struct address *address);
 bool
 address_same_host(const struct address *a, const struct address *b);
 
+/*
+ * What a quota per address counts as one: an IPv4 address, or an IPv6 network
+ * of 64 bits, since a host is usually given a whole one and may use any address
+ * of it. Two keys are compared byte by byte.
+ */
+struct address_network {
+    uint8_t bytes[16];
+};
+struct address_network
+address_network(const struct address *address);
+
 /* Turns ::ffff:10.0.0.1, an IPv4 peer of a listener for both families, into
  * 10.0.0.1. */
 void

@@ -191,6 +191,34 @@ address_unmap_turns_mapped_into_ipv4(void **state)
     assert_memory_equal(&mapped, &plain, sizeof(plain));
 }
 
+static bool
+are_one_network(const char *left, const char *right)
+{
+    struct address addresses[2];
+
+    assert_int_equal(address_parse(left, &addresses[0]), HOOP_OK);
+    assert_int_equal(address_parse(right, &addresses[1]), HOOP_OK);
+    const struct address_network one = address_network(&addresses[0]);
+    const struct address_network other = address_network(&addresses[1]);
+    return memcmp(&one, &other, sizeof(one)) == 0;
+}
+
+static void
+address_network_is_an_ipv4_address_or_64_bits_of_ipv6(void **state)
+{
+    (void)state;
+    assert_true(are_one_network("10.0.0.1:7", "10.0.0.1:8"));
+    assert_false(are_one_network("10.0.0.1:7", "10.0.0.2:7"));
+    assert_true(are_one_network("[::ffff:10.0.0.1]:7", "10.0.0.1:7"));
+    assert_false(are_one_network("[::ffff:10.0.0.1]:7", "10.0.0.2:7"));
+
+    assert_true(are_one_network("[2001:db8:1:2::1]:7",
+                                "[2001:db8:1:2:ffff:ffff:ffff:ffff]:9"));
+    assert_false(are_one_network("[2001:db8:1:2::1]:7", "[2001:db8:1:3::1]:7"));
+    assert_false(are_one_network("[2001:db8:1:2::1]:7", "[2001:db9:1:2::1]:7"));
+    assert_false(are_one_network("[::1]:7", "127.0.0.1:7"));
+}
+
 static void
 address_of_interface_finds_loopback_only_by_name(void **state)
 {
@@ -220,6 +248,7 @@ main(void)
         cmocka_unit_test(address_unknown_name_is_unavailable),
         cmocka_unit_test(address_questions_are_answered),
         cmocka_unit_test(address_unmap_turns_mapped_into_ipv4),
+        cmocka_unit_test(address_network_is_an_ipv4_address_or_64_bits_of_ipv6),
         cmocka_unit_test(address_of_interface_finds_loopback_only_by_name),
     };
 
