@@ -128,9 +128,9 @@ connection_cut(const struct rpc_connection *connection)
 }
 
 static void
-connection_close(struct rpc_guest *guest)
+connection_close(struct pool_entry *guest)
 {
-    connection_cut(CONTAINER_OF(guest, struct rpc_connection, guest));
+    connection_cut(CONTAINER_OF(guest, struct rpc_connection, entry));
 }
 
 static enum hoop_status

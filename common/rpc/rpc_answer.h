@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/log_quota.h"
+#include "rpc/connection_pool.h"
 #include "rpc/rpc_held.h"
 #include "rpc/rpc_listener.h"
-#include "rpc/rpc_lobby.h"
 #include "rpc/rpc_request.h"
 #include "rpc/rpc_server.h"
 
@@ -27,7 +27,7 @@ enum server_stage {
 struct rpc_server {
     struct rpc_server_options options;
     enum server_stage stage;
-    struct rpc_lobby *lobby;
+    struct connection_pool *lobby;
     struct rpc_listener *listener;
     struct log_quota quota;
     struct reply_cache *cache;

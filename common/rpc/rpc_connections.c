@@ -14,23 +14,23 @@
 STAILQ_HEAD(connection_queue, rpc_connection);
 
 struct rpc_connections {
-    struct rpc_lobby *lobby;
-    rpc_guest_fn *close;
+    struct connection_pool *lobby;
+    pool_close_fn *close;
     pthread_mutex_t lock; /* of what follows */
     struct rpc_connection *by_id;
     struct connection_queue gone;
 };
 
 enum hoop_status
-rpc_connections_create(struct rpc_lobby *lobby,
-                       rpc_guest_fn *close,
+rpc_connections_create(struct connection_pool *lobby,
+                       pool_close_fn *close,
                        struct rpc_connections **out_connections)
 {
     struct rpc_connections *connections = calloc(1, sizeof(*connections));
 
     if (!connections)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for connections");
-    connections->lobby = rpc_lobby_ref(lobby);
+    connections->lobby = connection_pool_ref(lobby);
     connections->close = close;
     pthread_mutex_init(&connections->lock, NULL);
     STAILQ_INIT(&connections->gone);
@@ -49,12 +49,12 @@ rpc_connections_destroy(struct rpc_connections *connections)
     HASH_ITER(hh, connections->by_id, connection, next)
     {
         HASH_DEL(connections->by_id, connection);
-        rpc_lobby_leave(connections->lobby, &connection->guest);
+        connection_pool_leave(connections->lobby, &connection->entry);
         free(connection);
     }
     while ((connection = rpc_connections_take_gone(connections)))
         free(connection);
-    rpc_lobby_unref(connections->lobby);
+    connection_pool_unref(connections->lobby);
     pthread_mutex_destroy(&connections->lock);
     free(connections);
 }
@@ -70,7 +70,7 @@ connection_enter(struct rpc_connections *connections,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
 
     const enum hoop_status status =
-        rpc_lobby_enter(connections->lobby, &connection->guest, address);
+        connection_pool_enter(connections->lobby, &connection->entry, address);
     if (status == HOOP_OK)
         return HOOP_OK;
     HASH_DEL(connections->by_id, connection);
@@ -87,7 +87,7 @@ rpc_connections_add(struct rpc_connections *connections,
     if (!connection)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     connection->id = id;
-    connection->guest.close = connections->close;
+    connection->entry.close = connections->close;
     pthread_mutex_lock(&connections->lock);
     const enum hoop_status status =
         connection_enter(connections, connection, address);
@@ -115,7 +115,7 @@ rpc_connections_remove(struct rpc_connections *connections, uint32_t id)
     struct rpc_connection *connection = connection_find(connections, id);
     if (connection) {
         HASH_DEL(connections->by_id, connection);
-        rpc_lobby_leave(connections->lobby, &connection->guest);
+        connection_pool_leave(connections->lobby, &connection->entry);
         STAILQ_INSERT_TAIL(&connections->gone, connection, link);
     }
     pthread_mutex_unlock(&connections->lock);

@@ -16,13 +16,13 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
-#include "rpc/rpc_lobby.h"
+#include "rpc/connection_pool.h"
 
 struct rpc_connection {
     uint32_t id;
     size_t n_exchanges;       /* held; the loop's */
     char peer[LIMIT_ADDRESS]; /* empty: not asked for yet; the loop's */
-    struct rpc_guest guest;
+    struct pool_entry entry;
     STAILQ_ENTRY(rpc_connection) link; /* among those that are gone */
     UT_hash_handle hh;
 };
@@ -31,8 +31,8 @@ struct rpc_connections;
 
 /* lobby is referred to, and every connection enters it; close closes one. */
 enum hoop_status
-rpc_connections_create(struct rpc_lobby *lobby,
-                       rpc_guest_fn *close,
+rpc_connections_create(struct connection_pool *lobby,
+                       pool_close_fn *close,
                        struct rpc_connections **out_connections);
 void
 rpc_connections_destroy(struct rpc_connections *connections);

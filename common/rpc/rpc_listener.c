@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "fault/fault.h"
+#include "rpc/coordinator_listener.h"
 #include "rpc/rep_listener.h"
 #include "rpc/rpc_connections.h"
 #include "rpc/rpc_exchange.h"
 #include "rpc/rpc_fault.h"
-#include "rpc/sealed_listener.h"
 
 enum hoop_status
 rpc_listener_create(const struct rpc_listener_options *options,
@@ -23,7 +23,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
     enum hoop_status status = rpc_faults_create(&faults);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = options->seal ? sealed_listener_create(options, out_listener)
+    status = options->seal ? coordinator_listener_create(options, out_listener)
                            : rep_listener_create(options, out_listener);
     if (status != HOOP_OK) {
         faults_destroy(faults);
@@ -95,8 +95,8 @@ void
 rpc_exchange_prove(struct rpc_exchange *exchange)
 {
     if (exchange->connection)
-        rpc_lobby_prove(exchange->listener->events.lobby,
-                        &exchange->connection->guest);
+        connection_pool_prove(exchange->listener->events.lobby,
+                              &exchange->connection->entry);
 }
 
 void

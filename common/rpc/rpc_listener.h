@@ -4,7 +4,7 @@
  * An exchange is one request, from its arrival until its reply has been
  * handed to the connection. Below the envelope: bytes in, bytes out. Requests
  * come through NNG (rpc/rep_listener.h), or, under TLS, over connections of
- * our own (rpc/sealed_listener.h).
+ * our own (rpc/coordinator_listener.h).
  * Thread: the loop's, or before loop_run() and after it has returned.
  */
 
@@ -22,7 +22,7 @@
 struct loop;
 struct rpc_exchange;
 struct rpc_listener;
-struct rpc_lobby;
+struct connection_pool;
 struct seal;
 
 struct rpc_listener_events {
@@ -32,7 +32,7 @@ struct rpc_listener_events {
     void (*on_disconnect)(void *owner, uint32_t connection);
     /* A reply was handed over. */
     void (*on_sent)(void *owner);
-    struct rpc_lobby *lobby; /* which connections enter; referred to */
+    struct connection_pool *lobby; /* which connections enter; referred to */
 };
 
 struct rpc_listener_options {

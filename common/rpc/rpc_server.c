@@ -320,7 +320,7 @@ server_open(struct rpc_server *server)
         .n_bytes_max = LIMIT_RPC_CACHE_BYTES,
     };
     const struct rpc_server_options *options = &server->options;
-    const struct rpc_lobby_bounds lobby_bounds = {
+    const struct connection_pool_limits lobby_bounds = {
         .n_origin_max = options->n_origin_max,
         .patience_ms = options->patience_ms,
     };
@@ -340,7 +340,8 @@ server_open(struct rpc_server *server)
                                &server->drained);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = rpc_lobby_create(options->loop, &lobby_bounds, &server->lobby);
+    status =
+        connection_pool_create(options->loop, &lobby_bounds, &server->lobby);
     if (status != HOOP_OK)
         return error_pass(status);
     listener.events.lobby = server->lobby;
@@ -404,7 +405,7 @@ rpc_server_destroy(struct rpc_server *server)
     if (!server)
         return;
     rpc_listener_destroy(server->listener);
-    rpc_lobby_destroy(server->lobby);
+    connection_pool_destroy(server->lobby);
     rpc_held_deinit(&server->held);
     while ((request = LIST_FIRST(&server->requests))) {
         LIST_REMOVE(request, link);
@@ -427,6 +428,6 @@ rpc_server_counters(const struct rpc_server *server)
     struct rpc_server_counters counters = server->counters;
 
     counters.connections = rpc_listener_connections(server->listener);
-    counters.connections_closed = rpc_lobby_turned_away(server->lobby);
+    counters.connections_closed = connection_pool_n_closed(server->lobby);
     return counters;
 }

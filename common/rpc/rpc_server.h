@@ -86,7 +86,7 @@ struct rpc_server_options {
 
 struct rpc_server_counters {
     uint64_t connections;        /* now */
-    uint64_t connections_closed; /* strangers', see rpc/rpc_lobby.h */
+    uint64_t connections_closed; /* strangers', see rpc/connection_pool.h */
     uint64_t requests;           /* received, all of them */
     uint64_t requests_parked;    /* now with the handler */
     uint64_t requests_malformed; /* no envelope, no such method */

@@ -10,12 +10,12 @@ static const struct address nowhere;
 
 struct fixture {
     struct loop *loop;
-    struct rpc_lobby *lobby;
+    struct connection_pool *lobby;
     struct rpc_connections *connections;
 };
 
 static void
-on_close(struct rpc_guest *guest)
+on_close(struct pool_entry *guest)
 {
     fail_msg("%p is closed, and nobody was to be", (void *)guest);
 }
@@ -23,11 +23,12 @@ on_close(struct rpc_guest *guest)
 static struct rpc_connections *
 fixture_init(struct fixture *fixture)
 {
-    const struct rpc_lobby_bounds usual = {0};
+    const struct connection_pool_limits usual = {0};
 
     assert_int_equal(loop_create(&fixture->loop), HOOP_OK);
-    assert_int_equal(rpc_lobby_create(fixture->loop, &usual, &fixture->lobby),
-                     HOOP_OK);
+    assert_int_equal(
+        connection_pool_create(fixture->loop, &usual, &fixture->lobby),
+        HOOP_OK);
     assert_int_equal(
         rpc_connections_create(fixture->lobby, on_close, &fixture->connections),
         HOOP_OK);
@@ -38,7 +39,7 @@ static void
 fixture_deinit(struct fixture *fixture)
 {
     rpc_connections_destroy(fixture->connections);
-    rpc_lobby_destroy(fixture->lobby);
+    connection_pool_destroy(fixture->lobby);
     loop_destroy(fixture->loop);
 }
 

@@ -1,6 +1,6 @@
 /*
- * tests/unit/common/rpc/sealed_listener_test.c - rpc/sealed_listener.c and
- * sealed_connection.c, behind a server: clients who may, and others
+ * tests/unit/common/rpc/coordinator_listener_test.c - rpc/coordinator_listener.c and
+ * coordinator_connection.c, behind a server: clients who may, and others
  *
  * What a client that may does otherwise is in rpc_client_test.c, with "tls".
  */

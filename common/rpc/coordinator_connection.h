@@ -1,13 +1,13 @@
 /*
- * rpc/sealed_connection.h - a client's connection under TLS, on a loop
+ * rpc/coordinator_connection.h - a client's connection under TLS, on a loop
  *
  * It is a stranger's until TLS has shaken hands and both have said hello.
  * Requests go to the owner, replies are queued and leave when the socket takes
- * them. A part of sealed_listener.c. Thread: the loop's.
+ * them. A part of coordinator_listener.c. Thread: the loop's.
  */
 
-#ifndef RPC_SEALED_CONNECTION_H
-#define RPC_SEALED_CONNECTION_H
+#ifndef RPC_COORDINATOR_CONNECTION_H
+#define RPC_COORDINATOR_CONNECTION_H
 
 #include <stdint.h>
 #include <sys/queue.h>
@@ -23,7 +23,7 @@
 struct address;
 struct loop;
 struct loop_watch;
-struct sealed_connection;
+struct coordinator_connection;
 struct seal;
 
 /* A request, and from the reply on, that. */
@@ -53,18 +53,18 @@ enum sealed_state {
 /* Only on_end may destroy the connection, and does. */
 struct sealed_events {
     /* A stranger no longer. */
-    void (*on_admitted)(struct sealed_connection *connection);
+    void (*on_admitted)(struct coordinator_connection *connection);
     /* Fails: the client asks too much. */
-    enum hoop_status (*on_request)(struct sealed_connection *connection,
+    enum hoop_status (*on_request)(struct coordinator_connection *connection,
                                    const struct sp_frame *frame);
     /* Takes exchange, whose reply the socket has. */
     void (*on_sent)(struct sealed_exchange *exchange);
     /* The error text of this thread says why. */
-    void (*on_end)(struct sealed_connection *connection,
+    void (*on_end)(struct coordinator_connection *connection,
                    enum hoop_status status);
 };
 
-struct sealed_connection {
+struct coordinator_connection {
     struct rpc_connection connection;
     struct rpc_listener *listener;
     const struct sealed_events *events;
@@ -76,9 +76,9 @@ struct sealed_connection {
     struct sp_writer writer;
     struct sealed_exchanges exchanges;
     struct sealed_replies replies;
-    struct sealed_exchange *leaving;     /* the reply in writer; NULL: none */
-    TAILQ_ENTRY(sealed_connection) link; /* among strangers, or clients */
-    uint64_t deadline_ns;                /* a stranger's */
+    struct sealed_exchange *leaving; /* the reply in writer; NULL: none */
+    TAILQ_ENTRY(coordinator_connection) link; /* among strangers, or clients */
+    uint64_t deadline_ns;                     /* a stranger's */
 };
 
 struct sealed_terms {
@@ -90,21 +90,21 @@ struct sealed_terms {
 
 /* Takes fd, also if it fails. Nothing is called from within. */
 enum hoop_status
-sealed_connection_create(const struct sealed_terms *terms,
-                         int fd,
-                         const struct address *peer,
-                         struct sealed_connection **out_connection);
+coordinator_connection_create(const struct sealed_terms *terms,
+                              int fd,
+                              const struct address *peer,
+                              struct coordinator_connection **out_connection);
 /* Its exchanges are the owner's. NULL is fine. */
 void
-sealed_connection_destroy(struct sealed_connection *connection);
+coordinator_connection_destroy(struct coordinator_connection *connection);
 
 /* It ends when the loop comes to it. */
 void
-sealed_connection_cut(const struct rpc_connection *connection);
+coordinator_connection_cut(const struct rpc_connection *connection);
 
 /* exchange is of the connection's list and stays there until it is sent. */
 void
-sealed_connection_reply(struct sealed_connection *connection,
-                        struct sealed_exchange *exchange);
+coordinator_connection_reply(struct coordinator_connection *connection,
+                             struct sealed_exchange *exchange);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rpc/rpc_lobby.c - connections whose owners have not shown who they are
+ * rpc/connection_pool.c - connections whose owners have not shown who they are
  *
  * NONE -> STRANGER -> KNOWN -> NONE
  *            |           `-> CONDEMNED
@@ -12,7 +12,7 @@
 /* Without memory an insertion leaves the element out instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 
-#include "rpc/rpc_lobby.h"
+#include "rpc/connection_pool.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -31,25 +31,25 @@
 #include "base/log_quota.h"
 #include "net/loop.h"
 
-TAILQ_HEAD(guest_line, rpc_guest);
+TAILQ_HEAD(pool_list, pool_entry);
 
 /* As an IPv6 address; those of IPv4 are mapped. */
 struct origin_key {
     uint8_t bytes[16];
 };
 
-struct rpc_origin {
+struct pool_network {
     struct origin_key key;
     bool is_loopback;
     size_t n_guests;
-    struct guest_line strangers; /* oldest first */
+    struct pool_list strangers; /* oldest first */
     UT_hash_handle hh;
 };
 
-struct rpc_lobby {
+struct connection_pool {
     struct loop *loop;
     struct loop_timer *timer;
-    struct rpc_lobby_bounds bounds;
+    struct connection_pool_limits bounds;
     struct log_quota quota; /* the loop's */
 
     pthread_mutex_t lock; /* of what follows */
@@ -58,9 +58,9 @@ struct rpc_lobby {
     uint64_t n_turned_away;
     bool is_posted; /* the loop is going to look */
     bool is_closed;
-    struct rpc_origin *origins;
-    struct guest_line strangers; /* oldest first */
-    struct guest_line condemned;
+    struct pool_network *origins;
+    struct pool_list strangers; /* oldest first */
+    struct pool_list condemned;
 };
 
 static const char reason_impatience[] = "it has not shown a token";
@@ -91,16 +91,16 @@ bound_or(size_t given, size_t usual)
 }
 
 enum hoop_status
-rpc_lobby_create(struct loop *loop,
-                 const struct rpc_lobby_bounds *bounds,
-                 struct rpc_lobby **out_lobby)
+connection_pool_create(struct loop *loop,
+                       const struct connection_pool_limits *bounds,
+                       struct connection_pool **out_lobby)
 {
-    struct rpc_lobby *lobby = calloc(1, sizeof(*lobby));
+    struct connection_pool *lobby = calloc(1, sizeof(*lobby));
 
     if (!lobby)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a lobby");
     lobby->loop = loop;
-    lobby->bounds = (struct rpc_lobby_bounds){
+    lobby->bounds = (struct connection_pool_limits){
         .n_all_max = bound_or(bounds->n_all_max, descriptors_room()),
         .n_origin_max = bound_or(bounds->n_origin_max, LIMIT_RPC_ORIGIN),
         .n_loopback_max = bound_or(bounds->n_loopback_max, LIMIT_RPC_LOOPBACK),
@@ -114,15 +114,15 @@ rpc_lobby_create(struct loop *loop,
     const enum hoop_status status =
         loop_timer_create(loop, lobby_look, lobby, &lobby->timer);
     if (status != HOOP_OK) {
-        rpc_lobby_unref(lobby);
+        connection_pool_unref(lobby);
         return error_pass(status);
     }
     *out_lobby = lobby;
     return HOOP_OK;
 }
 
-struct rpc_lobby *
-rpc_lobby_ref(struct rpc_lobby *lobby)
+struct connection_pool *
+connection_pool_ref(struct connection_pool *lobby)
 {
     if (!lobby)
         return NULL;
@@ -133,10 +133,10 @@ rpc_lobby_ref(struct rpc_lobby *lobby)
 }
 
 void
-rpc_lobby_unref(struct rpc_lobby *lobby)
+connection_pool_unref(struct connection_pool *lobby)
 {
-    struct rpc_origin *origin;
-    struct rpc_origin *next;
+    struct pool_network *origin;
+    struct pool_network *next;
 
     if (!lobby)
         return;
@@ -155,7 +155,7 @@ rpc_lobby_unref(struct rpc_lobby *lobby)
 }
 
 void
-rpc_lobby_destroy(struct rpc_lobby *lobby)
+connection_pool_destroy(struct connection_pool *lobby)
 {
     if (!lobby)
         return;
@@ -164,7 +164,7 @@ rpc_lobby_destroy(struct rpc_lobby *lobby)
     pthread_mutex_unlock(&lobby->lock);
     loop_forget(lobby->loop, lobby);
     loop_timer_destroy(STEAL(lobby->timer));
-    rpc_lobby_unref(lobby);
+    connection_pool_unref(lobby);
 }
 
 static struct origin_key
@@ -188,11 +188,11 @@ key_of(const struct address *address)
 }
 
 /* With the lock held. NULL: there is no memory for one. */
-static struct rpc_origin *
-origin_take(struct rpc_lobby *lobby, const struct address *address)
+static struct pool_network *
+origin_take(struct connection_pool *lobby, const struct address *address)
 {
     const struct origin_key key = key_of(address);
-    struct rpc_origin *origin = NULL;
+    struct pool_network *origin = NULL;
 
     HASH_FIND(hh, lobby->origins, &key, sizeof(key), origin);
     if (origin)
@@ -213,7 +213,7 @@ origin_take(struct rpc_lobby *lobby, const struct address *address)
 /* The functions below: with the lock held. */
 
 static void
-lobby_ring(struct rpc_lobby *lobby)
+lobby_ring(struct connection_pool *lobby)
 {
     /* Without memory for the post the next to enter has one. */
     if (!lobby->is_posted && !lobby->is_closed)
@@ -221,7 +221,7 @@ lobby_ring(struct rpc_lobby *lobby)
 }
 
 static void
-stranger_forget(struct rpc_lobby *lobby, struct rpc_guest *guest)
+stranger_forget(struct connection_pool *lobby, struct pool_entry *guest)
 {
     TAILQ_REMOVE(&lobby->strangers, guest, line);
     TAILQ_REMOVE(&guest->origin->strangers, guest, kin);
@@ -229,14 +229,14 @@ stranger_forget(struct rpc_lobby *lobby, struct rpc_guest *guest)
 
 /* NULL: all of them are known. */
 static void
-guest_condemn(struct rpc_lobby *lobby,
-              struct rpc_guest *guest,
+guest_condemn(struct connection_pool *lobby,
+              struct pool_entry *guest,
               const char *reason)
 {
     if (!guest)
         return;
     stranger_forget(lobby, guest);
-    guest->state = GUEST_CONDEMNED;
+    guest->state = POOL_ENTRY_CONDEMNED;
     guest->reason = reason;
     TAILQ_INSERT_TAIL(&lobby->condemned, guest, line);
     lobby->n_turned_away++;
@@ -244,9 +244,9 @@ guest_condemn(struct rpc_lobby *lobby,
 
 /* Who comes is a stranger, too, and goes if all others are known. */
 static void
-bounds_keep(struct rpc_lobby *lobby, struct rpc_origin *origin)
+bounds_keep(struct connection_pool *lobby, struct pool_network *origin)
 {
-    const struct rpc_lobby_bounds *bounds = &lobby->bounds;
+    const struct connection_pool_limits *bounds = &lobby->bounds;
     const size_t n_max =
         origin->is_loopback ? bounds->n_loopback_max : bounds->n_origin_max;
 
@@ -257,19 +257,19 @@ bounds_keep(struct rpc_lobby *lobby, struct rpc_origin *origin)
 }
 
 enum hoop_status
-rpc_lobby_enter(struct rpc_lobby *lobby,
-                struct rpc_guest *guest,
-                const struct address *address)
+connection_pool_enter(struct connection_pool *lobby,
+                      struct pool_entry *guest,
+                      const struct address *address)
 {
-    assert(guest->state == GUEST_NONE);
+    assert(guest->state == POOL_ENTRY_NONE);
     assert(guest->close);
     pthread_mutex_lock(&lobby->lock);
-    struct rpc_origin *origin = origin_take(lobby, address);
+    struct pool_network *origin = origin_take(lobby, address);
     if (!origin) {
         pthread_mutex_unlock(&lobby->lock);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     }
-    guest->state = GUEST_STRANGER;
+    guest->state = POOL_ENTRY_STRANGER;
     guest->since_ns = clock_now_ns();
     guest->address = *address;
     guest->origin = origin;
@@ -284,7 +284,7 @@ rpc_lobby_enter(struct rpc_lobby *lobby,
 }
 
 static void
-origin_drop(struct rpc_lobby *lobby, struct rpc_origin *origin)
+origin_drop(struct connection_pool *lobby, struct pool_network *origin)
 {
     lobby->n_guests--;
     if (--origin->n_guests > 0)
@@ -294,36 +294,36 @@ origin_drop(struct rpc_lobby *lobby, struct rpc_origin *origin)
 }
 
 void
-rpc_lobby_leave(struct rpc_lobby *lobby, struct rpc_guest *guest)
+connection_pool_leave(struct connection_pool *lobby, struct pool_entry *guest)
 {
     pthread_mutex_lock(&lobby->lock);
-    if (guest->state == GUEST_STRANGER)
+    if (guest->state == POOL_ENTRY_STRANGER)
         stranger_forget(lobby, guest);
-    if (guest->state == GUEST_CONDEMNED && guest->reason)
+    if (guest->state == POOL_ENTRY_CONDEMNED && guest->reason)
         TAILQ_REMOVE(&lobby->condemned, guest, line);
-    if (guest->state != GUEST_NONE)
+    if (guest->state != POOL_ENTRY_NONE)
         origin_drop(lobby, guest->origin);
-    guest->state = GUEST_NONE;
+    guest->state = POOL_ENTRY_NONE;
     pthread_mutex_unlock(&lobby->lock);
 }
 
 void
-rpc_lobby_prove(struct rpc_lobby *lobby, struct rpc_guest *guest)
+connection_pool_prove(struct connection_pool *lobby, struct pool_entry *guest)
 {
     /* Asked for each request: no lock for it. */
     if (guest->is_proved)
         return;
     guest->is_proved = true;
     pthread_mutex_lock(&lobby->lock);
-    if (guest->state == GUEST_STRANGER) {
+    if (guest->state == POOL_ENTRY_STRANGER) {
         stranger_forget(lobby, guest);
-        guest->state = GUEST_KNOWN;
+        guest->state = POOL_ENTRY_KNOWN;
     }
     pthread_mutex_unlock(&lobby->lock);
 }
 
 uint64_t
-rpc_lobby_turned_away(struct rpc_lobby *lobby)
+connection_pool_n_closed(struct connection_pool *lobby)
 {
     pthread_mutex_lock(&lobby->lock);
     const uint64_t n = lobby->n_turned_away;
@@ -334,10 +334,10 @@ rpc_lobby_turned_away(struct rpc_lobby *lobby)
 /* When the oldest stranger must go; CLOCK_NEVER: there is none. Those who have
  * stayed too long are condemned. With the lock held. */
 static uint64_t
-patience_end(struct rpc_lobby *lobby, uint64_t now_ns)
+patience_end(struct connection_pool *lobby, uint64_t now_ns)
 {
     const uint64_t patience_ns = lobby->bounds.patience_ms * CLOCK_NS_PER_MS;
-    struct rpc_guest *guest;
+    struct pool_entry *guest;
 
     while ((guest = TAILQ_FIRST(&lobby->strangers)) &&
            guest->since_ns + patience_ns <= now_ns)
@@ -347,11 +347,11 @@ patience_end(struct rpc_lobby *lobby, uint64_t now_ns)
 
 /* The next to be closed, with why and where it came from; NULL: none. It stays
  * in memory, which is given back on this thread only. */
-static struct rpc_guest *
-condemned_take(struct rpc_lobby *lobby, const char **out_reason)
+static struct pool_entry *
+condemned_take(struct connection_pool *lobby, const char **out_reason)
 {
     pthread_mutex_lock(&lobby->lock);
-    struct rpc_guest *guest = TAILQ_FIRST(&lobby->condemned);
+    struct pool_entry *guest = TAILQ_FIRST(&lobby->condemned);
     if (guest) {
         TAILQ_REMOVE(&lobby->condemned, guest, line);
         *out_reason = STEAL(guest->reason);
@@ -364,10 +364,10 @@ condemned_take(struct rpc_lobby *lobby, const char **out_reason)
 static void
 lobby_look(void *owner)
 {
-    struct rpc_lobby *lobby = owner;
+    struct connection_pool *lobby = owner;
     const uint64_t now_ns = clock_now_ns();
     const char *reason = NULL;
-    struct rpc_guest *guest;
+    struct pool_entry *guest;
     char address[LIMIT_ADDRESS];
 
     pthread_mutex_lock(&lobby->lock);

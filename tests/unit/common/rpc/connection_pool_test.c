@@ -1,4 +1,4 @@
-/* tests/unit/common/rpc/rpc_lobby_test.c - rpc/rpc_lobby.c */
+/* tests/unit/common/rpc/connection_pool_test.c - rpc/connection_pool.c */
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "check.h"
 #include "net/loop.h"
-#include "rpc/rpc_lobby.h"
+#include "rpc/connection_pool.h"
 #include "rpc/sp_stream.h"
 #include "rpc_bench.h"
 #include "rpc_raw.h"
@@ -17,14 +17,14 @@ enum {
 };
 
 struct visitor {
-    struct rpc_guest guest;
+    struct pool_entry guest;
     struct fixture *fixture;
     unsigned n_closed;
 };
 
 struct fixture {
     struct loop *loop;
-    struct rpc_lobby *lobby;
+    struct connection_pool *lobby;
     struct visitor visitors[GUESTS];
     unsigned n_closed;
     unsigned n_wanted; /* closed, then the loop stops */
@@ -32,24 +32,26 @@ struct fixture {
 
 /* As a connection that goes at once. */
 static void
-on_close(struct rpc_guest *guest)
+on_close(struct pool_entry *guest)
 {
     struct visitor *visitor = CONTAINER_OF(guest, struct visitor, guest);
     struct fixture *fixture = visitor->fixture;
 
     visitor->n_closed++;
-    rpc_lobby_leave(fixture->lobby, guest);
+    connection_pool_leave(fixture->lobby, guest);
     if (++fixture->n_closed == fixture->n_wanted)
         loop_stop(fixture->loop);
 }
 
 static void
-fixture_init(struct fixture *fixture, const struct rpc_lobby_bounds *bounds)
+fixture_init(struct fixture *fixture,
+             const struct connection_pool_limits *bounds)
 {
     *fixture = (struct fixture){0};
     assert_int_equal(loop_create(&fixture->loop), HOOP_OK);
-    assert_int_equal(rpc_lobby_create(fixture->loop, bounds, &fixture->lobby),
-                     HOOP_OK);
+    assert_int_equal(
+        connection_pool_create(fixture->loop, bounds, &fixture->lobby),
+        HOOP_OK);
     for (size_t i = 0; i < GUESTS; i++) {
         fixture->visitors[i].fixture = fixture;
         fixture->visitors[i].guest.close = on_close;
@@ -60,8 +62,8 @@ static void
 fixture_deinit(struct fixture *fixture)
 {
     for (size_t i = 0; i < GUESTS; i++)
-        rpc_lobby_leave(fixture->lobby, &fixture->visitors[i].guest);
-    rpc_lobby_destroy(fixture->lobby);
+        connection_pool_leave(fixture->lobby, &fixture->visitors[i].guest);
+    connection_pool_destroy(fixture->lobby);
     loop_destroy(fixture->loop);
 }
 
@@ -71,15 +73,15 @@ enter(struct fixture *fixture, size_t i, const char *text)
     struct address address;
 
     assert_int_equal(address_parse(text, &address), HOOP_OK);
-    assert_int_equal(
-        rpc_lobby_enter(fixture->lobby, &fixture->visitors[i].guest, &address),
-        HOOP_OK);
+    assert_int_equal(connection_pool_enter(
+                         fixture->lobby, &fixture->visitors[i].guest, &address),
+                     HOOP_OK);
 }
 
 static void
 prove(struct fixture *fixture, size_t i)
 {
-    rpc_lobby_prove(fixture->lobby, &fixture->visitors[i].guest);
+    connection_pool_prove(fixture->lobby, &fixture->visitors[i].guest);
 }
 
 static void
@@ -109,13 +111,13 @@ too_many_of_one_address_cost_its_oldest_strangers(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.n_origin_max = 3});
+    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 3});
     enter(&f, 0, "10.0.0.2:1");
     for (size_t i = 1; i < 6; i++)
         enter(&f, i, i % 2 ? "10.0.0.1:1" : "10.0.0.1:2");
     enter(&f, 6, "[fe80::1]:1");
     assert_int_equal(closed(&f), 1 << 1 | 1 << 2);
-    assert_int_equal(rpc_lobby_turned_away(f.lobby), 2);
+    assert_int_equal(connection_pool_n_closed(f.lobby), 2);
     fixture_deinit(&f);
 }
 
@@ -125,7 +127,7 @@ known_ones_never_make_room(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.n_origin_max = 3});
+    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 3});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
     prove(&f, 0);
@@ -137,7 +139,7 @@ known_ones_never_make_room(void **state)
     enter(&f, 4, "10.0.0.1:1");
     assert_int_equal(closed(&f), 1 << 2 | 1 << 4);
     /* One has gone: there is room again. */
-    rpc_lobby_leave(f.lobby, &f.visitors[0].guest);
+    connection_pool_leave(f.lobby, &f.visitors[0].guest);
     enter(&f, 5, "10.0.0.1:1");
     assert_int_equal(closed(&f), 1 << 2 | 1 << 4);
     fixture_deinit(&f);
@@ -149,8 +151,8 @@ own_host_has_a_bound_of_its_own(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(
-        &f, &(struct rpc_lobby_bounds){.n_origin_max = 1, .n_loopback_max = 2});
+    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1,
+                                                      .n_loopback_max = 2});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "127.0.0.1:1");
     enter(&f, 3, "[::1]:1");
@@ -166,7 +168,7 @@ too_many_in_all_cost_the_oldest_of_all(void **state)
     char text[32];
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.n_all_max = 4});
+    fixture_init(&f, &(struct connection_pool_limits){.n_all_max = 4});
     for (size_t i = 0; i < 6; i++) {
         snprintf(text, sizeof(text), "10.0.0.%zu:1", i);
         enter(&f, i, text);
@@ -183,14 +185,14 @@ who_shows_nothing_is_closed_after_a_while(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.patience_ms = 30});
+    fixture_init(&f, &(struct connection_pool_limits){.patience_ms = 30});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
     prove(&f, 1);
     f.n_wanted = 2;
     loop_run(f.loop);
     assert_int_equal(closed(&f), 1 << 0 | 1 << 2);
-    assert_int_equal(rpc_lobby_turned_away(f.lobby), 2);
+    assert_int_equal(connection_pool_n_closed(f.lobby), 2);
     fixture_deinit(&f);
 }
 
@@ -200,14 +202,14 @@ who_has_left_is_not_closed(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.n_origin_max = 1});
+    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1});
     for (size_t i = 0; i < 4; i++)
         enter(&f, i, "10.0.0.1:1");
-    rpc_lobby_leave(f.lobby, &f.visitors[0].guest);
-    rpc_lobby_leave(f.lobby, &f.visitors[0].guest);
-    rpc_lobby_leave(f.lobby, &f.visitors[3].guest);
+    connection_pool_leave(f.lobby, &f.visitors[0].guest);
+    connection_pool_leave(f.lobby, &f.visitors[0].guest);
+    connection_pool_leave(f.lobby, &f.visitors[3].guest);
     assert_int_equal(closed(&f), 1 << 1 | 1 << 2);
-    assert_int_equal(rpc_lobby_turned_away(f.lobby), 3);
+    assert_int_equal(connection_pool_n_closed(f.lobby), 3);
     fixture_deinit(&f);
 }
 
@@ -217,19 +219,19 @@ lobby_outlives_its_creator_for_who_refers_to_it(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct rpc_lobby_bounds){.n_origin_max = 1});
-    assert_ptr_equal(rpc_lobby_ref(f.lobby), f.lobby);
-    assert_null(rpc_lobby_ref(NULL));
+    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1});
+    assert_ptr_equal(connection_pool_ref(f.lobby), f.lobby);
+    assert_null(connection_pool_ref(NULL));
     enter(&f, 0, "10.0.0.1:1");
-    rpc_lobby_destroy(f.lobby);
+    connection_pool_destroy(f.lobby);
     loop_destroy(f.loop);
     /* As on a thread of NNG's that could not be stopped. */
     enter(&f, 1, "10.0.0.1:1");
-    rpc_lobby_leave(f.lobby, &f.visitors[0].guest);
-    rpc_lobby_leave(f.lobby, &f.visitors[1].guest);
+    connection_pool_leave(f.lobby, &f.visitors[0].guest);
+    connection_pool_leave(f.lobby, &f.visitors[1].guest);
     assert_int_equal(f.n_closed, 0);
-    rpc_lobby_unref(f.lobby);
-    rpc_lobby_destroy(NULL);
+    connection_pool_unref(f.lobby);
+    connection_pool_destroy(NULL);
 }
 
 /* The same in a server, which is told who has proved himself. */

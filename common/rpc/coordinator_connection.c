@@ -1,13 +1,13 @@
 /*
- * rpc/sealed_connection.c - a client's connection under TLS, on a loop
+ * rpc/coordinator_connection.c - a client's connection under TLS, on a loop
  *
  * Nobody is called back from within a reply: it is written in a turn of the
  * loop of its own.
  *
- * No test of its own: sealed_listener_test.c has clients of all kinds.
+ * No test of its own: coordinator_listener_test.c has clients of all kinds.
  */
 
-#include "rpc/sealed_connection.h"
+#include "rpc/coordinator_connection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +33,11 @@ static const struct sm_state sealed_states[] = {
     [SEALED_READY] = {"ready", 0},
 };
 
-DEFINE_CLEANUP(struct sealed_connection *, sealed_connection_destroy)
+DEFINE_CLEANUP(struct coordinator_connection *, coordinator_connection_destroy)
 
 static void
-connection_move(struct sealed_connection *connection, enum sealed_state next)
+connection_move(struct coordinator_connection *connection,
+                enum sealed_state next)
 {
     connection->state =
         state_move(sealed_states, "sealed", connection->state, next);
@@ -44,7 +45,7 @@ connection_move(struct sealed_connection *connection, enum sealed_state next)
 
 /* What a client that knows no TLS can make something of: a fatal alert. */
 static enum hoop_status
-stranger_answer(const struct sealed_connection *connection)
+stranger_answer(const struct coordinator_connection *connection)
 {
     static const uint8_t alert[] = {TLS_ALERT, 3, 3, 0, 2, 2, 40};
     uint8_t rest[4 * SP_HELLO_BYTES];
@@ -62,7 +63,7 @@ stranger_answer(const struct sealed_connection *connection)
 
 /* The proofs, and hello. */
 static enum hoop_status
-connection_say_hello(struct sealed_connection *connection)
+connection_say_hello(struct coordinator_connection *connection)
 {
     CLEANUP(free) uint8_t *bytes = malloc(SEAL_PROVED_MAX + SP_HELLO_BYTES);
     size_t n_bytes = 0;
@@ -80,7 +81,7 @@ connection_say_hello(struct sealed_connection *connection)
 }
 
 static enum hoop_status
-connection_secure(struct sealed_connection *connection)
+connection_secure(struct coordinator_connection *connection)
 {
     const enum hoop_status status = tls_shake(connection->carrier.tls);
 
@@ -98,7 +99,7 @@ connection_secure(struct sealed_connection *connection)
 }
 
 static enum hoop_status
-connection_take_frames(struct sealed_connection *connection)
+connection_take_frames(struct coordinator_connection *connection)
 {
     if (connection->state == SEALED_GREETING) {
         const enum hoop_status status =
@@ -123,7 +124,7 @@ connection_take_frames(struct sealed_connection *connection)
 
 /* HOOP_E_PENDING: all that has come is read, or enough for a turn. */
 static enum hoop_status
-connection_receive(struct sealed_connection *connection)
+connection_receive(struct coordinator_connection *connection)
 {
     for (int turn = 0;
          turn < READS_MAX || carrier_is_ready(&connection->carrier); turn++) {
@@ -149,7 +150,7 @@ connection_receive(struct sealed_connection *connection)
 
 /* HOOP_OK: nothing is left to send. */
 static enum hoop_status
-connection_send(struct sealed_connection *connection)
+connection_send(struct coordinator_connection *connection)
 {
     for (;;) {
         const enum hoop_status status =
@@ -170,7 +171,7 @@ connection_send(struct sealed_connection *connection)
 }
 
 static void
-connection_arm(struct sealed_connection *connection)
+connection_arm(struct coordinator_connection *connection)
 {
     const bool has_output = !sp_writer_is_idle(&connection->writer) ||
                             !STAILQ_EMPTY(&connection->replies) ||
@@ -183,7 +184,7 @@ connection_arm(struct sealed_connection *connection)
 static void
 connection_on_ready(void *owner, enum loop_interest ready)
 {
-    struct sealed_connection *connection = owner;
+    struct coordinator_connection *connection = owner;
     enum hoop_status status = HOOP_OK;
 
     if (connection->state == SEALED_SECURING)
@@ -200,24 +201,24 @@ connection_on_ready(void *owner, enum loop_interest ready)
 }
 
 void
-sealed_connection_reply(struct sealed_connection *connection,
-                        struct sealed_exchange *exchange)
+coordinator_connection_reply(struct coordinator_connection *connection,
+                             struct sealed_exchange *exchange)
 {
     STAILQ_INSERT_TAIL(&connection->replies, exchange, reply);
     connection_arm(connection);
 }
 
 void
-sealed_connection_cut(const struct rpc_connection *connection)
+coordinator_connection_cut(const struct rpc_connection *connection)
 {
-    const struct sealed_connection *sealed =
-        CONTAINER_OF(connection, struct sealed_connection, connection);
+    const struct coordinator_connection *sealed =
+        CONTAINER_OF(connection, struct coordinator_connection, connection);
 
     shutdown(sealed->carrier.fd, SHUT_RDWR);
 }
 
 static enum hoop_status
-connection_open(struct sealed_connection *connection,
+connection_open(struct coordinator_connection *connection,
                 const struct sealed_terms *terms)
 {
     enum hoop_status status = seal_accept(terms->seal, connection->carrier.fd,
@@ -233,13 +234,13 @@ connection_open(struct sealed_connection *connection,
 }
 
 enum hoop_status
-sealed_connection_create(const struct sealed_terms *terms,
-                         int fd,
-                         const struct address *peer,
-                         struct sealed_connection **out_connection)
+coordinator_connection_create(const struct sealed_terms *terms,
+                              int fd,
+                              const struct address *peer,
+                              struct coordinator_connection **out_connection)
 {
-    CLEANUP(sealed_connection_destroy)
-    struct sealed_connection *connection = calloc(1, sizeof(*connection));
+    CLEANUP(coordinator_connection_destroy)
+    struct coordinator_connection *connection = calloc(1, sizeof(*connection));
 
     if (!connection) {
         socket_close(fd);
@@ -261,7 +262,7 @@ sealed_connection_create(const struct sealed_terms *terms,
 }
 
 void
-sealed_connection_destroy(struct sealed_connection *connection)
+coordinator_connection_destroy(struct coordinator_connection *connection)
 {
     if (!connection)
         return;

@@ -1,5 +1,5 @@
 /*
- * rpc/sealed_listener.c - connections under TLS as a source of exchanges
+ * rpc/coordinator_listener.c - connections under TLS as a source of exchanges
  *
  * NNG's own TLS is not used: 1.2 without keys of a token, by another library
  * than peers have, and in 1.5.2 a stranger who leaves at the wrong moment can
@@ -11,7 +11,7 @@
  * too many, the first goes. All are guests of the lobby besides, as with NNG.
  */
 
-#include "rpc/sealed_listener.h"
+#include "rpc/coordinator_listener.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 #include "net/loop.h"
 #include "net/socket.h"
 #include "net/tls.h"
+#include "rpc/coordinator_connection.h"
 #include "rpc/rpc_fault.h"
-#include "rpc/sealed_connection.h"
 
 enum {
     BACKLOG = 1024,
@@ -35,9 +35,9 @@ enum {
     BREATHER_MS = 100, /* until descriptors may have come back */
 };
 
-TAILQ_HEAD(connection_list, sealed_connection);
+TAILQ_HEAD(connection_list, coordinator_connection);
 
-struct sealed_listener {
+struct coordinator_listener {
     struct rpc_listener listener;
     struct sealed_terms terms;
     int fd;
@@ -56,10 +56,10 @@ struct sealed_listener {
     struct log_quota quota; /* of lines about strangers */
 };
 
-static struct sealed_listener *
+static struct coordinator_listener *
 listener_of(struct rpc_listener *listener)
 {
-    return CONTAINER_OF(listener, struct sealed_listener, listener);
+    return CONTAINER_OF(listener, struct coordinator_listener, listener);
 }
 
 static struct sealed_exchange *
@@ -68,18 +68,19 @@ exchange_of(struct rpc_exchange *exchange)
     return CONTAINER_OF(exchange, struct sealed_exchange, exchange);
 }
 
-static struct sealed_connection *
+static struct coordinator_connection *
 connection_of(struct rpc_connection *connection)
 {
-    return CONTAINER_OF(connection, struct sealed_connection, connection);
+    return CONTAINER_OF(connection, struct coordinator_connection, connection);
 }
 
 /* ---- Exchanges. */
 
 static enum hoop_status
-on_request(struct sealed_connection *connection, const struct sp_frame *frame)
+on_request(struct coordinator_connection *connection,
+           const struct sp_frame *frame)
 {
-    struct sealed_listener *listener = listener_of(connection->listener);
+    struct coordinator_listener *listener = listener_of(connection->listener);
 
     if (listener->n_exchanges >= EXCHANGES_MAX ||
         connection->connection.n_exchanges >= SIBLINGS_MAX)
@@ -137,7 +138,7 @@ on_drop(struct rpc_exchange *exchange)
 static void
 on_reply(struct rpc_exchange *at, struct message_span span)
 {
-    struct sealed_listener *listener = listener_of(at->listener);
+    struct coordinator_listener *listener = listener_of(at->listener);
     struct sealed_exchange *exchange = exchange_of(at);
     uint8_t *bytes = at->connection ? malloc(span.n_bytes + 1) : NULL;
 
@@ -152,13 +153,13 @@ on_reply(struct rpc_exchange *at, struct message_span span)
     exchange->bytes = bytes;
     exchange->n_bytes = span.n_bytes;
     listener->listener.n_sending++;
-    sealed_connection_reply(connection_of(at->connection), exchange);
+    coordinator_connection_reply(connection_of(at->connection), exchange);
 }
 
 static void
 listener_notice(void *owner)
 {
-    struct sealed_listener *listener = owner;
+    struct coordinator_listener *listener = owner;
 
     listener->listener.events.on_sent(listener->listener.owner);
 }
@@ -166,7 +167,8 @@ listener_notice(void *owner)
 static void
 on_sent(struct sealed_exchange *exchange)
 {
-    struct sealed_listener *listener = listener_of(exchange->exchange.listener);
+    struct coordinator_listener *listener =
+        listener_of(exchange->exchange.listener);
 
     rpc_fault_takes(&exchange->exchange, FAULT_AT_END);
     listener->listener.n_sending--;
@@ -177,8 +179,8 @@ on_sent(struct sealed_exchange *exchange)
 /* ---- Connections. */
 
 static void
-stranger_log(struct sealed_listener *listener,
-             const struct sealed_connection *connection,
+stranger_log(struct coordinator_listener *listener,
+             const struct coordinator_connection *connection,
              enum hoop_status status)
 {
     const char *peer = connection->connection.peer;
@@ -192,8 +194,8 @@ stranger_log(struct sealed_listener *listener,
 
 /* What is held for somebody stays with its holder. */
 static void
-exchanges_orphan(struct sealed_listener *listener,
-                 struct sealed_connection *connection)
+exchanges_orphan(struct coordinator_listener *listener,
+                 struct coordinator_connection *connection)
 {
     struct sealed_exchange *exchange;
 
@@ -213,9 +215,10 @@ exchanges_orphan(struct sealed_listener *listener,
 }
 
 static void
-patience_arm(struct sealed_listener *listener)
+patience_arm(struct coordinator_listener *listener)
 {
-    const struct sealed_connection *first = TAILQ_FIRST(&listener->strangers);
+    const struct coordinator_connection *first =
+        TAILQ_FIRST(&listener->strangers);
 
     if (first)
         loop_timer_start(listener->patience,
@@ -225,9 +228,9 @@ patience_arm(struct sealed_listener *listener)
 }
 
 static void
-on_end(struct sealed_connection *connection, enum hoop_status status)
+on_end(struct coordinator_connection *connection, enum hoop_status status)
 {
-    struct sealed_listener *listener = listener_of(connection->listener);
+    struct coordinator_listener *listener = listener_of(connection->listener);
 
     if (connection->state == SEALED_READY) {
         log_debug("rpc", "connection of %s: %s", connection->connection.peer,
@@ -243,23 +246,23 @@ on_end(struct sealed_connection *connection, enum hoop_status status)
         listener->n_strangers--;
         patience_arm(listener);
     }
-    rpc_lobby_leave(listener->listener.events.lobby,
-                    &connection->connection.guest);
-    sealed_connection_destroy(connection);
+    connection_pool_leave(listener->listener.events.lobby,
+                          &connection->connection.entry);
+    coordinator_connection_destroy(connection);
 }
 
 /* The lobby, which has said why. */
 static void
-on_condemned(struct rpc_guest *guest)
+on_condemned(struct pool_entry *guest)
 {
-    on_end(connection_of(CONTAINER_OF(guest, struct rpc_connection, guest)),
+    on_end(connection_of(CONTAINER_OF(guest, struct rpc_connection, entry)),
            error_raise(HOOP_E_UNAVAILABLE, "it was closed for others"));
 }
 
 static void
-on_admitted(struct sealed_connection *connection)
+on_admitted(struct coordinator_connection *connection)
 {
-    struct sealed_listener *listener = listener_of(connection->listener);
+    struct coordinator_listener *listener = listener_of(connection->listener);
 
     TAILQ_REMOVE(&listener->strangers, connection, link);
     listener->n_strangers--;
@@ -272,15 +275,15 @@ on_admitted(struct sealed_connection *connection)
     connection->connection.id = listener->last_id;
     /* By a key: of one of the tokens. */
     if (*tls_identity(connection->carrier.tls))
-        rpc_lobby_prove(listener->listener.events.lobby,
-                        &connection->connection.guest);
+        connection_pool_prove(listener->listener.events.lobby,
+                              &connection->connection.entry);
 }
 
 static void
 on_patience(void *owner)
 {
-    struct sealed_listener *listener = owner;
-    struct sealed_connection *first;
+    struct coordinator_listener *listener = owner;
+    struct coordinator_connection *first;
 
     while ((first = TAILQ_FIRST(&listener->strangers)) &&
            clock_is_past(first->deadline_ns))
@@ -291,11 +294,11 @@ on_patience(void *owner)
 }
 
 static enum hoop_status
-listener_admit(struct sealed_listener *listener,
+listener_admit(struct coordinator_listener *listener,
                int fd,
                const struct address *peer)
 {
-    struct sealed_connection *connection = NULL;
+    struct coordinator_connection *connection = NULL;
 
     if (listener->n_strangers >= LIMIT_GREETINGS)
         on_end(TAILQ_FIRST(&listener->strangers),
@@ -303,14 +306,14 @@ listener_admit(struct sealed_listener *listener,
                            "more than %d connections wait for their handshake",
                            LIMIT_GREETINGS));
     enum hoop_status status =
-        sealed_connection_create(&listener->terms, fd, peer, &connection);
+        coordinator_connection_create(&listener->terms, fd, peer, &connection);
     if (status != HOOP_OK)
         return error_pass(status);
-    connection->connection.guest.close = on_condemned;
-    status = rpc_lobby_enter(listener->listener.events.lobby,
-                             &connection->connection.guest, peer);
+    connection->connection.entry.close = on_condemned;
+    status = connection_pool_enter(listener->listener.events.lobby,
+                                   &connection->connection.entry, peer);
     if (status != HOOP_OK) {
-        sealed_connection_destroy(connection);
+        coordinator_connection_destroy(connection);
         return error_pass(status);
     }
     connection->deadline_ns = clock_deadline_ns(LIMIT_GREETING_MS);
@@ -324,7 +327,7 @@ listener_admit(struct sealed_listener *listener,
 static void
 listener_on_ready(void *owner, enum loop_interest ready)
 {
-    struct sealed_listener *listener = owner;
+    struct coordinator_listener *listener = owner;
 
     (void)ready;
     for (int i = 0; i < ACCEPTS_MAX; i++) {
@@ -348,7 +351,7 @@ listener_on_ready(void *owner, enum loop_interest ready)
 static void
 on_breather(void *owner)
 {
-    struct sealed_listener *listener = owner;
+    struct coordinator_listener *listener = owner;
 
     loop_watch_set(listener->watch, LOOP_READ);
 }
@@ -356,23 +359,24 @@ on_breather(void *owner)
 /* ---- The listener. */
 
 static void
-connections_end(struct sealed_listener *listener, struct connection_list *list)
+connections_end(struct coordinator_listener *listener,
+                struct connection_list *list)
 {
-    struct sealed_connection *connection;
+    struct coordinator_connection *connection;
     struct sealed_exchange *exchange;
 
     while ((connection = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, connection, link);
         while ((exchange = LIST_FIRST(&connection->exchanges)))
             exchange_free(exchange);
-        rpc_lobby_leave(listener->listener.events.lobby,
-                        &connection->connection.guest);
-        sealed_connection_destroy(connection);
+        connection_pool_leave(listener->listener.events.lobby,
+                              &connection->connection.entry);
+        coordinator_connection_destroy(connection);
     }
 }
 
 static void
-sealed_listener_destroy(struct sealed_listener *listener)
+coordinator_listener_destroy(struct coordinator_listener *listener)
 {
     struct sealed_exchange *exchange;
 
@@ -387,16 +391,16 @@ sealed_listener_destroy(struct sealed_listener *listener)
     loop_timer_destroy(listener->patience);
     loop_timer_destroy(listener->notice);
     socket_close(listener->fd);
-    rpc_lobby_unref(listener->listener.events.lobby);
+    connection_pool_unref(listener->listener.events.lobby);
     free(listener);
 }
 
-DEFINE_CLEANUP(struct sealed_listener *, sealed_listener_destroy)
+DEFINE_CLEANUP(struct coordinator_listener *, coordinator_listener_destroy)
 
 static void
 on_destroy(struct rpc_listener *listener)
 {
-    sealed_listener_destroy(listener_of(listener));
+    coordinator_listener_destroy(listener_of(listener));
 }
 
 static size_t
@@ -411,7 +415,7 @@ static const struct rpc_listener_type sealed_type = {
     .message = on_look,
     .reply = on_reply,
     .drop = on_drop,
-    .cut = sealed_connection_cut,
+    .cut = coordinator_connection_cut,
 };
 
 static const struct sealed_events sealed_events = {
@@ -422,7 +426,7 @@ static const struct sealed_events sealed_events = {
 };
 
 static enum hoop_status
-timers_create(struct sealed_listener *listener)
+timers_create(struct coordinator_listener *listener)
 {
     const struct {
         loop_fn *on_timer;
@@ -444,7 +448,7 @@ timers_create(struct sealed_listener *listener)
 }
 
 static enum hoop_status
-listener_open(struct sealed_listener *listener, const char *text)
+listener_open(struct coordinator_listener *listener, const char *text)
 {
     struct address address;
 
@@ -467,11 +471,11 @@ listener_open(struct sealed_listener *listener, const char *text)
 }
 
 enum hoop_status
-sealed_listener_create(const struct rpc_listener_options *options,
-                       struct rpc_listener **out_listener)
+coordinator_listener_create(const struct rpc_listener_options *options,
+                            struct rpc_listener **out_listener)
 {
-    CLEANUP(sealed_listener_destroy)
-    struct sealed_listener *listener = calloc(1, sizeof(*listener));
+    CLEANUP(coordinator_listener_destroy)
+    struct coordinator_listener *listener = calloc(1, sizeof(*listener));
 
     if (!listener)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a listener");
@@ -480,7 +484,7 @@ sealed_listener_create(const struct rpc_listener_options *options,
         .events = options->events,
         .owner = options->owner,
     };
-    rpc_lobby_ref(options->events.lobby);
+    connection_pool_ref(options->events.lobby);
     listener->terms = (struct sealed_terms){
         .loop = options->loop,
         .seal = options->seal,

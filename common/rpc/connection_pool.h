@@ -1,5 +1,5 @@
 /*
- * rpc/rpc_lobby.h - connections whose owners have not shown who they are
+ * rpc/connection_pool.h - connections whose owners have not shown who they are
  *
  * Anybody can connect to a coordinator, and stay. So all connections are
  * counted, by the address they come from: too many of one address, or in all,
@@ -10,8 +10,8 @@
  * loop's, soon after. The lobby outlives those who hold a reference to it.
  */
 
-#ifndef RPC_RPC_LOBBY_H
-#define RPC_RPC_LOBBY_H
+#ifndef RPC_CONNECTION_POOL_H
+#define RPC_CONNECTION_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,37 +23,37 @@
 #include "net/address.h"
 
 struct loop;
-struct rpc_guest;
-struct rpc_lobby;
-struct rpc_origin;
+struct pool_entry;
+struct connection_pool;
+struct pool_network;
 
 /* On the loop's thread, at most once for a guest; it may leave at once. */
 typedef void
-rpc_guest_fn(struct rpc_guest *guest);
+pool_close_fn(struct pool_entry *guest);
 
-enum guest_state {
-    GUEST_NONE,      /* has not entered, or has left */
-    GUEST_STRANGER,  /* among those that are waited for */
-    GUEST_KNOWN,     /* has proved itself */
-    GUEST_CONDEMNED, /* is going to be closed, or has been */
+enum pool_entry_state {
+    POOL_ENTRY_NONE,      /* has not entered, or has left */
+    POOL_ENTRY_STRANGER,  /* among those that are waited for */
+    POOL_ENTRY_KNOWN,     /* has proved itself */
+    POOL_ENTRY_CONDEMNED, /* is going to be closed, or has been */
 };
 
 /* A part of a connection. Zeroed, with close, before it enters; what follows
  * is the lobby's. */
-struct rpc_guest {
-    rpc_guest_fn *close;
+struct pool_entry {
+    pool_close_fn *close;
     bool is_proved; /* the loop's */
-    enum guest_state state;
+    enum pool_entry_state state;
     const char *reason; /* CONDEMNED */
     uint64_t since_ns;
     struct address address;
-    struct rpc_origin *origin;
-    TAILQ_ENTRY(rpc_guest) line; /* among strangers, or those to be closed */
-    TAILQ_ENTRY(rpc_guest) kin;  /* strangers of the same origin */
+    struct pool_network *origin;
+    TAILQ_ENTRY(pool_entry) line; /* among strangers, or those to be closed */
+    TAILQ_ENTRY(pool_entry) kin;  /* strangers of the same origin */
 };
 
 /* Zero: as limits.h has it, and for all what the process may open. */
-struct rpc_lobby_bounds {
+struct connection_pool_limits {
     size_t n_all_max;
     size_t n_origin_max;   /* of one address that is not this host's ... */
     size_t n_loopback_max; /* ... and of one that is */
@@ -61,34 +61,34 @@ struct rpc_lobby_bounds {
 };
 
 enum hoop_status
-rpc_lobby_create(struct loop *loop,
-                 const struct rpc_lobby_bounds *bounds,
-                 struct rpc_lobby **out_lobby);
+connection_pool_create(struct loop *loop,
+                       const struct connection_pool_limits *bounds,
+                       struct connection_pool **out_lobby);
 /* By who created it: nobody is closed from here on. NULL is fine. */
 void
-rpc_lobby_destroy(struct rpc_lobby *lobby);
+connection_pool_destroy(struct connection_pool *lobby);
 
 /* Thread: any. NULL is fine. */
-struct rpc_lobby *
-rpc_lobby_ref(struct rpc_lobby *lobby);
+struct connection_pool *
+connection_pool_ref(struct connection_pool *lobby);
 void
-rpc_lobby_unref(struct rpc_lobby *lobby);
+connection_pool_unref(struct connection_pool *lobby);
 
 /* Handle: HOOP_E_EXHAUSTED (no memory): it is not in, close it. Thread: any. */
 enum hoop_status
-rpc_lobby_enter(struct rpc_lobby *lobby,
-                struct rpc_guest *guest,
-                const struct address *address);
+connection_pool_enter(struct connection_pool *lobby,
+                      struct pool_entry *guest,
+                      const struct address *address);
 /* One that has not entered, or has left, is fine. Thread: any. */
 void
-rpc_lobby_leave(struct rpc_lobby *lobby, struct rpc_guest *guest);
+connection_pool_leave(struct connection_pool *lobby, struct pool_entry *guest);
 
 /* It may stay as long as it likes. Thread: the loop's. */
 void
-rpc_lobby_prove(struct rpc_lobby *lobby, struct rpc_guest *guest);
+connection_pool_prove(struct connection_pool *lobby, struct pool_entry *guest);
 
 /* How many have been closed. Thread: any. */
 uint64_t
-rpc_lobby_turned_away(struct rpc_lobby *lobby);
+connection_pool_n_closed(struct connection_pool *lobby);
 
 #endif
