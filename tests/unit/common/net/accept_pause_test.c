@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "check.h"
 #include "net/accept_pause.h"
 
@@ -125,5 +126,6 @@ main(void)
         cmocka_unit_test(pause_line_names_the_limit_of_descriptors),
     };
 
+    log_configure(LOG_WARNING, LOG_TEXT);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
