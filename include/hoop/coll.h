@@ -27,6 +27,13 @@
  * communicator that this process is no member of, every call succeeds at once
  * and touches nothing.
  *
+ * comm NULL is the global communicator of the default group (hoop/init.h), as
+ * hoop_group_global_comm() hands it out: the first such call of a rank forms it
+ * and waits for the other ranks, also in a _start form. Without a default group
+ * NULL is HOOP_E_INVALID. So it is in hoop/coalesced.h, hoop/dim.h,
+ * hoop/object.h and hoop/p2p.h, and for the messages of hoop/tensor.h. Bagua's
+ * comm=None.
+ *
  * Every _start form returns at once and hands out an operation for
  * hoop_wait() (hoop/op.h); *out_op is written only on HOOP_OK. The other form
  * is start and wait in one call, and its thread moves the data itself.

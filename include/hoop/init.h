@@ -33,7 +33,8 @@ HOOP_API bool
 hoop_is_initialized(void);
 
 /* Both are borrowed, and NULL before hoop_init() and after hoop_shutdown().
- * Thread: any. */
+ * Collectives and messages that are given no communicator take the global one
+ * of the default group (hoop/coll.h). Thread: any. */
 HOOP_API hoop_session_t *
 hoop_default_session(void);
 HOOP_API hoop_group_t *

@@ -59,7 +59,7 @@ hoop_batch_start(const struct hoop_message *messages,
                  hoop_op_t **out_ops)
 {
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = presence_find(&comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);

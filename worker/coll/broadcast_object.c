@@ -22,7 +22,7 @@ struct broadcast_object {
     void **out_bytes;
     size_t *out_n_bytes;
     uint32_t root;
-    const hoop_comm_t *comm;
+    hoop_comm_t *comm; /* NULL: the default group's */
     /* The stages' own. */
     int64_t n_bytes;
     void *bytes; /* not on root */
@@ -113,10 +113,10 @@ check(const struct broadcast_object *asked)
 
 /* The first stage, or nothing where the process is no member. */
 static enum hoop_status
-prepare(const struct broadcast_object *asked, struct collective *out_lengths)
+prepare(struct broadcast_object *asked, struct collective *out_lengths)
 {
     bool is_member;
-    enum hoop_status status = presence_check(asked->comm, &is_member);
+    enum hoop_status status = presence_find(&asked->comm, &is_member);
 
     *out_lengths = (struct collective){.name = CALL_BROADCAST_OBJECT};
     if (status == HOOP_OK && is_member)
@@ -152,14 +152,14 @@ hoop_broadcast_object(const void *send,
                       uint32_t root,
                       hoop_comm_t *comm)
 {
-    const struct broadcast_object object = {
-        send, n_send, out_bytes, out_n_bytes, root, comm, 0, NULL};
+    struct broadcast_object object = {send, n_send, out_bytes, out_n_bytes,
+                                      root, comm,   0,         NULL};
     struct collective lengths;
 
     const enum hoop_status status = prepare(&object, &lengths);
     if (status != HOOP_OK)
         return error_pass(status);
-    return collective_run(&lengths, comm);
+    return collective_run(&lengths, object.comm);
 }
 
 enum hoop_status
@@ -171,14 +171,14 @@ hoop_broadcast_object_start(const void *send,
                             hoop_comm_t *comm,
                             hoop_op_t **out_op)
 {
-    const struct broadcast_object object = {
-        send, n_send, out_bytes, out_n_bytes, root, comm, 0, NULL};
+    struct broadcast_object object = {send, n_send, out_bytes, out_n_bytes,
+                                      root, comm,   0,         NULL};
     struct collective lengths;
 
     const enum hoop_status status = prepare(&object, &lengths);
     if (status != HOOP_OK)
         return error_pass(status);
-    return collective_start(&lengths, comm, out_op);
+    return collective_start(&lengths, object.comm, out_op);
 }
 
 void

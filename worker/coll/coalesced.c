@@ -193,7 +193,7 @@ start(const struct coalesced_call *call, hoop_comm_t *comm, hoop_op_t **out_op)
     CLEANUP(free) size_t *counts = NULL;
     size_t total = 0;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = presence_find(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
         status = check(call, &total);

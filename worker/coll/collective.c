@@ -268,7 +268,7 @@ start(const struct collective *collective,
 {
     struct stages stages = collective->stages;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = presence_find(&comm, &is_member);
 
     if (status == HOOP_OK && is_member)
         status = collective_check(collective, comm);
@@ -367,7 +367,7 @@ collective_run(const struct collective *collective, hoop_comm_t *comm)
 {
     struct stages stages = collective->stages;
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = presence_find(&comm, &is_member);
 
     if (status == HOOP_OK && is_member && is_routine(collective, comm))
         return routine_run(collective, comm);

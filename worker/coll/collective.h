@@ -52,7 +52,7 @@ struct collective {
 enum hoop_status
 collective_check(const struct collective *collective, const hoop_comm_t *comm);
 
-/* The _start form. Handle: HOOP_E_INVALID. */
+/* The _start form; comm NULL: the default group's. Handle: HOOP_E_INVALID. */
 enum hoop_status
 collective_start(const struct collective *collective,
                  hoop_comm_t *comm,

@@ -153,31 +153,31 @@ complete(struct collective *collective,
 }
 
 /* From the user's tensor to flat buffers; nothing where the process is no
- * member. */
+ * member. *comm NULL becomes the default group's. */
 static enum hoop_status
 prepare(struct collective *collective,
         struct dim_call *call,
-        const hoop_comm_t *comm)
+        hoop_comm_t **comm)
 {
     bool is_member;
-    enum hoop_status status = presence_check(comm, &is_member);
+    enum hoop_status status = presence_find(comm, &is_member);
 
     if (status != HOOP_OK || !is_member)
         return status;
-    status = complete(collective, call, comm);
+    status = complete(collective, call, *comm);
     if (status == HOOP_OK)
-        status = collective_check(collective, comm);
-    if (status == HOOP_OK && needs_sorting(call, comm))
+        status = collective_check(collective, *comm);
+    if (status == HOOP_OK && needs_sorting(call, *comm))
         status = collective->name == CALL_ALLGATHER
-                     ? gather_sorted(collective, call, comm)
-                     : scatter_sorted(collective, call, comm);
+                     ? gather_sorted(collective, call, *comm)
+                     : scatter_sorted(collective, call, *comm);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
 run(struct collective collective, struct dim_call call, hoop_comm_t *comm)
 {
-    const enum hoop_status status = prepare(&collective, &call, comm);
+    const enum hoop_status status = prepare(&collective, &call, &comm);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -192,7 +192,7 @@ run_later(struct collective collective,
 {
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    const enum hoop_status status = prepare(&collective, &call, comm);
+    const enum hoop_status status = prepare(&collective, &call, &comm);
     if (status != HOOP_OK)
         return error_pass(status);
     return collective_start(&collective, comm, out_op);

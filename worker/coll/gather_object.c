@@ -22,8 +22,8 @@ struct gather_object {
     const void *send;
     size_t n_send;
     struct hoop_objects *out_objects;
-    uint32_t root;           /* of CALL_GATHER_OBJECT, else 0 */
-    const hoop_comm_t *comm; /* gone when an ended one is waited for late */
+    uint32_t root;     /* of CALL_GATHER_OBJECT, else 0 */
+    hoop_comm_t *comm; /* gone when an ended one is waited for late */
     /* The stages' own. */
     uint32_t size;
     bool is_receiver;
@@ -175,10 +175,10 @@ gather_create(const struct gather_object *asked)
 
 /* The first stage, or nothing where the process is no member. */
 static enum hoop_status
-prepare(const struct gather_object *asked, struct collective *out_lengths)
+prepare(struct gather_object *asked, struct collective *out_lengths)
 {
     bool is_member;
-    enum hoop_status status = presence_check(asked->comm, &is_member);
+    enum hoop_status status = presence_find(&asked->comm, &is_member);
 
     *out_lengths = (struct collective){.name = asked->name};
     if (status == HOOP_OK && is_member)
@@ -206,27 +206,25 @@ prepare(const struct gather_object *asked, struct collective *out_lengths)
 }
 
 static enum hoop_status
-run(const struct gather_object *asked, hoop_comm_t *comm)
+run(struct gather_object *asked)
 {
     struct collective lengths;
     const enum hoop_status status = prepare(asked, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    return collective_run(&lengths, comm);
+    return collective_run(&lengths, asked->comm);
 }
 
 static enum hoop_status
-run_later(const struct gather_object *asked,
-          hoop_comm_t *comm,
-          hoop_op_t **out_op)
+run_later(struct gather_object *asked, hoop_op_t **out_op)
 {
     struct collective lengths;
     const enum hoop_status status = prepare(asked, &lengths);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    return collective_start(&lengths, comm, out_op);
+    return collective_start(&lengths, asked->comm, out_op);
 }
 
 enum hoop_status
@@ -235,7 +233,7 @@ hoop_allgather_object(const void *send,
                       struct hoop_objects *out_objects,
                       hoop_comm_t *comm)
 {
-    const struct gather_object gather = {
+    struct gather_object gather = {
         .name = CALL_ALLGATHER_OBJECT,
         .send = send,
         .n_send = n_send,
@@ -243,7 +241,7 @@ hoop_allgather_object(const void *send,
         .comm = comm,
     };
 
-    return run(&gather, comm);
+    return run(&gather);
 }
 
 enum hoop_status
@@ -253,7 +251,7 @@ hoop_allgather_object_start(const void *send,
                             hoop_comm_t *comm,
                             hoop_op_t **out_op)
 {
-    const struct gather_object gather = {
+    struct gather_object gather = {
         .name = CALL_ALLGATHER_OBJECT,
         .send = send,
         .n_send = n_send,
@@ -261,7 +259,7 @@ hoop_allgather_object_start(const void *send,
         .comm = comm,
     };
 
-    return run_later(&gather, comm, out_op);
+    return run_later(&gather, out_op);
 }
 
 enum hoop_status
@@ -271,7 +269,7 @@ hoop_gather_object(const void *send,
                    uint32_t root,
                    hoop_comm_t *comm)
 {
-    const struct gather_object gather = {
+    struct gather_object gather = {
         .name = CALL_GATHER_OBJECT,
         .send = send,
         .n_send = n_send,
@@ -280,7 +278,7 @@ hoop_gather_object(const void *send,
         .comm = comm,
     };
 
-    return run(&gather, comm);
+    return run(&gather);
 }
 
 enum hoop_status
@@ -291,7 +289,7 @@ hoop_gather_object_start(const void *send,
                          hoop_comm_t *comm,
                          hoop_op_t **out_op)
 {
-    const struct gather_object gather = {
+    struct gather_object gather = {
         .name = CALL_GATHER_OBJECT,
         .send = send,
         .n_send = n_send,
@@ -300,7 +298,7 @@ hoop_gather_object_start(const void *send,
         .comm = comm,
     };
 
-    return run_later(&gather, comm, out_op);
+    return run_later(&gather, out_op);
 }
 
 void

@@ -9,24 +9,25 @@
 #include "engine/engine.h"
 #include "session/comm.h"
 
-/* Who is none of comm's members has nothing to do. */
+/* Who is none of comm's members has nothing to do. *comm NULL becomes the
+ * default group's. */
 static enum hoop_status
 check(const struct hoop_message *message,
-      const hoop_comm_t *comm,
+      hoop_comm_t **comm,
       bool *out_is_member)
 {
-    const enum hoop_status status = presence_check(comm, out_is_member);
+    const enum hoop_status status = presence_find(comm, out_is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    return *out_is_member ? message_check(message, comm) : HOOP_OK;
+    return *out_is_member ? message_check(message, *comm) : HOOP_OK;
 }
 
 static enum hoop_status
 run(const struct hoop_message *message, hoop_comm_t *comm)
 {
     bool is_member;
-    const enum hoop_status status = check(message, comm, &is_member);
+    const enum hoop_status status = check(message, &comm, &is_member);
 
     if (status != HOOP_OK || !is_member)
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -45,7 +46,7 @@ run_later(const struct hoop_message *message,
 
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
-    enum hoop_status status = check(message, comm, &is_member);
+    enum hoop_status status = check(message, &comm, &is_member);
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_member) {

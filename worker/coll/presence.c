@@ -6,8 +6,8 @@
 
 #include "coll/presence.h"
 
-#include "base/error.h"
-#include "session/comm.h"
+#include "hoop/group.h"
+#include "hoop/init.h"
 
 enum hoop_status
 presence_check(const hoop_comm_t *comm, bool *out_is_member)
@@ -17,4 +17,18 @@ presence_check(const hoop_comm_t *comm, bool *out_is_member)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     *out_is_member = comm->channel != NULL;
     return HOOP_OK;
+}
+
+hoop_comm_t *
+presence_default(enum hoop_status *out_status)
+{
+    hoop_group_t *group = hoop_default_group();
+    hoop_comm_t *comm = NULL;
+
+    *out_status = group ? hoop_group_global_comm(group, &comm)
+                        : error_raise(HOOP_E_INVALID,
+                                      "comm is NULL, and there is no default "
+                                      "group: give a communicator, or call "
+                                      "hoop_init() first");
+    return comm;
 }

@@ -12,8 +12,36 @@
 
 #include "hoop/comm.h"
 
+#include "base/error.h"
+#include "session/comm.h"
+
 /* A new call begins: forgets the last error. Handle: HOOP_E_INVALID (NULL). */
 enum hoop_status
 presence_check(const hoop_comm_t *comm, bool *out_is_member);
+
+/* The global communicator of the default group, formed if nobody has asked for
+ * it before. NULL, and *out_status: HOOP_E_INVALID (no default group), and as
+ * hoop_group_global_comm(). */
+hoop_comm_t *
+presence_default(enum hoop_status *out_status);
+
+/* As presence_check(), for the calls that take the default group's global
+ * communicator in place of NULL: *comm becomes that. */
+static inline enum hoop_status
+presence_find(hoop_comm_t **comm, bool *out_is_member)
+{
+    error_clear();
+    *out_is_member = false;
+    if (!*comm) {
+        enum hoop_status status;
+        hoop_comm_t *found = presence_default(&status);
+
+        if (!found)
+            return error_pass(status);
+        *comm = found;
+    }
+    *out_is_member = (*comm)->channel != NULL;
+    return HOOP_OK;
+}
 
 #endif

@@ -24,7 +24,7 @@
 static bool
 is_retried(const hoop_comm_t *comm)
 {
-    return comm && comm->channel && comm->family &&
+    return comm->channel && comm->family &&
            comm->family->on_failure == COMM_RETRIES;
 }
 
@@ -214,9 +214,22 @@ run_retried(const struct collective *collective, hoop_comm_t *comm)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* comm is NULL: which one does the default group have? */
+static enum hoop_status
+run_on_default(const struct collective *collective)
+{
+    hoop_comm_t *comm = NULL;
+    bool is_member;
+    const enum hoop_status status = presence_find(&comm, &is_member);
+
+    return status == HOOP_OK ? retry_run(collective, comm) : error_pass(status);
+}
+
 enum hoop_status
 retry_run(const struct collective *collective, hoop_comm_t *comm)
 {
+    if (!comm)
+        return run_on_default(collective);
     return is_retried(comm) ? run_retried(collective, comm)
                             : collective_run(collective, comm);
 }
@@ -226,9 +239,13 @@ retry_start(const struct collective *collective,
             hoop_comm_t *comm,
             hoop_op_t **out_op)
 {
+    bool is_member;
+    const enum hoop_status status = presence_find(&comm, &is_member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
     if (!is_retried(comm))
         return collective_start(collective, comm, out_op);
-    error_clear();
     return error_raise(HOOP_E_UNIMPLEMENTED,
                        "what is only started cannot be done again: with "
                        "HOOP_ON_FAILURE=retry, make the call that waits");

@@ -35,12 +35,10 @@ half_check(const struct hoop_message *half,
 }
 
 static enum hoop_status
-start(const struct exchange *exchange,
-      enum engine_mode mode,
-      struct op **out_op)
+start(struct exchange *exchange, enum engine_mode mode, struct op **out_op)
 {
     bool is_member;
-    enum hoop_status status = presence_check(exchange->comm, &is_member);
+    enum hoop_status status = presence_find(&exchange->comm, &is_member);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -69,7 +67,7 @@ hoop_sendrecv(const struct hoop_message *send,
               hoop_comm_t *comm,
               struct hoop_received *out_received)
 {
-    const struct exchange exchange = {send, recv, comm, out_received};
+    struct exchange exchange = {send, recv, comm, out_received};
     struct op *op = NULL;
 
     const enum hoop_status status =
@@ -86,7 +84,7 @@ hoop_sendrecv_start(const struct hoop_message *send,
                     struct hoop_received *out_received,
                     hoop_op_t **out_op)
 {
-    const struct exchange exchange = {send, recv, comm, out_received};
+    struct exchange exchange = {send, recv, comm, out_received};
     struct op *op = NULL;
 
     if (!out_op)

@@ -7,18 +7,24 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "coll/message.h"
+#include "coll/presence.h"
 #include "coll/tensor_message.h"
 
-/* The same list with tags as they travel; the caller frees it. */
+/* The same list with tags as they travel; the caller frees it. *comm NULL
+ * becomes the default group's. */
 static enum hoop_status
 list_copy(const struct hoop_tensor_message *messages,
           size_t n_messages,
-          const hoop_comm_t *comm,
+          hoop_comm_t **comm,
           struct tensor_message **out_list)
 {
     struct tensor_message *list = calloc(n_messages + 1, sizeof(*list));
+    bool is_member;
+    const enum hoop_status found = presence_find(comm, &is_member);
 
     *out_list = list;
+    if (found != HOOP_OK)
+        return error_pass(found);
     if (!messages && n_messages > 0)
         return error_raise(HOOP_E_INVALID, "messages is NULL");
     if (!list)
@@ -26,7 +32,7 @@ list_copy(const struct hoop_tensor_message *messages,
                            n_messages);
     for (size_t i = 0; i < n_messages; i++) {
         const enum hoop_status status =
-            message_check_tag(messages[i].tag, comm);
+            message_check_tag(messages[i].tag, *comm);
 
         if (status != HOOP_OK)
             return error_raise(status, "message %zu of the batch: %s", i,
@@ -48,7 +54,7 @@ hoop_batch_tensors(const struct hoop_tensor_message *messages,
 {
     CLEANUP(free) struct tensor_message *list = NULL;
     const enum hoop_status status =
-        list_copy(messages, n_messages, comm, &list);
+        list_copy(messages, n_messages, &comm, &list);
 
     return status == HOOP_OK ? tensor_message_run(list, n_messages, comm)
                              : error_pass(status);
@@ -62,7 +68,7 @@ hoop_batch_tensors_start(const struct hoop_tensor_message *messages,
 {
     CLEANUP(free) struct tensor_message *list = NULL;
     const enum hoop_status status =
-        list_copy(messages, n_messages, comm, &list);
+        list_copy(messages, n_messages, &comm, &list);
 
     return status == HOOP_OK
                ? tensor_message_start(list, n_messages, comm, out_ops)

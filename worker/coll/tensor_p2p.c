@@ -4,12 +4,17 @@
 
 #include "base/error.h"
 #include "coll/message.h"
+#include "coll/presence.h"
 #include "coll/tensor_message.h"
 
 static enum hoop_status
 run(const struct tensor_message *message, int64_t tag, hoop_comm_t *comm)
 {
-    const enum hoop_status status = message_check_tag(tag, comm);
+    bool is_member;
+    enum hoop_status status = presence_find(&comm, &is_member);
+
+    if (status == HOOP_OK)
+        status = message_check_tag(tag, comm);
 
     return status == HOOP_OK ? tensor_message_run(message, 1, comm)
                              : error_pass(status);
@@ -21,8 +26,11 @@ run_later(const struct tensor_message *message,
           hoop_comm_t *comm,
           hoop_op_t **out_op)
 {
-    const enum hoop_status status = message_check_tag(tag, comm);
+    bool is_member;
+    enum hoop_status status = presence_find(&comm, &is_member);
 
+    if (status == HOOP_OK)
+        status = message_check_tag(tag, comm);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     return status == HOOP_OK ? tensor_message_start(message, 1, comm, out_op)
