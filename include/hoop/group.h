@@ -33,7 +33,8 @@ typedef struct hoop_group hoop_group_t;
  *
  * ranks is borrowed for the call. *out_group is the caller's, who gives it to
  * hoop_group_free(), before hoop_leave(). It borrows the session.
- * Bagua: new_group(), which keeps a rank that is given twice.
+ * Bagua: new_group(), and from_torch_group(), which sorts the ranks of the
+ * group that it is given, too; both keep a rank that is given twice.
  *
  * Handle: HOOP_E_INVALID (no ranks, one out of range or twice). Thread: any.
  */
@@ -44,8 +45,11 @@ hoop_group_create(hoop_session_t *session,
                   hoop_group_t **out_group);
 
 /*
- * As hoop_group_create(), in the order given, as some other library numbers
- * the same processes. Bagua: from_torch_group().
+ * As hoop_group_create(), but in the order given: rank i of the group's global
+ * communicator is ranks[i], as some other library numbers the same processes.
+ * Roots of its communicators, blocks of a gather and the first rank, by which
+ * the inter-node communicator is chosen, follow that order. Bagua has no such
+ * group; torch: the numbering of a ProcessGroup.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_group_from_ranks(hoop_session_t *session,

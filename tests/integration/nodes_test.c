@@ -125,6 +125,21 @@ group_has_its_node_communicators(void **state)
     assert_int_equal(workers_run(hoopd.address, 4, parts_body, NULL), 0);
 }
 
+/* Rank 0 of the group's communicator, from which its members hear, is that rank
+ * of the world; the others hear nothing. */
+static int
+first_is(hoop_group_t *group, uint32_t expected, uint32_t here)
+{
+    hoop_comm_t *comm = NULL;
+    uint32_t heard = UINT32_MAX;
+
+    WORKER_CHECK(hoop_group_global_comm(group, &comm) == HOOP_OK);
+    WORKER_CHECK(hoop_broadcast(&here, &heard, 1, HOOP_UINT32, 0, comm) ==
+                 HOOP_OK);
+    WORKER_CHECK(heard == (hoop_comm_is_member(comm) ? expected : UINT32_MAX));
+    return 0;
+}
+
 static int
 order_body(const struct worker *worker)
 {
@@ -142,10 +157,12 @@ order_body(const struct worker *worker)
     WORKER_CHECK(hoop_group_ranks(group)[0] == 1);
     WORKER_CHECK(
         part_is(group, hoop_group_global_comm, &sorted, worker->index) == 0);
+    WORKER_CHECK(first_is(group, 1, worker->index) == 0);
     hoop_group_free(group);
     WORKER_CHECK(hoop_group_from_ranks(session, given, 2, &group) == HOOP_OK);
     WORKER_CHECK(part_is(group, hoop_group_global_comm, &kept, worker->index) ==
                  0);
+    WORKER_CHECK(first_is(group, 3, worker->index) == 0);
     hoop_group_free(group);
     WORKER_CHECK(hoop_group_create(session, NULL, 0, &group) == HOOP_OK);
     WORKER_CHECK(part_is(group, hoop_group_global_comm, &all, worker->index) ==
