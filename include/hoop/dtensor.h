@@ -130,9 +130,15 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group);
  * The same tensor as spec says, in memory of its own; dtensor stays as it is.
  * The mesh may be another, of other ranks: all ranks of both call, one that is
  * in neither may, and gets a tensor without a part. How it goes there is
- * hoop/redistribute.h's: in the cheapest steps that there are, along axes that
- * both spec and dtensor leave alone, nothing moves. Addends become whole, and
- * whole becomes addends as hoop_dtensor_from_global() says. redistribute().
+ * hoop/redistribute.h's: in the cheapest steps that there are. Addends become
+ * whole, and whole becomes addends as hoop_dtensor_from_global() says.
+ * redistribute().
+ *
+ * All elements of a rank's result come from one replica of dtensor, a set of
+ * ranks that have the same coordinate on all axes that do not cut it: from the
+ * rank's own, if it is in dtensor's mesh. Which one a rank gets that is not is
+ * in docs/tensors.md ("Whose elements a rank gets"). This holds for all calls
+ * down to hoop_dtensor_gather_start(), also where replicas differ.
  *
  * *out_dtensor is the caller's. In the start form it is handed out at once, and
  * however the operation ends; its part counts when that was waited for, and
@@ -158,9 +164,9 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
 
 /*
  * The gradient of that: grad lies as what came out of the forward,
- * *out_grad as what went in. Nothing is summed: a rank takes what it has
- * itself, what it has not from the first that has. What is partial, before or
- * after, counts as whole: the gradient of an addend is that of the sum.
+ * *out_grad as what went in. Nothing is summed: a rank takes all elements from
+ * one replica of grad, its own, as above. What is partial, before or after,
+ * counts as whole: the gradient of an addend is that of the sum.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_dtensor_redistribute_backward(const hoop_dtensor_t *grad,

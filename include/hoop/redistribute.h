@@ -1,9 +1,9 @@
 /* hoop/redistribute.h - how a tensor gets from one layout to another
  *
  * A redistribution is a row of steps: collectives along axes of a mesh, and
- * exchanges, in which every rank fetches what it has not from who has it. The
- * cheapest row is found by a search, the same on every rank: by the times that
- * steps are estimated to take, or by ColossalAI's costs.
+ * exchanges, in which every rank fetches what it has not from a rank of its
+ * replica that has it. The cheapest row is found by a search, the same on every
+ * rank: by the times that steps are estimated to take, or by ColossalAI's costs.
  */
 
 #ifndef HOOP_REDISTRIBUTE_H
@@ -27,7 +27,8 @@ enum hoop_step_kind {
     HOOP_STEP_ALL_TO_ALL,
     HOOP_STEP_REDUCE_SCATTER,
     HOOP_STEP_ALLREDUCE,
-    /* Every rank fetches what it has not from one of those who have it. */
+    /* Every rank fetches what it has not from the one of its replica that has
+     * it (hoop_dtensor_redistribute()). */
     HOOP_STEP_EXCHANGE,
     /* From whole to addends: the first along the axes keeps what it has, the
      * others have what changes nothing. Nothing is sent. */
@@ -107,8 +108,10 @@ struct hoop_comm_path {
 /*
  * The cheapest row of specs from one sharding to another by
  * hoop_comm_spec_cost(), forward and backward together. ColossalAI's shape
- * consistency, whose rows may cost more. Where there are many axes and
- * dimensions, the search ends before it has seen all.
+ * consistency, whose rows may cost more. As there, ranks that have the same
+ * elements count as the same: a row may gather along an axis that does not cut
+ * from. Where there are many axes and dimensions, the search ends before it has
+ * seen all.
  *
  * Pure. Handle: HOOP_E_INVALID (NULL; either sharding, as
  * hoop_sharding_check(); uneven parts; addends that are no sum, or that from

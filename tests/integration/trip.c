@@ -103,38 +103,84 @@ value_before(const struct trip *trip, size_t i, uint32_t place)
                                       n_addends);
 }
 
-/* On one mesh, ranks are apart along axes that nothing is cut by, before or
- * after. */
+/* Whether two places hold different elements, or the same, of one replica. */
 static bool
-may_give(const struct trip *trip, uint32_t place)
+same_replica(const struct hoop_sharding *sharding,
+             const struct hoop_mesh_shape *mesh,
+             uint32_t one,
+             uint32_t other)
 {
-    const struct plot_side *side = &trip->plot->from;
-    const uint32_t n_columns = side->mesh.sizes[1];
-    const uint32_t own = plot_place(side, trip->rank->rank);
+    const uint32_t n_columns = mesh->sizes[1];
 
-    if (memcmp(side, &trip->plot->to, sizeof(*side)) != 0)
-        return true;
-    const bool is_row = own / n_columns == place / n_columns;
-    const bool is_column = own % n_columns == place % n_columns;
-    return (is_row || placing_cuts(trip->from, 0) ||
-            placing_cuts(trip->to, 0)) &&
-           (is_column || placing_cuts(trip->from, 1) ||
-            placing_cuts(trip->to, 1));
+    return (placing_cuts(sharding, 0) ||
+            one / n_columns == other / n_columns) &&
+           (placing_cuts(sharding, 1) || one % n_columns == other % n_columns);
 }
 
-/* A gradient comes from oneself, else from the first that has it. */
+/* How many replicas begin before a place. */
+static uint32_t
+replicas_before(const struct hoop_sharding *sharding,
+                const struct hoop_mesh_shape *mesh,
+                uint32_t end)
+{
+    uint32_t n = 0;
+
+    for (uint32_t place = 0; place < end; place++) {
+        uint32_t first = 0;
+
+        while (!same_replica(sharding, mesh, first, place))
+            first++;
+        n += first == place;
+    }
+    return n;
+}
+
+/* A place in the replica that a rank that is new takes gradients from: that of
+ * the first rank of its own replica that is not, else one by number. */
+static uint32_t
+source_of_new(const struct trip *trip, uint32_t place)
+{
+    const struct plot_side *from = &trip->plot->from;
+    const struct plot_side *to = &trip->plot->to;
+    const uint32_t n_from = from->mesh.sizes[0] * from->mesh.sizes[1];
+    const uint32_t n_to = to->mesh.sizes[0] * to->mesh.sizes[1];
+    uint32_t first = n_to;
+
+    for (uint32_t i = n_to; i-- > 0;) {
+        if (same_replica(trip->to, &to->mesh, i, place))
+            first = i;
+    }
+    for (uint32_t i = first; i < n_to; i++) {
+        const uint32_t own = plot_place(from, to->ranks ? to->ranks[i] : i);
+
+        if (own != HOOP_NO_RANK && same_replica(trip->to, &to->mesh, i, place))
+            return own;
+    }
+    const uint32_t number = replicas_before(trip->to, &to->mesh, first) *
+                            replicas_before(trip->from, &from->mesh, n_from) /
+                            replicas_before(trip->to, &to->mesh, n_to);
+    uint32_t source = 0;
+    while (replicas_before(trip->from, &from->mesh, source + 1) <= number)
+        source++;
+    return source;
+}
+
+/* A gradient comes from the replica that the rank is part of. */
 static double
 value_after(const struct trip *trip, size_t i)
 {
+    const struct plot_side *from = &trip->plot->from;
     struct placing_seat seat = trip_seat_from(trip, 0);
+    uint32_t source = plot_place(from, trip->rank->rank);
     size_t at;
 
     if (trip->way != REDISTRIBUTION_BACKWARD)
         return placing_value(i);
-    if (has_before(trip, i, &at))
-        return value_before(trip, i,
-                            plot_place(&trip->plot->from, trip->rank->rank));
-    while (!placing_has(&seat, i, &at) || !may_give(trip, seat.place))
+    if (source == HOOP_NO_RANK)
+        source =
+            source_of_new(trip, plot_place(&trip->plot->to, trip->rank->rank));
+    while (!placing_has(&seat, i, &at) ||
+           !same_replica(trip->from, &from->mesh, seat.place, source))
         seat.place++;
     return value_before(trip, i, seat.place);
 }

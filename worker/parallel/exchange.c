@@ -4,33 +4,139 @@
 
 #include <string.h>
 
-/* Axes that cut in neither of masks, and are not in but. */
+/* The axes of grid that are not in mask. */
 static struct grid_axes
-axes_without(const struct grid *grid, unsigned but)
+axes_without(const struct grid *grid, unsigned mask)
 {
     struct grid_axes axes = {0};
 
     for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
-        if (!(but & 1U << axis))
+        if (!(mask & 1U << axis))
             axes.axes[axes.n_axes++] = axis;
     }
     return axes;
 }
 
+static unsigned
+axes_bits(const struct grid_axes *axes)
+{
+    unsigned mask = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        mask |= 1U << axes->axes[i];
+    return mask;
+}
+
+/* Coordinates along axes, as a number in mixed radix. */
+static uint32_t
+number_of(const struct grid *grid,
+          const struct grid_axes *axes,
+          const uint32_t at[HOOP_MAX_AXES])
+{
+    uint32_t number = 0;
+
+    for (uint32_t i = 0; i < axes->n_axes; i++)
+        number = number * grid->sizes[axes->axes[i]] + at[axes->axes[i]];
+    return number;
+}
+
+static uint32_t
+number_at(const struct grid *grid, const struct grid_axes *axes, uint32_t place)
+{
+    uint32_t at[HOOP_MAX_AXES];
+
+    grid_coordinates(grid, place, at);
+    return number_of(grid, axes, at);
+}
+
+/* Ranks of the source take from their own. Of each replica of the target, firsts
+ * gets what its first rank takes from that has been told. */
+static void
+assign_own(struct replicas *replicas,
+           const struct exchange_side *from,
+           const struct exchange_side *to,
+           const struct grid_axes *apart,
+           uint32_t *firsts)
+{
+    const struct grid *grid = &to->tiling.grid;
+
+    for (uint32_t i = 0; i < replicas->n_ranks; i++) {
+        replicas->source[i] = HOOP_NO_RANK;
+        firsts[i] = HOOP_NO_RANK;
+    }
+    for (uint32_t place = 0; place < grid->n_places; place++) {
+        const uint32_t rank = to->ranks[place];
+        uint32_t *first = &firsts[number_at(grid, apart, place)];
+
+        if (from->places[rank] == HOOP_NO_RANK)
+            continue;
+        replicas->source[rank] =
+            number_at(&from->tiling.grid, &replicas->axes, from->places[rank]);
+        if (*first == HOOP_NO_RANK)
+            *first = replicas->source[rank];
+    }
+}
+
 void
-exchange_init(struct exchange *exchange, enum exchange_meshes meshes)
+replicas_assign(struct replicas *replicas,
+                const struct exchange_side *from,
+                const struct exchange_side *to,
+                unsigned reduced)
+{
+    const struct grid *grid = &to->tiling.grid;
+    const struct grid_axes apart = axes_without(grid, to->tiling.cutting);
+    const uint32_t n_apart = grid_line_count(grid, &apart);
+    uint32_t *firsts = replicas->n_takers;
+
+    replicas->axes =
+        axes_without(&from->tiling.grid, from->tiling.cutting | reduced);
+    replicas->n_replicas = grid_line_count(&from->tiling.grid, &replicas->axes);
+    assign_own(replicas, from, to, &apart, firsts);
+    for (uint32_t place = 0; place < grid->n_places; place++) {
+        const uint32_t number = number_at(grid, &apart, place);
+        uint32_t *source = &replicas->source[to->ranks[place]];
+
+        if (*source == HOOP_NO_RANK && firsts[number] != HOOP_NO_RANK)
+            *source = firsts[number];
+        else if (*source == HOOP_NO_RANK)
+            *source =
+                (uint32_t)((uint64_t)number * replicas->n_replicas / n_apart);
+    }
+    for (uint32_t i = 0; i < replicas->n_ranks; i++)
+        replicas->n_takers[i] = 0;
+    for (uint32_t place = 0; place < grid->n_places; place++)
+        replicas->n_takers[replicas->source[to->ranks[place]]]++;
+}
+
+unsigned
+replicas_shared_axes(const struct replicas *replicas,
+                     const struct exchange_side *side)
+{
+    const struct grid *grid = &side->tiling.grid;
+    unsigned shared = 0;
+
+    for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
+        const struct grid_axes line = {1, {axis}};
+        bool is_shared = true;
+
+        for (uint32_t place = 0; is_shared && place < grid->n_places; place++) {
+            const uint32_t first = grid_line_place(grid, &line, place, 0);
+
+            is_shared = replicas->source[side->ranks[place]] ==
+                        replicas->source[side->ranks[first]];
+        }
+        shared |= is_shared ? 1U << axis : 0;
+    }
+    return shared;
+}
+
+void
+exchange_init(struct exchange *exchange)
 {
     const struct tiling *from = &exchange->from.tiling;
-    const struct tiling *to = &exchange->to.tiling;
-    unsigned kept = 0;
 
-    exchange->kept = (struct grid_axes){0};
-    if (meshes == EXCHANGE_ONE_MESH) {
-        exchange->kept = axes_without(&from->grid, from->cutting | to->cutting);
-        kept = ~(from->cutting | to->cutting);
-    }
-    exchange->havers = axes_without(&from->grid, from->cutting | kept);
-    exchange->wanters = axes_without(&to->grid, to->cutting | kept);
+    exchange->copies = axes_without(
+        &from->grid, from->cutting | axes_bits(&exchange->replicas->axes));
 }
 
 /* A rank on a side. */
@@ -53,58 +159,24 @@ stand_find(const struct exchange_side *side,
     return true;
 }
 
-static uint64_t
-number_of(const struct grid *grid,
-          const struct grid_axes *axes,
-          const uint32_t at[HOOP_MAX_AXES])
-{
-    uint64_t number = 0;
-
-    for (uint32_t i = 0; i < axes->n_axes; i++)
-        number = number * grid->sizes[axes->axes[i]] + at[axes->axes[i]];
-    return number;
-}
-
-/* The number of one who wants some of have among all who do. */
-static uint64_t
-turn_of(const struct exchange *exchange,
-        const struct hoop_part *have,
-        const struct stand *wants)
-{
-    const struct tiling *to = &exchange->to.tiling;
-    uint64_t turn = number_of(&to->grid, &exchange->wanters, wants->at);
-
-    for (uint32_t dim = 0; dim < have->shape.n_dims; dim++) {
-        const size_t size = to->shape.dims[dim];
-        const uint32_t n = to->n_tiles[dim];
-        const size_t end = have->offset[dim] + have->shape.dims[dim];
-        const uint32_t first = tile_of(size, n, have->offset[dim]);
-        const uint32_t last = tile_of(size, n, end - 1);
-
-        turn = turn * (last - first + 1) + (wants->tile.numbers[dim] - first);
-    }
-    return turn;
-}
-
-/* Of those who have the same tile, is it has whom wants asks? */
+/* Of the ranks that have the same tile, is it has whom receiver asks? */
 static bool
 is_asked(const struct exchange *exchange,
          const struct stand *has,
-         const struct stand *wants)
+         uint32_t receiver)
 {
-    const struct grid *grid = &exchange->from.tiling.grid;
+    const struct exchange_side *from = &exchange->from;
+    const struct grid *grid = &from->tiling.grid;
+    const struct grid_axes *copies = &exchange->copies;
+    const struct replicas *replicas = exchange->replicas;
 
-    for (uint32_t i = 0; i < exchange->kept.n_axes; i++) {
-        const uint32_t axis = exchange->kept.axes[i];
-
-        if (has->at[axis] != wants->at[axis])
-            return false;
-    }
-    const uint64_t number = number_of(grid, &exchange->havers, has->at);
-    if (exchange->way == REDISTRIBUTION_BACKWARD)
-        return number == 0;
-    return number == turn_of(exchange, &has->tile.part, wants) %
-                         grid_line_count(grid, &exchange->havers);
+    if (number_of(grid, &replicas->axes, has->at) != replicas->source[receiver])
+        return false;
+    const uint32_t wanted =
+        from->places[receiver] != HOOP_NO_RANK
+            ? number_at(grid, copies, from->places[receiver])
+            : exchange->to.places[receiver] % grid_line_count(grid, copies);
+    return number_of(grid, copies, has->at) == wanted;
 }
 
 static struct redistribution_piece
@@ -129,21 +201,13 @@ exchange_piece(const struct exchange *exchange,
 {
     struct stand has;
     struct stand wants;
-    struct stand own;
     struct hoop_part both;
 
     if (!stand_find(&exchange->from, sender, &has) ||
         !stand_find(&exchange->to, receiver, &wants) ||
+        !is_asked(exchange, &has, receiver) ||
         !part_meet(&has.tile.part, &wants.tile.part, &both))
         return false;
-    if (sender != receiver) {
-        if (stand_find(&exchange->from, receiver, &own) &&
-            memcmp(own.tile.numbers, has.tile.numbers,
-                   sizeof(own.tile.numbers)) == 0)
-            return false;
-        if (!is_asked(exchange, &has, &wants))
-            return false;
-    }
     *out_piece = piece_of(&both, &has.tile.part, &wants.tile.part);
     return true;
 }
@@ -204,30 +268,28 @@ tiles_met(const struct tiling *tiling, const struct hoop_part *part)
     return n_met;
 }
 
+/* Each tile of a replica is wanted as often as the mean one is. */
 static void
 load_send(const struct exchange *exchange,
           const struct stand *has,
           struct exchange_load *load)
 {
     const double count = (double)part_count(&has->tile.part);
-    const struct grid *from = &exchange->from.tiling.grid;
-    double n_havers = grid_line_count(from, &exchange->havers);
-    const double n_wanters =
-        grid_line_count(&exchange->to.tiling.grid, &exchange->wanters);
-    const double n_own = n_havers;
+    const struct grid *grid = &exchange->from.tiling.grid;
+    const struct tiling *to = &exchange->to.tiling;
+    const struct replicas *replicas = exchange->replicas;
+    const uint32_t replica = number_of(grid, &replicas->axes, has->at);
+    const double n_copies = grid_line_count(grid, &exchange->copies);
+    double n_tiles = 1;
 
     if (count == 0)
         return;
-    if (exchange->way == REDISTRIBUTION_BACKWARD) {
-        /* The first of them sends it all. */
-        if (number_of(from, &exchange->havers, has->at) > 0)
-            return;
-        n_havers = 1;
-    }
-    const double n_asked =
-        n_wanters * tiles_met(&exchange->to.tiling, &has->tile.part);
-    load->n_sent = (count * n_wanters - n_own * load->n_kept) / n_havers;
-    load->sends = (n_asked - (load->n_kept > 0 ? n_own : 0)) / n_havers;
+    for (uint32_t dim = 0; dim < to->shape.n_dims; dim++)
+        n_tiles *= to->n_tiles[dim];
+    const double n_wanters = replicas->n_takers[replica] / n_tiles;
+    load->n_sent = count * n_wanters / n_copies - load->n_kept;
+    load->sends = tiles_met(to, &has->tile.part) * n_wanters / n_copies -
+                  (load->n_kept > 0 ? 1 : 0);
     if (load->n_sent < 0)
         load->n_sent = 0;
     if (load->sends < 0)

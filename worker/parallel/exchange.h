@@ -1,13 +1,23 @@
 /*
  * parallel/exchange.h - who gives which elements to whom
  *
- * Pure. Before and after, each place of a mesh has one tile. A rank keeps what
- * it has; what else it wants of a tile it gets from one of the ranks that have
- * the tile. Those who want some of it are numbered, and take turns among those
- * who have it: of N and K, nobody is asked by more than N / K, rounded up.
+ * Pure. Before and after, each place of a mesh has one tile. The ranks of the
+ * source hold the tensor once or several times: a replica is a set of ranks
+ * that hold each element once. Replicas are assumed to be the same, but need
+ * not be, as those of data-parallel rows between two steps; so all elements of
+ * a rank's result come from one replica (docs/tensors.md has the rule for
+ * users):
  *
- * Within one mesh a rank asks those who share its coordinates along all axes
- * that cut nothing, before or after.
+ * - A rank of the source takes from the replica that it is part of, which has
+ *   every element; what it has itself it keeps.
+ * - A rank that is new takes from the same replica as the first rank, by place,
+ *   of its own replica of the target that the source has. Replicas of the
+ *   target of which all ranks are new are dealt to those of the source in
+ *   order: of n and m, number i takes from number i * m / n, rounded down.
+ *
+ * Where addends have been reduced several ranks of one replica have the same
+ * tile, bit by bit: a rank asks the one that shares its coordinates, those that
+ * are new take turns.
  */
 
 #ifndef PARALLEL_EXCHANGE_H
@@ -28,19 +38,40 @@ enum exchange_meshes {
     EXCHANGE_TWO_MESHES,
 };
 
-/* Axes of a side, as a number in mixed radix. */
+/* Which replica of the source each rank takes from. */
+struct replicas {
+    struct grid_axes axes; /* of from: tell its replicas apart */
+    uint32_t n_replicas;
+    uint32_t n_ranks;   /* of the channel */
+    uint32_t *source;   /* [n_ranks]; HOOP_NO_RANK: not in the target */
+    uint32_t *n_takers; /* [n_ranks], used up to n_replicas */
+};
+
+/* The tilings of both sides have been set, and n_ranks and the lists of
+ * *replicas, whose memory is the caller's. reduced: bits of from's axes that
+ * hold addends and are reduced on the way. */
+void
+replicas_assign(struct replicas *replicas,
+                const struct exchange_side *from,
+                const struct exchange_side *to,
+                unsigned reduced);
+
+/* Bits of the axes of a mesh of the target's ranks along which all ranks take
+ * from one replica: what they have got may be gathered along these. */
+unsigned
+replicas_shared_axes(const struct replicas *replicas,
+                     const struct exchange_side *side);
+
 struct exchange {
     struct exchange_side from;
     struct exchange_side to;
-    enum redistribution_way way;
-    struct grid_axes kept; /* of one mesh: they cut neither before nor after */
-    struct grid_axes havers;  /* of from: tell apart who has the same tile */
-    struct grid_axes wanters; /* of to: tell apart who wants the same tile */
+    const struct replicas *replicas; /* borrowed */
+    struct grid_axes copies; /* of from: ranks of one replica, same tile */
 };
 
-/* The sides have been set; those of one mesh have the same places. */
+/* The sides and the replicas have been set. */
 void
-exchange_init(struct exchange *exchange, enum exchange_meshes meshes);
+exchange_init(struct exchange *exchange);
 
 /* As redistribution_piece(). */
 bool
@@ -55,8 +86,8 @@ exchange_sent(const struct exchange *exchange, uint32_t rank, uint32_t n_ranks);
 size_t
 exchange_received(const struct exchange *exchange, uint32_t rank);
 
-/* How much a rank has to do. What it sends is what those who have the same tile
- * send in the mean: exact would be to ask for all pairs. */
+/* How much a rank has to do. What it sends is estimated from how many ranks take
+ * from its replica: exact would be to ask for all pairs. */
 struct exchange_load {
     double n_sent; /* elements */
     double n_received;

@@ -214,8 +214,10 @@ static void
 moves_add(struct list *list, uint32_t dim, uint32_t n)
 {
     const struct hoop_axes last = axes_last(&list->before->dims[dim], n);
-    struct hop *hop = hop_add(list, HOOP_STEP_ALLGATHER, last);
 
+    if (axes_mask(&last) & ~list->rules->gathered)
+        return;
+    struct hop *hop = hop_add(list, HOOP_STEP_ALLGATHER, last);
     hop->gather_dim = dim;
     axes_remove(&hop->after.dims[dim], axes_mask(&last));
     for (uint32_t to = 0; to < list->rules->shape.n_dims; to++) {

@@ -31,8 +31,9 @@ enum hop_reductions {
 struct hop_rules {
     struct hoop_mesh_shape mesh;
     struct hoop_shape shape;
-    unsigned cutting; /* bit of each axis that may cut */
-    unsigned reduced; /* ... that is partial and is to be reduced */
+    unsigned cutting;  /* bit of each axis that may cut */
+    unsigned reduced;  /* ... that is partial and is to be reduced */
+    unsigned gathered; /* ... along which ranks may get each other's elements */
     enum hop_reductions reductions;
     uint32_t n_together; /* axes of one hop at most */
 };

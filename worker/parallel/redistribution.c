@@ -33,7 +33,9 @@ struct redistribution {
     uint32_t exchange_step;   /* NO_STEP: none is */
     uint32_t n_numbers;
     size_t numbers[SIGNATURE_MAX];
-    uint32_t lists[]; /* places by rank, twice, then ranks by place, twice */
+    struct replicas replicas; /* its lists are below */
+    /* Places by rank, twice, the replicas' lists, then ranks by place, twice. */
+    uint32_t lists[];
 };
 
 void
@@ -80,7 +82,7 @@ redistribution_make(const struct redistribution_request *request,
                     const uint32_t n_places[2])
 {
     const size_t n_lists =
-        2 * (size_t)request->n_ranks + n_places[0] + n_places[1];
+        4 * (size_t)request->n_ranks + n_places[0] + n_places[1];
     struct redistribution *made =
         calloc(1, sizeof(*made) + n_lists * sizeof(*made->lists));
 
@@ -90,7 +92,12 @@ redistribution_make(const struct redistribution_request *request,
     made->element_size = dtype_size(request->dtype);
     made->n_ranks = request->n_ranks;
     uint32_t *places = made->lists;
-    uint32_t *ranks = made->lists + 2 * (size_t)request->n_ranks;
+    made->replicas = (struct replicas){
+        .n_ranks = request->n_ranks,
+        .source = places + 2 * (size_t)request->n_ranks,
+        .n_takers = places + 3 * (size_t)request->n_ranks,
+    };
+    uint32_t *ranks = made->lists + 4 * (size_t)request->n_ranks;
     for (size_t i = 0; i < 2 * (size_t)request->n_ranks; i++)
         places[i] = HOOP_NO_RANK;
     side_fill(&made->sides[0], &request->from, n_places[0], places, ranks);
@@ -235,11 +242,14 @@ redistribution_create(const struct redistribution_request *request,
         .from = sharding_asked(request, &request->from),
         .to = sharding_asked(request, &request->to),
         .sides = {&made->sides[0], &made->sides[1]},
+        .replicas = &made->replicas,
     };
     tiling_init(&made->sides[0].tiling, &problem.from, &request->from.mesh,
                 &request->shape);
     tiling_init(&made->sides[1].tiling, &problem.to, &request->to.mesh,
                 &request->shape);
+    replicas_assign(&made->replicas, &made->sides[0], &made->sides[1],
+                    redistribution_reduced(&problem));
     status = redistribution_steps_find(&problem, &made->steps);
     if (status != HOOP_OK)
         return error_pass(status);

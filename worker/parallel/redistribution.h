@@ -7,9 +7,10 @@
  * one alltoallv of the whole channel, in which every rank gets each element
  * that it has not from one of those who have it.
  *
- * What nothing is cut by, before or after, keeps ranks apart: along axes that
- * neither layout of one mesh uses, nothing moves. An axis of size 1 counts as
- * none.
+ * Whatever the steps are, all elements of a rank's result come from one replica
+ * of the source (parallel/exchange.h): nothing is gathered or exchanged along
+ * axes whose ranks take from different ones. So along axes that neither layout
+ * of one mesh uses, nothing moves. An axis of size 1 counts as none.
  */
 
 #ifndef PARALLEL_REDISTRIBUTION_H
@@ -38,8 +39,7 @@ struct redistribution_side {
 
 enum redistribution_way {
     REDISTRIBUTION_FORWARD,
-    /* Of a gradient: addends count as whole, on either side; who has not an
-     * element gets it from the first place that has. */
+    /* Of a gradient: addends count as whole, on either side. */
     REDISTRIBUTION_BACKWARD,
 };
 

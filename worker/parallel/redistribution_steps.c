@@ -43,13 +43,13 @@ problem_exchange(const struct redistribution_problem *problem,
     struct exchange exchange = {
         .from = *problem->sides[REDISTRIBUTION_FROM],
         .to = *problem->sides[REDISTRIBUTION_TO],
-        .way = request->way,
+        .replicas = problem->replicas,
     };
 
     tiling_init(&exchange.from.tiling, before, &request->from.mesh,
                 &request->shape);
     tiling_init(&exchange.to.tiling, after, &request->to.mesh, &request->shape);
-    exchange_init(&exchange, problem->meshes);
+    exchange_init(&exchange);
     return exchange;
 }
 
@@ -121,6 +121,13 @@ kept_partial(const struct redistribution_problem *problem,
     return axes_mask(&from->partial) & axes_mask(&to->partial);
 }
 
+unsigned
+redistribution_reduced(const struct redistribution_problem *problem)
+{
+    return axes_mask(&problem->from.partial) &
+           ~kept_partial(problem, &problem->from, &problem->to);
+}
+
 static unsigned
 long_axes(const struct hoop_mesh_shape *mesh)
 {
@@ -131,20 +138,6 @@ long_axes(const struct hoop_mesh_shape *mesh)
             mask |= 1U << axis;
     }
     return mask;
-}
-
-/* Backward it matters whose gradient is taken, where there is a choice. */
-static enum route_sources
-sources_of(const struct redistribution_problem *problem,
-           const struct hoop_sharding *from,
-           const struct hoop_sharding *to)
-{
-    const struct exchange exchange = problem_exchange(problem, from, to);
-
-    if (problem->request->way == REDISTRIBUTION_FORWARD ||
-        grid_line_count(&exchange.from.tiling.grid, &exchange.havers) == 1)
-        return ROUTE_ANY;
-    return ROUTE_OWN;
 }
 
 /* Only a mean of integers is not the mean of means. */
@@ -168,12 +161,13 @@ route_request_of(struct trip *trip,
     const unsigned reduced =
         axes_mask(&from->partial) & ~axes_mask(&to->partial);
     const bool is_one = trip->problem->meshes == EXCHANGE_ONE_MESH;
+    const unsigned gathered = replicas_shared_axes(
+        trip->problem->replicas, trip->problem->sides[REDISTRIBUTION_TO]);
     const unsigned used =
         sharding_cutting(from) | sharding_cutting(to) | reduced;
 
     return (struct route_request){
         .kind = is_one ? ROUTE_ONE_MESH : ROUTE_TWO_MESHES,
-        .sources = sources_of(trip->problem, from, to),
         .from = *from,
         .to = *to,
         .from_rules = {.mesh = request->from.mesh,
@@ -181,11 +175,13 @@ route_request_of(struct trip *trip,
                        .cutting =
                            is_one ? used : long_axes(&request->from.mesh),
                        .reduced = reduced,
+                       .gathered = gathered,
                        .reductions = reductions_of(trip->problem, from),
                        .n_together = HOOP_MAX_AXES},
         .to_rules = {.mesh = request->to.mesh,
                      .shape = request->shape,
                      .cutting = is_one ? used : long_axes(&request->to.mesh),
+                     .gathered = gathered,
                      .n_together = HOOP_MAX_AXES},
         .n_legs = LEGS_MAX,
         .cost = leg_cost,

@@ -20,12 +20,18 @@ struct redistribution_problem {
     struct hoop_sharding to;
     const struct exchange_side *sides[2]; /* by mesh; their tilings are from's
                                              and to's */
+    const struct replicas *replicas;
 };
 
 struct redistribution_steps {
     uint32_t n_steps;
     struct redistribution_step steps[HOOP_MAX_STEPS];
 };
+
+/* Bits of from's axes that hold addends and are reduced on the way: all but
+ * those that stay partial, with the same operator on the same mesh. */
+unsigned
+redistribution_reduced(const struct redistribution_problem *problem);
 
 /* The exchange from one sharding to another. */
 struct exchange

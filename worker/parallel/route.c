@@ -182,8 +182,6 @@ is_allowed(const struct search *search,
                sharding_key(&hop->after) == sharding_key(&request->to);
     if (request->kind == ROUTE_TWO_MESHES && !is_reduction(hop))
         return false;
-    if (request->sources == ROUTE_OWN && hop->kind != HOOP_STEP_SLICE)
-        return false;
     return largest_part(rules_at(search, node->phase), &hop->after) <=
            search->largest;
 }
@@ -277,7 +275,7 @@ detours_try(struct search *search, uint32_t from, uint32_t dim)
     for (uint32_t axis = 0; axis < rules->mesh.n_axes; axis++) {
         struct hoop_sharding alone = *to;
 
-        if (!(rules->cutting & ~used & 1U << axis))
+        if (!(rules->cutting & rules->gathered & ~used & 1U << axis))
             continue;
         axes_append(&alone.dims[dim], axis);
         axes_append(&together.dims[dim], axis);
@@ -294,9 +292,7 @@ static enum hoop_status
 exchanges_try(struct search *search, uint32_t from)
 {
     enum hoop_status status = exchange_try(search, from, &search->request->to);
-    const uint32_t n_dims = search->request->sources == ROUTE_OWN
-                                ? 0
-                                : search->request->to_rules.shape.n_dims;
+    const uint32_t n_dims = search->request->to_rules.shape.n_dims;
 
     for (uint32_t dim = 0; dim < n_dims && status == HOOP_OK; dim++)
         status = detours_try(search, from, dim);

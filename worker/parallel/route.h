@@ -24,13 +24,6 @@ enum route_kind {
     ROUTE_HOPS,       /* hops alone, through parts of any size */
 };
 
-/* Whose elements are taken, where several ranks have the same. */
-enum route_sources {
-    ROUTE_ANY,
-    /* One's own, or what the exchange says: slices, or nothing but that. */
-    ROUTE_OWN,
-};
-
 struct route_leg {
     struct hop hop;
     enum redistribution_mesh mesh;
@@ -39,7 +32,6 @@ struct route_leg {
 
 struct route_request {
     enum route_kind kind;
-    enum route_sources sources;
     /* Plain (sharding_plain()); all that is partial in to is so in from. */
     struct hoop_sharding from;
     struct hoop_sharding to;

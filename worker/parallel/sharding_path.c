@@ -125,7 +125,8 @@ check(const struct hoop_path_request *request)
     return HOOP_OK;
 }
 
-/* All axes may cut, and count, also those of size 1. */
+/* All axes may cut, and count, also those of size 1; replicas count as the
+ * same. */
 static struct route_request
 route_request_of(const struct hoop_path_request *request)
 {
@@ -138,6 +139,7 @@ route_request_of(const struct hoop_path_request *request)
                        .cutting = (1U << request->mesh->n_axes) - 1,
                        .reduced = axes_mask(&request->from->partial) &
                                   ~axes_mask(&request->to->partial),
+                       .gathered = (1U << request->mesh->n_axes) - 1,
                        .n_together = 1},
         .n_legs = HOOP_MAX_STEPS,
         .cost = leg_cost,

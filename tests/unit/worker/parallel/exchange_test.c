@@ -3,7 +3,8 @@
  *
  * Between all layouts of small meshes: one mesh, meshes that share ranks in
  * another order, and meshes that share none; with sizes that divide and that do
- * not. Every element of every part comes once, from who has it.
+ * not. Every element of every part comes once, from who has it, and all of a
+ * part from one replica: that of the receiver, if it is in one.
  */
 
 #include <math.h>
@@ -29,12 +30,12 @@ struct seating {
 struct scene {
     struct seating from;
     struct seating to;
-    enum exchange_meshes meshes;
-    enum redistribution_way way;
     struct hoop_shape shape;
 };
 
 static uint32_t places[2][RANKS];
+static uint32_t lists[2][RANKS];
+static struct replicas replicas;
 
 static void
 side_init(struct exchange_side *side,
@@ -52,16 +53,23 @@ side_init(struct exchange_side *side,
     tiling_init(&side->tiling, sharding, &seating->mesh, shape);
 }
 
+/* Addends have been reduced before. */
 static struct exchange
 exchange_of(const struct scene *scene,
             const struct hoop_sharding *before,
             const struct hoop_sharding *after)
 {
-    struct exchange exchange = {.way = scene->way};
+    struct exchange exchange = {.replicas = &replicas};
+    unsigned reduced = 0;
 
+    for (uint32_t i = 0; i < before->partial.n_axes; i++)
+        reduced |= 1U << before->partial.axes[i];
     side_init(&exchange.from, &scene->from, before, &scene->shape, places[0]);
     side_init(&exchange.to, &scene->to, after, &scene->shape, places[1]);
-    exchange_init(&exchange, scene->meshes);
+    replicas = (struct replicas){
+        .n_ranks = RANKS, .source = lists[0], .n_takers = lists[1]};
+    replicas_assign(&replicas, &exchange.from, &exchange.to, reduced);
+    exchange_init(&exchange);
     return exchange;
 }
 
@@ -144,45 +152,102 @@ check_receiver(const struct exchange *exchange, uint32_t receiver)
         assert_int_equal(n_received, part_count(&wants));
 }
 
-/* Of those who have the same tile, and may be asked for it by the same ranks,
- * nobody is asked by more than all take turns for. */
-static void
-check_turns(const struct exchange *exchange)
+static bool
+is_cut(const struct hoop_sharding *sharding, uint32_t axis)
 {
-    const uint32_t n_havers =
-        grid_line_count(&exchange->from.tiling.grid, &exchange->havers);
-    const uint32_t n_wanters =
-        grid_line_count(&exchange->to.tiling.grid, &exchange->wanters);
+    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
+        for (uint32_t i = 0; i < sharding->dims[dim].n_axes; i++) {
+            if (sharding->dims[dim].axes[i] == axis)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_partial(const struct hoop_sharding *sharding, uint32_t axis)
+{
+    for (uint32_t i = 0; i < sharding->partial.n_axes; i++) {
+        if (sharding->partial.axes[i] == axis)
+            return true;
+    }
+    return false;
+}
+
+/* Whether two ranks of from are in one replica, all their copies included. */
+static bool
+same_replica(const struct exchange *exchange,
+             const struct hoop_sharding *before,
+             uint32_t one,
+             uint32_t other)
+{
+    const struct grid *grid = &exchange->from.tiling.grid;
+    uint32_t a[HOOP_MAX_AXES];
+    uint32_t b[HOOP_MAX_AXES];
+
+    grid_coordinates(grid, exchange->from.places[one], a);
+    grid_coordinates(grid, exchange->from.places[other], b);
+    for (uint32_t axis = 0; axis < grid->n_axes; axis++) {
+        if (a[axis] != b[axis] && !is_cut(before, axis) &&
+            !is_partial(before, axis))
+            return false;
+    }
+    return true;
+}
+
+/* All who give something to one rank are of one replica: its own, if it has
+ * one. */
+static void
+check_replicas(const struct exchange *exchange,
+               const struct hoop_sharding *before)
+{
     struct redistribution_piece piece;
 
-    for (uint32_t sender = 0; sender < RANKS; sender++) {
-        struct hoop_part has;
-        struct hoop_part wants;
-        struct hoop_part both;
-        uint32_t n_tiles = 0;
-        uint32_t n_asked = 0;
-        struct hoop_part tiles[RANKS];
+    for (uint32_t receiver = 0; receiver < RANKS; receiver++) {
+        uint32_t source = receiver;
 
-        if (!part_of(&exchange->from, sender, &has))
-            continue;
-        for (uint32_t i = 0; i < RANKS; i++) {
-            if (!part_of(&exchange->to, i, &wants) ||
-                !part_meet(&has, &wants, &both))
+        if (exchange->from.places[receiver] == HOOP_NO_RANK)
+            source = HOOP_NO_RANK;
+        for (uint32_t sender = 0; sender < RANKS; sender++) {
+            if (!exchange_piece(exchange, sender, receiver, &piece))
                 continue;
-            uint32_t k = 0;
-            while (k < n_tiles && memcmp(&tiles[k], &wants, sizeof(wants)) != 0)
-                k++;
-            if (k == n_tiles)
-                tiles[n_tiles++] = wants;
-            n_asked +=
-                i != sender && exchange_piece(exchange, sender, i, &piece);
+            if (source == HOOP_NO_RANK)
+                source = sender;
+            assert_true(same_replica(exchange, before, source, sender));
         }
-        assert_true(n_asked <= (n_tiles * n_wanters + n_havers - 1) / n_havers);
+    }
+}
+
+/* Along shared axes, whose target replicas are whole, all take from one. */
+static void
+check_shared_axes(const struct exchange *exchange)
+{
+    const struct grid *grid = &exchange->to.tiling.grid;
+    const unsigned shared = replicas_shared_axes(&replicas, &exchange->to);
+    uint32_t a[HOOP_MAX_AXES];
+    uint32_t b[HOOP_MAX_AXES];
+
+    for (uint32_t i = 0; i < grid->n_places * grid->n_places; i++) {
+        const uint32_t one = i / grid->n_places;
+        const uint32_t other = i % grid->n_places;
+        unsigned differ = 0;
+
+        grid_coordinates(grid, one, a);
+        grid_coordinates(grid, other, b);
+        for (uint32_t axis = 0; axis < grid->n_axes; axis++)
+            differ |= a[axis] != b[axis] ? 1U << axis : 0;
+        if (replicas.source[exchange->to.ranks[one]] !=
+            replicas.source[exchange->to.ranks[other]]) {
+            /* Joined along shared axes alone they would be mixed. */
+            assert_true((differ & ~shared) != 0);
+        }
     }
 }
 
 static void
-case_check(const struct scene *scene, const struct exchange *exchange)
+case_check(const struct scene *scene,
+           const struct exchange *exchange,
+           const struct hoop_sharding *before)
 {
     size_t n_sent = 0;
     size_t n_received = 0;
@@ -206,10 +271,11 @@ case_check(const struct scene *scene, const struct exchange *exchange)
             scene->shape.dims[dim] % exchange->from.tiling.n_tiles[dim] != 0 ||
             scene->shape.dims[dim] % exchange->to.tiling.n_tiles[dim];
     assert_int_equal(n_sent, n_received);
-    if (scene->way == REDISTRIBUTION_FORWARD)
-        check_turns(exchange);
-    /* Within one mesh, means are as they are where parts are alike. */
-    if (scene->meshes == EXCHANGE_ONE_MESH && !is_uneven)
+    check_replicas(exchange, before);
+    check_shared_axes(exchange);
+    /* Of one replica on one mesh, means are as they are where parts are alike. */
+    if (memcmp(&scene->from, &scene->to, sizeof(scene->to)) == 0 &&
+        !is_uneven && replicas.n_replicas == 1 && before->partial.n_axes == 0)
         assert_true(fabs(n_guessed - (double)n_sent) < 1e-6);
 }
 
@@ -228,10 +294,10 @@ scene_check(const struct scene *scene, uint32_t stride)
         const struct hoop_sharding *from = &before[i / n_after];
         const struct hoop_sharding *to = &after[i % n_after];
 
-        if (from->partial.n_axes > 0 || to->partial.n_axes > 0)
+        if (to->partial.n_axes > 0)
             continue;
         const struct exchange exchange = exchange_of(scene, from, to);
-        case_check(scene, &exchange);
+        case_check(scene, &exchange, from);
     }
 }
 
@@ -244,9 +310,6 @@ scenes_check(struct scene scene, uint32_t stride)
 {
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         scene.shape = shapes[i];
-        scene.way = REDISTRIBUTION_FORWARD;
-        scene_check(&scene, stride);
-        scene.way = REDISTRIBUTION_BACKWARD;
         scene_check(&scene, stride);
     }
 }
@@ -268,14 +331,8 @@ exchange_of_meshes_that_share_ranks_gives_each_element_once(void **state)
     static const struct seating mixed = {{2, {3, 2}}, {9, 3, 0, 7, 11, 4}};
 
     (void)state;
-    scenes_check((struct scene){.from = rows,
-                                .to = mixed,
-                                .meshes = EXCHANGE_TWO_MESHES},
-                 1);
-    scenes_check((struct scene){.from = mixed,
-                                .to = cube,
-                                .meshes = EXCHANGE_TWO_MESHES},
-                 3);
+    scenes_check((struct scene){.from = rows, .to = mixed}, 1);
+    scenes_check((struct scene){.from = mixed, .to = cube}, 3);
 }
 
 static void
@@ -284,14 +341,8 @@ exchange_of_meshes_apart_gives_each_element_once(void **state)
     static const struct seating apart = {{2, {2, 2}}, {8, 9, 10, 11}};
 
     (void)state;
-    scenes_check((struct scene){.from = rows,
-                                .to = apart,
-                                .meshes = EXCHANGE_TWO_MESHES},
-                 1);
-    scenes_check((struct scene){.from = apart,
-                                .to = rows,
-                                .meshes = EXCHANGE_TWO_MESHES},
-                 1);
+    scenes_check((struct scene){.from = rows, .to = apart}, 1);
+    scenes_check((struct scene){.from = apart, .to = rows}, 1);
 }
 
 /* Along an axis that neither layout uses, ranks do not ask each other. */

@@ -48,16 +48,21 @@ prices_of(const struct trial *trial, const struct hop *hop)
 {
     const struct redistribution_request request = request_of(trial);
     const struct hoop_sharding before = {.dims = {{1, {trial->axis}}}};
+    uint32_t lists[2][RANKS];
+    struct replicas replicas = {
+        .n_ranks = request.n_ranks, .source = lists[0], .n_takers = lists[1]};
     struct exchange exchange = {
         .from = {.places = numbers, .ranks = numbers},
         .to = {.places = numbers, .ranks = numbers},
+        .replicas = &replicas,
     };
     static struct fares fares;
     struct prices prices;
 
     tiling_init(&exchange.from.tiling, &before, &trial->mesh, &request.shape);
     tiling_init(&exchange.to.tiling, &hop->after, &trial->mesh, &request.shape);
-    exchange_init(&exchange, EXCHANGE_ONE_MESH);
+    replicas_assign(&replicas, &exchange.from, &exchange.to, 0);
+    exchange_init(&exchange);
     const struct fare_hop fare_hop = {
         .hop = hop,
         .mesh = REDISTRIBUTION_FROM,

@@ -32,7 +32,8 @@ is_expected(const struct hop_rules *rules,
                                    step->axes.n_axes <= rules->n_together);
     case HOOP_STEP_ALLGATHER:
     case HOOP_STEP_ALL_TO_ALL:
-        return step->axes.n_axes <= rules->n_together;
+        return step->axes.n_axes <= rules->n_together &&
+               !(axes_mask(&step->axes) & ~rules->gathered);
     case HOOP_STEP_EXCHANGE:
     case HOOP_STEP_FILL:
         return false;
@@ -73,13 +74,14 @@ hops_between_all_layouts_are_listed_once(void **state)
     static const struct hoop_shape shapes[] = {{1, {16}}, {2, {16, 8}}};
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(shapes) * 2; i++) {
+    for (size_t i = 0; i < COUNT_OF(meshes) * COUNT_OF(shapes) * 4; i++) {
         const struct hop_rules rules = {
             .mesh = meshes[i % 2],
             .shape = shapes[i / 2 % 2],
             .cutting = 7,
             .reduced = 7,
-            .n_together = i / 4 == 0 ? 1 : HOOP_MAX_AXES,
+            .gathered = i / 8 == 0 ? 7 : 2,
+            .n_together = i / 4 % 2 == 0 ? 1 : HOOP_MAX_AXES,
         };
         const uint32_t n =
             layouts_list(&rules.mesh, rules.shape.n_dims, HOOP_SUM, layouts);
@@ -111,6 +113,7 @@ hops_of_unequal_parts_are_slices_of_whole_ones(void **state)
                                            .shape = {1, {6}},
                                            .cutting = 3,
                                            .reduced = 3,
+                                           .gathered = 3,
                                            .n_together = HOOP_MAX_AXES};
     const struct hoop_sharding whole = {0};
     const struct hoop_sharding even = {.dims = {{1, {0}}}};

@@ -2,9 +2,10 @@
  * tests/unit/worker/parallel/redistribution_test.c - plans lead where they say
  *
  * All ordered pairs of layouts on small meshes. The steps are done here with
- * tokens: an element of a part is a set of addends, one for each rank that had
- * one in the beginning. In the end every rank has what its part says, of each
- * element all addends, each once.
+ * tokens: an element of a part is a set of addends, and each says which place
+ * of the source it comes from. In the end every rank has what its part says,
+ * and of each element all addends of the one replica that it takes from; which
+ * one that is, is found by looking at all places.
  */
 
 #include <stdio.h>
@@ -17,153 +18,27 @@
 #include "layouts.h"
 #include "parallel/redistribution.h"
 #include "parallel/tiling.h"
+#include "replica_oracle.h"
 #include "tokens.h"
-
-static unsigned
-all_tokens(const struct redistribution_request *request)
-{
-    uint32_t n = 1;
-
-    for (uint32_t i = 0; i < request->from.sharding.partial.n_axes; i++)
-        n *= request->from.mesh.sizes[request->from.sharding.partial.axes[i]];
-    return (1U << n) - 1;
-}
-
-static bool
-is_cutting(const struct hoop_sharding *sharding, uint32_t axis)
-{
-    for (uint32_t dim = 0; dim < HOOP_MAX_DIMS; dim++) {
-        for (uint32_t i = 0; i < sharding->dims[dim].n_axes; i++) {
-            if (sharding->dims[dim].axes[i] == axis)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Of one mesh: in the same place along all axes that neither layout uses. */
-static bool
-is_in_row(const struct redistribution_request *request,
-          uint32_t place,
-          uint32_t other)
-{
-    const struct hoop_mesh_shape *mesh = &request->from.mesh;
-
-    if (request->from.ranks != request->to.ranks)
-        return true;
-
-    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
-        if (!is_cutting(&request->from.sharding, axis) &&
-            !is_cutting(&request->to.sharding, axis) &&
-            tokens_coordinate(mesh, place, axis) !=
-                tokens_coordinate(mesh, other, axis))
-            return false;
-    }
-    return true;
-}
-
-static bool
-had(const struct redistribution_request *request,
-    uint32_t place,
-    const size_t *at)
-{
-    struct hoop_part part;
-
-    assert_int_equal(hoop_sharding_part(&request->from.sharding,
-                                        &request->from.mesh, &request->shape,
-                                        place, &part),
-                     HOOP_OK);
-    return tokens_index(&part, at) != SIZE_MAX;
-}
-
-/* The place of a rank before; that of nobody: it has none. */
-static uint32_t
-place_before(const struct redistribution_request *request, uint32_t rank)
-{
-    uint32_t place = 0;
-
-    while (place < layouts_places(&request->from.mesh) &&
-           tokens_rank(&request->from, place) != rank)
-        place++;
-    return place;
-}
-
-/* Whose gradient a place of to gets: its own, or that of the first in its row
- * who had one. */
-static unsigned
-first_token(const struct redistribution_request *request,
-            uint32_t place,
-            const size_t *at)
-{
-    const uint32_t own =
-        place_before(request, tokens_rank(&request->to, place));
-    uint32_t first = 0;
-
-    if (own < layouts_places(&request->from.mesh) && had(request, own, at))
-        return 1U << own;
-    while (!had(request, first, at) || !is_in_row(request, place, first))
-        first++;
-    return 1U << first;
-}
-
-/* Of an element of place's part: the addends of all who share it. */
-static void
-check_element(const struct redistribution_request *request,
-              const struct tokens *world,
-              uint32_t place,
-              const size_t *at)
-{
-    const struct redistribution_side *to = &request->to;
-    const struct hoop_axes *partial = &to->sharding.partial;
-    unsigned sum = 0;
-
-    for (uint32_t i = 0; i < layouts_places(&to->mesh); i++) {
-        bool is_partner = true;
-
-        for (uint32_t axis = 0; axis < to->mesh.n_axes; axis++) {
-            bool is_partial = false;
-
-            for (uint32_t j = 0; j < partial->n_axes; j++)
-                is_partial = is_partial || partial->axes[j] == axis;
-            is_partner =
-                is_partner &&
-                (is_partial || tokens_coordinate(&to->mesh, i, axis) ==
-                                   tokens_coordinate(&to->mesh, place, axis));
-        }
-        if (!is_partner)
-            continue;
-        const unsigned token = tokens_at(world, tokens_rank(to, i), at);
-        assert_int_not_equal(token, TOKENS_NONE);
-        assert_int_equal(token & sum, 0);
-        sum |= token;
-    }
-    assert_int_equal(sum, all_tokens(request));
-}
 
 static void
 world_check(const struct tokens *world,
             const struct redistribution_request *request)
 {
     const struct redistribution_side *to = &request->to;
+    struct replica_oracle oracle;
 
+    replica_oracle_init(&oracle, request);
     for (uint32_t i = 0; i < layouts_places(&to->mesh); i++) {
         const uint32_t rank = tokens_rank(to, i);
         struct hoop_part part;
-        size_t at[HOOP_MAX_DIMS];
 
         assert_int_equal(hoop_sharding_part(&to->sharding, &to->mesh,
                                             &request->shape, i, &part),
                          HOOP_OK);
         assert_true(world->is_there[rank]);
         assert_memory_equal(&part, &world->parts[rank], sizeof(part));
-        for (size_t j = 0; j < part_count(&part); j++) {
-            tokens_locate(&part, j, at);
-            if (request->way == REDISTRIBUTION_FORWARD)
-                check_element(request, world, i, at);
-            else
-                assert_int_equal(tokens_at(world, rank, at),
-                                 first_token(request, i, at));
-        }
+        replica_oracle_check(&oracle, i, world);
     }
 }
 

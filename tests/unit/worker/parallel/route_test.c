@@ -95,7 +95,7 @@ is_hop(const struct route_request *request,
         return step->axes.n_axes == 1 || axes_mask(&step->axes) == left;
     case HOOP_STEP_ALLGATHER:
     case HOOP_STEP_ALL_TO_ALL:
-        return true;
+        return !(axes_mask(&step->axes) & ~request->from_rules.gathered);
     case HOOP_STEP_EXCHANGE:
     case HOOP_STEP_FILL:
         return false;
@@ -149,7 +149,11 @@ is_landing(const struct route_request *request, const struct hoop_sharding *b)
         return false;
     for (uint32_t i = 0; i < step.axes.n_axes; i++) {
         const unsigned bit = 1U << step.axes.axes[i];
-        const unsigned lower = (bit - 1) & request->from_rules.cutting & ~used;
+        const unsigned lower = (bit - 1) & request->from_rules.cutting &
+                               request->from_rules.gathered & ~used;
+
+        if (!(bit & request->from_rules.gathered))
+            return false;
 
         if (step.axes.n_axes > 1 && lower != before)
             return false;
@@ -235,6 +239,7 @@ request_of(const struct hoop_mesh_shape *mesh,
                        .shape = *shape,
                        .reduced =
                            axes_mask(&from->partial) & ~axes_mask(&to->partial),
+                       .gathered = ~0U,
                        .n_together = HOOP_MAX_AXES},
         .n_legs = HOOP_MAX_STEPS,
         .cost = leg_cost,
@@ -247,6 +252,7 @@ request_of(const struct hoop_mesh_shape *mesh,
     return request;
 }
 
+/* Also where replicas of from may not be joined. */
 static void
 pairs_run(const struct hoop_mesh_shape *mesh,
           const struct hoop_shape *shape,
@@ -261,7 +267,12 @@ pairs_run(const struct hoop_mesh_shape *mesh,
 
         if (axes_mask(&to->partial) & ~axes_mask(&from->partial))
             continue;
-        const struct route_request request = request_of(mesh, shape, from, to);
+        struct route_request request = request_of(mesh, shape, from, to);
+        assert_int_equal(route_find(&request, &route), HOOP_OK);
+        assert_true(fabs(route.cost - cheapest(&request, n)) < 1e-6);
+        request.from_rules.gathered =
+            sharding_cutting(from) | request.from_rules.reduced;
+        request.to_rules.gathered = request.from_rules.gathered;
         assert_int_equal(route_find(&request, &route), HOOP_OK);
         assert_true(fabs(route.cost - cheapest(&request, n)) < 1e-6);
     }

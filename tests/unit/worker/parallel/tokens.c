@@ -86,11 +86,7 @@ tokens_begin(struct tokens *world, const struct redistribution_request *request)
     world->n_ranks = request->n_ranks;
     for (uint32_t i = 0; i < layouts_places(&from->mesh); i++) {
         const uint32_t rank = tokens_rank(from, i);
-        const unsigned token =
-            1U << (request->way == REDISTRIBUTION_BACKWARD
-                       ? i
-                       : addend_number(&from->sharding.partial, &from->mesh,
-                                       i));
+        const unsigned token = 1U << i;
 
         world->is_there[rank] = true;
         assert_int_equal(hoop_sharding_part(&from->sharding, &from->mesh,

@@ -1,8 +1,8 @@
 /*
  * tests/unit/worker/parallel/tokens.h - a redistribution done with tokens
  *
- * An element of a part is a set of addends, a bit for each rank that had one in
- * the beginning; backward, the bit of the place where it comes from.
+ * An element of a part is a set of addends, a bit for each place of the source
+ * mesh that one comes from.
  */
 
 #ifndef TESTS_PARALLEL_TOKENS_H
