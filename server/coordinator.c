@@ -14,12 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/token.h"
+#include "exposure.h"
 #include "http/http.h"
+#include "net/address.h"
 #include "net/loop.h"
 #include "rpc/seal.h"
 #include "service/service.h"
@@ -92,13 +95,23 @@ on_stop(void *owner)
     service_drain(coordinator->service, DRAIN_MS, on_drained, coordinator);
 }
 
-/* As given, with the port that is really bound. */
+/* As given, with the port that is really bound; localhost is spelt out. */
 static void
 address_compose(const char *listen, uint16_t port, char text[LIMIT_ADDRESS])
 {
     const char *colon = strrchr(listen, ':');
     const int n_host = colon ? (int)(colon - listen) : (int)strlen(listen);
+    struct address_list list;
 
+    if ((strchr(listen, ',') || strncasecmp(listen, "localhost:", 10) == 0) &&
+        address_resolve_listen(listen, &list) == HOOP_OK) {
+        for (size_t i = 0; i < list.n; i++) {
+            if (address_port(&list.items[i]) == 0)
+                address_set_port(&list.items[i], port);
+        }
+        address_list_format(&list, text);
+        return;
+    }
     snprintf(text, LIMIT_ADDRESS, "%.*s:%u", n_host, listen, port);
 }
 
@@ -228,7 +241,9 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
         return error_raise(HOOP_E_INVALID,
                            "a coordinator needs an address to listen on");
 
-    const enum hoop_status status = coordinator_begin(coordinator, options);
+    enum hoop_status status = exposure_check(options);
+    if (status == HOOP_OK)
+        status = coordinator_begin(coordinator, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_coordinator = STEAL(coordinator);

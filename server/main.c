@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/spelling.h"
-#include "net/address.h"
+#include "exposure.h"
 #include "options.h"
 #include "probe.h"
 #include "standby.h"
@@ -78,9 +79,12 @@ coordinator_begin(const struct options *options,
                   hoop_coordinator_t **out_coordinator,
                   int *out_number)
 {
-    enum hoop_status status = HOOP_E_EXISTS;
+    enum hoop_status status = exposure_check(&options->coordinator);
 
     *out_number = 0;
+    if (status != HOOP_OK)
+        return status;
+    status = HOOP_E_EXISTS;
     while (status == HOOP_E_EXISTS) {
         if (options->is_standby) {
             status = standby_wait(&options->coordinator, ending, out_number);
@@ -95,19 +99,38 @@ coordinator_begin(const struct options *options,
     return status;
 }
 
-/* Whoever comes first would say what a job's token is. */
+/* Who can connect to one that has no token. */
 static void
-warn_open(const struct hoop_coordinator_options *options)
+exposure_log(const struct hoop_coordinator_options *options)
 {
-    struct address address;
-
-    if (options->token ||
-        (address_resolve(options->listen, &address) == HOOP_OK &&
-         address_is_loopback(&address)))
+    if (exposure_is_guarded(options))
         return;
-    log_warning("coordinator",
-                "no token, and others than this host can join: anybody may "
-                "begin a job, or join one that has none; give --token-file");
+    if (exposure_is_open(options))
+        log_warning("coordinator",
+                    "insecure-open, and no token: anybody who can connect may "
+                    "begin a job, or join one; HOOP_TOKEN or --token-file "
+                    "keeps strangers out");
+    else
+        log_info("coordinator",
+                 "no token, so only processes of this host can connect; for "
+                 "others set HOOP_TOKEN or --token-file");
+}
+
+/* "a:1 and [::1]:1": commas are for what follows. */
+static void
+addresses_spell(const char *list, char *text, size_t n_bytes)
+{
+    size_t n_text = 0;
+
+    text[0] = '\0';
+    while (list && n_text < n_bytes) {
+        const size_t n_item = strcspn(list, ",");
+        const bool is_last = !list[n_item];
+
+        n_text += (size_t)snprintf(text + n_text, n_bytes - n_text, "%.*s%s",
+                                   (int)n_item, list, is_last ? "" : " and ");
+        list = is_last ? NULL : list + n_item + 1;
+    }
 }
 
 static int
@@ -130,16 +153,21 @@ serve(const struct options *options)
         return EXIT_SUCCESS;
     }
 
-    const char *http = hoop_coordinator_http_address(coordinator);
+    const char *http_list = hoop_coordinator_http_address(coordinator);
+    char address[2 * LIMIT_ADDRESS];
+    char http[2 * LIMIT_ADDRESS];
+
+    addresses_spell(hoop_coordinator_address(coordinator), address,
+                    sizeof(address));
+    addresses_spell(http_list ? http_list : "nothing", http, sizeof(http));
     log_info("coordinator",
              "hoopd %s serves workers on %s, http on %s, %s%s, %s",
-             version_text, hoop_coordinator_address(coordinator),
-             http ? http : "nothing",
+             version_text, address, http,
              options->coordinator.token ? "one token for every job"
                                         : "a job's first worker sets its token",
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
-    warn_open(&options->coordinator);
+    exposure_log(&options->coordinator);
     sigwait(&ending, &number);
     log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);

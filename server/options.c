@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/setting_choices.h"
 #include "base/settings.h"
 #include "base/token_file.h"
+#include "exposure.h"
 #include "net/address.h"
 #include "version.h"
 
@@ -46,13 +48,17 @@ option_table_fill(struct option_table *table)
     for (int id = 0; id < SETTING_COUNT; id++) {
         const struct setting *setting = setting_row((enum setting_id)id);
 
-        if (!(setting->users & SETTING_USER_HOOPD) || !setting->option)
+        if (!(setting->users & SETTING_USER_HOOPD) || !setting->option ||
+            setting->is_secret)
             continue;
         setting_describe(setting, table->help[id], HELP_MAX);
         table->rows[n_rows++] = (struct argp_option){
             .name = setting->option,
             .key = KEY_SETTING + id,
             .arg = setting->placeholder,
+            .flags = setting->choices == setting_choices_flags
+                         ? OPTION_ARG_OPTIONAL
+                         : 0,
             .doc = table->help[id],
         };
     }
@@ -73,7 +79,8 @@ setting_take(struct argp_state *state, enum setting_id id, const char *text)
     char where[LIMIT_NAME];
 
     snprintf(where, sizeof(where), "--%s", setting_row(id)->option);
-    const struct setting_input input = {SETTING_FROM_CALLER, where, text};
+    const struct setting_input input = {SETTING_FROM_CALLER, where,
+                                        text ? text : "on"};
     if (settings_set(options->settings, id, &input) != HOOP_OK)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0, "%s", error_text());
 }
@@ -131,6 +138,27 @@ command_line_read(int argc, char **argv, struct options *options)
     return HOOP_OK;
 }
 
+/* A token that is given is preferred to one in a file, unless the file is named
+ * by a stronger source, as by the command line. */
+static enum hoop_status
+token_read(struct options *options)
+{
+    const struct settings *settings = options->settings;
+    const char *text = settings_text(settings, SETTING_TOKEN);
+    const char *path = settings_text(settings, SETTING_TOKEN_FILE);
+
+    if (path && (!text || settings_origin(settings, SETTING_TOKEN) <
+                              settings_origin(settings, SETTING_TOKEN_FILE))) {
+        const enum hoop_status status =
+            token_file_read(path, sizeof(options->token), options->token);
+
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+    if (text)
+        snprintf(options->token, sizeof(options->token), "%s", text);
+    return HOOP_OK;
+}
+
 static enum hoop_status
 sources_read(int argc, char **argv, struct options *options)
 {
@@ -142,18 +170,11 @@ sources_read(int argc, char **argv, struct options *options)
         return error_pass(status);
 
     const char *path = settings_text(options->settings, SETTING_CONFIG);
-    if (path) {
+    if (path)
         status = settings_read_file(options->settings, path);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    path = settings_text(options->settings, SETTING_TOKEN_FILE);
-    if (path) {
-        status = token_file_read(path, sizeof(options->token), options->token);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    return HOOP_OK;
+    if (status == HOOP_OK)
+        status = token_read(options);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static uint32_t
@@ -162,14 +183,27 @@ setting_u32(const struct options *options, enum setting_id id)
     return (uint32_t)settings_number(options->settings, id);
 }
 
+/* Where it listens that was not told. */
+static void
+addresses_fill(struct options *options)
+{
+    struct hoop_coordinator_options *coordinator = &options->coordinator;
+    const bool is_public =
+        exposure_is_guarded(coordinator) || exposure_is_open(coordinator);
+    const char *http = settings_text(options->settings, SETTING_HTTP);
+
+    coordinator->listen = settings_text(options->settings, SETTING_LISTEN);
+    if (!coordinator->listen)
+        coordinator->listen = is_public ? "0.0.0.0:4667" : "localhost:4667";
+    if (!http)
+        http = is_public ? "0.0.0.0:4668" : "localhost:4668";
+    coordinator->http = strcmp(http, "none") != 0 ? http : NULL;
+}
+
 static void
 coordinator_fill(struct options *options)
 {
-    const char *http = settings_text(options->settings, SETTING_HTTP);
-
     options->coordinator = (struct hoop_coordinator_options){
-        .listen = settings_text(options->settings, SETTING_LISTEN),
-        .http = http && strcmp(http, "none") != 0 ? http : NULL,
         .token = options->token[0] ? options->token : NULL,
         .world_size = setting_u32(options, SETTING_WORLD_SIZE),
         .world_size_min = setting_u32(options, SETTING_WORLD_SIZE_MIN),
@@ -184,7 +218,10 @@ coordinator_fill(struct options *options)
         .tls_cert = settings_text(options->settings, SETTING_TLS_CERT),
         .tls_key = settings_text(options->settings, SETTING_TLS_KEY),
         .tls_ca = settings_text(options->settings, SETTING_TLS_CA),
+        .insecure_open =
+            setting_u32(options, SETTING_INSECURE_OPEN) % 2 ? "on" : "off",
     };
+    addresses_fill(options);
     options->is_standby = setting_u32(options, SETTING_STANDBY) != 0;
     options->log_level =
         (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL);
@@ -196,21 +233,23 @@ coordinator_fill(struct options *options)
 static enum hoop_status
 check_fill(struct options *options)
 {
-    const char *listen = options->coordinator.listen;
-    struct address address;
+    struct address_list list;
 
     if (options->task != OPTIONS_CHECK || options->check[0])
         return HOOP_OK;
 
-    const enum hoop_status status = address_resolve(listen, &address);
+    const enum hoop_status status =
+        address_resolve_listen(options->coordinator.listen, &list);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (address_is_any(&address))
+
+    const struct address *first = &list.items[0];
+    if (address_is_any(first))
         snprintf(options->check, sizeof(options->check), "%s:%u",
-                 address.storage.ss_family == AF_INET6 ? "[::1]" : "127.0.0.1",
-                 address_port(&address));
+                 first->storage.ss_family == AF_INET6 ? "[::1]" : "127.0.0.1",
+                 address_port(first));
     else
-        snprintf(options->check, sizeof(options->check), "%s", listen);
+        address_format(first, options->check);
     return HOOP_OK;
 }
 

@@ -21,8 +21,8 @@ in_first() {
   exec "$@"
 }
 
-(in_first "$build/server/hoopd" --listen "$HOOP_COORDINATOR" --http none \
-  --log-level error) &
+(in_first "$build/server/hoopd" --listen "$HOOP_COORDINATOR" --insecure-open \
+  --http none --log-level error) &
 coordinator=$!
 if [ -n "${HOSTS-}" ]; then
   # shellcheck disable=SC2016

@@ -83,7 +83,7 @@ long_line() {
 if [ -n "${DELAY_MS-}" ]; then long_line; else short_lines; fi
 
 ip netns exec "$name-0" "$build/server/hoopd" --listen "$net.1:7077" \
-  --http none >"$scratch/hoopd" 2>&1 &
+  --insecure-open --http none >"$scratch/hoopd" 2>&1 &
 pids+=($!)
 workers=()
 for rank in $(seq 0 $((nodes * ranks - 1))); do

@@ -36,6 +36,9 @@ const char *const setting_choices_remedies[] = {"error", "retry", NULL};
 /* false, true */
 const char *const setting_choices_switches[] = {"off", "on", NULL};
 
+/* Odd ones are true. For a setting that is an option without a value, too. */
+const char *const setting_choices_flags[] = {"off", "on", "0", "1", NULL};
+
 /* In the order of enum sharing_mode (transport/sharing.h). */
 const char *const setting_choices_transports[] = {"auto", "tcp", "shm", NULL};
 

@@ -13,6 +13,7 @@ extern const char *const setting_choices_codecs[];
 extern const char *const setting_choices_checks[];
 extern const char *const setting_choices_remedies[];
 extern const char *const setting_choices_switches[];
+extern const char *const setting_choices_flags[];
 extern const char *const setting_choices_transports[];
 extern const char *const setting_choices_attaching[];
 extern const char *const setting_choices_streams[];

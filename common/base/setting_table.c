@@ -47,7 +47,8 @@ static const struct setting rows[SETTING_COUNT] = {
                        .help = "secret that all members of the job share",
                        .type = SETTING_TYPE_TEXT,
                        .max = LIMIT_TOKEN - 1,
-                       .users = WORKER},
+                       .users = WORKER | HOOPD,
+                       .is_secret = true},
     [SETTING_TOKEN_FILE] = {.name = "token_file",
                             .environment = "HOOP_TOKEN_FILE",
                             .option = "token-file",
@@ -342,8 +343,9 @@ static const struct setting rows[SETTING_COUNT] = {
                         .environment = "HOOP_LISTEN",
                         .option = "listen",
                         .placeholder = "HOST:PORT",
-                        .help = "address on which workers join",
-                        .default_text = "0.0.0.0:4667",
+                        .help = "address on which workers join, or several "
+                                "with commas between them; unless it is set "
+                                "0.0.0.0:4667, localhost:4667 without a token",
                         .type = SETTING_TYPE_TEXT,
                         .max = LIMIT_ADDRESS - 1,
                         .users = HOOPD},
@@ -351,11 +353,23 @@ static const struct setting rows[SETTING_COUNT] = {
                       .environment = "HOOP_HTTP",
                       .option = "http",
                       .placeholder = "HOST:PORT",
-                      .help = "address of /healthz, /readyz and /metrics",
-                      .default_text = "0.0.0.0:4668",
+                      .help = "address of /healthz, /readyz and /metrics, or "
+                              "several, or none; unless it is set "
+                              "0.0.0.0:4668, localhost:4668 without a token",
                       .type = SETTING_TYPE_TEXT,
                       .max = LIMIT_ADDRESS - 1,
                       .users = HOOPD},
+    [SETTING_INSECURE_OPEN] =
+        {.name = "insecure_open",
+         .environment = "HOOP_INSECURE_OPEN",
+         .option = "insecure-open",
+         .placeholder = "WHEN",
+         .help = "on, or 1: without a token listen for other hosts, too, and "
+                 "let anybody join",
+         .default_text = "off",
+         .choices = setting_choices_flags,
+         .type = SETTING_TYPE_CHOICE,
+         .users = HOOPD},
     [SETTING_WORLD_SIZE_MIN] =
         {.name = "world_size_min",
          .environment = "HOOP_WORLD_SIZE_MIN",

@@ -175,6 +175,12 @@ settings_is_set(const struct settings *settings, enum setting_id id)
     return settings->values[id].origin != SETTING_FROM_DEFAULT;
 }
 
+enum setting_origin
+settings_origin(const struct settings *settings, enum setting_id id)
+{
+    return settings->values[id].origin;
+}
+
 const char *
 settings_text(const struct settings *settings, enum setting_id id)
 {

@@ -24,7 +24,7 @@ enum setting_id {
     /* Workers (libhoop). */
     SETTING_COORDINATOR,
     SETTING_JOB,
-    SETTING_TOKEN,
+    SETTING_TOKEN,      /* hoopd, too */
     SETTING_TOKEN_FILE, /* hoopd, too */
     SETTING_RANK,
     SETTING_WORLD_SIZE, /* hoopd, too */
@@ -58,6 +58,7 @@ enum setting_id {
     /* hoopd. */
     SETTING_LISTEN,
     SETTING_HTTP,
+    SETTING_INSECURE_OPEN,
     SETTING_WORLD_SIZE_MIN,
     SETTING_SETTLE,
     SETTING_LEASE,
@@ -105,6 +106,7 @@ struct setting {
     uint64_t max;               /* of the number, or bytes of a text */
     enum setting_type type;
     unsigned users;
+    bool is_secret; /* no option of hoopd's: others can read a command line */
 };
 
 /* A value as it was written, and what to call the place in an error. */
@@ -211,6 +213,10 @@ settings_user(const struct settings *settings);
 /* Whether anything but the default has set it. */
 bool
 settings_is_set(const struct settings *settings, enum setting_id id);
+
+/* Which kind of source its value comes from. */
+enum setting_origin
+settings_origin(const struct settings *settings, enum setting_id id);
 
 /* As written; NULL when neither set nor given a default. Borrowed. */
 const char *

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -226,6 +228,94 @@ address_resolve(const char *text, struct address *out_address)
     return HOOP_OK;
 }
 
+/* Whether this host has it, so that a socket can be bound to it. */
+static bool
+address_is_here(const struct address *address)
+{
+    struct address any_port = *address;
+    const int fd =
+        socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return false;
+    address_set_port(&any_port, 0);
+    const bool is_here = bind(fd, (const struct sockaddr *)&any_port.storage,
+                              any_port.n_bytes) == 0;
+    close(fd);
+    return is_here;
+}
+
+static enum hoop_status
+list_add(const struct address *address, struct address_list *list)
+{
+    if (list->n == ADDRESS_LIST_MAX)
+        return error_raise(HOOP_E_INVALID,
+                           "a server listens on %d addresses at most",
+                           ADDRESS_LIST_MAX);
+    list->items[list->n++] = *address;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+localhost_add(uint16_t port, struct address_list *list)
+{
+    static const char *const texts[] = {"127.0.0.1:0", "[::1]:0"};
+    enum hoop_status status = HOOP_OK;
+    size_t n_added = 0;
+
+    for (size_t i = 0; status == HOOP_OK && i < COUNT_OF(texts); i++) {
+        struct address address;
+
+        if (address_parse(texts[i], &address) != HOOP_OK ||
+            !address_is_here(&address))
+            continue;
+        address_set_port(&address, port);
+        status = list_add(&address, list);
+        n_added++;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_added == 0)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "cannot listen on localhost: this host has neither "
+                           "127.0.0.1 nor ::1; is its interface lo up?");
+    return HOOP_OK;
+}
+
+/* What stands between two commas. */
+static enum hoop_status
+listen_add(const char *text, struct address_list *list)
+{
+    struct host_port place;
+    struct address address;
+
+    enum hoop_status status = text_split(text, &place);
+    if (status == HOOP_OK && strcasecmp(place.host, "localhost") == 0)
+        return localhost_add(place.port, list);
+    if (status == HOOP_OK)
+        status = address_resolve(text, &address);
+    if (status == HOOP_OK)
+        status = list_add(&address, list);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+address_resolve_listen(const char *text, struct address_list *out_list)
+{
+    struct address_list list = {0};
+
+    while (text) {
+        char part[LIMIT_ADDRESS];
+
+        text = list_cut(text, part);
+        const enum hoop_status status = listen_add(part, &list);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    *out_list = list;
+    return HOOP_OK;
+}
+
 enum hoop_status
 address_parse(const char *text, struct address *out_address)
 {
@@ -263,6 +353,23 @@ address_format(const struct address *address, char text[LIMIT_ADDRESS])
              (unsigned)address_port(address));
 }
 
+void
+address_list_format(const struct address_list *list, char text[LIMIT_ADDRESS])
+{
+    size_t n_text = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < list->n; i++) {
+        char part[LIMIT_ADDRESS];
+
+        address_format(&list->items[i], part);
+        if (n_text + strlen(part) + 2 > LIMIT_ADDRESS)
+            return;
+        n_text += (size_t)snprintf(text + n_text, LIMIT_ADDRESS - n_text,
+                                   "%s%s", i ? "," : "", part);
+    }
+}
+
 uint16_t
 address_port(const struct address *address)
 {
@@ -271,21 +378,37 @@ address_port(const struct address *address)
     return ntohs(as_ipv4(address)->sin_port);
 }
 
+/* Copied as bytes: the storage has another type than what lies in it, and the
+ * compiler may assume that a store through one does not change the other. */
 void
 address_set_port(struct address *address, uint16_t port)
 {
-    if (address->storage.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
+    const size_t at = address->storage.ss_family == AF_INET6
+                          ? offsetof(struct sockaddr_in6, sin6_port)
+                          : offsetof(struct sockaddr_in, sin_port);
+    const in_port_t number = htons(port);
+
+    memcpy((char *)&address->storage + at, &number, sizeof(number));
 }
 
 bool
 address_is_loopback(const struct address *address)
 {
     if (address->storage.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&as_ipv6(address)->sin6_addr);
+        return IN6_IS_ADDR_LOOPBACK(&as_ipv6(address)->sin6_addr) ||
+               (IN6_IS_ADDR_V4MAPPED(&as_ipv6(address)->sin6_addr) &&
+                as_ipv6(address)->sin6_addr.s6_addr[12] == 127);
     return ntohl(as_ipv4(address)->sin_addr.s_addr) >> 24 == 127;
+}
+
+bool
+address_list_is_loopback(const struct address_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!address_is_loopback(&list->items[i]))
+            return false;
+    }
+    return true;
 }
 
 bool

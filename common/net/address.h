@@ -12,9 +12,19 @@
 
 #include "base/limits.h"
 
+enum {
+    ADDRESS_LIST_MAX = 8,
+};
+
 struct address {
     struct sockaddr_storage storage;
     socklen_t n_bytes;
+};
+
+/* Where one server listens. */
+struct address_list {
+    size_t n;
+    struct address items[ADDRESS_LIST_MAX];
 };
 
 /*
@@ -35,6 +45,16 @@ address_resolve_all(const char *text,
                     size_t n_max,
                     size_t *out_n);
 
+/*
+ * The addresses on which a server listens: those of the texts between commas,
+ * each as for address_resolve(). "localhost:7000" stands for 127.0.0.1 and ::1,
+ * without the one that this host lacks, and the resolver is not asked.
+ * Handle: HOOP_E_INVALID (the text, or more than ADDRESS_LIST_MAX addresses),
+ * HOOP_E_UNAVAILABLE (a name is unknown, or the host has no loopback address).
+ */
+enum hoop_status
+address_resolve_listen(const char *text, struct address_list *out_list);
+
 /* Numeric addresses only; never blocks. Handle: HOOP_E_INVALID. */
 enum hoop_status
 address_parse(const char *text, struct address *out_address);
@@ -42,6 +62,9 @@ address_parse(const char *text, struct address *out_address);
 /* "10.0.0.1:7000" or "[::1]:7000". */
 void
 address_format(const struct address *address, char text[LIMIT_ADDRESS]);
+/* ... with commas between those of a list. What does not fit is left out. */
+void
+address_list_format(const struct address_list *list, char text[LIMIT_ADDRESS]);
 
 uint16_t
 address_port(const struct address *address);
@@ -50,6 +73,9 @@ address_set_port(struct address *address, uint16_t port);
 
 bool
 address_is_loopback(const struct address *address);
+/* All of them are; so only processes of this host can connect. */
+bool
+address_list_is_loopback(const struct address_list *list);
 /* 0.0.0.0 or ::, what "any" listens on. */
 bool
 address_is_any(const struct address *address);

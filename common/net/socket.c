@@ -201,6 +201,63 @@ socket_listen(const struct address *address, int backlog, int *out_fd)
     return socket_listen_at(&any4, backlog, out_fd);
 }
 
+void
+socket_listeners_close(struct socket_listeners *listeners)
+{
+    for (size_t i = 0; i < listeners->n; i++)
+        socket_close(listeners->fds[i]);
+    listeners->n = 0;
+}
+
+/* Opens one more. port: of those that were opened before, or 0. */
+static enum hoop_status
+listeners_add(struct socket_listeners *listeners,
+              const struct address *address,
+              uint16_t port,
+              int backlog)
+{
+    struct address wanted = *address;
+    int fd = -1;
+
+    if (address_port(&wanted) == 0)
+        address_set_port(&wanted, port);
+    enum hoop_status status = socket_listen(&wanted, backlog, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status =
+        socket_local_address(fd, &listeners->addresses.items[listeners->n]);
+    if (status != HOOP_OK) {
+        socket_close(fd);
+        return error_pass(status);
+    }
+    listeners->fds[listeners->n++] = fd;
+    listeners->addresses.n = listeners->n;
+    return HOOP_OK;
+}
+
+enum hoop_status
+socket_listen_all(const char *text,
+                  int backlog,
+                  struct socket_listeners *out_listeners)
+{
+    struct socket_listeners listeners = {0};
+    struct address_list wanted;
+    uint16_t port = 0;
+
+    enum hoop_status status = address_resolve_listen(text, &wanted);
+    for (size_t i = 0; status == HOOP_OK && i < wanted.n; i++) {
+        status = listeners_add(&listeners, &wanted.items[i], port, backlog);
+        if (status == HOOP_OK)
+            port = address_port(&listeners.addresses.items[i]);
+    }
+    if (status != HOOP_OK) {
+        socket_listeners_close(&listeners);
+        return error_pass(status);
+    }
+    *out_listeners = listeners;
+    return HOOP_OK;
+}
+
 /* Errors of the connection that was to be accepted, not of the listener. */
 static bool
 accept_should_go_on(int error)

@@ -14,6 +14,28 @@
 enum hoop_status
 socket_listen(const struct address *address, int backlog, int *out_fd);
 
+/* The listening sockets of one server. */
+struct socket_listeners {
+    size_t n;
+    int fds[ADDRESS_LIST_MAX];
+    struct address_list addresses; /* as bound, in the same order */
+};
+
+/*
+ * Listen on all addresses that address_resolve_listen() finds in text. Where it
+ * says port 0, all of these have one port of the system's choice. A name is
+ * looked up, which may block.
+ * Handle: HOOP_E_INVALID, HOOP_E_UNAVAILABLE; then nothing is left open.
+ */
+enum hoop_status
+socket_listen_all(const char *text,
+                  int backlog,
+                  struct socket_listeners *out_listeners);
+
+/* Zeroed, or closed before, is fine. */
+void
+socket_listeners_close(struct socket_listeners *listeners);
+
 /* One pending connection, TCP_NODELAY and keepalive set.
  * Handle: HOOP_E_PENDING (none), HOOP_E_EXHAUSTED (descriptors). */
 enum hoop_status

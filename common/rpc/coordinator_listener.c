@@ -40,8 +40,8 @@ TAILQ_HEAD(connection_list, coordinator_connection);
 struct coordinator_listener {
     struct rpc_listener listener;
     struct sealed_terms terms;
-    int fd;
-    struct loop_watch *watch;
+    struct socket_listeners sockets;
+    struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
     struct loop_timer *breather;
     struct loop_timer *patience; /* with the first stranger */
     struct loop_timer *notice;   /* a reply went nowhere: see on_sent */
@@ -325,35 +325,52 @@ listener_admit(struct coordinator_listener *listener,
 }
 
 static void
+watches_set(struct coordinator_listener *listener, enum loop_interest interest)
+{
+    for (size_t i = 0; i < listener->sockets.n; i++)
+        loop_watch_set(listener->watches[i], interest);
+}
+
+/* HOOP_E_PENDING: nobody else waits at this socket now. */
+static enum hoop_status
+connections_accept(struct coordinator_listener *listener, int listening)
+{
+    enum hoop_status status = HOOP_OK;
+
+    for (int i = 0; status == HOOP_OK && i < ACCEPTS_MAX; i++) {
+        struct address peer;
+        int fd;
+
+        status = socket_accept(listening, &fd, &peer);
+        if (status == HOOP_OK)
+            status = listener_admit(listener, fd, &peer);
+    }
+    return status;
+}
+
+static void
 listener_on_ready(void *owner, enum loop_interest ready)
 {
     struct coordinator_listener *listener = owner;
 
     (void)ready;
-    for (int i = 0; i < ACCEPTS_MAX; i++) {
-        struct address peer;
-        int fd;
+    for (size_t i = 0; i < listener->sockets.n; i++) {
+        const enum hoop_status status =
+            connections_accept(listener, listener->sockets.fds[i]);
 
-        enum hoop_status status = socket_accept(listener->fd, &fd, &peer);
-        if (status == HOOP_E_PENDING)
-            return;
-        if (status == HOOP_OK)
-            status = listener_admit(listener, fd, &peer);
-        if (status != HOOP_OK) {
-            log_debug("rpc", "cannot accept: %s", error_text());
-            loop_watch_set(listener->watch, LOOP_NOTHING);
-            loop_timer_start(listener->breather, BREATHER_MS);
-            return;
-        }
+        if (status == HOOP_OK || status == HOOP_E_PENDING)
+            continue;
+        log_debug("rpc", "cannot accept: %s", error_text());
+        watches_set(listener, LOOP_NOTHING);
+        loop_timer_start(listener->breather, BREATHER_MS);
+        return;
     }
 }
 
 static void
 on_breather(void *owner)
 {
-    struct coordinator_listener *listener = owner;
-
-    loop_watch_set(listener->watch, LOOP_READ);
+    watches_set(owner, LOOP_READ);
 }
 
 /* ---- The listener. */
@@ -386,11 +403,12 @@ coordinator_listener_destroy(struct coordinator_listener *listener)
     connections_end(listener, &listener->clients);
     while ((exchange = LIST_FIRST(&listener->orphans)))
         exchange_free(exchange);
-    loop_watch_destroy(listener->watch);
+    for (size_t i = 0; i < COUNT_OF(listener->watches); i++)
+        loop_watch_destroy(listener->watches[i]);
     loop_timer_destroy(listener->breather);
     loop_timer_destroy(listener->patience);
     loop_timer_destroy(listener->notice);
-    socket_close(listener->fd);
+    socket_listeners_close(&listener->sockets);
     connection_pool_unref(listener->listener.events.lobby);
     free(listener);
 }
@@ -450,23 +468,20 @@ timers_create(struct coordinator_listener *listener)
 static enum hoop_status
 listener_open(struct coordinator_listener *listener, const char *text)
 {
-    struct address address;
+    struct socket_listeners *sockets = &listener->sockets;
 
     enum hoop_status status = timers_create(listener);
     if (status == HOOP_OK)
-        status = address_resolve(text, &address);
-    if (status == HOOP_OK)
-        status = socket_listen(&address, BACKLOG, &listener->fd);
-    if (status == HOOP_OK)
-        status = socket_local_address(listener->fd, &address);
-    if (status == HOOP_OK)
-        status =
-            loop_watch_create(listener->terms.loop, listener->fd,
-                              listener_on_ready, listener, &listener->watch);
+        status = socket_listen_all(text, BACKLOG, sockets);
+    for (size_t i = 0; status == HOOP_OK && i < sockets->n; i++)
+        status = loop_watch_create(listener->terms.loop, sockets->fds[i],
+                                   listener_on_ready, listener,
+                                   &listener->watches[i]);
     if (status != HOOP_OK)
         return error_pass(status);
-    listener->listener.port = address_port(&address);
-    loop_watch_set(listener->watch, LOOP_READ);
+    listener->listener.port =
+        address_port(&sockets->addresses.items[sockets->n - 1]);
+    watches_set(listener, LOOP_READ);
     return HOOP_OK;
 }
 
@@ -491,7 +506,6 @@ coordinator_listener_create(const struct rpc_listener_options *options,
         .listener = &listener->listener,
         .events = &sealed_events,
     };
-    listener->fd = -1;
     TAILQ_INIT(&listener->strangers);
     TAILQ_INIT(&listener->clients);
     LIST_INIT(&listener->orphans);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "rpc/sp_stream.h"
 
 enum hoop_status
@@ -83,17 +84,15 @@ socket_listen_at(nng_socket socket,
     return HOOP_OK;
 }
 
-enum hoop_status
-nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port)
+static enum hoop_status
+socket_listen_with_family(nng_socket socket,
+                          const struct address *address,
+                          uint16_t *out_port)
 {
-    struct address address;
+    const enum hoop_status status = socket_listen_at(socket, address, out_port);
 
-    enum hoop_status status = address_resolve(text, &address);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = socket_listen_at(socket, &address, out_port);
-    if (status == HOOP_OK || !address_is_any(&address) ||
-        address.storage.ss_family != AF_INET6)
+    if (status == HOOP_OK || !address_is_any(address) ||
+        address->storage.ss_family != AF_INET6)
         return status;
 
     /* "::" stands for both families; perhaps IPv6 is switched off here. */
@@ -101,8 +100,35 @@ nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port)
         .storage.ss_family = AF_INET,
         .n_bytes = sizeof(struct sockaddr_in),
     };
-    address_set_port(&any4, address_port(&address));
+    address_set_port(&any4, address_port(address));
     return socket_listen_at(socket, &any4, out_port);
+}
+
+enum hoop_status
+nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port)
+{
+    struct address_list list;
+    uint16_t port = 0;
+
+    enum hoop_status status = address_resolve_listen(text, &list);
+    for (size_t i = 0; status == HOOP_OK && i < list.n; i++) {
+        /* Port 0 means one port of the system's choice for all of them. */
+        if (i > 0 && address_port(&list.items[i]) == 0)
+            address_set_port(&list.items[i], port);
+        status = socket_listen_with_family(socket, &list.items[i], &port);
+        /* NNG does not listen on ::1 where no interface has another address of
+         * IPv6: it asks the resolver for what is a number. */
+        if (status == HOOP_E_UNAVAILABLE && i > 0 &&
+            list.items[i].storage.ss_family == AF_INET6 &&
+            address_is_loopback(&list.items[i])) {
+            log_info("rpc", "not on ::1: %s", error_text());
+            status = HOOP_OK;
+        }
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_port = port;
+    return HOOP_OK;
 }
 
 void

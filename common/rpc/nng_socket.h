@@ -25,7 +25,8 @@ nng_socket_notify(nng_socket socket,
                   nng_pipe_cb on_event,
                   void *owner);
 
-/* "host:port"; a name is looked up, which may block.
+/* As address_resolve_listen() reads it; a name is looked up, which may block.
+ * The port is that of the last address.
  * Handle: HOOP_E_INVALID, HOOP_E_UNAVAILABLE. */
 enum hoop_status
 nng_socket_listen(nng_socket socket, const char *text, uint16_t *out_port);

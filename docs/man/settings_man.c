@@ -85,8 +85,10 @@ page_print(enum setting_user user)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = setting_row((enum setting_id)i);
 
-        if (setting->users & user)
-            setting_print(setting, user);
+        if (!(setting->users & user) ||
+            (setting->is_secret && user == SETTING_USER_HOOPD))
+            continue;
+        setting_print(setting, user);
     }
 }
 

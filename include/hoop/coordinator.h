@@ -26,8 +26,9 @@ enum hoop_durability {
 
 /* Borrowed for the call; zero or NULL means the default. */
 struct hoop_coordinator_options {
-    const char *listen;      /* host:port, "127.0.0.1:0" */
-    const char *http;        /* host:port for health and metrics; NULL: none */
+    const char *listen;      /* host:port, "127.0.0.1:0"; localhost:port is
+                                 127.0.0.1 and ::1; several: with commas */
+    const char *http;        /* as listen, for health and metrics; NULL: none */
     const char *token;       /* every job's token; NULL: the first worker of a
                                  job sets it, empty included */
     uint32_t world_size;     /* for jobs whose workers do not say; 0: none */
@@ -44,6 +45,9 @@ struct hoop_coordinator_options {
     const char *tls_cert; /* its certificate, a file; NULL: by the token */
     const char *tls_key;  /* the certificate's key, a file */
     const char *tls_ca;   /* who is believed to sign those of clients, a file */
+    const char *insecure_open; /* "on": with neither a token nor tls_ca listen
+                                  where other hosts connect, too; NULL or
+                                  "off": that is refused */
 };
 
 /*
@@ -51,15 +55,17 @@ struct hoop_coordinator_options {
  *
  * Handle: HOOP_E_UNAVAILABLE (the address is in use), HOOP_E_EXISTS (another
  * coordinator uses data_dir; the text names it), HOOP_E_DATA_LOSS (what is in
- * data_dir is damaged, or not a coordinator's), HOOP_E_DENIED, HOOP_E_INVALID
- * (options, TLS without a token and certificates among them). On failure the text is
+ * data_dir is damaged, or not a coordinator's), HOOP_E_DENIED (data_dir may not be
+ * used; or other hosts would reach an address, and nothing keeps strangers out),
+ * HOOP_E_INVALID (options, TLS without a token and certificates among them). On failure the text is
  * hoop_coordinator_error_text(). Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_coordinator_start(const struct hoop_coordinator_options *options,
                        hoop_coordinator_t **out_coordinator);
 
-/* "host:port" as bound; borrowed, lives as long as the coordinator. */
+/* "host:port" as bound, several with commas between them, as clients take it
+ * too; borrowed, lives as long as the coordinator. */
 HOOP_API const char *
 hoop_coordinator_address(const hoop_coordinator_t *coordinator);
 

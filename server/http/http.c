@@ -55,8 +55,9 @@ struct http {
     struct event *stop; /* activated by http_destroy() */
     struct event *look; /* at the visitors */
     struct evhttp *server;
-    struct evconnlistener *listener; /* the server's */
-    struct visitors visitors;        /* the oldest first */
+    struct evconnlistener *listeners[ADDRESS_LIST_MAX]; /* the server's */
+    size_t n_listeners;
+    struct visitors visitors; /* the oldest first */
     size_t n_visitors;
     bool is_running;
     pthread_t thread;
@@ -249,7 +250,8 @@ on_look(evutil_socket_t fd, short what, void *owner)
     (void)fd;
     (void)what;
     visitors_sweep(http);
-    evconnlistener_enable(http->listener);
+    for (size_t i = 0; i < http->n_listeners; i++)
+        evconnlistener_enable(http->listeners[i]);
     if (!TAILQ_EMPTY(&http->visitors))
         look_after(http,
                    clock_left_ms(TAILQ_FIRST(&http->visitors)->deadline_ns));
@@ -263,7 +265,8 @@ visitors_make_room(struct http *http)
     if (http->n_visitors < LIMIT_HTTP_CONNECTIONS)
         return;
     visitor_cut(http, TAILQ_FIRST(&http->visitors));
-    evconnlistener_disable(http->listener);
+    for (size_t i = 0; i < http->n_listeners; i++)
+        evconnlistener_disable(http->listeners[i]);
     look_after(http, 0);
 }
 
@@ -330,30 +333,28 @@ server_create(struct http *http)
 static enum hoop_status
 server_listen(struct http *http)
 {
-    struct address address;
-    int fd = -1;
+    struct socket_listeners sockets = {0};
 
-    enum hoop_status status = address_resolve(http->options.listen, &address);
+    const enum hoop_status status =
+        socket_listen_all(http->options.listen, HTTP_BACKLOG, &sockets);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = socket_listen(&address, HTTP_BACKLOG, &fd);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = socket_local_address(fd, &address);
-    if (status != HOOP_OK) {
-        socket_close(fd);
-        return error_pass(status);
-    }
-    address_format(&address, http->address);
+    address_list_format(&sockets.addresses, http->address);
 
-    /* From here on the descriptor is the server's. */
-    struct evhttp_bound_socket *bound =
-        evhttp_accept_socket_with_handle(http->server, fd);
-    if (!bound) {
-        socket_close(fd);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
+    /* From here on the descriptors are the server's, but after a failure. */
+    for (size_t i = 0; i < sockets.n; i++) {
+        struct evhttp_bound_socket *bound =
+            evhttp_accept_socket_with_handle(http->server, sockets.fds[i]);
+
+        if (!bound) {
+            for (; i < sockets.n; i++)
+                socket_close(sockets.fds[i]);
+            return error_raise(HOOP_E_EXHAUSTED,
+                               "no memory for the HTTP server");
+        }
+        http->listeners[http->n_listeners++] =
+            evhttp_bound_socket_get_listener(bound);
     }
-    http->listener = evhttp_bound_socket_get_listener(bound);
     return HOOP_OK;
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # tests/integration/container_check.sh - hoopd in a container, workers outside
 #
-# container_check.sh BUILD: builds the image from a static hoopd; runs the
-# commands of docs/ci.md; then the same image under podman-compose, with two
-# jobs at once and a third. Exits with 77 where podman cannot run, unless
-# HOOP_REQUIRE_CONTAINER is set.
+# container_check.sh BUILD: builds the image from a static hoopd, which starts
+# only with a token or if it is told to be open; runs the commands of docs/ci.md;
+# then the same image under podman-compose, with a token that deploy/secret.sh
+# makes, two jobs at once and a third. Exits with 77 where podman cannot run,
+# unless HOOP_REQUIRE_CONTAINER is set.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -31,6 +32,10 @@ TOML
 export CONTAINERS_STORAGE_CONF=$scratch/storage.conf
 export CONTAINERS_CONF=$PWD/deploy/containers.conf
 export PATH=$build/tools/hooprun:$build/tools/hoop-perf:$PATH
+export PATH=$build/tools/hoopctl:$PATH
+unset HOOP_TOKEN HOOP_TOKEN_FILE HOOP_INSECURE_OPEN
+# Not the token that this tree may serve with.
+deploy=$scratch/deploy
 
 clean_up() {
   status=$?
@@ -55,6 +60,34 @@ podman build --format docker -t hoopd -f deploy/Containerfile deploy/image
 podman run --rm --network host hoopd --version ||
   refuse 'podman cannot run a container'
 
+echo '== without a token it does not start, and says in one line what to set'
+started=0
+podman run --rm --network host hoopd >"$scratch/output" 2>&1 || started=$?
+cat "$scratch/output"
+grep ' hoopd ' "$scratch/output" >"$scratch/refused" # podman talks, too
+[ "$started" = 1 ]
+[ "$(wc -l <"$scratch/refused")" = 1 ]
+grep 'HOOP_TOKEN.*HOOP_TOKEN_FILE.*HOOP_INSECURE_OPEN=1' "$scratch/refused"
+
+# starts_with WORDS OPTION...: in a container; its log has the words.
+starts_with() {
+  local words=$1 listen
+  shift
+  listen=0.0.0.0:$(tests/integration/free_port.py)
+  podman run -d --name trial --network host -e HOOP_LISTEN="$listen" \
+    -e HOOP_HTTP=none "$@" hoopd
+  timeout 20 sh -c 'until podman exec trial /hoopd --check; do sleep 0.1; done'
+  podman logs trial >"$scratch/trial" 2>&1
+  grep "$words" "$scratch/trial"
+  podman rm -f trial
+}
+echo '== it starts with a token, by a variable or a file, or if it is open'
+(umask 077 && echo secret >"$scratch/token" && chown 65532 "$scratch/token")
+starts_with 'one token for every job' -e HOOP_TOKEN=secret
+starts_with 'one token for every job' -e HOOP_TOKEN_FILE=/token \
+  -v "$scratch/token:/token:ro"
+starts_with 'anybody who can connect' -e HOOP_INSECURE_OPEN=1
+
 echo '== the commands of docs/ci.md'
 sed -n '/^```sh$/,/^```$/{/^```/d;p}' docs/ci.md >"$scratch/ci.sh"
 [ -s "$scratch/ci.sh" ]
@@ -65,9 +98,25 @@ HOOPD_PORT=$(tests/integration/free_port.py)
 HOOPD_HTTP_PORT=$(tests/integration/free_port.py)
 export HOOPD_PORT HOOPD_HTTP_PORT
 http=http://127.0.0.1:$HOOPD_HTTP_PORT
-podman-compose -p "$project" -f deploy/compose.yaml up -d
+cp -r deploy "$deploy"
+rm -f "$deploy/.env"
+if podman-compose -p "$project" -f "$deploy/compose.yaml" up -d; then
+  podman ps -q | grep . && exit 1
+fi
+podman-compose -p "$project" -f "$deploy/compose.yaml" down || true
+"$deploy/secret.sh"
+[ "$(stat -c %a "$deploy/.env")" = 600 ]
+cp "$deploy/.env" "$scratch/first"
+"$deploy/secret.sh"
+cmp "$deploy/.env" "$scratch/first"
+podman-compose -p "$project" -f "$deploy/compose.yaml" up -d
 timeout 60 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
 
+if hoopctl -c "127.0.0.1:$HOOPD_PORT" status; then exit 1; fi
+set -a
+# shellcheck disable=SC1091
+. "$deploy/.env"
+set +a
 # perf JOB OP: two workers of a job, joined by address.
 perf() {
   HOOP_JOB=$1 hooprun -n 2 --coordinator "127.0.0.1:$HOOPD_PORT" \
@@ -80,7 +129,8 @@ wait "$one"
 perf three allgather
 
 container=$(podman ps -q)
-curl -fsS "$http/metrics" | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
+metrics_token=$(hoopctl token metrics)
+curl -fsS -H "Authorization: Bearer $metrics_token" "$http/metrics" | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
 grep -qx 'hoop_worlds_formed_total 3' "$scratch/metrics"
 
 echo '== killed, and started again on its volume'
@@ -90,5 +140,5 @@ timeout 60 sh -c "until curl -fsS $http/readyz; do sleep 0.1; done"
 perf four broadcast
 podman stop "$container"
 [ "$(podman inspect -f '{{.State.ExitCode}}' "$container")" = 0 ]
-podman-compose -p "$project" -f deploy/compose.yaml down
+podman-compose -p "$project" -f "$deploy/compose.yaml" down
 echo 'container_check.sh: ok'

@@ -43,7 +43,8 @@ for rank in $(seq 0 $((workers - 1))); do
 done
 
 echo '== hoopd, asked from another namespace'
-(in_room c "$hoopd" --listen "$coordinator" --http none) \
+(in_room c "$hoopd" --listen "$coordinator" --insecure-open \
+  --http none) \
   >"$scratch/hoopd.log" 2>&1 &
 hoopd_pid=$!
 pids+=("$hoopd_pid")

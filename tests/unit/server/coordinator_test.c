@@ -9,6 +9,7 @@
 #include "hoop/coordinator.h"
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "certificates.h"
 #include "check.h"
 #include "probe.h"
@@ -226,6 +227,44 @@ callers_signals_are_as_before(void **state)
     assert_int_equal(sigismember(&after, SIGTERM), 0);
 }
 
+/* Without a token it is for this host alone, and clients find it on both. */
+static void
+coordinator_on_localhost_serves_both_loopbacks(void **state)
+{
+    const struct hoop_coordinator_options options = {.listen = "localhost:0",
+                                                     .http = "localhost:0"};
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    char both[2 * LIMIT_ADDRESS];
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    snprintf(both, sizeof(both), "%s", hoop_coordinator_address(coordinator));
+    char *second = strchr(both, ',');
+    assert_non_null(second);
+    *second++ = '\0';
+    assert_ptr_equal(strstr(both, "127.0.0.1:"), both);
+    assert_ptr_equal(strstr(second, "[::1]:"), second);
+    assert_int_equal(probe_run(both, NULL), HOOP_OK);
+    assert_int_equal(probe_run(second, NULL), HOOP_OK);
+    assert_non_null(
+        strstr(hoop_coordinator_http_address(coordinator), ",[::1]:"));
+}
+
+static void
+coordinator_without_a_token_is_not_for_other_hosts(void **state)
+{
+    struct hoop_coordinator_options options = {.listen = "0.0.0.0:0"};
+    hoop_coordinator_t *coordinator = NULL;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator),
+                     HOOP_E_DENIED);
+    assert_non_null(strstr(hoop_coordinator_error_text(), "0.0.0.0:0"));
+    options.insecure_open = "on";
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    hoop_coordinator_destroy(coordinator);
+}
+
 int
 main(void)
 {
@@ -240,6 +279,8 @@ main(void)
         cmocka_unit_test(under_tls_it_serves_who_knows_the_token),
         cmocka_unit_test(under_tls_it_serves_who_has_a_certificate),
         cmocka_unit_test(tls_of_nothing_is_refused),
+        cmocka_unit_test(coordinator_on_localhost_serves_both_loopbacks),
+        cmocka_unit_test(coordinator_without_a_token_is_not_for_other_hosts),
         cmocka_unit_test(callers_signals_are_as_before),
     };
     return cmocka_run_group_tests(tests, certificates_make,

@@ -1,5 +1,6 @@
 /* tests/unit/server/options_test.c - server/options.c */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +118,70 @@ token_comes_from_its_file(void **state)
 }
 
 static void
+token_of_the_environment_is_taken_unless_the_command_line_names_a_file(
+    void **state)
+{
+    CLEANUP(options_deinit) struct options plain = {0};
+    CLEANUP(options_deinit) struct options both = {0};
+    CLEANUP(options_deinit) struct options named = {0};
+    char path[32];
+
+    (void)state;
+    file_make(path, "of the file\n");
+    setenv("HOOP_TOKEN", "of the environment", 1);
+    assert_int_equal(read_options((const char *const[]){NULL}, &plain),
+                     HOOP_OK);
+    assert_string_equal(plain.coordinator.token, "of the environment");
+    assert_int_equal(
+        read_options((const char *const[]){"--token-file", path, NULL}, &named),
+        HOOP_OK);
+    assert_string_equal(named.coordinator.token, "of the file");
+    setenv("HOOP_TOKEN_FILE", path, 1);
+    assert_int_equal(read_options((const char *const[]){NULL}, &both), HOOP_OK);
+    assert_string_equal(both.coordinator.token, "of the environment");
+    unsetenv("HOOP_TOKEN");
+    unsetenv("HOOP_TOKEN_FILE");
+    unlink(path);
+}
+
+/* Where it listens that is not told; variable NULL: none. */
+static void
+assert_listens(const char *variable, const char *option, const char *host)
+{
+    CLEANUP(options_deinit) struct options options = {0};
+    char listen[LIMIT_ADDRESS];
+    char http[LIMIT_ADDRESS];
+
+    if (variable)
+        setenv(variable, "1", 1);
+    assert_int_equal(
+        read_options((const char *const[]){option, NULL}, &options), HOOP_OK);
+    snprintf(listen, sizeof(listen), "%s:4667", host);
+    snprintf(http, sizeof(http), "%s:4668", host);
+    assert_string_equal(options.coordinator.listen, listen);
+    assert_string_equal(options.coordinator.http, http);
+    if (variable)
+        unsetenv(variable);
+}
+
+static void
+listens_on_loopback_unless_strangers_are_kept_out_or_let_in(void **state)
+{
+    (void)state;
+    assert_listens(NULL, NULL, "localhost");
+    assert_listens(NULL, "--tls=off", "localhost");
+    assert_listens(NULL, "--insecure-open=off", "localhost");
+    assert_listens(NULL, "--insecure-open=0", "localhost");
+    assert_listens("HOOP_TLS_CA", NULL, "localhost");
+    assert_listens("HOOP_TOKEN", NULL, "0.0.0.0");
+    assert_listens("HOOP_TLS_CA", "--tls=on", "0.0.0.0");
+    assert_listens("HOOP_INSECURE_OPEN", NULL, "0.0.0.0");
+    assert_listens(NULL, "--insecure-open", "0.0.0.0");
+    assert_listens(NULL, "--insecure-open=1", "0.0.0.0");
+    assert_listens(NULL, "--insecure-open=on", "0.0.0.0");
+}
+
+static void
 missing_files_are_not_found(void **state)
 {
     CLEANUP(options_deinit) struct options first = {0};
@@ -180,6 +245,10 @@ main(void)
         cmocka_unit_test(command_line_wins_over_environment_over_file),
         cmocka_unit_test(data_are_for_the_disk_and_a_standby_needs_them),
         cmocka_unit_test(token_comes_from_its_file),
+        cmocka_unit_test(
+            token_of_the_environment_is_taken_unless_the_command_line_names_a_file),
+        cmocka_unit_test(
+            listens_on_loopback_unless_strangers_are_kept_out_or_let_in),
         cmocka_unit_test(missing_files_are_not_found),
         cmocka_unit_test(http_none_is_none),
         cmocka_unit_test(check_asks_ourselves_unless_told),

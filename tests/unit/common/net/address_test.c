@@ -234,12 +234,90 @@ address_of_interface_finds_loopback_only_by_name(void **state)
     assert_non_null(strstr(error_text(), "no-such"));
 }
 
+static void
+assert_listens_on(const char *text, const char *expected)
+{
+    struct address_list list;
+    char formatted[LIMIT_ADDRESS];
+
+    assert_int_equal(address_resolve_listen(text, &list), HOOP_OK);
+    address_list_format(&list, formatted);
+    assert_string_equal(formatted, expected);
+}
+
+/* Whatever the resolver says of localhost, and with it of many addresses. */
+static void
+address_localhost_to_listen_on_is_both_loopbacks(void **state)
+{
+    (void)state;
+    assert_listens_on("localhost:7000", "127.0.0.1:7000,[::1]:7000");
+    assert_listens_on("LocalHost:0", "127.0.0.1:0,[::1]:0");
+    assert_listens_on("10.0.0.1:7000", "10.0.0.1:7000");
+    assert_listens_on(":7000", "[::]:7000");
+    assert_listens_on("10.0.0.1:1,localhost:2,[::2]:3",
+                      "10.0.0.1:1,127.0.0.1:2,[::1]:2,[::2]:3");
+}
+
+static void
+address_bad_list_to_listen_on_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "", ",", "127.0.0.1:1,", ",127.0.0.1:1", "localhost", "localhost:x",
+        "127.0.0.1:1,,127.0.0.1:2",
+        /* More than fit, by one address or by the second of a localhost. */
+        "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5,"
+        "127.0.0.1:6,127.0.0.1:7,127.0.0.1:8,127.0.0.1:9",
+        "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5,"
+        "127.0.0.1:6,127.0.0.1:7,localhost:8"};
+    struct address_list list;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        assert_int_equal(address_resolve_listen(bad[i], &list), HOOP_E_INVALID);
+}
+
+static void
+address_list_is_loopback_if_all_of_it_is(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_loopback;
+    } cases[] = {
+        {"127.0.0.1:1", true},
+        {"127.255.255.254:1", true},
+        {"[::1]:1", true},
+        {"localhost:1", true},
+        {"[::ffff:127.0.0.1]:1", true},
+        {"localhost:1,127.0.0.2:1", true},
+        {"128.0.0.1:1", false},
+        {"126.255.255.255:1", false},
+        {"[::2]:1", false},
+        {"[::ffff:10.0.0.1]:1", false},
+        {"[1::1]:1", false},
+        {"0.0.0.0:1", false},
+        {":1", false},
+        {"*:1", false},
+        {"localhost:1,10.0.0.1:1", false},
+        {"10.0.0.1:1,localhost:1", false},
+    };
+    struct address_list list;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(address_resolve_listen(cases[i].text, &list), HOOP_OK);
+        assert_int_equal(address_list_is_loopback(&list), cases[i].is_loopback);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address_text_is_parsed_and_formatted),
         cmocka_unit_test(address_bad_text_is_refused_by_name),
+        cmocka_unit_test(address_localhost_to_listen_on_is_both_loopbacks),
+        cmocka_unit_test(address_bad_list_to_listen_on_is_refused),
+        cmocka_unit_test(address_list_is_loopback_if_all_of_it_is),
         cmocka_unit_test(address_text_too_long_is_refused),
         cmocka_unit_test(address_parse_never_looks_up_a_name),
         cmocka_unit_test(address_resolve_finds_localhost),

@@ -5,11 +5,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
 #include "net/socket.h"
@@ -329,6 +332,60 @@ socket_pair_of_two_hosts_has_the_systems_choice(void **state)
     pair_close(&pair);
 }
 
+/* Both sockets of localhost have the one port that the system chose. */
+static void
+socket_listen_all_serves_each_address_at_one_port(void **state)
+{
+    static const char *const texts[] = {"127.0.0.1:0", "[::1]:0"};
+    struct socket_listeners listeners;
+
+    (void)state;
+    assert_int_equal(socket_listen_all("localhost:0", 16, &listeners), HOOP_OK);
+    assert_int_equal(listeners.n, COUNT_OF(texts));
+    const uint16_t port = address_port(&listeners.addresses.items[0]);
+    assert_int_not_equal(port, 0);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct address to;
+        struct address peer;
+        int client;
+        int server;
+
+        assert_int_equal(address_parse(texts[i], &to), HOOP_OK);
+        address_set_port(&to, port);
+        assert_int_equal(socket_connect(&to, &client), HOOP_OK);
+        wait_for(listeners.fds[i], POLLIN);
+        assert_int_equal(socket_accept(listeners.fds[i], &server, &peer),
+                         HOOP_OK);
+        socket_close(client);
+        socket_close(server);
+    }
+    socket_listeners_close(&listeners);
+}
+
+/* Of several that are wanted, one cannot be had: the others are closed. */
+static void
+socket_listen_all_or_none(void **state)
+{
+    struct socket_listeners listeners = {0};
+    struct address taken;
+    char both[2 * LIMIT_ADDRESS];
+    char text[LIMIT_ADDRESS];
+    int fd = -1;
+
+    (void)state;
+    const int listener = listener_open("127.0.0.1:0", &taken);
+    address_format(&taken, text);
+    snprintf(both, sizeof(both), "127.0.0.2:%u,%s", address_port(&taken), text);
+    assert_int_equal(socket_listen_all(both, 16, &listeners),
+                     HOOP_E_UNAVAILABLE);
+    assert_int_equal(listeners.n, 0);
+    assert_int_equal(address_parse("127.0.0.2:0", &taken), HOOP_OK);
+    address_set_port(&taken, (uint16_t)atoi(strrchr(text, ':') + 1));
+    assert_int_equal(socket_listen(&taken, 16, &fd), HOOP_OK);
+    socket_close(fd);
+    socket_close(listener);
+}
+
 static void
 socket_close_of_none_is_fine(void **state)
 {
@@ -351,6 +408,8 @@ main(void)
         cmocka_unit_test(socket_pair_inside_a_host_is_not_paced),
         cmocka_unit_test(socket_listener_is_not_paced),
         cmocka_unit_test(socket_pair_of_two_hosts_has_the_systems_choice),
+        cmocka_unit_test(socket_listen_all_serves_each_address_at_one_port),
+        cmocka_unit_test(socket_listen_all_or_none),
         cmocka_unit_test(socket_close_of_none_is_fine),
     };
 
