@@ -5,12 +5,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/digest.h"
 
 enum {
     /* Of the kernel's flags of a task: it is on its way out, and its
      * descriptors may be closed already. */
     FLAG_EXITING = 4,
+    BOOT_ID_BYTES = 36, /* a UUID as text */
 };
 
 /* "pid (name) S parent group session tty foreground flags ...", and a name may
@@ -23,7 +29,7 @@ state_parse(const char *text)
     char state = ' ';
 
     if (!end || sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) < 1)
-        return PROCESS_RUNS;
+        return PROCESS_HIDDEN;
     if (strchr("ZXx", state) || (flags & FLAG_EXITING))
         return PROCESS_ENDED;
     return strchr("Tt", state) ? PROCESS_STOPPED : PROCESS_RUNS;
@@ -72,9 +78,9 @@ threads_look(uint32_t pid)
     DIR *threads = threads_open(pid);
     char path[64];
 
-    /* Whom we lack a descriptor to look at is not dead for that. */
+    /* A process that we lack a descriptor to look at is not dead for that. */
     if (!threads)
-        return errno == ENOENT ? PROCESS_ENDED : PROCESS_RUNS;
+        return errno == ENOENT ? PROCESS_ENDED : PROCESS_HIDDEN;
 
     while ((entry = readdir(threads))) {
         if (entry->d_name[0] == '.')
@@ -143,4 +149,33 @@ process_share_of(uint32_t pid)
     if (threads)
         closedir(threads);
     return share;
+}
+
+/* /proc shows this namespace: "self" is this process, as it knows itself. */
+static bool
+proc_is_ours(void)
+{
+    char text[32];
+    const ssize_t n = readlink("/proc/self", text, sizeof(text) - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 && strtol(text, NULL, 10) == (long)getpid();
+}
+
+uint64_t
+process_space(void)
+{
+    char boot_id[BOOT_ID_BYTES + 1] = "";
+    char text[128];
+    struct stat space;
+
+    if (!text_read("/proc/sys/kernel/random/boot_id", sizeof(boot_id),
+                   boot_id) ||
+        !boot_id[0] || !proc_is_ours() || stat("/proc/self/ns/pid", &space))
+        return 0;
+    const int n_text =
+        snprintf(text, sizeof(text), "%s/%ju/%ju", boot_id,
+                 (uintmax_t)space.st_dev, (uintmax_t)space.st_ino);
+    const uint64_t digest = digest_bytes(text, (size_t)n_text);
+    return digest > 0 ? digest : 1;
 }

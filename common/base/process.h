@@ -8,14 +8,23 @@
 
 /* The liveliest first. */
 enum process_state {
-    PROCESS_RUNS,    /* as far as can be seen: one of its threads */
+    PROCESS_RUNS,    /* one of its threads does, or waits */
     PROCESS_STOPPED, /* by a signal or a debugger */
-    PROCESS_ENDED,   /* ... or is ending: none does anything any more */
+    PROCESS_HIDDEN,  /* /proc cannot be read here: nothing is known */
+    PROCESS_ENDED,   /* ... or is ending, or is not shown to this user */
 };
 
 /* Thread: any. */
 enum process_state
 process_look(uint32_t pid);
+
+/*
+ * Equal in two processes, and not 0, where both give a process the same number:
+ * they are in one PID namespace of one running kernel. 0 where that is not known,
+ * as under a /proc of another namespace. Thread: any.
+ */
+uint64_t
+process_space(void);
 
 /* What its threads have had of processors, all together and ever; 0 where the
  * kernel does not tell. */

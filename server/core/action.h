@@ -59,6 +59,7 @@ struct cluster_member {
     uint32_t rank; /* CLUSTER_RANK_ANY while joining without a request */
     uint32_t pid;
     uint64_t incarnation;
+    uint64_t process_space;
     const char *host;
     const char *host_id; /* equal on one host */
     const char *address;

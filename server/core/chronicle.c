@@ -207,7 +207,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
 
     const struct chronicle_key key =
         numbered_key(member->job, CHRONICLE_MEMBER, member->incarnation);
-    struct pack pack = value_begin(7);
+    struct pack pack = value_begin(8);
 
     pack_uint(&pack, member->state);
     pack_uint(&pack, member->rank);
@@ -216,6 +216,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
     pack_str(&pack, member->host_id);
     pack_str(&pack, member->address);
     pack_str(&pack, member->reason);
+    pack_uint(&pack, member->process_space);
     chronicle_put(cluster, &key, &pack);
 }
 

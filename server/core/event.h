@@ -80,10 +80,11 @@ struct cluster_join {
                             said, i.e. the coordinator's or world_size */
     uint32_t settle_ms;  /* without a new worker; 0: the coordinator's */
     uint32_t pid;
-    const char *host;    /* name, for people */
-    const char *host_id; /* equal on one host; NULL: the name */
-    const char *address; /* host:port where peers connect */
-    uint64_t seed;       /* random, from the service; world.seed is made of
+    uint64_t process_space; /* where pid is its number; 0: not known */
+    const char *host;       /* name, for people */
+    const char *host_id;    /* equal on one host; NULL: the name */
+    const char *address;    /* host:port where peers connect */
+    uint64_t seed;          /* random, from the service; world.seed is made of
                             those of all joins */
 };
 

@@ -60,6 +60,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->rank = join->rank;
     member->rank_min = join->rank_min;
     member->pid = join->pid;
+    member->process_space = join->process_space;
     member->wishes[MEMBER_WISH_SIZE] = join->world_size;
     member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;
     member->wishes[MEMBER_WISH_SETTLE] = join->settle_ms;
@@ -111,6 +112,7 @@ member_view(const struct member *member, uint64_t now_ns)
         .rank = member->rank,
         .pid = member->pid,
         .incarnation = member->incarnation,
+        .process_space = member->process_space,
         .host = member->host,
         .host_id = member->host_id,
         .address = member->address,

@@ -79,7 +79,10 @@ member_read(struct cluster *cluster,
     unpack_text(unpack, host_id, sizeof(host_id));
     unpack_text(unpack, address, sizeof(address));
     unpack_text(unpack, reason, sizeof(reason));
-    if (revival_close(unpack, 7, n_fields) != HOOP_OK)
+    /* Records of earlier versions end here. */
+    if (n_fields > 7)
+        join.process_space = unpack_uint(unpack, UINT64_MAX);
+    if (revival_close(unpack, n_fields > 7 ? 8 : 7, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     HASH_FIND(hh, job->members, &join.incarnation, sizeof(join.incarnation),
               known);

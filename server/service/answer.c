@@ -53,6 +53,7 @@ world_encode(const struct cluster_world *world, struct pack *pack)
         to->rank = from->rank;
         to->pid = from->pid;
         to->incarnation = from->incarnation;
+        to->process_space = from->process_space;
         text_copy(to->host, sizeof(to->host), from->host);
         text_copy(to->host_id, sizeof(to->host_id), from->host_id);
         text_copy(to->address, sizeof(to->address), from->address);

@@ -15,7 +15,6 @@
  */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/process.h"
@@ -57,14 +56,12 @@ pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame)
         send_sign(engine, peer, 0);
 }
 
-/* On this host, where its process can be looked at. */
+/* On this node, where its process can be looked at. */
 static bool
 is_here(const struct engine *engine, uint32_t rank)
 {
-    const struct member *members = engine->roster->members;
-
-    return strcmp(members[rank].host_id,
-                  members[engine->roster->rank].host_id) == 0;
+    return engine->roster->members[rank].is_visible &&
+           roster_is_near(engine->roster, rank);
 }
 
 static struct process_share

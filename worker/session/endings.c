@@ -54,15 +54,17 @@ endings_look(const struct roster *roster,
     const struct member *self = &roster->members[roster->rank];
 
     out_how[0] = '\0';
-    /* Elsewhere, and in another container, the number is another's. */
+    /* Nodes that are played on one host see each other by their launcher. */
     if (strcmp(member->host_id, self->host_id) != 0 && !path[0])
         return ENGINE_FATE_UNKNOWN;
-    if (strcmp(member->host, self->host) != 0 || member->pid == self->pid)
+    /* Elsewhere, and in another container, the number is another's. */
+    if (!member->is_visible || member->pid == self->pid)
         return ENGINE_FATE_UNKNOWN;
     switch (process_look(member->pid)) {
     case PROCESS_RUNS:
         return ENGINE_FATE_ALIVE;
     case PROCESS_STOPPED:
+    case PROCESS_HIDDEN:
         return ENGINE_FATE_UNKNOWN;
     case PROCESS_ENDED:
         break;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "rpc/method.h"
 #include "session/growth.h"
@@ -92,6 +93,7 @@ request_fill(const struct terms *terms,
         .settle_ms = terms->settle_ms,
         .deadline_ms = terms->join_timeout_ms,
         .pid = (uint32_t)getpid(),
+        .process_space = process_space(),
     };
     host_name(request->host);
     host_id(terms->node, request->host_id);
@@ -235,6 +237,17 @@ member_fill(const struct roster_member *told, struct member *member)
     return HOOP_OK;
 }
 
+/* Under hidepid, and by who runs as somebody else, it may never be shown. */
+static bool
+is_visible(const struct roster_member *self, const struct roster_member *told)
+{
+    if (told->process_space == 0 || told->process_space != self->process_space)
+        return false;
+    const enum process_state state = process_look(told->pid);
+
+    return state == PROCESS_RUNS || state == PROCESS_STOPPED;
+}
+
 /* Somebody whom nobody elsewhere can reach: say so before the dial fails. */
 static void
 member_check(const struct roster *roster, const struct member *member)
@@ -272,6 +285,8 @@ rendezvous_roster(const struct terms *terms,
         status = member_fill(&reply->roster[rank], &roster->members[rank]);
         if (status != HOOP_OK)
             return error_pass(status);
+        roster->members[rank].is_visible =
+            is_visible(&reply->roster[reply->rank], &reply->roster[rank]);
     }
     for (uint32_t rank = 0; rank < reply->size; rank++)
         member_check(roster, &roster->members[rank]);

@@ -22,6 +22,9 @@ struct member {
     char host[LIMIT_NAME];    /* name, for people */
     char host_id[LIMIT_NAME]; /* equal on one host */
     struct address address;   /* where its peers connect */
+    /* Its process was seen by its number, in this PID namespace: that it ends
+     * will be seen, too. */
+    bool is_visible;
 };
 
 struct roster {

@@ -10,8 +10,8 @@
 #include "wire/pack.h"
 
 enum {
-    JOIN_REQUEST_FIELDS = 11, /* and rank_min, which may be missing */
-    ROSTER_MEMBER_FIELDS = 6,
+    JOIN_REQUEST_FIELDS = 11, /* and two that may be missing */
+    ROSTER_MEMBER_FIELDS = 6, /* and one that may be missing */
     JOIN_REPLY_FIELDS = 8,
     MEMBER_REQUEST_FIELDS = 2,
     LEASE_REPLY_FIELDS = 3,
@@ -24,7 +24,7 @@ enum {
 void
 join_request_encode(const struct join_request *request, struct pack *pack)
 {
-    pack_array(pack, JOIN_REQUEST_FIELDS + 1);
+    pack_array(pack, JOIN_REQUEST_FIELDS + 2);
     pack_uint(pack, request->incarnation);
     pack_uint(pack, request->protocol);
     pack_uint(pack, request->rank);
@@ -37,6 +37,7 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->host_id);
     pack_str(pack, request->address);
     pack_uint(pack, request->rank_min);
+    pack_uint(pack, request->process_space);
 }
 
 enum hoop_status
@@ -61,6 +62,10 @@ join_request_decode(struct message_span in, struct join_request *out_request)
         request.rank_min = message_u32(&unpack);
         n_unknown--;
     }
+    if (n_unknown > 0) {
+        request.process_space = message_u64(&unpack);
+        n_unknown--;
+    }
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -72,19 +77,20 @@ join_request_decode(struct message_span in, struct join_request *out_request)
 static void
 roster_member_encode(const struct roster_member *member, struct pack *pack)
 {
-    pack_array(pack, ROSTER_MEMBER_FIELDS);
+    pack_array(pack, ROSTER_MEMBER_FIELDS + 1);
     pack_uint(pack, member->rank);
     pack_uint(pack, member->pid);
     pack_uint(pack, member->incarnation);
     pack_str(pack, member->host);
     pack_str(pack, member->host_id);
     pack_str(pack, member->address);
+    pack_uint(pack, member->process_space);
 }
 
 static void
 roster_member_read(struct unpack *unpack, struct roster_member *member)
 {
-    const size_t n_unknown = message_enter(unpack, ROSTER_MEMBER_FIELDS);
+    size_t n_unknown = message_enter(unpack, ROSTER_MEMBER_FIELDS);
 
     member->rank = message_u32(unpack);
     member->pid = message_u32(unpack);
@@ -92,6 +98,10 @@ roster_member_read(struct unpack *unpack, struct roster_member *member)
     unpack_text(unpack, member->host, sizeof(member->host));
     unpack_text(unpack, member->host_id, sizeof(member->host_id));
     unpack_text(unpack, member->address, sizeof(member->address));
+    if (n_unknown > 0) {
+        member->process_space = message_u64(unpack);
+        n_unknown--;
+    }
     unpack_skip(unpack, n_unknown);
 }
 

@@ -41,6 +41,7 @@ struct join_request {
     char address[LIMIT_ADDRESS]; /* numeric host:port where peers connect */
     uint32_t rank_min;           /* where the world is too small for rank, one
                                     from here on will do; 0: none will */
+    uint64_t process_space;      /* where pid is its number; 0: not known */
 };
 
 struct roster_member {
@@ -50,6 +51,7 @@ struct roster_member {
     char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
+    uint64_t process_space; /* as in its join */
 };
 
 struct join_reply {

@@ -93,6 +93,52 @@ process_whose_first_thread_has_ended_runs(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* Of two children: one in this PID namespace, and one that has its own. */
+static uint64_t
+space_of_child(int flags)
+{
+    uint64_t space = 0;
+    int ends[2];
+    int how;
+
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        /* As long as /proc is the outer one, numbers in it mean nothing. */
+        const bool is_apart = flags == 0 || unshare(flags) == 0;
+        const pid_t grandchild = is_apart ? fork() : -1;
+
+        if (grandchild == 0) {
+            space = process_space();
+            _exit(write(ends[1], &space, sizeof(space)) != sizeof(space));
+        }
+        _exit(grandchild < 0 || waitpid(grandchild, &how, 0) < 0 || how != 0);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    if (how == 0)
+        assert_int_equal(read(ends[0], &space, sizeof(space)), sizeof(space));
+    close(ends[0]);
+    close(ends[1]);
+    if (how != 0)
+        skip();
+    return space;
+}
+
+static void
+space_is_shared_by_those_who_number_alike(void **state)
+{
+    (void)state;
+    assert_int_not_equal(process_space(), 0);
+    assert_int_equal(process_space(), space_of_child(0));
+}
+
+static void
+space_is_unknown_where_proc_shows_another(void **state)
+{
+    (void)state;
+    assert_int_equal(space_of_child(CLONE_NEWPID), 0);
+}
+
 static void
 this_process_and_none_are_not_stopped(void **state)
 {
@@ -146,6 +192,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_that_is_stopped_is_seen),
         cmocka_unit_test(process_that_has_ended_is_seen),
+        cmocka_unit_test(space_is_shared_by_those_who_number_alike),
+        cmocka_unit_test(space_is_unknown_where_proc_shows_another),
         cmocka_unit_test(process_whose_first_thread_has_ended_runs),
         cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),
         cmocka_unit_test(this_process_and_none_are_not_stopped),

@@ -67,6 +67,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
                                                .size_min = 2,
                                                .settle_ms = 7,
                                                .rank_min = 8,
+                                               .process_space = 6,
                                                .deadline_ms = 500,
                                                .pid = 77,
                                                .host = "node",
@@ -83,6 +84,7 @@ join_carries_who_and_brings_its_deadline_closer(void **state)
     assert_int_equal(fixture.event.join.size_min, 2);
     assert_int_equal(fixture.event.join.settle_ms, 7);
     assert_int_equal(fixture.event.join.rank_min, 8);
+    assert_int_equal(fixture.event.join.process_space, 6);
     assert_int_equal(fixture.event.join.pid, 77);
     assert_string_equal(fixture.event.join.host, "node");
     assert_null(fixture.event.join.host_id);

@@ -61,6 +61,7 @@ side_open(struct side *side, uint32_t rank, const struct engine_options *wanted)
     for (uint32_t i = 0; i < 2; i++) {
         snprintf(side->roster->members[i].host, LIMIT_NAME, "host");
         side->roster->members[i].pid = 40 + i;
+        side->roster->members[i].is_visible = true;
     }
     snprintf(side->roster->members[2].host, LIMIT_NAME, "far");
     snprintf(side->roster->members[2].host_id, LIMIT_NAME, "far");

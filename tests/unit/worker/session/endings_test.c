@@ -23,6 +23,7 @@ family_open(void **state)
     for (uint32_t rank = 0; rank < 3; rank++) {
         strcpy(roster->members[rank].host, rank < 2 ? "here" : "there");
         strcpy(roster->members[rank].host_id, rank < 2 ? "1/1" : "2/1");
+        roster->members[rank].is_visible = rank < 2;
     }
     roster->members[0].pid = (uint32_t)getpid();
     const pid_t child = fork();
@@ -96,6 +97,19 @@ fate_of_who_is_elsewhere_is_unknown(void **state)
     assert_int_equal(endings_look(roster, 1, path, how), ENGINE_FATE_DYING);
 }
 
+/* Its number may be another's, or no file under /proc tells of it. */
+static void
+fate_of_who_was_never_seen_is_unknown(void **state)
+{
+    (void)state;
+    roster->members[1].is_visible = false;
+    assert_int_equal(endings_look(roster, 1, path, how), ENGINE_FATE_UNKNOWN);
+    child_end();
+    assert_int_equal(endings_look(roster, 1, path, how), ENGINE_FATE_UNKNOWN);
+    write_line("%u killed by signal 9 (Killed)\n", roster->members[1].pid);
+    assert_int_equal(endings_look(roster, 1, path, how), ENGINE_FATE_UNKNOWN);
+}
+
 static void
 fate_of_the_dead_is_what_the_launcher_writes(void **state)
 {
@@ -132,6 +146,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         FAMILY_TEST(fate_of_who_runs_or_stands_is_no_end),
         FAMILY_TEST(fate_of_who_is_elsewhere_is_unknown),
+        FAMILY_TEST(fate_of_who_was_never_seen_is_unknown),
         FAMILY_TEST(fate_of_the_dead_is_what_the_launcher_writes),
         FAMILY_TEST(fate_without_the_file_is_awaited),
     };

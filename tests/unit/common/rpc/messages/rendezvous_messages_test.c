@@ -22,11 +22,12 @@ static const struct join_request sample_join = {
     .host = "node-1",
     .host_id = "a1b2",
     .address = "10.0.0.1:7000",
+    .process_space = UINT64_MAX - 1,
 };
 
 static struct roster_member sample_roster[] = {
-    {0, 70, 1, "node-1", "a1b2", "10.0.0.1:7000"},
-    {1, 71, 2, "node-2", "", "[fe80::1]:7000"},
+    {0, 70, 1, "node-1", "a1b2", "10.0.0.1:7000", 5},
+    {1, 71, 2, "node-2", "", "[fe80::1]:7000", 0},
 };
 
 static const struct join_reply sample_reply = {
@@ -60,6 +61,7 @@ join_request_travels_whole(void **state)
     assert_int_equal(request.protocol, RENDEZVOUS_PROTOCOL);
     assert_true(request.rank == RENDEZVOUS_RANK_ANY);
     assert_int_equal(request.rank_min, 3);
+    assert_true(request.process_space == UINT64_MAX - 1);
     assert_int_equal(request.world_size, 4);
     assert_int_equal(request.size_min, 2);
     assert_int_equal(request.settle_ms, 500);
@@ -121,6 +123,7 @@ join_request_without_a_least_rank_is_read(void **state)
         HOOP_OK);
     assert_string_equal(request.address, "h");
     assert_int_equal(request.rank_min, 0);
+    assert_int_equal(request.process_space, 0);
 }
 
 static void

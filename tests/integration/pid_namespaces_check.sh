@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# tests/integration/pid_namespaces_check.sh - workers with process numbers of their own
+#
+# pid_namespaces_check.sh HOOPD STEADY: as in containers that share a network,
+# each worker is process 1 of a PID namespace. One connection between two that
+# live is cut: all blame the same one of the two, and nobody says that a process
+# has ended. A worker is stopped: it is named as soon as anywhere else. The same
+# under a /proc that shows no process of others. Exits with 77 where namespaces
+# cannot be made, unless HOOP_REQUIRE_NETNS is set.
+set -euo pipefail
+hoopd=$1
+steady=$2
+
+name=hooppid$$
+coordinator=127.0.0.1:7077
+port=9100
+# What is promised, times what a busy machine may add.
+cut_ms=$((250 * 5))
+stop_ms=$((2000 + 250 * 5))
+# shellcheck source=tests/integration/namespaces.sh
+. "${0%/*}/namespaces.sh"
+
+now_ms() {
+  echo $(($(date +%s%N) / 1000000))
+}
+
+chmod 777 "$scratch"
+room_add c 10.79.0.1
+ip -n "$name-c" link set lo up
+unshare --pid --fork --mount-proc true 2>"$scratch/reason" ||
+  refuse "no PID namespaces: $(tail -n 1 "$scratch/reason")"
+
+(in_room c "$hoopd" --listen "$coordinator" --http none) \
+  >"$scratch/hoopd.log" 2>&1 &
+pids+=($!)
+serves() {
+  (in_room c "$hoopd" --check "$coordinator") >"$scratch/check.log" 2>&1
+}
+await 'hoopd serves' serves
+
+# own_numbers COMMAND...: as process 1 of a PID namespace, with its /proc.
+own_numbers() {
+  in_room c unshare --pid --fork --kill-child --mount-proc "$@"
+}
+
+# no_processes COMMAND...: among all others, as a user who sees none of them.
+no_processes() {
+  in_room c unshare --mount sh -c \
+    'mount -t proc -o hidepid=invisible proc /proc &&
+      id=$((60000 + HOOP_RANK)) &&
+      exec setpriv --reuid $id --regid $id --clear-groups "$@"' sh "$@"
+}
+
+# job_start JOB SPACE: three workers; worker_pids gets the numbers of their own
+# processes, as they are here.
+job_start() {
+  local job=$1 space=$2 rank pid
+  worker_pids=()
+  for rank in 0 1 2; do
+    (
+      export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
+      export HOOP_WORLD_SIZE=3 HOOP_TOKEN=secret HOOP_TRANSPORT=tcp
+      export HOOP_FAILURE_TIMEOUT=2 HOOP_TIMEOUT=60 HOOP_PORT=$((port + rank))
+      "$space" "$steady" "$scratch/$job.stop"
+    ) >"$scratch/$job.$rank.log" 2>&1 &
+    pids+=($!)
+    worker_pids+=($!)
+  done
+  touch "$scratch/$job.stop.mark"
+  runs() {
+    [ ! -e "$scratch/$job.stop.mark" ]
+  }
+  await "$job runs" runs
+  for rank in 0 1 2; do
+    pid=${worker_pids[$rank]}
+    while pgrep -P "$pid" >"$scratch/child"; do
+      pid=$(head -n 1 "$scratch/child")
+    done
+    worker_pids[rank]=$pid
+  done
+}
+
+# job_says JOB RANK...: each has told what it lost.
+job_says() {
+  local job=$1 rank
+  shift
+  for rank in "$@"; do
+    grep -q '^steady: ' "$scratch/$job.$rank.log" || return 1
+  done
+}
+
+# decided_ms JOB: when the coordinator wrote that a rank is lost.
+decided_ms() {
+  local line
+  line=$(grep "of job \"$1\" is lost" "$scratch/hoopd.log" | head -n 1)
+  echo $(($(date -d "${line%% *}" +%s%N) / 1000000))
+}
+
+# expect_lost JOB LOST RANK...: and nobody tells of its process.
+expect_lost() {
+  local job=$1 lost=$2 rank
+  shift 2
+  for rank in "$@"; do
+    grep -q "rank $lost (.*) is lost" "$scratch/$job.$rank.log" ||
+      fail "$job: rank $rank does not name rank $lost"
+    ! grep -q 'process has ended\|killed by\|stopped' "$scratch/$job.$rank.log" ||
+      fail "$job: rank $rank tells of a process that it cannot see"
+  done
+}
+
+# connection_cut RANK RANK: all that the two have with each other.
+connection_cut() {
+  local one=${worker_pids[$1]} two=${worker_pids[$2]} ports
+  # Ports of both ends of what either has open.
+  ports=$(ip netns exec "$name-c" ss -Htnp state established |
+    awk -v one="pid=$one," -v two="pid=$two," '
+      { split($3, a, ":"); split($4, b, ":") }
+      index($0, one) { of_one[a[2] " " b[2]] = 1 }
+      index($0, two) { of_two[b[2] " " a[2]] = a[2] }
+      END { for (pair in of_one) if (pair in of_two) print pair }')
+  [ -n "$ports" ] || fail "ranks $1 and $2 are not connected"
+  while read -r from to; do
+    ip netns exec "$name-c" ss -K state established \
+      sport = ":$from" dport = ":$to" >>"$scratch/cut.out" 2>&1 || true
+  done <<<"$ports"
+  grep -q ESTAB "$scratch/cut.out" || grep -q "$from" "$scratch/cut.out" ||
+    refuse 'this kernel resets no connection of others'
+}
+
+for space in own_numbers no_processes; do
+  echo "== $space: a connection between two that live is cut"
+  job_start "cut-$space" "$space"
+  began=$(now_ms)
+  connection_cut 1 2
+  await 'all know' job_says "cut-$space" 0 1
+  took=$(($(decided_ms "cut-$space") - began))
+  expect_lost "cut-$space" 2 0 1
+  grep -h '^steady: ' "$scratch/cut-$space".*.log
+  echo "after $took ms"
+  [ "$took" -le "$cut_ms" ] || fail "decided after $took ms"
+
+  echo "== $space: one is stopped"
+  job_start "stop-$space" "$space"
+  began=$(now_ms)
+  kill -STOP "${worker_pids[1]}"
+  await 'both know' job_says "stop-$space" 0 2
+  took=$(($(decided_ms "stop-$space") - began))
+  expect_lost "stop-$space" 1 0 2
+  grep -h '^steady: ' "$scratch/stop-$space".*.log
+  echo "after $took ms"
+  kill -KILL "${worker_pids[1]}"
+  [ "$took" -le "$stop_ms" ] || fail "decided after $took ms"
+done
+echo 'pid_namespaces_check.sh: ok'
