@@ -114,6 +114,12 @@ hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part);
 HOOP_API enum hoop_dtype
 hoop_dtensor_dtype(const hoop_dtensor_t *dtensor);
 
+/* The process group that the tensor lies over: that whose
+ * hoop_pg_tensor_spec() its spec is, or that it was set to. NULL: it lies over
+ * a mesh of hoop_mesh_create(), or dtensor is NULL. process_group. */
+HOOP_API hoop_pg_t *
+hoop_dtensor_process_group(const hoop_dtensor_t *dtensor);
+
 /*
  * Say that the tensor, which every rank has whole, lies over the ranks of
  * group: a label, nothing is sent. A tensor that lies over such a group already
@@ -163,6 +169,28 @@ hoop_dtensor_redistribute_start(const hoop_dtensor_t *dtensor,
                                 hoop_op_t **out_op);
 
 /*
+ * The same to a layout that is said as hoop_pg_tensor_spec() takes it: over
+ * group, or, group NULL, over the process group that the tensor lies over. dist
+ * NULL: whole on every rank. What comes out knows its group, too, and has no
+ * compute spec. The backward is hoop_dtensor_redistribute_backward() to
+ * hoop_dtensor_spec() of the input. redistribute(dist_spec, pg=None).
+ *
+ * Handle: also as hoop_pg_tensor_spec(), and HOOP_E_PRECONDITION (group is NULL
+ * and the tensor lies over none), on all ranks alike.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute_over(const hoop_dtensor_t *dtensor,
+                               const struct hoop_group_sharding *dist,
+                               hoop_pg_t *group,
+                               hoop_dtensor_t **out_dtensor);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
+                                     const struct hoop_group_sharding *dist,
+                                     hoop_pg_t *group,
+                                     hoop_dtensor_t **out_dtensor,
+                                     hoop_op_t **out_op);
+
+/*
  * The gradient of that: grad lies as what came out of the forward,
  * *out_grad as what went in. Nothing is summed: a rank takes all elements from
  * one replica of grad, its own, as above. What is partial, before or after,
@@ -192,6 +220,19 @@ HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_dtensor_set_spec_start(hoop_dtensor_t *dtensor,
                             const struct hoop_tensor_spec *spec,
                             hoop_op_t **out_op);
+
+/*
+ * The same over the process group that the tensor lies over; its compute spec
+ * stays. set_dist_spec(dist_spec). Handle: also as
+ * hoop_dtensor_redistribute_over().
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_set_dist_spec(hoop_dtensor_t *dtensor,
+                           const struct hoop_group_sharding *dist);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_dtensor_set_dist_spec_start(hoop_dtensor_t *dtensor,
+                                 const struct hoop_group_sharding *dist,
+                                 hoop_op_t **out_op);
 
 /* The whole tensor on every rank of its mesh; outside nothing is written.
  * Ownership of *out as hoop/tensor.h says, of what is not the part's memory.

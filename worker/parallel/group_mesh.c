@@ -86,7 +86,10 @@ mesh_of(const struct group_meshes *meshes,
     }
     const enum hoop_status status =
         hoop_mesh_create(meshes->session, &options, out_mesh);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    mesh_set_group(*out_mesh, meshes->group);
+    return HOOP_OK;
 }
 
 static bool

@@ -13,11 +13,13 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "hoop/process_group.h"
 #include "hoop/sharding.h"
 
 struct group_mesh;
 
 struct group_meshes {
+    hoop_pg_t *group;        /* whose meshes they are */
     hoop_session_t *session; /* borrowed, as ranks */
     const uint32_t *ranks;
     uint32_t n_rows;

@@ -2,7 +2,7 @@
  * parallel/group_spec.c - how a tensor lies over a process group, as a mesh
  *
  * The group's rows are axis 0; what a row's sharding says of its axes is said
- * of those behind it.
+ * of those behind it. A tensor knows its group by its mesh.
  *
  * No test of its own: tests/integration/dtensor_group_test.c lays tensors over
  * groups of real processes.
@@ -11,7 +11,9 @@
 #include "hoop/dtensor.h"
 
 #include "base/error.h"
+#include "parallel/dtensor.h"
 #include "parallel/group_mesh.h"
+#include "parallel/mesh.h"
 #include "parallel/process_group.h"
 
 /* One too many is left to the check of the sharding. */
@@ -50,4 +52,99 @@ hoop_pg_tensor_spec(hoop_pg_t *group,
     shift(&spec.sharding.partial);
     *out_spec = spec;
     return HOOP_OK;
+}
+
+hoop_pg_t *
+hoop_dtensor_process_group(const hoop_dtensor_t *dtensor)
+{
+    return dtensor ? mesh_group(dtensor->spec.mesh) : NULL;
+}
+
+/* group NULL: the tensor's own. */
+static enum hoop_status
+spec_over(const hoop_dtensor_t *dtensor,
+          const struct hoop_group_sharding *dist,
+          hoop_pg_t *group,
+          struct hoop_tensor_spec *out_spec)
+{
+    error_clear();
+    if (!dtensor)
+        return error_raise(HOOP_E_INVALID, "the tensor is NULL");
+    if (!group)
+        group = mesh_group(dtensor->spec.mesh);
+    if (!group)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "the tensor lies over a mesh of no process group: "
+                           "say which group it is to go to");
+    const enum hoop_status status = hoop_pg_tensor_spec(group, dist, out_spec);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute_over(const hoop_dtensor_t *dtensor,
+                               const struct hoop_group_sharding *dist,
+                               hoop_pg_t *group,
+                               hoop_dtensor_t **out_dtensor)
+{
+    struct hoop_tensor_spec spec;
+    enum hoop_status status = spec_over(dtensor, dist, group, &spec);
+
+    if (status == HOOP_OK)
+        status = hoop_dtensor_redistribute(dtensor, &spec, out_dtensor);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_redistribute_over_start(const hoop_dtensor_t *dtensor,
+                                     const struct hoop_group_sharding *dist,
+                                     hoop_pg_t *group,
+                                     hoop_dtensor_t **out_dtensor,
+                                     hoop_op_t **out_op)
+{
+    struct hoop_tensor_spec spec;
+    enum hoop_status status = spec_over(dtensor, dist, group, &spec);
+
+    if (status == HOOP_OK)
+        status = hoop_dtensor_redistribute_start(dtensor, &spec, out_dtensor,
+                                                 out_op);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The group stays, and the label. */
+static enum hoop_status
+spec_within(const hoop_dtensor_t *dtensor,
+            const struct hoop_group_sharding *dist,
+            struct hoop_tensor_spec *out_spec)
+{
+    const enum hoop_status status = spec_over(dtensor, dist, NULL, out_spec);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out_spec->compute = dtensor->spec.compute;
+    return HOOP_OK;
+}
+
+enum hoop_status
+hoop_dtensor_set_dist_spec(hoop_dtensor_t *dtensor,
+                           const struct hoop_group_sharding *dist)
+{
+    struct hoop_tensor_spec spec;
+    enum hoop_status status = spec_within(dtensor, dist, &spec);
+
+    if (status == HOOP_OK)
+        status = hoop_dtensor_set_spec(dtensor, &spec);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_dtensor_set_dist_spec_start(hoop_dtensor_t *dtensor,
+                                 const struct hoop_group_sharding *dist,
+                                 hoop_op_t **out_op)
+{
+    struct hoop_tensor_spec spec;
+    enum hoop_status status = spec_within(dtensor, dist, &spec);
+
+    if (status == HOOP_OK)
+        status = hoop_dtensor_set_spec_start(dtensor, &spec, out_op);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

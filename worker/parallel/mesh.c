@@ -46,6 +46,7 @@ struct hoop_mesh {
     LIST_HEAD(, line) lines; /* under the lock */
     struct itineraries itineraries;
     struct junctions junctions;
+    hoop_pg_t *group; /* owns the mesh; NULL: the user does */
     uint32_t ranks[]; /* by place */
 };
 
@@ -241,6 +242,18 @@ hoop_comm_t *
 mesh_world(const hoop_mesh_t *mesh)
 {
     return mesh->world;
+}
+
+void
+mesh_set_group(hoop_mesh_t *mesh, hoop_pg_t *group)
+{
+    mesh->group = group;
+}
+
+hoop_pg_t *
+mesh_group(const hoop_mesh_t *mesh)
+{
+    return mesh->group;
 }
 
 const char *

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "hoop/mesh.h"
+#include "hoop/process_group.h"
 
 struct itineraries;
 struct junctions;
@@ -31,6 +32,13 @@ mesh_place_of(const hoop_mesh_t *mesh, uint32_t rank);
 /* The world that the ranks are of: one for each session. */
 hoop_comm_t *
 mesh_world(const hoop_mesh_t *mesh);
+
+/* The process group whose tensors lie over it; NULL: none. Set once, before
+ * others know the mesh. */
+void
+mesh_set_group(hoop_mesh_t *mesh, hoop_pg_t *group);
+hoop_pg_t *
+mesh_group(const hoop_mesh_t *mesh);
 
 /* "" unless there is such an axis. */
 const char *

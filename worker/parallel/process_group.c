@@ -99,8 +99,10 @@ group_fill(const hoop_comm_t *world,
     for (uint32_t i = 0; group->place != HOOP_NO_RANK && i < degrees->dp; i++)
         group->column[i] =
             group->ranks[degrees_column_place(degrees, group->place, i)];
-    group->meshes = (struct group_meshes){
-        .ranks = group->ranks, .n_rows = degrees->dp, .n_columns = degrees->tp};
+    group->meshes = (struct group_meshes){.group = group,
+                                          .ranks = group->ranks,
+                                          .n_rows = degrees->dp,
+                                          .n_columns = degrees->tp};
     group_meshes_init(&group->meshes);
     return group;
 }
