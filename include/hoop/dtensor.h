@@ -256,6 +256,68 @@ hoop_dtensor_gather_start(const hoop_dtensor_t *dtensor,
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest);
 
+/*
+ * A parameter that lies over ranks: as hoop_param_init() makes it, with a
+ * distributed tensor in its field dtensor, of which its tensor is this rank's
+ * part (no elements outside the mesh), and the spec's compute spec. Hooks and
+ * operations get it as they get any parameter, and may redistribute it. tensor
+ * is labelled, as by hoop_dtensor_from_local(); NULL: an empty one.
+ * ColoParameter(data, spec=spec).
+ *
+ * *out_param is in the caller's memory, who gives it to hoop_param_deinit().
+ * Handle: HOOP_E_INVALID (NULL, as hoop_dtensor_from_local()),
+ * HOOP_E_EXHAUSTED. Thread (these up to hoop_param_deinit()): one at a time for
+ * a parameter.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_param_init_spec(const char *name,
+                     const struct hoop_tensor *tensor,
+                     const struct hoop_tensor_spec *spec,
+                     struct hoop_param *out_param);
+
+/* The same of a tensor that is distributed already. Takes dtensor, on HOOP_OK.
+ * Handle: HOOP_E_INVALID (NULL). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_param_init_dtensor(const char *name,
+                        hoop_dtensor_t *dtensor,
+                        struct hoop_param *out_param);
+
+/*
+ * What hoop_dtensor_redistribute_over() makes of the parameter's tensor: a new
+ * tensor that is no parameter. param stays as it is.
+ *
+ * Handle: as there; HOOP_E_PRECONDITION also: the parameter has no distributed
+ * tensor.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_param_redistribute(const struct hoop_param *param,
+                        const struct hoop_group_sharding *dist,
+                        hoop_pg_t *group,
+                        hoop_dtensor_t **out_dtensor);
+
+/*
+ * The parameter itself becomes what hoop_dtensor_set_spec() makes of its
+ * tensor, or hoop_dtensor_set_dist_spec(), and its fields tensor and compute
+ * follow. After a failure it is as it was. Handle: as there;
+ * HOOP_E_PRECONDITION as above.
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_param_set_spec(struct hoop_param *param,
+                    const struct hoop_tensor_spec *spec);
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_param_set_dist_spec(struct hoop_param *param,
+                         const struct hoop_group_sharding *dist);
+
+/* Have the fields tensor and compute follow after any other call has changed
+ * param->dtensor. Nothing, where there is none. */
+HOOP_API void
+hoop_param_refresh(struct hoop_param *param);
+
+/* Frees the distributed tensor, and leaves an empty parameter. NULL, and one
+ * without, are fine. */
+HOOP_API void
+hoop_param_deinit(struct hoop_param *param);
+
 HOOP_END
 
 #endif

@@ -58,6 +58,9 @@ struct hoop_param {
     enum hoop_param_kind kind;
     bool requires_grad;
     const struct hoop_compute *compute; /* NULL: none */
+    /* Whose part tensor is, owned by the parameter; NULL: none. Made by
+     * hoop_param_init_spec() in hoop/dtensor.h. */
+    struct hoop_dtensor *dtensor;
 };
 
 /*
