@@ -42,8 +42,9 @@ struct hoop_named_dtensor {
 
 /*
  * Save tensors as the folder's checkpoint, in place of the one that is there.
- * Of ranks that have the same part, each writes a share of it. The folder must
- * be there; in it, only files that hoop has made are removed.
+ * Of ranks that have the same part, each writes a share of it; their bytes are
+ * compared before, by hashes (XXH3), and must be the same. The folder must be
+ * there; in it, only files that hoop has made are removed.
  *
  * All tensors have one mesh, or meshes of the same ranks in the same order.
  * tensors, and what it points to, is borrowed for the call. On HOOP_OK the
@@ -53,7 +54,8 @@ struct hoop_named_dtensor {
  * Handle: HOOP_E_INVALID (no tensors, a name that is missing, too long or there
  * twice, partial sums, meshes that differ), HOOP_E_NOT_FOUND (the folder),
  * HOOP_E_DENIED, HOOP_E_EXHAUSTED (no space), HOOP_E_PRECONDITION (another save
- * into the folder runs), HOOP_E_DATA_LOSS (there is an index.json that hoop
+ * into the folder runs; ranks that have the same part have different bytes: the
+ * text names the tensor and both), HOOP_E_DATA_LOSS (there is an index.json that hoop
  * cannot read), HOOP_E_UNIMPLEMENTED (or one of another version; these two also
  * from all that read it), HOOP_E_MISMATCH (ranks save different tensors), and
  * as a collective. Thread (these three): as a collective on the communicator of

@@ -276,6 +276,40 @@ missing_index_body(struct plane *plane)
                    "there is no checkpoint in");
 }
 
+/* Of the rows of a mesh of 3 x 1 each has the whole, and one other values: all
+ * of them, or one byte of a tensor so large that all write a share. */
+static int
+differ_body(struct plane *plane)
+{
+    const struct hoop_shape large = {1, {RANKS * 64 * 1024}};
+    const struct hoop_tensor_spec spec = {.mesh = plane->mesh};
+    const bool is_odd = plane->rank == ODD;
+    struct hoop_named_dtensor tensors[] = {
+        {"same", case_tensor(HOOP_FLOAT32, &shape, &spec, 1)},
+        {"row", case_tensor(HOOP_FLOAT32, &shape, &spec, is_odd ? 2 : 3)},
+    };
+
+    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+                      HOOP_E_PRECONDITION,
+                      "ranks 0 and 1 have the same part of tensor \"row\""))
+        return 1;
+    hoop_dtensor_free(tensors[1].dtensor);
+    tensors[1].dtensor = case_tensor(HOOP_UINT8, &large, &spec, 4);
+    if (is_odd)
+        ((uint8_t *)hoop_dtensor_local(tensors[1].dtensor)->data)[0] ^= 1;
+    if (check_failure(plane, hoop_checkpoint_save(case_folder, tensors, 2),
+                      HOOP_E_PRECONDITION,
+                      "ranks 0 and 1 have the same part of tensor \"row\""))
+        return 1;
+    if (is_odd)
+        ((uint8_t *)hoop_dtensor_local(tensors[1].dtensor)->data)[0] ^= 1;
+    WORKER_CHECK(case_count_files(case_folder, ".part") == RANKS);
+    WORKER_CHECK(hoop_checkpoint_save(case_folder, tensors, 2) == HOOP_OK);
+    hoop_dtensor_free(tensors[1].dtensor);
+    hoop_dtensor_free(tensors[0].dtensor);
+    return 0;
+}
+
 /* Three are in the mesh, one is not. */
 static int
 outside_body(struct plane *plane)
@@ -313,6 +347,14 @@ failure_of_one_rank_is_that_of_all(void **state)
     assert_int_equal(chmod(case_folder, 0555), 0);
     assert_int_equal(plane_run(1, RANKS, 0, not_allowed_body), 0);
     assert_int_equal(chmod(case_folder, 0755), 0);
+}
+
+static void
+save_of_replicas_that_differ_is_refused(void **state)
+{
+    (void)state;
+    run_good();
+    assert_int_equal(plane_run(RANKS, 1, 0, differ_body), 0);
 }
 
 static void
@@ -422,6 +464,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_of_one_rank_is_that_of_all),
+        cmocka_unit_test(save_of_replicas_that_differ_is_refused),
         cmocka_unit_test(save_beside_another_is_refused),
         cmocka_unit_test(wrong_requests_are_refused_alike),
         cmocka_unit_test(damaged_files_are_named),

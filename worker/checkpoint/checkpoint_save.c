@@ -3,7 +3,8 @@
  *
  * Three accords divide it. Before the first, each rank looks at what it is to
  * save, and the first rank locks the folder and chooses the names of the files.
- * Before the second, each writes its file to the disk. Before the third, the
+ * Before the second, all compare what several of them have, and each writes its
+ * file to the disk. Before the third, the
  * first rank commits. Files that no checkpoint will name are removed at once
  * only where all ranks know that; a rank that has lost the others cannot tell,
  * and leaves its file to the next save.
@@ -12,8 +13,12 @@
  * processes, and kill them.
  */
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "hoop/checkpoint.h"
 
+#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -22,7 +27,10 @@
 #include "checkpoint/request.h"
 #include "checkpoint/writing.h"
 #include "coll/accord.h"
+#include "coll/once.h"
 #include "dtype/dtype.h"
+#include "session/comm.h"
+#include "tensor/operand.h"
 
 /* What the ranks say in an accord. */
 enum {
@@ -88,6 +96,78 @@ save_begin(struct save *save, const char *path)
     return HOOP_OK;
 }
 
+/* Whether any tensor lies on several ranks alike: on all ranks the same. */
+static bool
+has_replicas(const struct save *save)
+{
+    for (size_t i = 0; i < save->manifest->contents.n_tensors; i++) {
+        for (uint32_t j = 0; j < save->manifest->contents.n_files; j++) {
+            if (piece_first_place(&save->manifest->tensors[i], j) != j)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* digests: of each place, of each tensor. */
+static enum hoop_status
+digests_compare(const struct save *save, const uint64_t *digests)
+{
+    const size_t n = save->request.n_tensors;
+
+    for (uint32_t place = 0; place < save->manifest->contents.n_files;
+         place++) {
+        for (size_t i = 0; i < n; i++) {
+            const struct hoop_checkpoint_tensor *tensor =
+                &save->manifest->tensors[i];
+            const uint32_t first = piece_first_place(tensor, place);
+
+            if (digests[place * n + i] != digests[first * n + i])
+                return error_raise(
+                    HOOP_E_PRECONDITION,
+                    "ranks %u and %u have the same part of tensor \"%s\" with "
+                    "different bytes: make them the same, or save one of them",
+                    hoop_comm_world_rank(save->accord->comm, first),
+                    hoop_comm_world_rank(save->accord->comm, place),
+                    tensor->name);
+        }
+    }
+    return HOOP_OK;
+}
+
+/* Ranks that have the same part each write a share of it: where their bytes
+ * differ, what is loaded would be of several of them. */
+static enum hoop_status
+replicas_compare(const struct save *save)
+{
+    const size_t n = save->request.n_tensors;
+    hoop_comm_t *comm = save->accord->comm;
+
+    if (!has_replicas(save))
+        return HOOP_OK;
+    CLEANUP(free)
+    uint64_t *digests =
+        calloc((hoop_comm_size(comm) + (size_t)1) * n, sizeof(*digests));
+    if (!digests) {
+        channel_decline(comm->channel, HOOP_E_EXHAUSTED,
+                        "it has no memory to compare tensors");
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "no memory to compare %zu tensors of %u ranks", n,
+                           hoop_comm_size(comm));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct hoop_tensor *local =
+            hoop_dtensor_local(save->request.tensors[i].dtensor);
+
+        digests[i] = digest_bytes(local->data, operand_bytes(local));
+    }
+    enum hoop_status status =
+        once_allgather(digests, digests + n, n, HOOP_UINT64, comm);
+    if (status == HOOP_OK)
+        status = digests_compare(save, digests + n);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 /* This rank's piece of a tensor. */
 static enum hoop_status
 piece_write(struct save *save, size_t number)
@@ -124,7 +204,10 @@ static enum hoop_status
 save_write(struct save *save)
 {
     struct written written = {0};
-    enum hoop_status status = file_write(save, &written);
+    enum hoop_status status = replicas_compare(save);
+
+    if (status == HOOP_OK)
+        status = file_write(save, &written);
     const uint64_t said[ACCORD_NUMBERS] = {written.n_bytes, written.digest};
 
     status = accord_reach(save->accord, status, said);

@@ -14,11 +14,10 @@ struct share {
     uint32_t number;
 };
 
-static struct share
-share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+/* A bit for each axis that does. */
+static unsigned
+axes_that_cut(const struct hoop_checkpoint_tensor *tensor)
 {
-    struct share share = {.n_shares = 1};
-    uint32_t stride = 1;
     unsigned cutting = 0;
 
     for (uint32_t dim = 0; dim < tensor->shape.n_dims; dim++) {
@@ -27,6 +26,34 @@ share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
         for (uint32_t i = 0; i < axes->n_axes; i++)
             cutting |= 1U << axes->axes[i];
     }
+    return cutting;
+}
+
+uint32_t
+piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+{
+    const unsigned cutting = axes_that_cut(tensor);
+    uint32_t stride = 1;
+    uint32_t first = 0;
+
+    for (uint32_t axis = tensor->mesh.n_axes; axis > 0; axis--) {
+        const uint32_t size = tensor->mesh.sizes[axis - 1];
+
+        if (cutting & 1U << (axis - 1))
+            first += place % size * stride;
+        place /= size;
+        stride *= size;
+    }
+    return first;
+}
+
+static struct share
+share_of(const struct hoop_checkpoint_tensor *tensor, uint32_t place)
+{
+    const unsigned cutting = axes_that_cut(tensor);
+    struct share share = {.n_shares = 1};
+    uint32_t stride = 1;
+
     for (uint32_t axis = tensor->mesh.n_axes; axis > 0; axis--) {
         const uint32_t size = tensor->mesh.sizes[axis - 1];
 

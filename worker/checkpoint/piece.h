@@ -32,6 +32,10 @@ struct piece {
 struct piece
 piece_of(const struct manifest *manifest, size_t number, uint32_t place);
 
+/* The first of the places that have the same part as place. */
+uint32_t
+piece_first_place(const struct hoop_checkpoint_tensor *tensor, uint32_t place);
+
 /* Where the pieces of a place begin in its file, [n_tensors]; returns the
  * bytes of all. */
 uint64_t

@@ -114,6 +114,38 @@ piece_of_small_replicas_goes_around(void **state)
     manifest_destroy(manifest);
 }
 
+/* Of two places with one part, the lower; found by comparing parts. */
+static void
+piece_first_place_is_the_lowest_of_the_same_part(void **state)
+{
+    static const struct hoop_axes cuts[] = {
+        {0}, {1, {0}}, {1, {1}}, {2, {0, 1}}, {2, {1, 0}}};
+    const struct hoop_shape shape = {2, {12, 12}};
+
+    (void)state;
+    for (uint32_t n = 0; n < 9 * 25; n++) {
+        const struct hoop_mesh_shape mesh = {2, {n % 3 + 1, n / 3 % 3 + 1}};
+        const struct hoop_sharding sharding = {
+            .dims = {cuts[n / 9 % 5], cuts[n / 45 % 5]}, .is_uneven = true};
+
+        if (hoop_sharding_check(&sharding, &mesh, &shape) != HOOP_OK)
+            continue;
+        struct manifest *manifest =
+            manifest_case(HOOP_INT8, &shape, &mesh, &sharding);
+        for (uint32_t place = 0; place < manifest->contents.n_files; place++) {
+            const struct piece piece = piece_of(manifest, 0, place);
+            uint32_t first = 0;
+            struct piece other = piece_of(manifest, 0, first);
+
+            while (memcmp(&other.part, &piece.part, sizeof(piece.part)) != 0)
+                other = piece_of(manifest, 0, ++first);
+            assert_int_equal(piece_first_place(&manifest->tensors[0], place),
+                             first);
+        }
+        manifest_destroy(manifest);
+    }
+}
+
 static void
 piece_offsets_are_aligned_and_rising(void **state)
 {
@@ -143,6 +175,7 @@ main(void)
         cmocka_unit_test(pieces_of_all_shardings_are_each_element_once),
         cmocka_unit_test(piece_of_replicas_is_spread_evenly),
         cmocka_unit_test(piece_of_small_replicas_goes_around),
+        cmocka_unit_test(piece_first_place_is_the_lowest_of_the_same_part),
         cmocka_unit_test(piece_offsets_are_aligned_and_rising),
     };
 
