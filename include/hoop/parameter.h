@@ -48,14 +48,17 @@ hoop_compute_spec(enum hoop_compute_pattern pattern,
 
 /* ColossalAI's TensorType, the same numbers. */
 enum hoop_param_kind {
-    HOOP_PARAM_MODEL = 0,    /* a parameter: hooks see it */
-    HOOP_PARAM_NONMODEL = 1, /* any other tensor */
+    HOOP_PARAM_MODEL = 0,    /* hooks see it, as they see a ColoParameter */
+    HOOP_PARAM_NONMODEL = 1, /* any other tensor: hooks do not */
 };
 
 struct hoop_param {
     const char *name; /* under which its module has it; NULL: none */
     struct hoop_tensor tensor;
-    enum hoop_param_kind kind;
+    enum hoop_param_kind kind; /* whether hooks see it */
+    /* Its module counts it among its parameters: hoop_named_params() lists it
+     * behind those that no module does. torch's register_parameter(). */
+    bool is_registered;
     bool requires_grad;
     const struct hoop_compute *compute; /* NULL: none */
     /* Whose part tensor is, owned by the parameter; NULL: none. Made by
@@ -64,8 +67,8 @@ struct hoop_param {
 };
 
 /*
- * A parameter of kind HOOP_PARAM_MODEL that requires a gradient, without a
- * compute spec; all of it may be changed. It is a view of tensor: name and data
+ * A registered parameter of kind HOOP_PARAM_MODEL that requires a gradient,
+ * without a compute spec; all of it may be changed. It is a view of tensor: name and data
  * are borrowed for its life. tensor NULL: an empty one, of shape (0) and
  * float32. ColoParameter().
  * Handle: HOOP_E_INVALID (out_param is NULL; as hoop_shape_count()).
@@ -76,8 +79,9 @@ hoop_param_init(const char *name,
                 const struct hoop_tensor *tensor,
                 struct hoop_param *out_param);
 
-/* The parameters of one operation, in the order of its operands; a parameter
- * that is there twice counts twice. Other tensors are left out. */
+/* The parameters of one operation, those of kind HOOP_PARAM_MODEL, in the order
+ * of its operands; a parameter that is there twice counts twice. Other tensors
+ * are left out, whether registered or not. */
 struct hoop_param_list {
     size_t n_params; /* at least 1 */
     struct hoop_param *const *params;
@@ -205,7 +209,7 @@ hoop_op_override_release(struct hoop_op_replacement *replacement);
 struct hoop_module {
     const char *name;                 /* in the module that has it; unused
                                         for the whole model's */
-    struct hoop_param *const *params; /* [n_params], of both kinds */
+    struct hoop_param *const *params; /* [n_params], registered or not */
     size_t n_params;
     const struct hoop_module *const *children; /* [n_children] */
     size_t n_children;
@@ -234,8 +238,8 @@ struct hoop_param_names {
 /*
  * List the tensors of a tree of modules under their full names, parts joined
  * by dots: prefix, the names of the modules below the first, the tensor's. Two
- * passes over the tree, each module before what is in it: all tensors of
- * HOOP_PARAM_NONMODEL, then all of HOOP_PARAM_MODEL. One that several have is
+ * passes over the tree, each module before what is in it: all tensors that are
+ * not registered, then all that are, of either kind. One that several have is
  * listed once, where it is met first.
  * named_params_with_colotensor(), which leaves out prefix and scope in the
  * second pass.

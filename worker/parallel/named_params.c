@@ -27,7 +27,7 @@ struct seen {
 
 struct listing {
     enum hoop_named_scope scope;
-    bool is_model; /* which ones are listed now */
+    bool is_registered; /* which ones are listed now */
     struct seen seen;
     struct hoop_param_names params;
 };
@@ -140,7 +140,7 @@ tree_list(const struct hoop_module *module,
     for (size_t i = 0; i < module->n_params; i++) {
         struct hoop_param *param = module->params[i];
 
-        if ((param->kind == HOOP_PARAM_MODEL) != listing->is_model ||
+        if (param->is_registered != listing->is_registered ||
             !seen_add(&listing->seen, param))
             continue;
         char *name = path_join(path, param->name);
@@ -188,7 +188,7 @@ listing_fill(struct listing *listing,
     enum hoop_status status = tree_list(module, &first, listing);
 
     if (status == HOOP_OK) {
-        listing->is_model = true;
+        listing->is_registered = true;
         status = tree_list(module, &first, listing);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -51,6 +51,7 @@ hoop_param_init(const char *name,
         .name = name,
         .tensor = *tensor,
         .kind = HOOP_PARAM_MODEL,
+        .is_registered = true,
         .requires_grad = true,
     };
     return HOOP_OK;

@@ -11,7 +11,9 @@
 static struct hoop_param w = {.name = "w", .kind = HOOP_PARAM_NONMODEL};
 static struct hoop_param weight = {.name = "weight",
                                    .kind = HOOP_PARAM_NONMODEL};
-static struct hoop_param bias = {.name = "bias", .kind = HOOP_PARAM_MODEL};
+static struct hoop_param bias = {.name = "bias",
+                                 .kind = HOOP_PARAM_MODEL,
+                                 .is_registered = true};
 
 /* root has w and fc; fc has bias, a parameter, and weight, which is none. */
 static struct hoop_param *const fc_params[] = {&bias, &weight};
@@ -92,6 +94,34 @@ shared_tensors_are_named_once_where_they_are_met(void **state)
     expect_names(&wrapped, "a.b", HOOP_NAMED_ALL,
                  "a.b.model.w a.b.model.encoder.weight "
                  "a.b.model.encoder.bias");
+}
+
+/* Of ColossalAI: an attribute that is a ColoTensor, one that is a
+ * ColoParameter, a plain parameter, a ColoParameter. Which pass lists a tensor
+ * is its registration's affair, and not that of its kind. */
+static void
+registered_tensors_are_listed_last_whatever_their_kind(void **state)
+{
+    static struct hoop_param tensor = {.name = "tensor",
+                                       .kind = HOOP_PARAM_NONMODEL};
+    static struct hoop_param loose = {.name = "loose",
+                                      .kind = HOOP_PARAM_MODEL};
+    static struct hoop_param plain = {
+        .name = "plain", .kind = HOOP_PARAM_NONMODEL, .is_registered = true};
+    struct hoop_param *const all[] = {&bias, &plain, &loose, &tensor};
+    const struct hoop_module module = {
+        .name = "fc", .params = all, .n_params = 4};
+    const struct hoop_module *const children[] = {&module};
+    const struct hoop_module model = {.params = root_params,
+                                      .n_params = 1,
+                                      .children = children,
+                                      .n_children = 1};
+
+    (void)state;
+    expect_names(&module, "m", HOOP_NAMED_OWN,
+                 "m.loose m.tensor m.bias m.plain");
+    expect_names(&model, NULL, HOOP_NAMED_ALL,
+                 "w fc.loose fc.tensor fc.bias fc.plain");
 }
 
 enum {
@@ -191,6 +221,8 @@ main(void)
         cmocka_unit_test(names_have_prefix_path_and_order),
         cmocka_unit_test(module_of_nothing_has_no_names),
         cmocka_unit_test(shared_tensors_are_named_once_where_they_are_met),
+        cmocka_unit_test(
+            registered_tensors_are_listed_last_whatever_their_kind),
         cmocka_unit_test(many_tensors_are_all_there),
         cmocka_unit_test(tree_that_is_wrong_is_refused),
         cmocka_unit_test(module_in_itself_is_refused),

@@ -12,12 +12,12 @@ enum {
     OPERANDS_MAX = 64,
 };
 
-/* 0 and 1 are parameters, 2 is another tensor, 3 a parameter without a
- * gradient. */
+/* 0 and 1 are parameters, 2 is another tensor, which its module has registered,
+ * 3 a parameter without a gradient: registration says nothing to hooks. */
 static struct hoop_param params[N_PARAMS] = {
+    {.kind = HOOP_PARAM_MODEL, .is_registered = true, .requires_grad = true},
     {.kind = HOOP_PARAM_MODEL, .requires_grad = true},
-    {.kind = HOOP_PARAM_MODEL, .requires_grad = true},
-    {.kind = HOOP_PARAM_NONMODEL, .requires_grad = true},
+    {.kind = HOOP_PARAM_NONMODEL, .is_registered = true, .requires_grad = true},
     {.kind = HOOP_PARAM_MODEL, .requires_grad = false},
 };
 

@@ -57,6 +57,7 @@ param_is_a_view_of_its_tensor(void **state)
     assert_int_equal(hoop_param_init("weight", &tensor, &param), HOOP_OK);
     assert_string_equal(param.name, "weight");
     assert_int_equal(param.kind, HOOP_PARAM_MODEL);
+    assert_true(param.is_registered);
     assert_true(param.requires_grad);
     assert_null(param.compute);
     assert_ptr_equal(param.tensor.data, values);
