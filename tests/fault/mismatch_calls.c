@@ -2,6 +2,10 @@
 
 #include "mismatch_calls.h"
 
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
 static enum hoop_status
 run_allreduce(const struct matrix_args *args)
 {
@@ -155,6 +159,22 @@ run_allgather_object(const struct matrix_args *args)
     return status;
 }
 
+static enum hoop_status
+run_scatter_object(const struct matrix_args *args)
+{
+    const uint32_t size = hoop_comm_size(args->comm);
+    CLEANUP(free) struct hoop_object *objects = calloc(size, sizeof(*objects));
+    void *bytes = NULL;
+    size_t n_bytes;
+
+    for (uint32_t rank = 0; rank < size; rank++)
+        objects[rank] = (struct hoop_object){args->send, object_bytes(args)};
+    const enum hoop_status status =
+        hoop_scatter_object(objects, &bytes, &n_bytes, args->root, args->comm);
+    hoop_object_free(bytes);
+    return status;
+}
+
 /* In two pieces. */
 static enum hoop_status
 run_allreduce_coalesced(const struct matrix_args *args)
@@ -199,6 +219,7 @@ const struct matrix_call matrix_calls[] = {
     {"broadcast_object", ROOTED, run_broadcast_object},
     {"gather_object", ROOTED, run_gather_object},
     {"allgather_object", 0, run_allgather_object},
+    {"scatter_object", ROOTED, run_scatter_object},
     {"allreduce_coalesced", TYPED | REDUCES, run_allreduce_coalesced},
 };
 

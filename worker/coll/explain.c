@@ -12,14 +12,17 @@
 
 static const double NS_PER_US = 1e3;
 
-/* Everything that a plan does; messages have none. */
+/* Everything that a plan of the table does: neither messages nor what is the
+ * library's own. */
 static enum call_name
 name_parse(const char *text)
 {
-    for (enum call_name name = CALL_ALLREDUCE; name < CALL_AGREE; name++) {
-        const bool is_message = name == CALL_SEND || name == CALL_RECV;
+    for (enum call_name name = CALL_ALLREDUCE; name <= CALL_SCATTER_OBJECT;
+         name++) {
+        const bool is_planned = name != CALL_SEND && name != CALL_RECV &&
+                                (name < CALL_AGREE || name > CALL_REDISTRIBUTE);
 
-        if (!is_message && text && strcmp(call_text(name), text) == 0)
+        if (is_planned && text && strcmp(call_text(name), text) == 0)
             return name;
     }
     return CALL_UNKNOWN;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "coll/collective.h"
+#include "coll/object_lengths.h"
 #include "coll/presence.h"
 #include "session/comm.h"
 
@@ -40,27 +41,6 @@ receives(const struct gather_object *asked)
            channel_rank(asked->comm->channel) == asked->root;
 }
 
-/* Checks what the others say. */
-static enum hoop_status
-lengths_take(struct gather_object *gather, size_t *out_total)
-{
-    int64_t total = 0;
-
-    for (uint32_t rank = 0; rank < gather->size; rank++) {
-        const int64_t length = gather->lengths[rank];
-
-        if (length < 0 || length > LIMIT_OBJECT - total)
-            return error_raise(HOOP_E_EXHAUSTED,
-                               "with the %lld bytes of rank %u the objects "
-                               "are too large",
-                               (long long)length, rank);
-        total += length;
-        gather->counts[rank] = (size_t)length;
-    }
-    *out_total = (size_t)total;
-    return HOOP_OK;
-}
-
 static enum hoop_status
 bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
 {
@@ -70,7 +50,8 @@ bytes_next(void *owner, uint32_t stage, struct engine_collective *out_next)
 
     if (stage > 1)
         return HOOP_OK;
-    const enum hoop_status status = lengths_take(gather, &total);
+    const enum hoop_status status =
+        object_lengths_take(gather->lengths, size, gather->counts, &total);
     if (status != HOOP_OK)
         return error_pass(status);
     if (gather->is_receiver) {

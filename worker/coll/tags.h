@@ -7,6 +7,7 @@
  *
  *   0 ... 2^62     the program's: hoop_send(), hoop_send_tensor()
  *   2^63           the engine's own measurement: CALL_TAG_OWN
+ *   2^63 + 1 ...   the program's for objects, 0 to 2^61: hoop_send_object()
  *   11ss ssss n... the library's: two bits set, six that say which part it is,
  *                  and 56 that are this part's affair
  *
@@ -20,6 +21,8 @@
 #include <stdint.h>
 
 static const int64_t TAG_PROGRAM_MAX = (int64_t)1 << 62;
+
+static const int64_t TAG_OBJECT_MAX = (int64_t)1 << 61;
 
 enum tag_part {
     TAG_PIPELINE = 0,  /* hoop/pipeline.h: tensors between stages */
@@ -37,6 +40,13 @@ tag_of(enum tag_part part, uint64_t number)
 {
     assert(number >> 56 == 0);
     return (uint64_t)3 << 62 | (uint64_t)part << 56 | number;
+}
+
+/* tag is between 0 and TAG_OBJECT_MAX. */
+static inline uint64_t
+tag_of_object(int64_t tag)
+{
+    return ((uint64_t)1 << 63) + 1 + (uint64_t)tag;
 }
 
 #endif

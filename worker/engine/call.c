@@ -56,6 +56,9 @@ static const struct {
     [CALL_RECV_TENSOR] = {"recv_tensor", 0},
     [CALL_RECV_ANY_TENSOR] = {"recv_tensor of any shape", CALL_HAS_NONE},
     [CALL_REDISTRIBUTE] = {"redistribute", 0},
+    [CALL_SCATTER_OBJECT] = {"scatter_object", CALL_HAS_ONLY_ROOT},
+    [CALL_SEND_OBJECT] = {"send_object", 0},
+    [CALL_RECV_OBJECT] = {"recv_object", CALL_HAS_NONE},
 };
 
 void
@@ -112,8 +115,15 @@ call_describe_message(const struct frame_call *call,
     char part[PART_TEXT_MAX];
 
     call_describe(call, number, text);
-    if (!tensor)
+    if (!tensor || call->name == CALL_RECV_OBJECT)
         return;
+    if (number > 0)
+        snprintf(place, sizeof(place), " #%" PRIu64, number);
+    if (call->name == CALL_SEND_OBJECT) {
+        snprintf(text, CALL_TEXT_MAX, "send_object%s (%zu bytes)", place,
+                 tensor->shape.dims[0]);
+        return;
+    }
     part_describe(tensor->part, part);
     if (tensor->shape.n_dims == HOOP_ANY_SHAPE) {
         const size_t n_text = strlen(text);
@@ -124,8 +134,6 @@ call_describe_message(const struct frame_call *call,
                  is_any ? "" : dtype_name((enum hoop_dtype)call->dtype), part);
         return;
     }
-    if (number > 0)
-        snprintf(place, sizeof(place), " #%" PRIu64, number);
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s %.96s%s)",
              call_text((enum call_name)call->name), place,
              dtype_name((enum hoop_dtype)call->dtype),

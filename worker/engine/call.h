@@ -43,6 +43,9 @@ enum call_name {
     CALL_RECV_TENSOR = 25,
     CALL_RECV_ANY_TENSOR = 26, /* HOOP_ANY_SHAPE */
     CALL_REDISTRIBUTE = 27,    /* of a distributed tensor; all of its stages */
+    CALL_SCATTER_OBJECT = 28,
+    CALL_SEND_OBJECT = 29, /* a tensor of bytes */
+    CALL_RECV_OBJECT = 30, /* ... of any length */
 };
 
 /* What all ranks must have set alike: the root of CALL_AGREE, by which they find

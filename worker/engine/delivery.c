@@ -1,5 +1,5 @@
 /*
- * engine/delivery.c - memory for a tensor of which no shape was expected
+ * engine/delivery.c - memory for what comes in a size that nobody has expected
  *
  * Allocated by whoever drives when the message is there. When its operation
  * has ended well the waiter hands it out, otherwise it is freed by then.
@@ -18,7 +18,12 @@ hand_out(void *owner)
 {
     struct op *op = owner;
 
-    *op->out = op->made;
+    if (op->object.bytes) {
+        *op->object.bytes = op->made.data;
+        *op->object.n_bytes = op->made.shape.dims[0];
+    } else {
+        *op->out = op->made;
+    }
     op->made.data = NULL;
     return HOOP_OK;
 }
@@ -33,9 +38,10 @@ take_back(void *owner)
 }
 
 void
-delivery_expect(struct op *op, struct hoop_tensor *out)
+delivery_expect(struct op *op, const struct engine_message *message)
 {
-    op->out = out;
+    op->out = message->tensor;
+    op->object = message->object;
     op->made = (struct hoop_tensor){.data = NULL};
     op->stages =
         (struct stages){.finish = hand_out, .destroy = take_back, .owner = op};

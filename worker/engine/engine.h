@@ -276,8 +276,15 @@ struct engine_collective {
     struct stages stages; /* what follows: engine/stages.h */
 };
 
+/* Where an object is handed out. */
+struct engine_object {
+    void **bytes;
+    size_t *n_bytes;
+};
+
 struct engine_message {
-    struct call call; /* CALL_SEND or CALL_RECV, or the like of tensors */
+    struct call
+        call; /* CALL_SEND, CALL_RECV, or the like of tensors, objects */
     uint64_t tag;
     uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
@@ -286,6 +293,7 @@ struct engine_message {
      * ended well; its data are the caller's. */
     struct hoop_tensor *tensor;
     uint32_t part; /* of a list of tensors: n << 16 | i; 0: of none */
+    struct engine_object object; /* of CALL_RECV_OBJECT, instead of *tensor */
     struct hoop_received *received;
     enum engine_mode mode;
 };

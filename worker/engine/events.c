@@ -87,7 +87,7 @@ on_matched(void *owner,
     const struct step_flow *flow = in->owner;
 
     (void)owner;
-    if (flow->op->call.name == CALL_RECV_ANY_TENSOR)
+    if (delivery_is_of(flow->op->call.name))
         delivery_begin(flow->op, frame, tensor);
 }
 

@@ -16,8 +16,10 @@
 bool
 message_is_receive(const struct engine_message *message)
 {
-    return message->call.name != CALL_SEND &&
-           message->call.name != CALL_SEND_TENSOR;
+    static const uint32_t sends =
+        1U << CALL_SEND | 1U << CALL_SEND_TENSOR | 1U << CALL_SEND_OBJECT;
+
+    return !(sends & 1U << message->call.name);
 }
 
 struct flow_label
@@ -78,8 +80,8 @@ set_tensor(struct op *op, const struct engine_message *message)
         return;
     op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
     op->label.tensor = &op->tensor;
-    if (message->call.name == CALL_RECV_ANY_TENSOR)
-        delivery_expect(op, message->tensor);
+    if (delivery_is_of(message->call.name))
+        delivery_expect(op, message);
 }
 
 static void

@@ -159,8 +159,9 @@ struct op {
     /* A message. */
     struct step_flow message;
     struct hoop_received *received;
-    struct frame_tensor tensor; /* label.tensor, if it is one */
-    struct hoop_tensor *out;    /* of any shape: the caller's */
+    struct frame_tensor tensor;  /* label.tensor, if it is one */
+    struct hoop_tensor *out;     /* of any shape: the caller's */
+    struct engine_object object; /* ... or where its bytes are handed out */
     struct hoop_tensor made;
 };
 
@@ -329,11 +330,18 @@ stages_advance(struct op *op, bool *out_is_complete);
 enum hoop_status
 stages_finish(struct op *op);
 
-/* delivery.c: tensors of any shape. */
+/* delivery.c: tensors of any shape, and objects. */
 
-/* op, a receive, will hand out what comes. */
+/* Receives of that name hand out what comes. */
+static inline bool
+delivery_is_of(uint32_t name)
+{
+    return name == CALL_RECV_ANY_TENSOR || name == CALL_RECV_OBJECT;
+}
+
+/* op, a receive, will hand out what comes where message says. */
 void
-delivery_expect(struct op *op, struct hoop_tensor *out);
+delivery_expect(struct op *op, const struct engine_message *message);
 /* The message is there: give it memory, or end op and tell the sender. */
 void
 delivery_begin(struct op *op,

@@ -30,6 +30,7 @@ family_of(enum call_name name)
         return CATALOG_GATHER;
     case CALL_SCATTER:
     case CALL_SCATTERV:
+    case CALL_SCATTER_OBJECT:
         return CATALOG_SCATTER;
     case CALL_ALLTOALL:
     case CALL_ALLTOALLV:
@@ -46,6 +47,8 @@ family_of(enum call_name name)
     case CALL_SEND_TENSOR:
     case CALL_RECV_TENSOR:
     case CALL_RECV_ANY_TENSOR:
+    case CALL_SEND_OBJECT:
+    case CALL_RECV_OBJECT:
     case CALL_REDISTRIBUTE:
         break;
     }
@@ -63,6 +66,7 @@ family_is_uneven(enum call_name name)
     case CALL_GATHERV:
     case CALL_GATHER_OBJECT:
     case CALL_SCATTERV:
+    case CALL_SCATTER_OBJECT:
     case CALL_ALLTOALLV:
         return true;
     case CALL_UNKNOWN:
@@ -80,6 +84,8 @@ family_is_uneven(enum call_name name)
     case CALL_SEND_TENSOR:
     case CALL_RECV_TENSOR:
     case CALL_RECV_ANY_TENSOR:
+    case CALL_SEND_OBJECT:
+    case CALL_RECV_OBJECT:
     case CALL_REDISTRIBUTE:
     case CALL_GATHER:
     case CALL_SCATTER:

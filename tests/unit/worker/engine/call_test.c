@@ -85,9 +85,29 @@ call_describe_of_nonsense_stays_in_bounds(void **state)
     assert_string_equal(text, "reduce #18446744073709551615 (unknown, "
                               "18446744073709551615 elements, unknown, "
                               "root 4294967295)");
-    half.name = CALL_REDISTRIBUTE + 1;
+    half.name = CALL_RECV_OBJECT + 1;
     call_describe(&half, 1, text);
     assert_string_equal(text, "nothing known #1");
+}
+
+static void
+call_describe_message_says_how_long_an_object_is(void **state)
+{
+    const struct frame_call sent = {.name = CALL_SEND_OBJECT,
+                                    .dtype = HOOP_UINT8};
+    const struct frame_call expected = {.name = CALL_RECV_OBJECT,
+                                        .dtype = HOOP_UINT8};
+    const struct frame_tensor object = {0, {1, {14}}};
+    const struct frame_tensor any = {0, {.n_dims = HOOP_ANY_SHAPE}};
+    char text[CALL_TEXT_MAX];
+
+    (void)state;
+    call_describe_message(&sent, 3, &object, text);
+    assert_string_equal(text, "send_object #3 (14 bytes)");
+    call_describe_message(&sent, 0, &object, text);
+    assert_string_equal(text, "send_object (14 bytes)");
+    call_describe_message(&expected, 3, &any, text);
+    assert_string_equal(text, "recv_object #3");
 }
 
 static void
@@ -221,6 +241,7 @@ main(void)
         cmocka_unit_test(call_describe_names_what_each_call_has),
         cmocka_unit_test(call_describe_without_a_number_leaves_it_out),
         cmocka_unit_test(call_describe_of_nonsense_stays_in_bounds),
+        cmocka_unit_test(call_describe_message_says_how_long_an_object_is),
         cmocka_unit_test(call_frame_carries_every_field),
         cmocka_unit_test(call_has_root_where_it_is_named_one),
         cmocka_unit_test(call_that_needs_all_has_something_from_each),

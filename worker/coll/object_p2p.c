@@ -1,0 +1,196 @@
+/*
+ * coll/object_p2p.c - an object as a message
+ *
+ * It travels as a tensor of bytes does, with its length, under tags of its own:
+ * an object meets neither a tensor nor a message of a known count.
+ */
+
+#include "hoop/object.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "coll/message.h"
+#include "coll/presence.h"
+#include "coll/tags.h"
+#include "engine/engine.h"
+#include "session/comm.h"
+
+struct object_message {
+    struct hoop_message message;
+    struct engine_object place; /* of a receive: where it is handed out */
+    struct hoop_tensor tensor;  /* bytes; of a receive any number of them */
+};
+
+static enum hoop_status
+object_check(const struct object_message *object, const hoop_comm_t *comm)
+{
+    const struct hoop_message *message = &object->message;
+    const bool is_receive = message->kind == HOOP_RECV;
+
+    if (is_receive && (!object->place.bytes || !object->place.n_bytes))
+        return error_raise(HOOP_E_INVALID, "out_bytes or out_n_bytes is NULL");
+    if (!is_receive && message->count > (size_t)LIMIT_OBJECT)
+        return error_raise(HOOP_E_INVALID,
+                           "an object of %zu bytes is too large",
+                           message->count);
+    if (message->tag < 0 || message->tag > TAG_OBJECT_MAX)
+        return error_raise(HOOP_E_INVALID,
+                           "tag %lld of an object is not between 0 and 2^61",
+                           (long long)message->tag);
+    const enum hoop_status status = message_check(message, comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static struct engine_message
+request_of(struct object_message *object, enum engine_mode mode)
+{
+    const struct hoop_message *message = &object->message;
+    const bool is_send = message->kind == HOOP_SEND;
+
+    object->tensor = (struct hoop_tensor){
+        .data = message->buffer,
+        .dtype = HOOP_UINT8,
+        .shape = {.n_dims = is_send ? 1 : HOOP_ANY_SHAPE,
+                  .dims = {message->count}},
+    };
+    return (struct engine_message){
+        .call = {.name = is_send ? CALL_SEND_OBJECT : CALL_RECV_OBJECT,
+                 .dtype = HOOP_UINT8,
+                 .root = message->peer,
+                 .count = message->count},
+        .tag = tag_of_object(message->tag),
+        .peer = message->peer,
+        .bytes = message->buffer,
+        .tensor = &object->tensor,
+        .object = object->place,
+        .received = message->received,
+        .mode = mode,
+    };
+}
+
+static enum hoop_status
+start(struct object_message *object,
+      hoop_comm_t *comm,
+      enum engine_mode mode,
+      struct op **out_op)
+{
+    bool is_member;
+    enum hoop_status status = presence_find(&comm, &is_member);
+
+    if (status == HOOP_OK && is_member)
+        status = object_check(object, comm);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_member) {
+        *out_op = engine_start_nothing();
+        return HOOP_OK;
+    }
+    const struct engine_message request = request_of(object, mode);
+    return engine_start_messages(comm->channel, &request, 1, out_op);
+}
+
+static enum hoop_status
+run(struct object_message *object, hoop_comm_t *comm)
+{
+    struct op *op = NULL;
+    const enum hoop_status status =
+        start(object, comm, ENGINE_START_AND_WAIT, &op);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return engine_wait(op, CLOCK_NEVER);
+}
+
+static enum hoop_status
+run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
+{
+    struct op *op = NULL;
+
+    if (!out_op)
+        return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    const enum hoop_status status = start(object, comm, ENGINE_START, &op);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_op = (hoop_op_t *)op;
+    return HOOP_OK;
+}
+
+/* It is only read. */
+static struct object_message
+sending(const void *send, size_t n_send, uint32_t dest, int64_t tag)
+{
+    return (struct object_message){
+        .message = {.kind = HOOP_SEND,
+                    .buffer = (void *)(uintptr_t)send,
+                    .count = n_send,
+                    .dtype = HOOP_UINT8,
+                    .peer = dest,
+                    .tag = tag}};
+}
+
+static struct object_message
+receiving(void **out_bytes, size_t *out_n_bytes, uint32_t source, int64_t tag)
+{
+    return (struct object_message){.message = {.kind = HOOP_RECV,
+                                               .dtype = HOOP_UINT8,
+                                               .peer = source,
+                                               .tag = tag},
+                                   .place = {out_bytes, out_n_bytes}};
+}
+
+enum hoop_status
+hoop_send_object(const void *send,
+                 size_t n_send,
+                 uint32_t dest,
+                 int64_t tag,
+                 hoop_comm_t *comm)
+{
+    struct object_message object = sending(send, n_send, dest, tag);
+
+    return run(&object, comm);
+}
+
+enum hoop_status
+hoop_send_object_start(const void *send,
+                       size_t n_send,
+                       uint32_t dest,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       hoop_op_t **out_op)
+{
+    struct object_message object = sending(send, n_send, dest, tag);
+
+    return run_later(&object, comm, out_op);
+}
+
+enum hoop_status
+hoop_recv_object(void **out_bytes,
+                 size_t *out_n_bytes,
+                 uint32_t source,
+                 int64_t tag,
+                 hoop_comm_t *comm,
+                 struct hoop_received *out_received)
+{
+    struct object_message object =
+        receiving(out_bytes, out_n_bytes, source, tag);
+
+    object.message.received = out_received;
+    return run(&object, comm);
+}
+
+enum hoop_status
+hoop_recv_object_start(void **out_bytes,
+                       size_t *out_n_bytes,
+                       uint32_t source,
+                       int64_t tag,
+                       hoop_comm_t *comm,
+                       struct hoop_received *out_received,
+                       hoop_op_t **out_op)
+{
+    struct object_message object =
+        receiving(out_bytes, out_n_bytes, source, tag);
+
+    object.message.received = out_received;
+    return run_later(&object, comm, out_op);
+}
