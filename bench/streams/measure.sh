@@ -72,8 +72,9 @@ long_line() {
     ip netns add "$name-$node"
     congestion "$name-$node"
   done
-  python3 "$(dirname "$0")/longway.py" "$name-0" "$name-1" "$rate" \
-    "$DELAY_MS" "${LOSS:-0}" >"$scratch/way" &
+  python3 "$(dirname "$0")/../../tests/integration/rough_network.py" \
+    --mbit "$rate" --delay-ms "$DELAY_MS" --one-in "${LOSS:-0}" \
+    "$name-0" "$name-1" >"$scratch/way" &
   pids+=($!)
   until grep -q ready "$scratch/way"; do
     sleep 0.05

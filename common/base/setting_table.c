@@ -105,7 +105,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .option = "failure-timeout",
          .placeholder = "SECONDS",
          .help = "a rank that others wait for is lost when nothing has come "
-                 "from its process for so long; late in a call is not lost",
+                 "from its process for so long; late in a call is not lost; by "
+                 "default it is longer on a network that loses packets",
          .default_text = "2",
          .type = SETTING_TYPE_DURATION,
          .min = 50,

@@ -26,12 +26,19 @@ enum {
     KEEPALIVE_IDLE_S = 30,
     KEEPALIVE_INTERVAL_S = 10,
     KEEPALIVE_COUNT = 3,
+    /* What is lost again and again is sent again after at most so long, where
+     * the kernel can do that (Linux 6.15), and not after up to two minutes. */
+    RESEND_MAX_OPTION = 44,
+    RESEND_MAX_MS = 1500,
+    /* The first six times after the same while, of a stream that carries little:
+     * TCP_THIN_LINEAR_TIMEOUTS. */
+    THIN_OPTION = 16,
 };
 
 static void
 socket_set(int fd, int level, int option, int value)
 {
-    /* All of ours exist on every Linux; without one we run, only worse. */
+    /* Without one of ours we run, only worse. */
     (void)setsockopt(fd, level, option, &value, sizeof(value));
 }
 
@@ -43,6 +50,8 @@ socket_tune(int fd)
     socket_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     socket_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
     socket_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT);
+    socket_set(fd, IPPROTO_TCP, THIN_OPTION, 1);
+    socket_set(fd, IPPROTO_TCP, RESEND_MAX_OPTION, RESEND_MAX_MS);
 }
 
 /* What neither paces nor probes for a bottleneck. Which of them an unprivileged

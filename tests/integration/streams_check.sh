@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/integration/streams_check.sh - several connections between hosts
 #
-# streams_check.sh HOOPD HOOP_PERF STEADY LONGWAY: three hosts out of network
+# streams_check.sh HOOPD HOOP_PERF STEADY ROUGH_NETWORK: three hosts out of network
 # namespaces on a bridge, the first two also with a line between them that
 # delays and loses. There HOOP_STREAMS=auto, the default, tries more streams, and
 # results stay right; so they do with eight on a bad line, and whatever each rank
@@ -13,7 +13,7 @@ set -euo pipefail
 hoopd=$1
 perf=$2
 steady=$3
-longway=$4
+rough_network=$4
 
 name=hoops$$
 net=10.79.0
@@ -28,8 +28,8 @@ line() {
   local line_pid
   # What the line before has said is not this one's.
   : >"$scratch/line.out"
-  /usr/bin/env python3 -B "$longway" "$name-0" "$name-1" "$1" "$2" "$3" \
-    >"$scratch/line.out" 2>&1 &
+  /usr/bin/env python3 -B "$rough_network" --mbit "$1" --delay-ms "$2" \
+    --one-in "$3" "$name-0" "$name-1" >"$scratch/line.out" 2>&1 &
   line_pid=$!
   pids+=("$line_pid")
   await 'the line' grep -q ready "$scratch/line.out"

@@ -153,6 +153,8 @@ engine_destroy(struct engine *engine)
     pthread_mutex_destroy(&engine->gate);
     for (uint32_t i = 0; engine->bells && i < engine->roster->size; i++)
         descriptor_close(engine->bells[i]);
+    for (uint32_t i = 0; engine->pulses && i < engine->roster->size; i++)
+        probe_end(&engine->pulses[i].probe);
     free(engine->bells);
     free(engine->lost);
     free(engine->pulses);

@@ -65,6 +65,8 @@ struct engine_options {
     /* A rank that is waited for and gives no sign of life for so long is lost;
      * 0: however long. */
     uint32_t failure_timeout_ms;
+    /* The user has said it: it is not made longer where the network is bad. */
+    bool is_failure_timeout_fixed;
     uint32_t timeout_ms; /* the session's, of an operation: its name in texts */
     /* Who is waited for so long is named on standard error; 0: nobody is. */
     uint32_t late_warning_ms;

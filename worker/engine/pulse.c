@@ -10,7 +10,9 @@
  * that only finds no processor: it has more time; and of one that has ended, while
  * a child that was made without pthread_atfork() holds all its connections. Only
  * time in which this rank itself runs is counted: who was stopped accuses nobody
- * when it wakes. A channel whose members are to come together elsewhere is watched
+ * when it wakes. A network that loses packets makes ranks silent that are well: the
+ * failure timeout is longer there, unless the user has set it, and who still answers
+ * on a second connection (net/path.h) is given more time, too. A channel whose members are to come together elsewhere is watched
  * likewise (engine/revocation.c).
  */
 
@@ -92,22 +94,62 @@ reprieves_max(const struct engine *engine)
                : REPRIEVES_LONG;
 }
 
-/* Whoever can run on no processor is not frozen: it is given more time, but not
- * for ever, since who spins behind a link that is cut waits for one, too. */
-static bool
-reprieve(struct engine *engine, uint32_t rank)
+static uint64_t
+half_timeout_ns(const struct engine *engine)
+{
+    return engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+}
+
+/* How long rank may be silent. */
+static uint64_t
+failure_timeout_ns(struct engine *engine, uint32_t rank)
+{
+    const struct engine_options *options = &engine->options;
+    const uint64_t set_ns = options->failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t path_ns =
+        transport_path_silence_ns(engine->transport, rank, engine->looked_ns);
+
+    return options->is_failure_timeout_fixed || path_ns < set_ns ? set_ns
+                                                                 : path_ns;
+}
+
+/* When half the time has passed: what tells later whether its process runs. */
+static void
+weigh(struct engine *engine, uint32_t rank)
 {
     struct pulse *pulse = &engine->pulses[rank];
-    const uint64_t half_ns =
-        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / 2;
+
+    pulse->is_weighed = true;
+    pulse->share = share_of(engine, rank);
+    probe_start(&pulse->probe, &engine->roster->members[rank].address);
+}
+
+/* Its process answers, and its connection loses packets. */
+static bool
+is_hindered(struct engine *engine, uint32_t rank)
+{
+    return probe_look(&engine->pulses[rank].probe) == PROBE_ANSWERED &&
+           transport_path_silence_ns(engine->transport, rank,
+                                     engine->looked_ns) > 0;
+}
+
+/* Whoever can run on no processor, or answers through a bad network, is not frozen:
+ * it is given more time, but not for ever, since who spins behind a link that is cut
+ * waits for a processor, too. */
+static bool
+reprieve(struct engine *engine, uint32_t rank, uint64_t timeout_ns)
+{
+    struct pulse *pulse = &engine->pulses[rank];
+    const uint64_t half_ns = half_timeout_ns(engine);
     const struct process_share share = share_of(engine, rank);
 
     if (pulse->n_reprieves == reprieves_max(engine) ||
-        !is_starved(&pulse->share, &share, half_ns))
+        !(is_starved(&pulse->share, &share, half_ns) ||
+          is_hindered(engine, rank)))
         return false;
     pulse->n_reprieves++;
-    pulse->silent_ns = half_ns;
-    pulse->share = share;
+    pulse->silent_ns = timeout_ns - half_ns;
+    weigh(engine, rank);
     return true;
 }
 
@@ -134,15 +176,13 @@ static bool
 has_been_silent(struct engine *engine, uint32_t rank)
 {
     struct pulse *pulse = &engine->pulses[rank];
-    const uint64_t timeout_ns =
-        engine->options.failure_timeout_ms * CLOCK_NS_PER_MS;
+    const uint64_t timeout_ns = failure_timeout_ns(engine, rank);
 
-    if (!pulse->is_weighed && pulse->silent_ns >= timeout_ns / 2) {
-        pulse->is_weighed = true;
-        pulse->share = share_of(engine, rank);
-    }
+    if (!pulse->is_weighed && pulse->silent_ns >= timeout_ns / 2)
+        weigh(engine, rank);
+    probe_look(&pulse->probe);
     if (pulse->silent_ns >= timeout_ns)
-        return !reprieve(engine, rank);
+        return !reprieve(engine, rank, timeout_ns);
     return pulse->silent_ns > 0 && is_survived(engine, rank);
 }
 
@@ -165,6 +205,8 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         pulse->is_weighed = false;
         pulse->n_reprieves = 0;
         pulse->ended_ns = 0;
+        probe_end(&pulse->probe);
+        pulse->probe.state = PROBE_NONE;
         if (!is_new)
             return false;
     }
@@ -263,18 +305,29 @@ static void
 declare_dead(struct engine *engine, uint32_t rank)
 {
     const uint32_t pid = engine->roster->members[rank].pid;
-    const unsigned n_halves = 2 + engine->pulses[rank].n_reprieves;
-    char why[LIMIT_NAME];
+    const struct pulse *pulse = &engine->pulses[rank];
+    const double silent_s =
+        (double)(failure_timeout_ns(engine, rank) +
+                 pulse->n_reprieves * half_timeout_ns(engine)) /
+        (double)CLOCK_NS_PER_S;
+    char why[LIMIT_REASON];
 
     if (engine->pulses[rank].ended_ns > 0)
         snprintf(why, sizeof(why),
                  "its process has ended (a child holds its connections)");
+    else if (is_here(engine, rank) && process_is_stopped(pid))
+        snprintf(why, sizeof(why),
+                 "stopped (nothing has come from it for %.1f s)", silent_s);
+    else if (pulse->probe.state == PROBE_ANSWERED)
+        snprintf(
+            why, sizeof(why),
+            "its process answers a new connection, but nothing has come on "
+            "the old one for %.1f s: large packets do not arrive (MTU?)",
+            silent_s);
     else
-        snprintf(why, sizeof(why), "%s (nothing has come from it for %.1f s)",
-                 is_here(engine, rank) && process_is_stopped(pid)
-                     ? "stopped"
-                     : "frozen or unreachable",
-                 n_halves * engine->options.failure_timeout_ms / 2000.0);
+        snprintf(why, sizeof(why),
+                 "frozen or unreachable (nothing has come from it for %.1f s)",
+                 silent_s);
     engine_suspect(engine, rank, why);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/op.h"
 #include "engine/past.h"
 #include "engine/perch.h"
+#include "net/path.h"
 
 struct hall_header;
 
@@ -148,7 +149,8 @@ struct pulse {
     atomic_bool is_seen; /* its process can be: it has that number here */
     struct process_share share; /* when half the time had passed */
     unsigned n_reprieves;
-    bool is_weighed; /* share is known */
+    struct probe probe; /* of its listener, when half the time had passed */
+    bool is_weighed;    /* share is known, and probe has begun */
     bool is_asked;
 };
 

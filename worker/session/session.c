@@ -236,6 +236,7 @@ engine_open(struct hoop_session *session)
         .spinning = session->terms.spinning,
         .n_streams = session->terms.n_streams,
         .failure_timeout_ms = session->terms.failure_timeout_ms,
+        .is_failure_timeout_fixed = session->terms.is_failure_timeout_fixed,
         .timeout_ms = session->terms.op_timeout_ms,
         .late_warning_ms = session->terms.late_warning_ms,
         .fate_of = fate_of,

@@ -173,6 +173,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->op_timeout_ms = (uint32_t)settings_number(settings, SETTING_TIMEOUT);
     terms->failure_timeout_ms =
         (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
+    terms->is_failure_timeout_fixed =
+        settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
     terms->late_warning_ms = late_warning_of(settings);
     terms->on_failure =
         (enum comm_remedy)settings_number(settings, SETTING_ON_FAILURE);

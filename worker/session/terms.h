@@ -44,6 +44,7 @@ struct terms {
     uint32_t join_timeout_ms;
     uint32_t op_timeout_ms;
     uint32_t failure_timeout_ms;
+    bool is_failure_timeout_fixed; /* it is no default */
     uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
     enum comm_remedy on_failure;
     uint16_t port;

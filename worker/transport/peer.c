@@ -274,6 +274,22 @@ transport_heard(const struct transport *transport, uint32_t rank)
 }
 
 uint64_t
+transport_path_silence_ns(struct transport *transport,
+                          uint32_t rank,
+                          uint64_t now_ns)
+{
+    struct peer *peer = &transport->peers[rank];
+    struct path_sample sample;
+
+    if (peer->segment || peer->fd < 0)
+        return 0;
+    if (now_ns - peer->path.seen_ns >= PATH_PERIOD_NS &&
+        path_sample_take(peer->fd, &sample))
+        path_observe(&peer->path, &sample, now_ns);
+    return path_silence_ns(&peer->path);
+}
+
+uint64_t
 transport_silence_ms(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];

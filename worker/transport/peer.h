@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "codec/judge.h"
+#include "net/path.h"
 #include "net/poller.h"
 #include "net/tls.h"
 #include "transport/bundle.h"
@@ -144,6 +145,7 @@ struct peer {
     bool is_unplugged;        /* by a fault: nothing goes or comes */
     uint64_t heard_ns;  /* when something came through segment; 0: never */
     uint64_t silent_ms; /* before it was lost */
+    struct path path;   /* of fd */
     /* Several connections: spread.c */
     struct bundle *bundle;     /* NULL: only fd */
     unsigned n_streams_wanted; /* 0: fd alone */

@@ -162,6 +162,13 @@ transport_is_connected(const struct transport *transport, uint32_t peer);
 uint64_t
 transport_silence_ms(const struct transport *transport, uint32_t peer);
 static const uint64_t TRANSPORT_SILENCE_UNKNOWN = UINT64_MAX;
+/* How long a peer that lives may be silent, as far as the losses and the round
+ * trip of its connection tell (net/path.h); 0: they tell nothing. For who waits to
+ * ask now and then. */
+uint64_t
+transport_path_silence_ns(struct transport *transport,
+                          uint32_t peer,
+                          uint64_t now_ns);
 /* Another number whenever anything has come from peer, or it has taken more of
  * much that is on its way to it. */
 uint64_t

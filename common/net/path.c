@@ -1,0 +1,191 @@
+/*
+ * net/path.c - how good the way to a peer is, and whether anybody is at its end
+ *
+ * TCP sends a packet again after about a round trip and some, then after twice
+ * that, and so on: when several in a row are lost, the stream stands still for
+ * seconds though both ends are well. How many may be lost in a row follows from
+ * the share that is lost, and how long that takes from the round trip.
+ */
+
+#include "net/path.h"
+
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/socket.h"
+
+enum {
+    /* TCP_RTO_MAX_MS, which headers before Linux 6.15 do not have. */
+    RESEND_MAX_OPTION = 44,
+    RESEND_MAX_MS = 120000,
+    RESEND_MIN_US = 200000, /* of the kernel */
+    /* Fewer say nothing about a share. */
+    PACKETS_MIN = 8,
+};
+
+/* Beyond that it is as good as cut. What comes out of order is more than what
+ * was lost. */
+static const double LOSS_MAX = 0.3;
+static const double UNLIKELY = 1e-6;
+/* What is left of a loss that is not seen any more, each period. */
+static const double LOSS_FADES = 0.95;
+
+static uint64_t
+resend_ns_max(int fd)
+{
+    int n_ms = 0;
+    socklen_t n_bytes = sizeof(n_ms);
+
+    if (getsockopt(fd, IPPROTO_TCP, RESEND_MAX_OPTION, &n_ms, &n_bytes) != 0 ||
+        n_ms <= 0)
+        n_ms = RESEND_MAX_MS;
+    return (uint64_t)n_ms * CLOCK_NS_PER_MS;
+}
+
+bool
+path_sample_take(int fd, struct path_sample *out_sample)
+{
+    struct tcp_info info;
+    socklen_t n_bytes = sizeof(info);
+
+    memset(&info, 0, sizeof(info));
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n_bytes) != 0 ||
+        n_bytes < offsetof(struct tcp_info, tcpi_data_segs_out) +
+                      sizeof(info.tcpi_data_segs_out))
+        return false;
+    const uint64_t spread_us = 4 * (uint64_t)info.tcpi_rttvar;
+    const uint64_t resend_us =
+        info.tcpi_rtt + (spread_us > RESEND_MIN_US ? spread_us : RESEND_MIN_US);
+
+    *out_sample = (struct path_sample){
+        .n_sent = info.tcpi_data_segs_out,
+        .n_resent = info.tcpi_total_retrans,
+        .n_received = info.tcpi_data_segs_in,
+        .n_disordered = info.tcpi_rcv_ooopack,
+        .round_trip_ns = (uint64_t)info.tcpi_rtt * 1000,
+        .resend_ns = resend_us * 1000,
+        .resend_ns_max = resend_ns_max(fd),
+        .n_resends_now = info.tcpi_retransmits,
+    };
+    return true;
+}
+
+/* The share of what was lost since then; 0 where there was too little. */
+static double
+share_since(uint64_t n_lost, uint64_t n_all)
+{
+    const double share =
+        n_all < PACKETS_MIN ? 0.0 : (double)n_lost / (double)n_all;
+
+    return share < LOSS_MAX ? share : LOSS_MAX;
+}
+
+void
+path_observe(struct path *path,
+             const struct path_sample *sample,
+             uint64_t now_ns)
+{
+    const struct path_sample *seen = &path->seen;
+
+    if (path->seen_ns > 0 && now_ns - path->seen_ns < PATH_PERIOD_NS)
+        return;
+    const uint64_t n_sent = sample->n_sent - seen->n_sent;
+    const uint64_t n_received = sample->n_received - seen->n_received;
+    const double there = share_since(sample->n_resent - seen->n_resent, n_sent);
+    const double back =
+        share_since(sample->n_disordered - seen->n_disordered, n_received);
+    const double loss = there > back ? there : back;
+    const bool is_enough = n_sent >= PACKETS_MIN || n_received >= PACKETS_MIN;
+
+    if (loss > path->loss)
+        path->loss = loss;
+    else if (is_enough)
+        path->loss *= LOSS_FADES;
+    /* Too few packets are counted with the next ones. */
+    if (path->seen_ns == 0 || is_enough)
+        path->seen = *sample;
+    path->seen.round_trip_ns = sample->round_trip_ns;
+    path->seen.resend_ns = sample->resend_ns;
+    path->seen.resend_ns_max = sample->resend_ns_max;
+    path->seen_ns = now_ns;
+}
+
+uint64_t
+path_silence_ns(const struct path *path)
+{
+    /* A question and its answer: either may be lost. */
+    const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
+    uint64_t silence_ns = 2 * path->seen.round_trip_ns;
+    uint64_t resend_ns = path->seen.resend_ns;
+
+    if (path->loss < UNLIKELY || resend_ns == 0)
+        return 0;
+    for (double chance = fails; chance > UNLIKELY; chance *= fails) {
+        silence_ns += resend_ns;
+        resend_ns *= 2;
+        if (resend_ns > path->seen.resend_ns_max)
+            resend_ns = path->seen.resend_ns_max;
+        if (silence_ns >= PATH_SILENCE_MAX_NS)
+            return PATH_SILENCE_MAX_NS;
+    }
+    return silence_ns;
+}
+
+void
+probe_start(struct probe *probe, const struct address *listener)
+{
+    probe_end(probe);
+    probe->state = PROBE_NONE;
+    if (listener->n_bytes > 0 &&
+        socket_connect(listener, &probe->fd) == HOOP_OK)
+        probe->state = PROBE_UNHEARD;
+    else
+        probe->fd = -1;
+}
+
+/* The connection is made: end our side of it, which a process that runs sees. */
+static void
+probe_connected(struct probe *probe)
+{
+    if (socket_connected(probe->fd) != HOOP_OK) {
+        probe_end(probe);
+        return;
+    }
+    probe->state = PROBE_REACHED;
+    shutdown(probe->fd, SHUT_WR);
+}
+
+enum probe_state
+probe_look(struct probe *probe)
+{
+    struct pollfd polled = {.fd = probe->fd, .events = POLLOUT};
+    char byte;
+
+    if (probe->state == PROBE_UNHEARD && poll(&polled, 1, 0) > 0)
+        probe_connected(probe);
+    if (probe->state == PROBE_REACHED) {
+        const ssize_t n = recv(probe->fd, &byte, 1, MSG_DONTWAIT);
+
+        /* It has closed its side, or has said something. */
+        if (n >= 0)
+            probe->state = PROBE_ANSWERED;
+        if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+            probe_end(probe);
+    }
+    return probe->state;
+}
+
+void
+probe_end(struct probe *probe)
+{
+    if (probe->fd >= 0 && probe->state != PROBE_NONE)
+        socket_close(probe->fd);
+    probe->fd = -1;
+}

@@ -1,0 +1,269 @@
+/* tests/unit/common/net/path_test.c - net/path.c */
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "net/path.h"
+#include "net/socket.h"
+
+static const uint64_t MS = CLOCK_NS_PER_MS;
+
+static struct path
+path_of(double loss, uint64_t round_trip_ms)
+{
+    return (struct path){
+        .seen = {.round_trip_ns = round_trip_ms * MS,
+                 .resend_ns = (round_trip_ms + 200) * MS,
+                 .resend_ns_max = 1500 * MS},
+        .loss = loss,
+    };
+}
+
+/* How likely it is that a question or its answer is lost each time that it is sent
+ * within n_ns, by counting the times. */
+static double
+chance_of_silence(const struct path *path, uint64_t n_ns)
+{
+    const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
+    uint64_t wait_ns = path->seen.resend_ns;
+    double chance = 1.0;
+
+    for (uint64_t at_ns = 0; at_ns + 2 * path->seen.round_trip_ns <= n_ns;
+         at_ns += wait_ns) {
+        if (at_ns > 0)
+            wait_ns = wait_ns * 2 < path->seen.resend_ns_max
+                          ? wait_ns * 2
+                          : path->seen.resend_ns_max;
+        chance *= fails;
+    }
+    return chance;
+}
+
+static void
+silence_is_longer_than_chance_makes_it(void **state)
+{
+    (void)state;
+    for (uint64_t round_trip_ms = 0; round_trip_ms <= 300;
+         round_trip_ms += 20) {
+        uint64_t before_ns = 0;
+
+        for (int percent = 1; percent <= 30; percent++) {
+            const struct path path = path_of(percent / 100.0, round_trip_ms);
+            const uint64_t n_ns = path_silence_ns(&path);
+
+            assert_true(n_ns >= before_ns && n_ns <= PATH_SILENCE_MAX_NS);
+            before_ns = n_ns;
+            if (n_ns == PATH_SILENCE_MAX_NS)
+                continue;
+            assert_true(chance_of_silence(&path, n_ns) <= 1e-6);
+            /* ... and not much longer. */
+            assert_true(chance_of_silence(&path, n_ns / 2) > 1e-6);
+        }
+    }
+}
+
+static void
+path_without_loss_adds_nothing(void **state)
+{
+    const struct path good = path_of(0.0, 300);
+    const struct path unknown = {0};
+
+    (void)state;
+    assert_int_equal(path_silence_ns(&good), 0);
+    assert_int_equal(path_silence_ns(&unknown), 0);
+}
+
+static void
+loss_rises_at_once_and_falls_slowly(void **state)
+{
+    struct path path = {0};
+    struct path_sample sample = {.n_sent = 1000, .resend_ns = 300 * MS};
+    uint64_t now_ns = CLOCK_NS_PER_S;
+
+    (void)state;
+    path_observe(&path, &sample, now_ns);
+    assert_true(path.loss == 0.0);
+    sample.n_sent += 20;
+    sample.n_resent += 4;
+    /* Too soon. */
+    path_observe(&path, &sample, now_ns + PATH_PERIOD_NS - 1);
+    assert_true(path.loss == 0.0);
+    now_ns += PATH_PERIOD_NS;
+    path_observe(&path, &sample, now_ns);
+    assert_true(path.loss > 0.19 && path.loss < 0.21);
+
+    /* Without packets nothing is learnt. */
+    now_ns += PATH_PERIOD_NS;
+    path_observe(&path, &sample, now_ns);
+    assert_true(path.loss > 0.19);
+    for (unsigned i = 0; i < 200; i++) {
+        sample.n_sent += 100;
+        now_ns += PATH_PERIOD_NS;
+        path_observe(&path, &sample, now_ns);
+    }
+    assert_true(path.loss < 0.001);
+}
+
+static void
+few_packets_are_counted_with_the_next(void **state)
+{
+    struct path path = {0};
+    struct path_sample sample = {.n_sent = 1, .resend_ns = 300 * MS};
+    uint64_t now_ns = CLOCK_NS_PER_S;
+
+    (void)state;
+    path_observe(&path, &sample, now_ns);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(path.loss == 0.0);
+        sample.n_sent += 5;
+        sample.n_resent += 1;
+        now_ns += PATH_PERIOD_NS;
+        path_observe(&path, &sample, now_ns);
+    }
+    assert_true(path.loss > 0.19 && path.loss < 0.21);
+}
+
+static void
+loss_of_what_comes_is_seen_by_its_order(void **state)
+{
+    struct path path = {0};
+    struct path_sample sample = {.n_received = 50, .resend_ns = 300 * MS};
+
+    (void)state;
+    path_observe(&path, &sample, CLOCK_NS_PER_S);
+    sample.n_received += 100;
+    sample.n_disordered += 10;
+    path_observe(&path, &sample, CLOCK_NS_PER_S + PATH_PERIOD_NS);
+    assert_true(path.loss > 0.09 && path.loss < 0.11);
+}
+
+struct listener {
+    int fd;
+    struct address address;
+};
+
+static struct listener
+listener_open(int backlog)
+{
+    struct listener listener;
+    struct address any;
+
+    assert_int_equal(address_parse("127.0.0.1:0", &any), HOOP_OK);
+    assert_int_equal(socket_listen(&any, backlog, &listener.fd), HOOP_OK);
+    assert_int_equal(socket_local_address(listener.fd, &listener.address),
+                     HOOP_OK);
+    return listener;
+}
+
+/* Until it is wanted, or a second has passed. */
+static enum probe_state
+probe_await(struct probe *probe, enum probe_state wanted)
+{
+    const uint64_t end_ns = clock_now_ns() + CLOCK_NS_PER_S;
+
+    while (probe_look(probe) != wanted && clock_now_ns() < end_ns)
+        poll(NULL, 0, 1);
+    return probe->state;
+}
+
+static void
+process_that_runs_answers(void **state)
+{
+    struct listener listener = listener_open(8);
+    struct probe probe = {.fd = -1};
+    char byte;
+
+    (void)state;
+    probe_start(&probe, &listener.address);
+    assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
+    /* It sees the end, and closes. */
+    const int fd = accept(listener.fd, NULL, NULL);
+    assert_int_equal(read(fd, &byte, 1), 0);
+    assert_int_equal(probe_look(&probe), PROBE_REACHED);
+    close(fd);
+    assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
+    assert_int_equal(probe.fd, -1);
+    probe_end(&probe);
+    socket_close(listener.fd);
+}
+
+/* Its kernel answers for it, and nobody closes. */
+static void
+process_that_is_stopped_is_reached_only(void **state)
+{
+    struct listener listener = listener_open(8);
+    struct probe probe = {.fd = -1};
+
+    (void)state;
+    probe_start(&probe, &listener.address);
+    assert_int_equal(probe_await(&probe, PROBE_REACHED), PROBE_REACHED);
+    assert_int_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_REACHED);
+    probe_end(&probe);
+    socket_close(listener.fd);
+}
+
+static void
+nobody_answers_where_nobody_listens(void **state)
+{
+    struct listener listener = listener_open(8);
+    const struct address none = {0};
+    struct probe probe = {.fd = -1};
+
+    (void)state;
+    socket_close(listener.fd);
+    probe_start(&probe, &listener.address);
+    assert_int_not_equal(probe_await(&probe, PROBE_ANSWERED), PROBE_ANSWERED);
+    assert_int_not_equal(probe.state, PROBE_REACHED);
+    probe_start(&probe, &none);
+    assert_int_equal(probe_look(&probe), PROBE_NONE);
+    probe_end(&probe);
+}
+
+static void
+sample_is_of_tcp_only(void **state)
+{
+    struct listener listener = listener_open(8);
+    struct path_sample sample;
+    int pair[2];
+    int fd;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_false(path_sample_take(pair[0], &sample));
+    close(pair[0]);
+    close(pair[1]);
+
+    assert_int_equal(socket_connect(&listener.address, &fd), HOOP_OK);
+    const int other = accept(listener.fd, NULL, NULL);
+    assert_int_equal(write(other, "1234", 4), 4);
+    assert_true(path_sample_take(other, &sample));
+    assert_int_equal(sample.n_sent, 1);
+    assert_int_equal(sample.n_resent, 0);
+    assert_true(sample.resend_ns >= 200 * MS);
+    assert_true(sample.resend_ns_max >= sample.resend_ns);
+    close(other);
+    socket_close(fd);
+    socket_close(listener.fd);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(silence_is_longer_than_chance_makes_it),
+        cmocka_unit_test(path_without_loss_adds_nothing),
+        cmocka_unit_test(loss_rises_at_once_and_falls_slowly),
+        cmocka_unit_test(few_packets_are_counted_with_the_next),
+        cmocka_unit_test(loss_of_what_comes_is_seen_by_its_order),
+        cmocka_unit_test(process_that_runs_answers),
+        cmocka_unit_test(process_that_is_stopped_is_reached_only),
+        cmocka_unit_test(nobody_answers_where_nobody_listens),
+        cmocka_unit_test(sample_is_of_tcp_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
