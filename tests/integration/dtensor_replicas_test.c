@@ -428,6 +428,25 @@ gather_is_right(const struct move *move, const hoop_dtensor_t *dtensor)
     return 0;
 }
 
+/* Once more, without forming a communicator: what is sent was told before. */
+static int
+sends_as_planned(const struct move *move,
+                 const hoop_dtensor_t *before,
+                 const struct hoop_tensor_spec *to)
+{
+    struct hoop_redistribution plan;
+    struct hoop_stats stats[2];
+    hoop_dtensor_t *after = NULL;
+
+    WORKER_CHECK(hoop_redistribute_plan(before, to, &plan) == HOOP_OK);
+    hoop_session_stats(move->session, &stats[0]);
+    WORKER_CHECK(hoop_dtensor_redistribute(before, to, &after) == HOOP_OK);
+    hoop_session_stats(move->session, &stats[1]);
+    hoop_dtensor_free(after);
+    WORKER_CHECK(stats[1].bytes_sent - stats[0].bytes_sent == plan.bytes_sent);
+    return 0;
+}
+
 /* In one of three forms. */
 static int
 forward_is_right(const struct move *move,
@@ -443,6 +462,7 @@ forward_is_right(const struct move *move,
         WORKER_CHECK(gather_is_right(move, before) == 0);
     if (move->number % 3 == 0) {
         WORKER_CHECK(hoop_dtensor_redistribute(before, to, &after) == HOOP_OK);
+        WORKER_CHECK(sends_as_planned(move, before, to) == 0);
     } else if (move->number % 3 == 1) {
         WORKER_CHECK(hoop_dtensor_redistribute_start(before, to, &after, &op) ==
                      HOOP_OK);
