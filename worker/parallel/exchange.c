@@ -159,7 +159,8 @@ stand_find(const struct exchange_side *side,
     return true;
 }
 
-/* Of the ranks that have the same tile, is it has whom receiver asks? */
+/* Whether receiver asks has for what it wants of its tile: of the replica that
+ * it takes from, and of those there that have the tile the one for receiver. */
 static bool
 is_asked(const struct exchange *exchange,
          const struct stand *has,
@@ -172,6 +173,8 @@ is_asked(const struct exchange *exchange,
 
     if (number_of(grid, &replicas->axes, has->at) != replicas->source[receiver])
         return false;
+    if (copies->n_axes == 0)
+        return true;
     const uint32_t wanted =
         from->places[receiver] != HOOP_NO_RANK
             ? number_at(grid, copies, from->places[receiver])
@@ -204,8 +207,8 @@ exchange_piece(const struct exchange *exchange,
     struct hoop_part both;
 
     if (!stand_find(&exchange->from, sender, &has) ||
-        !stand_find(&exchange->to, receiver, &wants) ||
         !is_asked(exchange, &has, receiver) ||
+        !stand_find(&exchange->to, receiver, &wants) ||
         !part_meet(&has.tile.part, &wants.tile.part, &both))
         return false;
     *out_piece = piece_of(&both, &has.tile.part, &wants.tile.part);
