@@ -2,8 +2,8 @@
  * coordinator.c - the coordinator as a library: loop, service and HTTP
  *
  * One thread runs the loop, on which the service lives; the HTTP server has
- * another. NNG brings its own. In all of them every signal is blocked: they
- * are the program's.
+ * another. NNG brings its own. In all of them every signal is blocked but those
+ * of faults: they are the program's.
  */
 
 #include "hoop/coordinator.h"
@@ -217,6 +217,9 @@ coordinator_begin(struct hoop_coordinator *coordinator,
     sigset_t before;
 
     sigfillset(&all);
+    /* A thread's own faults reach the program's handlers, too. */
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     enum hoop_status status = service_begin(coordinator, options);
     if (status == HOOP_OK)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "hoop/coordinator.h"
 
@@ -20,8 +21,10 @@
 #include "base/log.h"
 #include "base/spelling.h"
 #include "exposure.h"
+#include "keep/database.h"
 #include "options.h"
 #include "probe.h"
+#include "repair.h"
 #include "standby.h"
 #include "version.h"
 
@@ -36,6 +39,31 @@ signals_block(sigset_t *out_ending)
     sigaddset(out_ending, SIGTERM);
     sigaddset(out_ending, SIGINT);
     pthread_sigmask(SIG_BLOCK, out_ending, NULL);
+}
+
+/* The pages of the data file are memory: whoever cuts it short while it is used
+ * takes them away. What was acknowledged is what the next start finds. */
+static void
+on_fault(int number)
+{
+    static const char words[] =
+        " was cut short or damaged while hoopd used it; the next start will "
+        "check it, and --data-repair keeps what can be read\n";
+    const char *path = database_in_use();
+
+    if (path) {
+        (void)!write(STDERR_FILENO, "hoopd: ", 7);
+        (void)!write(STDERR_FILENO, path, strlen(path));
+        (void)!write(STDERR_FILENO, words, sizeof(words) - 1);
+    }
+    signal(number, SIG_DFL); /* It strikes again. */
+}
+
+static void
+faults_catch(void)
+{
+    signal(SIGBUS, on_fault);
+    signal(SIGSEGV, on_fault);
 }
 
 /* Each connection takes one; strangers' connections do, too. More than can be
@@ -141,6 +169,7 @@ serve(const struct options *options)
     int number = 0;
 
     signals_block(&ending);
+    faults_catch();
     descriptors_raise();
     if (coordinator_begin(options, &ending, &coordinator, &number) != HOOP_OK) {
         log_error("coordinator", "cannot start: %s",
@@ -187,6 +216,16 @@ check(const struct options *options)
     return EXIT_FAILURE;
 }
 
+static int
+repair(const struct options *options)
+{
+    if (repair_run(options->coordinator.data_dir, stdout) == HOOP_OK)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "hoopd: cannot repair %s: %s\n",
+            options->coordinator.data_dir, error_text());
+    return EXIT_FAILURE;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -200,5 +239,13 @@ main(int argc, char **argv)
     log_configure(options.log_level, options.log_format);
     if (options.task == OPTIONS_SERVE && options.log_level >= LOG_WARNING)
         spelling_warn();
-    return options.task == OPTIONS_CHECK ? check(&options) : serve(&options);
+    switch (options.task) {
+    case OPTIONS_SERVE:
+        return serve(&options);
+    case OPTIONS_REPAIR:
+        return repair(&options);
+    case OPTIONS_CHECK:
+        return check(&options);
+    }
+    return EXIT_FAILURE;
 }

@@ -24,6 +24,7 @@ enum {
     /* Keys of options: settings count from here, by their id. */
     KEY_SETTING = 1000,
     KEY_CHECK = 2000,
+    KEY_REPAIR,
     HELP_MAX = 256,
 };
 
@@ -36,7 +37,7 @@ static const char description[] =
 
 /* The table that argp wants, and the texts it borrows. */
 struct option_table {
-    struct argp_option rows[SETTING_COUNT + 2];
+    struct argp_option rows[SETTING_COUNT + 3];
     char help[SETTING_COUNT][HELP_MAX];
 };
 
@@ -62,6 +63,12 @@ option_table_fill(struct option_table *table)
             .doc = table->help[id],
         };
     }
+    table->rows[n_rows++] = (struct argp_option){
+        .name = "data-repair",
+        .key = KEY_REPAIR,
+        .doc = "keep what can be read of damaged data in --data-dir, say what "
+               "is lost, and exit; the damaged file stays beside the new one",
+    };
     table->rows[n_rows] = (struct argp_option){
         .name = "check",
         .key = KEY_CHECK,
@@ -106,6 +113,10 @@ option_take(int key, char *text, struct argp_state *state)
     }
     if (key == KEY_CHECK) {
         check_take(state, text);
+        return 0;
+    }
+    if (key == KEY_REPAIR) {
+        ((struct options *)state->input)->task = OPTIONS_REPAIR;
         return 0;
     }
     /* "--check ADDR" as well as "--check=ADDR". */
@@ -273,6 +284,10 @@ options_init(int argc, char **argv, struct options *options)
                            "a standby needs the data of the one that it "
                            "stands by for: give both the same --data-dir, "
                            "and neither --durability memory");
+    if (options->task == OPTIONS_REPAIR && !options->coordinator.data_dir)
+        return error_raise(HOOP_E_INVALID,
+                           "--data-repair needs the folder that it is about: "
+                           "give --data-dir");
     status = check_fill(options);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -20,7 +20,8 @@ enum {
 
 enum options_task {
     OPTIONS_SERVE,
-    OPTIONS_CHECK, /* ask the coordinator at check whether it serves */
+    OPTIONS_REPAIR, /* the data folder, then end */
+    OPTIONS_CHECK,  /* ask the coordinator at check whether it serves */
 };
 
 struct options {

@@ -147,6 +147,7 @@ enum {
                                       join or wait for each rank ... */
     LIMIT_WAITER_BYTES = 32 << 20, /* ... whose keys take this much */
     LIMIT_KEEP_WAITING = 64 << 20, /* bytes that wait for the disk */
+    LIMIT_KEEP_CHECK_MS = 600000,  /* all data is read once, from any disk */
     LIMIT_REASON = 256,            /* text with which a peer is reported */
 
     /* Bytes a peer may send before we asked for them, per connection. */

@@ -9,28 +9,55 @@
 #include "keep/database.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
+#include "keep/isolation.h"
+#include "keep/pages.h"
+#include "keep/seal.h"
 
 static const char file_name[] = "hoopd.mdb";
+static const char repaired_name[] = "hoopd.mdb.repaired";
 
 struct database {
     MDB_env *env; /* NULL: it broke, and could not be opened again */
     enum keep_durability durability;
     struct stat file; /* which one it is */
     MDB_dbi records;
+    struct seal seal; /* of the last commit that is ours, or that we found */
     size_t n_map;
-    char path[LIMIT_SETTING + sizeof(file_name)];
+    char path[LIMIT_SETTING + sizeof(repaired_name)];
 };
+
+/* The file whose pages this thread reads now; NULL: none. */
+static _Thread_local const char *volatile file_in_use;
+
+const char *
+database_in_use(void)
+{
+    return file_in_use;
+}
+
+/* The library has found its file to be damaged, and ends the process. */
+static void
+on_assertion(MDB_env *env, const char *text)
+{
+    (void)env;
+    log_error("keep",
+              "%s was damaged while it was in use (%s): the next start will "
+              "check it; --data-repair keeps what can be read",
+              file_in_use ? file_in_use : file_name, text);
+}
 
 /* Statuses of the library are errno's, or its own below 0. */
 static enum hoop_status
@@ -54,13 +81,6 @@ library_refuse(const struct database *database, const char *what, int code)
     return error_raise(status, "cannot %s %s: %s%s", what, database->path,
                        mdb_strerror(code),
                        code == EIO ? ", as on a full disk" : "");
-}
-
-static uint64_t
-record_digest(struct keep_bytes key, struct keep_bytes value)
-{
-    return digest_bytes(key.bytes, key.n_bytes) * 3 +
-           digest_bytes(value.bytes, value.n_bytes);
 }
 
 /* A file that is shorter than it says; see above. */
@@ -104,29 +124,165 @@ env_open(struct database *database)
                             S_IRUSR | S_IWUSR);
     if (code == MDB_INVALID)
         return error_raise(HOOP_E_DATA_LOSS,
-                           "%s is no file of hoopd's, or is damaged: name "
-                           "another folder, or move it away",
+                           "%s is no file of hoopd's, or is damaged",
                            database->path);
     if (code != 0)
         return library_refuse(database, "open", code);
+    mdb_env_set_assert(database->env, on_assertion);
     return file_lengthen(database);
+}
+
+static enum hoop_status
+seal_read(struct database *database, MDB_txn *txn)
+{
+    const struct keep_bytes seal = seal_key();
+    MDB_val key = {seal.n_bytes, (void *)(uintptr_t)seal.bytes};
+    struct keep_bytes value;
+    MDB_val stored;
+    uint64_t sum;
+
+    database->seal = (struct seal){0};
+
+    const int code = mdb_get(txn, database->records, &key, &stored);
+
+    if (code == MDB_NOTFOUND)
+        return HOOP_OK;
+    if (code != 0)
+        return library_refuse(database, "read", code);
+    if (!seal_open(seal, (struct keep_bytes){stored.mv_data, stored.mv_size},
+                   &value, &sum) ||
+        !seal_decode(value, &database->seal))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "%s is damaged: its count of records is none",
+                           database->path);
+    return HOOP_OK;
 }
 
 static enum hoop_status
 records_open(struct database *database)
 {
     MDB_txn *txn = NULL;
+    enum hoop_status status = HOOP_OK;
 
     int code = mdb_txn_begin(database->env, NULL, 0, &txn);
     if (code == 0)
         code = mdb_dbi_open(txn, NULL, 0, &database->records);
     if (code == 0)
+        status = seal_read(database, txn);
+    if (code == 0 && status == HOOP_OK)
         code = mdb_txn_commit(txn);
     else
         mdb_txn_abort(txn);
     if (code != 0)
         return library_refuse(database, "open", code);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* The file as it is, without the library; no bytes: there is none. */
+static enum hoop_status
+file_map(const char *path, struct keep_bytes *out_file)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat file;
+
+    *out_file = (struct keep_bytes){0};
+    if (fd < 0 && errno == ENOENT)
+        return HOOP_OK;
+    if (fd < 0 || fstat(fd, &file) != 0) {
+        const int error = errno;
+
+        if (fd >= 0)
+            close(fd);
+        return error_raise(error == EACCES ? HOOP_E_DENIED : HOOP_E_UNAVAILABLE,
+                           "cannot read %s: %s", path, strerror(error));
+    }
+    if (!S_ISREG(file.st_mode) || file.st_size == 0) {
+        close(fd);
+        return error_raise(HOOP_E_DATA_LOSS, "%s",
+                           file.st_size == 0 ? "it has no bytes"
+                                             : "it is no file");
+    }
+    void *bytes =
+        mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED)
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot read %s: %s", path,
+                           strerror(errno));
+    *out_file = (struct keep_bytes){bytes, (size_t)file.st_size};
     return HOOP_OK;
+}
+
+static void
+file_unmap(struct keep_bytes file)
+{
+    if (file.n_bytes)
+        munmap((void *)(uintptr_t)file.bytes, file.n_bytes);
+}
+
+static enum hoop_status
+nothing_take(void *owner, struct keep_bytes key, struct keep_bytes value)
+{
+    (void)owner;
+    (void)key;
+    (void)value;
+    return HOOP_OK;
+}
+
+/* In a process of its own: first without the library, then with it. */
+static enum hoop_status
+file_check(void *owner)
+{
+    struct database *database = owner;
+    struct keep_bytes file;
+
+    enum hoop_status status = file_map(database->path, &file);
+    if (status == HOOP_OK && file.n_bytes)
+        status = pages_check(file);
+    file_unmap(file);
+    if (status != HOOP_OK || !file.n_bytes)
+        return status;
+    status = env_open(database);
+    if (status == HOOP_OK)
+        status = records_open(database);
+    if (status == HOOP_OK)
+        status = database_read(database, nothing_take, NULL);
+    return status;
+}
+
+/* The text ends with what can be done. */
+static enum hoop_status
+damage_refuse(const struct database *database)
+{
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "%s is damaged: %s. Keep what can be read with "
+                       "--data-repair, restore the file from a copy, or move "
+                       "it away to start empty",
+                       database->path, error_text());
+}
+
+static enum hoop_status
+database_create(const char *folder, const char *name, struct database **out)
+{
+    struct database *database = calloc(1, sizeof(*database));
+
+    if (!database)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a database");
+    snprintf(database->path, sizeof(database->path), "%.*s/%s",
+             LIMIT_SETTING - 1, folder, name);
+    database->n_map = LIMIT_KEEP_MAP;
+    *out = database;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+parts_open(struct database *database)
+{
+    enum hoop_status status = env_open(database);
+    if (status == HOOP_OK)
+        status = records_open(database);
+    if (status == HOOP_OK && stat(database->path, &database->file) != 0)
+        status = library_refuse(database, "open", errno);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
@@ -134,24 +290,90 @@ database_open(const char *folder,
               enum keep_durability durability,
               struct database **out_database)
 {
-    CLEANUP(database_close)
-    struct database *database = calloc(1, sizeof(*database));
+    CLEANUP(database_close) struct database *database = NULL;
 
-    if (!database)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a database");
-    snprintf(database->path, sizeof(database->path), "%.*s/%s",
-             LIMIT_SETTING - 1, folder, file_name);
-    database->n_map = LIMIT_KEEP_MAP;
+    enum hoop_status status = database_create(folder, file_name, &database);
+    if (status != HOOP_OK)
+        return error_pass(status);
     database->durability = durability;
-
-    enum hoop_status status = env_open(database);
+    status = isolation_run(file_check, database, LIMIT_KEEP_CHECK_MS);
+    if (status == HOOP_E_DATA_LOSS)
+        return damage_refuse(database);
+    if (status == HOOP_E_PRECONDITION)
+        return error_raise(status, "cannot use %s: %s", database->path,
+                           error_text());
     if (status == HOOP_OK)
-        status = records_open(database);
-    if (status == HOOP_OK && stat(database->path, &database->file) != 0)
-        status = library_refuse(database, "open", errno);
+        status = parts_open(database);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_database = STEAL(database);
+    return HOOP_OK;
+}
+
+enum hoop_status
+database_salvage(const char *folder,
+                 const struct pages_visitor *visitor,
+                 struct seal *out_written)
+{
+    CLEANUP(database_close) struct database *database = NULL;
+    struct keep_bytes file;
+
+    enum hoop_status status = database_create(folder, file_name, &database);
+    if (status == HOOP_OK)
+        status = file_map(database->path, &file);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!file.n_bytes)
+        return error_raise(HOOP_E_NOT_FOUND, "there is no file %s",
+                           database->path);
+    status = pages_read(file, visitor, out_written);
+    file_unmap(file);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A name beside the file that nobody has, and the file under it, too. */
+static enum hoop_status
+former_link(const struct database *database, char out_former[LIMIT_SETTING])
+{
+    for (int i = 1; i < 1000; i++) {
+        if (snprintf(out_former, LIMIT_SETTING, "%s.damaged-%d", database->path,
+                     i) >= LIMIT_SETTING)
+            break;
+        if (link(database->path, out_former) == 0)
+            return HOOP_OK;
+        if (errno != EEXIST)
+            return error_raise(HOOP_E_UNAVAILABLE, "cannot make %s: %s",
+                               out_former, strerror(errno));
+    }
+    return error_raise(HOOP_E_UNAVAILABLE, "no name is left for the former %s",
+                       database->path);
+}
+
+enum hoop_status
+database_replace(const char *folder,
+                 const struct changeset *records,
+                 char out_former[LIMIT_SETTING])
+{
+    CLEANUP(database_close) struct database *damaged = NULL;
+    CLEANUP(database_close) struct database *repaired = NULL;
+
+    enum hoop_status status = database_create(folder, file_name, &damaged);
+    if (status == HOOP_OK)
+        status = database_create(folder, repaired_name, &repaired);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    /* Of a repair that did not come to its end. */
+    unlink(repaired->path);
+    repaired->durability = KEEP_DISK;
+    status = parts_open(repaired);
+    if (status == HOOP_OK)
+        status = database_apply(repaired, records);
+    if (status == HOOP_OK)
+        status = former_link(damaged, out_former);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (rename(repaired->path, damaged->path) != 0)
+        return library_refuse(damaged, "replace", errno);
     return HOOP_OK;
 }
 
@@ -171,30 +393,8 @@ database_close(struct database *database)
     if (!database)
         return;
     if (database->env)
-        mdb_env_close(database->env);
+        mdb_env_close(STEAL(database->env));
     free(database);
-}
-
-static enum hoop_status
-record_take(const struct database *database,
-            const MDB_val *key,
-            const MDB_val *stored,
-            struct keep_bytes *out_value)
-{
-    const struct keep_bytes key_bytes = {key->mv_data, key->mv_size};
-    uint64_t digest = 0;
-
-    if (stored->mv_size >= sizeof(digest)) {
-        memcpy(&digest, stored->mv_data, sizeof(digest));
-        *out_value =
-            (struct keep_bytes){(const char *)stored->mv_data + sizeof(digest),
-                                stored->mv_size - sizeof(digest)};
-        if (digest == record_digest(key_bytes, *out_value))
-            return HOOP_OK;
-    }
-    return error_raise(HOOP_E_DATA_LOSS,
-                       "%s is damaged: a record is not what was written",
-                       database->path);
 }
 
 static enum hoop_status
@@ -209,10 +409,21 @@ cursor_read(const struct database *database,
     int code;
 
     while ((code = mdb_cursor_get(cursor, &key, &stored, MDB_NEXT)) == 0) {
-        enum hoop_status status = record_take(database, &key, &stored, &value);
-        if (status == HOOP_OK)
-            status =
-                fn(owner, (struct keep_bytes){key.mv_data, key.mv_size}, value);
+        const struct keep_bytes name = {key.mv_data, key.mv_size};
+        uint64_t sum;
+
+        if (!seal_open(name,
+                       (struct keep_bytes){stored.mv_data, stored.mv_size},
+                       &value, &sum))
+            return error_raise(HOOP_E_DATA_LOSS,
+                               "%s is damaged: a record is not what was "
+                               "written",
+                               database->path);
+        if (seal_is_key(name))
+            continue;
+
+        const enum hoop_status status = fn(owner, name, value);
+
         if (status != HOOP_OK)
             return error_pass(status);
     }
@@ -242,23 +453,65 @@ database_read(struct database *database, database_fn *fn, void *owner)
     return status;
 }
 
+/* No record of this key is counted any more. */
 static int
-record_put(const struct database *database,
-           MDB_txn *txn,
-           const struct change *change)
+sum_drop(const struct database *database,
+         MDB_txn *txn,
+         struct keep_bytes name,
+         struct seal *seal)
 {
-    const uint64_t digest = record_digest(change->key, change->value);
-    MDB_val key = {change->key.n_bytes, (void *)(uintptr_t)change->key.bytes};
-    MDB_val stored = {.mv_size = sizeof(digest) + change->value.n_bytes};
+    MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
+    MDB_val stored;
+    uint64_t sum;
+
+    const int code = mdb_get(txn, database->records, &key, &stored);
+
+    if (code == MDB_NOTFOUND)
+        return 0;
+    if (code != 0)
+        return code;
+    if (stored.mv_size < sizeof(sum))
+        return MDB_CORRUPTED;
+    memcpy(&sum, stored.mv_data, sizeof(sum));
+    seal->n_records--;
+    seal->sum -= sum;
+    return 0;
+}
+
+static int
+value_put(const struct database *database,
+          MDB_txn *txn,
+          struct keep_bytes name,
+          struct keep_bytes value)
+{
+    const uint64_t sum = seal_sum(name, value);
+    MDB_val key = {name.n_bytes, (void *)(uintptr_t)name.bytes};
+    MDB_val stored = {.mv_size = sizeof(sum) + value.n_bytes};
 
     const int code =
         mdb_put(txn, database->records, &key, &stored, MDB_RESERVE);
     if (code != 0)
         return code;
-    memcpy(stored.mv_data, &digest, sizeof(digest));
-    if (change->value.n_bytes)
-        memcpy((char *)stored.mv_data + sizeof(digest), change->value.bytes,
-               change->value.n_bytes);
+    memcpy(stored.mv_data, &sum, sizeof(sum));
+    if (value.n_bytes)
+        memcpy((char *)stored.mv_data + sizeof(sum), value.bytes,
+               value.n_bytes);
+    return 0;
+}
+
+static int
+record_put(const struct database *database,
+           MDB_txn *txn,
+           const struct change *change,
+           struct seal *seal)
+{
+    int code = sum_drop(database, txn, change->key, seal);
+    if (code == 0)
+        code = value_put(database, txn, change->key, change->value);
+    if (code != 0)
+        return code;
+    seal->n_records++;
+    seal->sum += seal_sum(change->key, change->value);
     return 0;
 }
 
@@ -267,7 +520,8 @@ record_put(const struct database *database,
 static int
 records_erase(const struct database *database,
               MDB_txn *txn,
-              struct keep_bytes prefix)
+              struct keep_bytes prefix,
+              struct seal *seal)
 {
     MDB_cursor *cursor = NULL;
 
@@ -281,6 +535,10 @@ records_erase(const struct database *database,
                           memcmp(key.mv_data, prefix.bytes, prefix.n_bytes)))
             code = MDB_NOTFOUND;
         if (code == 0)
+            code =
+                sum_drop(database, txn,
+                         (struct keep_bytes){key.mv_data, key.mv_size}, seal);
+        if (code == 0)
             code = mdb_cursor_del(cursor, 0);
     }
     if (cursor)
@@ -289,24 +547,83 @@ records_erase(const struct database *database,
 }
 
 static int
-changes_apply(const struct database *database, const struct changeset *changes)
+seal_put(const struct database *database, MDB_txn *txn, const struct seal *seal)
+{
+    uint8_t bytes[SEAL_BYTES];
+
+    seal_encode(seal, bytes);
+    return value_put(database, txn, seal_key(),
+                     (struct keep_bytes){bytes, sizeof(bytes)});
+}
+
+static int
+changes_write(const struct database *database,
+              MDB_txn *txn,
+              const struct changeset *changes,
+              struct seal *seal)
 {
     struct change change;
-    MDB_txn *txn = NULL;
     size_t at = 0;
+    int code = 0;
+
+    while (code == 0 && changeset_next(changes, &at, &change)) {
+        code = change.kind == CHANGE_PUT
+                   ? record_put(database, txn, &change, seal)
+                   : records_erase(database, txn, change.key, seal);
+    }
+    return code == 0 ? seal_put(database, txn, seal) : code;
+}
+
+/* The number of the file's last commit, by whomever it is. */
+static int
+commit_read(const struct database *database, uint64_t *out_commit)
+{
+    MDB_txn *txn = NULL;
+    const int code = mdb_txn_begin(database->env, NULL, MDB_RDONLY, &txn);
+
+    if (code != 0)
+        return code;
+    *out_commit = mdb_txn_id(txn);
+    mdb_txn_abort(txn);
+    return 0;
+}
+
+/* ESTALE: another process has written since our last commit. */
+static int
+changes_apply(struct database *database, const struct changeset *changes)
+{
+    struct seal seal = database->seal;
+    uint64_t commit = 0;
+    MDB_txn *txn = NULL;
 
     int code = mdb_txn_begin(database->env, NULL, 0, &txn);
     if (code != 0)
         return code;
-    while (code == 0 && changeset_next(changes, &at, &change)) {
-        code = change.kind == CHANGE_PUT
-                   ? record_put(database, txn, &change)
-                   : records_erase(database, txn, change.key);
+    seal.commit = mdb_txn_id(txn);
+    code = seal.commit == database->seal.commit + 1
+               ? changes_write(database, txn, changes, &seal)
+               : ESTALE;
+    if (code != 0) {
+        mdb_txn_abort(txn);
+        return code;
     }
+    code = mdb_txn_commit(txn);
     if (code == 0)
-        return mdb_txn_commit(txn);
-    mdb_txn_abort(txn);
+        code = commit_read(database, &commit);
+    if (code == 0 && commit != seal.commit)
+        code = ESTALE;
+    if (code == 0)
+        database->seal = seal;
     return code;
+}
+
+static enum hoop_status
+stale_refuse(const struct database *database)
+{
+    return error_raise(HOOP_E_ABORTED,
+                       "cannot write %s: another process has written to it, "
+                       "although this one holds its lock",
+                       database->path);
 }
 
 /* The library trusts its memory no more when it could not write a certain page:
@@ -326,9 +643,16 @@ database_reopen(struct database *database)
                            "cannot write %s: it is not the file that it was",
                            database->path);
 
+    const uint64_t commit = database->seal.commit;
     enum hoop_status status = env_open(database);
     if (status == HOOP_OK)
         status = records_open(database);
+    /* The commit that failed may have been written all the same. */
+    if (status == HOOP_OK && database->seal.commit != commit &&
+        database->seal.commit != commit + 1) {
+        database->seal.commit = commit;
+        status = stale_refuse(database);
+    }
     if (status == HOOP_OK)
         return HOOP_OK;
     if (database->env)
@@ -336,8 +660,8 @@ database_reopen(struct database *database)
     return error_pass(status);
 }
 
-enum hoop_status
-database_apply(struct database *database, const struct changeset *changes)
+static enum hoop_status
+changes_commit(struct database *database, const struct changeset *changes)
 {
     int code = database->env ? changes_apply(database, changes) : MDB_PANIC;
 
@@ -354,9 +678,20 @@ database_apply(struct database *database, const struct changeset *changes)
         if (code == 0)
             code = changes_apply(database, changes);
     }
+    if (code == ESTALE)
+        return stale_refuse(database);
     if (code != 0)
         return library_refuse(database, "write", code);
     return HOOP_OK;
+}
+
+enum hoop_status
+database_apply(struct database *database, const struct changeset *changes)
+{
+    file_in_use = database->path;
+    const enum hoop_status status = changes_commit(database, changes);
+    file_in_use = NULL;
+    return status;
 }
 
 const char *

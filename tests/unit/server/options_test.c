@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "check.h"
 #include "options.h"
 
@@ -67,6 +68,25 @@ command_line_wins_over_environment_over_file(void **state)
     unsetenv("HOOP_LEASE");
     unsetenv("HOOP_SETTLE");
     unlink(path);
+}
+
+static void
+repair_needs_the_folder(void **state)
+{
+    CLEANUP(options_deinit) struct options options = {0};
+    CLEANUP(options_deinit) struct options nowhere = {0};
+
+    (void)state;
+    assert_int_equal(read_options((const char *const[]){"--data-repair",
+                                                        "--data-dir=/d", NULL},
+                                  &options),
+                     HOOP_OK);
+    assert_int_equal(options.task, OPTIONS_REPAIR);
+    assert_string_equal(options.coordinator.data_dir, "/d");
+    assert_int_equal(
+        read_options((const char *const[]){"--data-repair", NULL}, &nowhere),
+        HOOP_E_INVALID);
+    assert_non_null(strstr(error_text(), "--data-dir"));
 }
 
 static void
@@ -243,6 +263,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_serve),
         cmocka_unit_test(command_line_wins_over_environment_over_file),
+        cmocka_unit_test(repair_needs_the_folder),
         cmocka_unit_test(data_are_for_the_disk_and_a_standby_needs_them),
         cmocka_unit_test(token_comes_from_its_file),
         cmocka_unit_test(

@@ -1,0 +1,144 @@
+/*
+ * keep/isolation.c - code that may crash, in a process of its own
+ *
+ * The child's last word comes through a pipe; where there is none, how it ended
+ * says the rest. A program that ignores SIGCHLD is never told that, and does
+ * without.
+ */
+
+#include "keep/isolation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+struct verdict {
+    uint32_t status;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+/* Whatever crashes leaves neither lines nor a file of its memory behind. */
+static void
+child_quieten(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+    const struct rlimit none = {0, 0};
+    const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
+        signal(crashes[i], SIG_DFL);
+    setrlimit(RLIMIT_CORE, &none);
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO);
+}
+
+static void
+child_run(isolation_fn *fn, void *owner, int out)
+{
+    struct verdict verdict = {0};
+
+    child_quieten();
+    verdict.status = (uint32_t)fn(owner);
+    if (verdict.status != HOOP_OK)
+        snprintf(verdict.text, sizeof(verdict.text), "%s", error_text());
+    _exit(write(out, &verdict, sizeof(verdict)) != sizeof(verdict));
+}
+
+/* Whether all of it came. */
+static bool
+verdict_read(int in, uint64_t timeout_ms, struct verdict *verdict)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(timeout_ms);
+    size_t n_read = 0;
+
+    while (n_read < sizeof(*verdict)) {
+        struct pollfd ready = {.fd = in, .events = POLLIN};
+        const int n_ready = poll(&ready, 1, clock_left_ms(deadline_ns));
+
+        if (n_ready < 0 && errno == EINTR)
+            continue;
+        if (n_ready <= 0)
+            return false;
+
+        const ssize_t n =
+            read(in, (char *)verdict + n_read, sizeof(*verdict) - n_read);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        n_read += (size_t)n;
+    }
+    verdict->text[sizeof(verdict->text) - 1] = '\0';
+    return true;
+}
+
+/* Of a child that said nothing. */
+static enum hoop_status
+silence_explain(pid_t child)
+{
+    int state = 0;
+    pid_t ended = waitpid(child, &state, WNOHANG);
+
+    /* It closes its end before it can be waited for. */
+    for (int i = 0; ended == 0 && i < 1000; i++) {
+        poll(NULL, 0, 1);
+        ended = waitpid(child, &state, WNOHANG);
+    }
+    if (ended == 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &state, 0);
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the process that checks it did not end in time");
+    }
+    if (ended == child && WIFSIGNALED(state))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "the process that checks it ended by SIG%s",
+                           sigabbrev_np(WTERMSIG(state)));
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "the process that checks it ended without a word");
+}
+
+enum hoop_status
+isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms)
+{
+    struct verdict verdict;
+    int pipes[2];
+
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no pipe to a process: %s",
+                           strerror(errno));
+
+    const pid_t child = fork();
+
+    if (child == 0)
+        child_run(fn, owner, pipes[1]);
+    close(pipes[1]);
+
+    const bool has_spoken =
+        child > 0 && verdict_read(pipes[0], timeout_ms, &verdict);
+
+    close(pipes[0]);
+    if (child < 0)
+        return error_raise(HOOP_E_EXHAUSTED, "no process: %s", strerror(errno));
+    if (!has_spoken)
+        return silence_explain(child);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    if (verdict.status == HOOP_OK)
+        return HOOP_OK;
+    return error_raise((enum hoop_status)verdict.status, "%s", verdict.text);
+}

@@ -1,0 +1,664 @@
+/*
+ * keep/pages.c - whether the file of a database is what its library wrote
+ *
+ * Two pages at the front say where the trees of the last two commits begin: one
+ * of records, one of pages that are free. Numbers are the machine's; whatever
+ * the file says of places and sizes is checked before it is used.
+ */
+
+#include "keep/pages.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+enum {
+    VERSION = 1,
+    PAGE_BRANCH = 0x01,
+    PAGE_LEAF = 0x02,
+    PAGE_OVERFLOW = 0x04,
+    PAGE_META = 0x08,
+    NODE_ON_PAGES = 0x01, /* the value is the number of its first page */
+    TREE_NUMBERS = 0x08,  /* keys are numbers */
+    TREE_ODD = 0x76,      /* flags of trees that hoopd never makes */
+    PAGE_BYTES_MIN = 256,
+    PAGE_BYTES_MAX = 32768,
+    DEPTH_MAX = 16,
+    PAGE_FIRST = 2, /* behind the two at the front */
+};
+
+static const uint32_t meta_magic = 0xBEEFC0DE;
+static const uint64_t no_page = UINT64_MAX;
+
+struct page_head {
+    uint64_t number;
+    uint16_t pad;
+    uint16_t flags;
+    union {
+        struct {
+            uint16_t lower;
+            uint16_t upper;
+        };
+        uint32_t n_pages; /* of a value that has pages of its own */
+    };
+};
+
+struct tree {
+    uint32_t pad; /* of the tree of free pages: the bytes of a page */
+    uint16_t flags;
+    uint16_t depth;
+    uint64_t n_branches;
+    uint64_t n_leaves;
+    uint64_t n_overflows;
+    uint64_t n_entries;
+    uint64_t root;
+};
+
+enum tree_kind {
+    TREE_FREE,
+    TREE_RECORDS,
+};
+
+struct meta {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t address;
+    uint64_t n_map;
+    struct tree trees[2];
+    uint64_t page_last;
+    uint64_t commit;
+};
+
+struct node {
+    uint16_t low;
+    uint16_t high;
+    uint16_t flags;
+    uint16_t n_key;
+};
+
+/* A walk through one tree. */
+struct walk {
+    struct keep_bytes file;
+    size_t n_page; /* bytes of one */
+    const struct meta *meta;
+    uint8_t *is_used; /* a bit for each page; NULL: nobody asks */
+    const struct pages_visitor *visitor;
+    enum tree_kind kind;
+    struct tree found; /* its counts */
+    struct keep_bytes last;
+    bool may_equal; /* the next key may be `last` */
+    struct seal sums;
+    struct seal written; /* what the seal says */
+    bool is_older;       /* records have no sums */
+};
+
+static void
+read_at(const void *bytes, size_t at, void *out, size_t n_bytes)
+{
+    memcpy(out, (const uint8_t *)bytes + at, n_bytes);
+}
+
+static enum hoop_status
+page_refuse(uint64_t page, const char *what)
+{
+    return error_raise(HOOP_E_DATA_LOSS, "page %" PRIu64 ": %s", page, what);
+}
+
+/* The page's bytes; whoever uses one twice is told so. */
+static enum hoop_status
+page_take(struct walk *walk, uint64_t page, const uint8_t **out_bytes)
+{
+    if (page < PAGE_FIRST || page > walk->meta->page_last ||
+        page >= walk->file.n_bytes / walk->n_page)
+        return page_refuse(page, "it is beyond the end of the file");
+    if (walk->is_used && walk->is_used[page / 8] & (1U << (page % 8)))
+        return page_refuse(page, "two others refer to it");
+    if (walk->is_used)
+        walk->is_used[page / 8] |= (uint8_t)(1U << (page % 8));
+    *out_bytes = (const uint8_t *)walk->file.bytes + page * walk->n_page;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+page_open(struct walk *walk,
+          uint64_t page,
+          unsigned int flags,
+          const uint8_t **out_bytes)
+{
+    struct page_head head;
+    const enum hoop_status status = page_take(walk, page, out_bytes);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    read_at(*out_bytes, 0, &head, sizeof(head));
+    if (head.number != page)
+        return page_refuse(page, "another page stands in its place");
+    if (head.flags != flags)
+        return page_refuse(page, "it is of another kind than expected");
+    if (flags != PAGE_OVERFLOW &&
+        (head.lower < sizeof(head) || head.lower % 2 ||
+         head.upper < head.lower || head.upper > walk->n_page))
+        return page_refuse(page, "its sizes contradict each other");
+    return HOOP_OK;
+}
+
+static int
+keys_compare(enum tree_kind kind, struct keep_bytes a, struct keep_bytes b)
+{
+    const size_t n_both = a.n_bytes < b.n_bytes ? a.n_bytes : b.n_bytes;
+
+    if (kind == TREE_FREE) {
+        uint64_t left;
+        uint64_t right;
+
+        memcpy(&left, a.bytes, sizeof(left));
+        memcpy(&right, b.bytes, sizeof(right));
+        return (left > right) - (left < right);
+    }
+
+    const int order = n_both ? memcmp(a.bytes, b.bytes, n_both) : 0;
+
+    return order ? order : (a.n_bytes > b.n_bytes) - (a.n_bytes < b.n_bytes);
+}
+
+static enum hoop_status
+key_follow(struct walk *walk, uint64_t page, struct keep_bytes key)
+{
+    if (walk->kind == TREE_FREE && key.n_bytes != sizeof(uint64_t))
+        return page_refuse(page, "a key is no number");
+    if (key.n_bytes == 0)
+        return page_refuse(page, "a key is empty");
+    if (walk->last.bytes) {
+        const int order = keys_compare(walk->kind, walk->last, key);
+
+        if (order > 0 || (order == 0 && !walk->may_equal))
+            return page_refuse(page, "its keys are out of order");
+    }
+    walk->last = key;
+    walk->may_equal = false;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+value_on_pages(struct walk *walk,
+               uint64_t first,
+               size_t n_bytes,
+               struct keep_bytes *out_value)
+{
+    struct page_head head;
+    const uint8_t *bytes = NULL;
+    const uint64_t n_least = (sizeof(head) - 1 + n_bytes) / walk->n_page + 1;
+
+    enum hoop_status status = page_open(walk, first, PAGE_OVERFLOW, &bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    read_at(bytes, 0, &head, sizeof(head));
+    /* A smaller value may have taken the place of a larger one. */
+    if (head.n_pages < n_least)
+        return page_refuse(first, "its value has another size");
+    for (uint64_t i = 1; i < head.n_pages; i++) {
+        const uint8_t *more = NULL;
+
+        status = page_take(walk, first + i, &more);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    walk->found.n_overflows += head.n_pages;
+    *out_value = (struct keep_bytes){bytes + sizeof(head), n_bytes};
+    return HOOP_OK;
+}
+
+/* As hoopd wrote its first record when records had no sums. */
+static bool
+is_older_term(struct keep_bytes key, struct keep_bytes stored)
+{
+    static const uint8_t begin[] = {0x94, 0xa5, 'h', 'o', 'o', 'p', 'd'};
+
+    return key.n_bytes == 5 && memcmp(key.bytes, "\0term", 5) == 0 &&
+           stored.n_bytes > sizeof(begin) &&
+           memcmp(stored.bytes, begin, sizeof(begin)) == 0;
+}
+
+static enum hoop_status
+record_visit(struct walk *walk,
+             uint64_t page,
+             struct keep_bytes key,
+             struct keep_bytes stored)
+{
+    struct keep_bytes value;
+    uint64_t sum = 0;
+
+    if (!seal_open(key, stored, &value, &sum)) {
+        walk->is_older |= is_older_term(key, stored);
+        return page_refuse(page, "a record is not what was written");
+    }
+    if (seal_is_key(key)) {
+        return seal_decode(value, &walk->written)
+                   ? HOOP_OK
+                   : page_refuse(page, "the count of records is none");
+    }
+    walk->sums.n_records++;
+    walk->sums.sum += sum;
+    if (walk->visitor && walk->visitor->on_record)
+        walk->visitor->on_record(walk->visitor->owner, key, value);
+    return HOOP_OK;
+}
+
+/* Pages that are free: their number, then each, the greatest first. */
+static enum hoop_status
+free_visit(struct walk *walk, uint64_t page, struct keep_bytes value)
+{
+    uint64_t n_free = 0;
+    uint64_t former = UINT64_MAX;
+
+    if (value.n_bytes >= sizeof(n_free))
+        read_at(value.bytes, 0, &n_free, sizeof(n_free));
+    if (value.n_bytes < sizeof(n_free) ||
+        n_free > value.n_bytes / sizeof(n_free) - 1)
+        return page_refuse(page, "a list of free pages has another length");
+    for (uint64_t i = 1; i <= n_free; i++) {
+        uint64_t free_page;
+
+        read_at(value.bytes, i * sizeof(free_page), &free_page,
+                sizeof(free_page));
+        if (free_page < PAGE_FIRST || free_page > walk->meta->page_last ||
+            free_page >= former)
+            return page_refuse(page, "a list of free pages is damaged");
+        former = free_page;
+        if (walk->is_used &&
+            walk->is_used[free_page / 8] & (1U << (free_page % 8)))
+            return page_refuse(free_page, "it is in use, and free");
+        if (walk->is_used)
+            walk->is_used[free_page / 8] |= (uint8_t)(1U << (free_page % 8));
+    }
+    return HOOP_OK;
+}
+
+/* Damage ends the walk, or is told, and it goes on. */
+static enum hoop_status
+damage_tell(const struct walk *walk, enum hoop_status status)
+{
+    if (status != HOOP_E_DATA_LOSS || !walk->visitor ||
+        !walk->visitor->on_damage)
+        return status;
+    walk->visitor->on_damage(walk->visitor->owner, error_text());
+    return HOOP_OK;
+}
+
+/* A node of a page, its key within the page. */
+static enum hoop_status
+node_open(const struct walk *walk,
+          const uint8_t *bytes,
+          size_t index,
+          struct node *out_node,
+          size_t *out_at)
+{
+    struct page_head head;
+    uint16_t at;
+
+    read_at(bytes, 0, &head, sizeof(head));
+    read_at(bytes, sizeof(head) + index * sizeof(at), &at, sizeof(at));
+    if (at < head.upper || at % 2 || at + sizeof(*out_node) > walk->n_page)
+        return page_refuse(head.number, "an entry is outside of it");
+    read_at(bytes, at, out_node, sizeof(*out_node));
+    if (at + sizeof(*out_node) + out_node->n_key > walk->n_page)
+        return page_refuse(head.number, "a key is outside of it");
+    *out_at = at + sizeof(*out_node);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+entry_walk(struct walk *walk, uint64_t page, const uint8_t *bytes, size_t index)
+{
+    struct node node;
+    uint64_t first = 0;
+    size_t at = 0;
+
+    enum hoop_status status = node_open(walk, bytes, index, &node, &at);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct keep_bytes key = {bytes + at, node.n_key};
+    struct keep_bytes value = {
+        bytes + at + node.n_key,
+        (size_t)node.low | (size_t)node.high << 16,
+    };
+    const size_t n_here =
+        node.flags == NODE_ON_PAGES ? sizeof(first) : value.n_bytes;
+
+    if (node.flags & ~(unsigned int)NODE_ON_PAGES ||
+        at + node.n_key + n_here > walk->n_page)
+        return page_refuse(page, "a value is outside of it");
+    status = key_follow(walk, page, key);
+    if (status == HOOP_OK && node.flags == NODE_ON_PAGES) {
+        memcpy(&first, value.bytes, sizeof(first));
+        status = value_on_pages(walk, first, value.n_bytes, &value);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    walk->found.n_entries++;
+    return walk->kind == TREE_FREE ? free_visit(walk, page, value)
+                                   : record_visit(walk, page, key, value);
+}
+
+static enum hoop_status
+page_walk(struct walk *walk, uint64_t page, unsigned int depth);
+
+/* What is below the entry of a branch; its key is the least there may be. */
+static enum hoop_status
+branch_walk(struct walk *walk,
+            const uint8_t *bytes,
+            size_t index,
+            unsigned int depth)
+{
+    struct node node;
+    size_t at = 0;
+
+    enum hoop_status status = node_open(walk, bytes, index, &node, &at);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const uint64_t below = (uint64_t)node.low | (uint64_t)node.high << 16 |
+                           (uint64_t)node.flags << 32;
+
+    if (index > 0) {
+        struct page_head head;
+
+        read_at(bytes, 0, &head, sizeof(head));
+        status = key_follow(walk, head.number,
+                            (struct keep_bytes){bytes + at, node.n_key});
+        if (status != HOOP_OK)
+            return error_pass(status);
+        walk->may_equal = true;
+    }
+    status = page_walk(walk, below, depth + 1);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+page_walk(struct walk *walk, uint64_t page, unsigned int depth)
+{
+    const struct tree *tree = &walk->meta->trees[walk->kind];
+    const bool is_leaf = depth == tree->depth;
+    const uint8_t *bytes = NULL;
+    struct page_head head;
+
+    enum hoop_status status =
+        page_open(walk, page, is_leaf ? PAGE_LEAF : PAGE_BRANCH, &bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    read_at(bytes, 0, &head, sizeof(head));
+
+    const size_t n_entries = (head.lower - sizeof(head)) / sizeof(uint16_t);
+
+    if (n_entries < (is_leaf ? 1 : 2))
+        return page_refuse(page, "it has too few entries");
+    if (is_leaf)
+        walk->found.n_leaves++;
+    else
+        walk->found.n_branches++;
+    for (size_t i = 0; i < n_entries; i++) {
+        status = is_leaf ? entry_walk(walk, page, bytes, i)
+                         : branch_walk(walk, bytes, i, depth);
+        status = damage_tell(walk, status);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+tree_walk(struct walk *walk, enum tree_kind kind)
+{
+    const struct tree *tree = &walk->meta->trees[kind];
+
+    walk->kind = kind;
+    walk->found = (struct tree){0};
+    walk->last = (struct keep_bytes){0};
+    walk->may_equal = false;
+    if (tree->depth > DEPTH_MAX ||
+        (tree->depth == 0) != (tree->root == no_page))
+        return error_raise(HOOP_E_DATA_LOSS, "a tree has no root");
+    if (tree->root != no_page) {
+        const enum hoop_status status =
+            damage_tell(walk, page_walk(walk, tree->root, 1));
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    if (tree->n_branches != walk->found.n_branches ||
+        tree->n_leaves != walk->found.n_leaves ||
+        tree->n_overflows != walk->found.n_overflows ||
+        tree->n_entries != walk->found.n_entries)
+        return damage_tell(
+            walk, error_raise(HOOP_E_DATA_LOSS,
+                              "%" PRIu64 " entries are there, and %" PRIu64
+                              " were written",
+                              walk->found.n_entries, tree->n_entries));
+    return HOOP_OK;
+}
+
+/* One of the two at the front, page 0 or 1 of n_page bytes each. */
+static enum hoop_status
+meta_read(struct keep_bytes file,
+          size_t n_page,
+          unsigned int page,
+          struct meta *out_meta)
+{
+    const size_t at = page * n_page;
+    struct page_head head;
+    struct meta meta;
+
+    if (file.n_bytes < at + sizeof(head) + sizeof(meta))
+        return page_refuse(page, "it is beyond the end of the file");
+    read_at(file.bytes, at, &head, sizeof(head));
+    read_at(file.bytes, at + sizeof(head), &meta, sizeof(meta));
+
+    const uint32_t n_bytes = meta.trees[TREE_FREE].pad;
+
+    if (head.number != page || head.flags != PAGE_META ||
+        meta.magic != meta_magic || meta.version != VERSION)
+        return page_refuse(page, "it is no file of hoopd's, or damaged");
+    if (n_bytes < PAGE_BYTES_MIN || n_bytes > PAGE_BYTES_MAX ||
+        n_bytes & (n_bytes - 1) || (n_page && n_bytes != n_page))
+        return page_refuse(page, "its size of pages is wrong");
+    /* Those that are free may never have been written. */
+    if (meta.page_last < PAGE_FIRST - 1 || meta.page_last > UINT32_MAX ||
+        meta.trees[TREE_RECORDS].flags != 0 ||
+        meta.trees[TREE_FREE].flags & TREE_ODD ||
+        !(meta.trees[TREE_FREE].flags & TREE_NUMBERS))
+        return page_refuse(page, "it contradicts itself");
+    *out_meta = meta;
+    return HOOP_OK;
+}
+
+/* Both, and which was written last. */
+struct metas {
+    struct meta meta[2];
+    bool is_good[2];
+    unsigned int last;
+    size_t n_page;
+};
+
+/* The last error's text says what is wrong with the one that is not good. The
+ * second is where the first says, or where it is with pages of usual sizes. */
+static enum hoop_status
+metas_read(struct keep_bytes file, struct metas *metas)
+{
+    enum hoop_status status = meta_read(file, 0, 0, &metas->meta[0]);
+
+    metas->is_good[0] = status == HOOP_OK;
+    if (metas->is_good[0])
+        metas->n_page = metas->meta[0].trees[TREE_FREE].pad;
+    for (size_t n_page = PAGE_BYTES_MIN;
+         !metas->is_good[1] && n_page <= PAGE_BYTES_MAX; n_page *= 2) {
+        if (metas->n_page && metas->n_page != n_page)
+            continue;
+
+        const enum hoop_status second =
+            meta_read(file, n_page, 1, &metas->meta[1]);
+
+        metas->is_good[1] = second == HOOP_OK;
+        if (metas->is_good[1])
+            metas->n_page = n_page;
+        else if (metas->is_good[0])
+            status = second;
+    }
+    metas->last =
+        metas->is_good[1] &&
+        (!metas->is_good[0] || metas->meta[1].commit > metas->meta[0].commit);
+    return status;
+}
+
+/* Commits alternate between the two. */
+static enum hoop_status
+metas_check(const struct metas *metas)
+{
+    const struct meta *last = &metas->meta[metas->last];
+    const struct meta *other = &metas->meta[!metas->last];
+
+    if (last->commit == 0 && other->commit == 0)
+        return HOOP_OK;
+    if (last->commit % 2 != metas->last || last->commit != other->commit + 1)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "pages 0 and 1 are of commits %" PRIu64
+                           " and %" PRIu64 ", which do not follow each other",
+                           metas->meta[0].commit, metas->meta[1].commit);
+    return HOOP_OK;
+}
+
+static void
+damage_ignore(void *owner, const char *text)
+{
+    (void)owner;
+    (void)text;
+}
+
+/* The pages of the commit before the last are still there, and with them its
+ * seal: if the other page at the front names an older commit, it shows here. */
+static enum hoop_status
+former_check(const struct metas *metas, struct keep_bytes file)
+{
+    static const struct pages_visitor visitor = {.on_damage = damage_ignore};
+    const struct meta *other = &metas->meta[!metas->last];
+    struct walk walk = {
+        .file = file,
+        .n_page = metas->n_page,
+        .meta = other,
+        .visitor = &visitor,
+    };
+
+    if (other->commit == 0)
+        return HOOP_OK;
+
+    const enum hoop_status status = tree_walk(&walk, TREE_RECORDS);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (walk.written.commit != other->commit)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "page %d: it is of commit %" PRIu64 ", and its "
+                           "records are of %" PRIu64,
+                           !metas->last, other->commit, walk.written.commit);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+seal_check(const struct walk *walk)
+{
+    const struct seal *written = &walk->written;
+
+    if (walk->meta->commit == 0 && walk->sums.n_records == 0)
+        return HOOP_OK;
+    if (written->commit == 0)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "it was written by an earlier hoopd, whose records "
+                           "are not counted: use the release that wrote it, or "
+                           "begin with an empty folder");
+    if (written->commit != walk->meta->commit ||
+        written->n_records != walk->sums.n_records ||
+        written->sum != walk->sums.sum)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "%" PRIu64 " records of commit %" PRIu64
+                           " are there; commit %" PRIu64 " left %" PRIu64
+                           ", or others",
+                           walk->sums.n_records, walk->meta->commit,
+                           written->commit, written->n_records);
+    return HOOP_OK;
+}
+
+enum hoop_status
+pages_check(struct keep_bytes file)
+{
+    struct metas metas = {0};
+
+    enum hoop_status status = metas_read(file, &metas);
+    if (status == HOOP_OK && (!metas.is_good[0] || !metas.is_good[1]))
+        status = page_refuse(1, "it is no file of hoopd's, or damaged");
+    if (status == HOOP_OK)
+        status = metas_check(&metas);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    const struct meta *last = &metas.meta[metas.last];
+    CLEANUP(free) uint8_t *is_used = calloc(1, last->page_last / 8 + 1);
+    struct walk walk = {
+        .file = file,
+        .n_page = metas.n_page,
+        .meta = last,
+        .is_used = is_used,
+    };
+
+    if (!is_used)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to check the data");
+    status = tree_walk(&walk, TREE_RECORDS);
+    if (status == HOOP_OK)
+        status = seal_check(&walk);
+    else if (walk.is_older)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "it was written by an earlier hoopd, whose records "
+                           "have no checksums: use the release that wrote it, "
+                           "or begin with an empty folder");
+    if (status == HOOP_OK)
+        status = tree_walk(&walk, TREE_FREE);
+    if (status == HOOP_OK)
+        status = former_check(&metas, file);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+pages_read(struct keep_bytes file,
+           const struct pages_visitor *visitor,
+           struct seal *out_written)
+{
+    struct metas metas = {0};
+
+    (void)metas_read(file, &metas);
+    if (!metas.is_good[0] && !metas.is_good[1])
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "neither page 0 nor page 1 is one of hoopd's");
+
+    const struct meta *last = &metas.meta[metas.last];
+    CLEANUP(free) uint8_t *is_used = calloc(1, last->page_last / 8 + 1);
+    struct walk walk = {
+        .file = file,
+        .n_page = metas.n_page,
+        .meta = last,
+        .is_used = is_used,
+        .visitor = visitor,
+    };
+
+    if (!is_used)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
+
+    const enum hoop_status status = tree_walk(&walk, TREE_RECORDS);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_written = walk.written;
+    return HOOP_OK;
+}

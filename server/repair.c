@@ -1,0 +1,257 @@
+/*
+ * repair.c - what can be saved of a coordinator's data that are damaged
+ *
+ * Each job is tried alone, with what belongs to none: a start with what is left
+ * must not fail for one that has lost too much.
+ *
+ * No test of its own: data_damage_check repairs damaged data with it.
+ */
+
+#include "repair.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/chronicle.h"
+#include "core/cluster.h"
+#include "keep/claim.h"
+#include "keep/database.h"
+#include "keep/keep.h"
+#include "keep/pages.h"
+
+enum {
+    LINES_MAX = 20,
+    /* In a record's key: whose it is, its kind, then the job's number. */
+    OWNER_AT = 0,
+    KIND_AT = 1,
+    JOB_BYTES = 2 + sizeof(uint64_t),
+};
+
+DEFINE_CLEANUP(struct cluster *, cluster_destroy)
+
+struct repair {
+    struct changeset read; /* all that could be, in the order of its keys */
+    uint64_t n_read;
+    uint64_t n_damages;
+    FILE *out;
+};
+
+static void
+repair_deinit_at(struct repair *repair)
+{
+    changeset_deinit(&repair->read);
+}
+
+static uint8_t
+key_byte(struct keep_bytes key, size_t at)
+{
+    return at < key.n_bytes ? ((const uint8_t *)key.bytes)[at] : 0;
+}
+
+static void
+record_add(struct changeset *records,
+           struct keep_bytes key,
+           struct keep_bytes value)
+{
+    changeset_put(
+        records, key_byte(key, OWNER_AT),
+        (struct keep_bytes){(const uint8_t *)key.bytes + 1, key.n_bytes - 1},
+        value);
+}
+
+static void
+on_record(void *owner, struct keep_bytes key, struct keep_bytes value)
+{
+    struct repair *repair = owner;
+
+    repair->n_read++;
+    record_add(&repair->read, key, value);
+}
+
+static void
+on_damage(void *owner, const char *text)
+{
+    struct repair *repair = owner;
+
+    if (repair->n_damages++ < LINES_MAX)
+        fprintf(repair->out, "damaged: %s\n", text);
+}
+
+/* Of the core's records: whether it is a job's. */
+static bool
+is_of_core(struct keep_bytes key, bool is_job)
+{
+    return key_byte(key, OWNER_AT) == KEEP_CORE &&
+           (key_byte(key, KIND_AT) == CHRONICLE_JOB) == is_job;
+}
+
+static enum hoop_status
+record_revive(struct cluster *cluster, const struct change *record)
+{
+    return cluster_revive(cluster,
+                          &(struct cluster_record){
+                              .key = (const uint8_t *)record->key.bytes + 1,
+                              .n_key = record->key.n_bytes - 1,
+                              .value = record->value.bytes,
+                              .n_value = record->value.n_bytes,
+                          });
+}
+
+/* What belongs to no job, and to the job whose key is that; NULL: to none. */
+static enum hoop_status
+job_try(const struct changeset *records, const struct keep_bytes *job)
+{
+    CLEANUP(cluster_destroy) struct cluster *cluster = NULL;
+    const struct cluster_options options = {
+        .keeps_records = true,
+        .now_ns = clock_now_ns(),
+        .wall_offset_ns = clock_wall_ns() - clock_now_ns(),
+    };
+    struct change record;
+    size_t at = 0;
+
+    enum hoop_status status = cluster_create(&options, &cluster);
+    while (status == HOOP_OK && changeset_next(records, &at, &record)) {
+        const bool is_its =
+            job && is_of_core(record.key, true) &&
+            record.key.n_bytes >= JOB_BYTES &&
+            memcmp(record.key.bytes, job->bytes, JOB_BYTES) == 0;
+
+        if (is_its || is_of_core(record.key, false))
+            status = record_revive(cluster, &record);
+    }
+    if (status == HOOP_OK)
+        status = cluster_wake(cluster);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static uint64_t
+job_number(struct keep_bytes key)
+{
+    uint64_t number = 0;
+
+    for (size_t i = KIND_AT + 1; i < JOB_BYTES; i++)
+        number = number << 8 | key_byte(key, i);
+    return number;
+}
+
+/* The records of those jobs that can go on, and all that are no job's.
+ * *out_n_jobs: how many are left out. */
+static enum hoop_status
+jobs_sift(struct repair *repair, struct changeset *kept, size_t *out_n_jobs)
+{
+    struct keep_bytes job = {0};
+    struct change record;
+    bool is_sound = false;
+    size_t at = 0;
+
+    *out_n_jobs = 0;
+    if (job_try(&repair->read, NULL) != HOOP_OK)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "what belongs to no job cannot be used: %s",
+                           error_text());
+    while (changeset_next(&repair->read, &at, &record)) {
+        const bool is_job = is_of_core(record.key, true);
+
+        if (is_job && (!job.bytes || record.key.n_bytes < JOB_BYTES ||
+                       memcmp(job.bytes, record.key.bytes, JOB_BYTES) != 0)) {
+            job = record.key;
+            is_sound = job.n_bytes >= JOB_BYTES &&
+                       job_try(&repair->read, &job) == HOOP_OK;
+            if (!is_sound) {
+                ++*out_n_jobs;
+                fprintf(repair->out, "lost: job %" PRIu64 " as a whole: %s\n",
+                        job_number(job), error_text());
+            }
+        }
+        if (!is_job || is_sound)
+            record_add(kept, record.key, record.value);
+    }
+    return HOOP_OK;
+}
+
+/* Nothing is wrong with it, and a coordinator would start. */
+static bool
+is_sound(const char *folder)
+{
+    CLEANUP(database_close) struct database *database = NULL;
+
+    return database_open(folder, KEEP_DISK, &database) == HOOP_OK;
+}
+
+static void
+loss_tell(const struct repair *repair, const struct seal *written)
+{
+    if (repair->n_damages > LINES_MAX)
+        fprintf(repair->out, "damaged: %" PRIu64 " more\n",
+                repair->n_damages - LINES_MAX);
+    if (!written->commit)
+        fprintf(repair->out,
+                "lost: nobody knows how many records; %" PRIu64
+                " can be read\n",
+                repair->n_read);
+    else if (written->n_records > repair->n_read)
+        fprintf(repair->out,
+                "lost: %" PRIu64 " of %" PRIu64
+                " records; among them may be keys, and answers: a change that "
+                "is sent again may be done twice\n",
+                written->n_records - repair->n_read, written->n_records);
+}
+
+static enum hoop_status
+data_repair(const char *folder, struct repair *repair)
+{
+    CLEANUP(changeset_deinit) struct changeset kept = {0};
+    char former[LIMIT_SETTING] = "";
+    struct seal written = {0};
+    size_t n_jobs = 0;
+
+    enum hoop_status status = database_salvage(
+        folder,
+        &(struct pages_visitor){
+            .on_record = on_record, .on_damage = on_damage, .owner = repair},
+        &written);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = jobs_sift(repair, &kept, &n_jobs);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (n_jobs == 0 && repair->n_damages == 0 && is_sound(folder)) {
+        fprintf(repair->out,
+                "%s: all %" PRIu64 " records are sound, nothing is changed\n",
+                folder, repair->n_read);
+        return HOOP_OK;
+    }
+    loss_tell(repair, &written);
+    status = database_replace(folder, &kept, former);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    fprintf(repair->out,
+            "%s: %" PRIu64 " records could be read, %zu jobs are left out; the "
+            "damaged file is %s now\n",
+            folder, repair->n_read, n_jobs, former);
+    return HOOP_OK;
+}
+
+enum hoop_status
+repair_run(const char *folder, FILE *out)
+{
+    CLEANUP(claim_drop) struct claim *claim = NULL;
+    CLEANUP(repair_deinit) struct repair repair = {.out = out};
+
+    enum hoop_status status = claim_take(folder, KEEP_DISK, &claim);
+    if (status == HOOP_OK)
+        status = data_repair(folder, &repair);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    claim_settle(claim);
+    return fflush(out) == 0 && !ferror(out)
+               ? HOOP_OK
+               : error_raise(HOOP_E_UNAVAILABLE,
+                             "what was done could not be said");
+}
