@@ -19,9 +19,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "core/token.h"
 #include "exposure.h"
-#include "http/http.h"
+#include "http_port.h"
 #include "net/address.h"
 #include "net/loop.h"
 #include "rpc/seal.h"
@@ -37,8 +36,7 @@ struct hoop_coordinator {
     struct seal *seal; /* NULL: no TLS */
     struct loop *loop;
     struct service *service;
-    struct http *http;  /* NULL: none */
-    struct token token; /* for the HTTP thread */
+    struct http_port *http; /* NULL: none */
     pthread_t thread;
     bool is_running;
     char address[LIMIT_ADDRESS];
@@ -60,14 +58,6 @@ write_metrics(void *owner, FILE *out)
     struct hoop_coordinator *coordinator = owner;
 
     service_write_metrics(coordinator->service, out);
-}
-
-static enum role
-shown_role(void *owner, const char *token)
-{
-    const struct hoop_coordinator *coordinator = owner;
-
-    return token_role(&coordinator->token, token);
 }
 
 static void *
@@ -180,22 +170,14 @@ static enum hoop_status
 http_begin(struct hoop_coordinator *coordinator,
            const struct hoop_coordinator_options *options)
 {
-    enum hoop_status status = HOOP_OK;
-
-    if (!options->http)
-        return HOOP_OK;
-    if (options->token)
-        status = token_init(&coordinator->token, options->token);
-    if (status == HOOP_OK)
-        status = http_create(
-            &(struct http_options){
-                .listen = options->http,
-                .is_ready = is_ready,
-                .write_metrics = write_metrics,
-                .role_of = options->token ? shown_role : NULL,
-                .owner = coordinator,
-            },
-            &coordinator->http);
+    const enum hoop_status status =
+        http_port_open(options,
+                       &(struct http_port_pages){
+                           .is_ready = is_ready,
+                           .write_metrics = write_metrics,
+                           .owner = coordinator,
+                       },
+                       &coordinator->http);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -262,7 +244,7 @@ hoop_coordinator_address(const hoop_coordinator_t *coordinator)
 const char *
 hoop_coordinator_http_address(const hoop_coordinator_t *coordinator)
 {
-    return coordinator->http ? http_address(coordinator->http) : NULL;
+    return http_port_address(coordinator->http);
 }
 
 void
@@ -285,11 +267,10 @@ hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
         return;
 
     hoop_coordinator_stop(coordinator);
-    http_destroy(coordinator->http);
+    http_port_close(coordinator->http);
     service_destroy(coordinator->service);
     loop_destroy(coordinator->loop);
     seal_destroy(coordinator->seal);
-    explicit_bzero(&coordinator->token, sizeof(coordinator->token));
     free(coordinator);
 }
 

@@ -229,6 +229,10 @@ coordinator_fill(struct options *options)
         .tls_cert = settings_text(options->settings, SETTING_TLS_CERT),
         .tls_key = settings_text(options->settings, SETTING_TLS_KEY),
         .tls_ca = settings_text(options->settings, SETTING_TLS_CA),
+        .http_tls = setting_u32(options, SETTING_HTTP_TLS) ? "on" : "off",
+        .http_tls_cert =
+            settings_text(options->settings, SETTING_HTTP_TLS_CERT),
+        .http_tls_key = settings_text(options->settings, SETTING_HTTP_TLS_KEY),
         .insecure_open =
             setting_u32(options, SETTING_INSECURE_OPEN) % 2 ? "on" : "off",
     };

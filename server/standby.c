@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "http/http.h"
+#include "http_port.h"
 #include "keep/claim.h"
 
 static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
@@ -45,24 +45,22 @@ standby_wait(const struct hoop_coordinator_options *options,
              const sigset_t *ending,
              int *out_signal)
 {
-    CLEANUP(http_destroy) struct http *http = NULL;
+    CLEANUP(http_port_close) struct http_port *http = NULL;
     int number = 0;
 
     if (!claim_is_held(options->data_dir)) {
         *out_signal = 0;
         return HOOP_OK;
     }
-    if (options->http) {
-        const enum hoop_status status =
-            http_create(&(struct http_options){.listen = options->http,
-                                               .is_ready = is_ready,
-                                               .write_metrics = write_metrics},
-                        &http);
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
+    const enum hoop_status status = http_port_open(
+        options,
+        &(struct http_port_pages){.is_ready = is_ready,
+                                  .write_metrics = write_metrics},
+        &http);
+    if (status != HOOP_OK)
+        return error_pass(status);
     log_info("coordinator", "standing by, http on %s: another hoopd uses %s",
-             http ? http_address(http) : "nothing", options->data_dir);
+             http ? http_port_address(http) : "nothing", options->data_dir);
     while (number <= 0 && claim_is_held(options->data_dir))
         number = sigtimedwait(ending, NULL, &look_again);
     *out_signal = number > 0 ? number : 0;

@@ -46,8 +46,15 @@ struct tls_files {
 typedef bool
 tls_key_fn(void *owner, const char *identity, uint8_t out_key[TLS_KEY_BYTES]);
 
+/* Whom a server with a certificate serves. */
+enum tls_clients {
+    TLS_CLIENTS_KNOWN,   /* who has a certificate of files.ca, or the key */
+    TLS_CLIENTS_ANYBODY, /* they are not asked; files.ca and keys play no part */
+};
+
 struct tls_options {
     struct tls_files files;
+    enum tls_clients clients;
     /* Without files.ca: what both sides know. NULL: nothing. TLS_KEY_BYTES. */
     const uint8_t *key;
     /* ... or, for a server, what each of its clients knows. */

@@ -177,6 +177,18 @@ files_load(struct tls_context *context, const struct tls_files *files)
 }
 
 static enum hoop_status
+anybody_load(struct tls_context *context, const struct tls_files *files)
+{
+    if (!is_said(files->certificate) || !is_said(files->key))
+        return error_raise(HOOP_E_INVALID,
+                           "a TLS server that anybody may call needs a "
+                           "certificate and its key");
+    const enum hoop_status status = own_load(context->ssl, files);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
 key_load(struct tls_context *context, const struct tls_options *options)
 {
     if (options->key)
@@ -197,6 +209,8 @@ belief_load(struct tls_context *context, const struct tls_options *options)
 {
     const struct tls_files *files = &options->files;
 
+    if (options->clients == TLS_CLIENTS_ANYBODY)
+        return anybody_load(context, files);
     if (is_said(files->ca))
         return files_load(context, files);
     if (is_said(files->certificate) || is_said(files->key))

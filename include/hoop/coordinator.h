@@ -48,6 +48,11 @@ struct hoop_coordinator_options {
     const char *insecure_open; /* "on": with neither a token nor tls_ca listen
                                   where other hosts connect, too; NULL or
                                   "off": that is refused */
+    const char *http_tls; /* "on": HTTP under TLS only, which /metrics needs
+                                  for other hosts where there is a token; NULL or
+                                  "off": none */
+    const char *http_tls_cert; /* its certificate and ... */
+    const char *http_tls_key;  /* ... the key, files; NULL: tls_cert, tls_key */
 };
 
 /*

@@ -1,360 +1,581 @@
 /*
- * http/http.c - evhttp on a loop and a thread of its own
+ * http/http.c - a small HTTP server on a loop and a thread of its own
  *
- * evhttp bounds headers, bodies and silence, but neither the number of its
- * connections nor how long one may take (2.1 has no place for it): who drips a
- * byte a second would stay for ever. So visitors are listed as they come, by
- * what evhttp reads them with, the oldest first. One that has to go is told to
- * evhttp as silent. Those that evhttp has ended itself are noticed later: it
- * takes its callbacks away.
+ * A connection shakes hands (under TLS), is read until the head of its request
+ * is complete, is answered, and is read until the client closes, so that a
+ * client that is still sending gets the answer and no reset. All of that has
+ * one deadline. Connections stand in the order in which they came.
+ *
+ * The kernel keeps a connection back until its first bytes are there
+ * (TCP_DEFER_ACCEPT). So who is silent takes no descriptor, and a request is
+ * answered as soon as its connection is accepted, however many others come.
  */
 
 #include "http/http.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/http.h>
-#include <event2/listener.h>
-#include <event2/thread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "http/page.h"
+#include "http/request.h"
+#include "net/accept_pause.h"
 #include "net/address.h"
+#include "net/loop.h"
 #include "net/socket.h"
+#include "net/tls.h"
 
 enum {
-    HTTP_BACKLOG = 64,
-    /* The library has no names for them. */
-    HTTP_UNAUTHORIZED = 401,
-    HTTP_FORBIDDEN = 403,
+    BACKLOG = 4096,
+    ACCEPTS_MAX = 16,          /* of one turn */
+    DEFER_S = 5,               /* how long the kernel waits for first bytes */
+    DISCARDED_MAX = 64 * 1024, /* behind a request, before it is closed */
+    CONNECTIONS_MIN = 4,
+    SPARES_MAX = LIMIT_HTTP_CONNECTIONS / 2,
+    /* One of so many descriptors of the process is for a connection here. For
+     * half of these they are kept back. */
+    SHARE = 8,
+    /* A connection is not closed for others before so long: its bytes may be on
+     * their way, under TLS those of a second flight. */
+    STAY_MS = 20,
+    STAY_TLS_MS = 200,
 };
 
-static const char bearer[] = "Bearer ";
+enum connection_state {
+    CONNECTION_SHAKING, /* hands, under TLS */
+    CONNECTION_READING,
+    CONNECTION_WRITING,
+    CONNECTION_TRUSTED,   /* is written to, and has shown a token */
+    CONNECTION_LINGERING, /* answered */
+};
 
-/* A connection, or one that evhttp has ended. */
-struct visitor {
-    TAILQ_ENTRY(visitor) link;
-    struct bufferevent *stream; /* a reference; without callbacks: ended */
+struct connection {
+    TAILQ_ENTRY(connection) link;
+    struct http *http;
+    enum connection_state state;
+    int fd;
+    struct tls *tls; /* NULL: none */
+    struct loop_watch *watch;
     uint64_t deadline_ns;
+    uint64_t stays_ns; /* not closed for others before, unless it has spoken */
+    struct address_network network; /* where it comes from */
+    bool is_loopback;
+    size_t n_in; /* while lingering: how many bytes were discarded */
+    char in[LIMIT_HTTP_HEADERS];
+    char *out; /* the answer; NULL: none yet */
+    size_t n_out;
+    size_t n_sent;
 };
 
-TAILQ_HEAD(visitors, visitor);
+TAILQ_HEAD(connections, connection);
 
 struct http {
     struct http_options options;
-    struct event_base *base;
-    struct event *stop; /* activated by http_destroy() */
-    struct event *look; /* at the visitors */
-    struct evhttp *server;
-    struct evconnlistener *listeners[ADDRESS_LIST_MAX]; /* the server's */
-    size_t n_listeners;
-    struct visitors visitors; /* the oldest first */
-    size_t n_visitors;
+    struct tls_context *tls; /* NULL: plain */
+    struct loop *loop;
+    struct socket_listeners sockets;
+    struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
+    struct loop_timer *patience; /* with the oldest connection */
+    struct loop_timer *breather; /* until connections are taken again */
+    struct accept_pause pause;
+    struct connections connections; /* the oldest first */
+    size_t n_connections;
+    size_t n_connections_max;
+    int spares[SPARES_MAX]; /* descriptors that are kept back */
+    size_t n_spares;
+    size_t n_spares_max;
     bool is_running;
     pthread_t thread;
     char address[LIMIT_ADDRESS];
 };
 
-static void
-request_answer(struct evhttp_request *request, int code, const char *text)
-{
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    struct evbuffer *body = evhttp_request_get_output_buffer(request);
-    char n_text[24];
+/* ---- Descriptors that are kept back. */
 
-    if (!evhttp_find_header(headers, "Content-Type"))
-        evhttp_add_header(headers, "Content-Type", "text/plain");
-    evhttp_add_header(headers, "Cache-Control", "no-store");
-    evhttp_add_header(headers, "Connection", "close");
-    snprintf(n_text, sizeof(n_text), "%zu", strlen(text));
-    evhttp_add_header(headers, "Content-Length", n_text);
-    /* evhttp would send it after the answer to HEAD, too. */
-    if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD)
-        evbuffer_add(body, text, strlen(text));
-    evhttp_send_reply(request, code, NULL, NULL);
+static void
+spares_fill(struct http *http)
+{
+    while (http->n_spares < http->n_spares_max) {
+        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+            return;
+        http->spares[http->n_spares++] = fd;
+    }
+}
+
+/* False: none was left. */
+static bool
+spares_give_one(struct http *http)
+{
+    if (http->n_spares == 0)
+        return false;
+    close(http->spares[--http->n_spares]);
+    return true;
+}
+
+/* ---- The end of a connection. */
+
+static void
+connection_destroy(struct connection *connection)
+{
+    struct http *http = connection->http;
+
+    TAILQ_REMOVE(&http->connections, connection, link);
+    http->n_connections--;
+    loop_watch_destroy(connection->watch);
+    tls_destroy(connection->tls);
+    socket_close(connection->fd);
+    free(connection->out);
+    explicit_bzero(connection->in, sizeof(connection->in)); /* a token */
+    free(connection);
+    spares_fill(http);
 }
 
 static void
-health_answer(const struct http *http, struct evhttp_request *request)
+patience_arm(struct http *http)
 {
-    (void)http;
-    request_answer(request, HTTP_OK, "ok\n");
-}
+    const struct connection *oldest = TAILQ_FIRST(&http->connections);
 
-static void
-readiness_answer(const struct http *http, struct evhttp_request *request)
-{
-    if (http->options.is_ready(http->options.owner))
-        request_answer(request, HTTP_OK, "ready\n");
+    if (!oldest)
+        loop_timer_stop(http->patience);
     else
-        request_answer(request, HTTP_SERVUNAVAIL, "draining\n");
+        loop_timer_start(http->patience,
+                         (uint64_t)clock_left_ms(oldest->deadline_ns));
 }
 
 static void
-metrics_answer(const struct http *http, struct evhttp_request *request)
+on_patience(void *owner)
 {
-    CLEANUP(free) char *text = NULL;
-    size_t n_bytes = 0;
+    struct http *http = owner;
+    struct connection *oldest;
 
-    FILE *out = open_memstream(&text, &n_bytes);
-    if (!out) {
-        request_answer(request, HTTP_INTERNAL, "out of memory\n");
-        return;
-    }
-    http->options.write_metrics(http->options.owner, out);
-    if (fclose(out) != 0) {
-        request_answer(request, HTTP_INTERNAL, "out of memory\n");
-        return;
-    }
-    evhttp_add_header(evhttp_request_get_output_headers(request),
-                      "Content-Type", "text/plain; version=0.0.4");
-    request_answer(request, HTTP_OK, text);
+    while ((oldest = TAILQ_FIRST(&http->connections)) &&
+           clock_is_past(oldest->deadline_ns))
+        connection_destroy(oldest);
+    patience_arm(http);
 }
 
-struct http_path {
-    const char *path;
-    enum role role; /* the least that may ask */
-    void (*answer)(const struct http *http, struct evhttp_request *request);
-};
-
-static const struct http_path http_paths[] = {
-    {"/healthz", ROLE_ANYBODY, health_answer},
-    {"/readyz", ROLE_ANYBODY, readiness_answer},
-    {"/metrics", ROLE_METRICS, metrics_answer},
-};
-
-/* "Authorization: Bearer TOKEN", or "". */
-static const char *
-request_token(struct evhttp_request *request)
+/* How many connections come from where this one comes from. */
+static size_t
+connection_kin(const struct connection *connection)
 {
-    const char *text = evhttp_find_header(
-        evhttp_request_get_input_headers(request), "Authorization");
+    const struct connection *other;
+    size_t n = 0;
 
-    if (!text || strncasecmp(text, bearer, sizeof(bearer) - 1) != 0)
-        return "";
-    return text + sizeof(bearer) - 1;
+    TAILQ_FOREACH(other, &connection->http->connections, link)
+    n += memcmp(&other->network, &connection->network,
+                sizeof(other->network)) == 0;
+    return n;
 }
 
-/* Whether it may be answered; else it has been. */
-static bool
-request_is_allowed(const struct http *http,
-                   const struct http_path *path,
-                   struct evhttp_request *request)
-{
-    if (path->role == ROLE_ANYBODY || !http->options.role_of)
-        return true;
+/* ---- Bytes of a connection. */
 
-    const enum role role =
-        http->options.role_of(http->options.owner, request_token(request));
-    if (role <= path->role)
-        return true;
-    if (role == ROLE_ANYBODY)
-        evhttp_add_header(evhttp_request_get_output_headers(request),
-                          "WWW-Authenticate", "Bearer");
-    request_answer(request,
-                   role == ROLE_ANYBODY ? HTTP_UNAUTHORIZED : HTTP_FORBIDDEN,
-                   "this needs a token for role metrics, as Authorization: "
-                   "Bearer: hoopctl token metrics makes one\n");
-    return false;
+static ssize_t
+connection_receive(struct connection *connection, char *bytes, size_t n_bytes)
+{
+    const struct iovec span = {bytes, n_bytes};
+
+    return connection->tls ? tls_receive(connection->tls, &span, 1)
+                           : recv(connection->fd, bytes, n_bytes, 0);
 }
 
-static void
-on_request(struct evhttp_request *request, void *owner)
+static ssize_t
+connection_send(struct connection *connection,
+                const char *bytes,
+                size_t n_bytes)
 {
-    const struct http *http = owner;
-    const char *asked =
-        evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+    struct iovec span = {(char *)(uintptr_t)bytes, n_bytes};
 
-    for (size_t i = 0; i < COUNT_OF(http_paths); i++) {
-        const struct http_path *path = &http_paths[i];
-
-        if (!asked || strcmp(asked, path->path) != 0)
-            continue;
-        if (request_is_allowed(http, path, request))
-            path->answer(http, request);
-        return;
-    }
-    request_answer(request, HTTP_NOTFOUND,
-                   "not here: there are /healthz, /readyz and /metrics\n");
-}
-
-static void
-visitor_end(struct http *http, struct visitor *visitor)
-{
-    TAILQ_REMOVE(&http->visitors, visitor, link);
-    http->n_visitors--;
-    bufferevent_decref(visitor->stream);
-    free(visitor);
-}
-
-/* As if it had been silent for too long. */
-static void
-visitor_cut(struct http *http, struct visitor *visitor)
-{
-    bufferevent_trigger_event(visitor->stream,
-                              BEV_EVENT_READING | BEV_EVENT_TIMEOUT, 0);
-    visitor_end(http, visitor);
+    return connection->tls ? tls_send(connection->tls, &span, n_bytes > 0)
+                           : send(connection->fd, bytes, n_bytes, MSG_NOSIGNAL);
 }
 
 static bool
-visitor_is_served(const struct visitor *visitor)
+connection_owes(const struct connection *connection)
 {
-    bufferevent_event_cb on_event = NULL;
-
-    bufferevent_getcb(visitor->stream, NULL, NULL, &on_event, NULL);
-    return on_event != NULL;
+    return connection->tls && tls_owes(connection->tls);
 }
 
-/* Ends those that are served, and cuts those that take too long. */
-static void
-visitors_sweep(struct http *http)
+static bool
+error_is_passing(void)
 {
-    struct visitor *visitor = TAILQ_FIRST(&http->visitors);
-
-    while (visitor) {
-        struct visitor *next = TAILQ_NEXT(visitor, link);
-
-        if (!visitor_is_served(visitor))
-            visitor_end(http, visitor);
-        else if (clock_is_past(visitor->deadline_ns))
-            visitor_cut(http, visitor);
-        visitor = next;
-    }
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
 static void
-look_after(struct http *http, int left_ms)
+request_answer(struct connection *connection,
+               const struct http_request *request)
 {
-    const struct timeval left = {
-        .tv_sec = left_ms / 1000,
-        .tv_usec = (suseconds_t)(left_ms % 1000) * 1000,
+    const struct page_asker asker = {
+        .is_loopback = connection->is_loopback,
+        .is_sealed = connection->tls != NULL,
     };
+    struct page page = {0};
 
-    event_add(http->look, &left);
+    page_write(&connection->http->options, request, &asker, &page);
+    connection->out = page.bytes;
+    connection->n_out = page.n_bytes;
+    connection->state =
+        page.is_trusted ? CONNECTION_TRUSTED : CONNECTION_WRITING;
 }
 
-static void
-on_look(evutil_socket_t fd, short what, void *owner)
+/* ---- Steps of a connection. HOOP_E_PENDING: it waits for its socket;
+ * HOOP_E_UNAVAILABLE: it is over. */
+
+static enum hoop_status
+handshake_step(struct connection *connection)
 {
-    struct http *http = owner;
+    enum hoop_status status = tls_shake(connection->tls);
 
-    (void)fd;
-    (void)what;
-    visitors_sweep(http);
-    for (size_t i = 0; i < http->n_listeners; i++)
-        evconnlistener_enable(http->listeners[i]);
-    if (!TAILQ_EMPTY(&http->visitors))
-        look_after(http,
-                   clock_left_ms(TAILQ_FIRST(&http->visitors)->deadline_ns));
-}
-
-/* The oldest goes. The next is taken when its descriptor has been closed. */
-static void
-visitors_make_room(struct http *http)
-{
-    visitors_sweep(http);
-    if (http->n_visitors < LIMIT_HTTP_CONNECTIONS)
-        return;
-    visitor_cut(http, TAILQ_FIRST(&http->visitors));
-    for (size_t i = 0; i < http->n_listeners; i++)
-        evconnlistener_disable(http->listeners[i]);
-    look_after(http, 0);
-}
-
-/* What evhttp reads a new connection with. NULL: no memory. */
-static struct bufferevent *
-on_visitor(struct event_base *base, void *owner)
-{
-    struct http *http = owner;
-    struct visitor *visitor = calloc(1, sizeof(*visitor));
-
-    if (visitor)
-        visitor->stream =
-            bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-    if (!visitor || !visitor->stream) {
-        free(visitor);
-        return NULL;
-    }
-    visitors_make_room(http);
-    if (TAILQ_EMPTY(&http->visitors))
-        look_after(http, http->options.patience_ms);
-    /* One that has been answered may go on sending, until it is noticed. */
-    bufferevent_setwatermark(visitor->stream, EV_READ, 0,
-                             2 * LIMIT_HTTP_HEADERS);
-    bufferevent_incref(visitor->stream);
-    visitor->deadline_ns =
-        clock_deadline_ns((uint64_t)http->options.patience_ms);
-    TAILQ_INSERT_TAIL(&http->visitors, visitor, link);
-    http->n_visitors++;
-    return visitor->stream;
-}
-
-static void
-on_stop(evutil_socket_t fd, short what, void *owner)
-{
-    struct http *http = owner;
-
-    (void)fd;
-    (void)what;
-    event_base_loopbreak(http->base);
+    if (status == HOOP_OK)
+        status = tls_stream(connection->tls);
+    if (status == HOOP_E_PENDING)
+        return status;
+    connection->state = CONNECTION_READING;
+    return status == HOOP_OK ? HOOP_OK : HOOP_E_UNAVAILABLE;
 }
 
 static enum hoop_status
-server_create(struct http *http)
+read_step(struct connection *connection)
 {
-    evthread_use_pthreads();
-    http->base = event_base_new();
-    if (http->base)
-        http->stop = event_new(http->base, -1, EV_PERSIST, on_stop, http);
-    if (http->stop)
-        http->look = event_new(http->base, -1, 0, on_look, http);
-    if (http->look)
-        http->server = evhttp_new(http->base);
-    if (!http->server)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for the HTTP server");
+    struct http_request request;
+    const ssize_t n =
+        connection_receive(connection, connection->in + connection->n_in,
+                           sizeof(connection->in) - connection->n_in);
 
-    evhttp_set_max_headers_size(http->server, LIMIT_HTTP_HEADERS);
-    evhttp_set_max_body_size(http->server, LIMIT_HTTP_BODY);
-    evhttp_set_bevcb(http->server, on_visitor, http);
-    evhttp_set_allowed_methods(http->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-    evhttp_set_gencb(http->server, on_request, http);
+    if (n < 0 && error_is_passing())
+        return HOOP_E_PENDING;
+    if (n <= 0)
+        return HOOP_E_UNAVAILABLE;
+    connection->n_in += (size_t)n;
+    if (!http_request_parse(connection->in, connection->n_in,
+                            sizeof(connection->in), &request))
+        return HOOP_OK;
+    request_answer(connection, &request);
+    return connection->out ? HOOP_OK : HOOP_E_UNAVAILABLE;
+}
+
+static enum hoop_status
+write_step(struct connection *connection)
+{
+    const ssize_t n =
+        connection_send(connection, connection->out + connection->n_sent,
+                        connection->n_out - connection->n_sent);
+
+    if (n < 0)
+        return error_is_passing() ? HOOP_E_PENDING : HOOP_E_UNAVAILABLE;
+    connection->n_sent += (size_t)n;
+    if (connection->n_sent < connection->n_out || connection_owes(connection))
+        return n > 0 ? HOOP_OK : HOOP_E_PENDING;
+    shutdown(connection->fd, SHUT_WR);
+    connection->state = CONNECTION_LINGERING;
+    connection->n_in = 0;
     return HOOP_OK;
 }
 
 static enum hoop_status
-server_listen(struct http *http)
+linger_step(struct connection *connection)
 {
-    struct socket_listeners sockets = {0};
+    /* As it comes: under TLS nobody needs to know what it says. */
+    const ssize_t n =
+        recv(connection->fd, connection->in, sizeof(connection->in), 0);
 
-    const enum hoop_status status =
-        socket_listen_all(http->options.listen, HTTP_BACKLOG, &sockets);
+    if (n < 0 && error_is_passing())
+        return HOOP_E_PENDING;
+    if (n <= 0)
+        return HOOP_E_UNAVAILABLE;
+    connection->n_in += (size_t)n;
+    return connection->n_in < DISCARDED_MAX ? HOOP_OK : HOOP_E_UNAVAILABLE;
+}
+
+static enum hoop_status
+connection_step(struct connection *connection)
+{
+    switch (connection->state) {
+    case CONNECTION_SHAKING:
+        return handshake_step(connection);
+    case CONNECTION_READING:
+        return read_step(connection);
+    case CONNECTION_WRITING:
+    case CONNECTION_TRUSTED:
+        return write_step(connection);
+    case CONNECTION_LINGERING:
+        break;
+    }
+    return linger_step(connection);
+}
+
+static enum loop_interest
+connection_interest(const struct connection *connection)
+{
+    if (connection->state == CONNECTION_WRITING ||
+        connection->state == CONNECTION_TRUSTED)
+        return LOOP_WRITE;
+    return connection_owes(connection) ? LOOP_READ | LOOP_WRITE : LOOP_READ;
+}
+
+/* As far as its socket lets it. */
+static void
+connection_go_on(struct connection *connection)
+{
+    enum hoop_status status;
+
+    do
+        status = connection_step(connection);
+    while (status == HOOP_OK);
+    if (status == HOOP_E_PENDING)
+        loop_watch_set(connection->watch, connection_interest(connection));
+    else
+        connection_destroy(connection);
+}
+
+static void
+on_ready(void *owner, enum loop_interest ready)
+{
+    struct connection *connection = owner;
+    struct http *http = connection->http;
+
+    (void)ready;
+    connection_go_on(connection);
+    patience_arm(http);
+}
+
+/* ---- Connections come. */
+
+/* How well a connection can be spared; 0: not at all. An answered one best, then
+ * one that has begun a request and is not through, since those who mean it send
+ * it at once. */
+static int
+connection_rank(const struct connection *connection)
+{
+    switch (connection->state) {
+    case CONNECTION_LINGERING:
+        return 4;
+    case CONNECTION_READING:
+        if (connection->n_in > 0)
+            return 3;
+        break;
+    case CONNECTION_WRITING:
+        return 2;
+    case CONNECTION_TRUSTED:
+        return 0;
+    case CONNECTION_SHAKING:
+        break;
+    }
+    return clock_is_past(connection->stays_ns) ? 1 : 0;
+}
+
+/* The oldest of those that can be spared best, of the host or network that has
+ * the most of these; NULL: there is none. */
+static struct connection *
+connections_choose(struct http *http)
+{
+    struct connection *connection;
+    struct connection *chosen = NULL;
+    size_t n_most = 0;
+    int rank_most = 0;
+
+    TAILQ_FOREACH(connection, &http->connections, link)
+    {
+        const int rank = connection_rank(connection);
+        const size_t n_kin = rank > 0 ? connection_kin(connection) : 0;
+
+        if (n_kin < n_most || (n_kin == n_most && rank <= rank_most))
+            continue;
+        chosen = connection;
+        n_most = n_kin;
+        rank_most = rank;
+    }
+    return chosen;
+}
+
+/* Closes one that can be spared, once what it has sent is looked at; false:
+ * there is none. */
+static bool
+connections_make_room(struct http *http)
+{
+    const size_t n_before = http->n_connections;
+    struct connection *chosen = connections_choose(http);
+
+    if (!chosen)
+        return false;
+    if (chosen->state == CONNECTION_READING)
+        connection_go_on(chosen);
+    if (http->n_connections == n_before)
+        connection_destroy(chosen);
+    return true;
+}
+
+/* Takes fd. */
+static enum hoop_status
+connection_create(struct http *http, int fd, const struct address *peer)
+{
+    struct connection *connection = calloc(1, sizeof(*connection));
+
+    if (!connection) {
+        socket_close(fd);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
+    }
+    connection->http = http;
+    connection->fd = fd;
+    connection->state = http->tls ? CONNECTION_SHAKING : CONNECTION_READING;
+    connection->network = address_network(peer);
+    connection->is_loopback = address_is_loopback(peer);
+    connection->deadline_ns =
+        clock_deadline_ns((uint64_t)http->options.patience_ms);
+    connection->stays_ns = clock_deadline_ns(http->tls ? STAY_TLS_MS : STAY_MS);
+    TAILQ_INSERT_TAIL(&http->connections, connection, link);
+    http->n_connections++;
+
+    enum hoop_status status = loop_watch_create(http->loop, fd, on_ready,
+                                                connection, &connection->watch);
+    if (status == HOOP_OK && http->tls)
+        status = tls_create_server(http->tls, fd, &connection->tls);
+    if (status != HOOP_OK) {
+        connection_destroy(connection);
+        return error_pass(status);
+    }
+    connection_go_on(connection);
+    return HOOP_OK;
+}
+
+static void
+watches_set(struct http *http, enum loop_interest interest)
+{
+    for (size_t i = 0; i < http->sockets.n; i++)
+        loop_watch_set(http->watches[i], interest);
+}
+
+static void
+on_breather(void *owner)
+{
+    watches_set(owner, LOOP_READ);
+}
+
+/* One that waits. With a descriptor that was kept back, or another connection's,
+ * where there is no other. Handle: HOOP_E_PENDING, HOOP_E_ABORTED (all
+ * connections have to stay for a moment), HOOP_E_EXHAUSTED (no descriptor). */
+static enum hoop_status
+connection_accept(struct http *http, int listening)
+{
+    struct address peer;
+    int fd = -1;
+
+    if (http->n_connections >= http->n_connections_max &&
+        !connections_make_room(http))
+        return HOOP_E_ABORTED;
+    enum hoop_status status = socket_accept(listening, &fd, &peer);
+    while (status == HOOP_E_EXHAUSTED && spares_give_one(http))
+        status = socket_accept(listening, &fd, &peer);
+    if (status == HOOP_E_EXHAUSTED && connections_make_room(http))
+        status = socket_accept(listening, &fd, &peer);
+    return status == HOOP_OK ? connection_create(http, fd, &peer) : status;
+}
+
+/* Nobody is accepted for a while, where there would be no room. */
+static void
+accepting_pause(struct http *http, enum hoop_status status)
+{
+    watches_set(http, LOOP_NOTHING);
+    loop_timer_start(http->breather,
+                     status == HOOP_E_ABORTED
+                         ? STAY_MS / 4
+                         : accept_pause_begin(&http->pause, "HTTP port",
+                                              error_text(), clock_now_ns()));
+}
+
+static void
+on_connection(void *owner, enum loop_interest ready)
+{
+    struct http *http = owner;
+
+    (void)ready;
+    for (size_t i = 0; i < http->sockets.n; i++) {
+        enum hoop_status status = HOOP_OK;
+
+        for (int n = 0; status == HOOP_OK && n < ACCEPTS_MAX; n++)
+            status = connection_accept(http, http->sockets.fds[i]);
+        if (status == HOOP_OK || status == HOOP_E_PENDING)
+            continue;
+        accepting_pause(http, status);
+        break;
+    }
+    patience_arm(http);
+}
+
+/* ---- The server. */
+
+static void
+bounds_set(struct http *http)
+{
+    struct rlimit limit;
+    size_t n = LIMIT_HTTP_CONNECTIONS;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE < n)
+        n = (size_t)limit.rlim_cur / SHARE;
+    http->n_connections_max = n < CONNECTIONS_MIN ? CONNECTIONS_MIN : n;
+    http->n_spares_max = http->n_connections_max / 2;
+}
+
+static enum hoop_status
+tls_begin(struct http *http, const struct tls_files *files)
+{
+    if (!files)
+        return HOOP_OK;
+    const enum hoop_status status = tls_context_create(
+        &(struct tls_options){.files = *files, .clients = TLS_CLIENTS_ANYBODY},
+        &http->tls);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* Where the kernel cannot, connections come before their bytes. */
+static void
+first_bytes_await(const struct http *http)
+{
+    const int seconds = DEFER_S;
+
+    for (size_t i = 0; i < http->sockets.n; i++)
+        (void)setsockopt(http->sockets.fds[i], IPPROTO_TCP, TCP_DEFER_ACCEPT,
+                         &seconds, sizeof(seconds));
+}
+
+static enum hoop_status
+server_begin(struct http *http)
+{
+    struct socket_listeners *sockets = &http->sockets;
+
+    enum hoop_status status = tls_begin(http, http->options.tls);
+    if (status == HOOP_OK)
+        status = loop_create(&http->loop);
+    if (status == HOOP_OK)
+        status =
+            loop_timer_create(http->loop, on_patience, http, &http->patience);
+    if (status == HOOP_OK)
+        status =
+            loop_timer_create(http->loop, on_breather, http, &http->breather);
+    if (status == HOOP_OK)
+        status = socket_listen_all(http->options.listen, BACKLOG, sockets);
+    for (size_t i = 0; status == HOOP_OK && i < sockets->n; i++)
+        status = loop_watch_create(http->loop, sockets->fds[i], on_connection,
+                                   http, &http->watches[i]);
     if (status != HOOP_OK)
         return error_pass(status);
-    address_list_format(&sockets.addresses, http->address);
-
-    /* From here on the descriptors are the server's, but after a failure. */
-    for (size_t i = 0; i < sockets.n; i++) {
-        struct evhttp_bound_socket *bound =
-            evhttp_accept_socket_with_handle(http->server, sockets.fds[i]);
-
-        if (!bound) {
-            for (; i < sockets.n; i++)
-                socket_close(sockets.fds[i]);
-            return error_raise(HOOP_E_EXHAUSTED,
-                               "no memory for the HTTP server");
-        }
-        http->listeners[http->n_listeners++] =
-            evhttp_bound_socket_get_listener(bound);
-    }
+    address_list_format(&sockets->addresses, http->address);
+    spares_fill(http);
+    first_bytes_await(http);
+    watches_set(http, LOOP_READ);
     return HOOP_OK;
 }
 
@@ -363,7 +584,7 @@ thread_run(void *owner)
 {
     struct http *http = owner;
 
-    event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    loop_run(http->loop);
     return NULL;
 }
 
@@ -393,19 +614,17 @@ http_create(const struct http_options *options, struct http **out_http)
     http->options = *options;
     if (http->options.patience_ms == 0)
         http->options.patience_ms = LIMIT_HTTP_MS;
-    TAILQ_INIT(&http->visitors);
+    TAILQ_INIT(&http->connections);
+    bounds_set(http);
 
-    enum hoop_status status = server_create(http);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = server_listen(http);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = thread_start(http);
+    enum hoop_status status = server_begin(http);
+    if (status == HOOP_OK)
+        status = thread_start(http);
     if (status != HOOP_OK)
         return error_pass(status);
 
-    http->options.listen = NULL; /* was borrowed for this call only */
+    http->options.listen = NULL; /* were borrowed for this call only */
+    http->options.tls = NULL;
     *out_http = STEAL(http);
     return HOOP_OK;
 }
@@ -423,18 +642,20 @@ http_destroy(struct http *http)
         return;
 
     if (http->is_running) {
-        event_active(http->stop, EV_TIMEOUT, 0);
+        loop_stop(http->loop);
         pthread_join(http->thread, NULL);
     }
-    if (http->server)
-        evhttp_free(http->server);
-    while (!TAILQ_EMPTY(&http->visitors))
-        visitor_end(http, TAILQ_FIRST(&http->visitors));
-    if (http->look)
-        event_free(http->look);
-    if (http->stop)
-        event_free(http->stop);
-    if (http->base)
-        event_base_free(http->base);
+    http->n_spares_max = 0;
+    while (!TAILQ_EMPTY(&http->connections))
+        connection_destroy(TAILQ_FIRST(&http->connections));
+    while (spares_give_one(http))
+        continue;
+    for (size_t i = 0; i < COUNT_OF(http->watches); i++)
+        loop_watch_destroy(http->watches[i]);
+    socket_listeners_close(&http->sockets);
+    loop_timer_destroy(http->breather);
+    loop_timer_destroy(http->patience);
+    loop_destroy(http->loop);
+    tls_context_destroy(http->tls);
     free(http);
 }

@@ -3,8 +3,15 @@
  *
  * GET and HEAD of /healthz (the process is up), /readyz (it takes new work,
  * else 503) and /metrics, which may ask for a token as `Authorization: Bearer`.
+ * A token is looked at only where nobody can have read it on its way: under TLS,
+ * or from this host. A job's own token is refused there, too: it would let who
+ * scrapes figures join the job.
+ *
  * One request per connection, everything bounded: what it sends, its time, and
- * how many there are. Of too many, the oldest goes.
+ * how many there are. Of too many, the oldest of the host or IPv6 network that
+ * has the most goes, but none that has shown a token. A few descriptors are
+ * kept back for connections, so that probes are answered while another port
+ * has taken all the others.
  *
  * It has a thread of its own, so that no slow client and no dashboard takes
  * time from the one that owns the core.
@@ -22,6 +29,7 @@
 #include "base/role.h"
 
 struct http;
+struct tls_files;
 
 /* All are called on the thread of the server, also during http_create(). */
 typedef bool
@@ -32,24 +40,38 @@ http_metrics_fn(void *owner, FILE *out);
 typedef enum role
 http_role_fn(void *owner, const char *token);
 
+/* Who reads /metrics. */
+enum http_audience {
+    HTTP_TOKENS,    /* who shows a token, see role_of */
+    HTTP_THIS_HOST, /* there is no token: processes of this host */
+    HTTP_ANYBODY,
+};
+
 struct http_options {
-    const char *listen; /* host:port; borrowed for the call */
+    const char
+        *listen; /* see address_resolve_listen(); borrowed for the call */
     http_ready_fn *is_ready;
     http_metrics_fn *write_metrics; /* Prometheus' text format */
-    http_role_fn *role_of;          /* NULL: nobody is asked for a token */
+    http_role_fn *role_of;          /* for HTTP_TOKENS */
     void *owner;
+    enum http_audience audience;
+    const struct tls_files *tls; /* certificate and key; NULL: no TLS; borrowed
+                                    for the call */
     int patience_ms; /* with a connection, from its first to its last byte; 0:
                         LIMIT_HTTP_MS */
 };
 
 /*
- * Listen and serve from a thread of its own, all signals blocked in it.
- * Handle: HOOP_E_UNAVAILABLE (in use), HOOP_E_INVALID (the address).
+ * Listen and serve from a thread of its own, all signals blocked in it. A name
+ * is looked up, which may block.
+ * Handle: HOOP_E_UNAVAILABLE (in use), HOOP_E_INVALID (the address, a
+ * certificate), HOOP_E_NOT_FOUND (a file).
  */
 enum hoop_status
 http_create(const struct http_options *options, struct http **out_http);
 
-/* "host:port" as bound. Borrowed: lives as long as the server. */
+/* "host:port" as bound, with commas between several. Borrowed: lives as long
+ * as the server. */
 const char *
 http_address(const struct http *http);
 

@@ -18,36 +18,15 @@ import subprocess
 import sys
 import tempfile
 
+import own_network
+from own_network import OTHER
 from programs import Program, Wrong, await_true
 
-OTHER = '10.9.8.7'  # an address of this host that is not loopback
-OTHER_IPV6 = 'fd00:9:8::7'
 LOOPBACK = {'127.0.0.1', '::1'}
 ANY = {'0.0.0.0'}
 RPC, HTTP = 4667, 4668
 WHAT_TO_SET = ('HOOP_TOKEN', 'HOOP_TOKEN_FILE', '--token-file',
                'HOOP_INSECURE_OPEN=1', '--insecure-open')
-
-
-def enter_namespace():
-    """Run this program again where nobody else has ports or addresses."""
-    if os.environ.get('EXPOSURE_INSIDE'):
-        return
-    ways = (['unshare', '--net'], ['unshare', '--net', '--map-root-user'])
-    commands = (f'ip link set lo up && ip address add {OTHER}/24 dev lo && '
-                f'ip address add {OTHER_IPV6}/64 dev lo nodad')
-    for way in ways:
-        try:
-            works = subprocess.run(way + ['sh', '-c', commands],
-                                   capture_output=True, check=False)
-        except OSError:
-            break
-        if works.returncode == 0:
-            os.environ['EXPOSURE_INSIDE'] = '1'
-            os.execvp(way[0], way + ['sh', '-c', commands + ' && exec "$@"',
-                                     'sh', sys.executable] + sys.argv)
-    print('exposure_check.py: no network namespaces')
-    sys.exit(1 if os.environ.get('HOOP_REQUIRE_NETNS') else 77)
 
 
 def listening(pid, port):
@@ -215,7 +194,7 @@ def refused(hoopd, folder):
 
 
 def main():
-    enter_namespace()
+    own_network.enter('exposure_check.py')
     hoopd, hoopctl = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -50,6 +50,7 @@ server_start(void)
         .listen = "127.0.0.1:0",
         .is_ready = is_ready,
         .write_metrics = write_metrics,
+        .audience = HTTP_ANYBODY,
     };
 
     fuzz_require(http_create(&options, &http) == HOOP_OK);

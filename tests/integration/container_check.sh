@@ -129,8 +129,14 @@ wait "$one"
 perf three allgather
 
 container=$(podman ps -q)
+# Tokens are for TLS, or for its own host: asked inside of the container.
 metrics_token=$(hoopctl token metrics)
-curl -fsS -H "Authorization: Bearer $metrics_token" "$http/metrics" | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
+refused=$(curl -sS -o "$scratch/refused" -w '%{http_code}' \
+  -H "Authorization: Bearer $metrics_token" "$http/metrics")
+[ "$refused" = 403 ]
+inside=$(podman inspect -f '{{.State.Pid}}' "$container")
+nsenter -t "$inside" -n curl -fsS -H "Authorization: Bearer $metrics_token" \
+  http://127.0.0.1:4668/metrics | tee "$scratch/metrics" | grep '^hoop_\(jobs\|members\|worlds\)'
 grep -qx 'hoop_worlds_formed_total 3' "$scratch/metrics"
 
 echo '== killed, and started again on its volume'

@@ -77,7 +77,7 @@ def complaints(tree):
 TABLE = {DOCUMENT: '''
 | header | files | library |
 |--------|-------|---------|
-| event2/ | common/net/* server/http/* | libevent |
+| event2/ | common/net/* | libevent |
 | zstd | common/codec/* | zstd |
 | argp.h | */options.c | glibc |
 '''}

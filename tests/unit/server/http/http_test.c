@@ -48,6 +48,10 @@ fixture_role_of(void *owner, const char *token)
 
     if (strcmp(token, "figures") == 0)
         return ROLE_METRICS;
+    if (strcmp(token, "looks") == 0)
+        return ROLE_OPERATOR;
+    if (strcmp(token, "secret") == 0)
+        return ROLE_WORKER;
     return token[0] ? ROLE_ANYBODY : fixture->role;
 }
 
@@ -57,7 +61,7 @@ setup_patient(void **state, int patience_ms)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
 
     fixture->is_ready = true;
-    fixture->role = ROLE_WORKER;
+    fixture->role = ROLE_METRICS;
     assert_int_equal(http_create(
                          &(struct http_options){
                              .listen = "127.0.0.1:0",
@@ -189,7 +193,7 @@ metrics_come_from_the_owner(void **state)
     char answer[ANSWER_MAX];
 
     ask(*state, "GET /metrics HTTP/1.0\r\n\r\n", answer);
-    assert_begins(answer, "HTTP/1.0 200 ");
+    assert_begins(answer, "HTTP/1.1 200 ");
     assert_non_null(strstr(answer, "text/plain; version=0.0.4"));
     assert_non_null(strstr(answer, "\r\n\r\nhoop_jobs 3\n"));
 }
@@ -222,8 +226,25 @@ metrics_want_a_token_where_there_is_one(void **state)
         "authorization: bearer figures\r\n\r\n",
         answer);
     assert_begins(answer, "HTTP/1.1 200 ");
+    ask(fixture, "GET /metrics HTTP/1.1\r\nAuthorization: Bearer looks\r\n\r\n",
+        answer);
+    assert_begins(answer, "HTTP/1.1 200 ");
     /* Probes have none. */
     health_and_readiness_are_told_apart(state);
+}
+
+/* Who scrapes figures must not be able to join the job. */
+static void
+jobs_own_token_is_refused(void **state)
+{
+    char answer[ANSWER_MAX];
+
+    ask(*state, "GET /metrics HTTP/1.1\r\nAuthorization: Bearer secret\r\n\r\n",
+        answer);
+    assert_begins(answer, "HTTP/1.1 403 ");
+    assert_non_null(strstr(answer, "hoopctl token metrics"));
+    assert_null(strstr(answer, "hoop_jobs"));
+    assert_null(strstr(answer, "secret"));
 }
 
 static void
@@ -254,7 +275,8 @@ other_method_is_refused(void **state)
     ask(*state,
         "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
         answer);
-    assert_begins(answer, "HTTP/1.1 501 ");
+    assert_begins(answer, "HTTP/1.1 405 ");
+    assert_non_null(strstr(answer, "Allow: GET, HEAD\r\n"));
 }
 
 static void
@@ -268,9 +290,9 @@ header_too_large_is_refused(void **state)
     client_send(fd, "GET /healthz HTTP/1.1\r\nX: ", 26);
     for (int i = 0; i < 2 * LIMIT_HTTP_HEADERS / 1024; i++)
         client_send(fd, padding, sizeof(padding));
-    /* 400, or a reset because we were still sending. */
+    /* The answer, or a reset because we were still sending. */
     if (client_read(fd, answer) > 0)
-        assert_begins(answer, "HTTP/1.1 400 ");
+        assert_begins(answer, "HTTP/1.1 431 ");
     close(fd);
     health_and_readiness_are_told_apart(state);
 }
@@ -353,15 +375,18 @@ oldest_of_too_many_clients_makes_room(void **state)
     int held[LIMIT_HTTP_CONNECTIONS];
     char answer[ANSWER_MAX];
 
-    for (size_t i = 0; i < COUNT_OF(held); i++)
+    for (size_t i = 0; i < COUNT_OF(held); i++) {
         held[i] = client_connect(*state);
+        /* Who says nothing is not even accepted. */
+        client_send(held[i], request, 1);
+    }
     ask(*state, request, answer);
     assert_begins(answer, "HTTP/1.1 200 ");
     assert_int_equal(client_read(held[0], answer), 0);
 
     /* No other had to go, and those that were served take no room. */
     for (size_t i = 1; i < COUNT_OF(held); i++) {
-        client_send(held[i], request, sizeof(request) - 1);
+        client_send(held[i], request + 1, sizeof(request) - 2);
         assert_true(client_read(held[i], answer) > 0);
         assert_begins(answer, "HTTP/1.1 200 ");
         ask(*state, request, answer);
@@ -401,6 +426,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(metrics_want_a_token_where_there_is_one,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(jobs_own_token_is_refused, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(head_has_no_body, setup, teardown),
         cmocka_unit_test_setup_teardown(other_path_is_not_found, setup,
                                         teardown),

@@ -1,0 +1,292 @@
+/* http/request.c - the head of an HTTP/1.x request, parsed */
+
+#include "http/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+enum {
+    LENGTH_DIGITS_MAX = 9,
+};
+
+static const char bearer[] = "Bearer ";
+
+const char *
+http_status_reason(enum http_status status)
+{
+    switch (status) {
+    case HTTP_STATUS_OK:
+        return "OK";
+    case HTTP_STATUS_BAD_REQUEST:
+        return "Bad Request";
+    case HTTP_STATUS_UNAUTHORIZED:
+        return "Unauthorized";
+    case HTTP_STATUS_FORBIDDEN:
+        return "Forbidden";
+    case HTTP_STATUS_NOT_FOUND:
+        return "Not Found";
+    case HTTP_STATUS_METHOD_NOT_ALLOWED:
+        return "Method Not Allowed";
+    case HTTP_STATUS_TOO_LARGE:
+        return "Content Too Large";
+    case HTTP_STATUS_HEADERS_TOO_LARGE:
+        return "Request Header Fields Too Large";
+    case HTTP_STATUS_INTERNAL:
+        return "Internal Server Error";
+    case HTTP_STATUS_NOT_IMPLEMENTED:
+        return "Not Implemented";
+    case HTTP_STATUS_UNAVAILABLE:
+        return "Service Unavailable";
+    case HTTP_STATUS_VERSION:
+        return "HTTP Version Not Supported";
+    }
+    return "";
+}
+
+bool
+http_text_is(struct http_text text, const char *other)
+{
+    return text.at && text.n_bytes == strlen(other) &&
+           memcmp(text.at, other, text.n_bytes) == 0;
+}
+
+static bool
+text_is_name(struct http_text text, const char *name)
+{
+    return text.n_bytes == strlen(name) &&
+           strncasecmp(text.at, name, text.n_bytes) == 0;
+}
+
+/* Takes what stands before the first stop; false: there is none. */
+static bool
+text_cut(struct http_text *rest, char stop, struct http_text *out_text)
+{
+    const char *end =
+        rest->n_bytes > 0 ? memchr(rest->at, stop, rest->n_bytes) : NULL;
+
+    if (!end)
+        return false;
+    *out_text = (struct http_text){rest->at, (size_t)(end - rest->at)};
+    rest->n_bytes -= out_text->n_bytes + 1;
+    rest->at = end + 1;
+    return true;
+}
+
+static bool
+line_cut(struct http_text *rest, struct http_text *out_line)
+{
+    if (!text_cut(rest, '\n', out_line))
+        return false;
+    if (out_line->n_bytes > 0 && out_line->at[out_line->n_bytes - 1] == '\r')
+        out_line->n_bytes--;
+    return true;
+}
+
+/* A name of a method or a field, as RFC 9110 has it. */
+static bool
+text_is_token(struct http_text text)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < text.n_bytes; i++) {
+        const char c = text.at[i];
+        const bool is_alnum = (c >= 'a' && c <= 'z') ||
+                              (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+
+        if (!is_alnum && (c == '\0' || !strchr(marks, c)))
+            return false;
+    }
+    return text.n_bytes > 0;
+}
+
+/* Neither a control character nor, in what has none, a blank. */
+static bool
+text_is_printable(struct http_text text, char least)
+{
+    for (size_t i = 0; i < text.n_bytes; i++) {
+        const unsigned char c = (unsigned char)text.at[i];
+
+        if ((c < (unsigned char)least && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+/* "/path?query", or "http://host/path?query" as proxies are asked. */
+static enum http_status
+target_take(struct http_text target, struct http_request *request)
+{
+    static const char scheme[] = "http://";
+    const size_t n_scheme = sizeof(scheme) - 1;
+
+    if (!text_is_printable(target, '!') ||
+        memchr(target.at, '\t', target.n_bytes))
+        return HTTP_STATUS_BAD_REQUEST;
+    if (target.n_bytes > n_scheme &&
+        strncasecmp(target.at, scheme, n_scheme) == 0) {
+        const char *path =
+            memchr(target.at + n_scheme, '/', target.n_bytes - n_scheme);
+
+        if (!path)
+            return HTTP_STATUS_BAD_REQUEST;
+        target.n_bytes -= (size_t)(path - target.at);
+        target.at = path;
+    }
+    if (target.n_bytes == 0 || target.at[0] != '/')
+        return HTTP_STATUS_BAD_REQUEST;
+    const char *query = memchr(target.at, '?', target.n_bytes);
+    if (query)
+        target.n_bytes = (size_t)(query - target.at);
+    request->path = target;
+    return HTTP_STATUS_OK;
+}
+
+static enum http_status
+version_check(struct http_text version)
+{
+    const bool is_version =
+        version.n_bytes == 8 && memcmp(version.at, "HTTP/", 5) == 0 &&
+        version.at[5] >= '0' && version.at[5] <= '9' && version.at[6] == '.' &&
+        version.at[7] >= '0' && version.at[7] <= '9';
+
+    if (!is_version)
+        return HTTP_STATUS_BAD_REQUEST;
+    return version.at[5] == '1' ? HTTP_STATUS_OK : HTTP_STATUS_VERSION;
+}
+
+/* "GET /path HTTP/1.1" */
+static enum http_status
+first_line_take(struct http_text line, struct http_request *request)
+{
+    struct http_text method;
+    struct http_text target;
+
+    if (!text_cut(&line, ' ', &method) || !text_is_token(method) ||
+        !text_cut(&line, ' ', &target))
+        return HTTP_STATUS_BAD_REQUEST;
+    request->is_head = http_text_is(method, "HEAD");
+    enum http_status status = version_check(line);
+    if (status == HTTP_STATUS_OK)
+        status = target_take(target, request);
+    if (status != HTTP_STATUS_OK)
+        return status;
+    return request->is_head || http_text_is(method, "GET")
+               ? HTTP_STATUS_OK
+               : HTTP_STATUS_METHOD_NOT_ALLOWED;
+}
+
+static struct http_text
+blanks_trim(struct http_text text)
+{
+    while (text.n_bytes > 0 && (text.at[0] == ' ' || text.at[0] == '\t')) {
+        text.at++;
+        text.n_bytes--;
+    }
+    while (text.n_bytes > 0 && (text.at[text.n_bytes - 1] == ' ' ||
+                                text.at[text.n_bytes - 1] == '\t'))
+        text.n_bytes--;
+    return text;
+}
+
+/* Another scheme than Bearer shows no token. */
+static enum http_status
+authorization_take(struct http_text value, struct http_request *request)
+{
+    const size_t n_bearer = sizeof(bearer) - 1;
+
+    if (request->token.at)
+        return HTTP_STATUS_BAD_REQUEST;
+    request->token = (struct http_text){"", 0};
+    if (value.n_bytes > n_bearer &&
+        strncasecmp(value.at, bearer, n_bearer) == 0)
+        request->token = blanks_trim(
+            (struct http_text){value.at + n_bearer, value.n_bytes - n_bearer});
+    return HTTP_STATUS_OK;
+}
+
+/* A body is not looked at; a large one is not waited for either. */
+static enum http_status
+length_check(struct http_text value)
+{
+    size_t n_body = 0;
+
+    if (value.n_bytes == 0)
+        return HTTP_STATUS_BAD_REQUEST;
+    for (size_t i = 0; i < value.n_bytes; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return HTTP_STATUS_BAD_REQUEST;
+        if (i < LENGTH_DIGITS_MAX)
+            n_body = n_body * 10 + (size_t)(value.at[i] - '0');
+    }
+    return value.n_bytes > LENGTH_DIGITS_MAX || n_body > LIMIT_HTTP_BODY
+               ? HTTP_STATUS_TOO_LARGE
+               : HTTP_STATUS_OK;
+}
+
+static enum http_status
+field_take(struct http_text line, struct http_request *request)
+{
+    struct http_text name;
+
+    if (!text_cut(&line, ':', &name) || !text_is_token(name))
+        return HTTP_STATUS_BAD_REQUEST;
+    const struct http_text value = blanks_trim(line);
+    if (!text_is_printable(value, ' '))
+        return HTTP_STATUS_BAD_REQUEST;
+    if (text_is_name(name, "Authorization"))
+        return authorization_take(value, request);
+    if (text_is_name(name, "Content-Length"))
+        return length_check(value);
+    if (text_is_name(name, "Transfer-Encoding"))
+        return HTTP_STATUS_NOT_IMPLEMENTED;
+    return HTTP_STATUS_OK;
+}
+
+/* Whether the empty line has come that ends the head. */
+static bool
+head_is_complete(struct http_text rest)
+{
+    struct http_text line;
+
+    while (line_cut(&rest, &line)) {
+        if (line.n_bytes == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum http_status
+head_take(struct http_text rest, struct http_request *request)
+{
+    struct http_text line;
+
+    line_cut(&rest, &line);
+    enum http_status status = first_line_take(line, request);
+    while (status == HTTP_STATUS_OK && line_cut(&rest, &line) &&
+           line.n_bytes > 0)
+        status = field_take(line, request);
+    return status;
+}
+
+bool
+http_request_parse(const char *bytes,
+                   size_t n_bytes,
+                   size_t n_max,
+                   struct http_request *out_request)
+{
+    const struct http_text all = {bytes, n_bytes};
+
+    *out_request = (struct http_request){0};
+    if (n_bytes > 0 && head_is_complete(all)) {
+        out_request->status = head_take(all, out_request);
+        return true;
+    }
+    if (n_bytes < n_max)
+        return false;
+    out_request->status = HTTP_STATUS_HEADERS_TOO_LARGE;
+    return true;
+}
