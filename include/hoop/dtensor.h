@@ -123,7 +123,8 @@ hoop_dtensor_process_group(const hoop_dtensor_t *dtensor);
 /*
  * Say that the tensor, which every rank has whole, lies over the ranks of
  * group: a label, nothing is sent. A tensor that lies over such a group already
- * stays as it is. Who is not in group has no part any more. set_process_group().
+ * stays as it is, over the group that it has. Who is not in group has no part
+ * any more. set_process_group().
  *
  * Handle: HOOP_E_INVALID (NULL, another session), HOOP_E_PRECONDITION, and
  * nothing changes (the tensor is cut or partial, its mesh has two axes longer
