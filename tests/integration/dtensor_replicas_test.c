@@ -204,8 +204,8 @@ value_of(uint32_t rank, size_t i)
     return RANK_STEP * (int64_t)(rank + 1) + (int64_t)i;
 }
 
-/* What a rank gets between two layouts. Addends are added up, or, of a gradient,
- * count as whole. */
+/* What a rank gets between two layouts. Addends are added up, or, of a
+ * gradient, count as whole. */
 struct due {
     const struct layout *from;
     const struct layout *to;

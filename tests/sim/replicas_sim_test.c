@@ -3,9 +3,10 @@
  *
  * Between any two process groups of up to eight ranks, with rows of every size
  * that divides a group. Which numbers the ranks have does not count, only which
- * of them are in the source, in the target or in both. From every sharding of a row to every other, forward and
- * backward, the steps of the plan are done with tokens that tell where an
- * element comes from, and compared with a search over all places.
+ * of them are in the source, in the target or in both. From every sharding of a
+ * row to every other, forward and backward, the steps of the plan are done with
+ * tokens that tell where an element comes from, and compared with a search over
+ * all places.
  *
  * The suite takes some of them, others with another REPLICAS_SEED;
  * REPLICAS_STEP=1 takes all, 2.7 million pairs each way.

@@ -49,8 +49,8 @@ number_at(const struct grid *grid, const struct grid_axes *axes, uint32_t place)
     return number_of(grid, axes, at);
 }
 
-/* Ranks of the source take from their own. Of each replica of the target, firsts
- * gets what its first rank takes from that has been told. */
+/* Ranks of the source take from their own replica. firsts gets, for each replica
+ * of the target, what the first of these in it takes from. */
 static void
 assign_own(struct replicas *replicas,
            const struct exchange_side *from,

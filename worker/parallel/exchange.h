@@ -86,8 +86,8 @@ exchange_sent(const struct exchange *exchange, uint32_t rank, uint32_t n_ranks);
 size_t
 exchange_received(const struct exchange *exchange, uint32_t rank);
 
-/* How much a rank has to do. What it sends is estimated from how many ranks take
- * from its replica: exact would be to ask for all pairs. */
+/* How much a rank has to do. What it sends is estimated from how many ranks
+ * take from its replica: exact would be to ask for all pairs. */
 struct exchange_load {
     double n_sent; /* elements */
     double n_received;

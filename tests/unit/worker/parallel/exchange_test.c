@@ -273,7 +273,7 @@ case_check(const struct scene *scene,
     assert_int_equal(n_sent, n_received);
     check_replicas(exchange, before);
     check_shared_axes(exchange);
-    /* Of one replica on one mesh, means are as they are where parts are alike. */
+    /* Of one replica on one mesh, means are exact where parts are alike. */
     if (memcmp(&scene->from, &scene->to, sizeof(scene->to)) == 0 &&
         !is_uneven && replicas.n_replicas == 1 && before->partial.n_axes == 0)
         assert_true(fabs(n_guessed - (double)n_sent) < 1e-6);
