@@ -9,6 +9,7 @@
 #define WIRE_FRAME_TENSOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -21,9 +22,54 @@ static const uint32_t FRAME_ANY_DTYPE = UINT8_MAX;
 
 /* Its dtype is the call's. */
 struct frame_tensor {
-    uint32_t part; /* of a list: which, and of how many; 0: of none */
+    /* Its place in a list: how many tensors in the upper 16 bits, the index of
+     * this one in the lower. 0: it is in no list. An index that is not below the
+     * number is not a place, but some number that both sides must agree on. */
+    uint32_t part;
     struct hoop_shape shape;
 };
+
+/* Stands for a list that has no tensors. */
+static const uint32_t FRAME_PART_EMPTY = UINT16_MAX;
+
+static inline uint32_t
+frame_part(size_t n_tensors, size_t index)
+{
+    return (uint32_t)(n_tensors << 16 | index);
+}
+
+enum {
+    FRAME_PART_NUMBERS = INT16_MAX,
+};
+
+/* Not a place: number index of n, both of them modulo FRAME_PART_NUMBERS, is
+ * compared. Those of one list need not be received together. */
+static inline uint32_t
+frame_part_numbered(size_t n, size_t index)
+{
+    return (uint32_t)(index % FRAME_PART_NUMBERS << 16 | 0x8000 |
+                      n % FRAME_PART_NUMBERS);
+}
+
+static inline uint32_t
+frame_part_count(uint32_t part)
+{
+    return part >> 16;
+}
+
+static inline uint32_t
+frame_part_index(uint32_t part)
+{
+    return part == FRAME_PART_EMPTY ? 0 : part & UINT16_MAX;
+}
+
+/* Whether part is a place in a list. */
+static inline bool
+frame_part_is_listed(uint32_t part)
+{
+    return part == FRAME_PART_EMPTY ||
+           frame_part_index(part) < frame_part_count(part);
+}
 
 /* Whether frame has FRAME_TENSOR where that says something. */
 static inline bool

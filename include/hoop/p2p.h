@@ -37,9 +37,11 @@ struct hoop_received {
 /*
  * Send count elements to rank dest. tag is the program's own, 0 to 2^62.
  *
- * Handle: HOOP_E_MISMATCH (the receive was shorter, or of another dtype; both
- * sides are told, with both calls named. A send that was complete already is
- * told of by the next call on comm that ends: hoop/coll.h says how).
+ * Handle: HOOP_E_MISMATCH (the receive was shorter, or of another dtype. The
+ * receive always fails, with both calls named, and so does a send that is not
+ * complete yet. One that is, as a small one may be before its receive is called,
+ * is not told, and no other call fails for it: who must know sends a tensor,
+ * hoop/tensor.h, whose send waits for its receive).
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_send(const void *buffer,
@@ -61,8 +63,8 @@ hoop_send_start(const void *buffer,
  * Receive up to count elements from rank source or HOOP_ANY_SOURCE. What
  * really came is written to *out_received on success; NULL is fine, and the
  * _start form borrows it until completion. A longer message, or one of another
- * dtype, is an error on both sides: nothing is written, and the message is
- * gone. For a tag that is never sent, the deadline ends the wait, and its text
+ * dtype, is an error here, and of its send if that still waits: nothing is
+ * written, and the message is gone: the next one is as if it had not been. For a tag that is never sent, the deadline ends the wait, and its text
  * says what the source is in instead.
  *
  * Handle: HOOP_E_MISMATCH, HOOP_E_PEER_LOST (from any source: any peer that

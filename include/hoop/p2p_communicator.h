@@ -6,10 +6,17 @@
  * later. What goes forward has another tag than what goes backward: a pipeline
  * of two stages, where next and previous are one process, cannot cross.
  *
- * Ownership as hoop/tensor.h says. Received tensors have the configured dtype.
- * Where the caller's stage has nothing to receive, the tensors' count becomes
- * 0. The neighbours wrap around; alone, a stage is its own neighbour, and what
+ * Ownership as hoop/tensor.h says. What is expected is only read: the same struct
+ * serves again, also a list, of which only received and n_received are written.
+ * Received tensors have the configured dtype, whatever the expected one says.
+ * Where the caller's stage has nothing to receive, n_received becomes 0. The
+ * neighbours wrap around; alone, a stage is its own neighbour, and what
  * it sends in a call that waits must be received in the same one.
+ *
+ * What two neighbours do not mean alike, the number of tensors, a dtype or a
+ * shape, is HOOP_E_MISMATCH of this call of both, which names both sides' values;
+ * a call that sends waits for that, as hoop_send_tensor() does. The next call of
+ * both is as if it had not been. One tensor is a list of one.
  *
  * Who is no member of the communicator gets HOOP_OK from all calls, and
  * nothing is touched.
@@ -47,8 +54,8 @@ struct hoop_p2p_options {
 /*
  * Where shapes do not vary, what is received has the shape that the receiver
  * says, or else HOOP_E_MISMATCH on both sides. Where they do, the shape that a
- * receiver says counts for nothing, it is written, and data must be NULL; what
- * is only started is written when it has been waited for.
+ * receiver says counts for nothing, and data must be NULL. What is only started
+ * is told when it has been waited for.
  *
  * No communication. *out_p2p is the caller's. P2PCommunicator().
  */
@@ -108,14 +115,17 @@ hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms);
 /* NULL: not this one. */
 struct hoop_p2p_ops {
     const struct hoop_tensor *send_prev;
-    struct hoop_tensor *recv_prev;
+    const struct hoop_tensor *recv_prev; /* expected */
     const struct hoop_tensor *send_next;
-    struct hoop_tensor *recv_next;
+    const struct hoop_tensor *recv_next;
+    struct hoop_tensor *received_prev; /* what came */
+    struct hoop_tensor *received_next;
 };
 /*
- * Start them as one batch. Tensors to receive have dtype and shape, whatever
- * was configured, or any shape of this dtype; all are borrowed until they are
- * waited for.
+ * Start them as one batch. Tensors that are expected have dtype and shape,
+ * whatever was configured, or any shape of this dtype. The memory of all, and
+ * what is received, is borrowed until they are waited for, and what is received
+ * is written then.
  * _batched_p2p_ops().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
@@ -130,12 +140,45 @@ hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
                        const struct hoop_p2p_ops *ops,
                        struct hoop_p2p_requests *out_requests);
 
+/* Which stages are next to the caller, where they are not those beside it in a
+ * communicator: the arguments of Megatron's two functions. */
+struct hoop_p2p_neighbours {
+    hoop_comm_t
+        *group; /* the pipeline's: the caller's rank there is even or odd */
+    hoop_comm_t *comm; /* prev and next are its ranks; NULL: group's */
+    uint32_t prev;     /* may be the caller, or one process with next */
+    uint32_t next;
+};
+/*
+ * hoop_p2p_ops_batched() with these neighbours, who need not be members of group:
+ * comm says whose ranks they are, and carries what is sent. They give the same
+ * comm, and the caller as their own neighbour; what P2PCommunicator's calls send
+ * on the same comm meets it. A rank that is not used is not looked at. Who is no
+ * member of group, or of comm, gets HOOP_OK, and nothing is touched.
+ *
+ * Handle: HOOP_E_INVALID (no group, a rank that comm does not have).
+ * _batched_p2p_ops(group, prev_pipeline_rank, next_pipeline_rank).
+ */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_p2p_ops_batched_with(const struct hoop_p2p_neighbours *neighbours,
+                          const struct hoop_p2p_ops *ops,
+                          struct hoop_p2p_requests *out_requests);
+/* The same in the order of hoop_p2p_ops_unbatched(), of which the rank in group
+ * decides. _p2p_ops(group, prev_pipeline_rank, next_pipeline_rank). */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_p2p_ops_unbatched_with(const struct hoop_p2p_neighbours *neighbours,
+                            const struct hoop_p2p_ops *ops,
+                            struct hoop_p2p_requests *out_requests);
+
 /* What a step of Megatron's asks for. */
 struct hoop_p2p_exchange {
     const struct hoop_tensor *send_next; /* NULL: nothing */
     const struct hoop_tensor *send_prev;
     bool recv_prev;
     bool recv_next;
+    void *
+        prev_data; /* hoop_p2p_communicate(): where to receive to; NULL: hoop */
+    void *next_data; /* allocates */
 };
 /*
  * Exchange the shapes only, three int64 sizes each; a direction that is not
@@ -150,8 +193,7 @@ hoop_p2p_exchange_shapes(hoop_p2p_t *p2p,
                          struct hoop_shape *out_prev,
                          struct hoop_shape *out_next);
 
-/* By the rule of ownership: data NULL on entry, or where to receive to. What
- * is not received is not touched. */
+/* What came. What is not received is not touched. */
 struct hoop_p2p_received {
     struct hoop_tensor prev;
     struct hoop_tensor next;
@@ -162,8 +204,8 @@ struct hoop_p2p_received {
  * there. out_received may be NULL when nothing is received.
  *
  * out_requests NULL: wait for all (wait_on_reqs); else they are running on
- * return and all tensors are borrowed until they are waited for, which batched
- * ones cannot be (HOOP_E_INVALID). _communicate().
+ * return, and all memory and *out_received are borrowed until they are waited
+ * for, which batched ones cannot be (HOOP_E_INVALID). _communicate().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_p2p_communicate(hoop_p2p_t *p2p,
@@ -180,9 +222,10 @@ enum hoop_p2p_stage {
 };
 
 /*
- * The nine methods. Tensors to receive say their shapes (dtype is written);
- * where shapes vary, what comes counts. Lists travel element by element, each
- * when the one before it has arrived; when one fails, nothing is handed out.
+ * The nine methods. Tensors that are expected say their shapes; where shapes
+ * vary, what comes counts. Lists travel element by element, each
+ * when the one before it has arrived; when one fails, nothing is handed out, and
+ * no more of its list travels, but that of the other direction does.
  * stage holds bits of enum hoop_p2p_stage, of which each looks at one.
  *
  * recv_forward(): from prev; the first stage receives nothing.
@@ -221,19 +264,21 @@ hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
                                     unsigned stage);
 /*
  * To next and from prev, for all stages alike. output NULL: nothing is sent;
- * input NULL: not recv_prev. out_requests not NULL: overlap_p2p_comm, which
- * batched ones cannot have. send_forward_recv_forward().
+ * input NULL: not recv_prev; else it is expected, and *out_input is what came.
+ * out_requests not NULL: overlap_p2p_comm, which batched ones cannot have. send_forward_recv_forward().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_p2p_send_forward_recv_forward(hoop_p2p_t *p2p,
                                    const struct hoop_tensor *output,
-                                   struct hoop_tensor *input,
+                                   const struct hoop_tensor *input,
+                                   struct hoop_tensor *out_input,
                                    struct hoop_p2p_requests *out_requests);
 /* To prev and from next, as the one above. send_backward_recv_backward(). */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_p2p_send_backward_recv_backward(hoop_p2p_t *p2p,
                                      const struct hoop_tensor *input_grad,
-                                     struct hoop_tensor *output_grad,
+                                     const struct hoop_tensor *output_grad,
+                                     struct hoop_tensor *out_output_grad,
                                      struct hoop_p2p_requests *out_requests);
 /* All four, for all stages alike; each direction has its shape.
  * send_forward_backward_recv_forward_backward(). */

@@ -7,17 +7,23 @@
  * lane: the caller numbers whatever is in flight at the same time, such as
  * virtual stages or micro-batches, and both sides say the same number.
  *
- * Shapes travel along. Who receives says what is expected in the tensors that
- * are filled, or HOOP_ANY_SHAPE; hoop/tensor.h says who owns what comes.
- * Lists of tensors travel together, in order. One that is longer on one side
- * than on the other is HOOP_E_MISMATCH on both, and their lane may still hold
- * what was too much; but a list of none sends nothing, and who expects one
- * waits until the deadline. Of a direction that its stage has not, a received list
- * gets n_tensors 0. A call that fails hands out nothing: tensors to be received
- * are as they were.
+ * Shapes travel along. Who receives says what is expected in a list's tensors, or
+ * HOOP_ANY_SHAPE; hoop/tensor.h says who owns what comes, and where it is told.
+ * Lists are never changed but for received and n_received: the same list serves
+ * again. Lists of tensors travel together, in order, also a list of none, which
+ * says so to the other side: it is another thing than NULL, which stands for no
+ * list. Of a direction that its stage has not, n_received becomes 0.
  *
- * Everything in one call is started together and waited for: no order of calls
- * between neighbours, and no ring, waits for itself.
+ * Where the two sides of a list differ, in the number of tensors or in the dtype
+ * or shape of one, this call is HOOP_E_MISMATCH on both, with a text that names
+ * both numbers, or both tensors. A call that sends waits for that, until its
+ * lists have been received: it needs its neighbour, as hoop_send_tensor() does.
+ * A call that fails hands out nothing, and leaves nothing behind: the lane goes
+ * on with the next call of both, and lists of other directions and lanes, of the
+ * same call too, are as if it had not been.
+ *
+ * Everything in one call is started together and waited for: no ring of calls
+ * that both send and receive waits for itself.
  *
  * Handle (all): HOOP_E_INVALID, before anything moved, and as
  * hoop_batch_tensors(). Thread (all): any; at once on different lanes.
@@ -101,7 +107,7 @@ struct hoop_pipe_options {
 
 /*
  * Activations from prev. The first stage has none: it gets HOOP_OK,
- * input->n_tensors becomes 0 and nothing moves. ColossalAI: recv_forward().
+ * input->n_received becomes 0 and nothing moves. ColossalAI: recv_forward().
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_pipe_recv_forward(hoop_pipeline_t *pipeline,
@@ -189,12 +195,13 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
                       const struct hoop_tensor *tensor,
                       bool *need_meta,
                       const struct hoop_pipe_options *options);
-/* *shape is returned as it is unless its n_dims is HOOP_ANY_SHAPE, and is
- * received from prev then. recv_tensor_meta(). */
+/* *out_shape becomes *known, or, where known is NULL or HOOP_ANY_SHAPE, what is
+ * received from prev. Both may be the same struct. recv_tensor_meta(). */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
-                      struct hoop_shape *shape,
-                      const struct hoop_pipe_options *options);
+                      const struct hoop_shape *known,
+                      const struct hoop_pipe_options *options,
+                      struct hoop_shape *out_shape);
 
 HOOP_END
 

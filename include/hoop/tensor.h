@@ -11,6 +11,14 @@
  * memory is the caller's however the operation ends; the struct itself, and
  * all that it points to, is borrowed until then.
  *
+ * A tensor that is received from another rank has two structs. The one that says
+ * what is expected is only read: it serves for the next receive as it is. Where
+ * its data is NULL, hoop allocates; else what comes is written there. What came
+ * is told in the other, which is only written, when the receive has ended well:
+ * dtype, shape, and data, which the caller gives to hoop_tensor_free() where
+ * hoop allocated it. That one may be NULL where expected has data, and it may be
+ * the same struct as expected, which is then replaced.
+ *
  * Functions want tensors to be dense and row-major. One whose strides say
  * otherwise is HOOP_E_INVALID, with a text that says to pack it.
  */
@@ -35,7 +43,8 @@ enum {
     HOOP_MAX_DIMS = 8
 };
 
-/* As n_dims of a tensor that is to be received: whatever shape comes. */
+/* As n_dims of a tensor that is expected: whatever shape comes. Its dtype is then
+ * not looked at, and its data must be NULL. */
 #define HOOP_ANY_SHAPE UINT32_MAX
 
 /* No dimensions: one element. A size of 0: no elements. Megatron's Shape,
@@ -52,10 +61,13 @@ struct hoop_tensor {
     const size_t *strides; /* elements, [n_dims]; NULL: dense, row-major */
 };
 
-/* Tensors that travel together. */
+/* Tensors that travel together. A list of none is a list, too. */
 struct hoop_tensors {
     size_t n_tensors;
-    struct hoop_tensor *tensors;
+    struct hoop_tensor *tensors; /* to be sent, or expected: only read */
+    /* Of a list that is received, written when that has succeeded: */
+    struct hoop_tensor *received; /* [n_tensors]: what came; NULL: not told */
+    size_t n_received; /* n_tensors; 0 where there was nobody to receive from */
 };
 
 /*
@@ -100,16 +112,24 @@ hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out);
 
 /*
  * hoop_send() and hoop_recv() of a tensor. Its dtype and shape travel with it:
- * who receives says what is expected, or HOOP_ANY_SHAPE, and then whatever
- * comes is allocated (data must be NULL; dtype and shape are written). Another
- * shape or dtype than expected is HOOP_E_MISMATCH on both sides, with both
- * named; nothing is written, and the message is gone. Tags as hoop_send()'s,
+ * who receives says what is expected, or HOOP_ANY_SHAPE. Tags as hoop_send()'s,
  * but tensors and untyped messages of one tag do not meet: a tensor for a
  * hoop_recv(), or the reverse, is HOOP_E_MISMATCH.
  *
- * For an expected shape, data is allocated at the start. For any, the tensor is
- * written when the operation is waited for and has ended well, and what was
- * allocated when the message came is freed otherwise.
+ * A send ends when a receive has taken the tensor, however small it is (MPI's
+ * MPI_Ssend): ranks that all send first wait for each other until the deadline,
+ * where hoop_batch_tensors() does not. To itself a rank sends up to 64 KiB at
+ * once. Another shape or dtype than expected is HOOP_E_MISMATCH of this send and
+ * of this receive, with both named in both texts: nothing is written, the
+ * message is gone, and the next one is as if it had not been. No other call
+ * tells of it; a send of up to 64 KiB to itself may have returned before, and
+ * then the receive alone does. A send that times out is taken back, unless it
+ * is just being received.
+ *
+ * For an expected shape, memory is allocated at the start, for any, when the
+ * message has come; it is freed where the receive does not end well. The _start
+ * forms borrow the structs of what is sent and expected for the call only, the
+ * memory of the tensors and *out_tensor until completion.
  *
  * Handle: as hoop_send() and hoop_recv(), HOOP_E_EXHAUSTED (no memory for what
  * comes, or more than 2^40 bytes; the sender is told).
@@ -126,29 +146,34 @@ hoop_send_tensor_start(const struct hoop_tensor *tensor,
                        hoop_comm_t *comm,
                        hoop_op_t **out_op);
 HOOP_API HOOP_NODISCARD enum hoop_status
-hoop_recv_tensor(struct hoop_tensor *out,
+hoop_recv_tensor(const struct hoop_tensor *expected,
                  uint32_t source,
                  int64_t tag,
-                 hoop_comm_t *comm);
+                 hoop_comm_t *comm,
+                 struct hoop_tensor *out_tensor);
 HOOP_API HOOP_NODISCARD enum hoop_status
-hoop_recv_tensor_start(struct hoop_tensor *out,
+hoop_recv_tensor_start(const struct hoop_tensor *expected,
                        uint32_t source,
                        int64_t tag,
                        hoop_comm_t *comm,
+                       struct hoop_tensor *out_tensor,
                        hoop_op_t **out_op);
 
 /* A send or a receive as above. */
 struct hoop_tensor_message {
     enum hoop_message_kind kind;
-    struct hoop_tensor *tensor; /* of a send: only read */
-    uint32_t peer;              /* dest or source */
+    const struct hoop_tensor *tensor; /* to be sent, or expected */
+    uint32_t peer;                    /* dest or source */
     int64_t tag;
+    struct hoop_tensor *received; /* of a receive: what came */
 };
 
 /*
  * hoop_batch() of tensors: all are checked before any is started, started
- * together, and all waited for. The list is borrowed for the call only, the
- * tensors until completion.
+ * together, and all waited for. The list is borrowed for the call only, and so
+ * are the structs of what is sent and expected. Each message is one of its own:
+ * where two ranks' batches differ in length, the rest waits for its other side,
+ * as any message does. A batch that fails writes none of received.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_batch_tensors(const struct hoop_tensor_message *messages,

@@ -115,7 +115,7 @@ missing_body(struct rank *rank)
 {
     struct hoop_shape shape = {.n_dims = HOOP_ANY_SHAPE};
     struct hoop_tensor large = tensor_like(HOOP_INT64, 1, (size_t[]){LARGE});
-    const struct hoop_tensors list = {1, &large};
+    const struct hoop_tensors list = {1, &large, NULL, 0};
     hoop_pipeline_t *pipeline = NULL;
     struct pair theirs;
 
@@ -130,7 +130,8 @@ missing_body(struct rank *rank)
     RANK_CHECK(hoop_pipe_send_backward_recv_backward(pipeline, &list, NULL,
                                                      NULL) == HOOP_E_TIMEOUT);
     RANK_CHECK(says("input_grad[0] of 1 to stage "));
-    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL) == HOOP_E_TIMEOUT);
+    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL, &shape) ==
+               HOOP_E_TIMEOUT);
     RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
     hoop_pipeline_free(pipeline);
     /* Nobody leaves before all have waited. */
@@ -168,7 +169,7 @@ static int
 killed_body(struct rank *rank)
 {
     struct hoop_tensor large = tensor_like(HOOP_INT64, 1, (size_t[]){LARGE});
-    const struct hoop_tensors list = {1, &large};
+    const struct hoop_tensors list = {1, &large, NULL, 0};
     hoop_pipeline_t *pipeline = NULL;
     struct pair theirs[2];
     const struct hoop_pipe_exchange exchange = {
@@ -214,7 +215,7 @@ share_body(struct rank *rank)
     hoop_comm_t comms[4];
     hoop_pipeline_t *pipeline = NULL;
     struct hoop_tensor tensor = tensor_like(HOOP_INT32, 2, (size_t[]){4, 2});
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
 
     for (uint32_t i = 0; i < 2; i++) {
         RANK_CHECK(comm_begin(rank, 2 + i, (uint32_t[]){i, 2 + i}, 2,
@@ -295,8 +296,8 @@ meta_body(struct rank *rank)
             RANK_CHECK(tensor_message_run(&message, 1, rank->comm) == HOOP_OK);
         }
         if (rank->rank == 1) {
-            RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, &options) ==
-                       HOOP_E_MISMATCH);
+            RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, &options,
+                                             &shape) == HOOP_E_MISMATCH);
             RANK_CHECK(says("stage 0 tells of"));
             RANK_CHECK(shape.n_dims == HOOP_ANY_SHAPE);
         }

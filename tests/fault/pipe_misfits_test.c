@@ -111,7 +111,7 @@ misfit_call(hoop_pipeline_t *pipeline,
         .lane = 100 + (uint32_t)(misfit - misfits),
     };
     struct hoop_tensors list = {is_sender ? misfit->n_sent : misfit->n_wanted,
-                                tensors};
+                                tensors, tensors, 0};
 
     for (size_t i = 0; i < list.n_tensors; i++) {
         tensors[i] = is_sender ? misfit->sent : misfit->wanted;

@@ -106,8 +106,8 @@ stage_init(struct stage *stage, struct rank *rank, uint32_t kind)
         .act = tensor_filled(&pair, base + 1, 1),
         .grad = tensor_filled(&pair, -(base + 1), -1),
     };
-    stage->acts = (struct hoop_tensors){1, &stage->act};
-    stage->grads = (struct hoop_tensors){1, &stage->grad};
+    stage->acts = (struct hoop_tensors){1, &stage->act, &stage->act, 0};
+    stage->grads = (struct hoop_tensors){1, &stage->grad, &stage->grad, 0};
 }
 
 void

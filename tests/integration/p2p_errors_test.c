@@ -32,12 +32,12 @@ ring_turns(struct stage *stage)
     struct hoop_tensor got = tensor_awaited(&pair);
 
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage->p2p, &stage->act, &got,
-                                                  NULL) == HOOP_OK);
+                                                  &got, NULL) == HOOP_OK);
     RANK_CHECK(is_act(&got, stage->prev));
     hoop_tensor_free(&got);
     got = tensor_awaited(&pair);
-    RANK_CHECK(hoop_p2p_send_backward_recv_backward(stage->p2p, &stage->grad,
-                                                    &got, NULL) == HOOP_OK);
+    RANK_CHECK(hoop_p2p_send_backward_recv_backward(
+                   stage->p2p, &stage->grad, &got, &got, NULL) == HOOP_OK);
     RANK_CHECK(is_grad(&got, stage->next));
     hoop_tensor_free(&got);
     return 0;
@@ -52,8 +52,8 @@ without_dtype(struct stage *stage)
     enum hoop_status status = hoop_p2p_create(&options, &p2p);
 
     if (status == HOOP_OK)
-        status =
-            hoop_p2p_send_forward_recv_forward(p2p, &stage->act, &got, NULL);
+        status = hoop_p2p_send_forward_recv_forward(p2p, &stage->act, &got,
+                                                    &got, NULL);
     hoop_p2p_free(p2p);
     return status;
 }
@@ -72,7 +72,7 @@ static enum hoop_status
 lists_of_different_lengths(struct stage *stage)
 {
     struct hoop_tensor got[2] = {tensor_awaited(&pair), tensor_awaited(&pair)};
-    struct hoop_tensors list = {2, got};
+    struct hoop_tensors list = {2, got, got, 0};
 
     return stage->rank->rank % 2 == 0
                ? hoop_p2p_send_forward_recv_backward(stage->p2p, &stage->acts,
@@ -88,7 +88,7 @@ batch_that_overlaps(struct stage *stage)
     struct hoop_p2p_requests requests;
 
     return hoop_p2p_send_forward_recv_forward(stage->p2p, &stage->act, &got,
-                                              &requests);
+                                              &got, &requests);
 }
 
 static enum hoop_status
@@ -117,14 +117,15 @@ tensor_with_gaps(struct stage *stage)
     struct hoop_tensor got = tensor_awaited(&pair);
 
     wide.strides = strides;
-    return hoop_p2p_send_forward_recv_forward(stage->p2p, &wide, &got, NULL);
+    return hoop_p2p_send_forward_recv_forward(stage->p2p, &wide, &got, &got,
+                                              NULL);
 }
 
 static enum hoop_status
 tensor_of_no_dtype(struct stage *stage)
 {
     struct hoop_tensor odd[2] = {stage->act, stage->act};
-    const struct hoop_tensors list = {2, odd};
+    const struct hoop_tensors list = {2, odd, NULL, 0};
 
     odd[1].dtype = (enum hoop_dtype)99;
     return hoop_p2p_send_forward(stage->p2p, &list, 0);
@@ -185,8 +186,8 @@ mismatch_is_told_to_all(struct stage *stage,
     hoop_p2p_t *p2p = NULL;
 
     RANK_CHECK(hoop_p2p_create(&options, &p2p) == HOOP_OK);
-    RANK_CHECK(hoop_p2p_send_forward_recv_forward(p2p, &output, &got, NULL) ==
-               HOOP_E_MISMATCH);
+    RANK_CHECK(hoop_p2p_send_forward_recv_forward(p2p, &output, &got, &got,
+                                                  NULL) == HOOP_E_MISMATCH);
     RANK_CHECK(says("[10, 10, 400]"));
     RANK_CHECK(got.data == NULL && got.dtype == HOOP_UINT8);
     hoop_p2p_free(p2p);
@@ -202,8 +203,8 @@ mismatch_is_told_to_both(struct stage *stage, const struct hoop_shape *expected)
     const struct hoop_shape sent = large_shape();
     struct hoop_tensor output = tensor_filled(&sent, 1, 1);
     struct hoop_tensor got = tensor_awaited(expected);
-    const struct hoop_tensors send = {1, &output};
-    struct hoop_tensors receive = {1, &got};
+    const struct hoop_tensors send = {1, &output, NULL, 0};
+    struct hoop_tensors receive = {1, &got, &got, 0};
 
     if (rank->rank == 0)
         RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &send, 0) ==
@@ -226,8 +227,8 @@ failed_list_hands_out_nothing(struct stage *stage)
                                   tensor_filled(&large, 1, 1)};
     struct hoop_tensor theirs[3] = {
         tensor_awaited(&pair), tensor_awaited(&pair), tensor_awaited(&pair)};
-    const struct hoop_tensors send = {3, mine};
-    struct hoop_tensors receive = {3, theirs};
+    const struct hoop_tensors send = {3, mine, NULL, 0};
+    struct hoop_tensors receive = {3, theirs, theirs, 0};
 
     if (rank->rank == 0)
         RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &send, 0) ==
@@ -281,7 +282,7 @@ missing_send_is_a_timeout(struct rank *rank)
 {
     struct stage stage;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
     struct hoop_p2p_requests requests;
     char waited[48];
 
@@ -295,7 +296,7 @@ missing_send_is_a_timeout(struct rank *rank)
     RANK_CHECK(says(waited));
     RANK_CHECK(hoop_p2p_recv_backward(stage.p2p, &list, 0) == HOOP_E_TIMEOUT);
     RANK_CHECK(got.data == NULL && list.n_tensors == 1);
-    RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL, &got,
+    RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL, &got, &got,
                                                   &requests) == HOOP_OK);
     RANK_CHECK(hoop_p2p_wait(&requests, HOOP_FOREVER) == HOOP_E_TIMEOUT);
     /* What was started allocates, and is the caller's. */
@@ -315,7 +316,7 @@ dead_stage_is_named(struct rank *rank)
     const uint32_t last = rank->size - 1;
     struct stage stage;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
     struct hoop_p2p_requests requests;
     char name[32];
 
@@ -327,9 +328,9 @@ dead_stage_is_named(struct rank *rank)
         room_await(rank, 1, last);
         kill(getpid(), SIGKILL);
     }
-    RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage.p2p, NULL,
-                                                  rank->rank == 0 ? &got : NULL,
-                                                  &requests) == HOOP_OK);
+    RANK_CHECK(hoop_p2p_send_forward_recv_forward(
+                   stage.p2p, NULL, rank->rank == 0 ? &got : NULL,
+                   rank->rank == 0 ? &got : NULL, &requests) == HOOP_OK);
     room_add(rank, 1);
     snprintf(name, sizeof(name), "rank %u", last);
     if (rank->rank == 0) {

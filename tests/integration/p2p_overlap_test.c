@@ -13,12 +13,13 @@ communicate_exchanges(struct stage *stage, uint32_t kind)
 {
     const struct rank *rank = stage->rank;
     int64_t place[2] = {7, 7};
-    struct hoop_p2p_received got = {.prev.data = kind < 2 ? place : NULL};
+    struct hoop_p2p_received got = {0};
     const struct hoop_p2p_exchange exchange = {
         .send_next = &stage->act,
         .send_prev = &stage->grad,
         .recv_prev = true,
         .recv_next = true,
+        .prev_data = kind < 2 ? place : NULL,
     };
 
     RANK_CHECK(hoop_p2p_communicate(stage->p2p, &exchange, &pair, &got, NULL) ==
@@ -65,7 +66,9 @@ requests_have_order(struct stage *stage)
     struct hoop_p2p_ops ops = {.send_next = &stage->act,
                                .send_prev = &stage->grad,
                                .recv_prev = &input,
-                               .recv_next = &output_grad};
+                               .received_prev = &input,
+                               .recv_next = &output_grad,
+                               .received_next = &output_grad};
     struct hoop_p2p_requests requests;
 
     input.dtype = HOOP_INT64;
@@ -106,7 +109,7 @@ overlap_returns_before_the_tensor(struct stage *stage, uint32_t kind)
 
     if (kind % 2 == 0) {
         RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage->p2p, &stage->act,
-                                                      &got, &requests) ==
+                                                      &got, &got, &requests) ==
                    HOOP_E_INVALID);
         RANK_CHECK(got.data == NULL);
         return 0;
@@ -114,7 +117,7 @@ overlap_returns_before_the_tensor(struct stage *stage, uint32_t kind)
     if (rank->rank == last)
         room_await(rank, kind, last > 0);
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage->p2p, &stage->act, &got,
-                                                  &requests) == HOOP_OK);
+                                                  &got, &requests) == HOOP_OK);
     RANK_CHECK(requests.n_requests == 2 && requests.requests[0].op &&
                requests.requests[1].op);
     if (rank->rank == 0 && last > 0) {

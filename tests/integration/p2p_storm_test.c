@@ -94,13 +94,12 @@ transfer_start(struct storm *storm, enum way way, uint32_t batch)
     transfer->send = tensor_filled(
         &shape, batch_value(storm, storm->rank->rank, way, batch), 0);
     transfer->receive = tensor_awaited(&shape);
-    return way == FORWARD
-               ? hoop_p2p_send_forward_recv_forward(storm->p2p, &transfer->send,
-                                                    &transfer->receive,
-                                                    &transfer->requests)
-               : hoop_p2p_send_backward_recv_backward(
-                     storm->p2p, &transfer->send, &transfer->receive,
-                     &transfer->requests);
+    return way == FORWARD ? hoop_p2p_send_forward_recv_forward(
+                                storm->p2p, &transfer->send, &transfer->receive,
+                                &transfer->receive, &transfer->requests)
+                          : hoop_p2p_send_backward_recv_backward(
+                                storm->p2p, &transfer->send, &transfer->receive,
+                                &transfer->receive, &transfer->requests);
 }
 
 static int
@@ -168,8 +167,8 @@ exchange_all(struct storm *storm)
     struct hoop_tensor input_grad = tensor_filled(&shape, mine + 2, 0);
     struct hoop_tensor input = tensor_awaited(&shape);
     struct hoop_tensor output_grad = tensor_awaited(&shape);
-    const struct hoop_p2p_ops ops = {&input_grad, &input, &output,
-                                     &output_grad};
+    const struct hoop_p2p_ops ops = {&input_grad,  &input, &output,
+                                     &output_grad, &input, &output_grad};
 
     pause_by_chance(storm);
     RANK_CHECK(hoop_p2p_exchange_all(storm->p2p, &ops) == HOOP_OK);

@@ -57,7 +57,7 @@ grad_behind(uint32_t stage, uint32_t size, uint32_t batch)
 static struct hoop_tensors
 list_of(struct hoop_tensor *tensor)
 {
-    return (struct hoop_tensors){1, tensor};
+    return (struct hoop_tensors){1, tensor, tensor, 0};
 }
 
 /* input's list is empty on the first stage, which has its own text. */
@@ -69,7 +69,7 @@ forward(struct training *training, const struct hoop_tensors *input)
     const struct hoop_shape shape = batch_shape(batch);
     const int64_t before = value_before(rank->rank, batch);
 
-    RANK_CHECK(input->n_tensors == (rank->rank == 0 ? 0 : 1));
+    RANK_CHECK(input->n_received == (rank->rank == 0 ? 0 : 1));
     if (rank->rank == 0)
         training->inputs[batch] = tensor_filled(&shape, before, 0);
     RANK_CHECK(tensor_is(&training->inputs[batch], &shape, before, 0));
@@ -90,7 +90,7 @@ backward(struct training *training,
     const struct hoop_shape shape = batch_shape(batch);
     const int64_t grad = grad_behind(rank->rank, rank->size, batch);
 
-    RANK_CHECK(output_grad->n_tensors == (is_last ? 0 : 1));
+    RANK_CHECK(output_grad->n_received == (is_last ? 0 : 1));
     if (!is_last)
         RANK_CHECK(tensor_is(&output_grad->tensors[0], &shape, grad, 0));
     training->weight_grad +=

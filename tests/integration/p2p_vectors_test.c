@@ -25,16 +25,16 @@ forward_reaches_next(struct stage *stage)
 {
     const struct rank *rank = stage->rank;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
 
     RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &list, stage->at) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &stage->acts, stage->at) ==
                HOOP_OK);
     if (rank->rank == 0) {
-        RANK_CHECK(list.n_tensors == 0 && got.data == NULL);
+        RANK_CHECK(list.n_received == 0 && got.data == NULL);
         return 0;
     }
-    RANK_CHECK(list.n_tensors == 1 && is_act(&got, stage->prev));
+    RANK_CHECK(list.n_received == 1 && is_act(&got, stage->prev));
     hoop_tensor_free(&got);
     return 0;
 }
@@ -44,16 +44,16 @@ backward_reaches_prev(struct stage *stage)
 {
     const struct rank *rank = stage->rank;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
 
     RANK_CHECK(hoop_p2p_recv_backward(stage->p2p, &list, stage->at) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_backward(stage->p2p, &stage->grads, stage->at) ==
                HOOP_OK);
     if (rank->rank == rank->size - 1) {
-        RANK_CHECK(list.n_tensors == 0 && got.data == NULL);
+        RANK_CHECK(list.n_received == 0 && got.data == NULL);
         return 0;
     }
-    RANK_CHECK(list.n_tensors == 1 && is_grad(&got, stage->next));
+    RANK_CHECK(list.n_received == 1 && is_grad(&got, stage->next));
     hoop_tensor_free(&got);
     return 0;
 }
@@ -65,7 +65,7 @@ both_ways_on_an_edge(struct stage *stage, uint32_t lower)
 {
     const struct rank *rank = stage->rank;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
 
     if (rank->rank == lower) {
         RANK_CHECK(hoop_p2p_send_forward_recv_backward(
@@ -98,17 +98,17 @@ ends_send_nothing(struct stage *stage)
 {
     const struct rank *rank = stage->rank;
     struct hoop_tensor got = tensor_awaited(&pair);
-    struct hoop_tensors list = {1, &got};
+    struct hoop_tensors list = {1, &got, &got, 0};
 
     RANK_CHECK(
         hoop_p2p_send_forward_recv_backward(stage->p2p, &stage->acts, &list,
                                             HOOP_P2P_STAGE_LAST) == HOOP_OK);
-    RANK_CHECK(list.n_tensors == 0 && got.data == NULL);
+    RANK_CHECK(list.n_received == 0 && got.data == NULL);
     list.n_tensors = 1;
     RANK_CHECK(
         hoop_p2p_send_backward_recv_forward(stage->p2p, &stage->grads, &list,
                                             HOOP_P2P_STAGE_FIRST) == HOOP_OK);
-    RANK_CHECK(list.n_tensors == 0 && got.data == NULL);
+    RANK_CHECK(list.n_received == 0 && got.data == NULL);
     return 0;
 }
 
@@ -119,12 +119,12 @@ ring_turns(struct stage *stage)
     struct hoop_tensor got = tensor_awaited(&pair);
 
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage->p2p, &stage->act, &got,
-                                                  NULL) == HOOP_OK);
+                                                  &got, NULL) == HOOP_OK);
     RANK_CHECK(is_act(&got, stage->prev));
     hoop_tensor_free(&got);
     got = tensor_awaited(&pair);
-    RANK_CHECK(hoop_p2p_send_backward_recv_backward(stage->p2p, &stage->grad,
-                                                    &got, NULL) == HOOP_OK);
+    RANK_CHECK(hoop_p2p_send_backward_recv_backward(
+                   stage->p2p, &stage->grad, &got, &got, NULL) == HOOP_OK);
     RANK_CHECK(is_grad(&got, stage->next));
     hoop_tensor_free(&got);
     return 0;
@@ -142,13 +142,15 @@ open_chain_turns(struct stage *stage)
 
     RANK_CHECK(hoop_p2p_send_forward_recv_forward(
                    stage->p2p, is_last ? NULL : &stage->act,
-                   is_first ? NULL : &got, NULL) == HOOP_OK);
+                   is_first ? NULL : &got, is_first ? NULL : &got,
+                   NULL) == HOOP_OK);
     RANK_CHECK(is_first ? got.data == NULL : is_act(&got, stage->prev));
     hoop_tensor_free(&got);
     got = tensor_awaited(&pair);
     RANK_CHECK(hoop_p2p_send_backward_recv_backward(
                    stage->p2p, is_first ? NULL : &stage->grad,
-                   is_last ? NULL : &got, NULL) == HOOP_OK);
+                   is_last ? NULL : &got, is_last ? NULL : &got,
+                   NULL) == HOOP_OK);
     RANK_CHECK(is_last ? got.data == NULL : is_grad(&got, stage->next));
     hoop_tensor_free(&got);
     return 0;
@@ -169,7 +171,9 @@ all_directions_do_not_cross(struct stage *stage)
     const struct hoop_p2p_ops ops = {.send_next = &output,
                                      .send_prev = &input_grad,
                                      .recv_prev = &input,
-                                     .recv_next = &output_grad};
+                                     .received_prev = &input,
+                                     .recv_next = &output_grad,
+                                     .received_next = &output_grad};
 
     RANK_CHECK(hoop_p2p_exchange_all(stage->p2p, &ops) == HOOP_OK);
     RANK_CHECK(tensor_is(&input, &one, 2 * (int64_t)stage->prev + 1, 0));
@@ -207,7 +211,9 @@ shapes_do_not_cross(struct stage *stage)
     const struct hoop_p2p_ops ops = {.send_next = &output,
                                      .send_prev = &input_grad,
                                      .recv_prev = &input,
-                                     .recv_next = &output_grad};
+                                     .received_prev = &input,
+                                     .recv_next = &output_grad,
+                                     .received_next = &output_grad};
     RANK_CHECK(hoop_p2p_exchange_all(stage->p2p, &ops) == HOOP_OK);
     RANK_CHECK(tensor_is(&input, &out, stage->prev, 1));
     RANK_CHECK(tensor_is(&output_grad, &in, stage->next, -1));
@@ -257,8 +263,8 @@ lists_travel_in_order(struct stage *stage)
     const struct rank *rank = stage->rank;
     struct hoop_tensor mine[N_LISTED];
     struct hoop_tensor theirs[N_LISTED];
-    const struct hoop_tensors out = {N_LISTED, mine};
-    struct hoop_tensors in = {N_LISTED, theirs};
+    const struct hoop_tensors out = {N_LISTED, mine, NULL, 0};
+    struct hoop_tensors in = {N_LISTED, theirs, theirs, 0};
 
     for (size_t i = 0; i < N_LISTED; i++) {
         const struct hoop_shape shape = listed_shape(i);
@@ -269,11 +275,11 @@ lists_travel_in_order(struct stage *stage)
     }
     RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &in, stage->at) == HOOP_OK);
     RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &out, stage->at) == HOOP_OK);
-    RANK_CHECK(in.n_tensors == (rank->rank == 0 ? 0 : N_LISTED));
+    RANK_CHECK(in.n_received == (rank->rank == 0 ? 0 : N_LISTED));
     for (size_t i = 0; i < N_LISTED; i++) {
         const struct hoop_shape shape = listed_shape(i);
 
-        if (i < in.n_tensors)
+        if (i < in.n_received)
             RANK_CHECK(tensor_is(&theirs[i], &shape,
                                  1000 * (int64_t)stage->prev + 100 * (int64_t)i,
                                  1));
@@ -304,8 +310,8 @@ unknown_shapes_are_received(struct stage *stage)
         struct hoop_tensor output = tensor_filled(mine, rank->rank, 1);
         struct hoop_tensor input = tensor_awaited(i % 2 == 0 ? &pair : mine);
 
-        RANK_CHECK(hoop_p2p_send_forward_recv_forward(stage->p2p, &output,
-                                                      &input, NULL) == HOOP_OK);
+        RANK_CHECK(hoop_p2p_send_forward_recv_forward(
+                       stage->p2p, &output, &input, &input, NULL) == HOOP_OK);
         RANK_CHECK(tensor_is(&input, theirs, stage->prev, 1));
         hoop_tensor_free(&output);
         hoop_tensor_free(&input);
@@ -313,20 +319,26 @@ unknown_shapes_are_received(struct stage *stage)
     return 0;
 }
 
+/* From the first to the last, and back. */
 static int
-empty_lists_move_nothing(struct stage *stage)
+empty_lists_meet(struct stage *stage)
 {
     const struct rank *rank = stage->rank;
-    struct hoop_tensors in = {0, NULL};
-    const struct hoop_tensors out = {0, NULL};
+    struct hoop_tensors in = {0, NULL, NULL, 7};
+    const struct hoop_tensors out = {0, NULL, NULL, 0};
 
-    RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &in, 0) == HOOP_OK);
-    RANK_CHECK(hoop_p2p_recv_backward(stage->p2p, &in, 0) == HOOP_OK);
-    RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &out, 0) == HOOP_OK);
-    RANK_CHECK(hoop_p2p_send_backward(stage->p2p, &out, 0) == HOOP_OK);
-    RANK_CHECK(hoop_p2p_send_forward_recv_backward(stage->p2p, &out, &in, 0) ==
-               HOOP_OK);
-    RANK_CHECK(in.n_tensors == 0);
+    RANK_CHECK(hoop_p2p_recv_forward(stage->p2p, &in, stage->at) == HOOP_OK);
+    RANK_CHECK(in.n_received == 0);
+    RANK_CHECK(hoop_p2p_send_forward(stage->p2p, &out, stage->at) == HOOP_OK);
+    RANK_CHECK(hoop_p2p_recv_backward(stage->p2p, &in, stage->at) == HOOP_OK);
+    RANK_CHECK(hoop_p2p_send_backward(stage->p2p, &out, stage->at) == HOOP_OK);
+    if (rank->rank % 2 == 0)
+        RANK_CHECK(hoop_p2p_send_forward_recv_backward(stage->p2p, &out, &in,
+                                                       stage->at) == HOOP_OK);
+    else
+        RANK_CHECK(hoop_p2p_send_backward_recv_forward(stage->p2p, &out, &in,
+                                                       stage->at) == HOOP_OK);
+    RANK_CHECK(in.n_received == 0);
     return 0;
 }
 
@@ -342,7 +354,7 @@ body(struct rank *rank)
         ends_send_nothing,      ring_turns,
         open_chain_turns,       all_directions_do_not_cross,
         shapes_do_not_cross,    shape_of_what_is_not_received_is_zero,
-        lists_travel_in_order,  empty_lists_move_nothing,
+        lists_travel_in_order,  empty_lists_meet,
     };
 
     for (uint32_t kind = 0; kind < N_P2P_KINDS; kind++) {

@@ -153,7 +153,9 @@ step_run(struct training *training, struct step *step)
         .send_next = step->output.data ? &step->output : NULL,
         .send_prev = step->input_grad.data ? &step->input_grad : NULL,
         .recv_prev = step->input_chunk >= 0 ? &input : NULL,
+        .received_prev = step->input_chunk >= 0 ? &input : NULL,
         .recv_next = step->grad_chunk >= 0 ? &grad : NULL,
+        .received_next = step->grad_chunk >= 0 ? &grad : NULL,
     };
 
     RANK_CHECK(hoop_p2p_exchange_all(training->p2p, &ops) == HOOP_OK);

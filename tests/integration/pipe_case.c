@@ -20,7 +20,7 @@ static void
 pair_begin(struct pair *pair)
 {
     pair->tensor = tensor_like(HOOP_INT64, 1, (size_t[]){2});
-    pair->list = (struct hoop_tensors){1, &pair->tensor};
+    pair->list = (struct hoop_tensors){1, &pair->tensor, &pair->tensor, 0};
 }
 
 const struct hoop_tensors *
@@ -54,10 +54,10 @@ pair_came(struct pair *pair, int64_t a, int64_t b)
 {
     const int64_t expected[2] = {a, b};
     const struct hoop_tensor *tensor = &pair->tensor;
-    const bool is_right =
-        pair->list.n_tensors == 1 && tensor->dtype == HOOP_INT64 &&
-        tensor->shape.n_dims == 1 && tensor->shape.dims[0] == 2 &&
-        tensor->data && memcmp(tensor->data, expected, sizeof(expected)) == 0;
+    const bool is_right = tensor->dtype == HOOP_INT64 &&
+                          tensor->shape.n_dims == 1 &&
+                          tensor->shape.dims[0] == 2 && tensor->data &&
+                          memcmp(tensor->data, expected, sizeof(expected)) == 0;
 
     if (tensor->data != pair->at)
         hoop_tensor_free(&pair->tensor);
@@ -67,7 +67,7 @@ pair_came(struct pair *pair, int64_t a, int64_t b)
 bool
 pair_is_none(const struct pair *pair)
 {
-    return pair->list.n_tensors == 0 && !pair->tensor.data;
+    return pair->list.n_received == 0 && !pair->tensor.data;
 }
 
 enum hoop_status

@@ -5,6 +5,7 @@
  * neighbours, lanes, virtual stages, and much at a time.
  */
 
+#include <pthread.h>
 #include <string.h>
 
 #include "pipe_case.h"
@@ -48,7 +49,7 @@ lists_fill(struct lists *lists, uint8_t first)
 {
     enum hoop_status status = HOOP_OK;
 
-    lists->list = (struct hoop_tensors){N_TENSORS, lists->at};
+    lists->list = (struct hoop_tensors){N_TENSORS, lists->at, lists->at, 0};
     for (size_t i = 0; i < N_TENSORS && status == HOOP_OK; i++) {
         status = hoop_tensor_create(dtypes[i], &shapes[i], &lists->at[i]);
         if (status != HOOP_OK)
@@ -77,7 +78,7 @@ enum wanted {
 static struct hoop_tensors *
 lists_want(struct lists *lists, enum wanted wanted)
 {
-    lists->list = (struct hoop_tensors){N_TENSORS, lists->at};
+    lists->list = (struct hoop_tensors){N_TENSORS, lists->at, lists->at, 0};
     for (size_t i = 0; i < N_TENSORS; i++) {
         const bool is_any = wanted == WANTED_ANY_SHAPES ||
                             (wanted == WANTED_BOTH && i % 2 == 0);
@@ -134,8 +135,8 @@ lists_come_in_order(struct rank *rank, hoop_pipeline_t *pipeline)
 static int
 list_of_none_moves_nothing(struct rank *rank, hoop_pipeline_t *pipeline)
 {
-    const struct hoop_tensors none = {0, NULL};
-    struct hoop_tensors also_none = {0, NULL};
+    const struct hoop_tensors none = {0, NULL, NULL, 0};
+    struct hoop_tensors also_none = {0, NULL, NULL, 0};
     const uint64_t before = bytes_sent(rank);
 
     RANK_CHECK(hoop_pipe_send_forward_recv_forward(pipeline, &none, &also_none,
@@ -184,18 +185,42 @@ ranks_need_not_be_neighbours(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
-/* Sent in one order, received in the other. */
+struct lane {
+    struct rank *rank;
+    hoop_pipeline_t *pipeline;
+    uint32_t lane;
+    bool is_sent;
+};
+
+/* A call that sends waits for its receive, so each lane has its thread. */
+static void *
+lane_send(void *argument)
+{
+    struct lane *lane = argument;
+    const struct hoop_pipe_options options = {.lane = lane->lane};
+    struct pair mine;
+
+    lane->is_sent =
+        hoop_pipe_send_forward_recv_forward(
+            lane->pipeline, pair_fill(&mine, lane->rank->rank, lane->lane),
+            NULL, &options) == HOOP_OK;
+    return NULL;
+}
+
+/* Received in an order of their own. */
 static int
 lanes_do_not_meet(struct rank *rank, hoop_pipeline_t *pipeline)
 {
     const uint32_t prev = hoop_pipeline_prev(pipeline);
-    struct pair mine[N_LANES];
+    struct lane lanes[N_LANES];
+    pthread_t threads[N_LANES];
     struct pair theirs;
 
-    for (uint32_t lane = 0; lane < N_LANES; lane++)
-        RANK_CHECK(hoop_pipe_send_forward_recv_forward(
-                       pipeline, pair_fill(&mine[lane], rank->rank, lane), NULL,
-                       &(struct hoop_pipe_options){.lane = lane}) == HOOP_OK);
+    for (uint32_t lane = 0; lane < N_LANES; lane++) {
+        lanes[lane] = (struct lane){rank, pipeline, lane, false};
+        RANK_CHECK(
+            pthread_create(&threads[lane], NULL, lane_send, &lanes[lane]) == 0);
+    }
     for (uint32_t lane = N_LANES; lane-- > 0;) {
         const struct hoop_pipe_options options = {.lane = lane};
 
@@ -203,6 +228,10 @@ lanes_do_not_meet(struct rank *rank, hoop_pipeline_t *pipeline)
                                                        pair_want(&theirs),
                                                        &options) == HOOP_OK);
         RANK_CHECK(pair_came(&theirs, prev, lane));
+    }
+    for (uint32_t lane = 0; lane < N_LANES; lane++) {
+        RANK_CHECK(pthread_join(threads[lane], NULL) == 0);
+        RANK_CHECK(lanes[lane].is_sent);
     }
     return 0;
 }
@@ -264,8 +293,9 @@ much_both_ways_does_not_lock_up(struct rank *rank, hoop_pipeline_t *pipeline)
         at[i] = rank->rank + (int64_t)i;
     theirs[0] = theirs[1] = mine;
     theirs[0].data = theirs[1].data = NULL;
-    const struct hoop_tensors sent = {1, &mine};
-    struct hoop_tensors received[] = {{1, &theirs[0]}, {1, &theirs[1]}};
+    const struct hoop_tensors sent = {1, &mine, NULL, 0};
+    struct hoop_tensors received[] = {{1, &theirs[0], &theirs[0], 0},
+                                      {1, &theirs[1], &theirs[1], 0}};
     const struct hoop_pipe_exchange exchange = {
         .output = &sent,
         .input_grad = &sent,

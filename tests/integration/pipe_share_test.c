@@ -124,7 +124,7 @@ play_case(struct rank *rank, struct grid *grid, const struct share_case *at)
     const size_t n_share = at->is_cut ? n_bytes / grid->n_ranks : n_bytes;
     const uint64_t before = bytes_sent(rank);
     struct hoop_tensor tensor;
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
 
     if (rank->rank < grid->n_ranks) {
         tensor = counted(&at->shape, 1);
@@ -173,8 +173,8 @@ mixed_body(struct rank *rank)
 {
     struct hoop_tensor mine[COUNT_OF(cases)];
     struct hoop_tensor theirs[COUNT_OF(cases)];
-    const struct hoop_tensors sent = {COUNT_OF(cases), mine};
-    struct hoop_tensors received = {COUNT_OF(cases), theirs};
+    const struct hoop_tensors sent = {COUNT_OF(cases), mine, NULL, 0};
+    struct hoop_tensors received = {COUNT_OF(cases), theirs, theirs, 0};
     struct grid grid;
 
     if (grid_begin(rank, &grid) != 0)
@@ -221,7 +221,7 @@ mistaken_body(struct rank *rank)
     const struct hoop_shape right = {1, {12}};
     const struct hoop_shape wrong = {1, {13}};
     struct hoop_tensor tensor;
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
     struct grid grid;
 
     if (grid_begin(rank, &grid) != 0)

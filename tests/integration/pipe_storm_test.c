@@ -161,7 +161,7 @@ load(struct cargo *cargo,
      int64_t sign)
 {
     cargo->tensor = filled(player, edge, sign);
-    cargo->list = (struct hoop_tensors){1, &cargo->tensor};
+    cargo->list = (struct hoop_tensors){1, &cargo->tensor, &cargo->tensor, 0};
     return &cargo->list;
 }
 
@@ -171,7 +171,7 @@ expect(struct cargo *cargo, const struct player *player)
     cargo->tensor = parcel_like(player);
     if (drawn_for(player, 2) % 2 == 0)
         cargo->tensor.shape.n_dims = HOOP_ANY_SHAPE;
-    cargo->list = (struct hoop_tensors){1, &cargo->tensor};
+    cargo->list = (struct hoop_tensors){1, &cargo->tensor, &cargo->tensor, 0};
     return &cargo->list;
 }
 
@@ -228,7 +228,7 @@ play_apart(struct player *player)
     PLAYER_CHECK(hoop_pipe_recv_forward(player->pipeline,
                                         expect(&theirs, player),
                                         is_first ? NULL : &before) == HOOP_OK);
-    PLAYER_CHECK(is_first ? theirs.list.n_tensors == 0
+    PLAYER_CHECK(is_first ? theirs.list.n_received == 0
                           : unload(&theirs, player, here - 1, 1));
     delay(player);
     load(&mine, player, here, 1);
@@ -239,7 +239,7 @@ play_apart(struct player *player)
     PLAYER_CHECK(hoop_pipe_recv_backward(player->pipeline,
                                          expect(&theirs, player),
                                          is_last ? NULL : &behind) == HOOP_OK);
-    PLAYER_CHECK(is_last ? theirs.list.n_tensors == 0
+    PLAYER_CHECK(is_last ? theirs.list.n_received == 0
                          : unload(&theirs, player, here, -1));
     delay(player);
     load(&mine, player, here - 1, -1);
@@ -265,7 +265,7 @@ play_steady(struct player *player)
                      player->pipeline, &mine.list, expect(&theirs, player),
                      is_first ? NULL : &before) == HOOP_OK);
     PLAYER_CHECK(unload(&mine, player, here - 1, -1));
-    PLAYER_CHECK(is_first ? theirs.list.n_tensors == 0
+    PLAYER_CHECK(is_first ? theirs.list.n_received == 0
                           : unload(&theirs, player, here - 1, 1));
     delay(player);
     load(&mine, player, here, 1);
@@ -273,7 +273,7 @@ play_steady(struct player *player)
                      player->pipeline, &mine.list, expect(&theirs, player),
                      is_last ? NULL : &behind) == HOOP_OK);
     PLAYER_CHECK(unload(&mine, player, here, 1));
-    PLAYER_CHECK(is_last ? theirs.list.n_tensors == 0
+    PLAYER_CHECK(is_last ? theirs.list.n_received == 0
                          : unload(&theirs, player, here, -1));
     return 0;
 }

@@ -115,18 +115,18 @@ every_body(struct rank *rank)
         sent[i] = filled(rank->rank, i);
         received[i] = wanted(i, i % 3 != 0);
         if (i % 2 == 0)
-            early[n_early++] =
-                (struct hoop_tensor_message){HOOP_RECV, &received[i], prev, i};
+            early[n_early++] = (struct hoop_tensor_message){
+                HOOP_RECV, &received[i], prev, i, &received[i]};
     }
     for (unsigned i = 0; i < N_CASES; i++)
         early[n_early++] =
-            (struct hoop_tensor_message){HOOP_SEND, &sent[i], next, i};
+            (struct hoop_tensor_message){HOOP_SEND, &sent[i], next, i, NULL};
     RANK_CHECK(hoop_batch_tensors_start(early, n_early, rank->comm, ops) ==
                HOOP_OK);
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     for (unsigned i = 1; i < N_CASES; i += 2)
-        RANK_CHECK(hoop_recv_tensor(&received[i], prev, i, rank->comm) ==
-                   HOOP_OK);
+        RANK_CHECK(hoop_recv_tensor(&received[i], prev, i, rank->comm,
+                                    &received[i]) == HOOP_OK);
     RANK_CHECK(hoop_wait_all(ops, n_early, HOOP_FOREVER) == HOOP_OK);
     for (unsigned i = 0; i < N_CASES; i++) {
         RANK_CHECK(is_right(&received[i], prev, i));
@@ -162,7 +162,7 @@ large_body(struct rank *rank)
         ((double *)sent.data)[i] = (double)i + rank->rank;
     RANK_CHECK(hoop_send_tensor_start(&sent, peer, 1, rank->comm, &ops[0]) ==
                HOOP_OK);
-    RANK_CHECK(hoop_recv_tensor_start(&received, peer, 1, rank->comm,
+    RANK_CHECK(hoop_recv_tensor_start(&received, peer, 1, rank->comm, &received,
                                       &ops[1]) == HOOP_OK);
     RANK_CHECK(hoop_wait_all(ops, 2, HOOP_FOREVER) == HOOP_OK);
     RANK_CHECK(hoop_shape_equal(&received.shape, &shape));
@@ -198,8 +198,8 @@ any_source_body(struct rank *rank)
     }
     for (uint32_t i = 1; i < rank->size; i++) {
         tensor = anything;
-        RANK_CHECK(hoop_recv_tensor(&tensor, HOOP_ANY_SOURCE, 3, rank->comm) ==
-                   HOOP_OK);
+        RANK_CHECK(hoop_recv_tensor(&tensor, HOOP_ANY_SOURCE, 3, rank->comm,
+                                    &tensor) == HOOP_OK);
         const uint32_t source = tensor.shape.n_dims;
         RANK_CHECK(is_right(&tensor, source, 4 * N_SHAPES + source));
         seen |= 1U << source;
@@ -234,7 +234,7 @@ mismatch_body(struct rank *rank)
         snprintf(text, sizeof(text), "(float32 [%zu, 2])", n);
         RANK_CHECK(hoop_send_tensor_start(&sent, peer, i, rank->comm, &op) ==
                    HOOP_OK);
-        RANK_CHECK(hoop_recv_tensor(&other, peer, i, rank->comm) ==
+        RANK_CHECK(hoop_recv_tensor(&other, peer, i, rank->comm, &other) ==
                    HOOP_E_MISMATCH);
         RANK_CHECK(strstr(hoop_error_text(), text));
         RANK_CHECK(!other.data);
@@ -290,7 +290,7 @@ memory_body(struct rank *rank)
     } else {
         memory_limit();
         tensor = anything;
-        RANK_CHECK(hoop_recv_tensor(&tensor, 1, 0, rank->comm) ==
+        RANK_CHECK(hoop_recv_tensor(&tensor, 1, 0, rank->comm, &tensor) ==
                    HOOP_E_EXHAUSTED);
         RANK_CHECK(!tensor.data && tensor.shape.n_dims == HOOP_ANY_SHAPE);
     }
@@ -319,8 +319,8 @@ killed_body(struct rank *rank)
     /* Connected: only then is a death noticed without a coordinator. */
     RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
     if (rank->rank == 0) {
-        RANK_CHECK(hoop_recv_tensor_start(&tensor, 1, 0, rank->comm, &op) ==
-                   HOOP_OK);
+        RANK_CHECK(hoop_recv_tensor_start(&tensor, 1, 0, rank->comm, &tensor,
+                                          &op) == HOOP_OK);
         room_add(rank, 0);
         RANK_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_E_PEER_LOST);
         RANK_CHECK(strstr(hoop_error_text(), "rank 1"));
@@ -362,7 +362,7 @@ deadline_body(struct rank *rank)
 
     hoop_comm_set_timeout(rank->comm, 30);
     if (rank->rank == 0)
-        RANK_CHECK(hoop_recv_tensor(&received, 1, 1, rank->comm) ==
+        RANK_CHECK(hoop_recv_tensor(&received, 1, 1, rank->comm, &received) ==
                    HOOP_E_TIMEOUT);
     else
         RANK_CHECK(hoop_send_tensor(&sent, 0, 2, rank->comm) == HOOP_E_TIMEOUT);
@@ -374,7 +374,8 @@ deadline_body(struct rank *rank)
         RANK_CHECK(hoop_send_tensor(&sent, 0, 3, rank->comm) == HOOP_OK);
         return 0;
     }
-    RANK_CHECK(hoop_recv_tensor(&received, 1, 3, rank->comm) == HOOP_OK);
+    RANK_CHECK(hoop_recv_tensor(&received, 1, 3, rank->comm, &received) ==
+               HOOP_OK);
     RANK_CHECK(((double *)received.data)[7] == 3);
     hoop_tensor_free(&received);
     return 0;
@@ -402,8 +403,8 @@ exchange(const struct worker *worker, unsigned i)
     struct hoop_tensor sent = filled(rank->rank, i);
     struct hoop_tensor received = anything;
     struct hoop_tensor_message messages[2] = {
-        {HOOP_SEND, &sent, peer, worker->tag},
-        {HOOP_RECV, &received, peer, worker->tag},
+        {HOOP_SEND, &sent, peer, worker->tag, NULL},
+        {HOOP_RECV, &received, peer, worker->tag, &received},
     };
 
     RANK_CHECK(hoop_batch_tensors(messages, 2, rank->comm) == HOOP_OK);

@@ -4,6 +4,7 @@
  * Stage 0 tells stage 1, which looks at the bytes, or lets hoop read them.
  */
 
+#include <pthread.h>
 #include <string.h>
 
 #include "coll/tags.h"
@@ -74,6 +75,42 @@ bytes_are_right(struct rank *rank, hoop_pipeline_t *pipeline)
     return 0;
 }
 
+struct telling {
+    hoop_pipeline_t *pipeline;
+    const struct hoop_shape *shape;
+    const struct hoop_pipe_options *options;
+    bool is_told;
+};
+
+static void *
+tell(void *argument)
+{
+    struct telling *telling = argument;
+    bool need_meta = true;
+
+    telling->is_told =
+        hoop_send_tensor_meta(telling->pipeline, tensor_of(telling->shape),
+                              &need_meta, telling->options) == HOOP_OK &&
+        !need_meta;
+    return NULL;
+}
+
+/* All stages tell and hear at once: who tells waits for who hears. */
+static bool
+exchange(const struct telling *given, struct hoop_shape *came)
+{
+    struct telling telling = *given;
+    const struct hoop_shape any = {.n_dims = HOOP_ANY_SHAPE};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, tell, &telling) != 0)
+        return false;
+    const enum hoop_status status =
+        hoop_recv_tensor_meta(telling.pipeline, &any, telling.options, came);
+    return pthread_join(thread, NULL) == 0 && telling.is_told &&
+           status == HOOP_OK;
+}
+
 /* From a stage to the next, all at once, of every number of dimensions. */
 static int
 shapes_come_as_sent(struct rank *rank, hoop_pipeline_t *pipeline)
@@ -81,14 +118,12 @@ shapes_come_as_sent(struct rank *rank, hoop_pipeline_t *pipeline)
     for (uint32_t n_dims = 0; n_dims <= HOOP_MAX_DIMS; n_dims++) {
         const struct hoop_pipe_options options = {.lane = n_dims};
         struct hoop_shape shape = {.n_dims = n_dims};
-        struct hoop_shape came = {.n_dims = HOOP_ANY_SHAPE};
-        bool need_meta = true;
+        struct hoop_shape came;
 
         for (uint32_t i = 0; i < n_dims; i++)
             shape.dims[i] = i;
-        RANK_CHECK(hoop_send_tensor_meta(pipeline, tensor_of(&shape),
-                                         &need_meta, &options) == HOOP_OK);
-        RANK_CHECK(hoop_recv_tensor_meta(pipeline, &came, &options) == HOOP_OK);
+        RANK_CHECK(exchange(
+            &(struct telling){pipeline, &shape, &options, false}, &came));
         RANK_CHECK(hoop_shape_equal(&shape, &came));
     }
     return 0;
@@ -104,7 +139,8 @@ known_shape_stays(struct rank *rank, hoop_pipeline_t *pipeline)
 
     RANK_CHECK(hoop_send_tensor_meta(pipeline, tensor_of(&shape), &need_meta,
                                      NULL) == HOOP_OK);
-    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL) == HOOP_OK);
+    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &shape, NULL, &shape) ==
+               HOOP_OK);
     RANK_CHECK(hoop_shape_equal(&shape, &(struct hoop_shape){2, {5, 7}}));
     RANK_CHECK(bytes_sent(rank) == before);
     return 0;
@@ -119,12 +155,10 @@ explicit_ranks_are_taken(struct rank *rank, hoop_pipeline_t *pipeline)
     const uint32_t from = (rank->rank + n + n - 2) % n;
     const struct hoop_pipe_options options = {.prev = &from, .next = &to};
     struct hoop_shape shape = {1, {100 + rank->rank}};
-    struct hoop_shape came = {.n_dims = HOOP_ANY_SHAPE};
-    bool need_meta = true;
+    struct hoop_shape came;
 
-    RANK_CHECK(hoop_send_tensor_meta(pipeline, tensor_of(&shape), &need_meta,
-                                     &options) == HOOP_OK);
-    RANK_CHECK(hoop_recv_tensor_meta(pipeline, &came, &options) == HOOP_OK);
+    RANK_CHECK(
+        exchange(&(struct telling){pipeline, &shape, &options, false}, &came));
     RANK_CHECK(came.n_dims == 1 && came.dims[0] == 100 + from);
     return 0;
 }

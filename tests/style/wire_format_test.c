@@ -206,7 +206,7 @@ golden_frames_of_the_document_decode_and_encode(void **state)
 
     (void)state;
     blocks_read(on_frame_block, &n_frames);
-    assert_int_equal(n_frames, 21);
+    assert_int_equal(n_frames, 22);
 }
 
 static const char *const handshake_names[] = {

@@ -40,6 +40,8 @@ list_copy(const struct hoop_tensor_message *messages,
         list[i] = (struct tensor_message){
             .kind = messages[i].kind,
             .tensor = messages[i].tensor,
+            .received =
+                messages[i].kind == HOOP_RECV ? messages[i].received : NULL,
             .peer = messages[i].peer,
             .tag = (uint64_t)messages[i].tag,
         };

@@ -17,6 +17,7 @@
 #include "session/comm.h"
 #include "tensor/operand.h"
 #include "tensor/result.h"
+#include "tensor/shape.h"
 
 struct batch {
     const struct tensor_message *messages;
@@ -24,7 +25,7 @@ struct batch {
     hoop_comm_t *comm;
     enum engine_mode mode;
     /* One for each message: */
-    struct result *results; /* of receives */
+    struct hoop_tensor *made; /* to receive to */
     struct engine_message *requests;
     struct op **ops;
 };
@@ -34,10 +35,10 @@ batch_allocate(struct batch *batch)
 {
     const size_t n = batch->n_messages;
 
-    batch->results = calloc(n, sizeof(*batch->results));
+    batch->made = calloc(n, sizeof(*batch->made));
     batch->requests = calloc(n, sizeof(*batch->requests));
     batch->ops = calloc(n, sizeof(struct op *));
-    if (batch->results && batch->requests && batch->ops)
+    if (batch->made && batch->requests && batch->ops)
         return HOOP_OK;
     return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages", n);
 }
@@ -45,17 +46,21 @@ batch_allocate(struct batch *batch)
 static void
 batch_deinit_at(struct batch *batch)
 {
-    free(batch->results);
+    free(batch->made);
     free(batch->requests);
     free(batch->ops);
 }
 
-/* No receive hands out anything. */
+/* Nothing was started: no memory is anybody's. */
 static void
 batch_withdraw(const struct batch *batch)
 {
-    for (size_t i = 0; batch->results && i < batch->n_messages; i++)
-        result_withdraw(&batch->results[i]);
+    for (size_t i = 0; batch->made && i < batch->n_messages; i++) {
+        const struct tensor_message *message = &batch->messages[i];
+
+        if (batch->made[i].data && !message->tensor->data)
+            hoop_tensor_free(&batch->made[i]);
+    }
 }
 
 static bool
@@ -64,31 +69,57 @@ is_any_shape(const struct hoop_tensor *tensor)
     return tensor->shape.n_dims == HOOP_ANY_SHAPE;
 }
 
-static enum hoop_status
-any_prepare(struct hoop_tensor *out, struct result *out_result)
+/* Nothing is allocated for it. */
+static bool
+has_no_elements(const struct hoop_tensor *tensor)
 {
-    if (out->data)
+    size_t count;
+
+    return !is_any_shape(tensor) &&
+           shape_count(&tensor->shape, &count) == HOOP_OK && count == 0;
+}
+
+enum hoop_status
+tensor_message_check_received(const struct hoop_tensor *expected,
+                              const struct hoop_tensor *received,
+                              const char *name)
+{
+    if (!expected)
+        return error_raise(HOOP_E_INVALID, "%s is NULL", name);
+    if (is_any_shape(expected) && expected->data)
+        return error_raise(
+            HOOP_E_INVALID,
+            "%s is to be of any shape, for which hoop allocates: "
+            "its data must be NULL",
+            name);
+    if (!expected->data && !received && !has_no_elements(expected))
         return error_raise(HOOP_E_INVALID,
-                           "what is received in any shape is allocated by "
-                           "hoop: the tensor's data must be NULL");
-    *out_result = (struct result){out, *out};
+                           "%s has no data, and there is nothing to write to "
+                           "what hoop allocates for it",
+                           name);
     return HOOP_OK;
 }
 
+/* Where to receive to; of any shape, nowhere yet. */
 static enum hoop_status
-out_prepare(struct hoop_tensor *out, struct result *out_result)
+made_prepare(const struct tensor_message *message, struct hoop_tensor *out_made)
 {
-    if (!out)
-        return error_raise(HOOP_E_INVALID, "tensor is NULL");
-    if (is_any_shape(out))
-        return any_prepare(out, out_result);
-    return result_prepare(out, "tensor", out->dtype, &out->shape, out_result);
+    const struct hoop_tensor *expected = message->tensor;
+    enum hoop_status status =
+        tensor_message_check_received(expected, message->received, "tensor");
+
+    if (status != HOOP_OK || is_any_shape(expected))
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (!expected->data)
+        return result_allocate(expected->dtype, &expected->shape, out_made);
+    *out_made = *expected;
+    return operand_check(expected, "tensor");
 }
 
 static enum hoop_status
 message_prepare(const struct tensor_message *message,
                 const hoop_comm_t *comm,
-                struct result *out_result)
+                struct hoop_tensor *out_made)
 {
     /* The rest of it is the tensor's. */
     const struct hoop_message ends = {.kind = message->kind,
@@ -103,19 +134,24 @@ message_prepare(const struct tensor_message *message,
     case HOOP_RECV:
         break;
     }
-    return out_prepare(message->tensor, out_result);
+    return made_prepare(message, out_made);
 }
 
 static struct engine_message
-request_of(const struct tensor_message *message, enum engine_mode mode)
+request_of(const struct tensor_message *message,
+           const struct hoop_tensor *made,
+           enum engine_mode mode)
 {
-    struct hoop_tensor *tensor = message->tensor;
+    const struct hoop_tensor *tensor = message->tensor;
+    const bool is_receive = message->kind == HOOP_RECV;
     struct engine_message request = {
         .call = {.root = message->peer},
         .tag = message->tag,
         .peer = message->peer,
         .tensor = tensor,
         .part = message->part,
+        .out = is_receive ? message->received : NULL,
+        .is_owned = is_receive && !tensor->data,
         .mode = mode,
     };
 
@@ -126,11 +162,10 @@ request_of(const struct tensor_message *message, enum engine_mode mode)
                                  : (enum hoop_dtype)FRAME_ANY_DTYPE;
         return request;
     }
-    request.call.name =
-        message->kind == HOOP_SEND ? CALL_SEND_TENSOR : CALL_RECV_TENSOR;
+    request.call.name = is_receive ? CALL_RECV_TENSOR : CALL_SEND_TENSOR;
     request.call.dtype = tensor->dtype;
     request.call.count = operand_count(tensor);
-    request.bytes = tensor->data;
+    request.bytes = is_receive ? made->data : tensor->data;
     return request;
 }
 
@@ -138,15 +173,16 @@ static enum hoop_status
 batch_prepare(const struct batch *batch)
 {
     for (size_t i = 0; i < batch->n_messages; i++) {
-        const enum hoop_status status = message_prepare(
-            &batch->messages[i], batch->comm, &batch->results[i]);
+        const enum hoop_status status =
+            message_prepare(&batch->messages[i], batch->comm, &batch->made[i]);
 
         if (status != HOOP_OK && batch->n_messages > 1)
             return error_raise(status, "message %zu of the batch: %s", i,
                                error_text());
         if (status != HOOP_OK)
             return error_pass(status);
-        batch->requests[i] = request_of(&batch->messages[i], batch->mode);
+        batch->requests[i] =
+            request_of(&batch->messages[i], &batch->made[i], batch->mode);
     }
     return HOOP_OK;
 }
@@ -193,17 +229,70 @@ tensor_message_start(const struct tensor_message *messages,
     return n_messages > 0 ? batch_start(&batch, out_ops) : HOOP_OK;
 }
 
+/* The same messages, received to came, which holds what is handed out until it
+ * is certain that all is. */
+static void
+redirect(const struct tensor_message *messages,
+         size_t n_messages,
+         struct hoop_tensor *came,
+         struct tensor_message *out_copies)
+{
+    for (size_t i = 0; i < n_messages; i++) {
+        out_copies[i] = messages[i];
+        if (messages[i].received)
+            out_copies[i].received = &came[i];
+    }
+}
+
+static void
+came_settle(const struct tensor_message *messages,
+            size_t n_messages,
+            struct hoop_tensor *came,
+            enum hoop_status status)
+{
+    for (size_t i = 0; i < n_messages; i++) {
+        if (messages[i].kind != HOOP_RECV || !messages[i].received)
+            continue;
+        if (status == HOOP_OK)
+            *messages[i].received = came[i];
+        else if (!messages[i].tensor->data)
+            hoop_tensor_free(&came[i]);
+    }
+}
+
+static enum hoop_status
+run_several(const struct tensor_message *messages,
+            size_t n_messages,
+            hoop_comm_t *comm)
+{
+    CLEANUP(free)
+    hoop_op_t **ops = calloc(n_messages, sizeof(hoop_op_t *));
+    CLEANUP(free)
+    struct hoop_tensor *came = calloc(n_messages, sizeof(*came));
+    CLEANUP(free)
+    struct tensor_message *copies = calloc(n_messages, sizeof(*copies));
+
+    if (!ops || !came || !copies)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
+                           n_messages);
+    redirect(messages, n_messages, came, copies);
+    enum hoop_status status =
+        tensor_message_start(copies, n_messages, comm, ops);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = hoop_wait_all(ops, n_messages, HOOP_FOREVER);
+    came_settle(messages, n_messages, came, status);
+    return status;
+}
+
 enum hoop_status
 tensor_message_run(const struct tensor_message *messages,
                    size_t n_messages,
                    hoop_comm_t *comm)
 {
-    CLEANUP(free)
-    hoop_op_t **ops = calloc(n_messages + 1, sizeof(hoop_op_t *));
     CLEANUP(batch_deinit)
-    struct batch batch = {messages, n_messages, comm,
-                          .mode = n_messages == 1 ? ENGINE_START_AND_WAIT
-                                                  : ENGINE_START};
+    struct batch batch = {messages, 1, comm, .mode = ENGINE_START_AND_WAIT};
+    hoop_op_t *op = NULL;
     bool is_member;
     enum hoop_status status = presence_check(comm, &is_member);
 
@@ -211,14 +300,10 @@ tensor_message_run(const struct tensor_message *messages,
         return error_pass(status);
     if (!is_member || n_messages == 0)
         return HOOP_OK;
-    if (!ops)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu messages",
-                           n_messages);
-    status = batch_start(&batch, ops);
+    if (n_messages > 1)
+        return run_several(messages, n_messages, comm);
+    status = batch_start(&batch, &op);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = hoop_wait_all(ops, n_messages, HOOP_FOREVER);
-    if (status != HOOP_OK)
-        batch_withdraw(&batch);
-    return status;
+    return hoop_wait(op, HOOP_FOREVER);
 }

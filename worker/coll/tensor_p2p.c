@@ -37,24 +37,23 @@ run_later(const struct tensor_message *message,
                              : error_pass(status);
 }
 
-/* It is only read. */
 static struct tensor_message
 sending(const struct hoop_tensor *tensor, uint32_t dest, int64_t tag)
 {
     return (struct tensor_message){
         .kind = HOOP_SEND,
-        .tensor = (struct hoop_tensor *)(uintptr_t)tensor,
+        .tensor = tensor,
         .peer = dest,
         .tag = (uint64_t)tag,
     };
 }
 
 static struct tensor_message
-receiving(struct hoop_tensor *out, uint32_t source, int64_t tag)
+receiving(const struct hoop_tensor *expected, uint32_t source, int64_t tag)
 {
     return (struct tensor_message){
         .kind = HOOP_RECV,
-        .tensor = out,
+        .tensor = expected,
         .peer = source,
         .tag = (uint64_t)tag,
     };
@@ -84,24 +83,28 @@ hoop_send_tensor_start(const struct hoop_tensor *tensor,
 }
 
 enum hoop_status
-hoop_recv_tensor(struct hoop_tensor *out,
+hoop_recv_tensor(const struct hoop_tensor *expected,
                  uint32_t source,
                  int64_t tag,
-                 hoop_comm_t *comm)
+                 hoop_comm_t *comm,
+                 struct hoop_tensor *out_tensor)
 {
-    const struct tensor_message message = receiving(out, source, tag);
+    struct tensor_message message = receiving(expected, source, tag);
 
+    message.received = out_tensor;
     return run(&message, tag, comm);
 }
 
 enum hoop_status
-hoop_recv_tensor_start(struct hoop_tensor *out,
+hoop_recv_tensor_start(const struct hoop_tensor *expected,
                        uint32_t source,
                        int64_t tag,
                        hoop_comm_t *comm,
+                       struct hoop_tensor *out_tensor,
                        hoop_op_t **out_op)
 {
-    const struct tensor_message message = receiving(out, source, tag);
+    struct tensor_message message = receiving(expected, source, tag);
 
+    message.received = out_tensor;
     return run_later(&message, tag, comm, out_op);
 }

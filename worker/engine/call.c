@@ -100,9 +100,12 @@ static void
 part_describe(uint32_t part, char text[PART_TEXT_MAX])
 {
     text[0] = '\0';
-    if (part > 0)
+    if (frame_part_is_listed(part))
         snprintf(text, PART_TEXT_MAX, ", number %u of %u",
-                 (part & UINT16_MAX) + 1, part >> 16);
+                 frame_part_index(part) + 1, frame_part_count(part));
+    else if (part > 0)
+        snprintf(text, PART_TEXT_MAX, ", number %u of %u", (part >> 16) + 1,
+                 part & INT16_MAX);
 }
 
 void
@@ -132,6 +135,11 @@ call_describe_message(const struct frame_call *call,
         snprintf(text + n_text, CALL_TEXT_MAX - n_text, "%s%s%s",
                  is_any ? "" : " of ",
                  is_any ? "" : dtype_name((enum hoop_dtype)call->dtype), part);
+        return;
+    }
+    if (tensor->part == FRAME_PART_EMPTY) {
+        snprintf(text, CALL_TEXT_MAX, "%s%s (a list of no tensors)",
+                 call_text((enum call_name)call->name), place);
         return;
     }
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s %.96s%s)",

@@ -1,8 +1,10 @@
 /*
- * engine/delivery.c - memory for what comes in a size that nobody has expected
+ * engine/delivery.c - what a receive of a tensor or an object hands out
  *
- * Allocated by whoever drives when the message is there. When its operation
- * has ended well the waiter hands it out, otherwise it is freed by then.
+ * What is expected is never written to. What came, and its memory, is the
+ * operation's until it has ended well and is waited for: then the waiter hands
+ * it out, otherwise it is freed. Memory for a tensor of which no shape was
+ * expected is allocated by whoever drives when the message is there.
  */
 
 #include <stdio.h>
@@ -33,16 +35,20 @@ take_back(void *owner)
 {
     struct op *op = owner;
 
-    free(op->made.data);
+    if (op->is_made_owned)
+        free(op->made.data);
     op->made.data = NULL;
 }
 
 void
 delivery_expect(struct op *op, const struct engine_message *message)
 {
-    op->out = message->tensor;
+    op->out = message->out;
     op->object = message->object;
-    op->made = (struct hoop_tensor){.data = NULL};
+    op->made = (struct hoop_tensor){.data = message->bytes,
+                                    .dtype = message->tensor->dtype,
+                                    .shape = message->tensor->shape};
+    op->is_made_owned = message->is_owned || message->object.bytes;
     op->stages =
         (struct stages){.finish = hand_out, .destroy = take_back, .owner = op};
 }

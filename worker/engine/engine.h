@@ -290,12 +290,16 @@ struct engine_message {
     uint64_t tag;
     uint32_t peer; /* rank of the channel, or HOOP_ANY_SOURCE */
     void *bytes;   /* of a send: only read */
-    /* Where bytes are; NULL: not of a tensor. A CALL_RECV_ANY_TENSOR, whose
-     * dtype may be FRAME_ANY_DTYPE, writes it when it is waited for and has
-     * ended well; its data are the caller's. */
-    struct hoop_tensor *tensor;
-    uint32_t part; /* of a list of tensors: n << 16 | i; 0: of none */
-    struct engine_object object; /* of CALL_RECV_OBJECT, instead of *tensor */
+    /* What is sent, or expected; NULL: bytes, not a tensor. Of a
+     * CALL_RECV_ANY_TENSOR, whose dtype may be FRAME_ANY_DTYPE, only the dtype
+     * counts. Borrowed for the call that starts it. */
+    const struct hoop_tensor *tensor;
+    uint32_t part; /* wire/frame_tensor.h */
+    /* A tensor's receive: what came is written here when it is waited for and has
+     * ended well. NULL: to nobody. */
+    struct hoop_tensor *out;
+    struct engine_object object; /* of CALL_RECV_OBJECT, instead of *out */
+    bool is_owned; /* ... and bytes are out's then, but freed otherwise */
     struct hoop_received *received;
     enum engine_mode mode;
 };

@@ -19,7 +19,7 @@ on_handed(void *owner, struct outflow *out, uint64_t n_bytes)
         return;
     if (!flow->op->is_message)
         executor_handed(flow, n_bytes);
-    else if (out->handed == out->total)
+    else if (outflow_is_done(out))
         op_touch(flow->op);
 }
 
@@ -204,6 +204,27 @@ on_unfit(void *owner,
     refusal_of_other(flow->op, frame, tensor);
 }
 
+static void
+on_stray(void *owner,
+         uint32_t peer,
+         const struct frame *frame,
+         const struct frame_tensor *tensor)
+{
+    refusal_of_stray(owner, peer, frame, tensor);
+}
+
+static void
+on_overdue(void *owner,
+           struct inflow *in,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
+{
+    const struct step_flow *flow = in->owner;
+
+    (void)owner;
+    refusal_to_wait(flow->op, frame, tensor);
+}
+
 /* The calls are the same, the lengths are not. */
 static void
 on_misfit(void *owner, uint32_t peer, const struct frame *frame, uint64_t total)
@@ -355,6 +376,8 @@ const struct transport_events engine_events = {
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_unfit = on_unfit,
+    .on_stray = on_stray,
+    .on_overdue = on_overdue,
     .on_misfit = on_misfit,
     .on_verdict = on_verdict,
     .on_heartbeat = on_heartbeat,

@@ -80,7 +80,10 @@ set_tensor(struct op *op, const struct engine_message *message)
         return;
     op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
     op->label.tensor = &op->tensor;
-    if (delivery_is_of(message->call.name))
+    /* An object is always what is expected. */
+    op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
+                             message->call.name != CALL_RECV_OBJECT;
+    if (message->out || message->object.bytes)
         delivery_expect(op, message);
 }
 

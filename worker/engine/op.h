@@ -160,9 +160,10 @@ struct op {
     struct step_flow message;
     struct hoop_received *received;
     struct frame_tensor tensor;  /* label.tensor, if it is one */
-    struct hoop_tensor *out;     /* of any shape: the caller's */
+    struct hoop_tensor *out;     /* the caller's, for what comes */
     struct engine_object object; /* ... or where its bytes are handed out */
-    struct hoop_tensor made;
+    struct hoop_tensor made;     /* what comes */
+    bool is_made_owned;          /* its data are freed unless handed out */
 };
 
 /* executor.c: collectives. All by the driver. */
@@ -330,9 +331,9 @@ stages_advance(struct op *op, bool *out_is_complete);
 enum hoop_status
 stages_finish(struct op *op);
 
-/* delivery.c: tensors of any shape, and objects. */
+/* delivery.c: tensors and objects that are received. */
 
-/* Receives of that name hand out what comes. */
+/* Receives of that name hand out what comes in memory of its size. */
 static inline bool
 delivery_is_of(uint32_t name)
 {
@@ -342,7 +343,8 @@ delivery_is_of(uint32_t name)
 /* op, a receive, will hand out what comes where message says. */
 void
 delivery_expect(struct op *op, const struct engine_message *message);
-/* The message is there: give it memory, or end op and tell the sender. */
+/* The message is there, of any size: give it memory, or end op and tell the
+ * sender. */
 void
 delivery_begin(struct op *op,
                const struct frame *frame,

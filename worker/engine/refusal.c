@@ -1,22 +1,24 @@
 /*
  * engine/refusal.c - a message that its receive does not take
  *
- * The receive ends, and the sender is told; where the send has returned
- * already, its next call tells (engine/verdict.c). The message is gone.
+ * The receive ends, and the sender is told. A send of a tensor waits for that;
+ * a send of bytes may have returned, and then only the receive has failed. The
+ * message is gone.
  */
 
 #include <stdio.h>
 
 #include "engine/state.h"
 
+/* Its sender ends so. */
 static void
-refuse(struct op *op,
-       const struct frame *frame,
-       enum hoop_status status,
-       const char *text)
+tell_sender(struct engine *engine,
+            uint32_t peer,
+            const struct frame *frame,
+            enum hoop_status status,
+            const char *text)
 {
-    struct engine *engine = op->engine;
-    const uint32_t peer = op->message.in.key.peer;
+    struct channel *channel = engine_channel(engine, frame->comm);
     const struct frame verdict = {
         .kind = FRAME_VERDICT,
         .flags = FRAME_POINT_TO_POINT,
@@ -26,9 +28,19 @@ refuse(struct op *op,
         .tag = status,
     };
 
-    if (peer == engine->roster->rank)
-        verdict_on_message(engine, op->channel, &verdict, text);
+    if (channel && peer == engine->roster->rank)
+        verdict_on_message(engine, channel, &verdict, text);
     transport_tell(engine->transport, peer, &verdict, text);
+    engine->must_flush = true;
+}
+
+static void
+refuse(struct op *op,
+       const struct frame *frame,
+       enum hoop_status status,
+       const char *text)
+{
+    tell_sender(op->engine, op->message.in.key.peer, frame, status, text);
     op_fail(op, status, text);
 }
 
@@ -80,4 +92,39 @@ refusal_of_memory(struct op *op,
     snprintf(text, sizeof(text), "%s has no room for what %s sent with %s: %s",
              ends.name, ends.peer_name, ends.peer_call, why);
     refuse(op, frame, HOOP_E_EXHAUSTED, text);
+}
+
+void
+refusal_of_stray(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 const struct frame_tensor *tensor)
+{
+    char name[ROSTER_NAME_MAX];
+    char peer_name[ROSTER_NAME_MAX];
+    char call[CALL_TEXT_MAX];
+    char text[LIMIT_ERROR_TEXT];
+
+    call_describe_message(&frame->call, frame->op, tensor, call);
+    snprintf(text, sizeof(text),
+             "%s called %s, but %s takes nothing more of that list: it "
+             "expected fewer tensors, or its receive has ended",
+             roster_name(engine->roster, peer, peer_name), call,
+             roster_name(engine->roster, engine->roster->rank, name));
+    tell_sender(engine, peer, frame, HOOP_E_MISMATCH, text);
+}
+
+void
+refusal_to_wait(struct op *op,
+                const struct frame *frame,
+                const struct frame_tensor *tensor)
+{
+    const struct ends ends = ends_of(op, frame, tensor);
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text),
+             "%s called %s, but %s sent fewer tensors, or gave up, and has "
+             "gone on with %s",
+             ends.name, ends.call, ends.peer_name, ends.peer_call);
+    op_fail(op, HOOP_E_MISMATCH, text);
 }

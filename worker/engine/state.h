@@ -377,6 +377,18 @@ refusal_of_memory(struct op *op,
                   const struct frame *frame,
                   const struct frame_tensor *tensor,
                   const char *why);
+/* Of a list, which op waits for more of, but its sender has begun the next list
+ * with frame. Only op ends. */
+void
+refusal_to_wait(struct op *op,
+                const struct frame *frame,
+                const struct frame_tensor *tensor);
+/* No receive is left for it: its sender is told. */
+void
+refusal_of_stray(struct engine *engine,
+                 uint32_t peer,
+                 const struct frame *frame,
+                 const struct frame_tensor *tensor);
 
 /* inquiry.c, by the driver. */
 

@@ -22,6 +22,7 @@ is_stranded(const struct engine *engine, const struct step_flow *flow)
     return flow->is_receive
                ? !transport_has_all(&flow->in)
                : flow->out.framed < flow->out.total || !flow->out.is_opened ||
+                     flow->out.is_unconfirmed ||
                      (flow->out.handed < flow->out.total &&
                       transport_is_gone(engine->transport, peer));
 }

@@ -7,6 +7,7 @@
  * it, so that ranks that wait for somebody else's sake end too.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,7 +380,9 @@ verdict_on_message(struct engine *engine,
             return;
         }
     }
-    verdict_owe(channel, status, text);
+    /* The send has returned; no other call is to fail for it. */
+    log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
+              frame->op, text);
 }
 
 /*

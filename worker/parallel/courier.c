@@ -76,8 +76,8 @@ task_part(const struct courier *courier, const struct hoop_task *task)
         chunk -= sender == courier->shape->n_stages - 1;
     if (task->kind == HOOP_TASK_RECV_BACKWARD)
         chunk += sender == 0;
-    return (courier->shape->n_chunks * m) << 16 |
-           ((chunk * m + task->micro_batch) & UINT16_MAX);
+    return frame_part_numbered((size_t)courier->shape->n_chunks * m,
+                               (size_t)chunk * m + task->micro_batch);
 }
 
 static enum hoop_status
@@ -89,6 +89,7 @@ message_start(struct courier *courier,
     const struct tensor_message message = {
         .kind = is_sent(task) ? HOOP_SEND : HOOP_RECV,
         .tensor = tensor,
+        .received = is_sent(task) ? NULL : tensor,
         .peer = courier_peer(courier, task),
         .tag = task_tag(task),
         .part = task_part(courier, task),

@@ -3,6 +3,7 @@
 #include "parallel/p2p_exchange.h"
 
 #include "base/error.h"
+#include "coll/tensor_message.h"
 #include "parallel/p2p_requests.h"
 #include "tensor/operand.h"
 #include "tensor/shape.h"
@@ -13,6 +14,18 @@ p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name)
     const enum hoop_status status = operand_check(tensor, name);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* A communicator's dtype and shapes count. */
+static struct hoop_tensor
+expected_of(const struct hoop_p2p *p2p, const struct hoop_tensor *tensor)
+{
+    struct hoop_tensor expected = *tensor;
+
+    expected.dtype = p2p->dtype;
+    if (p2p->has_variable_shapes)
+        expected.shape.n_dims = HOOP_ANY_SHAPE;
+    return expected;
 }
 
 static enum hoop_status
@@ -38,6 +51,7 @@ check_expected(const struct hoop_p2p *p2p,
 enum hoop_status
 p2p_exchange_check_receive(const struct hoop_p2p *p2p,
                            const struct hoop_tensor *tensor,
+                           const struct hoop_tensor *received,
                            const char *name)
 {
     if (!tensor)
@@ -53,10 +67,14 @@ p2p_exchange_check_receive(const struct hoop_p2p *p2p,
                                "%s has data, but where shapes vary hoop "
                                "allocates what comes: set data to NULL",
                                name);
-        return HOOP_OK;
+    } else {
+        const enum hoop_status status = check_expected(p2p, tensor, name);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
     }
-    const enum hoop_status status = check_expected(p2p, tensor, name);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    const struct hoop_tensor expected = expected_of(p2p, tensor);
+    return tensor_message_check_received(&expected, received, name);
 }
 
 static enum hoop_status
@@ -69,99 +87,95 @@ check_all(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
     if (status == HOOP_OK && ops->send_next)
         status = p2p_exchange_check_send(ops->send_next, "what goes to next");
     if (status == HOOP_OK && ops->recv_prev)
-        status = p2p_exchange_check_receive(p2p, ops->recv_prev,
-                                            "what comes from prev");
+        status = p2p_exchange_check_receive(
+            p2p, ops->recv_prev, ops->received_prev, "what comes from prev");
     if (status == HOOP_OK && ops->recv_next)
-        status = p2p_exchange_check_receive(p2p, ops->recv_next,
-                                            "what comes from next");
+        status = p2p_exchange_check_receive(
+            p2p, ops->recv_next, ops->received_next, "what comes from next");
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
-static void
-expect(const struct hoop_p2p *p2p, struct hoop_tensor *tensor)
-{
-    tensor->dtype = p2p->dtype;
-    if (p2p->has_variable_shapes)
-        tensor->shape.n_dims = HOOP_ANY_SHAPE;
-}
-
-/* All have been checked. */
-static enum hoop_status
-start_checked(const struct hoop_p2p *p2p,
-              const struct hoop_p2p_ops *ops,
-              struct hoop_p2p_requests *out_requests)
-{
-    if (ops->recv_prev)
-        expect(p2p, ops->recv_prev);
-    if (ops->recv_next)
-        expect(p2p, ops->recv_next);
-    const enum hoop_status status =
-        p2p_requests_start(p2p, ops, p2p->order, TAG_P2P, out_requests);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-/* Received into copies, which success hands out. */
-struct copies {
-    struct hoop_tensor prev;
+/* The same as the communicator has it. */
+struct configured {
+    struct hoop_tensor prev; /* expected */
     struct hoop_tensor next;
     struct hoop_p2p_ops ops;
 };
 
 static void
-copies_make(struct copies *copies, const struct hoop_p2p_ops *ops)
+configure(const struct hoop_p2p *p2p,
+          const struct hoop_p2p_ops *ops,
+          struct configured *out)
 {
-    copies->ops = *ops;
+    out->ops = *ops;
     if (ops->recv_prev) {
-        copies->prev = *ops->recv_prev;
-        copies->ops.recv_prev = &copies->prev;
+        out->prev = expected_of(p2p, ops->recv_prev);
+        out->ops.recv_prev = &out->prev;
     }
     if (ops->recv_next) {
-        copies->next = *ops->recv_next;
-        copies->ops.recv_next = &copies->next;
+        out->next = expected_of(p2p, ops->recv_next);
+        out->ops.recv_next = &out->next;
     }
 }
 
+/* Success hands it out; of what fails, memory of hoop's is freed. */
 static void
-copies_hand_out(const struct copies *copies, const struct hoop_p2p_ops *ops)
+came_settle(const struct hoop_tensor *expected,
+            struct hoop_tensor *came,
+            struct hoop_tensor *received,
+            enum hoop_status status)
 {
-    if (ops->recv_prev)
-        *ops->recv_prev = copies->prev;
-    if (ops->recv_next)
-        *ops->recv_next = copies->next;
+    if (!expected)
+        return;
+    if (status == HOOP_OK && received)
+        *received = *came;
+    else if (status != HOOP_OK && !expected->data)
+        hoop_tensor_free(came);
 }
 
-/* What hoop allocated; what the caller had stays. */
-static void
-copies_free(struct copies *copies, const struct hoop_p2p_ops *ops)
+static enum hoop_status
+run_checked(const struct hoop_p2p *p2p,
+            const struct hoop_p2p_ops *ops,
+            uint32_t part,
+            unsigned *out_failed)
 {
-    if (ops->recv_prev && !ops->recv_prev->data)
-        hoop_tensor_free(&copies->prev);
-    if (ops->recv_next && !ops->recv_next->data)
-        hoop_tensor_free(&copies->next);
+    struct hoop_p2p_received came = {0};
+    struct p2p_posting posting = p2p_posting_of(p2p);
+    struct hoop_p2p_requests requests;
+    struct configured configured;
+
+    configured.ops = *ops;
+    /* What stands for no tensors is of no dtype of the communicator's. */
+    if (part != FRAME_PART_EMPTY)
+        configure(p2p, ops, &configured);
+    configured.ops.received_prev = &came.prev;
+    configured.ops.received_next = &came.next;
+    posting.part = part;
+    enum hoop_status status =
+        p2p_requests_start(&posting, &configured.ops, &requests);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = p2p_requests_finish(&requests, out_failed);
+    came_settle(ops->recv_prev, &came.prev, ops->received_prev, status);
+    came_settle(ops->recv_next, &came.next, ops->received_next, status);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
-p2p_exchange_run(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops)
+p2p_exchange_element(const struct hoop_p2p *p2p,
+                     const struct hoop_p2p_ops *ops,
+                     uint32_t part,
+                     unsigned *out_failed)
 {
-    struct hoop_p2p_requests requests;
-    struct copies copies;
-    enum hoop_status status = p2p_requests_check_alone(p2p, ops);
+    enum hoop_status status =
+        part == FRAME_PART_EMPTY ? HOOP_OK : check_all(p2p, ops);
 
+    *out_failed = 0;
     if (status == HOOP_OK)
-        status = check_all(p2p, ops);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    copies_make(&copies, ops);
-    status = start_checked(p2p, &copies.ops, &requests);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = p2p_requests_finish(&requests);
-    if (status != HOOP_OK) {
-        copies_free(&copies, ops);
-        return error_pass(status);
-    }
-    copies_hand_out(&copies, ops);
-    return HOOP_OK;
+        status = p2p_requests_check_alone(p2p, ops);
+    if (status == HOOP_OK)
+        status = run_checked(p2p, ops, part, out_failed);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
@@ -169,7 +183,8 @@ exchange_start(const struct hoop_p2p *p2p,
                const struct hoop_p2p_ops *ops,
                struct hoop_p2p_requests *out_requests)
 {
-    struct copies before;
+    const struct p2p_posting posting = p2p_posting_of(p2p);
+    struct configured configured;
     enum hoop_status status;
 
     if (p2p->order == P2P_ORDER_BATCHED)
@@ -179,13 +194,9 @@ exchange_start(const struct hoop_p2p *p2p,
     status = check_all(p2p, ops);
     if (status != HOOP_OK)
         return error_pass(status);
-    copies_make(&before, ops);
-    status = start_checked(p2p, ops, out_requests);
-    if (status != HOOP_OK) {
-        copies_hand_out(&before, ops);
-        return error_pass(status);
-    }
-    return HOOP_OK;
+    configure(p2p, ops, &configured);
+    status = p2p_requests_start(&posting, &configured.ops, out_requests);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 enum hoop_status
@@ -194,6 +205,7 @@ p2p_exchange_call(const struct hoop_p2p *p2p,
                   struct hoop_p2p_requests *out_requests)
 {
     bool is_member;
+    unsigned failed;
     enum hoop_status status = p2p_communicator_check(p2p, &is_member);
 
     if (status != HOOP_OK)
@@ -204,19 +216,26 @@ p2p_exchange_call(const struct hoop_p2p *p2p,
         return HOOP_OK;
     }
     status = out_requests ? exchange_start(p2p, ops, out_requests)
-                          : p2p_exchange_run(p2p, ops);
+                          : p2p_exchange_element(
+                                p2p, ops, frame_part_numbered(1, 0), &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 /* Both directions have the one shape. */
+struct shaped {
+    struct hoop_tensor prev;
+    struct hoop_tensor next;
+    struct hoop_p2p_ops ops;
+};
+
 static enum hoop_status
-ops_fill(const struct hoop_p2p_exchange *exchange,
-         const struct hoop_shape *shape,
-         struct hoop_p2p_received *received,
-         struct hoop_p2p_ops *ops)
+shaped_fill(const struct hoop_p2p_exchange *exchange,
+            const struct hoop_shape *shape,
+            struct hoop_p2p_received *received,
+            struct shaped *out)
 {
-    *ops = (struct hoop_p2p_ops){.send_next = exchange->send_next,
-                                 .send_prev = exchange->send_prev};
+    *out = (struct shaped){.ops = {.send_next = exchange->send_next,
+                                   .send_prev = exchange->send_prev}};
     if (!exchange->recv_prev && !exchange->recv_next)
         return HOOP_OK;
     if (!shape)
@@ -225,10 +244,14 @@ ops_fill(const struct hoop_p2p_exchange *exchange,
     if (!received)
         return error_raise(HOOP_E_INVALID,
                            "out_received is NULL, but something is received");
-    if (exchange->recv_prev)
-        ops->recv_prev = &received->prev;
-    if (exchange->recv_next)
-        ops->recv_next = &received->next;
+    out->prev =
+        (struct hoop_tensor){.data = exchange->prev_data, .shape = *shape};
+    out->next =
+        (struct hoop_tensor){.data = exchange->next_data, .shape = *shape};
+    out->ops.recv_prev = exchange->recv_prev ? &out->prev : NULL;
+    out->ops.recv_next = exchange->recv_next ? &out->next : NULL;
+    out->ops.received_prev = &received->prev;
+    out->ops.received_next = &received->next;
     return HOOP_OK;
 }
 
@@ -239,26 +262,15 @@ hoop_p2p_communicate(hoop_p2p_t *p2p,
                      struct hoop_p2p_received *out_received,
                      struct hoop_p2p_requests *out_requests)
 {
-    struct copies before;
-    struct hoop_p2p_ops ops = {0};
+    struct shaped shaped = {0};
     bool is_member;
     enum hoop_status status = p2p_communicator_check(p2p, &is_member);
 
     if (status == HOOP_OK && !exchange)
         status = error_raise(HOOP_E_INVALID, "exchange is NULL");
     if (status == HOOP_OK && is_member)
-        status = ops_fill(exchange, shape, out_received, &ops);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    copies_make(&before, &ops);
-    if (ops.recv_prev)
-        ops.recv_prev->shape = *shape;
-    if (ops.recv_next)
-        ops.recv_next->shape = *shape;
-    status = p2p_exchange_call(p2p, &ops, out_requests);
-    if (status != HOOP_OK) {
-        copies_hand_out(&before, &ops);
-        return error_pass(status);
-    }
-    return HOOP_OK;
+        status = shaped_fill(exchange, shape, out_received, &shaped);
+    if (status == HOOP_OK)
+        status = p2p_exchange_call(p2p, &shaped.ops, out_requests);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

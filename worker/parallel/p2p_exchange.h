@@ -17,12 +17,17 @@ p2p_exchange_check_send(const struct hoop_tensor *tensor, const char *name);
 enum hoop_status
 p2p_exchange_check_receive(const struct hoop_p2p *p2p,
                            const struct hoop_tensor *tensor,
+                           const struct hoop_tensor *received,
                            const char *name);
 
-/* Exchange what ops has and wait for it; a failure changes no tensor. Handle:
+/* Exchange what ops has, each with this place in its list, and wait for it; a
+ * failure hands out nothing. out_failed: which directions did fail. Handle:
  * HOOP_E_INVALID, before anything moved. */
 enum hoop_status
-p2p_exchange_run(const struct hoop_p2p *p2p, const struct hoop_p2p_ops *ops);
+p2p_exchange_element(const struct hoop_p2p *p2p,
+                     const struct hoop_p2p_ops *ops,
+                     uint32_t part,
+                     unsigned *out_failed);
 
 /*
  * A public call: error_clear(), the checks, then this. With out_requests it is

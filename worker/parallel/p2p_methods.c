@@ -7,14 +7,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hoop/p2p_communicator.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "parallel/p2p_communicator.h"
 #include "parallel/p2p_exchange.h"
+#include "wire/frame_tensor.h"
 
 enum turn_parts {
     TURN_SEND = 1,
@@ -38,6 +39,11 @@ list_check(const struct hoop_tensors *list, const char *name)
     if (!list->tensors && list->n_tensors > 0)
         return error_raise(HOOP_E_INVALID, "the list to %s has no tensors",
                            name);
+    if (list->n_tensors >= FRAME_PART_NUMBERS)
+        return error_raise(HOOP_E_INVALID,
+                           "the list to %s has %zu tensors, but it may have at "
+                           "most %d",
+                           name, list->n_tensors, FRAME_PART_NUMBERS - 1);
     return HOOP_OK;
 }
 
@@ -62,7 +68,9 @@ receive_check(const struct hoop_p2p *p2p, const struct hoop_tensors *list)
 
     for (size_t i = 0; status == HOOP_OK && i < list->n_tensors; i++) {
         snprintf(name, sizeof(name), "tensor %zu to receive", i);
-        status = p2p_exchange_check_receive(p2p, &list->tensors[i], name);
+        status = p2p_exchange_check_receive(
+            p2p, &list->tensors[i], list->received ? &list->received[i] : NULL,
+            name);
     }
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -87,68 +95,136 @@ turn_check(const struct hoop_p2p *p2p, const struct turn *turn)
     return HOOP_OK;
 }
 
-static enum hoop_status
-element_run(const struct hoop_p2p *p2p,
-            const struct turn *turn,
+/* Stands for a list that has none. */
+static const struct hoop_tensor no_tensor = {
+    .dtype = HOOP_UINT8,
+    .shape = {.n_dims = 1, .dims = {0}},
+};
+
+/* How far a turn is. */
+struct progress {
+    unsigned parts; /* of the turn, that have not failed */
+    enum hoop_status status;
+    char text[LIMIT_ERROR_TEXT];
+};
+
+static size_t
+turn_size(const struct turn *turn)
+{
+    return turn->parts & TURN_SEND ? turn->send->n_tensors
+                                   : turn->receive->n_tensors;
+}
+
+/* received: [n_tensors]; NULL of a list that has none. */
+static struct hoop_p2p_ops
+element_ops(const struct turn *turn,
+            unsigned parts,
             size_t index,
             struct hoop_tensor *received)
 {
-    const struct hoop_tensor *send =
-        turn->send ? &turn->send->tensors[index] : NULL;
-    struct hoop_tensor *receive = received ? &received[index] : NULL;
-    const struct hoop_p2p_ops ops =
-        turn->end == HOOP_P2P_STAGE_LAST
-            ? (struct hoop_p2p_ops){.send_next = send, .recv_next = receive}
-            : (struct hoop_p2p_ops){.send_prev = send, .recv_prev = receive};
-    const enum hoop_status status = p2p_exchange_run(p2p, &ops);
+    const bool is_none = turn_size(turn) == 0;
+    const struct hoop_tensor *send = NULL;
+    const struct hoop_tensor *receive = NULL;
 
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (parts & TURN_SEND)
+        send = is_none ? &no_tensor : &turn->send->tensors[index];
+    if (parts & TURN_RECEIVE)
+        receive = is_none ? &no_tensor : &turn->receive->tensors[index];
+    if (turn->end == HOOP_P2P_STAGE_LAST)
+        return (struct hoop_p2p_ops){
+            .send_next = send,
+            .recv_next = receive,
+            .received_next = received ? &received[index] : NULL,
+        };
+    return (struct hoop_p2p_ops){
+        .send_prev = send,
+        .recv_prev = receive,
+        .received_prev = received ? &received[index] : NULL,
+    };
 }
 
-/* Received into a copy of the list, which is handed out whole or not at all. */
+/* A direction whose tensor did not fit has no more of them; what else fails ends
+ * the turn. */
+static void
+progress_fail(struct progress *progress,
+              enum hoop_status status,
+              unsigned failed)
+{
+    static const unsigned sends =
+        1U << HOOP_P2P_SEND_PREV | 1U << HOOP_P2P_SEND_NEXT;
+
+    if (progress->status == HOOP_OK) {
+        progress->status = status;
+        snprintf(progress->text, sizeof(progress->text), "%s", error_text());
+    }
+    if (failed & sends)
+        progress->parts &= ~(unsigned)TURN_SEND;
+    if (failed & ~sends)
+        progress->parts &= ~(unsigned)TURN_RECEIVE;
+    if (status != HOOP_E_MISMATCH)
+        progress->parts = 0;
+}
+
+/* A list of none is exchanged, too, as one of nothing. */
 static enum hoop_status
 elements_run(const struct hoop_p2p *p2p,
              const struct turn *turn,
              struct hoop_tensor *received)
 {
-    const size_t n_tensors =
-        turn->send ? turn->send->n_tensors : turn->receive->n_tensors;
+    const size_t n_tensors = turn_size(turn);
+    struct progress progress = {.parts = turn->parts};
 
-    for (size_t i = 0; i < n_tensors; i++) {
-        const enum hoop_status status = element_run(p2p, turn, i, received);
+    for (size_t i = 0; i == 0 || (i < n_tensors && progress.parts != 0); i++) {
+        const struct hoop_p2p_ops ops =
+            element_ops(turn, progress.parts, i, received);
+        unsigned failed;
+        const enum hoop_status status = p2p_exchange_element(
+            p2p, &ops,
+            n_tensors == 0 ? FRAME_PART_EMPTY
+                           : frame_part_numbered(n_tensors, i),
+            &failed);
 
-        if (status == HOOP_OK)
-            continue;
-        for (size_t k = 0; received && k < i; k++) {
-            if (!turn->receive->tensors[k].data)
-                hoop_tensor_free(&received[k]);
-        }
-        return error_pass(status);
+        if (status != HOOP_OK)
+            progress_fail(&progress, status, failed);
     }
-    return HOOP_OK;
+    return progress.status == HOOP_OK
+               ? HOOP_OK
+               : error_raise(progress.status, "%s", progress.text);
 }
 
+static void
+received_settle(const struct turn *turn,
+                struct hoop_tensor *received,
+                enum hoop_status status)
+{
+    const struct hoop_tensors *list = turn->receive;
+
+    for (size_t i = 0; received && i < list->n_tensors; i++) {
+        if (status == HOOP_OK && list->received)
+            list->received[i] = received[i];
+        else if (status != HOOP_OK && !list->tensors[i].data)
+            hoop_tensor_free(&received[i]);
+    }
+    if (status == HOOP_OK && list)
+        turn->receive->n_received = list->n_tensors;
+}
+
+/* Received into a list of its own, which is handed out whole or not at all. */
 static enum hoop_status
 lists_run(const struct hoop_p2p *p2p, const struct turn *turn)
 {
-    const size_t n_bytes = turn->receive ? turn->receive->n_tensors *
-                                               sizeof(*turn->receive->tensors)
-                                         : 0;
+    const size_t n_received = turn->receive ? turn->receive->n_tensors : 0;
     CLEANUP(free) struct hoop_tensor *received = NULL;
 
-    if (n_bytes > 0) {
-        received = malloc(n_bytes);
+    if (n_received > 0) {
+        received = calloc(n_received, sizeof(*received));
         if (!received)
             return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu tensors",
-                               turn->receive->n_tensors);
-        memcpy(received, turn->receive->tensors, n_bytes);
+                               n_received);
     }
     const enum hoop_status status = elements_run(p2p, turn, received);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (received)
-        memcpy(turn->receive->tensors, received, n_bytes);
-    return HOOP_OK;
+    received_settle(turn, received, status);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status
@@ -168,7 +244,7 @@ turn_run(const struct hoop_p2p *p2p, const struct turn *turn, unsigned stage)
                            stage);
     if (stage & turn->end) {
         if (turn->receive)
-            turn->receive->n_tensors = 0;
+            turn->receive->n_received = 0;
         return HOOP_OK;
     }
     status = turn_check(p2p, turn);
@@ -253,10 +329,12 @@ hoop_p2p_send_backward_recv_forward(hoop_p2p_t *p2p,
 enum hoop_status
 hoop_p2p_send_forward_recv_forward(hoop_p2p_t *p2p,
                                    const struct hoop_tensor *output,
-                                   struct hoop_tensor *input,
+                                   const struct hoop_tensor *input,
+                                   struct hoop_tensor *out_input,
                                    struct hoop_p2p_requests *out_requests)
 {
-    const struct hoop_p2p_ops ops = {.send_next = output, .recv_prev = input};
+    const struct hoop_p2p_ops ops = {
+        .send_next = output, .recv_prev = input, .received_prev = out_input};
 
     return p2p_exchange_call(p2p, &ops, out_requests);
 }
@@ -264,11 +342,13 @@ hoop_p2p_send_forward_recv_forward(hoop_p2p_t *p2p,
 enum hoop_status
 hoop_p2p_send_backward_recv_backward(hoop_p2p_t *p2p,
                                      const struct hoop_tensor *input_grad,
-                                     struct hoop_tensor *output_grad,
+                                     const struct hoop_tensor *output_grad,
+                                     struct hoop_tensor *out_output_grad,
                                      struct hoop_p2p_requests *out_requests)
 {
     const struct hoop_p2p_ops ops = {.send_prev = input_grad,
-                                     .recv_next = output_grad};
+                                     .recv_next = output_grad,
+                                     .received_next = out_output_grad};
 
     return p2p_exchange_call(p2p, &ops, out_requests);
 }

@@ -2,73 +2,102 @@
 
 #include "parallel/p2p_requests.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
+#include "base/limits.h"
 #include "coll/tensor_message.h"
 
-/* Of a send it is only read. */
-static struct hoop_tensor *
+static const struct hoop_tensor *
 tensor_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
 {
     switch (direction) {
     case HOOP_P2P_SEND_PREV:
-        return (struct hoop_tensor *)(uintptr_t)ops->send_prev;
+        return ops->send_prev;
     case HOOP_P2P_RECV_PREV:
         return ops->recv_prev;
     case HOOP_P2P_SEND_NEXT:
-        return (struct hoop_tensor *)(uintptr_t)ops->send_next;
+        return ops->send_next;
     case HOOP_P2P_RECV_NEXT:
         return ops->recv_next;
     }
     return NULL;
 }
 
-static enum hoop_status
-start_listed(const struct hoop_p2p *p2p,
-             const struct tensor_message *messages,
-             struct hoop_p2p_requests *requests)
+static struct hoop_tensor *
+received_of(const struct hoop_p2p_ops *ops, enum hoop_p2p_direction direction)
 {
-    hoop_op_t *ops[P2P_ORDER_DIRECTIONS] = {NULL};
-    const enum hoop_status status =
-        tensor_message_start(messages, requests->n_requests, p2p->stages, ops);
+    switch (direction) {
+    case HOOP_P2P_RECV_PREV:
+        return ops->received_prev;
+    case HOOP_P2P_RECV_NEXT:
+        return ops->received_next;
+    case HOOP_P2P_SEND_PREV:
+    case HOOP_P2P_SEND_NEXT:
+        break;
+    }
+    return NULL;
+}
 
-    if (status != HOOP_OK)
-        return error_pass(status);
-    for (uint32_t i = 0; i < requests->n_requests; i++)
-        requests->requests[i].op = ops[i];
-    return HOOP_OK;
+struct p2p_posting
+p2p_posting_of(const struct hoop_p2p *p2p)
+{
+    return (struct p2p_posting){
+        .comm = p2p->stages,
+        .rank = p2p->rank,
+        .prev = hoop_p2p_prev(p2p),
+        .next = hoop_p2p_next(p2p),
+        .order = p2p->order,
+        .tags = TAG_P2P,
+        .part = frame_part_numbered(1, 0),
+    };
+}
+
+static struct tensor_message
+message_of(const struct p2p_posting *posting,
+           const struct hoop_p2p_ops *ops,
+           enum hoop_p2p_direction direction)
+{
+    const bool is_next =
+        direction == HOOP_P2P_SEND_NEXT || direction == HOOP_P2P_RECV_NEXT;
+
+    return (struct tensor_message){
+        .kind = p2p_order_kind(direction),
+        .tensor = tensor_of(ops, direction),
+        .received = received_of(ops, direction),
+        .peer = is_next ? posting->next : posting->prev,
+        .tag = tag_of(posting->tags, p2p_order_way(direction)),
+        .part = posting->part,
+        .has_dtype = true,
+    };
 }
 
 enum hoop_status
-p2p_requests_start(const struct hoop_p2p *p2p,
+p2p_requests_start(const struct p2p_posting *posting,
                    const struct hoop_p2p_ops *ops,
-                   enum p2p_order order,
-                   enum tag_part part,
                    struct hoop_p2p_requests *out_requests)
 {
-    const enum hoop_p2p_direction *directions = p2p_order_of(order, p2p->rank);
+    const enum hoop_p2p_direction *directions =
+        p2p_order_of(posting->order, posting->rank);
     struct tensor_message messages[P2P_ORDER_DIRECTIONS];
+    hoop_op_t *started[P2P_ORDER_DIRECTIONS] = {NULL};
     struct hoop_p2p_requests requests = {0};
 
     for (uint32_t i = 0; i < P2P_ORDER_DIRECTIONS; i++) {
-        struct hoop_tensor *tensor = tensor_of(ops, directions[i]);
-
-        if (!tensor)
+        if (!tensor_of(ops, directions[i]))
             continue;
-        messages[requests.n_requests] = (struct tensor_message){
-            .kind = p2p_order_kind(directions[i]),
-            .tensor = tensor,
-            .peer = p2p_order_peer(directions[i], p2p->rank, p2p->size),
-            .tag = tag_of(part, p2p_order_way(directions[i])),
-            .has_dtype = true,
-        };
+        messages[requests.n_requests] = message_of(posting, ops, directions[i]);
         requests.requests[requests.n_requests++].direction = directions[i];
     }
     if (requests.n_requests > 0) {
-        const enum hoop_status status = start_listed(p2p, messages, &requests);
+        const enum hoop_status status = tensor_message_start(
+            messages, requests.n_requests, posting->comm, started);
 
         if (status != HOOP_OK)
             return error_pass(status);
     }
+    for (uint32_t i = 0; i < requests.n_requests; i++)
+        requests.requests[i].op = started[i];
     *out_requests = requests;
     return HOOP_OK;
 }
@@ -88,11 +117,25 @@ wait_all(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 }
 
 enum hoop_status
-p2p_requests_finish(struct hoop_p2p_requests *requests)
+p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed)
 {
-    const enum hoop_status status = wait_all(requests, HOOP_FOREVER);
+    enum hoop_status first = HOOP_OK;
+    char text[LIMIT_ERROR_TEXT];
 
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    *out_failed = 0;
+    for (uint32_t i = 0; i < requests->n_requests; i++) {
+        struct hoop_p2p_request *request = &requests->requests[i];
+        const enum hoop_status status = hoop_wait(request->op, HOOP_FOREVER);
+
+        request->op = NULL;
+        if (status == HOOP_OK)
+            continue;
+        *out_failed |= 1U << request->direction;
+        if (first == HOOP_OK)
+            snprintf(text, sizeof(text), "%s", error_text());
+        first = first == HOOP_OK ? status : first;
+    }
+    return first == HOOP_OK ? HOOP_OK : error_raise(first, "%s", text);
 }
 
 enum hoop_status
@@ -126,6 +169,17 @@ p2p_requests_check_alone(const struct hoop_p2p *p2p,
 }
 
 static enum hoop_status
+arguments_check(const struct hoop_p2p_ops *ops,
+                const struct hoop_p2p_requests *out_requests)
+{
+    if (!ops)
+        return error_raise(HOOP_E_INVALID, "ops is NULL");
+    if (!out_requests)
+        return error_raise(HOOP_E_INVALID, "out_requests is NULL");
+    return HOOP_OK;
+}
+
+static enum hoop_status
 start_as_given(hoop_p2p_t *p2p,
                const struct hoop_p2p_ops *ops,
                enum p2p_order order,
@@ -134,17 +188,17 @@ start_as_given(hoop_p2p_t *p2p,
     bool is_member;
     enum hoop_status status = p2p_communicator_check(p2p, &is_member);
 
+    if (status == HOOP_OK)
+        status = arguments_check(ops, out_requests);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!ops)
-        return error_raise(HOOP_E_INVALID, "ops is NULL");
-    if (!out_requests)
-        return error_raise(HOOP_E_INVALID, "out_requests is NULL");
     if (!is_member) {
         out_requests->n_requests = 0;
         return HOOP_OK;
     }
-    status = p2p_requests_start(p2p, ops, order, TAG_P2P, out_requests);
+    struct p2p_posting posting = p2p_posting_of(p2p);
+    posting.order = order;
+    status = p2p_requests_start(&posting, ops, out_requests);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -162,4 +216,81 @@ hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
                        struct hoop_p2p_requests *out_requests)
 {
     return start_as_given(p2p, ops, P2P_ORDER_UNBATCHED, out_requests);
+}
+
+/* A rank that ops needs is one of comm. */
+static enum hoop_status
+rank_check(uint32_t rank, const char *name, const hoop_comm_t *comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+
+    if (rank < size)
+        return HOOP_OK;
+    return error_raise(HOOP_E_INVALID,
+                       "%s is rank %u, but the communicator that it is a rank "
+                       "of has %u",
+                       name, rank, size);
+}
+
+static enum hoop_status
+neighbours_check(const struct hoop_p2p_neighbours *neighbours,
+                 const struct hoop_p2p_ops *ops,
+                 const hoop_comm_t *comm)
+{
+    enum hoop_status status = HOOP_OK;
+
+    if (ops->send_prev || ops->recv_prev)
+        status = rank_check(neighbours->prev, "prev", comm);
+    if (status == HOOP_OK && (ops->send_next || ops->recv_next))
+        status = rank_check(neighbours->next, "next", comm);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+start_with(const struct hoop_p2p_neighbours *neighbours,
+           const struct hoop_p2p_ops *ops,
+           enum p2p_order order,
+           struct hoop_p2p_requests *out_requests)
+{
+    error_clear();
+    if (!neighbours || !neighbours->group)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           neighbours ? "neighbours->group" : "neighbours");
+    enum hoop_status status = arguments_check(ops, out_requests);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    hoop_comm_t *comm = neighbours->comm ? neighbours->comm : neighbours->group;
+    if (!hoop_comm_is_member(neighbours->group) || !hoop_comm_is_member(comm)) {
+        out_requests->n_requests = 0;
+        return HOOP_OK;
+    }
+    const struct p2p_posting posting = {
+        .comm = comm,
+        .rank = hoop_comm_rank(neighbours->group),
+        .prev = neighbours->prev,
+        .next = neighbours->next,
+        .order = order,
+        .tags = TAG_P2P,
+        .part = frame_part_numbered(1, 0),
+    };
+    status = neighbours_check(neighbours, ops, comm);
+    if (status == HOOP_OK)
+        status = p2p_requests_start(&posting, ops, out_requests);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_p2p_ops_batched_with(const struct hoop_p2p_neighbours *neighbours,
+                          const struct hoop_p2p_ops *ops,
+                          struct hoop_p2p_requests *out_requests)
+{
+    return start_with(neighbours, ops, P2P_ORDER_BATCHED, out_requests);
+}
+
+enum hoop_status
+hoop_p2p_ops_unbatched_with(const struct hoop_p2p_neighbours *neighbours,
+                            const struct hoop_p2p_ops *ops,
+                            struct hoop_p2p_requests *out_requests)
+{
+    return start_with(neighbours, ops, P2P_ORDER_UNBATCHED, out_requests);
 }

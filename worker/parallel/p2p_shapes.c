@@ -101,14 +101,17 @@ exchange_fill(const struct hoop_p2p_exchange *wanted, struct exchange *exchange)
 static enum hoop_status
 exchange_run(const struct hoop_p2p *p2p, const struct exchange *exchange)
 {
+    struct p2p_posting posting = p2p_posting_of(p2p);
     struct hoop_p2p_requests requests;
+    unsigned failed;
     enum hoop_status status = p2p_requests_check_alone(p2p, &exchange->ops);
 
+    posting.order = P2P_ORDER_BATCHED;
+    posting.tags = TAG_P2P_SHAPE;
     if (status == HOOP_OK)
-        status = p2p_requests_start(p2p, &exchange->ops, P2P_ORDER_BATCHED,
-                                    TAG_P2P_SHAPE, &requests);
+        status = p2p_requests_start(&posting, &exchange->ops, &requests);
     if (status == HOOP_OK)
-        status = p2p_requests_finish(&requests);
+        status = p2p_requests_finish(&requests, &failed);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

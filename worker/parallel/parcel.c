@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "parallel/share.h"
 #include "tensor/operand.h"
+#include "tensor/result.h"
 
 struct way {
     const char *name;
@@ -60,40 +61,55 @@ peer_of(const struct parcel *parcel)
     return ways[parcel->way].is_next ? transfer->next : transfer->prev;
 }
 
-static bool
-is_any_shape(const struct parcel *parcel)
+/* Expected by the receiver, or sent. */
+static const struct hoop_tensor *
+tensor_given(const struct parcel *parcel)
 {
-    return parcel->tensor->shape.n_dims == HOOP_ANY_SHAPE;
+    return &parcel->transfer->lists[parcel->way]->tensors[parcel->index];
+}
+
+/* Where what comes is told; NULL: nowhere. */
+static struct hoop_tensor *
+tensor_told(const struct parcel *parcel)
+{
+    struct hoop_tensor *received =
+        parcel->transfer->lists[parcel->way]->received;
+
+    return received ? &received[parcel->index] : NULL;
 }
 
 static enum hoop_status
-any_shape_prepare(struct parcel *parcel, const char *name)
+receive_prepare(struct parcel *parcel, const char *name)
 {
-    if (parcel->transfer->sharing)
+    const struct hoop_tensor *expected = tensor_given(parcel);
+
+    parcel->is_any_shape = expected->shape.n_dims == HOOP_ANY_SHAPE;
+    if (parcel->is_any_shape && parcel->transfer->sharing)
         return error_raise(HOOP_E_INVALID,
                            "%s may not be of any shape, since its shares are "
                            "to be gathered: say the shape",
                            name);
-    if (parcel->tensor->data)
-        return error_raise(HOOP_E_INVALID,
-                           "%s is to be of any shape, for which its data must "
-                           "be NULL",
-                           name);
-    parcel->result = (struct result){parcel->tensor, *parcel->tensor};
-    return HOOP_OK;
+    const enum hoop_status status =
+        tensor_message_check_received(expected, tensor_told(parcel), name);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    parcel->is_owned = !expected->data;
+    if (parcel->is_any_shape)
+        return HOOP_OK;
+    if (parcel->is_owned)
+        return result_allocate(expected->dtype, &expected->shape,
+                               &parcel->tensor);
+    parcel->tensor = *expected;
+    return operand_check(expected, name);
 }
 
 static enum hoop_status
 tensor_prepare(struct parcel *parcel, const char *name)
 {
-    struct hoop_tensor *tensor = parcel->tensor;
-
-    if (!parcel_is_received(parcel))
-        return operand_check(tensor, name);
-    if (is_any_shape(parcel))
-        return any_shape_prepare(parcel, name);
-    return result_prepare(tensor, name, tensor->dtype, &tensor->shape,
-                          &parcel->result);
+    if (parcel_is_received(parcel))
+        return receive_prepare(parcel, name);
+    parcel->tensor = *tensor_given(parcel);
+    return operand_check(&parcel->tensor, name);
 }
 
 enum hoop_status
@@ -103,25 +119,42 @@ parcel_prepare(struct parcel *parcel)
     const uint32_t n_ranks = hoop_comm_size(sharing);
     char name[LIMIT_NAME];
 
-    parcel->tensor =
-        &parcel->transfer->lists[parcel->way]->tensors[parcel->index];
+    parcel->is_empty = list_size(parcel) == 0;
+    if (parcel->is_empty) {
+        parcel->tensor = share_none(HOOP_UINT8);
+        return HOOP_OK;
+    }
     snprintf(name, sizeof(name), "%s[%zu]", transfer_name(parcel->way),
              parcel->index);
     const enum hoop_status status = tensor_prepare(parcel, name);
     if (status != HOOP_OK)
         return error_pass(status);
     parcel->is_cut =
-        sharing && share_is_cut(operand_count(parcel->tensor), n_ranks);
+        sharing && share_is_cut(operand_count(&parcel->tensor), n_ranks);
     if (parcel->is_cut)
         parcel->share =
-            share_of(parcel->tensor, hoop_comm_rank(sharing), n_ranks);
+            share_of(&parcel->tensor, hoop_comm_rank(sharing), n_ranks);
     return HOOP_OK;
+}
+
+void
+parcel_hand_out(struct parcel *parcel)
+{
+    struct hoop_tensor *told;
+
+    if (parcel->is_empty || !parcel_is_received(parcel))
+        return;
+    told = tensor_told(parcel);
+    parcel->tensor.strides = NULL;
+    if (told)
+        *told = parcel->tensor;
 }
 
 void
 parcel_withdraw(struct parcel *parcel)
 {
-    result_withdraw(&parcel->result);
+    if (parcel->is_owned)
+        hoop_tensor_free(&parcel->tensor);
 }
 
 uint64_t
@@ -133,17 +166,21 @@ parcel_share_tag(const struct parcel *parcel)
 uint32_t
 parcel_part(const struct parcel *parcel)
 {
-    return (uint32_t)(list_size(parcel) << 16 | parcel->index);
+    return parcel->is_empty ? FRAME_PART_EMPTY
+                            : frame_part(list_size(parcel), parcel->index);
 }
 
 struct tensor_message
 parcel_message(struct parcel *parcel)
 {
     const struct way *way = &ways[parcel->way];
+    struct hoop_tensor *tensor =
+        parcel->is_cut ? &parcel->share : &parcel->tensor;
 
     return (struct tensor_message){
         .kind = way->kind,
-        .tensor = parcel->is_cut ? &parcel->share : parcel->tensor,
+        .tensor = parcel->is_any_shape ? tensor_given(parcel) : tensor,
+        .received = parcel->is_any_shape ? tensor : NULL,
         .peer = peer_of(parcel),
         .tag = pipe_tag(way->whole, parcel->transfer->lane),
         .part = parcel_part(parcel),
@@ -156,10 +193,15 @@ parcel_raise(const struct parcel *parcel)
     const struct way *way = &ways[parcel->way];
     char text[LIMIT_ERROR_TEXT];
 
+    char name[LIMIT_NAME];
+
     snprintf(text, sizeof(text), "%s", error_text());
-    return error_raise(parcel->status,
-                       "%s[%zu] of %zu %s stage %u, lane %u: %s", way->name,
-                       parcel->index, list_size(parcel),
+    if (parcel->is_empty)
+        snprintf(name, sizeof(name), "%s, no tensors,", way->name);
+    else
+        snprintf(name, sizeof(name), "%s[%zu] of %zu", way->name, parcel->index,
+                 list_size(parcel));
+    return error_raise(parcel->status, "%s %s stage %u, lane %u: %s", name,
                        way->kind == HOOP_SEND ? "to" : "from", peer_of(parcel),
                        parcel->transfer->lane, text);
 }

@@ -1,9 +1,10 @@
 /*
  * parallel/parcel.h - one tensor of a transfer, on its way
  *
- * What is received has its memory before it is started, and is handed out or
- * withdrawn when all has ended. With sharing, what travels is this rank's share
- * of a tensor that can be cut.
+ * What is received has its memory before it is started, unless it may be of any
+ * shape, and is handed out or withdrawn when all has ended. With sharing, what
+ * travels is this rank's share of a tensor that can be cut. A list of no tensors
+ * travels, too, as a parcel that is empty.
  */
 
 #ifndef PARALLEL_PARCEL_H
@@ -16,16 +17,17 @@
 #include "coll/tensor_message.h"
 #include "parallel/pipe_tag.h"
 #include "parallel/transfer.h"
-#include "tensor/result.h"
 
 struct parcel {
     const struct transfer *transfer;
     enum transfer_way way;
-    size_t index; /* in its list */
-    struct hoop_tensor *tensor;
-    struct hoop_tensor share; /* of it, when it is cut */
+    size_t index;              /* in its list */
+    struct hoop_tensor tensor; /* what is sent, or received to */
+    struct hoop_tensor share;  /* of it, when it is cut */
     bool is_cut;
-    struct result result;
+    bool is_empty;           /* stands for a list of none */
+    bool is_any_shape;       /* expected: tensor is what comes */
+    bool is_owned;           /* tensor's data are hoop's until handed out */
     enum hoop_status status; /* how its journey has ended */
 };
 
@@ -37,7 +39,9 @@ struct parcel {
 enum hoop_status
 parcel_prepare(struct parcel *parcel);
 
-/* Its tensor is handed out; no more. Zeroed: nothing. */
+/* What has come is its receiver's, or nobody's. Sent: nothing. */
+void
+parcel_hand_out(struct parcel *parcel);
 void
 parcel_withdraw(struct parcel *parcel);
 

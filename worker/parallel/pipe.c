@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "parallel/pipe_tag.h"
 #include "parallel/pipeline.h"
@@ -106,13 +107,17 @@ needs_check(const struct step *step, const struct transfer *transfer)
     return HOOP_OK;
 }
 
+/* Whether all that was expected has come, or nothing was to come. */
 static void
-receive_nothing(const struct hoop_pipe_exchange *exchange)
+count_received(const struct hoop_pipe_exchange *exchange, bool has_come)
 {
-    if (exchange->input)
-        exchange->input->n_tensors = 0;
-    if (exchange->output_grad)
-        exchange->output_grad->n_tensors = 0;
+    struct hoop_tensors *const lists[] = {exchange->input,
+                                          exchange->output_grad};
+
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        if (lists[i])
+            lists[i]->n_received = has_come ? lists[i]->n_tensors : 0;
+    }
 }
 
 static enum hoop_status
@@ -142,13 +147,16 @@ run(const struct step *step,
     if (status != HOOP_OK)
         return error_pass(status);
     if (is_absent(step, pipeline)) {
-        receive_nothing(exchange);
+        count_received(exchange, false);
         return HOOP_OK;
     }
     status = needs_check(step, &transfer);
     if (status == HOOP_OK)
         status = transfer_run(&transfer);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    count_received(exchange, true);
+    return HOOP_OK;
 }
 
 enum hoop_status

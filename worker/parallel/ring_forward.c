@@ -33,11 +33,10 @@ rotate(const struct hoop_tensor *tensor,
 {
     const uint32_t size = hoop_comm_size(comm);
     const uint32_t rank = hoop_comm_rank(comm);
-    struct hoop_tensor sent = *tensor;
     const struct tensor_message messages[] = {
         {
             .kind = HOOP_SEND,
-            .tensor = &sent,
+            .tensor = tensor,
             .peer = (rank + 1) % size,
             .tag = tag_of(TAG_RING, 0),
         },

@@ -18,6 +18,13 @@
 #include "base/error.h"
 #include "parallel/share.h"
 
+/* A list of none has no shares. */
+static bool
+is_gathered(const struct parcel *parcel)
+{
+    return parcel_is_received(parcel) && !parcel->is_empty;
+}
+
 static bool
 has_come(const struct parcel *parcel)
 {
@@ -30,7 +37,7 @@ share_sent(const struct parcel *parcel)
 {
     return has_come(parcel) && parcel->is_cut
                ? parcel->share
-               : share_none(parcel->tensor->dtype);
+               : share_none(parcel->tensor.dtype);
 }
 
 /* What another has; whatever it is, to be freed, when all is lost anyway. */
@@ -39,8 +46,8 @@ share_expected(const struct parcel *parcel, uint32_t rank, uint32_t n_ranks)
 {
     if (!has_come(parcel))
         return (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
-    return parcel->is_cut ? share_of(parcel->tensor, rank, n_ranks)
-                          : share_none(parcel->tensor->dtype);
+    return parcel->is_cut ? share_of(&parcel->tensor, rank, n_ranks)
+                          : share_none(parcel->tensor.dtype);
 }
 
 /* Both halves of what goes on between this rank and another. */
@@ -60,6 +67,8 @@ gathering_add(struct gathering *gathering,
     gathering->shares[i] = *share;
     gathering->messages[i] = *message;
     gathering->messages[i].tensor = &gathering->shares[i];
+    if (share->shape.n_dims == HOOP_ANY_SHAPE)
+        gathering->messages[i].received = &gathering->shares[i];
 }
 
 static void
@@ -98,7 +107,7 @@ gathering_free(const struct gathering *gathering,
         const struct parcel *parcel = &parcels[i];
         const size_t n = 2 * (hoop_comm_size(parcel->transfer->sharing) - 1);
 
-        if (!parcel_is_received(parcel))
+        if (!is_gathered(parcel))
             continue;
         for (size_t k = 1; k < n && !has_come(parcel); k += 2)
             hoop_tensor_free(&gathering->shares[at + k]);
@@ -121,7 +130,7 @@ share_gather(const struct parcel *parcels, size_t n_parcels)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares",
                            n_most);
     for (size_t i = 0; i < n_parcels; i++) {
-        if (parcel_is_received(&parcels[i]))
+        if (is_gathered(&parcels[i]))
             parcel_add(&gathering, &parcels[i]);
     }
     const enum hoop_status status =

@@ -101,16 +101,23 @@ shape_receive(const struct way *way,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_dims < 0 || n_dims > HOOP_MAX_DIMS)
+    /* Whatever it is, it is taken: the next is not to be found in its place. */
+    const bool is_right = n_dims >= 0 && n_dims <= HOOP_MAX_DIMS;
+    struct hoop_tensor second =
+        is_right ? numbers(dims, (uint32_t)n_dims)
+                 : (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
+    struct tensor_message other = message(HOOP_RECV, way, &second);
+    struct hoop_tensor unwanted = {0};
+    other.received = is_right ? NULL : &unwanted;
+    status = tensor_message_run(&other, 1, stages);
+    hoop_tensor_free(&unwanted);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!is_right)
         return error_raise(HOOP_E_MISMATCH,
                            "stage %u tells of a tensor of %lld dimensions, but "
                            "one has at most %d",
                            way->peer, (long long)n_dims, HOOP_MAX_DIMS);
-    struct hoop_tensor second = numbers(dims, (uint32_t)n_dims);
-    const struct tensor_message other = message(HOOP_RECV, way, &second);
-    status = tensor_message_run(&other, 1, stages);
-    if (status != HOOP_OK)
-        return error_pass(status);
 
     struct hoop_shape shape = {.n_dims = (uint32_t)n_dims};
     size_t count;
@@ -153,20 +160,24 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
 
 enum hoop_status
 hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
-                      struct hoop_shape *shape,
-                      const struct hoop_pipe_options *options)
+                      const struct hoop_shape *known,
+                      const struct hoop_pipe_options *options,
+                      struct hoop_shape *out_shape)
 {
     struct way way;
 
     error_clear();
-    if (!pipeline || !shape)
+    if (!pipeline || !out_shape)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
-                           pipeline ? "shape" : "pipeline");
-    if (!hoop_comm_is_member(pipeline->stages) ||
-        shape->n_dims != HOOP_ANY_SHAPE)
+                           pipeline ? "out_shape" : "pipeline");
+    if (!hoop_comm_is_member(pipeline->stages))
         return HOOP_OK;
+    if (known && known->n_dims != HOOP_ANY_SHAPE) {
+        *out_shape = *known;
+        return HOOP_OK;
+    }
     enum hoop_status status = way_choose(pipeline, options, HOOP_RECV, &way);
     if (status == HOOP_OK)
-        status = shape_receive(&way, pipeline->stages, shape);
+        status = shape_receive(&way, pipeline->stages, out_shape);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

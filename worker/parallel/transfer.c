@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "engine/engine.h"
 #include "parallel/parcel.h"
-#include "parallel/patience.h"
 #include "parallel/share_gather.h"
 
 /* As many as the part of a message can count. */
@@ -31,9 +31,11 @@ lists_count(const struct transfer *transfer, size_t *out_n_tensors)
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         const struct hoop_tensors *list = transfer->lists[way];
 
-        if (!list || list->n_tensors == 0)
+        if (!list)
             continue;
-        if (!list->tensors)
+        /* A list of none is told, too. */
+        n_tensors += list->n_tensors == 0;
+        if (!list->tensors && list->n_tensors > 0)
             return error_raise(HOOP_E_INVALID, "%s has %zu tensors at NULL",
                                transfer_name(way), list->n_tensors);
         if (list->n_tensors > LIST_MAX)
@@ -62,7 +64,7 @@ parcels_prepare(const struct transfer *transfer, struct parcel *parcels)
     for (unsigned way = 0; way < TRANSFER_WAYS; way++) {
         const struct hoop_tensors *list = transfer->lists[way];
 
-        for (size_t i = 0; list && i < list->n_tensors; i++) {
+        for (size_t i = 0; list && (i == 0 || i < list->n_tensors); i++) {
             *parcel = (struct parcel){
                 .transfer = transfer,
                 .way = way,
@@ -79,14 +81,17 @@ parcels_prepare(const struct transfer *transfer, struct parcel *parcels)
     return HOOP_OK;
 }
 
-/* Of a list that is too long, the rest is waited for by one side alone. */
+/* When one of a list that is received does not fit, nobody needs the rest: what
+ * still comes of it is refused, so that its sender is told. */
 static enum hoop_status
-parcel_wait(hoop_op_t *op, struct patience *patience)
+parcel_wait(const struct parcel *parcel, hoop_op_t *op, bool *is_given_up)
 {
-    const enum hoop_status status = patience_wait(patience, op);
+    if (*is_given_up)
+        engine_cancel((struct op *)op);
+    const enum hoop_status status = hoop_wait(op, HOOP_FOREVER);
 
-    if (status == HOOP_E_MISMATCH)
-        patience_doubt(patience);
+    if (status == HOOP_E_MISMATCH && parcel_is_received(parcel))
+        *is_given_up = true;
     return status;
 }
 
@@ -94,16 +99,14 @@ parcel_wait(hoop_op_t *op, struct patience *patience)
 static enum hoop_status
 parcels_wait(struct parcel *parcels, hoop_op_t **ops, size_t n_parcels)
 {
-    struct patience patience[TRANSFER_WAYS];
+    bool is_given_up[TRANSFER_WAYS] = {false};
     enum hoop_status first = HOOP_OK;
     char text[LIMIT_ERROR_TEXT];
 
-    for (unsigned way = 0; way < TRANSFER_WAYS; way++)
-        patience[way] = patience_endless();
     for (size_t i = 0; i < n_parcels; i++) {
         struct parcel *parcel = &parcels[i];
 
-        parcel->status = parcel_wait(ops[i], &patience[parcel->way]);
+        parcel->status = parcel_wait(parcel, ops[i], &is_given_up[parcel->way]);
         if (parcel->status == HOOP_OK || first != HOOP_OK)
             continue;
         first = parcel_raise(parcel);
@@ -183,7 +186,11 @@ transfer_run(const struct transfer *transfer)
     status = parcels_move(parcels, n_parcels, transfer->stages);
     if (transfer->sharing)
         status = parcels_gather(parcels, n_parcels, status);
-    if (status != HOOP_OK)
+    if (status != HOOP_OK) {
         parcels_withdraw(parcels, n_parcels);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+        return error_pass(status);
+    }
+    for (size_t i = 0; i < n_parcels; i++)
+        parcel_hand_out(&parcels[i]);
+    return HOOP_OK;
 }

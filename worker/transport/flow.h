@@ -45,6 +45,9 @@ struct flow_label {
     /* FLOW_MESSAGE: what is sent, or expected, which may be HOOP_ANY_SHAPE, and
      * then the call's dtype FRAME_ANY_DTYPE. NULL: bytes, not a tensor. */
     const struct frame_tensor *tensor;
+    /* A tensor that its receiver grants when it takes it, however it came: its
+     * sender waits for that. Alike on both sides. */
+    bool is_confirmed;
 };
 
 struct echo; /* transport/echo.h */
@@ -68,6 +71,7 @@ struct outflow {
     bool is_granted;         /* what it asked for, if only to send nothing */
     bool is_announced;       /* asked for a grant */
     bool is_asking;          /* and waits for it, out of the others' way */
+    bool is_unconfirmed;     /* a tensor, sent whole, whose grant is awaited */
     struct echo_list echoes; /* in order; nothing while n_echoes is 0 */
     size_t n_echoes;
     void *owner;
@@ -91,9 +95,19 @@ struct inflow {
     bool is_matched;
     bool is_announced; /* the sender waits for a grant of it ... */
     bool is_begun;     /* ... or soon will: not all came at once */
+    bool is_granted;   /* a grant has been sent, if only of no bytes */
     bool is_draining;
     void *owner;
 };
+
+/* Nothing of flow is left to do: its bytes are the kernel's, and of a tensor the
+ * receiver has said that it takes it. */
+static inline bool
+outflow_is_done(const struct outflow *flow)
+{
+    return flow->handed == flow->total &&
+           (!flow->label->is_confirmed || flow->is_granted);
+}
 
 TAILQ_HEAD(outflow_list, outflow);
 TAILQ_HEAD(inflow_list, inflow);

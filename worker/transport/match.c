@@ -75,6 +75,29 @@ message_fits(const struct inflow *flow, const struct opening *opening)
     return opening->frame->total <= flow->total && dtype == label->call.dtype;
 }
 
+static bool
+is_listed(const struct frame_tensor *tensor)
+{
+    return tensor && frame_part_is_listed(tensor->part);
+}
+
+/*
+ * Where a message of a list stands before (< 0) or behind (> 0) the one that
+ * flow waits for; 0 also where either is of no list. One that is before begins
+ * the next list: that of flow has ended early. One that is behind is left of a
+ * list that was longer than the receiver's.
+ */
+static int64_t
+list_order(const struct inflow *flow, const struct frame_tensor *tensor)
+{
+    const struct frame_tensor *expected = flow->label->tensor;
+
+    if (!is_listed(expected) || !is_listed(tensor))
+        return 0;
+    return (int64_t)frame_part_index(tensor->part) -
+           (int64_t)frame_part_index(expected->part);
+}
+
 /* From whom it is wanted is looked at by everybody who waits. */
 static void
 posted_count(struct transport *transport,
@@ -105,6 +128,140 @@ match_unpost(struct transport *transport, struct inflow *flow)
     posted_count(transport, flow, UINT32_MAX);
 }
 
+void
+match_drop(struct peer *peer, const struct flow_key *key)
+{
+    const struct frame frame = {
+        .kind = FRAME_MESSAGE, .comm = key->comm, .op = key->op};
+    struct arrival *arrival = match_arrival_add(peer, &frame, NULL);
+
+    if (arrival)
+        arrival->is_dropped = true;
+}
+
+/* Of what came before its receive: so many bytes, with those of a frame that is
+ * being read. */
+static uint64_t
+arrival_known(const struct peer *peer, const struct arrival *arrival)
+{
+    const struct stash *last = TAILQ_LAST(&arrival->parts, stash_list);
+
+    if (peer->in_payload && peer->arrival == arrival)
+        return peer->frame.offset + peer->frame.raw;
+    return last ? last->frame.offset + last->frame.raw : 0;
+}
+
+uint64_t
+match_known(const struct peer *peer, const struct inflow *flow)
+{
+    const uint64_t n_early =
+        flow->arrival ? arrival_known(peer, flow->arrival) : 0;
+
+    if (peer->in_payload && peer->flow == flow)
+        return peer->frame.offset + peer->frame.raw;
+    return n_early > flow->arrived ? n_early : flow->arrived;
+}
+
+/* The first that nobody has taken of the messages of this tag. */
+static struct arrival *
+first_unclaimed(const struct peer *peer, uint64_t comm, uint64_t tag)
+{
+    struct arrival *arrival;
+
+    TAILQ_FOREACH(arrival, &peer->arrivals, link)
+    {
+        if (arrival->key.kind == FLOW_MESSAGE && arrival->key.comm == comm &&
+            arrival->first.tag == tag && !arrival->is_claimed &&
+            !arrival->is_dropped)
+            break;
+    }
+    return arrival;
+}
+
+static const struct frame_tensor *
+arrival_tensor(const struct arrival *arrival)
+{
+    return arrival->n_tensors > 0 ? arrival->tensors : NULL;
+}
+
+/* arrival is left of a list that no receive is left for. */
+static void
+drop_arrival(struct peer *peer, struct arrival *arrival)
+{
+    const struct transport *transport = peer->transport;
+    const struct flow_key key = arrival->key;
+    const struct frame first = arrival->first;
+    const struct frame_tensor tensor = arrival->tensors[0];
+    const bool is_whole = arrival_known(peer, arrival) == first.total;
+
+    match_arrival_destroy(peer, arrival);
+    if (!is_whole)
+        match_drop(peer, &key);
+    transport->events->on_stray(transport->owner, peer->rank, &first, &tensor);
+}
+
+static bool
+has_other_count(const struct inflow *flow, const struct frame_tensor *tensor)
+{
+    const struct frame_tensor *expected = flow->label->tensor;
+
+    return is_listed(expected) && is_listed(tensor) &&
+           frame_part_count(expected->part) != frame_part_count(tensor->part);
+}
+
+/* The list that frame is of has another length than its receiver's: what has
+ * come of it behind frame will find no receive. */
+static void
+drop_leftovers(struct peer *peer, const struct frame *frame)
+{
+    struct arrival *arrival;
+
+    while ((arrival = first_unclaimed(peer, frame->comm, frame->tag)) &&
+           is_listed(arrival_tensor(arrival)) &&
+           frame_part_index(arrival->tensors[0].part) > 0)
+        drop_arrival(peer, arrival);
+}
+
+/*
+ * Whether what frame begins is left of a list that its receiver has done with:
+ * it is not the first, nobody waits for it, and the one before it is not here
+ * either, waiting for its receive.
+ */
+static bool
+is_leftover(const struct peer *peer,
+            const struct frame *frame,
+            const struct frame_tensor *tensor)
+{
+    const struct arrival *arrival;
+
+    if (!is_listed(tensor) || frame_part_index(tensor->part) == 0)
+        return false;
+    TAILQ_FOREACH_REVERSE(arrival, &peer->arrivals, arrival_list, link)
+    {
+        if (arrival->key.kind == FLOW_MESSAGE && !arrival->is_dropped &&
+            arrival->key.comm == frame->comm &&
+            arrival->first.tag == frame->tag)
+            break;
+    }
+    return !arrival || arrival->is_claimed || !arrival_tensor(arrival) ||
+           arrival->tensors[0].part + 1 != tensor->part;
+}
+
+/* Nobody takes what frame begins, nor the rest of it. */
+static void
+drop_message(struct peer *peer,
+             const struct frame *frame,
+             const struct frame_tensor *tensor)
+{
+    const struct transport *transport = peer->transport;
+    const struct flow_key key = match_key(peer, frame);
+
+    peer->has_refused = true;
+    if (frame->total > 0)
+        match_drop(peer, &key);
+    transport->events->on_stray(transport->owner, peer->rank, frame, tensor);
+}
+
 /* flow receives the message that begins so. */
 static void
 bind_message(struct peer *peer,
@@ -124,8 +281,13 @@ bind_message(struct peer *peer,
     /* Also when it does not fit: cancelling must know what is still to come. */
     flow->total = frame->total;
     if (!fits) {
+        const struct frame first = *frame;
+        const bool is_other_list = has_other_count(flow, opening->tensor);
+
         transport->events->on_unfit(transport->owner, flow, frame,
                                     opening->tensor);
+        if (is_other_list)
+            drop_leftovers(peer, &first);
         return;
     }
     flow->allowed = frame->total;
@@ -150,6 +312,37 @@ match_bound(struct peer *peer, const struct frame *frame)
     return flow;
 }
 
+/* The receive that waits longest for such a message. */
+static struct inflow *
+posted_find(const struct transport *transport,
+            const struct flow_key *key,
+            const struct frame *frame)
+{
+    struct inflow *flow;
+
+    TAILQ_FOREACH(flow, &transport->posted, link)
+    {
+        if (posted_wants(flow, key, frame))
+            break;
+    }
+    return flow;
+}
+
+/* Its sender has ended the list, and begun the next. */
+static void
+end_overdue(struct transport *transport,
+            struct inflow *flow,
+            const struct opening *opening)
+{
+    const struct frame frame = *opening->frame;
+    const struct frame_tensor tensor = *opening->tensor;
+
+    transport->events->on_overdue(transport->owner, flow, &frame, &tensor);
+    /* Whoever reports it cancels it; it must not be found again. */
+    if (flow->is_open)
+        transport_receive_cancel(transport, flow);
+}
+
 struct inflow *
 match_find(struct peer *peer,
            const struct frame *frame,
@@ -164,14 +357,16 @@ match_find(struct peer *peer,
         return flow;
     if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
         return NULL;
-    TAILQ_FOREACH(flow, &peer->transport->posted, link)
-    {
-        if (posted_wants(flow, &key, frame)) {
-            bind_message(peer, flow, &key, &opening);
-            peer->has_refused = !flow->is_open;
-            return flow->is_open ? flow : NULL;
-        }
+    while ((flow = posted_find(peer->transport, &key, frame)) &&
+           list_order(flow, tensor) < 0)
+        end_overdue(peer->transport, flow, &opening);
+    if (flow && list_order(flow, tensor) == 0) {
+        bind_message(peer, flow, &key, &opening);
+        peer->has_refused = !flow->is_open;
+        return flow->is_open ? flow : NULL;
     }
+    if (flow || is_leftover(peer, frame, tensor))
+        drop_message(peer, frame, tensor);
     return NULL;
 }
 
@@ -289,21 +484,33 @@ open_arrival(struct transport *transport,
     bind_message(peer, flow, &key, &opening);
 }
 
-static void
-open_message(struct transport *transport, struct inflow *flow)
+static struct arrival *
+earliest_of_all(struct transport *transport, const struct inflow *flow)
 {
     struct arrival *best = NULL;
 
-    if (flow->key.peer != FLOW_ANY_PEER) {
-        best = earliest(&transport->peers[flow->key.peer], flow, NULL);
-    } else {
-        for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-            best = earliest(&transport->peers[rank], flow, best);
-    }
+    if (flow->key.peer != FLOW_ANY_PEER)
+        return earliest(&transport->peers[flow->key.peer], flow, NULL);
+    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
+        best = earliest(&transport->peers[rank], flow, best);
+    return best;
+}
+
+static void
+open_message(struct transport *transport, struct inflow *flow)
+{
+    struct arrival *best;
+
+    while ((best = earliest_of_all(transport, flow)) &&
+           list_order(flow, arrival_tensor(best)) > 0)
+        drop_arrival(&transport->peers[best->key.peer], best);
     if (!best)
         return;
-
-    open_arrival(transport, flow, best);
+    if (list_order(flow, arrival_tensor(best)) < 0)
+        end_overdue(transport, flow,
+                    &(struct opening){&best->first, best->tensors});
+    else
+        open_arrival(transport, flow, best);
 }
 
 void

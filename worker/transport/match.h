@@ -46,6 +46,13 @@ match_arrival_add(struct peer *peer,
 void
 match_arrival_destroy(struct peer *peer, struct arrival *arrival);
 
+/* Bytes of flow, a message's, whose frames have begun to come. */
+uint64_t
+match_known(const struct peer *peer, const struct inflow *flow);
+/* What still comes of the message of this key is dropped. */
+void
+match_drop(struct peer *peer, const struct flow_key *key);
+
 /* A grant came before its flow: kept until match_promised(). */
 void
 match_promise(struct peer *peer, const struct frame *frame);

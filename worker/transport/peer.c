@@ -46,6 +46,7 @@ peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
     peer->credit = transport->window;
     TAILQ_INIT(&peer->outflows);
     TAILQ_INIT(&peer->asking);
+    TAILQ_INIT(&peer->unconfirmed);
     TAILQ_INIT(&peer->controls);
     TAILQ_INIT(&peer->promises);
     TAILQ_INIT(&peer->inflows);
@@ -61,9 +62,10 @@ list_of(const struct peer *peer)
 
     if (peer->state != PEER_READY)
         return NULL;
-    if (!TAILQ_EMPTY(&peer->inflows) || (peer->segment && peer->n_posted > 0))
+    const bool hopes = peer->n_posted > 0 || !TAILQ_EMPTY(&peer->unconfirmed);
+    if (!TAILQ_EMPTY(&peer->inflows) || (peer->segment && hopes))
         return &transport->expected;
-    return peer->n_posted > 0 ? &transport->hoped : NULL;
+    return hopes ? &transport->hoped : NULL;
 }
 
 static void

@@ -155,7 +155,8 @@ struct peer {
 
     /* Sending. */
     struct outflow_list outflows;
-    struct outflow_list asking; /* announced, not granted yet */
+    struct outflow_list asking;      /* announced, not granted yet */
+    struct outflow_list unconfirmed; /* tensors cut to their end, likewise */
     struct control_list controls;
     struct promise_list promises;
     size_t n_promises;
@@ -299,6 +300,9 @@ peer_queue(struct peer *peer, struct outflow *flow);
 /* flow has been cut to its end, or is cancelled. */
 void
 peer_unqueue(struct peer *peer, struct outflow *flow);
+/* flow waits no longer for its receiver's grant, if it did. */
+void
+peer_end_confirming(struct peer *peer, struct outflow *flow);
 /* Room of out's own for a payload of n_bytes; NULL: no memory. */
 uint8_t *
 outframe_room(struct outframe *out, size_t n_bytes);

@@ -22,6 +22,8 @@ finish(struct peer *peer, struct outflow *flow)
     TAILQ_REMOVE(&peer->outflows, flow, link);
     flow->is_queued = false;
     flow->is_opened = true;
+    /* This rank is told by its receive, if that does not take it. */
+    flow->is_granted = true;
     flow->framed = flow->total;
     flow->handed = flow->total;
     transport->events->on_handed(transport->owner, flow, flow->total);

@@ -40,17 +40,21 @@ void
 peer_grant(struct peer *peer, struct inflow *flow)
 {
     const bool is_asked = flow->total > window_whole(peer->transport->window) ||
-                          flow->is_announced || flow->is_begun;
+                          flow->is_announced || flow->is_begun ||
+                          flow->label->is_confirmed;
     const bool is_worth_it = flow->allowed == flow->total ||
                              flow->allowed >= flow->granted + GRANT_MIN;
 
     /* The leave to send nothing is given once. */
-    const bool is_empty = flow->total == 0 && flow->is_announced;
+    const bool is_empty =
+        flow->total == 0 && (flow->is_announced ||
+                             (flow->label->is_confirmed && !flow->is_granted));
 
     if (!is_asked || !is_worth_it || peer_is_self(peer) ||
         (flow->allowed <= flow->granted && !is_empty))
         return;
     flow->granted = flow->allowed;
+    flow->is_granted = true;
     flow->is_announced = flow->is_announced && !is_empty;
 
     const struct frame grant = {
@@ -89,8 +93,10 @@ static struct outflow *
 find_outflow(const struct peer *peer, const struct frame *frame)
 {
     const struct flow_key key = match_key(peer, frame);
-    struct outflow *flow = find_in(&peer->outflows, &key);
+    struct outflow *flow = find_in(&peer->unconfirmed, &key);
 
+    if (!flow)
+        flow = find_in(&peer->outflows, &key);
     return flow ? flow : find_in(&peer->asking, &key);
 }
 

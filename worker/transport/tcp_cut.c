@@ -249,6 +249,28 @@ peer_unqueue(struct peer *peer, struct outflow *flow)
     echo_clear(flow);
 }
 
+/* All of flow is in frames; a tensor is not done before it is granted. */
+static void
+end_cutting(struct peer *peer, struct outflow *flow)
+{
+    peer_unqueue(peer, flow);
+    if (!flow->label->is_confirmed || flow->is_granted)
+        return;
+    flow->is_unconfirmed = true;
+    TAILQ_INSERT_TAIL(&peer->unconfirmed, flow, link);
+    peer_expect(peer);
+}
+
+void
+peer_end_confirming(struct peer *peer, struct outflow *flow)
+{
+    if (!flow->is_unconfirmed)
+        return;
+    flow->is_unconfirmed = false;
+    TAILQ_REMOVE(&peer->unconfirmed, flow, link);
+    peer_expect(peer);
+}
+
 static bool
 cut_frame(struct peer *peer,
           struct outframe *out,
@@ -271,7 +293,7 @@ cut_frame(struct peer *peer,
     flow->framed += cut.n_bytes;
     flow->is_opened = true;
     if (flow->framed == flow->total)
-        peer_unqueue(peer, flow);
+        end_cutting(peer, flow);
     counter_add(&peer->transport->counters.bytes_sent, out->n_raw);
     counter_add(&peer->transport->counters.wire_sent, out->n_stored);
     return true;
@@ -298,11 +320,19 @@ announce(struct peer *peer, struct outflow *flow)
 void
 peer_send_granted(struct peer *peer, struct outflow *flow, uint64_t granted)
 {
+    const struct transport *transport = peer->transport;
+
     end_asking(peer, flow);
     flow->is_granted = true;
     if (granted > flow->granted)
         flow->granted = granted;
-    peer_touch(peer);
+    if (!flow->is_unconfirmed) {
+        peer_touch(peer);
+        return;
+    }
+    peer_end_confirming(peer, flow);
+    if (flow->handed == flow->total)
+        transport->events->on_handed(transport->owner, flow, 0);
 }
 
 /* It has bytes that only a grant lets go, which nobody gives unasked. */

@@ -273,6 +273,7 @@ peer_send_cancel(struct peer *peer, struct outflow *flow)
 {
     if (flow->is_queued)
         peer_unqueue(peer, flow);
+    peer_end_confirming(peer, flow);
 
     for (unsigned i = 0; i < peer->n_frames; i++) {
         struct outframe *out = peer_frame(peer, i);
@@ -306,6 +307,8 @@ peer_send_clear(struct peer *peer)
         peer_unqueue(peer, flow);
     while ((flow = TAILQ_FIRST(&peer->outflows)))
         peer_unqueue(peer, flow);
+    while ((flow = TAILQ_FIRST(&peer->unconfirmed)))
+        peer_end_confirming(peer, flow);
     for (unsigned i = 0; i < PEER_FRAMES_MAX; i++) {
         peer->frames[i].flow = NULL;
         free(peer->frames[i].owned);

@@ -184,7 +184,8 @@ transport_send_cancel(struct transport *transport, struct outflow *flow)
 {
     struct peer *peer = &transport->peers[flow->key.peer];
     const bool is_half_sent =
-        flow->is_queued && (flow->is_announced || flow->is_opened);
+        flow->is_unconfirmed ||
+        (flow->is_queued && (flow->is_announced || flow->is_opened));
     const bool is_own = flow->is_queued && peer_is_self(peer);
 
     peer_send_cancel(peer, flow);
@@ -243,6 +244,10 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
     }
 
     struct peer *peer = &transport->peers[flow->key.peer];
+    /* What nobody takes must not pile up; what is here already does not. */
+    const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
+                          flow->arrived < flow->total &&
+                          match_known(peer, flow) < flow->total;
     TAILQ_REMOVE(&peer->inflows, flow, link);
     if (flow->arrival)
         match_arrival_destroy(peer, flow->arrival);
@@ -251,15 +256,8 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
         peer->flow = NULL;
         peer->target = TARGET_BIN;
     }
-    /* The rest of a message that nobody takes must not pile up. */
-    if (flow->key.kind == FLOW_MESSAGE && flow->arrived < flow->total) {
-        const struct frame frame = {
-            .kind = FRAME_MESSAGE, .comm = flow->key.comm, .op = flow->key.op};
-        struct arrival *arrival = match_arrival_add(peer, &frame, NULL);
-
-        if (arrival)
-            arrival->is_dropped = true;
-    }
+    if (has_rest)
+        match_drop(peer, &flow->key);
     peer_expect(peer);
 }
 

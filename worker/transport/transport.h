@@ -38,7 +38,8 @@ enum transport_fate {
 };
 
 struct transport_events {
-    /* n_bytes more of flow are the kernel's: that much may be overwritten. */
+    /* n_bytes more of flow are the kernel's: that much may be overwritten. 0: its
+     * receiver has granted what is gone already. */
     void (*on_handed)(void *owner, struct outflow *flow, uint64_t n_bytes);
     /* n_bytes more arrived: at flow->place, or else as piece, which is whole
      * elements and valid for the call. */
@@ -72,6 +73,18 @@ struct transport_events {
                      struct inflow *flow,
                      const struct frame *frame,
                      const struct frame_tensor *tensor);
+    /* A tensor behind the first of a list, which no receive of that list is left
+     * to take: it is dropped. tensor as above. */
+    void (*on_stray)(void *owner,
+                     uint32_t peer,
+                     const struct frame *frame,
+                     const struct frame_tensor *tensor);
+    /* flow waits for a tensor behind the first of a list, but its sender has gone
+     * on to the next list with tensor: flow is to be cancelled. */
+    void (*on_overdue)(void *owner,
+                       struct inflow *flow,
+                       const struct frame *frame,
+                       const struct frame_tensor *tensor);
     /* The peer called the same, but its message of a collective, or what it
      * expects of ours (a GRANT), has another length; total is the one here. */
     void (*on_misfit)(void *owner,

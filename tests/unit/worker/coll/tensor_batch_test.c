@@ -3,6 +3,7 @@
 #include "coll/tags.h"
 #include "coll/tensor_message.h"
 #include "couple_case.h"
+#include "wire/frame_tensor.h"
 
 static struct hoop_tensor
 table(int64_t *values)
@@ -21,8 +22,9 @@ wrong_arguments_are_invalid(void **state)
     struct hoop_tensor sent = table(values);
     struct hoop_tensor received = table(NULL);
     hoop_op_t *ops[2] = {NULL, NULL};
-    struct hoop_tensor_message messages[2] = {{HOOP_RECV, &received, 1, 0},
-                                              {HOOP_SEND, &sent, 1, 0}};
+    struct hoop_tensor_message messages[2] = {
+        {HOOP_RECV, &received, 1, 0, &received},
+        {HOOP_SEND, &sent, 1, 0, NULL}};
 
     (void)state;
     assert_invalid(hoop_batch_tensors(messages, 2, NULL), "comm is NULL");
@@ -57,7 +59,8 @@ static void
 no_member_gets_operations_that_are_done(void **state)
 {
     struct hoop_tensor received = table(NULL);
-    const struct hoop_tensor_message message = {HOOP_RECV, &received, 7, -1};
+    const struct hoop_tensor_message message = {HOOP_RECV, &received, 7, -1,
+                                                &received};
     hoop_op_t *op = NULL;
 
     (void)state;
@@ -79,10 +82,10 @@ side_all_ways(struct side *side)
     struct hoop_tensor mine = table(NULL);
     hoop_op_t *ops[4];
     const struct hoop_tensor_message messages[4] = {
-        {HOOP_RECV, &theirs, peer, 4},
-        {HOOP_RECV, &mine, side->rank, 0},
-        {HOOP_SEND, &sent, peer, 4},
-        {HOOP_SEND, &sent, side->rank, 0},
+        {HOOP_RECV, &theirs, peer, 4, &theirs},
+        {HOOP_RECV, &mine, side->rank, 0, &mine},
+        {HOOP_SEND, &sent, peer, 4, NULL},
+        {HOOP_SEND, &sent, side->rank, 0, NULL},
     };
 
     SIDE_CHECK(hoop_batch_tensors(messages, 4, side->comms) == HOOP_OK);
@@ -106,38 +109,54 @@ tensors_of_a_list_run_at_once(void **state)
     couple_run(&couple, side_all_ways);
 }
 
+enum {
+    N_TAGS = 18, /* three of six parts */
+};
+
 /* One tag of each part, and one of a program: none takes another's. */
 static int
 side_tags(struct side *side)
 {
     static const uint64_t numbers[] = {0, 1, ((uint64_t)1 << 56) - 1};
     const bool is_sender = side->rank == 0;
-    int64_t values[4] = {0};
-    struct hoop_tensor tensor = table(values);
+    int64_t values[N_TAGS][4] = {0};
+    struct hoop_tensor tensors[N_TAGS];
+    hoop_op_t *ops[N_TAGS];
+    const int64_t last = 17;
     int64_t plain = -1;
 
-    /* The other way round than they are received. */
-    for (unsigned i = 0; is_sender && i < 18; i++) {
-        const uint64_t tag = tag_of(i / 3, numbers[i % 3]);
-        const struct tensor_message message = {HOOP_SEND, &tensor, 1,
-                                               tag,       0,       false};
+    /* The other way round than they are received: none waits for another. */
+    for (unsigned i = 0; is_sender && i < N_TAGS; i++) {
+        const struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .tensor = &tensors[i],
+            .peer = 1,
+            .tag = tag_of(i / 3, numbers[i % 3]),
+        };
 
-        values[0] = i;
-        SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
+        values[i][0] = i;
+        tensors[i] = table(values[i]);
+        SIDE_CHECK(tensor_message_start(&message, 1, side->comms, &ops[i]) ==
+                   HOOP_OK);
     }
-    if (is_sender)
-        return hoop_send(&values[0], 1, HOOP_INT64, 1, (int64_t)1 << 62,
-                         side->comms) != HOOP_OK;
+    if (is_sender) {
+        SIDE_CHECK(hoop_send(&last, 1, HOOP_INT64, 1, (int64_t)1 << 62,
+                             side->comms) == HOOP_OK);
+        return hoop_wait_all(ops, N_TAGS, HOOP_FOREVER) != HOOP_OK;
+    }
     SIDE_CHECK(hoop_recv(&plain, 1, HOOP_INT64, 0, (int64_t)1 << 62,
                          side->comms, NULL) == HOOP_OK);
     SIDE_CHECK(plain == 17);
-    for (unsigned i = 18; i-- > 0;) {
-        const uint64_t tag = tag_of(i / 3, numbers[i % 3]);
-        const struct tensor_message message = {HOOP_RECV, &tensor, 0,
-                                               tag,       0,       false};
+    for (unsigned i = N_TAGS; i-- > 0;) {
+        const struct hoop_tensor expected = table(values[i]);
+        const struct tensor_message message = {
+            .kind = HOOP_RECV,
+            .tensor = &expected,
+            .tag = tag_of(i / 3, numbers[i % 3]),
+        };
 
         SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
-        SIDE_CHECK(values[0] == i);
+        SIDE_CHECK(values[i][0] == i);
     }
     return 0;
 }
@@ -157,17 +176,15 @@ side_half_fails(struct side *side)
     struct hoop_tensor sent = table(values);
     struct hoop_tensor first = table(NULL);
     struct hoop_tensor second = table(NULL);
-    const struct hoop_tensor_message sends[2] = {{HOOP_SEND, &sent, 1, 0},
-                                                 {HOOP_SEND, &sent, 1, 1}};
-    const struct hoop_tensor_message receives[2] = {{HOOP_RECV, &first, 0, 0},
-                                                    {HOOP_RECV, &second, 0, 1}};
+    const struct hoop_tensor_message sends[2] = {
+        {HOOP_SEND, &sent, 1, 0, NULL}, {HOOP_SEND, &sent, 1, 1, NULL}};
+    const struct hoop_tensor_message receives[2] = {
+        {HOOP_RECV, &first, 0, 0, &first}, {HOOP_RECV, &second, 0, 1, &second}};
 
     second.dtype = HOOP_UINT64;
     if (side->rank == 0) {
-        const enum hoop_status status =
-            hoop_batch_tensors(sends, 2, side->comms);
-
-        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        SIDE_CHECK(hoop_batch_tensors(sends, 2, side->comms) ==
+                   HOOP_E_MISMATCH);
         return 0;
     }
     SIDE_CHECK(hoop_batch_tensors(receives, 2, side->comms) == HOOP_E_MISMATCH);
@@ -190,24 +207,24 @@ side_own(struct side *side)
     struct hoop_tensor tensor = table(values);
     struct tensor_message message = {
         .tensor = &tensor, .peer = 1 - side->rank, .tag = tag_of(TAG_P2P, 9)};
-    enum hoop_status status;
 
     for (uint32_t i = 0; side->rank == 0 && i < 3; i++) {
         message.kind = HOOP_SEND;
-        message.part = i < 2 ? 2 << 16 | i : 0;
-        status = tensor_message_run(&message, 1, side->comms);
-        SIDE_CHECK(status == HOOP_OK || status == HOOP_E_MISMATCH);
+        message.part = i < 2 ? frame_part_numbered(2, i) : 0;
+        SIDE_CHECK(tensor_message_run(&message, 1, side->comms) ==
+                   (i == 0 ? HOOP_OK : HOOP_E_MISMATCH));
     }
     if (side->rank == 0)
         return 0;
     message.kind = HOOP_RECV;
-    message.part = 2 << 16;
+    message.part = frame_part_numbered(2, 0);
     SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_OK);
-    message.part = 1 << 16;
+    message.part = frame_part_numbered(1, 0);
     SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);
     SIDE_CHECK(strstr(hoop_error_text(), "number 2 of 2"));
     message.part = 0;
     message.has_dtype = true;
+    message.received = &tensor;
     tensor = (struct hoop_tensor){.dtype = HOOP_FLOAT64,
                                   .shape = {.n_dims = HOOP_ANY_SHAPE}};
     SIDE_CHECK(tensor_message_run(&message, 1, side->comms) == HOOP_E_MISMATCH);

@@ -38,6 +38,8 @@ any_start(struct channel *channel, struct hoop_tensor *out, struct op **out_op)
                  .dtype = (enum hoop_dtype)FRAME_ANY_DTYPE},
         .peer = 1 - channel_rank(channel),
         .tensor = out,
+        .out = out,
+        .is_owned = true,
     };
 
     out->data = NULL;

@@ -44,17 +44,19 @@ receive_without_dtype_is_invalid(void **state)
 {
     struct hoop_tensor input = {.dtype = HOOP_INT64, .shape = pair};
     const struct hoop_tensor before = input;
-    struct hoop_tensors list = {1, &input};
+    struct hoop_tensors list = {1, &input, &input, 0};
     struct hoop_p2p_received received = {0};
     const struct hoop_p2p_exchange exchange = {.recv_next = true};
-    const struct hoop_p2p_ops ops = {.recv_next = &input};
+    const struct hoop_p2p_ops ops = {.recv_next = &input,
+                                     .received_next = &input};
     hoop_p2p_t *p2p = of(both(), 0);
 
     (void)state;
     assert_invalid(hoop_p2p_recv_forward(p2p, &list, 0), "without a dtype");
     assert_invalid(hoop_p2p_recv_backward(p2p, &list, 0), "without a dtype");
-    assert_invalid(hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, NULL),
-                   "without a dtype");
+    assert_invalid(
+        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &input, NULL),
+        "without a dtype");
     assert_invalid(hoop_p2p_communicate(p2p, &exchange, &pair, &received, NULL),
                    "without a dtype");
     assert_invalid(hoop_p2p_exchange_all(p2p, &ops), "without a dtype");
@@ -68,7 +70,7 @@ receive_without_shape_is_invalid(void **state)
 {
     struct hoop_tensor input = {.shape = {.n_dims = HOOP_ANY_SHAPE}};
     const struct hoop_tensor before = input;
-    struct hoop_tensors list = {1, &input};
+    struct hoop_tensors list = {1, &input, &input, 0};
     struct hoop_p2p_received received = {0};
     const struct hoop_p2p_exchange exchange = {.recv_prev = true};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
@@ -77,7 +79,7 @@ receive_without_shape_is_invalid(void **state)
     assert_invalid(hoop_p2p_recv_forward(p2p, &list, 0),
                    "tensor 0 to receive has no shape");
     assert_invalid(
-        hoop_p2p_send_backward_recv_backward(p2p, NULL, &input, NULL),
+        hoop_p2p_send_backward_recv_backward(p2p, NULL, &input, &input, NULL),
         "what comes from next has no shape");
     assert_invalid(hoop_p2p_communicate(p2p, &exchange, NULL, &received, NULL),
                    "shape is NULL");
@@ -96,7 +98,7 @@ tensor_with_data_cannot_vary(void **state)
     int64_t values[2] = {0};
     struct hoop_tensor input = {
         .data = values, .dtype = HOOP_INT64, .shape = pair};
-    struct hoop_tensors list = {1, &input};
+    struct hoop_tensors list = {1, &input, &input, 0};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE | VARIABLE);
 
     (void)state;
@@ -111,8 +113,8 @@ wrong_tensors_are_invalid(void **state)
     const size_t strides[1] = {2};
     struct hoop_tensor tensor = {
         .data = values, .dtype = HOOP_INT64, .shape = pair};
-    const struct hoop_tensors list = {1, &tensor};
-    struct hoop_tensors receive = {1, &tensor};
+    const struct hoop_tensors list = {1, &tensor, NULL, 0};
+    struct hoop_tensors receive = {1, &tensor, &tensor, 0};
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE);
 
     (void)state;
@@ -126,8 +128,9 @@ wrong_tensors_are_invalid(void **state)
     assert_invalid(hoop_p2p_recv_backward(p2p, &receive, 0), "dim");
     tensor.shape = pair;
     tensor.dtype = (enum hoop_dtype)77;
-    assert_invalid(hoop_p2p_send_forward_recv_forward(p2p, &tensor, NULL, NULL),
-                   "dtype 77");
+    assert_invalid(
+        hoop_p2p_send_forward_recv_forward(p2p, &tensor, NULL, NULL, NULL),
+        "dtype 77");
     hoop_p2p_free(p2p);
 }
 
@@ -144,11 +147,11 @@ batch_cannot_overlap(void **state)
     assert_invalid(
         hoop_p2p_communicate(p2p, &exchange, &pair, &received, &requests),
         "cannot overlap");
+    assert_invalid(hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &input,
+                                                      &requests),
+                   "cannot overlap");
     assert_invalid(
-        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &requests),
-        "cannot overlap");
-    assert_invalid(
-        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, &requests),
+        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, NULL, &requests),
         "cannot overlap");
     assert_int_equal(requests.n_requests, 7);
     assert_null(received.prev.data);
@@ -166,9 +169,9 @@ failed_start_changes_nothing(void **state)
     hoop_p2p_t *p2p = of(both(), WITH_DTYPE | UNBATCHED);
 
     (void)state;
-    assert_invalid(
-        hoop_p2p_send_forward_recv_forward(p2p, &wrong, &input, &requests),
-        "what goes to next");
+    assert_invalid(hoop_p2p_send_forward_recv_forward(p2p, &wrong, &input,
+                                                      &input, &requests),
+                   "what goes to next");
     expect_untouched(&input, &before);
     assert_int_equal(requests.n_requests, 7);
     hoop_p2p_free(p2p);
@@ -200,8 +203,8 @@ alone_what_is_sent_must_be_received(void **state)
     struct hoop_tensor output = {
         .data = values, .dtype = HOOP_INT64, .shape = pair};
     struct hoop_tensor input = {.shape = pair};
-    struct hoop_tensors outputs = {1, &output};
-    struct hoop_tensors inputs = {1, &input};
+    struct hoop_tensors outputs = {1, &output, &output, 0};
+    struct hoop_tensors inputs = {1, &input, &input, 0};
     hoop_p2p_t *p2p = of(alone(), WITH_DTYPE);
 
     (void)state;
@@ -211,12 +214,12 @@ alone_what_is_sent_must_be_received(void **state)
         hoop_p2p_send_forward_recv_backward(p2p, &outputs, &inputs, 0),
         "alone");
     assert_invalid(
-        hoop_p2p_send_backward_recv_backward(p2p, &output, NULL, NULL),
+        hoop_p2p_send_backward_recv_backward(p2p, &output, NULL, NULL, NULL),
         "alone");
     assert_null(input.data);
-    assert_int_equal(
-        hoop_p2p_send_backward_recv_backward(p2p, &output, &input, NULL),
-        HOOP_OK);
+    assert_int_equal(hoop_p2p_send_backward_recv_backward(p2p, &output, &input,
+                                                          &input, NULL),
+                     HOOP_OK);
     assert_memory_equal(input.data, values, sizeof(values));
     hoop_tensor_free(&input);
     hoop_p2p_free(p2p);
@@ -227,7 +230,7 @@ no_member_touches_nothing(void **state)
 {
     struct hoop_tensor input = {.dtype = HOOP_UINT8, .shape = pair};
     const struct hoop_tensor before = input;
-    struct hoop_tensors list = {1, &input};
+    struct hoop_tensors list = {1, &input, &input, 0};
     struct hoop_p2p_received received = {.prev = input};
     struct hoop_p2p_requests requests = {.n_requests = 7};
     const struct hoop_shape other = {.n_dims = 1, .dims = {9}};
@@ -240,7 +243,8 @@ no_member_touches_nothing(void **state)
                      HOOP_OK);
     assert_int_equal(list.n_tensors, 1);
     assert_int_equal(
-        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, NULL), HOOP_OK);
+        hoop_p2p_send_forward_recv_forward(p2p, NULL, &input, &input, NULL),
+        HOOP_OK);
     assert_int_equal(
         hoop_p2p_communicate(p2p, &exchange, &other, &received, &requests),
         HOOP_OK);

@@ -38,8 +38,8 @@ tear_down(void **state)
 static void
 lists_of_different_lengths_are_invalid(void **state)
 {
-    const struct hoop_tensors send = {2, full};
-    struct hoop_tensors receive = {3, empty};
+    const struct hoop_tensors send = {2, full, NULL, 0};
+    struct hoop_tensors receive = {3, empty, empty, 0};
 
     (void)state;
     assert_invalid(hoop_p2p_send_forward_recv_backward(p2p, &send, &receive, 0),
@@ -54,8 +54,8 @@ lists_of_different_lengths_are_invalid(void **state)
 static void
 wrong_last_tensor_is_found_first(void **state)
 {
-    const struct hoop_tensors send = {3, full};
-    struct hoop_tensors receive = {3, empty};
+    const struct hoop_tensors send = {3, full, NULL, 0};
+    struct hoop_tensors receive = {3, empty, empty, 0};
 
     (void)state;
     full[2].dtype = (enum hoop_dtype)99;
@@ -70,8 +70,8 @@ wrong_last_tensor_is_found_first(void **state)
 static void
 missing_lists_are_invalid(void **state)
 {
-    const struct hoop_tensors none = {2, NULL};
-    struct hoop_tensors receive = {2, NULL};
+    const struct hoop_tensors none = {2, NULL, NULL, 0};
+    struct hoop_tensors receive = {2, NULL, NULL, 0};
 
     (void)state;
     assert_invalid(hoop_p2p_send_forward(p2p, NULL, 0), "no list");
@@ -84,9 +84,10 @@ missing_lists_are_invalid(void **state)
 static void
 missing_communicator_is_invalid(void **state)
 {
-    const struct hoop_tensors send = {1, full};
-    struct hoop_tensors receive = {1, empty};
-    const struct hoop_p2p_ops ops = {.recv_prev = empty};
+    const struct hoop_tensors send = {1, full, NULL, 0};
+    struct hoop_tensors receive = {1, empty, empty, 0};
+    const struct hoop_p2p_ops ops = {.recv_prev = empty,
+                                     .received_prev = empty};
 
     (void)state;
     assert_invalid(hoop_p2p_recv_forward(NULL, &receive, 0), "p2p is NULL");
@@ -99,10 +100,11 @@ missing_communicator_is_invalid(void **state)
     assert_invalid(
         hoop_p2p_send_backward_recv_forward(NULL, &send, &receive, 0),
         "p2p is NULL");
-    assert_invalid(hoop_p2p_send_forward_recv_forward(NULL, full, empty, NULL),
-                   "p2p is NULL");
     assert_invalid(
-        hoop_p2p_send_backward_recv_backward(NULL, full, empty, NULL),
+        hoop_p2p_send_forward_recv_forward(NULL, full, empty, empty, NULL),
+        "p2p is NULL");
+    assert_invalid(
+        hoop_p2p_send_backward_recv_backward(NULL, full, empty, empty, NULL),
         "p2p is NULL");
     assert_invalid(hoop_p2p_exchange_all(NULL, &ops), "p2p is NULL");
 }
@@ -110,8 +112,8 @@ missing_communicator_is_invalid(void **state)
 static void
 unknown_stage_is_invalid(void **state)
 {
-    const struct hoop_tensors send = {1, full};
-    struct hoop_tensors receive = {1, empty};
+    const struct hoop_tensors send = {1, full, NULL, 0};
+    struct hoop_tensors receive = {1, empty, empty, 0};
 
     (void)state;
     assert_invalid(hoop_p2p_send_forward(p2p, &send, 4), "stage 0x4");
@@ -122,17 +124,17 @@ unknown_stage_is_invalid(void **state)
 static void
 ends_move_nothing(void **state)
 {
-    const struct hoop_tensors send = {2, full};
-    struct hoop_tensors receive = {3, empty};
+    const struct hoop_tensors send = {2, full, NULL, 0};
+    struct hoop_tensors receive = {3, empty, empty, 0};
 
     (void)state;
     assert_int_equal(hoop_p2p_recv_forward(p2p, &receive, HOOP_P2P_STAGE_FIRST),
                      HOOP_OK);
-    assert_int_equal(receive.n_tensors, 0);
+    assert_int_equal(receive.n_received, 0);
     receive.n_tensors = 3;
     assert_int_equal(hoop_p2p_recv_backward(p2p, &receive, HOOP_P2P_STAGE_LAST),
                      HOOP_OK);
-    assert_int_equal(receive.n_tensors, 0);
+    assert_int_equal(receive.n_received, 0);
     assert_int_equal(hoop_p2p_send_forward(p2p, &send, HOOP_P2P_STAGE_LAST),
                      HOOP_OK);
     assert_int_equal(hoop_p2p_send_backward(p2p, NULL, HOOP_P2P_STAGE_FIRST),
@@ -142,12 +144,12 @@ ends_move_nothing(void **state)
         hoop_p2p_send_forward_recv_backward(
             p2p, &send, &receive, HOOP_P2P_STAGE_FIRST | HOOP_P2P_STAGE_LAST),
         HOOP_OK);
-    assert_int_equal(receive.n_tensors, 0);
+    assert_int_equal(receive.n_received, 0);
     receive.n_tensors = 3;
     assert_int_equal(hoop_p2p_send_backward_recv_forward(p2p, &send, &receive,
                                                          HOOP_P2P_STAGE_FIRST),
                      HOOP_OK);
-    assert_int_equal(receive.n_tensors, 0);
+    assert_int_equal(receive.n_received, 0);
     assert_null(empty[0].data);
 }
 
@@ -158,10 +160,12 @@ nothing_to_exchange_is_done(void **state)
 
     (void)state;
     assert_int_equal(hoop_p2p_exchange_all(p2p, &ops), HOOP_OK);
-    assert_int_equal(hoop_p2p_send_forward_recv_forward(p2p, NULL, NULL, NULL),
-                     HOOP_OK);
     assert_int_equal(
-        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, NULL), HOOP_OK);
+        hoop_p2p_send_forward_recv_forward(p2p, NULL, NULL, NULL, NULL),
+        HOOP_OK);
+    assert_int_equal(
+        hoop_p2p_send_backward_recv_backward(p2p, NULL, NULL, NULL, NULL),
+        HOOP_OK);
 }
 
 #define METHODS_TEST(name)                                                     \

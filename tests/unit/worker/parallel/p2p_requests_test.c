@@ -79,7 +79,7 @@ alone_ways_do_not_cross(void **state)
     struct hoop_tensor tensors[4] = {tensor_at(backward), tensor_at(from_prev),
                                      tensor_at(forward), tensor_at(from_next)};
     const struct hoop_p2p_ops ops = {&tensors[0], &tensors[1], &tensors[2],
-                                     &tensors[3]};
+                                     &tensors[3], &tensors[1], &tensors[3]};
     struct hoop_p2p_requests requests;
     hoop_p2p_t *p2p = of(alone());
 
@@ -103,7 +103,8 @@ pending_request_stays(void **state)
     int64_t received[2] = {0};
     struct hoop_tensor output = tensor_at(sent);
     struct hoop_tensor input = tensor_at(received);
-    const struct hoop_p2p_ops receive = {.recv_prev = &input};
+    const struct hoop_p2p_ops receive = {.recv_prev = &input,
+                                         .received_prev = &input};
     const struct hoop_p2p_ops send = {.send_next = &output};
     struct hoop_p2p_requests first;
     struct hoop_p2p_requests second;
@@ -125,8 +126,8 @@ no_member_starts_nothing(void **state)
 {
     int64_t values[2] = {0};
     struct hoop_tensor tensor = tensor_at(values);
-    const struct hoop_p2p_ops ops = {.send_next = &tensor,
-                                     .recv_prev = &tensor};
+    const struct hoop_p2p_ops ops = {
+        .send_next = &tensor, .recv_prev = &tensor, .received_prev = &tensor};
     struct hoop_p2p_requests requests = {.n_requests = 7};
     hoop_p2p_t *p2p = of(foreign());
 

@@ -44,7 +44,7 @@ static void
 null_is_invalid(void **state)
 {
     struct hoop_tensor tensor = one();
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
     const struct hoop_pipe_exchange none = {0};
 
     (void)state;
@@ -62,7 +62,8 @@ null_is_invalid(void **state)
         hoop_pipe_send_forward_recv_backward(pipeline, NULL, &list, NULL),
         "output is NULL");
     assert_invalid(
-        hoop_pipe_send_forward(pipeline, &(struct hoop_tensors){2, NULL}, NULL),
+        hoop_pipe_send_forward(pipeline,
+                               &(struct hoop_tensors){2, NULL, NULL, 0}, NULL),
         "output has 2 tensors at NULL");
     assert_int_equal(hoop_pipeline_set_chunk(pipeline, 1, 3), HOOP_OK);
     assert_invalid(hoop_pipe_recv_forward(pipeline, NULL, NULL),
@@ -79,7 +80,7 @@ wrong_options_are_invalid(void **state)
 {
     const uint32_t far = 2;
     struct hoop_tensor tensor = one();
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
     const struct {
         struct hoop_pipe_options options;
         const char *text;
@@ -108,7 +109,7 @@ wrong_tensors_are_invalid(void **state)
 {
     static const size_t strides[] = {1, 2};
     struct hoop_tensor tensors[] = {one(), one()};
-    struct hoop_tensors list = {2, tensors};
+    struct hoop_tensors list = {2, tensors, tensors, 0};
     const struct hoop_pipe_options shares = {.flags = HOOP_PIPE_SCATTER_GATHER};
     struct hoop_tensor *wrong = &tensors[1];
 
@@ -141,7 +142,7 @@ static void
 refused_receive_hands_out_nothing(void **state)
 {
     struct hoop_tensor tensors[] = {one(), one()};
-    struct hoop_tensors list = {2, tensors};
+    struct hoop_tensors list = {2, tensors, tensors, 0};
 
     (void)state;
     tensors[0].data = NULL;
@@ -157,9 +158,10 @@ too_long_a_list_is_invalid(void **state)
     struct hoop_tensor tensor = one();
 
     (void)state;
-    assert_invalid(hoop_pipe_send_forward(
-                       pipeline, &(struct hoop_tensors){65536, &tensor}, NULL),
-                   "a list at most 65535");
+    assert_invalid(
+        hoop_pipe_send_forward(
+            pipeline, &(struct hoop_tensors){65536, &tensor, &tensor, 0}, NULL),
+        "a list at most 65535");
 }
 
 /* Of the first stage, and of a process that is none. */
@@ -167,14 +169,14 @@ static void
 nothing_is_received_from_nobody(void **state)
 {
     struct hoop_tensor tensor = one();
-    struct hoop_tensors list = {1, &tensor};
+    struct hoop_tensors list = {1, &tensor, &tensor, 0};
 
     (void)state;
     assert_int_equal(hoop_pipe_send_backward(pipeline, NULL, NULL), HOOP_OK);
     assert_int_equal(
         hoop_pipe_send_backward_recv_forward(pipeline, NULL, &list, NULL),
         HOOP_OK);
-    assert_int_equal(list.n_tensors, 0);
+    assert_int_equal(list.n_received, 0);
     list.n_tensors = 1;
     assert_int_equal(hoop_pipe_recv_forward(strange, &list, NULL), HOOP_OK);
     assert_int_equal(hoop_pipe_send_forward(strange, &list, NULL), HOOP_OK);

@@ -187,7 +187,7 @@ what_differs_is_a_mismatch_and_gone(void **state)
 {
     static const struct frame_tensor turned = {0, {2, {30, 40}}};
     static const struct frame_tensor flat = {0, {1, {BYTES}}};
-    static const struct frame_tensor second = {2 << 16 | 1, {2, {40, 30}}};
+    static const struct frame_tensor second = {1 << 16 | 0x8002, {2, {40, 30}}};
     static const struct {
         const struct frame_tensor *expected;
         const struct frame_tensor *sent;
@@ -216,6 +216,109 @@ what_differs_is_a_mismatch_and_gone(void **state)
         assert_int_equal(desk.room[0], GUARD);
     }
     assert_int_equal(desk.station.n_lost, 0);
+}
+
+/* A tensor of a list. */
+static struct frame_tensor
+listed(size_t n, size_t index)
+{
+    struct frame_tensor tensor = table;
+
+    tensor.part = frame_part(n, index);
+    return tensor;
+}
+
+/* Of three, for a receiver of one: what is behind the first is dropped, whether
+ * it comes before the receive or after it, and the next list is not. */
+static void
+rest_of_a_longer_list_is_dropped(void **state)
+{
+    uint64_t op = 1;
+
+    (void)state;
+    desk.station.room = desk.room;
+    for (unsigned n_early = 0; n_early <= 3; n_early++) {
+        const struct frame_tensor only = listed(1, 0);
+        struct inflow flow = posted(&only, BYTES);
+
+        for (unsigned i = 0; i < 3; i++) {
+            const struct frame_tensor sent = listed(3, i);
+
+            if (i == n_early)
+                transport_receive(desk.station.transport, &flow);
+            feed(op++, &sent);
+        }
+        if (n_early == 3)
+            transport_receive(desk.station.transport, &flow);
+        assert_false(flow.is_open);
+        assert_int_equal(desk.station.n_mismatches, n_early + 1);
+        assert_int_equal(desk.station.n_strays, 2 * (n_early + 1));
+        assert_int_equal(desk.station.stray_part, frame_part(3, 2));
+
+        flow = posted(&only, BYTES);
+        transport_receive(desk.station.transport, &flow);
+        feed(op++, &only);
+        assert_int_equal(flow.arrived, BYTES);
+        transport_receive_cancel(desk.station.transport, &flow);
+    }
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+/* The second receive of a list fails when the next list comes, which the receive
+ * behind it gets. */
+static void
+receive_behind_a_shorter_list_fails(void **state)
+{
+    const struct frame_tensor parts[] = {listed(2, 1), listed(1, 0)};
+    struct frame_tensor expected[COUNT_OF(parts)];
+    struct flow_label labels[COUNT_OF(parts)];
+    struct inflow flows[COUNT_OF(parts)];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        flows[i] = posted(&parts[i], BYTES);
+        expected[i] = parts[i];
+        labels[i] = desk.label;
+        labels[i].tensor = &expected[i];
+        flows[i].label = &labels[i];
+        transport_receive(desk.station.transport, &flows[i]);
+    }
+    feed(1, &parts[1]);
+    assert_int_equal(desk.station.n_overdue, 1);
+    assert_false(flows[0].is_open);
+    assert_int_equal(flows[1].arrived, BYTES);
+    transport_receive_cancel(desk.station.transport, &flows[1]);
+}
+
+/* Once, also where nothing is to come, and only where it is confirmed. */
+static void
+tensor_that_is_taken_is_granted(void **state)
+{
+    static const struct frame_tensor none = {0, {1, {0}}};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct frame_tensor *sent = i == 1 ? &none : &table;
+        const uint32_t n_bytes = i == 1 ? 0 : BYTES;
+        struct inflow flow = posted(sent, n_bytes);
+        struct frame frame = frame_message(i + 1, 0, n_bytes, n_bytes);
+
+        frame.call.dtype = DTYPE;
+        frame.flags |= FRAME_TENSOR;
+        desk.label.is_confirmed = i < 2;
+        transport_receive(desk.station.transport, &flow);
+        station_feed_tensor(&desk.station, 1, &frame, sent, desk.sent);
+        assert_int_equal(flow.arrived, n_bytes);
+        assert_int_equal(
+            station_next(&desk.station, 1, &desk.frame, desk.payload), i < 2);
+        if (i < 2) {
+            assert_int_equal(desk.frame.kind, FRAME_GRANT);
+            assert_int_equal(desk.frame.op, i + 1);
+            assert_int_equal(desk.frame.offset, n_bytes);
+        }
+        transport_receive_cancel(desk.station.transport, &flow);
+        assert_false(station_next(&desk.station, 1, &desk.frame, desk.payload));
+    }
 }
 
 /* Of a message of no bytes there is no rest, and none of it may stay. */
@@ -386,6 +489,9 @@ main(void)
         DESK_TEST(tensor_is_announced_granted_and_received),
         DESK_TEST(tensor_without_room_is_dropped),
         DESK_TEST(what_differs_is_a_mismatch_and_gone),
+        DESK_TEST(rest_of_a_longer_list_is_dropped),
+        DESK_TEST(receive_behind_a_shorter_list_fails),
+        DESK_TEST(tensor_that_is_taken_is_granted),
         DESK_TEST(empty_message_that_differs_is_gone),
         DESK_TEST(forged_sizes_lose_the_peer),
         DESK_TEST(flag_without_a_shape_loses_the_peer),

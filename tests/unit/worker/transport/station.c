@@ -149,6 +149,34 @@ on_parting(void *owner, uint32_t peer)
 }
 
 static void
+on_stray(void *owner,
+         uint32_t peer,
+         const struct frame *frame,
+         const struct frame_tensor *tensor)
+{
+    struct station *station = owner;
+
+    station->n_strays++;
+    station->peer = peer;
+    station->frame = *frame;
+    station->stray_part = tensor->part;
+}
+
+static void
+on_overdue(void *owner,
+           struct inflow *flow,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
+{
+    struct station *station = owner;
+
+    (void)frame;
+    (void)tensor;
+    station->n_overdue++;
+    transport_receive_cancel(station->transport, flow);
+}
+
+static void
 on_verdict(void *owner,
            uint32_t peer,
            const struct frame *frame,
@@ -222,6 +250,8 @@ static const struct transport_events events = {
     .on_unexpected = on_unexpected,
     .on_mismatch = on_mismatch,
     .on_unfit = on_unfit,
+    .on_stray = on_stray,
+    .on_overdue = on_overdue,
     .on_misfit = on_misfit,
     .on_parting = on_parting,
     .on_verdict = on_verdict,

@@ -39,6 +39,9 @@ struct station {
     unsigned n_misfits;
     unsigned n_partings;
     unsigned n_verdicts;
+    unsigned n_strays;  /* tensors left of a list */
+    unsigned n_overdue; /* receives left of one */
+    uint32_t stray_part;
     unsigned n_lost;
     unsigned n_damaged; /* ... of which the peer is to be told why */
     unsigned n_left;
