@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
 #include "net/proc.h"
 
@@ -22,10 +23,12 @@ enum {
 enum hoop_status
 bell_open(int out_fds[2])
 {
+    char why[RESOURCE_LIMIT_TEXT];
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
-        return error_raise(HOOP_E_EXHAUSTED, "no pipe: %s", strerror(errno));
+        return error_raise(HOOP_E_EXHAUSTED, "no pipe: %s",
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     for (unsigned i = 0; i < 2; i++) {
         descriptor_track(fds[i]);
         out_fds[i] = fds[i];

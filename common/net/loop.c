@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
 
 /* Longer delays are cut to this: 30 years, which libevent can still add. */
@@ -156,16 +157,18 @@ base_create(void)
 static enum hoop_status
 loop_open(struct loop *loop)
 {
+    char why[RESOURCE_LIMIT_TEXT];
+
     loop->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->bell_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no event descriptor: %s",
-                           strerror(errno));
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(loop->bell_fd);
 
     loop->base = base_create();
     if (!loop->base)
-        return error_raise(HOOP_E_EXHAUSTED,
-                           "no memory or descriptors for an event loop");
+        return error_raise(HOOP_E_EXHAUSTED, "no event loop: %s",
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     loop->on_bell = event_new(loop->base, loop->bell_fd, EV_READ | EV_PERSIST,
                               loop_on_bell, loop);

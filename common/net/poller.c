@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
 
 enum {
@@ -53,10 +54,12 @@ epoll_event_of(struct poller_interest interest, void *owner)
 static enum hoop_status
 poller_open(struct poller *poller)
 {
+    char why[RESOURCE_LIMIT_TEXT];
+
     poller->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (poller->epoll_fd < 0)
         return error_raise(HOOP_E_EXHAUSTED, "no epoll descriptor: %s",
-                           strerror(errno));
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     descriptor_track(poller->epoll_fd);
     const enum hoop_status status = bell_open(poller->bell);

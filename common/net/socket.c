@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
 
 enum {
@@ -34,6 +35,8 @@ enum {
      * TCP_THIN_LINEAR_TIMEOUTS. */
     THIN_OPTION = 16,
 };
+
+static const char CONNECT[] = "connect to";
 
 static void
 socket_set(int fd, int level, int option, int value)
@@ -144,14 +147,14 @@ socket_sockaddr(const struct address *address)
 static enum hoop_status
 socket_raise(const char *verb, const struct address *address, int error)
 {
+    const enum resource_call call =
+        strcmp(verb, CONNECT) == 0 ? RESOURCE_CONNECT : RESOURCE_DESCRIPTOR;
     char text[LIMIT_ADDRESS];
-    enum hoop_status status = HOOP_E_UNAVAILABLE;
+    char why[RESOURCE_LIMIT_TEXT];
 
-    if (error == EMFILE || error == ENFILE || error == ENOBUFS ||
-        error == ENOMEM)
-        status = HOOP_E_EXHAUSTED;
     address_format(address, text);
-    return error_raise(status, "cannot %s %s: %s", verb, text, strerror(error));
+    return error_raise(resource_status(call, error), "cannot %s %s: %s", verb,
+                       text, resource_describe(call, error, why));
 }
 
 static enum hoop_status
@@ -281,6 +284,7 @@ enum hoop_status
 socket_accept(int fd, int *out_fd, struct address *out_peer)
 {
     struct address peer;
+    char why[RESOURCE_LIMIT_TEXT];
     int accepted;
 
     do {
@@ -293,7 +297,7 @@ socket_accept(int fd, int *out_fd, struct address *out_peer)
         return HOOP_E_PENDING;
     if (accepted < 0)
         return error_raise(HOOP_E_EXHAUSTED, "cannot accept a connection: %s",
-                           strerror(errno));
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
 
     descriptor_track(accepted);
     socket_tune(accepted);
@@ -309,7 +313,7 @@ socket_connect(const struct address *address, int *out_fd)
 {
     int fd = -1;
 
-    const enum hoop_status status = socket_open(address, "connect to", &fd);
+    const enum hoop_status status = socket_open(address, CONNECT, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -320,7 +324,7 @@ socket_connect(const struct address *address, int *out_fd)
         const int error = errno;
 
         socket_close(fd);
-        return socket_raise("connect to", address, error);
+        return socket_raise(CONNECT, address, error);
     }
     socket_settle(fd, address);
     *out_fd = fd;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/socket.h"
 
 enum {
@@ -57,6 +58,7 @@ route_find(const struct address *remote, struct address *out_address)
     const int fd =
         socket(remote->storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     char text[LIMIT_ADDRESS];
+    char why[RESOURCE_LIMIT_TEXT];
     enum hoop_status status = HOOP_E_UNAVAILABLE;
 
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&remote->storage,
@@ -67,8 +69,9 @@ route_find(const struct address *remote, struct address *out_address)
     if (status == HOOP_OK)
         return HOOP_OK;
     address_format(remote, text);
-    return error_raise(HOOP_E_UNAVAILABLE, "no route to %s: %s", text,
-                       strerror(error));
+    return error_raise(resource_status(RESOURCE_CONNECT, error),
+                       "no route to %s: %s", text,
+                       resource_describe(RESOURCE_CONNECT, error, why));
 }
 
 static enum hoop_status

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/resource_limit.h"
 #include "net/descriptor.h"
 #include "net/proc.h"
 
@@ -54,8 +55,10 @@ name_of(const uint8_t key[MEMORY_KEY], char out_name[NAME_BYTES])
 static enum hoop_status
 map_failed(void)
 {
+    char why[RESOURCE_LIMIT_TEXT];
+
     return error_raise(HOOP_E_EXHAUSTED, "cannot map shared memory: %s",
-                       strerror(errno));
+                       resource_describe(RESOURCE_MAPPING, errno, why));
 }
 
 enum hoop_status
@@ -154,13 +157,14 @@ static enum hoop_status
 file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    char why[RESOURCE_LIMIT_TEXT];
 
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL)
         fd = memfd_create(name, flags);
     if (fd < 0)
         return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
-                           strerror(errno));
+                           resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     if (allot(fd, n_bytes) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
         *out_fd = fd;
@@ -226,6 +230,7 @@ place_open(const struct memory_place *place, int *out_fd)
     char name[NAME_BYTES];
     char expected[PATH_BYTES + NAME_BYTES];
     char found[PATH_BYTES + NAME_BYTES];
+    char why[RESOURCE_LIMIT_TEXT];
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", place->pid, place->fd);
     name_of(place->key, name);
@@ -238,7 +243,8 @@ place_open(const struct memory_place *place, int *out_fd)
         return unreached(place, "another process has its number here");
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return unreached(place, strerror(errno));
+        return unreached(place,
+                         resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
     *out_fd = fd;
     return HOOP_OK;

@@ -1,0 +1,128 @@
+/*
+ * base/resource_limit.c - which limit of this process or host was reached
+ *
+ * Values of /proc/sys are left out where they cannot be read: a process without
+ * a descriptor to spare cannot open the file.
+ */
+
+#include "base/resource_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    VALUE_TEXT = 48,
+};
+
+/* The first line of the file, or "so many" where it cannot be read. */
+static const char *
+value_of(const char *path, char text[VALUE_TEXT])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, VALUE_TEXT - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return "so many";
+    text[n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    for (char *at = text; (at = strchr(at, '\t'));)
+        *at = '-';
+    return text;
+}
+
+/* Of this process; 0: it has none. */
+static uint64_t
+own_limit(int resource)
+{
+    struct rlimit limit;
+
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    return limit.rlim_cur;
+}
+
+static void
+mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
+{
+    const uint64_t n_bytes = own_limit(RLIMIT_AS);
+    char value[VALUE_TEXT];
+
+    if (n_bytes > 0)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its process may map %" PRIu64
+                 " bytes of memory (RLIMIT_AS, ulimit -v)",
+                 n_bytes);
+    else
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its host has no more memory to map, or its process too many "
+                 "mappings (%s, vm.max_map_count)",
+                 value_of("/proc/sys/vm/max_map_count", value));
+}
+
+enum hoop_status
+resource_status(enum resource_call call, int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        return HOOP_E_EXHAUSTED;
+    case EAGAIN: /* a mapping of locked pages */
+    case ENOSPC:
+        return call == RESOURCE_CONNECT ? HOOP_E_UNAVAILABLE : HOOP_E_EXHAUSTED;
+    case EADDRNOTAVAIL:
+        return call == RESOURCE_CONNECT ? HOOP_E_EXHAUSTED : HOOP_E_UNAVAILABLE;
+    case EACCES:
+    case EPERM:
+        return HOOP_E_DENIED;
+    default:
+        return HOOP_E_UNAVAILABLE;
+    }
+}
+
+const char *
+resource_describe(enum resource_call call,
+                  int error,
+                  char out_text[RESOURCE_LIMIT_TEXT])
+{
+    char value[VALUE_TEXT];
+
+    if (error == EMFILE)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its process may open %" PRIu64
+                 " files (RLIMIT_NOFILE, ulimit -n)",
+                 own_limit(RLIMIT_NOFILE));
+    else if (error == ENFILE)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its host may open %s files (fs.file-max)",
+                 value_of("/proc/sys/fs/file-max", value));
+    else if (error == EADDRNOTAVAIL && call == RESOURCE_CONNECT)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its host has used up its local ports for this address "
+                 "(%s, net.ipv4.ip_local_port_range)",
+                 value_of("/proc/sys/net/ipv4/ip_local_port_range", value));
+    else if ((error == EACCES || error == EPERM) && call == RESOURCE_CONNECT)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its host forbids it by a firewall rule, a route or a "
+                 "security policy (%s)",
+                 strerror(error));
+    else if (error == ENOMEM && call == RESOURCE_MAPPING)
+        mapping_describe(out_text);
+    else if (error == ENOBUFS || error == ENOMEM)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its host's kernel has no memory for it (net.ipv4.tcp_mem or "
+                 "the limit of a memory cgroup)");
+    else
+        snprintf(out_text, RESOURCE_LIMIT_TEXT, "%s", strerror(error));
+    return out_text;
+}
