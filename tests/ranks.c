@@ -136,6 +136,14 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
     engine_unreachable(machine->engine, rank, why);
 }
 
+static void
+on_shortage(void *owner, const struct connector_shortage *shortage)
+{
+    const struct machine *machine = owner;
+
+    engine_shortage(machine->engine, shortage);
+}
+
 static void *
 machine_loop(void *owner)
 {
@@ -175,6 +183,7 @@ machine_start(struct machine *machine, const struct world *world)
         .tls = segments_encrypted() ? &by_token : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
+        .on_shortage = on_shortage,
         .on_stream = on_stream,
         .on_encrypted = on_encrypted,
         .owner = machine,

@@ -211,8 +211,9 @@ enum {
     LIMIT_HTTP_MS = 5000,
     LIMIT_HTTP_CONNECTIONS = 64,
 
-    /* Connections that have not proved themselves yet; the oldest goes. */
-    LIMIT_GREETINGS = 256,
+    /* Connections that have not proved themselves yet, and not more than a
+     * quarter of the files that the process may open. */
+    LIMIT_GREETINGS = 1024,
     LIMIT_GREETING_MS = 5000,
     /* TLS: what it reads ahead on a connection, and what it keeps until the
      * socket takes it; a few records each way, for large calls. And bytes of

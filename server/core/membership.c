@@ -214,10 +214,6 @@ accused_find(struct job *job,
                            "the report accuses rank %u in an incarnation that "
                            "it never had in epoch %llu",
                            report->rank, (unsigned long long)job->epoch);
-    if (report->incarnation == report->reporter.incarnation)
-        return error_raise(HOOP_E_INVALID,
-                           "rank %u reports itself: it should leave",
-                           report->rank);
     *out_member = job->ranks[report->rank];
     return HOOP_OK;
 }

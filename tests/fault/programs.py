@@ -38,13 +38,15 @@ def environment_clean():
 class Program:
     """A process whose output, both streams, goes to a file."""
 
-    def __init__(self, folder, name, arguments, pass_fds=(), **environment):
+    def __init__(self, folder, name, arguments, pass_fds=(), preexec_fn=None,
+                 stdin=subprocess.DEVNULL, **environment):
         self.name = name
         self.path = os.path.join(folder, name + '.log')
         with open(self.path, 'wb') as log:
             self.popen = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=pass_fds, env=environment_clean() | environment)
+                arguments, stdin=stdin, stdout=log, stderr=log,
+                pass_fds=pass_fds, preexec_fn=preexec_fn,
+                env=environment_clean() | environment)
 
     def text(self):
         with open(self.path, encoding='utf-8', errors='replace') as log:

@@ -73,6 +73,7 @@ channel_create(struct engine *engine, const struct channel_options *options)
     TAILQ_INIT(&channel->flats);
     TAILQ_INIT(&channel->foretold);
     TAILQ_INIT(&channel->farewells);
+    TAILQ_INIT(&channel->failed_sends);
     return channel;
 }
 
@@ -112,6 +113,7 @@ channel_destroy(struct channel *channel)
         free(foretold);
     }
     inquiry_forget(channel);
+    shortage_forget(channel);
     residue_clear(channel);
     if (channel->quick)
         op_destroy(channel->quick);

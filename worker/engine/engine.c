@@ -226,6 +226,28 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
     engine_letter(engine, &letter);
 }
 
+static enum hoop_status
+raise_lost(const struct engine *engine, uint32_t rank)
+{
+    char name[ROSTER_NAME_MAX];
+
+    return error_raise(HOOP_E_PEER_LOST, "%s is lost: %s",
+                       roster_name(engine->roster, rank, name),
+                       engine->lost[rank].why);
+}
+
+/* Whoever of all members is lost: without it none of them forms a world, and
+ * who has seen that may be gone, and refuse connections. */
+static enum hoop_status
+raise_first_lost(const struct engine *engine)
+{
+    uint32_t rank = 0;
+
+    while (!engine->lost[rank].is_lost)
+        rank++;
+    return raise_lost(engine, rank);
+}
+
 /* The caller drives. HOOP_E_PENDING: neither connected nor lost yet. A rank
  * that has left was connected before: it may be through with all it had to do
  * while this one is still joining, and that is no failure. */
@@ -233,20 +255,19 @@ static enum hoop_status
 connect_outcome(const struct engine *engine, uint32_t rank)
 {
     const struct lost_rank *lost = &engine->lost[rank];
-    char name[ROSTER_NAME_MAX];
+    const uint32_t self = engine->roster->rank;
 
     if (transport_is_connected(engine->transport, rank) || lost->has_left)
         return HOOP_OK;
     /* Whom the others have given up connects to nobody any more. */
-    if (engine->lost[engine->roster->rank].is_lost)
-        return error_raise(
-            HOOP_E_PEER_LOST, "%s is lost: %s",
-            roster_name(engine->roster, engine->roster->rank, name),
-            engine->lost[engine->roster->rank].why);
-    if (!lost->is_lost)
-        return HOOP_E_PENDING;
-    return error_raise(HOOP_E_PEER_LOST, "%s is lost: %s",
-                       roster_name(engine->roster, rank, name), lost->why);
+    if (engine->lost[self].is_lost)
+        return raise_lost(engine, self);
+    if (lost->is_lost)
+        return raise_lost(engine, rank);
+    if (engine->n_lost > 0)
+        return raise_first_lost(engine);
+    return lost->short_status == HOOP_OK ? HOOP_E_PENDING
+                                         : shortage_raise(engine, rank);
 }
 
 /* It may be a suspect meanwhile. */
@@ -314,7 +335,26 @@ close_running(struct engine *engine)
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, HOOP_E_CLOSED, "the session is being left");
     engine_publish(engine);
-    parting_write(engine);
+    /* Who gives up leaves in no good order. */
+    if (!engine->lost[engine->roster->rank].is_lost)
+        parting_write(engine);
+}
+
+void
+engine_resign(struct engine *engine, const char *why)
+{
+    engine_post(engine);
+    engine_seize_until(engine, CLOCK_NEVER);
+    engine_lose(engine, engine->roster->rank, why);
+    engine_release(engine);
+}
+
+static void
+await_goodbyes(struct engine *engine, uint64_t deadline_ns)
+{
+    while (!transport_has_left(engine->transport) &&
+           !clock_is_past(deadline_ns))
+        engine_turn(engine, clock_left_ms(deadline_ns));
 }
 
 void
@@ -325,9 +365,17 @@ engine_leave(struct engine *engine, uint64_t deadline_ns)
     engine_seize_until(engine, CLOCK_NEVER);
     close_running(engine);
     transport_leave(engine->transport);
-    while (!transport_has_left(engine->transport) &&
-           !clock_is_past(deadline_ns))
-        engine_turn(engine, clock_left_ms(deadline_ns));
+    await_goodbyes(engine, deadline_ns);
+    engine_release(engine);
+}
+
+void
+engine_leave_late(struct engine *engine, uint64_t deadline_ns)
+{
+    engine_post(engine);
+    engine_seize_until(engine, CLOCK_NEVER);
+    engine_turn(engine, 0);
+    await_goodbyes(engine, deadline_ns);
     engine_release(engine);
 }
 

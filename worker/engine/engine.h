@@ -25,6 +25,7 @@
 #include "net/bell.h"
 #include "plan/plan.h"
 #include "transport/attach.h"
+#include "transport/connector.h"
 #include "transport/roster.h"
 #include "transport/transport.h"
 
@@ -125,12 +126,21 @@ engine_encrypted(struct engine *engine,
                  struct tls *tls);
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why);
+/* One of the two, `of`, has no descriptor or the like for a connection between
+ * this rank and rank: what needs it fails with status, and nobody is lost. why:
+ * "its process may open 17 files (...)". */
+void
+engine_shortage(struct engine *engine,
+                const struct connector_shortage *shortage);
+/* This rank cannot go on, and says why to all that it is connected to. */
+void
+engine_resign(struct engine *engine, const char *why);
 /* Somebody else found out that rank is dead. */
 void
 engine_condemn(struct engine *engine, uint32_t rank, const char *why);
 /* Connect to rank now, and wait until it is done, or was: whoever has left in
- * good order had been connected.
- * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST. */
+ * good order had been connected. Fails, too, when any other member is lost.
+ * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST, and what a shortage says. */
 enum hoop_status
 engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns);
 
@@ -367,6 +377,9 @@ engine_orphan(struct engine *engine);
  * Operations that still run end with HOOP_E_CLOSED. */
 void
 engine_leave(struct engine *engine, uint64_t deadline_ns);
+/* The same once more, of peers that connected meanwhile, when no more can. */
+void
+engine_leave_late(struct engine *engine, uint64_t deadline_ns);
 
 struct engine_stats {
     uint64_t operations;

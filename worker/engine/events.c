@@ -262,7 +262,9 @@ on_verdict(void *owner,
     }
 
     struct channel *channel = engine_channel(engine, frame->comm);
-    if (!channel)
+    if (frame->flags & FRAME_WITHDRAWN)
+        shortage_came(engine, peer, frame, text);
+    if (!channel || (frame->flags & FRAME_WITHDRAWN))
         return;
     if (frame->flags & FRAME_POINT_TO_POINT)
         verdict_on_message(engine, channel, frame, text);

@@ -98,7 +98,11 @@ letter_open(struct engine *engine, const struct letter *letter)
     case LETTER_CONDEMNED:
         engine_lose(engine, letter->rank, letter->why);
         return;
+    case LETTER_SHORTAGE:
+        shortage_take(engine, letter);
+        return;
     case LETTER_NEEDED:
+        engine->lost[letter->rank].short_status = HOOP_OK;
         transport_need(engine->transport, letter->rank);
         return;
     case LETTER_SWEEP:

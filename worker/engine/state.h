@@ -31,6 +31,7 @@ enum letter_kind {
     LETTER_ENCRYPTED,
     LETTER_UNREACHABLE,
     LETTER_CONDEMNED,
+    LETTER_SHORTAGE,
     LETTER_NEEDED,
     LETTER_SWEEP, /* what is kept for communicators that will not come */
 };
@@ -39,6 +40,8 @@ struct letter {
     TAILQ_ENTRY(letter) link;
     enum letter_kind kind;
     uint32_t rank;
+    uint32_t of;             /* LETTER_SHORTAGE: who lacks something ... */
+    enum hoop_status status; /* ... and what operations end with */
     int fd;
     unsigned stream;
     struct segment *segment;
@@ -71,6 +74,7 @@ struct farewell {
 };
 
 TAILQ_HEAD(farewell_list, farewell);
+TAILQ_HEAD(failed_send_list, failed_send);
 
 /* The last used first. */
 struct residues {
@@ -110,6 +114,8 @@ struct channel {
     unsigned n_foretold;
     struct farewell_list farewells;
     unsigned n_farewells;
+    struct failed_send_list failed_sends;
+    unsigned n_failed_sends;
     struct past past;
     /* The last verdict on what is past, for those who ask. */
     uint64_t failed_op;
@@ -131,12 +137,27 @@ struct channel {
 
 TAILQ_HEAD(closing_list, closing);
 
+/* A send to this rank that failed where it was called, and was told by others:
+ * the receive that it was for fails, too. */
+struct failed_send {
+    TAILQ_ENTRY(failed_send) link;
+    uint32_t source; /* a world rank */
+    uint64_t tag;
+    enum hoop_status status;
+    char text[];
+};
+
 struct lost_rank {
     bool is_lost;
     bool has_left;
     bool is_suspect; /* it is lost unless others know better in time */
     uint64_t suspected_ns;
     uint64_t look_ns; /* when it is looked after again */
+    /* Not lost, but there is no connection, for want of what `why` says, by
+     * short_of; HOOP_OK: nothing is known to be wanting. */
+    enum hoop_status short_status;
+    uint32_t short_of;
+    uint64_t n_short_told; /* failed sends of its that were told */
     char why[LIMIT_REASON];
 };
 
@@ -298,6 +319,9 @@ channel_bereft(const struct channel *channel, char text[LIMIT_ERROR_TEXT]);
 /* Only the part about members that left. */
 const char *
 op_stranded(struct op *op, char text[LIMIT_ERROR_TEXT]);
+/* What a peer's verdict ends operations with. */
+enum hoop_status
+verdict_status(const struct frame *frame);
 /* Tell every peer of an operation's failure. */
 void
 verdict_tell(struct engine *engine,
@@ -361,6 +385,25 @@ mismatch_early(struct op *op);
 /* op has all it needs; true when more came, and it has ended for that. */
 bool
 mismatch_surplus(struct op *op);
+
+/* shortage.c, by the driver: the control thread's letter is opened. */
+void
+shortage_take(struct engine *engine, const struct letter *letter);
+/* That there is no connection to rank, as this thread's last error. */
+enum hoop_status
+shortage_raise(const struct engine *engine, uint32_t rank);
+/* frame says that a send of some rank to some other has failed. */
+void
+shortage_came(struct engine *engine,
+              uint32_t peer,
+              const struct frame *frame,
+              const char *text);
+/* op, which begins, receives a message whose send is known to have failed: op
+ * has ended then. */
+bool
+shortage_refuse(struct op *op);
+void
+shortage_forget(struct channel *channel);
 
 /* refusal.c, by the driver: op, a receive, has been matched with the message
  * that frame, and tensor if it is one, begins, but does not take it. Both ends

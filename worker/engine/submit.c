@@ -318,7 +318,7 @@ refuse(struct op *op)
         op_follow(op);
         return true;
     }
-    if (op_refuse_cancelled(op) || op_refuse_revoked(op))
+    if (op_refuse_cancelled(op) || op_refuse_revoked(op) || shortage_refuse(op))
         return true;
     struct foretold *foretold =
         op->is_message ? NULL : verdict_take(op->channel, op->number);

@@ -340,25 +340,26 @@ verdict_settle(struct op *op, enum hoop_status status)
         return status;
     channel->is_owed = false;
     const size_t n_own = status == HOOP_OK ? 0 : strlen(op->text);
+    const char *verb =
+        channel->owed_status == HOOP_E_MISMATCH ? "differed" : "failed";
     call_describe(&op->call, op->is_message ? 0 : number_told(op), call);
     if (n_own == 0)
         snprintf(op->text, sizeof(op->text),
-                 "%s is done, but an earlier call "
-                 "differed: %.700s",
-                 call, channel->owed_text);
+                 "%s is done, but an earlier call %s: %.700s", call, verb,
+                 channel->owed_text);
     else
         snprintf(op->text + n_own, sizeof(op->text) - n_own,
-                 "; and an earlier call differed: %s", channel->owed_text);
+                 "; and an earlier call %s: %s", verb, channel->owed_text);
     log_debug("engine", "%s", op->text);
     return channel->owed_status;
 }
 
-static enum hoop_status
-status_of(const struct frame *frame)
+enum hoop_status
+verdict_status(const struct frame *frame)
 {
     return frame->tag == HOOP_E_MISMATCH || frame->tag == HOOP_E_TIMEOUT ||
                    frame->tag == HOOP_E_PEER_LOST ||
-                   frame->tag == HOOP_E_EXHAUSTED
+                   frame->tag == HOOP_E_EXHAUSTED || frame->tag == HOOP_E_DENIED
                ? (enum hoop_status)frame->tag
                : HOOP_E_ABORTED;
 }
@@ -369,7 +370,7 @@ verdict_on_message(struct engine *engine,
                    const struct frame *frame,
                    const char *text)
 {
-    const enum hoop_status status = status_of(frame);
+    const enum hoop_status status = verdict_status(frame);
     struct op *op;
 
     TAILQ_FOREACH(op, &engine->running, link)
@@ -400,7 +401,9 @@ verdict_on_past(struct channel *channel,
         return;
     verdict_note(channel, number, status, text);
     verdict_tell(channel->engine, channel, number, status, text);
-    if (status == HOOP_E_MISMATCH)
+    /* Those who know are about to leave, or call something else. */
+    if (status == HOOP_E_MISMATCH || status == HOOP_E_EXHAUSTED ||
+        status == HOOP_E_DENIED)
         verdict_owe(channel, status, text);
 }
 
@@ -410,7 +413,7 @@ verdict_on_op(struct engine *engine,
               const struct frame *frame,
               const char *text)
 {
-    const enum hoop_status status = status_of(frame);
+    const enum hoop_status status = verdict_status(frame);
     struct op *op = channel_running(channel, frame->op);
 
     if (frame->op == VERDICT_ON_ALL)

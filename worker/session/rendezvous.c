@@ -297,21 +297,30 @@ rendezvous_roster(const struct terms *terms,
 void
 rendezvous_leave(const struct rendezvous *rendezvous,
                  const struct roster *roster,
+                 const char *why,
                  uint64_t timeout_ms)
 {
-    const struct member_request request = {
-        .epoch = roster->epoch,
+    struct report_request report = {
+        .reporter = {.epoch = roster->epoch,
+                     .incarnation = roster->members[roster->rank].incarnation},
+        .rank = roster->rank,
         .incarnation = roster->members[roster->rank].incarnation,
     };
     const struct rpc_call call = {
-        .method = method_of(METHOD_RENDEZVOUS_LEAVE)->name,
+        .method = method_of(why[0] ? METHOD_RENDEZVOUS_REPORT
+                                   : METHOD_RENDEZVOUS_LEAVE)
+                      ->name,
         .timeout_ms = timeout_ms,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
     struct errand errand = {0};
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    member_request_encode(&request, &pack);
+    snprintf(report.reason, sizeof(report.reason), "%s", why);
+    if (why[0])
+        report_request_encode(&report, &pack);
+    else
+        member_request_encode(&report.reporter, &pack);
     if (errand_run(&errand, rendezvous, call, &pack) != HOOP_OK)
         log_debug("session", "leaving without a word: %s", errand.text);
 }

@@ -43,10 +43,12 @@ rendezvous_roster(const struct terms *terms,
                   const struct join_reply *reply,
                   struct roster **out_roster);
 
-/* Tell the coordinator, for at most timeout_ms; failing is no harm. */
+/* Tell the coordinator, for at most timeout_ms; failing is no harm. why: "", or
+ * why this rank cannot be a member, which the others are told. */
 void
 rendezvous_leave(const struct rendezvous *rendezvous,
                  const struct roster *roster,
+                 const char *why,
                  uint64_t timeout_ms);
 
 #endif

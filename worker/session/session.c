@@ -11,6 +11,7 @@
 #include "hoop/session.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,9 @@ struct hoop_session {
     struct tuner *tuner;
     uint64_t world_id;
     struct world world;
+    _Atomic bool has_joined;
+    _Atomic bool falls_short; /* of descriptors or the like: connector.h */
+    char resigns_for[LIMIT_REASON]; /* a member, but it cannot join: why */
     bool has_thread;
     pthread_t thread; /* runs the loop */
 };
@@ -75,7 +79,9 @@ on_needed(void *owner, uint32_t rank)
 {
     const struct hoop_session *session = owner;
 
-    connector_dial(session->connector, rank);
+    /* Gone when the last goodbyes are said. */
+    if (session->connector)
+        connector_dial(session->connector, rank);
 }
 
 static void
@@ -83,7 +89,8 @@ on_stream_needed(void *owner, uint32_t rank, unsigned stream)
 {
     const struct hoop_session *session = owner;
 
-    connector_dial_stream(session->connector, rank, stream);
+    if (session->connector)
+        connector_dial_stream(session->connector, rank, stream);
 }
 
 static void
@@ -144,6 +151,26 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
     const struct hoop_session *session = owner;
 
     engine_unreachable(session->engine, rank, why);
+}
+
+/* While the world forms, whoever falls short cannot join it: nobody needs to
+ * wait for it. Later it is a call that fails, and the next may succeed. */
+static void
+on_shortage(void *owner, const struct connector_shortage *shortage)
+{
+    struct hoop_session *session = owner;
+    char why[LIMIT_REASON];
+
+    if (shortage->of == session->roster->rank)
+        atomic_store(&session->falls_short, true);
+    if (atomic_load(&session->has_joined) ||
+        shortage->of == session->roster->rank) {
+        engine_shortage(session->engine, shortage);
+        return;
+    }
+    snprintf(why, sizeof(why), "it cannot accept connections: %.200s",
+             shortage->why);
+    engine_condemn(session->engine, shortage->of, why);
 }
 
 static void
@@ -268,6 +295,7 @@ connector_open(struct hoop_session *session)
         .tls = terms->is_encrypted ? &files : NULL,
         .on_connected = on_connected,
         .on_unreachable = on_unreachable,
+        .on_shortage = on_shortage,
         .on_stream = on_stream,
         .on_encrypted = on_encrypted,
         .owner = session,
@@ -366,6 +394,20 @@ world_join(struct hoop_session *session)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* Nobody else is to blame: the others learn what is missing here. The thread's
+ * last error says it, behind what a user knows. */
+static void
+resign(struct hoop_session *session)
+{
+    static const char joined[] = ", but: ";
+    const char *why = strstr(error_text(), joined);
+
+    why = why ? why + strlen(joined) : error_text();
+    snprintf(session->resigns_for, sizeof(session->resigns_for), "%.250s", why);
+    if (session->has_thread)
+        engine_resign(session->engine, session->resigns_for);
+}
+
 static enum hoop_status
 session_open(struct hoop_session *session)
 {
@@ -386,8 +428,12 @@ session_open(struct hoop_session *session)
     if (status == HOOP_OK)
         status = own_thread_start(session->loop, &session->thread);
     session->has_thread = status == HOOP_OK;
+    atomic_store(&session->falls_short, status != HOOP_OK);
     if (status == HOOP_OK)
         status = world_join(session);
+    atomic_store(&session->has_joined, status == HOOP_OK);
+    if (status != HOOP_OK && atomic_load(&session->falls_short))
+        resign(session);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -395,20 +441,26 @@ session_open(struct hoop_session *session)
 static void
 goodbye_say(struct hoop_session *session)
 {
-    if (session->has_thread)
-        engine_leave(session->engine, clock_deadline_ns(GOODBYE_MS));
+    const bool has_left = session->has_thread;
+
     if (session->has_thread) {
+        engine_leave(session->engine, clock_deadline_ns(GOODBYE_MS));
         loop_stop(session->loop);
         pthread_join(session->thread, NULL);
         session->has_thread = false;
     }
     standing_destroy(STEAL(session->standing));
+    if (has_left)
+        connector_finish(session->connector);
     connector_destroy(STEAL(session->connector));
+    if (has_left)
+        engine_leave_late(session->engine, clock_deadline_ns(GOODBYE_MS));
     background_destroy(STEAL(session->background));
     if (session->roster) {
         const struct rendezvous rendezvous = rendezvous_of(session);
 
-        rendezvous_leave(&rendezvous, session->roster, GOODBYE_MS);
+        rendezvous_leave(&rendezvous, session->roster, session->resigns_for,
+                         GOODBYE_MS);
     }
 }
 

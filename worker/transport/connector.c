@@ -7,7 +7,7 @@
 
 #include "transport/connector.h"
 
-#include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "net/descriptor.h"
 #include "net/socket.h"
 #include "transport/connector_state.h"
 
@@ -24,9 +25,8 @@ enum {
     /* A refused connection means that nobody listens any more: the listener
      * stood before the roster did. Tried again only for the network's sake. */
     REFUSED_FOR_MS = 500,
-    ACCEPTS_PER_EVENT = 32,
-    /* Without a descriptor to accept with, until others are closed. */
-    BREATHER_MS = 100,
+    BROKEN_TLS_MS = 2500, /* longer */
+    FINISH_MS = 100,
 };
 
 static void
@@ -43,14 +43,39 @@ link_fail(struct link *link, const char *why)
     options->on_unreachable(options->owner, link->rank, why);
 }
 
+void
+connector_tell_shortage(struct link *link,
+                        const struct connector_shortage *shortage)
+{
+    const struct connector_options *options = &link->connector->options;
+
+    if (link->state == LINK_CONNECTED || link->state == LINK_UNREACHABLE)
+        return;
+    link->state = LINK_IDLE;
+    loop_timer_stop(link->retry);
+    options->on_shortage(options->owner, shortage);
+}
+
+/* This rank has no descriptor or port for a connection to link's rank, or must
+ * not make one. The thread's last error says so. */
+static void
+link_fall_short(struct link *link, enum hoop_status status)
+{
+    const char *why = strstr(error_text(), ": ");
+
+    connector_tell_shortage(link,
+                            &(struct connector_shortage){
+                                .rank = link->rank,
+                                .of = link->connector->options.roster->rank,
+                                .status = status,
+                                .why = why ? why + 2 : error_text(),
+                            });
+}
+
 /* The dial came to nothing: again, until it has lasted too long. */
 static void
-link_retry(struct link *link, enum hoop_status status)
+link_retry_until(struct link *link, uint64_t until_ns)
 {
-    const uint64_t until_ns = status == HOOP_E_UNAVAILABLE
-                                  ? link->refused_until_ns
-                                  : link->silent_until_ns;
-
     if (link->state == LINK_CONNECTED || link->state == LINK_UNREACHABLE)
         return;
     if (clock_is_past(until_ns)) {
@@ -67,6 +92,23 @@ link_retry(struct link *link, enum hoop_status status)
         link->retry_ms = RETRY_MAX_MS;
 }
 
+/* Whoever listens there and closes connections is alive, and others crowd its
+ * port; who refuses them is gone. Who never gets through a TLS handshake may
+ * have come where there is none. */
+static void
+link_retry(struct link *link, enum hoop_status status, bool has_answered)
+{
+    const uint64_t in_tls_ns =
+        link->refused_until_ns + BROKEN_TLS_MS * CLOCK_NS_PER_MS;
+
+    if (link->broke_in_tls)
+        link_retry_until(link, in_tls_ns);
+    else if (status == HOOP_E_UNAVAILABLE && !has_answered)
+        link_retry_until(link, link->refused_until_ns);
+    else
+        link_retry_until(link, link->silent_until_ns);
+}
+
 void
 connector_forget(struct connector *connector, struct greeting *greeting)
 {
@@ -78,6 +120,7 @@ connector_forget(struct connector *connector, struct greeting *greeting)
     if (link->dial == greeting)
         link->dial = NULL;
     greeting_destroy(greeting);
+    (void)connector_refill(connector);
 }
 
 static void
@@ -88,6 +131,9 @@ dial_failed(struct connector *connector,
     struct link *link = &connector->links[greeting->handshake.peer];
 
     const unsigned stream = greeting->handshake.stream;
+    /* Not after the proof: nobody else's connection displaces it then. */
+    const bool has_answered =
+        greeting->state == SEND_HELLO || greeting->state == AWAIT_CHALLENGE;
 
     log_debug("peer", "dialing rank %u: %s", link->rank, error_text());
     link->broke_in_tls |= greeting->state == SECURE_DIAL;
@@ -98,7 +144,9 @@ dial_failed(struct connector *connector,
     }
     /* Only the network deserves another try. */
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        link_retry(link, status);
+        link_retry(link, status, has_answered);
+    else if (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
+        link_fall_short(link, status);
     else
         link_fail(link, error_text());
 }
@@ -107,29 +155,34 @@ static void
 on_failed(void *owner, struct greeting *greeting, enum hoop_status status)
 {
     struct connector *connector = owner;
-    char address[LIMIT_ADDRESS];
 
-    if (greeting_is_dialer(greeting)) {
+    if (greeting_is_dialer(greeting))
         dial_failed(connector, greeting, status);
-        return;
+    else
+        connector_turn_away(connector, greeting, status);
+}
+
+/* It has been accepted with the last descriptor: may it stay? */
+static bool
+has_room_for(struct connector *connector, struct link *link)
+{
+    /* Of two connections one will do. */
+    if (!connector_refill(connector) && link->dial) {
+        connector_forget(connector, link->dial);
+        link->state = LINK_WANTED;
+        loop_timer_start(link->retry, RETRY_FIRST_MS);
     }
-    address_format(&greeting->address, address);
-    /* A peer whose dial came second ends it here: nothing to worry about. */
-    const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
-                                 greeting->state != AWAIT_HELLO &&
-                                 greeting->state != AWAIT_FIRST;
-    log_at(is_peers_choice ? LOG_DEBUG : LOG_WARNING, "peer",
-           "refused a connection from %s: %s", address, error_text());
-    connector_forget(connector, greeting);
+    return connector_refill(connector);
 }
 
 /* May the verified stranger be this rank's connection to it? */
 static enum handshake_answer
-on_verified(void *owner, const struct handshake *handshake)
+on_verified(void *owner, struct greeting *greeting)
 {
-    const struct connector *connector = owner;
+    struct connector *connector = owner;
+    const struct handshake *handshake = &greeting->handshake;
     const uint32_t peer = handshake->peer;
-    const struct link *link = &connector->links[peer];
+    struct link *link = &connector->links[peer];
 
     if (link->state == LINK_UNREACHABLE)
         return HANDSHAKE_REFUSED;
@@ -139,7 +192,9 @@ on_verified(void *owner, const struct handshake *handshake)
         return HANDSHAKE_DUPLICATE;
     if (link->state == LINK_DIALED && connector->options.roster->rank < peer)
         return HANDSHAKE_DUPLICATE;
-    return HANDSHAKE_WELCOME;
+    return greeting->shortage[0] && !has_room_for(connector, link)
+               ? HANDSHAKE_EXHAUSTED
+               : HANDSHAKE_WELCOME;
 }
 
 void
@@ -170,6 +225,29 @@ connector_hand_over(struct connector *connector,
         options->on_connected(options->owner, rank, fd, segment);
 }
 
+/* Proven, but one of the two has no descriptor for it. */
+static void
+tell_exhausted(struct link *link, const struct greeting *greeting)
+{
+    const bool is_dialer = greeting_is_dialer(greeting);
+    char why[HANDSHAKE_OFFER + 1];
+
+    snprintf(why, sizeof(why), "%.*s", HANDSHAKE_OFFER,
+             (const char *)greeting->handshake.offer);
+    for (char *at = why; *at; at++) {
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    }
+    connector_tell_shortage(
+        link, &(struct connector_shortage){
+                  .rank = link->rank,
+                  .of = is_dialer ? link->rank
+                                  : link->connector->options.roster->rank,
+                  .status = HOOP_E_EXHAUSTED,
+                  .why = why,
+              });
+}
+
 /* Proven: the first connection. */
 static void
 hand_over(struct connector *connector, struct greeting *greeting)
@@ -189,10 +267,27 @@ hand_over(struct connector *connector, struct greeting *greeting)
 
 /* One of the two insists on what cannot be. */
 static void
-link_fail_unshared(struct link *link, const struct sharing *sharing)
+link_fail_unshared(struct link *link, const struct greeting *greeting)
 {
+    const struct sharing *sharing = &greeting->sharing;
+    const bool is_dialer = greeting_is_dialer(greeting);
     char why[LIMIT_NAME];
 
+    /* The dialer makes the memory. */
+    if (sharing->obstacle == SHARING_UNMADE) {
+        connector_tell_shortage(
+            link,
+            &(struct connector_shortage){
+                .rank = link->rank,
+                .of = is_dialer ? link->connector->options.roster->rank
+                                : link->rank,
+                .status = HOOP_E_EXHAUSTED,
+                .why = is_dialer ? sharing->why
+                                 : "HOOP_TRANSPORT=shm, and its host gives it "
+                                   "no memory to share",
+            });
+        return;
+    }
     snprintf(why, sizeof(why),
              "HOOP_TRANSPORT=shm, but ranks %u and %u share no memory: %s",
              link->connector->options.roster->rank, link->rank,
@@ -216,7 +311,12 @@ on_answered(void *owner, struct greeting *greeting)
         return;
     }
     if (greeting->answer == HANDSHAKE_UNSHARED) {
-        link_fail_unshared(link, &greeting->sharing);
+        link_fail_unshared(link, greeting);
+        connector_forget(connector, greeting);
+        return;
+    }
+    if (greeting->answer == HANDSHAKE_EXHAUSTED) {
+        tell_exhausted(link, greeting);
         connector_forget(connector, greeting);
         return;
     }
@@ -230,7 +330,8 @@ on_answered(void *owner, struct greeting *greeting)
     }
     /* Its own dial is on the way; if that fails, we try again. */
     link_retry(link,
-               error_raise(HOOP_E_TIMEOUT, "its own connection did not come"));
+               error_raise(HOOP_E_TIMEOUT, "its own connection did not come"),
+               true);
 }
 
 enum hoop_status
@@ -268,6 +369,21 @@ connector_greet(struct connector *connector,
     return HOOP_OK;
 }
 
+/* Its own dial has come, and has said so. */
+static bool
+is_calling(const struct connector *connector, const struct link *link)
+{
+    const struct greeting *greeting;
+
+    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    {
+        if (!greeting_is_dialer(greeting) && greeting_is_known(greeting) &&
+            greeting->handshake.peer == link->rank)
+            return true;
+    }
+    return false;
+}
+
 static void
 link_try(void *owner)
 {
@@ -282,14 +398,18 @@ link_try(void *owner)
     if (link->state != LINK_WANTED)
         return;
     enum hoop_status status = socket_connect(&member->address, &fd);
+    if (status == HOOP_E_EXHAUSTED && connector_evict(connector))
+        status = socket_connect(&member->address, &fd);
     if (status == HOOP_OK)
         status = connector_greet(connector, fd, &member->address, &link->dial);
-    if (status != HOOP_OK) {
-        link_retry(link, status);
-        return;
+    if (status == HOOP_OK) {
+        link->state = LINK_DIALED;
+        link->dial->handshake.peer = link->rank;
+    } else if (status == HOOP_E_UNAVAILABLE || is_calling(connector, link)) {
+        link_retry(link, status, false);
+    } else {
+        link_fall_short(link, status);
     }
-    link->state = LINK_DIALED;
-    link->dial->handshake.peer = link->rank;
 }
 
 static void
@@ -314,78 +434,6 @@ connector_dial(struct connector *connector, uint32_t rank)
     if (loop_post(connector->options.loop, link_want, link) != HOOP_OK)
         connector->options.on_unreachable(connector->options.owner, rank,
                                           error_text());
-}
-
-/* Room for a newcomer: the oldest stranger has had its time. */
-static void
-make_room(struct connector *connector)
-{
-    struct greeting *greeting;
-
-    if (connector->n_accepted < LIMIT_GREETINGS)
-        return;
-    TAILQ_FOREACH(greeting, &connector->greetings, link)
-    {
-        if (!greeting_is_dialer(greeting))
-            break;
-    }
-    assert(greeting);
-    on_failed(connector, greeting,
-              error_raise(HOOP_E_EXHAUSTED,
-                          "more than %d connections wait for their handshake",
-                          LIMIT_GREETINGS));
-}
-
-static void
-accept_ready(void *owner, enum loop_interest ready)
-{
-    struct connector *connector = owner;
-
-    (void)ready;
-    for (unsigned i = 0; i < ACCEPTS_PER_EVENT; i++) {
-        struct address address;
-        int fd = -1;
-
-        enum hoop_status status =
-            socket_accept(connector->options.listen_fd, &fd, &address);
-        if (status == HOOP_E_PENDING)
-            return;
-        if (status == HOOP_OK) {
-            make_room(connector);
-            status = connector_greet(connector, fd, &address, NULL);
-        }
-        if (status != HOOP_OK) {
-            log_warning("peer", "cannot accept: %s", error_text());
-            loop_watch_set(connector->listener, LOOP_NOTHING);
-            loop_timer_start(connector->breather, BREATHER_MS);
-            return;
-        }
-    }
-}
-
-static void
-breather_over(void *owner)
-{
-    struct connector *connector = owner;
-
-    loop_watch_set(connector->listener, LOOP_READ);
-}
-
-static enum hoop_status
-listener_create(struct connector *connector)
-{
-    const struct connector_options *options = &connector->options;
-
-    enum hoop_status status = loop_timer_create(
-        options->loop, breather_over, connector, &connector->breather);
-    if (status == HOOP_OK)
-        status =
-            loop_watch_create(options->loop, options->listen_fd, accept_ready,
-                              connector, &connector->listener);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    loop_watch_set(connector->listener, LOOP_READ);
-    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -444,6 +492,7 @@ connector_create(const struct connector_options *options,
     connector->options = *options;
     connector->options.token = NULL;
     connector->options.tls = NULL;
+    connector->reserve_fd = -1;
     TAILQ_INIT(&connector->greetings);
     enum hoop_status status =
         handshake_key_init(&connector->key, options->token, options->roster);
@@ -452,13 +501,41 @@ connector_create(const struct connector_options *options,
     if (status == HOOP_OK)
         status = links_create(connector);
     if (status == HOOP_OK && options->listen_fd >= 0)
-        status = listener_create(connector);
+        status = connector_listen(connector);
     if (status != HOOP_OK) {
         connector_destroy(connector);
         return error_pass(status);
     }
     *out_connector = connector;
     return HOOP_OK;
+}
+
+static struct greeting *
+find_answer_due(const struct connector *connector)
+{
+    struct greeting *greeting;
+
+    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    {
+        if (greeting->state == AWAIT_WELCOME)
+            break;
+    }
+    return greeting;
+}
+
+void
+connector_finish(struct connector *connector)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(FINISH_MS);
+    struct greeting *greeting;
+
+    while (connector && (greeting = find_answer_due(connector))) {
+        struct pollfd ready = {.fd = greeting->fd, .events = POLLIN};
+
+        if (poll(&ready, 1, clock_left_ms(deadline_ns)) <= 0)
+            return;
+        greeting_go_on(greeting);
+    }
 }
 
 void
@@ -470,6 +547,7 @@ connector_destroy(struct connector *connector)
         connector_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);
     loop_timer_destroy(connector->breather);
+    descriptor_close(connector->reserve_fd);
     for (uint32_t rank = 0;
          connector->links && rank < connector->options.roster->size; rank++) {
         loop_forget(connector->options.loop, &connector->links[rank]);

@@ -4,7 +4,7 @@
  * A connection is handed on only when both sides have proved themselves
  * (transport/handshake.h). Whoever needs one dials; when two dial each other
  * at once, the lower rank's dial stays. Strangers cost a bounded greeting each
- * and are named in the log.
+ * and are named in the log: transport/connector_accept.c.
  *
  * Thread: the loop's, except connector_dial().
  */
@@ -32,6 +32,15 @@ enum {
 
 struct connector;
 
+/* Why there is no connection between this rank and another, though both live:
+ * one of the two lacks what it needs for that. It may have it later. */
+struct connector_shortage {
+    uint32_t rank;           /* the other end */
+    uint32_t of;             /* who lacks it: rank, or this one */
+    enum hoop_status status; /* HOOP_E_EXHAUSTED or HOOP_E_DENIED */
+    const char *why;         /* "its process may open 17 files (...)" */
+};
+
 struct connector_options {
     struct loop *loop;           /* borrowed for life */
     const struct roster *roster; /* borrowed for life */
@@ -47,6 +56,8 @@ struct connector_options {
                          int fd,
                          struct segment *segment);
     void (*on_unreachable)(void *owner, uint32_t rank, const char *why);
+    /* Instead, or of a connection that rank dialed. It may be dialed again. */
+    void (*on_shortage)(void *owner, const struct connector_shortage *shortage);
     /* Instead, of one that tls encrypts, which is handed over, too: the first
      * (stream 0) and any beside it. */
     void (*on_encrypted)(void *owner,
@@ -64,13 +75,20 @@ struct connector_options {
 enum hoop_status
 connector_create(const struct connector_options *options,
                  struct connector **out_connector);
+/* The dials whose last answer is on its way are waited for, 100 ms at most, and
+ * handed over: their acceptors take them for connected. Before
+ * connector_destroy(), if callbacks may still be called. Thread: after the loop
+ * has stopped. */
+void
+connector_finish(struct connector *connector);
 /* Closes what has not been handed over. NULL is fine. Thread: after the loop
  * has stopped, or on it. */
 void
 connector_destroy(struct connector *connector);
 
 /*
- * Want a connection to rank: on_connected() or on_unreachable() follows, once.
+ * Want a connection to rank: on_connected(), on_unreachable() or on_shortage()
+ * follows, once.
  * Thread: any.
  */
 void

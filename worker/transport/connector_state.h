@@ -1,5 +1,6 @@
 /*
- * transport/connector_state.h - what connector.c and connector_stream.c share
+ * transport/connector_state.h - what connector.c, connector_accept.c and
+ * connector_stream.c share
  *
  * Thread: the loop's.
  */
@@ -50,9 +51,14 @@ struct connector {
     struct tls_context *secures; /* NULL: connections are plain */
     struct loop_watch *listener;
     struct loop_timer *breather;
+    /* Kept to accept one more when there is no other descriptor left; -1: it is
+     * in use, or there is none. */
+    int reserve_fd;
+    bool is_starved; /* the last connection could not be accepted */
     struct greeting_list greetings; /* oldest first */
-    unsigned n_accepted;            /* of them, strangers */
-    struct link *links;             /* [rank] */
+    unsigned n_accepted;            /* of them, not dialed by us */
+    unsigned n_accepted_max;
+    struct link *links; /* [rank] */
 };
 
 void
@@ -70,6 +76,28 @@ connector_greet(struct connector *connector,
                 int fd,
                 const struct address *address,
                 struct greeting **out_greeting);
+
+/* One of the two has something no more; the link may be tried again. */
+void
+connector_tell_shortage(struct link *link,
+                        const struct connector_shortage *shortage);
+
+/* connector_accept.c */
+
+enum hoop_status
+connector_listen(struct connector *connector);
+/* One of those who have said nothing yet makes room; false: there is none. */
+bool
+connector_evict(struct connector *connector);
+/* Have a descriptor in reserve again. False: there is none to be had. */
+bool
+connector_refill(struct connector *connector);
+/* A greeting of somebody else has failed, or has been ended; the text is this
+ * thread's last error. */
+void
+connector_turn_away(struct connector *connector,
+                    struct greeting *greeting,
+                    enum hoop_status status);
 
 /* connector_stream.c */
 

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "net/socket.h"
 #include "transport/securing.h"
@@ -28,6 +29,14 @@ bool
 greeting_is_dialer(const struct greeting *greeting)
 {
     return greeting->state <= AWAIT_WELCOME;
+}
+
+bool
+greeting_is_known(const struct greeting *greeting)
+{
+    return (greeting->state == SEND_CHALLENGE &&
+            greeting->verdict == HOOP_OK) ||
+           greeting->state == AWAIT_PROOF || greeting->state == SEND_WELCOME;
 }
 
 void
@@ -123,13 +132,15 @@ choose_answer(struct greeting *greeting)
 {
     struct handshake *handshake = &greeting->handshake;
 
-    greeting->answer = greeting->on_verified(greeting->owner, handshake);
+    greeting->answer = greeting->on_verified(greeting->owner, greeting);
     const bool may_share =
         greeting->answer == HANDSHAKE_WELCOME && handshake->stream == 0;
     if (may_share)
         sharing_take(&greeting->sharing, handshake);
     else
         memset(handshake->offer, 0, HANDSHAKE_OFFER);
+    if (greeting->answer == HANDSHAKE_EXHAUSTED)
+        memcpy(handshake->offer, greeting->shortage, HANDSHAKE_OFFER);
     if (may_share && sharing_has_failed(&greeting->sharing))
         greeting->answer = HANDSHAKE_UNSHARED;
 }
@@ -309,12 +320,9 @@ begins_with(const struct greeting *greeting, const char letters[8])
     return memcmp(greeting->message, letters, n) == 0;
 }
 
-static void
-greeting_ready(void *owner, enum loop_interest ready)
+void
+greeting_go_on(struct greeting *greeting)
 {
-    struct greeting *greeting = owner;
-
-    (void)ready;
     if (is_beginning(greeting->state)) {
         const enum hoop_status status = greeting_begin(greeting);
 
@@ -346,6 +354,13 @@ greeting_ready(void *owner, enum loop_interest ready)
         message_complete(greeting);
 }
 
+static void
+greeting_ready(void *owner, enum loop_interest ready)
+{
+    (void)ready;
+    greeting_go_on(owner);
+}
+
 static enum hoop_status
 greeting_open(struct greeting *greeting)
 {
@@ -374,6 +389,7 @@ greeting_create(const struct greeting *content, struct greeting **out_greeting)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     }
     *greeting = *content;
+    greeting->begun_ns = clock_now_ns();
     const enum hoop_status status = greeting_open(greeting);
     if (status != HOOP_OK) {
         greeting_destroy(greeting);

@@ -43,9 +43,12 @@ struct greeting {
     struct handshake handshake;
     struct sharing sharing; /* mode, at first */
     void *owner;
+    /* Acceptor: what its host or process has run out of, should there be no
+     * other descriptor when the peer has proved itself; "": nothing. */
+    char shortage[HANDSHAKE_OFFER];
     /* Acceptor: the peer has proved itself. What shall it be told? */
     enum handshake_answer (*on_verified)(void *owner,
-                                         const struct handshake *handshake);
+                                         struct greeting *greeting);
     /* The handshake is over; greeting->answer says how. */
     void (*on_answered)(void *owner, struct greeting *greeting);
     /* It failed; the text is this thread's last error. */
@@ -57,6 +60,7 @@ struct greeting {
     enum handshake_answer answer;
     enum hoop_status verdict; /* acceptor: on the HELLO ... */
     char why[LIMIT_NAME];     /* ... and its text */
+    uint64_t begun_ns;
     struct loop_watch *watch;
     struct loop_timer *timer;
     size_t n_bytes; /* of message, read or written */
@@ -66,12 +70,19 @@ struct greeting {
 /* content->fd is taken, also on failure. */
 enum hoop_status
 greeting_create(const struct greeting *content, struct greeting **out_greeting);
+/* Its descriptor is ready: read or write what can be. It may be gone then. */
+void
+greeting_go_on(struct greeting *greeting);
 /* NULL is fine. */
 void
 greeting_destroy(struct greeting *greeting);
 
 bool
 greeting_is_dialer(const struct greeting *greeting);
+/* Acceptor: the other side has said which rank it is, and to whom, and all of
+ * that is right; it is on its way to prove it. */
+bool
+greeting_is_known(const struct greeting *greeting);
 
 /* The proven descriptor, which is the caller's then. */
 int

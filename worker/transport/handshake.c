@@ -252,7 +252,7 @@ handshake_finish(struct handshake *handshake,
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "rank %u does not know the job's token",
                            handshake->peer);
-    if (in[AT_ANSWER] > HANDSHAKE_UNSHARED)
+    if (in[AT_ANSWER] > HANDSHAKE_EXHAUSTED)
         return error_raise(HOOP_E_DATA_LOSS, "unknown answer %u of rank %u",
                            in[AT_ANSWER], handshake->peer);
     memcpy(handshake->offer, in + AT_OFFER, HANDSHAKE_OFFER);

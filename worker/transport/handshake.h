@@ -42,6 +42,7 @@ enum handshake_answer {
     HANDSHAKE_DUPLICATE = 1, /* the other side's own dial goes first */
     HANDSHAKE_REFUSED = 2,   /* no such rank, or it is lost here */
     HANDSHAKE_UNSHARED = 3,  /* one insists on shared memory: sharing.h */
+    HANDSHAKE_EXHAUSTED = 4, /* no descriptor is left; the offer is a text */
 };
 
 struct handshake_key {

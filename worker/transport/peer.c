@@ -23,8 +23,8 @@ enum {
 static const struct sm_state peer_states[] = {
     [PEER_NEW] = {"new", SM_TO(PEER_CONNECTING) | SM_TO(PEER_READY) |
                              SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
-    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_READY) | SM_TO(PEER_LEFT) |
-                                           SM_TO(PEER_LOST)},
+    [PEER_CONNECTING] = {"connecting", SM_TO(PEER_NEW) | SM_TO(PEER_READY) |
+                                           SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
     [PEER_READY] = {"ready", SM_TO(PEER_LEFT) | SM_TO(PEER_LOST)},
     [PEER_LEFT] = {"left", SM_TO(PEER_LOST)},
     [PEER_LOST] = {"lost", 0},

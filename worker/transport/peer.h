@@ -33,9 +33,10 @@
 #include "wire/frame_memo.h"
 
 /*
- * NEW -> CONNECTING -> READY -> LEFT
- *   \________\___________\______\__> LOST (final)
+ * NEW <-> CONNECTING -> READY -> LEFT
+ *   \________\____________\______\__> LOST (final)
  *
+ * NEW again: one of the two has no descriptor for a connection now.
  * LEFT: one side has said goodbye; nothing new is sent, the end of the stream
  * is awaited and is no failure. A peer that returns is a new peer with a new
  * incarnation.
@@ -369,6 +370,9 @@ void
 peer_send_cancel(struct peer *peer, struct outflow *flow);
 void
 peer_send_clear(struct peer *peer);
+/* Those that are not cut yet. */
+void
+peer_forget_controls(struct peer *peer);
 
 /* tamper.c: faults on demand */
 

@@ -10,6 +10,7 @@
 
 #include "transport/sharing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -69,6 +70,7 @@ static void
 note_failure(struct sharing *sharing, enum sharing_obstacle obstacle)
 {
     sharing->obstacle = obstacle;
+    snprintf(sharing->why, sizeof(sharing->why), "%s", error_text());
     log_debug("peer", "no shared memory: %s", error_text());
 }
 

@@ -39,6 +39,7 @@ struct sharing {
     enum sharing_mode mode;
     enum sharing_obstacle obstacle;
     bool peer_insists;
+    char why[LIMIT_NAME];    /* SHARING_UNMADE, here: what the system says */
     struct segment *segment; /* shared, if SHARING_POSSIBLE */
 };
 

@@ -294,15 +294,22 @@ peer_send_cancel(struct peer *peer, struct outflow *flow)
 }
 
 void
-peer_send_clear(struct peer *peer)
+peer_forget_controls(struct peer *peer)
 {
     struct control *control;
-    struct outflow *flow;
 
     while ((control = TAILQ_FIRST(&peer->controls))) {
         TAILQ_REMOVE(&peer->controls, control, link);
         free(control);
     }
+}
+
+void
+peer_send_clear(struct peer *peer)
+{
+    struct outflow *flow;
+
+    peer_forget_controls(peer);
     while ((flow = TAILQ_FIRST(&peer->asking)))
         peer_unqueue(peer, flow);
     while ((flow = TAILQ_FIRST(&peer->outflows)))

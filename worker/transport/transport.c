@@ -150,6 +150,19 @@ transport_unreachable(struct transport *transport,
         peer_lose(peer, why);
 }
 
+bool
+transport_fall_back(struct transport *transport, uint32_t rank)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
+        return false;
+    peer_forget_controls(peer);
+    if (peer->state == PEER_CONNECTING)
+        peer_move(peer, PEER_NEW);
+    return true;
+}
+
 void
 transport_need(struct transport *transport, uint32_t rank)
 {

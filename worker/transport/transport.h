@@ -162,6 +162,11 @@ void
 transport_unreachable(struct transport *transport,
                       uint32_t peer,
                       const char *why);
+/* There is no connection now, but there may be one later: what wants one is
+ * cancelled by the caller, and the next who does asks anew. False: there is one,
+ * or there will be none. */
+bool
+transport_fall_back(struct transport *transport, uint32_t peer);
 /* Ask for the connection now, before a flow does. */
 void
 transport_need(struct transport *transport, uint32_t peer);

@@ -130,6 +130,26 @@ report_first_verdict_stays(void **state)
     fixture_deinit(&f);
 }
 
+/* It cannot be a member, and the others are told why. */
+static void
+report_of_oneself_tells_the_others(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    const uint64_t ticket = report(
+        &f, (struct cluster_report){{epoch, 2}, 1, 2, "it may open 17 files"});
+
+    assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
+                           "it may open 17 files, reported by rank 1 (h:2)"));
+    fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
+                    HOOP_E_ABORTED, "17 files");
+    fixture_deinit(&f);
+}
+
 static void
 report_of_nobody_is_refused(void **state)
 {
@@ -144,7 +164,6 @@ report_of_nobody_is_refused(void **state)
     } cases[] = {
         {{{epoch, 1}, 2, 2, "x"}, HOOP_E_INVALID},
         {{{epoch, 1}, 1, 9, "x"}, HOOP_E_INVALID},
-        {{{epoch, 1}, 0, 1, "x"}, HOOP_E_INVALID},
         {{{epoch + 1, 1}, 1, 2, "x"}, HOOP_E_PRECONDITION},
         {{{epoch, 9}, 1, 2, "x"}, HOOP_E_PRECONDITION},
     };
@@ -184,6 +203,7 @@ main(void)
         cmocka_unit_test(lease_that_ends_while_nobody_looks_waits_a_little),
         cmocka_unit_test(renew_by_strangers_is_refused),
         cmocka_unit_test(report_first_verdict_stays),
+        cmocka_unit_test(report_of_oneself_tells_the_others),
         cmocka_unit_test(report_of_nobody_is_refused),
         cmocka_unit_test(leave_twice_is_fine),
     };

@@ -1,6 +1,9 @@
 /* tests/unit/worker/transport/connector_test.c - transport/connector.c */
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "check.h"
@@ -198,34 +203,235 @@ five_hundred_that_come_and_go_disturb_nobody(void **state)
     foyer_connect(&foyer, 1, 2);
 }
 
-static void
-oldest_stranger_makes_room_for_the_next(void **state)
-{
-    enum {
-        N_MORE = 3,
-        N_STRANGERS = LIMIT_GREETINGS + N_MORE
-    };
-    struct rlimit files;
-    int fds[N_STRANGERS];
-    char byte;
+enum {
+    N_STRANGERS = LIMIT_GREETINGS + 20,
+};
 
-    (void)state;
+/* As many files as strangers and their connections take. */
+static int
+crowd_set_up(void **state)
+{
+    struct rlimit files;
+
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_true(files.rlim_cur > 4 * LIMIT_GREETINGS);
+    return foyer_set_up(state);
+}
+
+static bool
+has_ended(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0 ||
+           (errno != EAGAIN && errno != EINTR);
+}
+
+/* Until so many at least have been closed by the other side. */
+static void
+await_ended(const int *fds, size_t n_fds, size_t n_wanted)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    size_t n_ended = 0;
+
+    for (unsigned i = 0; i < 4000 && n_ended < n_wanted; i++) {
+        n_ended = 0;
+        for (size_t k = 0; k < n_fds; k++)
+            n_ended += has_ended(fds[k]);
+        nanosleep(&moment, NULL);
+    }
+    assert_int_equal(n_ended, n_wanted);
+}
+
+static void
+strangers_make_room_for_strangers_and_for_a_peer(void **state)
+{
+    int fds[N_STRANGERS];
+
+    (void)state;
     for (int i = 0; i < N_STRANGERS; i++)
         fds[i] = stranger_open(&foyer, 1, NULL, 0);
-    for (int i = 0; i < N_MORE; i++)
-        stranger_await_end(fds[i]);
-    for (int i = N_MORE; i < N_STRANGERS; i++) {
-        assert_int_equal(recv(fds[i], &byte, 1, MSG_DONTWAIT), -1);
-        assert_int_equal(errno, EAGAIN);
-    }
+    await_ended(fds, N_STRANGERS, N_STRANGERS - LIMIT_GREETINGS);
     /* A peer comes last and stays. */
     foyer_connect(&foyer, 0, 1);
-    stranger_await_end(fds[N_MORE]);
-    for (int i = N_MORE + 1; i < N_STRANGERS; i++)
+    for (int i = 0; i < N_STRANGERS; i++)
         close(fds[i]);
+}
+
+static void
+receive_all(int fd, uint8_t *bytes, size_t n_bytes)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    while (n_bytes > 0) {
+        assert_int_equal(poll(&ready, 1, 20000), 1);
+        const ssize_t n = recv(fd, bytes, n_bytes, 0);
+        assert_true(n > 0);
+        bytes += n;
+        n_bytes -= (size_t)n;
+    }
+}
+
+/* A dialer of rank 0 that takes its time, step by step. */
+struct slow_peer {
+    struct handshake_key key;
+    struct handshake handshake;
+    int fd;
+};
+
+/* However many come, and whatever they say that is not right. */
+static void
+who_is_about_to_prove_itself_is_never_displaced(void **state)
+{
+    uint8_t challenge[HANDSHAKE_BYTES];
+    uint8_t proof[HANDSHAKE_BYTES];
+    uint8_t hello[HANDSHAKE_BYTES];
+    struct slow_peer slow = {0};
+    int fds[2 * N_STRANGERS];
+    enum handshake_answer answer;
+
+    (void)state;
+    slow.handshake = (struct handshake){
+        .key = &slow.key, .roster = foyer.booths[0].roster, .peer = 1};
+    assert_int_equal(
+        handshake_key_init(&slow.key, "secret", foyer.booths[0].roster),
+        HOOP_OK);
+    assert_int_equal(handshake_hello(&slow.handshake, hello), HOOP_OK);
+    slow.fd = stranger_open(&foyer, 1, hello, sizeof(hello));
+    receive_all(slow.fd, challenge, sizeof(challenge));
+    for (int i = 0; i < 2 * N_STRANGERS; i++)
+        fds[i] = stranger_open(&foyer, 1, "HOOPHELO", (size_t)i % 9);
+    await_ended(fds, COUNT_OF(fds), COUNT_OF(fds) + 1 - LIMIT_GREETINGS);
+    assert_int_equal(handshake_prove(&slow.handshake, challenge, proof),
+                     HOOP_OK);
+    assert_int_equal(send(slow.fd, proof, sizeof(proof), MSG_NOSIGNAL),
+                     sizeof(proof));
+    receive_all(slow.fd, proof, sizeof(proof));
+    assert_int_equal(handshake_finish(&slow.handshake, proof, &answer),
+                     HOOP_OK);
+    assert_int_equal(answer, HANDSHAKE_WELCOME);
+    foyer_await(&foyer, &foyer.booths[1].n_connected[0], 1);
+    close(slow.fd);
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        close(fds[i]);
+}
+
+/* Accepts and closes for longer than a refusal is put up with. */
+static void *
+turn_away(void *owner)
+{
+    const int fd = *(const int *)owner;
+    const uint64_t until_ns = clock_deadline_ns(1500);
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+    while (!clock_is_past(until_ns)) {
+        const int accepted =
+            poll(&ready, 1, 50) == 1 ? accept(fd, NULL, NULL) : -1;
+
+        if (accepted >= 0)
+            close(accepted);
+    }
+    return NULL;
+}
+
+static void
+dial_that_is_closed_in_the_handshake_is_tried_again(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    foyer_open(&foyer);
+    const int fd = foyer.booths[1].listen_fd;
+    foyer.booths[1].listen_fd = -1;
+    foyer_start(&foyer);
+    assert_int_equal(
+        pthread_create(&thread, NULL, turn_away, (void *)(uintptr_t)&fd), 0);
+    connector_dial(foyer.booths[0].connector, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    /* Nobody is there any more: soon said. */
+    const uint64_t begin_ns = clock_now_ns();
+    close(fd);
+    foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
+    assert_true(clock_now_ns() - begin_ns < 2 * CLOCK_NS_PER_S);
+    assert_non_null(strstr(foyer.booths[0].why, "refused"));
+    foyer_close(&foyer);
+}
+
+/* Every descriptor but n_left. */
+struct hoard {
+    int fds[64];
+    int n_fds;
+    rlim_t before;
+};
+
+static void
+hoard_take(struct hoard *hoard, int n_left)
+{
+    struct rlimit files;
+
+    getrlimit(RLIMIT_NOFILE, &files);
+    hoard->before = files.rlim_cur;
+    hoard->n_fds = 0;
+    hoard->fds[0] = dup(0);
+    files.rlim_cur = (rlim_t)hoard->fds[0] + 30;
+    close(hoard->fds[0]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    while (hoard->n_fds < 64 && (hoard->fds[hoard->n_fds] = dup(0)) >= 0)
+        hoard->n_fds++;
+    while (n_left-- > 0)
+        close(hoard->fds[--hoard->n_fds]);
+}
+
+static void
+hoard_give(struct hoard *hoard)
+{
+    struct rlimit files;
+
+    while (hoard->n_fds > 0)
+        close(hoard->fds[--hoard->n_fds]);
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = hoard->before;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+static void
+dial_without_a_descriptor_names_the_limit_and_blames_nobody(void **state)
+{
+    struct hoard hoard;
+
+    (void)state;
+    hoard_take(&hoard, 0);
+    connector_dial(foyer.booths[0].connector, 1);
+    foyer_await(&foyer, &foyer.booths[0].n_short[1], 1);
+    hoard_give(&hoard);
+    assert_int_equal(foyer.booths[0].short_of, 0);
+    assert_int_equal(foyer.booths[0].short_status, HOOP_E_EXHAUSTED);
+    assert_non_null(strstr(foyer.booths[0].why, "RLIMIT_NOFILE"));
+    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    /* With descriptors it is dialed as if nothing had been. */
+    foyer_connect(&foyer, 0, 1);
+}
+
+/* One for the dial; what the acceptor keeps in reserve tells the dialer. */
+static void
+acceptor_without_a_descriptor_tells_who_dials_it(void **state)
+{
+    struct hoard hoard;
+
+    (void)state;
+    hoard_take(&hoard, 1);
+    connector_dial(foyer.booths[0].connector, 1);
+    foyer_await(&foyer, &foyer.booths[0].n_short[1], 1);
+    foyer_await(&foyer, &foyer.booths[1].n_short[0], 1);
+    hoard_give(&hoard);
+    assert_int_equal(foyer.booths[0].short_of, 1);
+    assert_int_equal(foyer.booths[1].short_of, 1);
+    assert_non_null(strstr(foyer.booths[0].why, "RLIMIT_NOFILE"));
+    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    foyer_connect(&foyer, 1, 0);
 }
 
 static void
@@ -295,44 +501,30 @@ log_size(void)
     return (size_t)lseek(log_fd, 0, SEEK_END);
 }
 
-/* Not one descriptor is left to accept with. */
+/* Not one descriptor is left to accept with, and the one in reserve is held by
+ * somebody who says nothing. */
 static void
 want_of_descriptors_is_survived_in_peace(void **state)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
-    struct rlimit files;
-    int fds[64];
-    int n_fds = 0;
+    struct hoard hoard;
+    int fds[3];
 
     (void)state;
     foyer_start(&foyer);
-    const int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    getrlimit(RLIMIT_NOFILE, &files);
-    const rlim_t before = files.rlim_cur;
-    files.rlim_cur = (rlim_t)stranger + 20;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
-    while (n_fds < 64 && (fds[n_fds] = dup(stranger)) >= 0)
-        n_fds++;
-    assert_true(n_fds < 64);
-
-    const struct address *address = &foyer.booths[0].roster->members[1].address;
-    assert_int_equal(connect(stranger,
-                             (const struct sockaddr *)&address->storage,
-                             address->n_bytes),
-                     0);
+    hoard_take(&hoard, COUNT_OF(fds));
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        fds[i] = stranger_open(&foyer, 1, NULL, 0);
     for (int i = 0; i < 2000 && log_size() == 0; i++)
         nanosleep(&moment, NULL);
     /* Long enough for a flood, and for the next try. */
     for (int i = 0; i < 30; i++)
         nanosleep(&moment, NULL);
-    assert_logged("cannot accept");
+    assert_logged("RLIMIT_NOFILE");
     assert_true(log_size() < 2000);
-
-    while (n_fds > 0)
-        close(fds[--n_fds]);
-    close(stranger);
-    files.rlim_cur = before;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        close(fds[i]);
+    hoard_give(&hoard);
     foyer_connect(&foyer, 0, 1);
 }
 
@@ -399,6 +591,8 @@ destroy_closes_what_is_under_way(void **state)
 
 #define FOYER_TEST(name)                                                       \
     cmocka_unit_test_setup_teardown(name, foyer_set_up, foyer_tear_down)
+#define CROWD_TEST(name)                                                       \
+    cmocka_unit_test_setup_teardown(name, crowd_set_up, foyer_tear_down)
 #define FOYER_TEST_LOGGED(name)                                                \
     cmocka_unit_test_setup_teardown(name, log_capture, log_release)
 
@@ -412,7 +606,11 @@ main(void)
         FOYER_TEST(silence_and_half_a_hello_disturb_nobody),
         FOYER_TEST(hello_of_nobody_learns_the_version_and_is_closed),
         FOYER_TEST(five_hundred_that_come_and_go_disturb_nobody),
-        FOYER_TEST(oldest_stranger_makes_room_for_the_next),
+        CROWD_TEST(strangers_make_room_for_strangers_and_for_a_peer),
+        CROWD_TEST(who_is_about_to_prove_itself_is_never_displaced),
+        cmocka_unit_test(dial_that_is_closed_in_the_handshake_is_tried_again),
+        FOYER_TEST(dial_without_a_descriptor_names_the_limit_and_blames_nobody),
+        FOYER_TEST(acceptor_without_a_descriptor_tells_who_dials_it),
         cmocka_unit_test(refused_dial_is_unreachable_with_a_reason),
         FOYER_TEST_LOGGED(wrong_token_is_refused_and_logged),
         FOYER_TEST_LOGGED(another_epoch_is_refused_on_both_sides),

@@ -80,6 +80,20 @@ on_unreachable(void *owner, uint32_t rank, const char *why)
 }
 
 static void
+on_shortage(void *owner, const struct connector_shortage *shortage)
+{
+    struct booth *booth = owner;
+
+    pthread_mutex_lock(&booth->foyer->lock);
+    booth->n_short[shortage->rank]++;
+    booth->short_of = shortage->of;
+    booth->short_status = shortage->status;
+    snprintf(booth->why, sizeof(booth->why), "%s", shortage->why);
+    pthread_cond_broadcast(&booth->foyer->changed);
+    pthread_mutex_unlock(&booth->foyer->lock);
+}
+
+static void
 booth_open(struct booth *booth, struct address *out_address)
 {
     assert_int_equal(address_parse("127.0.0.1:0", out_address), HOOP_OK);
@@ -137,6 +151,7 @@ foyer_start(struct foyer *foyer)
             .tls = booth->tls,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,
+            .on_shortage = on_shortage,
             .on_stream = booth->refuses_streams ? NULL : on_stream,
             .on_encrypted = on_encrypted,
             .owner = booth,

@@ -35,6 +35,9 @@ struct booth {
     unsigned n_connected[FOYER_RANKS];
     unsigned n_streams[FOYER_RANKS];
     unsigned n_unreachable[FOYER_RANKS];
+    unsigned n_short[FOYER_RANKS];
+    uint32_t short_of; /* the last of them: who lacked something */
+    enum hoop_status short_status;
     int fds[FOYER_RANKS];
     struct segment *segments[FOYER_RANKS]; /* NULL: TCP alone */
     struct tls *tls_of[FOYER_RANKS];

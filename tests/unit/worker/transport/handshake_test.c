@@ -130,7 +130,7 @@ answer_beyond_the_known_is_data_loss(void **state)
 
     scene_prove(scene);
     assert_int_equal(handshake_answer(&scene->acceptor,
-                                      (enum handshake_answer)4, scene->welcome),
+                                      (enum handshake_answer)5, scene->welcome),
                      HOOP_OK);
     assert_int_equal(handshake_finish(&scene->dialer, scene->welcome, &answer),
                      HOOP_E_DATA_LOSS);

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""tests/fault/limits_check.py - a process or a host has run out of something
+
+limits_check.py HOOPD MEMBER: four ranks, of which one, or all, may open few
+files: every number from FIRST_FILES on until the job succeeds several times in a
+row. Whatever runs out where, every rank either succeeds or says soon which
+limit it was, with its value, and of which rank; nobody else is called lost. Then
+a member of a job that runs opens files until it has none: the calls that would
+need one more fail and say so, and succeed again when it has closed them.
+"""
+
+import resource
+import subprocess
+import time
+
+from programs import (Program, Wrong, await_true, check_main,
+                      free_addresses)
+
+RANKS = 4
+SHORT = 1  # the rank with the limit, where one has it
+FIRST_FILES = 12
+ENOUGH = 4  # successes in a row
+FILES_MAX = 64
+SOON_S = 5  # most is needed to start, on a machine that is busy
+JOIN_S = 20
+
+
+class Job:
+    """Four ranks, those of `short` with so many files."""
+
+    def __init__(self, check, name, short, n_files, words=(), **environment):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))
+
+        self.name = name
+        self.began = time.monotonic()
+        self.members = [
+            Program(check.folder, f'{name}.{rank}', [check.member, *words],
+                    stdin=subprocess.PIPE if words else subprocess.DEVNULL,
+                    preexec_fn=limit if rank in short else None,
+                    HOOP_COORDINATOR=check.address, HOOP_JOB=name,
+                    HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(RANKS),
+                    HOOP_JOIN_TIMEOUT=str(JOIN_S), HOOP_TIMEOUT=str(JOIN_S),
+                    **environment)
+            for rank in range(RANKS)]
+
+    def order(self, words):
+        """All do what they are told, the short ones words; what each says."""
+        n_said = [len(member.text().splitlines()) for member in self.members]
+        for rank, member in enumerate(self.members):
+            member.popen.stdin.write(
+                (words if rank == SHORT else 'work').encode() + b'\n')
+            member.popen.stdin.flush()
+        began = time.monotonic()
+        await_true(f'{self.name}: all have done "{words}"', lambda: all(
+            len(member.text().splitlines()) > n
+            for member, n in zip(self.members, n_said)))
+        took_s = time.monotonic() - began
+        texts = [member.text().strip() for member in self.members]
+        if took_s > SOON_S:
+            raise Wrong(f'"{words}" took {took_s:.1f} s: {texts}')
+        return texts
+
+    def end(self):
+        """What each said."""
+        codes = [member.code() for member in self.members]
+        took_s = time.monotonic() - self.began
+        texts = [member.text().strip() for member in self.members]
+        if not set(codes) <= {0, 1}:
+            raise Wrong(f'{self.name}: exit codes {codes}: {texts}')
+        if took_s > SOON_S:
+            raise Wrong(f'{self.name} took {took_s:.1f} s: {texts}')
+        return texts
+
+
+def is_well(text):
+    return text.splitlines()[-1:] == ['well']
+
+
+def judge(name, texts, short, n_files):
+    """Whether all went well."""
+    if all(is_well(text) for text in texts):
+        return True
+    for rank, text in enumerate(texts):
+        said = text.splitlines()[-1] if text else ''
+        if is_well(text):
+            continue
+        if f'may open {n_files} files' not in said or \
+                'RLIMIT_NOFILE' not in said:
+            raise Wrong(f'{name}: rank {rank} does not name the limit: {texts}')
+        if len(short) == 1 and rank != short[0] and \
+                f'rank {short[0]} ' not in said:
+            raise Wrong(f'{name}: rank {rank} does not say whose: {texts}')
+        for other in range(RANKS):
+            if other not in short and f'rank {other} (' in said and \
+                    'is lost' in said.split(f'rank {other} (', 1)[1][:40]:
+                raise Wrong(f'{name}: rank {other} is blamed: {texts}')
+    return False
+
+
+class Check:
+    """All of it, at one hoopd."""
+
+    def __init__(self, paths, folder):
+        self.hoopd, self.member = paths
+        self.folder = folder
+        (host, port), = free_addresses(1)
+        self.address = f'{host}:{port}'
+
+    def sweep(self, kind, short, **environment):
+        """Every limit, up to where nothing is short any more."""
+        n_well = 0
+        n_short = 0
+        for n_files in range(FIRST_FILES, FILES_MAX):
+            name = f'{kind}{n_files}'
+            job = Job(self, name, short, n_files, **environment)
+            is_good = judge(name, job.end(), short, n_files)
+            n_well = n_well + 1 if is_good else 0
+            n_short += not is_good
+            if n_well == ENOUGH:
+                break
+        if n_well < ENOUGH or n_short == 0:
+            raise Wrong(f'{kind}: {n_short} short, {n_well} well')
+        print(f'{kind}: {n_short} limits are too low, all say so')
+
+    def fill_and_free(self):
+        """Of a job that runs: nobody is lost, and it goes on."""
+        job = Job(self, 'filled', [SHORT], FILES_MAX, words=['--orders'],
+                  HOOP_TRANSPORT='tcp')
+        if judge('filled', job.order('fill'), [SHORT], FILES_MAX):
+            raise Wrong('filled: nothing was short')
+        # What was wrong elsewhere may be told with the next call.
+        job.order('free')
+        texts = job.order('free')
+        if not all(is_well(text) for text in texts):
+            raise Wrong(f'freed: {texts}')
+        for member in job.members:
+            member.popen.stdin.close()
+        job.began = time.monotonic()
+        job.end()
+        print('a member without descriptors fails, and goes on with new ones')
+
+    def run(self):
+        hoopd = Program(self.folder, 'hoopd',
+                        [self.hoopd, '--listen', self.address, '--http', 'none'])
+        try:
+            hoopd.expect('serves workers')
+            self.fill_and_free()
+            self.sweep('one', [SHORT])
+            self.sweep('all', list(range(RANKS)))
+            self.sweep('onetcp', [SHORT], HOOP_TRANSPORT='tcp')
+            self.sweep('alltcp', list(range(RANKS)), HOOP_TRANSPORT='tcp')
+        finally:
+            hoopd.kill()
+
+
+def check(paths, folder):
+    Check(paths, folder).run()
+
+
+if __name__ == '__main__':
+    check_main('limits_check', check)
