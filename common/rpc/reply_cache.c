@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ struct cache_client {
     struct cache_entries finished;
     size_t n_finished;
     uint64_t floor;  /* the greatest id whose reply is forgotten */
+    size_t n_table;  /* bytes of by_id's own memory, as counted */
     uint64_t due_ms; /* the latest of all its requests */
     TAILQ_ENTRY(cache_client) link;
     UT_hash_handle hh;
@@ -112,6 +114,30 @@ journal_erase(const struct reply_cache *cache,
                                  : sizeof(stored.client)});
 }
 
+/* What the allocator takes for it, its own word before it included. */
+static size_t
+memory_bytes(void *memory)
+{
+    return memory ? malloc_usable_size(memory) + sizeof(size_t) : 0;
+}
+
+static size_t
+table_bytes(UT_hash_table *table)
+{
+    return table ? memory_bytes(table) + memory_bytes(table->buckets) : 0;
+}
+
+/* After each change of the table: it grows with what is in it. */
+static void
+table_count(struct reply_cache *cache, struct cache_client *client)
+{
+    const size_t n_table =
+        table_bytes(client->by_id ? client->by_id->hh.tbl : NULL);
+
+    cache->n_bytes += n_table - client->n_table;
+    client->n_table = n_table;
+}
+
 /* This id, and all before it, are forgotten. */
 static void
 floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
@@ -135,9 +161,10 @@ entry_remove(struct reply_cache *cache,
     if (!entry->owner) {
         TAILQ_REMOVE(&client->finished, entry, link);
         client->n_finished--;
-        cache->n_bytes -= entry->n_reply;
     }
     HASH_DEL(client->by_id, entry);
+    table_count(cache, client);
+    cache->n_bytes -= memory_bytes(entry) + memory_bytes(entry->reply);
     free(entry->reply);
     free(entry);
 }
@@ -154,6 +181,7 @@ client_remove(struct reply_cache *cache, struct cache_client *client)
     }
     TAILQ_REMOVE(&cache->by_silence, client, link);
     HASH_DEL(cache->by_client, client);
+    cache->n_bytes -= memory_bytes(client);
     free(client);
 }
 
@@ -232,6 +260,7 @@ client_add(struct reply_cache *cache, const struct envelope_client *id)
         return NULL;
     }
     TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    cache->n_bytes += memory_bytes(client);
     return client;
 }
 
@@ -243,7 +272,10 @@ due_extend(struct cache_client *client, const struct reply_cache_key *key)
 }
 
 static enum reply_cache_verdict
-entry_add(struct cache_client *client, uint64_t id, void *owner)
+entry_add(struct reply_cache *cache,
+          struct cache_client *client,
+          uint64_t id,
+          void *owner)
 {
     /* Running entries are bounded by the requests that a server holds. */
     struct cache_entry *entry = calloc(1, sizeof(*entry));
@@ -257,6 +289,8 @@ entry_add(struct cache_client *client, uint64_t id, void *owner)
         free(entry);
         return REPLY_CACHE_FULL;
     }
+    cache->n_bytes += memory_bytes(entry);
+    table_count(cache, client);
     return REPLY_CACHE_NEW;
 }
 
@@ -298,7 +332,7 @@ reply_cache_begin(struct reply_cache *cache,
     if (!entry && key->id <= client->floor)
         return REPLY_CACHE_LOST;
     if (!entry)
-        return entry_add(client, key->id, owner);
+        return entry_add(cache, client, key->id, owner);
     if (entry->owner) {
         *out_found = (struct reply_cache_found){.running = entry->owner};
         return REPLY_CACHE_RUNNING;
@@ -327,10 +361,10 @@ cache_evict(struct reply_cache *cache)
 
     TAILQ_FOREACH(client, &cache->by_silence, link)
     {
-        while (cache->n_bytes > cache->bounds.n_bytes_max &&
+        while (reply_cache_bytes(cache) > cache->bounds.n_bytes_max &&
                !TAILQ_EMPTY(&client->finished))
             client_evict_oldest(cache, client);
-        if (cache->n_bytes <= cache->bounds.n_bytes_max)
+        if (reply_cache_bytes(cache) <= cache->bounds.n_bytes_max)
             return;
     }
 }
@@ -362,7 +396,7 @@ reply_cache_finish(struct reply_cache *cache,
     entry->n_reply = entry->reply ? reply.n_bytes : 0;
     TAILQ_INSERT_TAIL(&client->finished, entry, link);
     client->n_finished++;
-    cache->n_bytes += entry->n_reply;
+    cache->n_bytes += memory_bytes(entry->reply);
 
     if (!entry->reply && reply.n_bytes) {
         floor_raise(cache, client, entry->id);
@@ -406,7 +440,7 @@ entry_revive(struct reply_cache *cache,
 
     if (entry_find(client, key->id))
         return error_raise(HOOP_E_DATA_LOSS, "a kept reply is there twice");
-    if (entry_add(client, key->id, &former) != REPLY_CACHE_NEW)
+    if (entry_add(cache, client, key->id, &former) != REPLY_CACHE_NEW)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a kept reply");
     due_extend(client, key);
     reply_cache_finish(cache, key, reply);
@@ -475,7 +509,8 @@ reply_cache_expire(struct reply_cache *cache, uint64_t now_ms)
 size_t
 reply_cache_bytes(const struct reply_cache *cache)
 {
-    return cache->n_bytes;
+    return cache->n_bytes +
+           table_bytes(cache->by_client ? cache->by_client->hh.tbl : NULL);
 }
 
 size_t

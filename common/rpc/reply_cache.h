@@ -37,7 +37,7 @@ enum reply_cache_verdict {
 struct reply_cache_bounds {
     size_t n_clients_max;
     size_t n_replies_max; /* per client */
-    size_t n_bytes_max;   /* of all replies */
+    size_t n_bytes_max;   /* of all that is allocated for them */
 };
 
 struct reply_cache_key {
@@ -129,7 +129,8 @@ reply_cache_forget(struct reply_cache *cache,
 void
 reply_cache_expire(struct reply_cache *cache, uint64_t now_ms);
 
-/* Of replies that are kept. */
+/* All that is allocated for clients and their replies: what the allocator takes
+ * for each part, and the tables that find them. */
 size_t
 reply_cache_bytes(const struct reply_cache *cache);
 size_t

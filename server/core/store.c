@@ -68,22 +68,31 @@ store_find(const struct store *store, const char *key)
     return entry;
 }
 
+/* What keys and values take, and what is allocated beside them. */
+static size_t
+memory_of(size_t n_bytes, size_t n_keys)
+{
+    return n_bytes + n_keys * LIMIT_STORE_OVERHEAD;
+}
+
 /* n_more: bytes on top of those that the store has. */
 static enum hoop_status
 room_check(const struct cluster *cluster, const struct job *job, size_t n_more)
 {
-    if (job->store.n_bytes + n_more > LIMIT_STORE_BYTES)
+    const size_t n_job = memory_of(job->store.n_bytes, job->store.n_keys);
+    const size_t n_all =
+        memory_of(cluster->counters.store_bytes, cluster->counters.keys);
+
+    if (n_job + n_more > LIMIT_STORE_BYTES)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the store of job \"%s\" has %zu bytes: %zu more "
                            "are over the limit of %d",
-                           job->name, job->store.n_bytes, n_more,
-                           LIMIT_STORE_BYTES);
-    if (cluster->counters.store_bytes + n_more > LIMIT_STORE_TOTAL)
+                           job->name, n_job, n_more, LIMIT_STORE_BYTES);
+    if (n_all + n_more > LIMIT_STORE_TOTAL)
         return error_raise(HOOP_E_EXHAUSTED,
-                           "the stores of all jobs have %llu bytes: %zu more "
+                           "the stores of all jobs have %zu bytes: %zu more "
                            "are over the limit of %d",
-                           (unsigned long long)cluster->counters.store_bytes,
-                           n_more, LIMIT_STORE_TOTAL);
+                           n_all, n_more, LIMIT_STORE_TOTAL);
     return HOOP_OK;
 }
 
@@ -95,7 +104,8 @@ put_check(const struct cluster *cluster,
 {
     const struct store_entry *entry = store_find(&job->store, key);
     const size_t n_had = entry ? entry->n_bytes : 0;
-    const size_t n_wanted = value->n_bytes + (entry ? 0 : strlen(key));
+    const size_t n_wanted =
+        value->n_bytes + (entry ? 0 : memory_of(strlen(key), 1));
 
     if (value->n_bytes > LIMIT_STORE_VALUE)
         return error_raise(HOOP_E_EXHAUSTED,

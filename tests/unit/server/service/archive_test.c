@@ -16,7 +16,7 @@
 #include "rpc/reply_cache.h"
 #include "service/archive.h"
 
-static const struct reply_cache_bounds bounds = {8, 8, 1024};
+static const struct reply_cache_bounds bounds = {8, 8, 65536};
 static const struct reply_cache_key request = {.client = {{1}}, .id = 7};
 
 struct coordinator {
