@@ -6,7 +6,7 @@
  * of faults: they are the program's.
  */
 
-#include "hoop/coordinator.h"
+#include "coordinator.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -272,6 +272,12 @@ hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
     loop_destroy(coordinator->loop);
     seal_destroy(coordinator->seal);
     free(coordinator);
+}
+
+bool
+coordinator_is_replaced(const hoop_coordinator_t *coordinator)
+{
+    return service_is_replaced(coordinator->service);
 }
 
 const char *

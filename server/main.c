@@ -14,12 +14,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "hoop/coordinator.h"
-
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/spelling.h"
+#include "coordinator.h"
 #include "exposure.h"
 #include "keep/database.h"
 #include "options.h"
@@ -161,6 +160,22 @@ addresses_spell(const char *list, char *text, size_t n_bytes)
     }
 }
 
+/* False: not by a signal, but since another has the data. */
+static bool
+end_await(const hoop_coordinator_t *coordinator,
+          const sigset_t *ending,
+          int *out_number)
+{
+    static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
+
+    do {
+        *out_number = sigtimedwait(ending, NULL, &look_again);
+        if (coordinator_is_replaced(coordinator))
+            return false;
+    } while (*out_number <= 0);
+    return true;
+}
+
 static int
 serve(const struct options *options)
 {
@@ -197,7 +212,10 @@ serve(const struct options *options)
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
     exposure_log(&options->coordinator);
-    sigwait(&ending, &number);
+    if (!end_await(coordinator, &ending, &number)) {
+        log_error("coordinator", "another hoopd uses the data: this one ends");
+        return EXIT_FAILURE;
+    }
     log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);
     log_info("coordinator", "stopped");

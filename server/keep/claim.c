@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/random.h"
 
 static const char file_name[] = "hoopd.lock";
 static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
@@ -20,13 +22,14 @@ static const char boot_path[] = "/proc/sys/kernel/random/boot_id";
 static const char settled[] = "settled";
 
 enum {
-    /* pid, host, machine's start, durability, a line each. */
+    /* pid, host, machine's start, durability, state, chance: a line each. */
     TEXT_MAX = 512,
 };
 
 struct claim {
     int fd;
     enum keep_durability durability;
+    uint64_t chance; /* in the file's last line */
     char path[LIMIT_SETTING + sizeof(file_name)];
 };
 
@@ -160,8 +163,10 @@ file_write(const struct claim *claim, const char *state)
     boot_read(boot);
     gethostname(host, sizeof(host) - 1);
     const int n_bytes = snprintf(
-        text, sizeof(text), "pid %d on host %s\nstarted on %s\n%s\n%s\n",
-        (int)getpid(), host, boot, durability_word(claim->durability), state);
+        text, sizeof(text),
+        "pid %d on host %s\nstarted on %s\n%s\n%s\nholder %016" PRIx64 "\n",
+        (int)getpid(), host, boot, durability_word(claim->durability), state,
+        claim->chance);
     if (ftruncate(claim->fd, 0) == 0 &&
         pwrite(claim->fd, text, (size_t)n_bytes, 0) == n_bytes &&
         fdatasync(claim->fd) == 0)
@@ -182,7 +187,10 @@ claim_take(const char *folder,
     claim->fd = -1;
     claim->durability = durability;
 
-    enum hoop_status status = folder_make(folder);
+    enum hoop_status status =
+        random_fill(&claim->chance, sizeof(claim->chance));
+    if (status == HOOP_OK)
+        status = folder_make(folder);
     if (status != HOOP_OK)
         return error_pass(status);
     snprintf(claim->path, sizeof(claim->path), "%s/%s", folder, file_name);
@@ -197,6 +205,32 @@ claim_take(const char *folder,
         return error_pass(status);
     *out_claim = STEAL(claim);
     return HOOP_OK;
+}
+
+enum hoop_status
+claim_check(const struct claim *claim)
+{
+    struct claim now = {
+        .fd = open(claim->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW),
+    };
+    char text[TEXT_MAX] = "";
+    char line[LIMIT_NAME];
+
+    snprintf(line, sizeof(line), "\nholder %016" PRIx64 "\n", claim->chance);
+    if (now.fd >= 0) {
+        file_read(&now, text);
+        close(now.fd);
+        if (strstr(text, line))
+            return HOOP_OK;
+    } else if (errno != ENOENT) {
+        /* No descriptor, or storage that is away: that says nothing. */
+        return HOOP_OK;
+    }
+    line_cut(text);
+    return error_raise(HOOP_E_ABORTED,
+                       "%s is no longer this coordinator's but %s's: its lock "
+                       "did not hold, or the file was removed",
+                       claim->path, text[0] ? text : "nobody");
 }
 
 bool

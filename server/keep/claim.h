@@ -3,7 +3,10 @@
  *
  * A lock on a file of the folder, which the kernel takes back when its holder
  * dies, however it dies; there is nothing to be cleaned up. The file says who
- * holds it, for people, and how the last one went, for its successor.
+ * holds it, for people, and how the last one went, for its successor. Its last
+ * line is by chance, another for each holder: where locks do not work (on some
+ * network file systems, or because somebody has removed the file), a former
+ * holder finds another's line there, and knows that it holds the folder no more.
  */
 
 #ifndef KEEP_CLAIM_H
@@ -39,6 +42,14 @@ claim_take(const char *folder,
  * claim_take() says why. */
 bool
 claim_is_held(const char *folder);
+
+/*
+ * Whether the folder is still ours: the file is opened anew, so that a network
+ * file system shows what others have written. Handle: HOOP_E_ABORTED (it is
+ * another's, or the file is gone). Thread: any.
+ */
+enum hoop_status
+claim_check(const struct claim *claim);
 
 /* What was written is on the disk: a successor need not ask what became of
  * the machine. */

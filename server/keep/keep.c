@@ -30,6 +30,8 @@ enum {
     SCHEMA = 3,
     RETRY_MS = 200,
     COMPLAINT_MS = 10000,
+    /* So often it is asked whether the folder is ours, also when idle. */
+    CHECK_MS = 1000,
     TERM_BYTES = 64,
 };
 
@@ -59,6 +61,7 @@ struct keep {
     bool is_told; /* a post to the loop is under way */
     bool is_ending;
     bool is_well;
+    bool is_taken; /* by another process */
 
     /* The writer's. */
     struct changeset writing;
@@ -158,6 +161,27 @@ kept_tell(void *owner)
     keep->options.on_kept(keep->options.owner, n_kept);
 }
 
+static void
+taken_tell(void *owner)
+{
+    struct keep *keep = owner;
+
+    if (keep->options.on_taken)
+        keep->options.on_taken(keep->options.owner);
+}
+
+/* Under the lock. It is the end: what is in memory is old. */
+static void
+taken_note(struct keep *keep)
+{
+    keep->is_taken = true;
+    keep->is_well = false;
+    log_error("keep", "%s; this one writes and acknowledges nothing any more",
+              error_text());
+    /* Without memory for the post, it only falls silent. */
+    (void)loop_post(keep->options.loop, taken_tell, keep);
+}
+
 /* Under the lock. Without memory for the post the next piece tells it. */
 static void
 kept_post(struct keep *keep)
@@ -184,15 +208,41 @@ failure_complain(struct keep *keep)
 
 /* Under the lock, which it leaves meanwhile. */
 static void
+stir_await(struct keep *keep, uint64_t until_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
+    };
+
+    pthread_cond_timedwait(&keep->stir, &keep->lock, &until);
+}
+
+/* Likewise. */
+static void
 pause_take(struct keep *keep)
 {
-    struct timespec until;
     const uint64_t until_ns = clock_deadline_ns(RETRY_MS);
 
-    until.tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S);
-    until.tv_nsec = (long)(until_ns % CLOCK_NS_PER_S);
     while (!keep->is_ending && !clock_is_past(until_ns))
-        pthread_cond_timedwait(&keep->stir, &keep->lock, &until);
+        stir_await(keep, until_ns);
+}
+
+/* Likewise: until there is something to write, or the folder is taken. */
+static void
+pieces_await(struct keep *keep)
+{
+    uint64_t check_ns = clock_deadline_ns(CHECK_MS);
+
+    while (keep->n_kept == keep->n_waiting && !keep->is_ending &&
+           !keep->is_taken) {
+        stir_await(keep, check_ns);
+        if (!clock_is_past(check_ns))
+            continue;
+        if (claim_check(keep->claim) != HOOP_OK)
+            taken_note(keep);
+        check_ns = clock_deadline_ns(CHECK_MS);
+    }
 }
 
 /* Under the lock, which it leaves meanwhile. What waits is written as one. */
@@ -203,13 +253,20 @@ pieces_write(struct keep *keep)
 
     changeset_move(&keep->writing, &keep->waiting);
     pthread_mutex_unlock(&keep->lock);
-    const enum hoop_status status =
-        database_apply(keep->database, &keep->writing);
+    enum hoop_status status = claim_check(keep->claim);
+    if (status == HOOP_OK)
+        status = database_apply(keep->database, &keep->writing);
+    if (status == HOOP_OK)
+        status = claim_check(keep->claim);
     if (status == HOOP_OK)
         changeset_clear(&keep->writing);
-    else
+    else if (status != HOOP_E_ABORTED)
         failure_complain(keep);
     pthread_mutex_lock(&keep->lock);
+    if (status == HOOP_E_ABORTED) {
+        taken_note(keep);
+        return;
+    }
     keep->is_well = status == HOOP_OK;
     if (status == HOOP_OK) {
         keep->n_kept = n_waiting;
@@ -227,11 +284,10 @@ writer_run(void *owner)
 
     pthread_mutex_lock(&keep->lock);
     for (;;) {
-        while (keep->n_kept == keep->n_waiting && !keep->is_ending)
-            pthread_cond_wait(&keep->stir, &keep->lock);
-        if (keep->n_kept < keep->n_waiting)
+        pieces_await(keep);
+        if (keep->n_kept < keep->n_waiting && !keep->is_taken)
             pieces_write(keep);
-        if (keep->is_ending)
+        if (keep->is_ending || keep->is_taken)
             break;
         if (!keep->is_well)
             pause_take(keep);
@@ -423,7 +479,8 @@ keep_close(struct keep *keep)
         return;
     if (keep->has_writer)
         writer_stop(keep);
-    if (keep->database && database_settle(keep->database) == HOOP_OK &&
+    if (keep->database && !keep->is_taken &&
+        database_settle(keep->database) == HOOP_OK &&
         keep->n_kept == keep->n_waiting)
         claim_settle(keep->claim);
     database_close(keep->database);

@@ -46,11 +46,17 @@ keep_fn(void *owner, struct keep_bytes key, struct keep_bytes value);
 typedef void
 keep_kept_fn(void *owner, uint64_t number);
 
+/* Another process uses the folder, although it was ours. Nothing is written any
+ * more, and nothing more will be durable. On the loop; once. */
+typedef void
+keep_taken_fn(void *owner);
+
 struct keep_options {
     struct loop *loop;  /* borrowed; must outlive the keep */
     const char *folder; /* borrowed for the call */
     enum keep_durability durability;
     keep_kept_fn *on_kept;
+    keep_taken_fn *on_taken; /* NULL: nobody is told */
     void *owner;
     size_t n_room; /* bytes that may wait; 0: LIMIT_KEEP_WAITING */
 };

@@ -40,6 +40,7 @@ struct service {
     const char *version;
     uint64_t started_ns;
     atomic_bool is_draining;
+    atomic_bool is_replaced;
 
     /* The request whose event is being stepped; NULL: none. Its reply frees it,
      * and others' replies may follow in the same step. */
@@ -333,6 +334,23 @@ on_kept(void *owner, uint64_t number)
     rpc_server_release(((struct service *)owner)->server, number);
 }
 
+static void
+on_silent(void *owner)
+{
+    (void)owner;
+}
+
+/* Clients find the other one; what they are told here would be old. */
+static void
+on_taken(void *owner)
+{
+    struct service *service = owner;
+
+    atomic_store(&service->is_draining, true);
+    rpc_server_drain(service->server, 0, on_silent, service);
+    atomic_store(&service->is_replaced, true);
+}
+
 /* Whatever can be parked changes nothing or may be repeated: drop it. */
 static void
 on_abandon(void *owner, struct rpc_request *request)
@@ -360,6 +378,7 @@ state_create(struct service *service, const struct service_options *options)
                 .folder = options->data_dir,
                 .durability = options->durability,
                 .on_kept = on_kept,
+                .on_taken = on_taken,
                 .owner = service,
             },
             &service->keep);
@@ -425,6 +444,7 @@ service_create(const struct service_options *options,
     service->version = options->version;
     service->started_ns = clock_now_ns();
     atomic_init(&service->is_draining, false);
+    atomic_init(&service->is_replaced, false);
 
     const enum hoop_status status = parts_create(service, options);
     if (status != HOOP_OK)
@@ -475,6 +495,12 @@ service_is_ready(const struct service *service)
 {
     return !atomic_load(&service->is_draining) &&
            (!service->keep || keep_is_well(service->keep));
+}
+
+bool
+service_is_replaced(const struct service *service)
+{
+    return atomic_load(&service->is_replaced);
 }
 
 void

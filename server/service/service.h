@@ -67,6 +67,11 @@ service_drain(struct service *service,
               service_drained_fn *on_drained,
               void *owner);
 
+/* Another coordinator uses the data: this one answers nobody any more, and should
+ * end. Thread: any. */
+bool
+service_is_replaced(const struct service *service);
+
 uint16_t
 service_port(const struct service *service);
 

@@ -1,0 +1,15 @@
+/* coordinator.h - what hoopd asks of the coordinator beside its interface */
+
+#ifndef SERVER_COORDINATOR_H
+#define SERVER_COORDINATOR_H
+
+#include <stdbool.h>
+
+#include "hoop/coordinator.h"
+
+/* Another coordinator uses its data, although they were locked; see
+ * service_is_replaced(). Thread: any. */
+bool
+coordinator_is_replaced(const hoop_coordinator_t *coordinator);
+
+#endif
