@@ -11,14 +11,15 @@
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
-                struct message_span bytes)
+                struct message_span bytes,
+                enum held_kind kind)
 {
     const uint64_t number = server->options.barrier
                                 ? server->options.barrier(server->options.owner)
                                 : 0;
 
     server->counters.replies++;
-    rpc_held_send(&server->held, exchange, bytes, number);
+    rpc_held_send(&server->held, exchange, bytes, number, kind);
 }
 
 void
@@ -89,7 +90,9 @@ rpc_reply(struct rpc_request *request,
     if (request->kept == REQUEST_CACHED)
         reply_cache_finish(server->cache, &key, span);
     if (request->exchange && n_bytes)
-        rpc_answer_send(server, request->exchange, span);
+        rpc_answer_send(server, request->exchange, span,
+                        request->method->effect == METHOD_READS ? HELD_READ
+                                                                : HELD_CHANGE);
     else if (request->exchange)
         rpc_exchange_drop(request->exchange);
     request_end(request);

@@ -49,7 +49,8 @@ rpc_answer_of(uint64_t id, enum hoop_status status, const char *message);
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
-                struct message_span bytes);
+                struct message_span bytes,
+                enum held_kind kind);
 
 /* Takes exchange: an answer of the server itself, which says nothing of what
  * has changed. It waits for nothing: who asks too much must not be held. */

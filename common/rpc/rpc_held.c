@@ -12,6 +12,7 @@ struct held_reply {
     STAILQ_ENTRY(held_reply) link;
     struct rpc_exchange *exchange;
     uint64_t number; /* the one it waits for */
+    enum held_kind kind;
     size_t n_bytes;
     uint8_t bytes[];
 };
@@ -21,6 +22,7 @@ rpc_held_init(struct rpc_held *held)
 {
     STAILQ_INIT(&held->replies);
     held->released = 0;
+    held->reads = HELD_READS_WAIT;
 }
 
 void
@@ -38,9 +40,11 @@ void
 rpc_held_send(struct rpc_held *held,
               struct rpc_exchange *exchange,
               struct message_span bytes,
-              uint64_t number)
+              uint64_t number,
+              enum held_kind kind)
 {
-    if (number <= held->released) {
+    if (number <= held->released ||
+        (kind == HELD_READ && held->reads == HELD_READS_PASS)) {
         rpc_exchange_reply(exchange, bytes);
         return;
     }
@@ -54,9 +58,37 @@ rpc_held_send(struct rpc_held *held,
     }
     reply->exchange = exchange;
     reply->number = number;
+    reply->kind = kind;
     reply->n_bytes = bytes.n_bytes;
     memcpy(reply->bytes, bytes.bytes, bytes.n_bytes);
     STAILQ_INSERT_TAIL(&held->replies, reply, link);
+}
+
+static void
+reply_leave(struct held_reply *reply)
+{
+    rpc_exchange_reply(reply->exchange,
+                       (struct message_span){reply->bytes, reply->n_bytes});
+    free(reply);
+}
+
+void
+rpc_held_pass(struct rpc_held *held, enum held_reads reads)
+{
+    struct held_replies all = STAILQ_HEAD_INITIALIZER(all);
+    struct held_reply *reply;
+
+    held->reads = reads;
+    if (reads == HELD_READS_WAIT)
+        return;
+    STAILQ_CONCAT(&all, &held->replies);
+    while ((reply = STAILQ_FIRST(&all))) {
+        STAILQ_REMOVE_HEAD(&all, link);
+        if (reply->kind == HELD_READ)
+            reply_leave(reply);
+        else
+            STAILQ_INSERT_TAIL(&held->replies, reply, link);
+    }
 }
 
 void
@@ -68,9 +100,7 @@ rpc_held_release(struct rpc_held *held, uint64_t number)
     held->released = number;
     while ((reply = STAILQ_FIRST(&held->replies)) && reply->number <= number) {
         STAILQ_REMOVE_HEAD(&held->replies, link);
-        rpc_exchange_reply(reply->exchange,
-                           (struct message_span){reply->bytes, reply->n_bytes});
-        free(reply);
+        reply_leave(reply);
     }
 }
 

@@ -2,7 +2,9 @@
  * rpc/rpc_held.h - replies that may not leave yet
  *
  * Each waits for a number; the numbers ascend from one reply to the next, so
- * that a release ends where the first has to stay. Thread: the loop's.
+ * that a release ends where the first has to stay. Answers to who only reads may
+ * pass all others for a while: what they say may then be forgotten again.
+ * Thread: the loop's.
  */
 
 #ifndef RPC_RPC_HELD_H
@@ -19,9 +21,20 @@ struct rpc_exchange;
 
 STAILQ_HEAD(held_replies, held_reply);
 
+enum held_kind {
+    HELD_CHANGE,
+    HELD_READ, /* of a method that changes nothing */
+};
+
+enum held_reads {
+    HELD_READS_WAIT,
+    HELD_READS_PASS,
+};
+
 struct rpc_held {
     struct held_replies replies;
     uint64_t released;
+    enum held_reads reads;
 };
 
 void
@@ -32,12 +45,17 @@ void
 rpc_held_deinit(struct rpc_held *held);
 
 /* Takes exchange; the bytes are copied. The reply leaves at once if number has
- * been released. */
+ * been released, or it is a read's that may pass. */
 void
 rpc_held_send(struct rpc_held *held,
               struct rpc_exchange *exchange,
               struct message_span bytes,
-              uint64_t number);
+              uint64_t number,
+              enum held_kind kind);
+
+/* From now on. HELD_READS_PASS: those that wait leave, too. */
+void
+rpc_held_pass(struct rpc_held *held, enum held_reads reads);
 
 /* number never shrinks. */
 void

@@ -39,6 +39,12 @@ rpc_server_release(struct rpc_server *server, uint64_t number)
     rpc_held_release(&server->held, number);
 }
 
+void
+rpc_server_pass_reads(struct rpc_server *server, enum held_reads reads)
+{
+    rpc_held_pass(&server->held, reads);
+}
+
 struct reply_cache *
 rpc_server_replies(struct rpc_server *server)
 {
@@ -160,7 +166,7 @@ server_apply_once(struct rpc_server *server,
         break;
     case REPLY_CACHE_DONE:
         server->counters.requests_repeated++;
-        rpc_answer_send(server, exchange, found.reply);
+        rpc_answer_send(server, exchange, found.reply, HELD_CHANGE);
         break;
     case REPLY_CACHE_LOST:
         refusal =

@@ -26,6 +26,7 @@
 #include "rpc/envelope.h"
 #include "rpc/messages/message.h"
 #include "rpc/method.h"
+#include "rpc/rpc_held.h"
 
 struct loop;
 struct reply_cache;
@@ -108,6 +109,11 @@ rpc_server_replies(struct rpc_server *server);
 /* Replies leave whose barrier was not above number. It never shrinks. */
 void
 rpc_server_release(struct rpc_server *server, uint64_t number);
+
+/* Whether replies of methods that only read wait for their barriers, as at
+ * first, or leave at once, those that wait included. */
+void
+rpc_server_pass_reads(struct rpc_server *server, enum held_reads reads);
 
 /*
  * From now on no request is served; what those are told that are parked says

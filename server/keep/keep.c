@@ -29,7 +29,6 @@ enum {
     /* Of all records: how they are laid out. */
     SCHEMA = 3,
     RETRY_MS = 200,
-    COMPLAINT_MS = 10000,
     /* So often it is asked whether the folder is ours, also when idle. */
     CHECK_MS = 1000,
     TERM_BYTES = 64,
@@ -65,7 +64,6 @@ struct keep {
 
     /* The writer's. */
     struct changeset writing;
-    uint64_t complained_ns;
 };
 
 static struct keep_bytes
@@ -192,18 +190,33 @@ kept_post(struct keep *keep)
 }
 
 static void
-failure_complain(struct keep *keep)
+health_tell(void *owner)
 {
-    const uint64_t now_ns = clock_now_ns();
+    struct keep *keep = owner;
 
-    if (keep->complained_ns &&
-        now_ns - keep->complained_ns < COMPLAINT_MS * CLOCK_NS_PER_MS)
+    if (keep->options.on_health)
+        keep->options.on_health(keep->options.owner);
+}
+
+/* Under the lock. One line when the disk takes nothing, one when it does. */
+static void
+health_note(struct keep *keep, enum hoop_status status)
+{
+    const bool is_well = status == HOOP_OK;
+
+    if (keep->is_well == is_well)
         return;
-    keep->complained_ns = now_ns;
-    log_error("keep",
-              "%s; no request is answered that changed something until it "
-              "can be written: workers go on, make room",
-              error_text());
+    keep->is_well = is_well;
+    if (is_well)
+        log_info("keep", "the disk takes data again");
+    else
+        log_error("keep",
+                  "the disk takes no data: %s; reads are answered, and no "
+                  "request that changed something until that can be written: "
+                  "workers go on, make room",
+                  error_text());
+    /* Without memory for the post, reads wait like changes. */
+    (void)loop_post(keep->options.loop, health_tell, keep);
 }
 
 /* Under the lock, which it leaves meanwhile. */
@@ -260,18 +273,15 @@ pieces_write(struct keep *keep)
         status = claim_check(keep->claim);
     if (status == HOOP_OK)
         changeset_clear(&keep->writing);
-    else if (status != HOOP_E_ABORTED)
-        failure_complain(keep);
     pthread_mutex_lock(&keep->lock);
     if (status == HOOP_E_ABORTED) {
         taken_note(keep);
         return;
     }
-    keep->is_well = status == HOOP_OK;
+    health_note(keep, status);
     if (status == HOOP_OK) {
         keep->n_kept = n_waiting;
         keep->n_bytes = keep->waiting.n_bytes;
-        keep->complained_ns = 0;
         kept_post(keep);
         pthread_cond_broadcast(&keep->stir);
     }

@@ -51,12 +51,17 @@ keep_kept_fn(void *owner, uint64_t number);
 typedef void
 keep_taken_fn(void *owner);
 
+/* keep_is_well() is another than it was. On the loop. */
+typedef void
+keep_health_fn(void *owner);
+
 struct keep_options {
     struct loop *loop;  /* borrowed; must outlive the keep */
     const char *folder; /* borrowed for the call */
     enum keep_durability durability;
     keep_kept_fn *on_kept;
-    keep_taken_fn *on_taken; /* NULL: nobody is told */
+    keep_health_fn *on_health; /* NULL: nobody is told */
+    keep_taken_fn *on_taken;   /* NULL: nobody is told */
     void *owner;
     size_t n_room; /* bytes that may wait; 0: LIMIT_KEEP_WAITING */
 };

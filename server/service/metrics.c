@@ -32,6 +32,7 @@ struct metrics {
     double started_s; /* Unix time */
     struct cluster_counters cluster;
     struct rpc_server_counters server;
+    uint64_t disk; /* enum metrics_disk */
     uint64_t replies[METHODS][STATUSES];
     uint64_t buckets[BUCKETS];
     uint64_t taken_ns;
@@ -107,6 +108,8 @@ static const struct metrics_row metrics_rows[] = {
     {offsetof(struct metrics, server.connections_closed),
      "hoop_rpc_strangers_closed_total", "counter",
      "Connections closed that showed no token in time, or were too many."},
+    {offsetof(struct metrics, disk), "hoop_data_writable", "gauge",
+     "1, or 0 while the disk takes no data."},
     {offsetof(struct metrics, server.connections), "hoop_rpc_connections",
      "gauge", "Connections of clients."},
 };
@@ -120,6 +123,7 @@ metrics_create(struct metrics **out_metrics)
     if (!metrics)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for metrics");
     pthread_mutex_init(&metrics->lock, NULL);
+    metrics->disk = METRICS_DISK_TAKES;
     clock_gettime(CLOCK_REALTIME, &now);
     metrics->started_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     *out_metrics = metrics;
@@ -169,6 +173,14 @@ metrics_publish(struct metrics *metrics,
     pthread_mutex_lock(&metrics->lock);
     metrics->cluster = *cluster;
     metrics->server = *server;
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+void
+metrics_set_disk(struct metrics *metrics, enum metrics_disk disk)
+{
+    pthread_mutex_lock(&metrics->lock);
+    metrics->disk = disk;
     pthread_mutex_unlock(&metrics->lock);
 }
 

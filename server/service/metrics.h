@@ -44,6 +44,15 @@ metrics_publish(struct metrics *metrics,
                 const struct cluster_counters *cluster,
                 const struct rpc_server_counters *server);
 
+enum metrics_disk {
+    METRICS_DISK_TAKES_NOTHING,
+    METRICS_DISK_TAKES, /* at first, and where nothing is kept */
+};
+
+/* Whether what has to be kept can be written. Thread: any. */
+void
+metrics_set_disk(struct metrics *metrics, enum metrics_disk disk);
+
 /* Thread: any. */
 void
 metrics_write(struct metrics *metrics, FILE *out);

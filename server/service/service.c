@@ -351,6 +351,20 @@ on_taken(void *owner)
     atomic_store(&service->is_replaced, true);
 }
 
+/* What a read tells may not be written yet, and is forgotten should hoopd end
+ * before it is: better than no answer for as long as the disk is full. */
+static void
+on_health(void *owner)
+{
+    struct service *service = owner;
+    const bool is_well = keep_is_well(service->keep);
+
+    rpc_server_pass_reads(service->server,
+                          is_well ? HELD_READS_WAIT : HELD_READS_PASS);
+    metrics_set_disk(service->metrics,
+                     is_well ? METRICS_DISK_TAKES : METRICS_DISK_TAKES_NOTHING);
+}
+
 /* Whatever can be parked changes nothing or may be repeated: drop it. */
 static void
 on_abandon(void *owner, struct rpc_request *request)
@@ -378,6 +392,7 @@ state_create(struct service *service, const struct service_options *options)
                 .folder = options->data_dir,
                 .durability = options->durability,
                 .on_kept = on_kept,
+                .on_health = on_health,
                 .on_taken = on_taken,
                 .owner = service,
             },

@@ -3,7 +3,8 @@
 
 full_disk_check.py HOOPD: a hoopd with --data-dir may not make its file larger,
 as on a full disk. What is written to the store then is not acknowledged, up to
-a bound, and refused beyond it, at once and in plain words; /readyz says no. When
+a bound, and refused beyond it, at once and in plain words; reads are answered, one
+line of the log and a metric speak of the disk, and /readyz says no. When
 there is room again, all that waited is acknowledged, what was refused can be
 asked for again, and a hoopd that is started anew has everything.
 """
@@ -13,6 +14,7 @@ import resource
 import struct
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -131,6 +133,35 @@ def all_is_there(hoopd):
     client.close()
 
 
+def disk_metric(hoopd):
+    with urllib.request.urlopen(f'http://{hoopd.http}/metrics',
+                                timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    return [line.split()[1] for line in lines
+            if line.startswith('hoop_data_writable ')]
+
+
+def reads_are_answered(hoopd):
+    """All kinds, one that waits for a key included, each within 5 s."""
+    client = Client(hoopd.address, patience_s=5)
+    began = time.monotonic()
+    if client.get('small') != b'v':
+        raise Wrong('a read is wrong while the disk is full')
+    client.call('Store/MultiGet', [['small', 'k1']])
+    client.call('Store/List', ['', '', 10])
+    client.call('Store/Wait', [['small']])
+    client.call('Status/Jobs', [])
+    client.close()
+    if time.monotonic() - began > 5:
+        raise Wrong('reads take as long as the disk is full')
+    if disk_metric(hoopd) != ['0']:
+        raise Wrong(f'hoop_data_writable is {disk_metric(hoopd)}')
+    lines = [line for line in hoopd.program.text().splitlines()
+             if 'the disk takes no data' in line]
+    if len(lines) != 1:
+        raise Wrong(f'{len(lines)} lines speak of the disk')
+
+
 def check(hoopd):
     client = Client(hoopd.address)
     client.call('Rendezvous/Join', JOIN)
@@ -141,8 +172,10 @@ def check(hoopd):
     writes = writes_are_bounded(hoopd)
     await_true('hoopd is not ready', lambda: not hoopd.is_ready())
     hoopd.program.expect('make room')
+    reads_are_answered(hoopd)
     room_is_made(hoopd, writes)
     all_is_there(hoopd)
+    await_true('the metric', lambda: disk_metric(hoopd) == ['1'])
     hoopd.end()
     hoopd.begin()
     all_is_there(hoopd)
