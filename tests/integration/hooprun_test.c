@@ -255,6 +255,74 @@ hooprun_killed_worker_is_named_with_its_signal(void **state)
     assert_null(strstr(err_of(state), "rank 1"));
 }
 
+/*
+ * hooprun sees both ends at once, since it is stopped meanwhile: rank 2 ends
+ * first, as end2 says, then rank 1, which was started before it, as end1 does.
+ */
+static int
+ends_code(void **state, const char *end2, const char *end1)
+{
+    char folder[] = "/tmp/hooprun-ends.XXXXXX";
+    char script[2048];
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(script, sizeof(script),
+             "cd %s; is_dead() { [ -s $1 ] && "
+             "grep -q ' Z ' /proc/$(cat $1)/stat; }; "
+             "echo $$ > new$HOOP_RANK; mv new$HOOP_RANK $HOOP_RANK; "
+             "case $HOOP_RANK in "
+             "0) while ! [ -s 1 -a -s 2 ]; do sleep 0.01; done; "
+             "kill -STOP $PPID; touch go; "
+             "while ! is_dead 1; do sleep 0.01; done; kill -CONT $PPID; "
+             "exec sleep 60;; "
+             "1) while ! is_dead 2; do sleep 0.01; done; %s;; "
+             "2) while ! [ -e go ]; do sleep 0.01; done; %s;; esac",
+             folder, end1, end2);
+    const int code = crew_code(state, three, script);
+
+    snprintf(script, sizeof(script), "rm -r %s", folder);
+    assert_int_equal(system(script), 0);
+    return code;
+}
+
+static void
+first_is_named_before(void **state, const char *first, const char *later)
+{
+    const char *one = strstr(err_of(state), first);
+    const char *other = strstr(err_of(state), later);
+
+    assert_non_null(one);
+    assert_non_null(other);
+    assert_true(one < other);
+}
+
+static void
+hooprun_first_exit_is_named_first(void **state)
+{
+    assert_int_equal(ends_code(state, "exit 3", "exit 7"), 3);
+    first_is_named_before(state, "hooprun: rank 2 (pid ",
+                          "hooprun: then rank 1 (pid ");
+    assert_non_null(strstr(err_of(state), ") exited with code 7\n"));
+}
+
+static void
+hooprun_first_of_two_killed_is_named_first(void **state)
+{
+    assert_int_equal(ends_code(state, "kill -9 $$", "kill -11 $$"),
+                     128 + SIGKILL);
+    first_is_named_before(state, "hooprun: rank 2 (pid ",
+                          "hooprun: then rank 1 (pid ");
+}
+
+/* Even if a signal, which is often a cause, follows at once. */
+static void
+hooprun_exit_before_a_signal_is_named_first(void **state)
+{
+    assert_int_equal(ends_code(state, "exit 5", "kill -9 $$"), 5);
+    first_is_named_before(state, "hooprun: rank 2 (pid ",
+                          "hooprun: then rank 1 (pid ");
+}
+
 static void
 hooprun_survivors_may_still_report(void **state)
 {
@@ -429,61 +497,60 @@ hooprun_options_after_the_program_are_its_own(void **state)
     assert_string_equal(out_of(state), "7");
 }
 
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_teardown(hooprun_good_workers_exit_zero, program_teardown),
+    cmocka_unit_test_teardown(hooprun_lines_carry_their_rank, program_teardown),
+    cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, program_teardown),
+    cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, program_teardown),
+    cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_token_is_another_each_time,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_nodes_are_of_consecutive_ranks,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_given_coordinator_is_passed_on,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_stdin_is_rank_zeros, program_teardown),
+    cmocka_unit_test_teardown(
+        hooprun_progress_off_terminal_leaves_its_last_state,
+        program_teardown),
+    cmocka_unit_test_teardown(hooprun_progress_on_terminal_stays_below_lines,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_failing_code_is_passed_and_named,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_first_exit_is_named_first,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_first_of_two_killed_is_named_first,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_exit_before_a_signal_is_named_first,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_killed_worker_is_named_with_its_signal,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_survivors_may_still_report,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_stubborn_worker_is_killed_after_grace,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_what_a_failed_worker_started_is_ended,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_killed_launcher_takes_workers_along,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on, program_teardown),
+    cmocka_unit_test_teardown(hooprun_ignored_hangup_stays_ignored,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_workers_that_end_well_on_sigint_exit_zero,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_timeout_ends_all, program_teardown),
+    cmocka_unit_test_teardown(hooprun_program_that_cannot_run_is_named,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_wrong_command_lines_are_refused,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
+                              program_teardown),
+};
+
 int
 main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(hooprun_good_workers_exit_zero,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_lines_carry_their_rank,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_token_is_another_each_time,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_nodes_are_of_consecutive_ranks,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_given_coordinator_is_passed_on,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_stdin_is_rank_zeros,
-                                  program_teardown),
-        cmocka_unit_test_teardown(
-            hooprun_progress_off_terminal_leaves_its_last_state,
-            program_teardown),
-        cmocka_unit_test_teardown(
-            hooprun_progress_on_terminal_stays_below_lines, program_teardown),
-        cmocka_unit_test_teardown(hooprun_failing_code_is_passed_and_named,
-                                  program_teardown),
-        cmocka_unit_test_teardown(
-            hooprun_killed_worker_is_named_with_its_signal, program_teardown),
-        cmocka_unit_test_teardown(hooprun_survivors_may_still_report,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_stubborn_worker_is_killed_after_grace,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_what_a_failed_worker_started_is_ended,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_killed_launcher_takes_workers_along,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_sigterm_is_passed_on,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_ignored_hangup_stays_ignored,
-                                  program_teardown),
-        cmocka_unit_test_teardown(
-            hooprun_workers_that_end_well_on_sigint_exit_zero,
-            program_teardown),
-        cmocka_unit_test_teardown(hooprun_timeout_ends_all, program_teardown),
-        cmocka_unit_test_teardown(hooprun_program_that_cannot_run_is_named,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_wrong_command_lines_are_refused,
-                                  program_teardown),
-        cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
-                                  program_teardown),
-    };
-
     if (argc < 2)
         return EXIT_FAILURE;
     hooprun = argv[1];

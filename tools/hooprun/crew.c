@@ -23,12 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooprun/ends.h"
 #include "hooprun/obituary.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
 
 enum {
     FAILING_MS = 2000,
+    LATER_MAX = 4, /* failures after the first that have a line each */
     LIST_MAX = 200,
     CAUSE_MAX = 2 * LIST_MAX,
 };
@@ -54,7 +56,8 @@ struct crew {
     enum crew_phase phase;
     int64_t phase_end_ms;
     int64_t run_end_ms;
-    uint32_t round;
+    struct ends ends;
+    uint32_t n_later; /* failures after the first, of their own accord */
     int signal_fd;
     struct pollfd *polls; /* the signal descriptor, then the pipes */
 };
@@ -210,20 +213,46 @@ failure_describe(const struct crew *crew, char text[CAUSE_MAX])
     outcome_describe(first, text + n, CAUSE_MAX - n);
 }
 
+/* What the rank said before it ended comes before what is said of its end. */
+static void
+last_words_read(struct crew *crew, uint32_t rank)
+{
+    for (uint32_t i = 0; i < crew->output.n_pipes; i++) {
+        if (crew->output.pipes[i].rank == rank && crew->output.pipes[i].fd >= 0)
+            output_read(&crew->output.pipes[i]);
+    }
+    output_clear_progress(&crew->output);
+}
+
 static void
 failure_announce(struct crew *crew)
 {
     char text[CAUSE_MAX];
 
     failure_describe(crew, text);
-    /* What it said before comes first. */
-    for (uint32_t i = 0; i < crew->output.n_pipes; i++) {
-        if (crew->output.pipes[i].rank == crew->outcome.first.rank &&
-            crew->output.pipes[i].fd >= 0)
-            output_read(&crew->output.pipes[i]);
-    }
-    output_clear_progress(&crew->output);
+    last_words_read(crew, crew->outcome.first.rank);
     warnx("%s", text);
+}
+
+/* Below the first, in the order of their ends. */
+static void
+later_announce(struct crew *crew, const struct ending *ending)
+{
+    char text[CAUSE_MAX];
+
+    if (++crew->n_later > LATER_MAX)
+        return;
+    outcome_describe(ending, text, sizeof(text));
+    last_words_read(crew, ending->rank);
+    warnx("then %s", text);
+}
+
+static void
+later_sum_up(struct crew *crew)
+{
+    if (crew->n_later <= LATER_MAX)
+        return;
+    warnx("then %u more failed", crew->n_later - LATER_MAX);
 }
 
 static void
@@ -258,7 +287,14 @@ worker_reap(struct crew *crew, struct worker *worker)
     obituary_write(&crew->obituary, &ending);
     worker->is_running = false;
     crew->n_running--;
-    outcome_note(&crew->outcome, &ending, crew->round);
+    if (!outcome_note(&crew->outcome, &ending))
+        return;
+    if (crew->phase == CREW_RUNNING) {
+        failure_announce(crew);
+        crew_fail(crew);
+    } else if (crew->phase == CREW_FAILING) {
+        later_announce(crew, &ending);
+    }
 }
 
 static struct worker *
@@ -271,29 +307,47 @@ worker_find(struct crew *crew, pid_t pid)
     return NULL;
 }
 
+/* Whether there were any. */
+static bool
+ends_reap(struct crew *crew)
+{
+    bool has_reaped = false;
+    int64_t i;
+
+    while ((i = ends_next(&crew->ends)) >= 0) {
+        struct worker *worker = &crew->workers[i];
+
+        if (!worker->is_running)
+            continue;
+        worker_reap(crew, worker);
+        has_reaped = true;
+    }
+    return has_reaped;
+}
+
 static void
 crew_reap(struct crew *crew)
 {
-    const bool had_failed = crew->outcome.has_failed;
-
-    crew->round++;
     while (crew->n_running > 0) {
         siginfo_t ended = {0};
+
+        if (ends_reap(crew))
+            continue;
         if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             ended.si_pid == 0)
             break;
+
         struct worker *worker = worker_find(crew, ended.si_pid);
+
+        /* Others may have ended just now, and before it. */
+        if (worker && ends_reap(crew))
+            continue;
         if (worker)
             worker_reap(crew, worker);
         else if (crew->keeper && ended.si_pid == crew->keeper->pid)
             keeper_lost(crew);
         else
             waitpid(ended.si_pid, NULL, 0);
-    }
-    if (crew->phase == CREW_RUNNING && !had_failed &&
-        crew->outcome.has_failed) {
-        failure_announce(crew);
-        crew_fail(crew);
     }
     if (crew->phase == CREW_FAILING && all_are_stopped(crew))
         crew_end(crew);
@@ -428,6 +482,7 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
             worker_start(setup, rank, &crew->workers[rank]);
         if (status != HOOP_OK)
             return status;
+        ends_add(&crew->ends, rank, crew->workers[rank].pid);
         crew->n_workers++;
         crew->n_running++;
     }
@@ -439,6 +494,7 @@ crew_deinit(struct crew *crew)
 {
     output_deinit(&crew->output);
     obituary_close(&crew->obituary);
+    ends_close(&crew->ends);
     if (crew->signal_fd >= 0)
         close(crew->signal_fd);
     free(crew->workers);
@@ -472,6 +528,7 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
     };
 
     obituary_open(&crew.obituary);
+    ends_open(&crew.ends);
     setup->endings = crew.obituary.path;
     if (setup->options->timeout_s > 0)
         crew.run_end_ms = now_ms() + (int64_t)setup->options->timeout_s * 1000;
@@ -483,6 +540,7 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
         crew_turn(&crew);
     output_drain(&crew.output);
     output_clear_progress(&crew.output);
+    later_sum_up(&crew);
     crew_deinit(&crew);
     return outcome_exit_code(&crew.outcome);
 }

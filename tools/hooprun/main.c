@@ -13,11 +13,11 @@ enum {
     DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
 };
 
-/* Two pipes for each worker may pass the usual soft limit of 1024. */
+/* Two pipes and a process for each worker may pass the usual soft limit of 1024. */
 static void
 descriptors_raise(uint32_t n_workers)
 {
-    const rlim_t needed = 2 * (rlim_t)n_workers + DESCRIPTORS_OTHER;
+    const rlim_t needed = 3 * (rlim_t)n_workers + DESCRIPTORS_OTHER;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)

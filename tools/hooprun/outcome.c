@@ -7,24 +7,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-void
-outcome_note(struct outcome *outcome,
-             const struct ending *ending,
-             uint32_t round)
+bool
+outcome_note(struct outcome *outcome, const struct ending *ending)
 {
     if (WIFEXITED(ending->wait_status) &&
         WEXITSTATUS(ending->wait_status) == EXIT_SUCCESS)
-        return;
-
-    const bool is_first = !outcome->has_failed;
-    const bool is_cause = outcome->has_failed && outcome->round == round &&
-                          WIFEXITED(outcome->first.wait_status) &&
-                          WIFSIGNALED(ending->wait_status);
-    if (!is_first && !is_cause)
-        return;
+        return false;
+    if (!outcome->has_failed)
+        outcome->first = *ending;
     outcome->has_failed = true;
-    outcome->round = round;
-    outcome->first = *ending;
+    return true;
 }
 
 void

@@ -26,19 +26,13 @@ struct outcome {
     bool has_failed;
     bool has_timed_out;
     int passed_signal; /* hooprun was asked to end; 0: it was not */
-    uint32_t round;    /* in which the first failure was seen */
     struct ending first;
 };
 
-/*
- * Take note of an ended worker. round numbers the occasions on which workers
- * were looked at: endings of one round have no order in time, and among them
- * a signal is the cause and an exit code a consequence.
- */
-void
-outcome_note(struct outcome *outcome,
-             const struct ending *ending,
-             uint32_t round);
+/* Take note of a worker that has ended, in the order in which they did. Whether it
+ * has failed. */
+bool
+outcome_note(struct outcome *outcome, const struct ending *ending);
 
 /* "rank 2 (pid 1234) was killed by signal 9 (Killed)" */
 void

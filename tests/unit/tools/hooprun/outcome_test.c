@@ -19,7 +19,7 @@ outcome_without_failure_is_zero(void **state)
     struct outcome outcome = {0};
 
     (void)state;
-    outcome_note(&outcome, &good, 1);
+    outcome_note(&outcome, &good);
     assert_false(outcome.has_failed);
     assert_int_equal(outcome_exit_code(&outcome), 0);
 }
@@ -30,26 +30,27 @@ outcome_is_the_first_failures(void **state)
     struct outcome outcome = {0};
 
     (void)state;
-    outcome_note(&outcome, &good, 1);
-    outcome_note(&outcome, &exits_3, 2);
-    outcome_note(&outcome, &exits_1, 3);
-    outcome_note(&outcome, &killed, 4);
+    outcome_note(&outcome, &good);
+    outcome_note(&outcome, &exits_3);
+    outcome_note(&outcome, &exits_1);
+    outcome_note(&outcome, &killed);
     assert_int_equal(outcome.first.rank, 2);
     assert_int_equal(outcome_exit_code(&outcome), 3);
 }
 
-/* Who was killed is the cause of what others say in the same moment. */
+/* Whatever comes behind it, and however soon: who ended first is first. */
 static void
-outcome_signal_in_one_round_goes_before_exits(void **state)
+outcome_first_end_is_first_whatever_follows(void **state)
 {
     struct outcome outcome = {0};
 
     (void)state;
-    outcome_note(&outcome, &exits_1, 7);
-    outcome_note(&outcome, &killed, 7);
-    outcome_note(&outcome, &exits_3, 7);
-    assert_int_equal(outcome.first.rank, 3);
-    assert_int_equal(outcome_exit_code(&outcome), 128 + SIGKILL);
+    assert_false(outcome_note(&outcome, &good));
+    assert_true(outcome_note(&outcome, &exits_1));
+    assert_true(outcome_note(&outcome, &killed));
+    assert_true(outcome_note(&outcome, &exits_3));
+    assert_int_equal(outcome.first.rank, 0);
+    assert_int_equal(outcome_exit_code(&outcome), 1);
 }
 
 static void
@@ -58,9 +59,9 @@ outcome_after_passed_signal_is_the_signals(void **state)
     struct outcome outcome = {.passed_signal = SIGINT};
 
     (void)state;
-    outcome_note(&outcome, &good, 1);
+    outcome_note(&outcome, &good);
     assert_int_equal(outcome_exit_code(&outcome), 0);
-    outcome_note(&outcome, &exits_1, 2);
+    outcome_note(&outcome, &exits_1);
     assert_int_equal(outcome_exit_code(&outcome), 128 + SIGINT);
 }
 
@@ -70,7 +71,7 @@ outcome_after_timeout_is_124(void **state)
     struct outcome outcome = {.has_timed_out = true};
 
     (void)state;
-    outcome_note(&outcome, &killed, 1);
+    outcome_note(&outcome, &killed);
     assert_int_equal(outcome_exit_code(&outcome), 124);
 }
 
@@ -95,7 +96,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcome_without_failure_is_zero),
         cmocka_unit_test(outcome_is_the_first_failures),
-        cmocka_unit_test(outcome_signal_in_one_round_goes_before_exits),
+        cmocka_unit_test(outcome_first_end_is_first_whatever_follows),
         cmocka_unit_test(outcome_after_passed_signal_is_the_signals),
         cmocka_unit_test(outcome_after_timeout_is_124),
         cmocka_unit_test(outcome_text_names_rank_pid_and_reason),
