@@ -11,10 +11,11 @@
  * time by a CLUSTER_TICK whenever cluster_next_deadline_ns() has come.
  *
  * A job begins with its first join and ends when its last member has left or
- * is lost, or when its world does not form: at the first join deadline that
- * passes, everybody who waits is answered with the same text, which names
- * what is missing. Then the name is free: whoever comes later begins anew and
- * is told of the failed attempt should it wait in vain as well.
+ * is lost, or when its world does not form: at a join deadline that passes, those
+ * whose deadline it is are answered with a text that names what is missing; the
+ * others wait until their own. When nobody waits any more the name is free:
+ * whoever comes later begins anew and is told of the failed attempt should it
+ * wait in vain as well.
  *
  * A cluster that keeps records (core/chronicle.h) is made again from them: by
  * cluster_create(), cluster_revive() for each in the order of their keys, and

@@ -181,45 +181,85 @@ world_suffices(const struct cluster *cluster, const struct job *job)
 }
 
 static void
-members_dismiss(struct cluster *cluster, struct job *job, const char *text)
+member_dismiss(struct cluster *cluster, struct member *member, const char *text)
 {
-    HASH_CLEAR(hh, job->members);
-    HASH_CLEAR(hh_rank, job->requests);
-    memset(job->wishes, 0, sizeof(job->wishes));
-    while (!TAILQ_EMPTY(&job->arrivals)) {
-        struct member *member = TAILQ_FIRST(&job->arrivals);
+    struct job *job = member->job;
 
-        TAILQ_REMOVE(&job->arrivals, member, arrival);
-        outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
-                      HOOP_E_TIMEOUT, "%s", text);
-        member_destroy(member);
-        cluster->counters.replies_expired++;
-    }
-    cluster->counters.members -= job->n_members;
-    job->n_members = 0;
+    HASH_DEL(job->members, member);
+    if (member->rank != CLUSTER_RANK_ANY)
+        HASH_DELETE(hh_rank, job->requests, member);
+    TAILQ_REMOVE(&job->arrivals, member, arrival);
+    wish_remove(cluster, job, member);
+    outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
+                  HOOP_E_TIMEOUT, "%s", text);
+    member_destroy(member);
+    job->n_members--;
+    job->n_given_up++;
+    cluster->counters.members--;
+    cluster->counters.replies_expired++;
 }
 
+/* Nobody waits any more: the name is free. */
 static void
-world_fail(struct cluster *cluster, struct job *job)
+attempt_end(struct cluster *cluster, struct job *job, struct ending *ending)
 {
-    const struct sentence why = roll_call(cluster, job);
+    strcpy(ending->name, job->name);
+    ending->when_ns = cluster->now_ns;
+    endings_add(&cluster->endings, ending);
+    chronicle_write_ending(cluster, ending);
+    agenda_remove(&cluster->agenda, &job->settle);
+    cluster->counters.worlds_failed++;
+}
+
+/* Who gave up before had come: as long as nobody else does, all are told who is
+ * missing in the same words. */
+static const char *
+given_up_text(const struct cluster *cluster, struct job *job)
+{
+    if (!job->given_up_text) {
+        const struct sentence why = roll_call(cluster, job);
+
+        job->given_up_text =
+            strcpy(memory_create(strlen(why.text) + 1, 1), why.text);
+    }
+    return job->given_up_text;
+}
+
+void
+forming_forget(struct job *job)
+{
+    free(job->given_up_text);
+    job->given_up_text = NULL;
+}
+
+/* Those whose deadlines are there give up, and are told the same; the others
+ * have time, in which somebody may take a place that is free again. */
+static void
+joins_expire(struct cluster *cluster, struct job *job)
+{
+    const char *why = given_up_text(cluster, job);
     struct ending ending = {
-        .when_ns = cluster->now_ns,
         .size = wish_size(cluster, job),
         .n_joined = job->n_members,
     };
+    struct member *member = TAILQ_FIRST(&job->arrivals);
 
-    strcpy(ending.name, job->name);
-    endings_add(&cluster->endings, &ending);
-    chronicle_write_ending(cluster, &ending);
-    agenda_remove(&cluster->agenda, &job->settle);
     outbox_notice(&cluster->outbox,
                   &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
                                            .job = job->name,
                                            .rank = CLUSTER_RANK_ANY},
-                  "%s", why.text);
-    members_dismiss(cluster, job, why.text);
-    cluster->counters.worlds_failed++;
+                  "%s", why);
+    while (member) {
+        struct member *next = TAILQ_NEXT(member, arrival);
+
+        if (member->waiter->timer.deadline_ns <= cluster->now_ns)
+            member_dismiss(cluster, member, why);
+        member = next;
+    }
+    if (job->n_members == 0)
+        attempt_end(cluster, job, &ending);
+    else
+        forming_plan(cluster, job);
     job_touch(cluster, job);
 }
 
@@ -227,6 +267,8 @@ void
 forming_try(struct cluster *cluster, struct job *job)
 {
     const uint32_t size = wish_size(cluster, job);
+
+    forming_forget(job);
 
     assert(!size || job->n_members <= size);
     if (size && job->n_members == size)
@@ -261,7 +303,7 @@ forming_expire(struct cluster *cluster, struct job *job)
     if (world_suffices(cluster, job))
         world_form(cluster, job);
     else
-        world_fail(cluster, job);
+        joins_expire(cluster, job);
 }
 
 void

@@ -3,8 +3,9 @@
  *
  * A world forms when its largest size is there, or a smaller allowed one and
  * nobody new has come for the settle time, or somebody's join deadline is
- * there and the size will do. If it will not do, the attempt has failed for
- * all who wait: they are told the same, and the name is free.
+ * there and the size will do. If it will not do, that join has failed, and the
+ * others wait until their own deadlines; when nobody waits any more, the attempt
+ * has failed, and the name is free.
  */
 
 #ifndef CORE_FORMING_H
@@ -22,6 +23,10 @@ struct member;
 void
 forming_try(struct cluster *cluster, struct job *job);
 
+/* What those were told whose deadlines came before. */
+void
+forming_forget(struct job *job);
+
 /* Somebody has come or gone: when would a smaller world form? */
 void
 forming_plan(struct cluster *cluster, struct job *job);
@@ -30,7 +35,7 @@ forming_plan(struct cluster *cluster, struct job *job);
 void
 forming_settle(struct cluster *cluster, struct job *job);
 
-/* A join deadline is there: form or fail. */
+/* A join deadline is there: form, or fail those whose it is. */
 void
 forming_expire(struct cluster *cluster, struct job *job);
 

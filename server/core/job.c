@@ -126,6 +126,7 @@ job_destroy(struct job *job)
     store_deinit(&job->store);
     free(job->ranks);
     free(job->roster);
+    free(job->given_up_text);
     free(job->changes);
     free(job);
 }

@@ -39,7 +39,10 @@ struct job {
     struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
     struct wish wishes[MEMBER_N_WISHES];
-    uint32_t n_members; /* joining or active */
+    uint32_t n_members;  /* joining or active */
+    uint32_t n_given_up; /* joins whose deadlines came before a world */
+    char *given_up_text; /* what the first of them was told, and the others are,
+                            until somebody else joins; owned, or NULL */
     uint32_t n_left;
     uint32_t n_lost;
     struct agenda_entry settle;

@@ -146,6 +146,10 @@ roll_call(const struct cluster *cluster, const struct job *job)
                  " %s joined: ", job->n_members == 1 ? "has" : "have");
     roll_add_present(&sentence, job);
 
+    if (job->n_given_up)
+        sentence_add(&sentence, "; %u gave up before, at %s own deadline%s",
+                     job->n_given_up, job->n_given_up == 1 ? "its" : "their",
+                     plural(job->n_given_up));
     sentence_add(&sentence, "; missing: ");
     if (!size)
         sentence_add(&sentence, "the world size, which nobody said (set "

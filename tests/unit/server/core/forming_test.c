@@ -79,6 +79,81 @@ form_deadline_fails_the_attempt_for_all(void **state)
     fixture_deinit(&f);
 }
 
+static uint64_t
+join_until(struct fixture *f, uint32_t rank, uint64_t deadline_ns)
+{
+    struct cluster_event event = fixture_join_event(1 + rank, rank, 4);
+
+    event.join.incarnation += deadline_ns;
+    event.deadline_ns = deadline_ns;
+    return fixture_step(f, event);
+}
+
+static void
+form_deadline_of_one_fails_its_join_alone(void **state)
+{
+    struct fixture f;
+    uint64_t tickets[4];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t begin_ns = f.now_ns;
+
+    tickets[0] = join_until(&f, 0, begin_ns + 60 * FIXTURE_S);
+    tickets[1] = join_until(&f, 1, begin_ns + 3 * FIXTURE_S / 10);
+    tickets[2] = join_until(&f, 2, begin_ns + 50 * FIXTURE_S);
+    f.now_ns = begin_ns + 3 * FIXTURE_S / 10;
+    fixture_tick(&f);
+    fixture_refused(&f, tickets[1], HOOP_E_TIMEOUT, "missing: rank 3");
+    assert_null(fixture_find(&f, tickets[0]));
+    assert_null(fixture_find(&f, tickets[2]));
+    assert_int_equal(cluster_counters(f.cluster)->members, 2);
+    assert_int_equal(cluster_counters(f.cluster)->worlds_failed, 0);
+
+    /* At its own, the next one: who gave up had come, and is not missing. */
+    f.now_ns = begin_ns + 50 * FIXTURE_S;
+    fixture_tick(&f);
+    fixture_refused(&f, tickets[2], HOOP_E_TIMEOUT, "missing: rank 3");
+    assert_null(fixture_find(&f, tickets[0]));
+
+    /* Somebody else has come: it is told how it is then. */
+    tickets[3] = join_until(&f, 3, begin_ns + 55 * FIXTURE_S);
+    f.now_ns = begin_ns + 55 * FIXTURE_S;
+    fixture_tick(&f);
+    fixture_refused(&f, tickets[3], HOOP_E_TIMEOUT, "2 of 4 have joined");
+    fixture_refused(&f, tickets[3], HOOP_E_TIMEOUT, "2 gave up before");
+    fixture_refused(&f, tickets[3], HOOP_E_TIMEOUT, "missing: ranks 1-2");
+    assert_null(fixture_find(&f, tickets[0]));
+
+    /* The same ranks come back, and a new one: all that wait succeed. */
+    tickets[1] = join_until(&f, 1, begin_ns + 90 * FIXTURE_S);
+    tickets[2] = join_until(&f, 2, begin_ns + 90 * FIXTURE_S);
+    tickets[3] = join_until(&f, 3, begin_ns + 90 * FIXTURE_S);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(fixture_reply(&f, tickets[i])->world.rank, i);
+    fixture_deinit(&f);
+}
+
+static void
+form_last_one_that_waits_ends_the_attempt(void **state)
+{
+    struct fixture f;
+    uint64_t tickets[2];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    tickets[0] = join_until(&f, 0, f.now_ns + FIXTURE_S);
+    tickets[1] = join_until(&f, 1, f.now_ns + 2 * FIXTURE_S);
+    fixture_next(&f);
+    fixture_refused(&f, tickets[0], HOOP_E_TIMEOUT, "missing");
+    fixture_next(&f);
+    fixture_refused(&f, tickets[1], HOOP_E_TIMEOUT, "missing");
+    assert_int_equal(cluster_counters(f.cluster)->jobs, 0);
+    assert_int_equal(cluster_counters(f.cluster)->worlds_failed, 1);
+    assert_true(cluster_next_deadline_ns(f.cluster) == UINT64_MAX);
+    fixture_deinit(&f);
+}
+
 static void
 form_late_fourth_is_told_of_the_failed_attempt(void **state)
 {
@@ -258,6 +333,8 @@ main(void)
         cmocka_unit_test(form_last_join_completes_the_world),
         cmocka_unit_test(form_hosts_are_neighbours),
         cmocka_unit_test(form_deadline_fails_the_attempt_for_all),
+        cmocka_unit_test(form_deadline_of_one_fails_its_join_alone),
+        cmocka_unit_test(form_last_one_that_waits_ends_the_attempt),
         cmocka_unit_test(form_late_fourth_is_told_of_the_failed_attempt),
         cmocka_unit_test(
             form_failed_attempt_without_a_size_is_told_without_one),
