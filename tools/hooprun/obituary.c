@@ -29,18 +29,23 @@ void
 obituary_write(const struct obituary *obituary, const struct ending *ending)
 {
     const int status = ending->wait_status;
-    char line[128];
+    char line[192];
     int n;
 
     if (obituary->fd < 0)
         return;
     if (WIFSIGNALED(status))
-        n = snprintf(line, sizeof(line), "%d killed by signal %d (%s)\n",
+        n = snprintf(line, sizeof(line),
+                     "%d killed by signal %d (%s)\n"
+                     "rank %u ended (killed by signal %d)\n",
                      (int)ending->pid, WTERMSIG(status),
-                     strsignal(WTERMSIG(status)));
+                     strsignal(WTERMSIG(status)), ending->rank,
+                     WTERMSIG(status));
     else
-        n = snprintf(line, sizeof(line), "%d exited with code %d\n",
-                     (int)ending->pid, WEXITSTATUS(status));
+        n = snprintf(line, sizeof(line),
+                     "%d exited with code %d\nrank %u ended (exit code %d)\n",
+                     (int)ending->pid, WEXITSTATUS(status), ending->rank,
+                     WEXITSTATUS(status));
     /* Whoever reads does without then. */
     if (write(obituary->fd, line, (size_t)n) < 0)
         return;

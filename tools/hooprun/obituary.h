@@ -26,7 +26,8 @@ obituary_open(struct obituary *obituary);
 void
 obituary_close(struct obituary *obituary);
 
-/* "1234 killed by signal 9 (Killed)" */
+/* "1234 killed by signal 9 (Killed)", and for those who wait for it in their
+ * joins, "rank 2 ended (killed by signal 9)". */
 void
 obituary_write(const struct obituary *obituary, const struct ending *ending);
 

@@ -73,3 +73,36 @@ endings_look(const struct roster *roster,
         return ENGINE_FATE_DEAD;
     return ENGINE_FATE_DYING;
 }
+
+/* "rank 2 ended (...)", of a rank of the world. */
+static bool
+absence_read(const char *line, uint32_t world_size, char out_text[LIMIT_NAME])
+{
+    static const char begin[] = "rank ";
+    size_t n = 0;
+
+    if (strncmp(line, begin, sizeof(begin) - 1) != 0 ||
+        !isdigit((unsigned char)line[sizeof(begin) - 1]) ||
+        strtoul(line + sizeof(begin) - 1, NULL, 10) >= world_size ||
+        !strchr(line, '\n'))
+        return false;
+    for (; isprint((unsigned char)line[n]) && n < LIMIT_NAME - 1; n++)
+        out_text[n] = line[n];
+    out_text[n] = '\0';
+    return true;
+}
+
+bool
+endings_absent(const char *path, uint32_t world_size, char out_text[LIMIT_NAME])
+{
+    FILE *file = path[0] ? fopen(path, "re") : NULL;
+    char line[LINE_MAX_BYTES];
+    bool is_found = false;
+
+    if (!file)
+        return false;
+    while (!is_found && fgets(line, sizeof(line), file))
+        is_found = absence_read(line, world_size, out_text);
+    fclose(file);
+    return is_found;
+}

@@ -7,12 +7,17 @@
  *
  *   1234 killed by signal 9 (Killed)
  *   1235 exited with code 3
+ *   rank 2 ended (exit code 3)
  *
- * The number is the process. Nothing is read before a rank is suspected.
+ * The number is the process. Nothing is read before a rank is suspected, or is
+ * awaited in a join.
  */
 
 #ifndef SESSION_ENDINGS_H
 #define SESSION_ENDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/limits.h"
 #include "engine/engine.h"
@@ -25,5 +30,12 @@ endings_look(const struct roster *roster,
              uint32_t rank,
              const char *path,
              char out_how[LIMIT_NAME]);
+
+/* A rank of a world of so many that has ended, as its line says it ("rank 2 ended
+ * (exit code 0)"). False: none is known to have. Thread: any. */
+bool
+endings_absent(const char *path,
+               uint32_t world_size,
+               char out_text[LIMIT_NAME]);
 
 #endif

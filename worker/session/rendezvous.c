@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "rpc/method.h"
+#include "session/endings.h"
 #include "session/growth.h"
 #include "session/host.h"
 #include "wire/pack.h"
@@ -28,6 +29,10 @@ enum {
     JOIN_GRACE_MS = 1000,
     /* Between two tries, when it says that a later one may succeed. */
     JOIN_PAUSE_MS = 50,
+    /* Between two looks at whether a rank that is awaited has ended. Seen twice,
+     * the answer was not on its way when it did. */
+    ABSENCE_LOOK_MS = 100,
+    ABSENCE_LOOKS = 2,
 };
 
 /* One call, for which the loop runs. */
@@ -36,6 +41,7 @@ struct errand {
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
     struct join_reply *reply; /* NULL: none wanted */
+    uint64_t call;
 };
 
 static void
@@ -69,7 +75,7 @@ errand_run(struct errand *errand,
     enum hoop_status status = pack_take(pack, &bytes, &call.body.n_bytes);
     if (status == HOOP_OK) {
         call.body.bytes = bytes;
-        status = rpc_client_call(rendezvous->client, &call, NULL);
+        status = rpc_client_call(rendezvous->client, &call, &errand->call);
     }
     if (status != HOOP_OK) {
         snprintf(errand->text, sizeof(errand->text), "%s", error_text());
@@ -123,6 +129,54 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
     return HOOP_OK;
 }
 
+/* While a join waits: whether a rank that it needs can still come. */
+struct absence {
+    const struct terms *terms;
+    struct errand *errand;
+    struct loop_timer *timer;
+    unsigned int n_seen;
+    bool is_certain;
+};
+
+static void
+absence_on_timer(void *owner)
+{
+    struct absence *absence = owner;
+    struct errand *errand = absence->errand;
+    char text[LIMIT_NAME];
+
+    if (endings_absent(absence->terms->endings, absence->terms->world_size,
+                       text) &&
+        ++absence->n_seen == ABSENCE_LOOKS) {
+        absence->is_certain = true;
+        errand->status = HOOP_E_PEER_LOST;
+        snprintf(errand->text, sizeof(errand->text), "%s before it joined",
+                 text);
+        loop_stop(errand->loop);
+        return;
+    }
+    loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
+}
+
+/* Only where the world needs every rank, and a launcher says how they end. */
+static enum hoop_status
+absence_watch(struct absence *absence, struct loop *loop)
+{
+    const struct terms *terms = absence->terms;
+
+    if (!terms->endings[0] || !terms->world_size || terms->root[0] ||
+        (terms->size_min && terms->size_min < terms->world_size))
+        return HOOP_OK;
+
+    const enum hoop_status status =
+        loop_timer_create(loop, absence_on_timer, absence, &absence->timer);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    loop_timer_start(absence->timer, ABSENCE_LOOK_MS);
+    return HOOP_OK;
+}
+
 static enum hoop_status
 join_once(const struct rendezvous *rendezvous,
           const struct join_request *request,
@@ -134,9 +188,19 @@ join_once(const struct rendezvous *rendezvous,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 
+    struct absence absence = {.terms = rendezvous->terms, .errand = errand};
+
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     join_request_encode(request, &pack);
-    return errand_run(errand, rendezvous, call, &pack);
+    enum hoop_status status = absence_watch(&absence, rendezvous->loop);
+    if (status == HOOP_OK)
+        status = errand_run(errand, rendezvous, call, &pack);
+    else
+        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
+    if (absence.is_certain)
+        rpc_client_cancel(rendezvous->client, errand->call);
+    loop_timer_destroy(absence.timer);
+    return status;
 }
 
 static void

@@ -28,7 +28,9 @@ obituary_tells_how_each_has_ended(void **state)
     assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
     fclose(file);
     assert_string_equal(text, "11 exited with code 3\n"
-                              "22 killed by signal 9 (Killed)\n");
+                              "rank 0 ended (exit code 3)\n"
+                              "22 killed by signal 9 (Killed)\n"
+                              "rank 1 ended (killed by signal 9)\n");
     obituary_close(&obituary);
     assert_null(fopen(obituary.path, "r"));
 }

@@ -140,10 +140,48 @@ fate_without_the_file_is_awaited(void **state)
 #define FAMILY_TEST(name)                                                      \
     cmocka_unit_test_setup_teardown(name, family_open, family_close)
 
+static void
+endings_absent_names_a_rank_of_the_world(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *found; /* NULL: none */
+    } files[] = {
+        {"", NULL},
+        {"12 exited with code 0\n", NULL},
+        {"12 exited with code 0\nrank 2 ended (exit code 0)\n",
+         "rank 2 ended (exit code 0)"},
+        {"rank 3 ended (exit code 0)\n", NULL}, /* of no world of three */
+        {"rank 3 ended (exit code 0)\nrank 1 ended (killed by signal 9)\n",
+         "rank 1 ended (killed by signal 9)"},
+        {"rank 2 ended (exit", NULL}, /* is being written */
+        {"rank x ended (exit code 0)\n", NULL},
+        {"rank 2\033[2Jended\n", "rank 2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        char text[LIMIT_NAME] = "";
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(files[i].text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(endings_absent(path, 3, text), files[i].found != NULL);
+        if (files[i].found)
+            assert_string_equal(text, files[i].found);
+    }
+    assert_false(endings_absent("", 3, (char[LIMIT_NAME]){0}));
+    assert_false(endings_absent("/nowhere", 3, (char[LIMIT_NAME]){0}));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            endings_absent_names_a_rank_of_the_world, family_open,
+            family_close),
         FAMILY_TEST(fate_of_who_runs_or_stands_is_no_end),
         FAMILY_TEST(fate_of_who_is_elsewhere_is_unknown),
         FAMILY_TEST(fate_of_who_was_never_seen_is_unknown),
