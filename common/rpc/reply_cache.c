@@ -44,6 +44,7 @@ struct cache_client {
     size_t n_table;  /* bytes of by_id's own memory, as counted */
     uint64_t due_ms; /* the latest of all its requests */
     TAILQ_ENTRY(cache_client) link;
+    TAILQ_ENTRY(cache_client) kept; /* while something is finished */
     UT_hash_handle hh;
 };
 
@@ -54,6 +55,7 @@ struct reply_cache {
     struct reply_cache_journal journal; /* zeroed: nobody follows */
     struct cache_client *by_client;
     struct cache_clients by_silence; /* the longest silent first */
+    struct cache_clients keeping;    /* of them, who have replies to evict */
     size_t n_bytes;
     uint64_t looked_ms; /* for clients of which nothing is due */
 };
@@ -68,6 +70,7 @@ reply_cache_create(const struct reply_cache_bounds *bounds,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a reply cache");
     cache->bounds = *bounds;
     TAILQ_INIT(&cache->by_silence);
+    TAILQ_INIT(&cache->keeping);
     *out_cache = cache;
     return HOOP_OK;
 }
@@ -160,7 +163,8 @@ entry_remove(struct reply_cache *cache,
 {
     if (!entry->owner) {
         TAILQ_REMOVE(&client->finished, entry, link);
-        client->n_finished--;
+        if (--client->n_finished == 0)
+            TAILQ_REMOVE(&cache->keeping, client, kept);
     }
     HASH_DEL(client->by_id, entry);
     table_count(cache, client);
@@ -311,38 +315,6 @@ reply_cache_has(const struct reply_cache *cache,
     return known && entry_find(known, id);
 }
 
-enum reply_cache_verdict
-reply_cache_begin(struct reply_cache *cache,
-                  const struct reply_cache_key *key,
-                  void *owner,
-                  struct reply_cache_found *out_found)
-{
-    struct cache_client *client = client_find(cache, &key->client);
-
-    assert(owner);
-    if (!client)
-        client = client_add(cache, &key->client);
-    if (!client)
-        return REPLY_CACHE_FULL;
-    TAILQ_REMOVE(&cache->by_silence, client, link);
-    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
-    due_extend(client, key);
-
-    const struct cache_entry *entry = entry_find(client, key->id);
-    if (!entry && key->id <= client->floor)
-        return REPLY_CACHE_LOST;
-    if (!entry)
-        return entry_add(cache, client, key->id, owner);
-    if (entry->owner) {
-        *out_found = (struct reply_cache_found){.running = entry->owner};
-        return REPLY_CACHE_RUNNING;
-    }
-    *out_found = (struct reply_cache_found){
-        .reply = {entry->reply, entry->n_reply},
-    };
-    return REPLY_CACHE_DONE;
-}
-
 static void
 client_evict_oldest(struct reply_cache *cache, struct cache_client *client)
 {
@@ -359,14 +331,50 @@ cache_evict(struct reply_cache *cache)
 {
     struct cache_client *client;
 
-    TAILQ_FOREACH(client, &cache->by_silence, link)
-    {
-        while (reply_cache_bytes(cache) > cache->bounds.n_bytes_max &&
-               !TAILQ_EMPTY(&client->finished))
-            client_evict_oldest(cache, client);
-        if (reply_cache_bytes(cache) <= cache->bounds.n_bytes_max)
-            return;
+    while (reply_cache_bytes(cache) > cache->bounds.n_bytes_max &&
+           (client = TAILQ_FIRST(&cache->keeping)))
+        client_evict_oldest(cache, client);
+}
+
+enum reply_cache_verdict
+reply_cache_begin(struct reply_cache *cache,
+                  const struct reply_cache_key *key,
+                  void *owner,
+                  struct reply_cache_found *out_found)
+{
+    struct cache_client *client = client_find(cache, &key->client);
+
+    assert(owner);
+    if (!client)
+        client = client_add(cache, &key->client);
+    if (!client)
+        return REPLY_CACHE_FULL;
+    TAILQ_REMOVE(&cache->by_silence, client, link);
+    TAILQ_INSERT_TAIL(&cache->by_silence, client, link);
+    if (client->n_finished > 0) {
+        TAILQ_REMOVE(&cache->keeping, client, kept);
+        TAILQ_INSERT_TAIL(&cache->keeping, client, kept);
     }
+    due_extend(client, key);
+
+    const struct cache_entry *entry = entry_find(client, key->id);
+    if (!entry && key->id <= client->floor)
+        return REPLY_CACHE_LOST;
+    if (!entry) {
+        const enum reply_cache_verdict verdict =
+            entry_add(cache, client, key->id, owner);
+
+        cache_evict(cache);
+        return verdict;
+    }
+    if (entry->owner) {
+        *out_found = (struct reply_cache_found){.running = entry->owner};
+        return REPLY_CACHE_RUNNING;
+    }
+    *out_found = (struct reply_cache_found){
+        .reply = {entry->reply, entry->n_reply},
+    };
+    return REPLY_CACHE_DONE;
 }
 
 /* NULL for no bytes as well as for no memory. */
@@ -395,7 +403,8 @@ reply_cache_finish(struct reply_cache *cache,
     entry->reply = span_copy(reply);
     entry->n_reply = entry->reply ? reply.n_bytes : 0;
     TAILQ_INSERT_TAIL(&client->finished, entry, link);
-    client->n_finished++;
+    if (client->n_finished++ == 0)
+        TAILQ_INSERT_TAIL(&cache->keeping, client, kept);
     cache->n_bytes += memory_bytes(entry->reply);
 
     if (!entry->reply && reply.n_bytes) {
