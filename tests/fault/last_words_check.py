@@ -59,8 +59,12 @@ def judge_launcher(case, said):
     lines = [line for line in said.splitlines() if line.startswith('hooprun:')]
     # Whoever exits with 0 has done nothing wrong, as far as it knows.
     if verdict is not None and not re.match(
-            rf'hooprun: rank {rank} \(pid \d+\) {re.escape(verdict)}', lines[-1]):
-        raise Wrong(f'hooprun said last: {lines[-1]}')
+            rf'hooprun: rank {rank} \(pid \d+\) {re.escape(verdict)}', lines[0]):
+        raise Wrong(f'hooprun said first: {lines[0]}')
+    # Those that followed stand below it.
+    for line in lines[1:]:
+        if not line.startswith('hooprun: then '):
+            raise Wrong(f'hooprun said after the first: {line}')
 
 
 def judge(case, said):
