@@ -8,8 +8,10 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,10 +29,19 @@ struct log_line {
     char bytes[LOG_LINE_MAX];
 };
 
-enum log_level log_threshold = LOG_OFF;
+/* Kept until the process ends: whoever reads one while the name changes can
+ * read on. No lock, which a fork could leave taken. */
+struct log_speaker {
+    struct log_speaker *older;
+    char name[LIMIT_NAME];
+};
 
-static enum log_format line_format = LOG_TEXT;
-static char speaker[LIMIT_NAME] = "hoop";
+_Atomic enum log_level log_threshold_now = LOG_OFF;
+
+static _Atomic enum log_format line_format = LOG_TEXT;
+static struct log_speaker first_speaker = {.name = "hoop"};
+static _Atomic(struct log_speaker *) newest_speaker = &first_speaker;
+static _Atomic(const struct log_speaker *) speaker = &first_speaker;
 
 static const char *const level_names[] = {
     [LOG_OFF] = "off",   [LOG_ERROR] = "error", [LOG_WARNING] = "warning",
@@ -113,6 +124,12 @@ line_put_quoted(struct log_line *line, const char *text)
     line_put(line, "\"");
 }
 
+static const char *
+speaker_name(void)
+{
+    return atomic_load_explicit(&speaker, memory_order_acquire)->name;
+}
+
 static void
 time_format(char *text, size_t n_bytes)
 {
@@ -137,7 +154,7 @@ line_format_text(struct log_line *line,
     time_format(stamp, sizeof(stamp));
     line_put(line, stamp);
     line_put(line, " ");
-    line_put(line, speaker);
+    line_put(line, speaker_name());
     line_put(line, " ");
     line_put(line, level_names[level]);
     line_put(line, " ");
@@ -158,7 +175,7 @@ line_format_json(struct log_line *line,
     line_put(line, "{\"time\":");
     line_put_quoted(line, stamp);
     line_put(line, ",\"from\":");
-    line_put_quoted(line, speaker);
+    line_put_quoted(line, speaker_name());
     line_put(line, ",\"level\":");
     line_put_quoted(line, level_names[level]);
     line_put(line, ",\"subject\":");
@@ -190,17 +207,51 @@ log_write(enum log_level level, const char *subject, const char *format, ...)
         return;
 }
 
+/* NULL: nobody has had that name, as far as it is kept. */
+static const struct log_speaker *
+speaker_find(const char *name)
+{
+    const struct log_speaker *found =
+        atomic_load_explicit(&newest_speaker, memory_order_acquire);
+
+    while (found && strncmp(found->name, name, LIMIT_NAME - 1) != 0)
+        found = found->older;
+    return found;
+}
+
+/* Two threads may add one name each, the same: then it is there twice. */
+static const struct log_speaker *
+speaker_add(const char *name)
+{
+    struct log_speaker *added = malloc(sizeof(*added));
+
+    if (!added)
+        return NULL;
+    snprintf(added->name, sizeof(added->name), "%s", name);
+    added->older = atomic_load_explicit(&newest_speaker, memory_order_acquire);
+    while (!atomic_compare_exchange_weak(&newest_speaker, &added->older, added))
+        ;
+    return added;
+}
+
 void
 log_name(const char *name)
 {
-    snprintf(speaker, sizeof(speaker), "%s", name);
+    const struct log_speaker *named = speaker_find(name);
+
+    if (!named)
+        named = speaker_add(name);
+    /* Without memory the former one goes on speaking. */
+    if (named)
+        atomic_store_explicit(&speaker, named, memory_order_release);
 }
 
 void
 log_configure(enum log_level level, enum log_format format)
 {
-    log_threshold = level;
-    line_format = format;
+    /* What is told from now on has this form. */
+    atomic_store(&line_format, format);
+    atomic_store(&log_threshold_now, level);
 }
 
 enum hoop_status

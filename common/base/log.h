@@ -8,6 +8,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdatomic.h>
+
 #include "hoop/status.h"
 
 enum log_level {
@@ -30,20 +32,28 @@ enum log_format {
 
 /* Does nothing below the level, which is LOG_OFF at first. Thread: any. */
 #define log_at(level, ...)                                                     \
-    ((level) <= log_threshold ? log_write((level), __VA_ARGS__) : (void)0)
+    ((level) <= log_threshold() ? log_write((level), __VA_ARGS__) : (void)0)
 
-extern enum log_level log_threshold;
+extern _Atomic enum log_level log_threshold_now;
+
+static inline enum log_level
+log_threshold(void)
+{
+    return atomic_load_explicit(&log_threshold_now, memory_order_relaxed);
+}
 
 /* One line to fd 2, written by one write(2). Thread: any. */
 void
 log_write(enum log_level level, const char *subject, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Who speaks, e.g. "hoopd" or "rank 3"; copied, cut at LIMIT_NAME. */
+/* Who speaks, e.g. "hoopd" or "rank 3"; cut at LIMIT_NAME. A copy of each name
+ * is kept for good: there are few. Of several sessions in a process the last one
+ * that joined counts. Thread: any, also while others log. */
 void
 log_name(const char *name);
 
-/* Thread: before others log. */
+/* Thread: any, also while others log. */
 void
 log_configure(enum log_level level, enum log_format format);
 

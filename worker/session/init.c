@@ -4,14 +4,16 @@
  *   NONE -> JOINING -> READY -> NONE
  *               \_____________/
  *
- * The lock is not held while joining, which may take a minute.
+ * No lock, which a thread that forks could leave taken in the child: only who
+ * has made it JOINING writes the two pointers, until it is READY, and who shuts
+ * down.
  *
  * No test of its own: tests/integration/init_test.c does it for real.
  */
 
 #include "hoop/init.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -23,22 +25,17 @@ enum init_state {
 };
 
 static struct {
-    pthread_mutex_t lock;
-    enum init_state state;
-    hoop_session_t *session; /* READY */
-    hoop_group_t *group;     /* READY */
-} standard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    _Atomic enum init_state state;
+    _Atomic(hoop_session_t *) session; /* READY */
+    _Atomic(hoop_group_t *) group;     /* READY */
+} standard;
 
 static enum hoop_status
 init_begin(void)
 {
-    pthread_mutex_lock(&standard.lock);
-    const enum init_state before = standard.state;
+    enum init_state before = INIT_NONE;
 
-    if (before == INIT_NONE)
-        standard.state = INIT_JOINING;
-    pthread_mutex_unlock(&standard.lock);
-    if (before == INIT_NONE)
+    if (atomic_compare_exchange_strong(&standard.state, &before, INIT_JOINING))
         return HOOP_OK;
     return error_raise(HOOP_E_EXISTS,
                        before == INIT_READY
@@ -51,11 +48,9 @@ init_begin(void)
 static void
 init_end(hoop_session_t *session, hoop_group_t *group)
 {
-    pthread_mutex_lock(&standard.lock);
-    standard.state = session ? INIT_READY : INIT_NONE;
-    standard.session = session;
-    standard.group = group;
-    pthread_mutex_unlock(&standard.lock);
+    atomic_store(&standard.session, session);
+    atomic_store(&standard.group, group);
+    atomic_store(&standard.state, session ? INIT_READY : INIT_NONE);
 }
 
 enum hoop_status
@@ -80,28 +75,19 @@ hoop_init(const struct hoop_join_options *options)
 bool
 hoop_is_initialized(void)
 {
-    pthread_mutex_lock(&standard.lock);
-    const bool is_ready = standard.state == INIT_READY;
-    pthread_mutex_unlock(&standard.lock);
-    return is_ready;
+    return atomic_load(&standard.state) == INIT_READY;
 }
 
 hoop_session_t *
 hoop_default_session(void)
 {
-    pthread_mutex_lock(&standard.lock);
-    hoop_session_t *session = standard.session;
-    pthread_mutex_unlock(&standard.lock);
-    return session;
+    return atomic_load(&standard.session);
 }
 
 hoop_group_t *
 hoop_default_group(void)
 {
-    pthread_mutex_lock(&standard.lock);
-    hoop_group_t *group = standard.group;
-    pthread_mutex_unlock(&standard.lock);
-    return group;
+    return atomic_load(&standard.group);
 }
 
 void

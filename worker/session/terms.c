@@ -2,7 +2,7 @@
 
 #include "session/terms.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,13 +289,8 @@ terms_deinit(struct terms *terms)
 void
 terms_log(const struct terms *terms)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool is_configured;
+    static atomic_bool is_configured;
 
-    pthread_mutex_lock(&lock);
-    if (terms->log_level != LOG_OFF && !is_configured) {
+    if (terms->log_level != LOG_OFF && !atomic_exchange(&is_configured, true))
         log_configure(terms->log_level, terms->log_format);
-        is_configured = true;
-    }
-    pthread_mutex_unlock(&lock);
 }
