@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -216,6 +217,7 @@ enum hoop_status
 hoop_coordinator_start(const struct hoop_coordinator_options *options,
                        hoop_coordinator_t **out_coordinator)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     CLEANUP(hoop_coordinator_destroy)
     struct hoop_coordinator *coordinator = calloc(1, sizeof(*coordinator));
 
@@ -250,6 +252,7 @@ hoop_coordinator_http_address(const hoop_coordinator_t *coordinator)
 void
 hoop_coordinator_stop(hoop_coordinator_t *coordinator)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     if (!coordinator->is_running)
         return;
 
@@ -263,6 +266,7 @@ hoop_coordinator_stop(hoop_coordinator_t *coordinator)
 void
 hoop_coordinator_destroy(hoop_coordinator_t *coordinator)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     if (!coordinator)
         return;
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -188,6 +189,7 @@ line_format_json(struct log_line *line,
 void
 log_write(enum log_level level, const char *subject, const char *format, ...)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     char message[LIMIT_ERROR_TEXT];
     struct log_line line = {0};
     va_list arguments;

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -126,6 +127,7 @@ faults_destroy(struct faults *faults)
 static void
 delay(uint64_t n_ns)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct timespec left = {
         .tv_sec = (time_t)(n_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(n_ns % CLOCK_NS_PER_S),

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/resource_limit.h"
 #include "net/descriptor.h"
@@ -96,6 +97,7 @@ bell_reach(const struct bell_place *place, int *out_fd)
 void
 bell_ring(int fd)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     static const uint8_t one = 1;
 
     /* Fails only when the pipe is full: then it rings already. */

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -248,6 +249,7 @@ rpc_inbox_call(struct rpc_inbox *inbox,
                const struct rpc_call *call,
                struct rpc_inbox_answer *out_answer)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     const uint64_t limit_ms = call->timeout_ms + INBOX_GRACE_MS;
     const uint64_t deadline_ns = clock_deadline_ns(
         limit_ms > call->timeout_ms ? limit_ms : call->timeout_ms);

@@ -1,4 +1,13 @@
-/* hoop/hoop.h - all a worker needs, in one include */
+/* hoop/hoop.h - all a worker needs, in one include
+ *
+ * Threads: each header says which of its calls may be made at once. Of every
+ * thread that calls hoop it is true that
+ *
+ * - pthread_cancel() is held off within a call. The request stays pending, the
+ *   call ends as it would have, by its deadline at the latest, and the thread is
+ *   cancelled at its next cancellation point behind it; its cancel state is what
+ *   it was before. A thread whose cancel type is asynchronous must not call.
+ */
 
 #ifndef HOOP_HOOP_H
 #define HOOP_HOOP_H

@@ -7,6 +7,7 @@
 
 #include "hoop/checkpoint.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "checkpoint/folder.h"
 
@@ -14,6 +15,7 @@ enum hoop_status
 hoop_checkpoint_list(const char *folder,
                      struct hoop_checkpoint_contents **out_contents)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct folder opened = FOLDER_CLOSED;
     struct manifest *manifest = NULL;
 

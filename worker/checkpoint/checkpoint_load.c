@@ -16,6 +16,7 @@
 #include "hoop/checkpoint.h"
 #include "hoop/object.h"
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "checkpoint/fetch.h"
@@ -318,6 +319,7 @@ hoop_checkpoint_load(const char *folder,
                      const struct hoop_tensor_spec *spec,
                      hoop_dtensor_t **out_dtensor)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     const struct hoop_named_dtensor tensor = {.name = name};
     struct load load = {.path = folder,
                         .folder = FOLDER_CLOSED,
@@ -349,6 +351,7 @@ hoop_checkpoint_restore(const char *folder,
                         const struct hoop_named_dtensor *tensors,
                         size_t n_tensors)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     const struct request request = {tensors, n_tensors};
     struct load load = {.path = folder,
                         .folder = FOLDER_CLOSED,

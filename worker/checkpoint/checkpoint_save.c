@@ -18,6 +18,7 @@
 
 #include "hoop/checkpoint.h"
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
@@ -269,6 +270,7 @@ hoop_checkpoint_save(const char *folder,
                      const struct hoop_named_dtensor *tensors,
                      size_t n_tensors)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct save save = {.request = {tensors, n_tensors},
                         .folder = FOLDER_CLOSED};
     hoop_comm_t *comm = NULL;

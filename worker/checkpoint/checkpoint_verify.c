@@ -13,6 +13,7 @@
 
 #include "hoop/checkpoint.h"
 
+#include "base/cancel.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -122,6 +123,7 @@ folder_verify(const struct folder *folder, bool *out_is_outdated)
 enum hoop_status
 hoop_checkpoint_verify(const char *folder)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct folder opened = FOLDER_CLOSED;
     bool is_outdated = true;
 

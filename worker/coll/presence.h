@@ -30,8 +30,8 @@ presence_default(enum hoop_status *out_status);
 static inline enum hoop_status
 presence_find(hoop_comm_t **comm, bool *out_is_member)
 {
-    error_clear();
     *out_is_member = false;
+    error_clear();
     if (!*comm) {
         enum hoop_status status;
         hoop_comm_t *found = presence_default(&status);

@@ -11,6 +11,7 @@
 
 #include "hoop/elastic.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -96,6 +97,7 @@ survivors_agree(struct reprise *reprise,
                 struct ballot *ballot,
                 struct ballot_result *out_result)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     hoop_comm_t *comm = reprise->comm;
     const uint64_t deadline_ns =
         clock_deadline_ns(channel_timeout(comm->channel));

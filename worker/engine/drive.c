@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/closing.h"
@@ -375,6 +376,7 @@ await_turn(struct op *op, uint64_t deadline_ns)
 bool
 engine_seize_until(struct engine *engine, uint64_t deadline_ns)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct waiter waiter;
     bool is_in_time = true;
 
@@ -407,6 +409,7 @@ turn_once(struct engine *engine)
 void
 engine_close(struct engine *engine, struct closing *closing)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct waiter *waiter = &closing->waiter;
 
     waiter_init(waiter, NULL);
@@ -436,6 +439,7 @@ engine_close(struct engine *engine, struct closing *closing)
 static bool
 op_await(struct op *op, uint64_t deadline_ns)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     while (!atomic_load(&op->is_done)) {
         if (op->is_held || await_turn(op, deadline_ns))
             drive_until(op->engine, op, deadline_ns);

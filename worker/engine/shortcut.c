@@ -15,6 +15,7 @@
 
 #include "engine/shortcut.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "fault/fault.h"
@@ -299,6 +300,21 @@ shortcut_leave(struct channel *channel,
     return engine_wait(op, CLOCK_NEVER);
 }
 
+/* With the drive right, which is given up on return. */
+static enum hoop_status
+shortcut_go_on(struct channel *channel,
+               const struct engine_collective *collective,
+               bool is_ready)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+
+    if (!is_ready || !shortcut_run(channel))
+        return shortcut_leave(channel, collective);
+    shortcut_end(channel);
+    shortcut_release(channel);
+    return HOOP_OK;
+}
+
 /* The gate is shut, and open on return. */
 static enum hoop_status
 shortcut_take(struct channel *channel,
@@ -313,16 +329,13 @@ shortcut_take(struct channel *channel,
             pthread_mutex_unlock(&engine->gate);
             return HOOP_OK;
         }
+        CLEANUP(cancel_release) const int held = cancel_hold();
         shortcut_drive(engine);
         shortcut_release(channel);
         return HOOP_OK;
     }
     shortcut_drive(engine);
-    if (!is_ready || !shortcut_run(channel))
-        return shortcut_leave(channel, collective);
-    shortcut_end(channel);
-    shortcut_release(channel);
-    return HOOP_OK;
+    return shortcut_go_on(channel, collective, is_ready);
 }
 
 enum hoop_status

@@ -10,6 +10,7 @@
  * number.
  */
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/message_op.h"
@@ -149,6 +150,21 @@ message_leave(struct channel *channel,
     return engine_wait(op, CLOCK_NEVER);
 }
 
+/* With the drive right, which is given up on return. */
+static enum hoop_status
+message_go_on(struct channel *channel,
+              const struct engine_message *message,
+              uint64_t number)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    const bool is_done = message_is_receive(message)
+                             ? message_receive(channel, message)
+                             : message_send(channel, message, number);
+
+    return is_done ? message_end(channel)
+                   : message_leave(channel, message, number);
+}
+
 enum hoop_status
 engine_run_message(struct channel *channel,
                    const struct engine_message *message)
@@ -156,15 +172,8 @@ engine_run_message(struct channel *channel,
     struct op *op = NULL;
     uint64_t number;
 
-    if (is_short(channel, message) &&
-        message_enter(channel, message, &number)) {
-        const bool is_done = message_is_receive(message)
-                                 ? message_receive(channel, message)
-                                 : message_send(channel, message, number);
-
-        return is_done ? message_end(channel)
-                       : message_leave(channel, message, number);
-    }
+    if (is_short(channel, message) && message_enter(channel, message, &number))
+        return message_go_on(channel, message, number);
     const enum hoop_status status =
         engine_start_messages(channel, message, 1, &op);
     return status == HOOP_OK ? engine_wait(op, CLOCK_NEVER)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "dtype/dtype.h"
@@ -95,6 +96,16 @@ op_number(struct op *op)
     }
 }
 
+/* The right is given up on return. */
+static void
+turn_of_starter(struct engine *engine)
+{
+    CLEANUP(cancel_release) const int held = cancel_hold();
+
+    engine_turn(engine, 0);
+    engine_release(engine);
+}
+
 /* Give ops their numbers and hand them in; more than one that are waited for
  * at once are a pair. */
 static void
@@ -116,12 +127,10 @@ ops_submit(struct op *const *ops, size_t n_ops, enum engine_mode mode)
     engine->is_driven |= drives;
     pthread_mutex_unlock(&engine->gate);
 
-    if (drives) {
-        engine_turn(engine, 0);
-        engine_release(engine);
-    } else if (is_driven) {
+    if (drives)
+        turn_of_starter(engine);
+    else if (is_driven)
         engine_post(engine);
-    }
 }
 
 void

@@ -17,6 +17,7 @@
 
 #include "hoop/session.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "tune/hall_forming.h"
@@ -180,6 +181,7 @@ comm_form(struct comm_family *family,
           uint64_t deadline_ns,
           struct hoop_comm **out_comm)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct hoop_comm *comm = NULL;
 
     enum hoop_status status = engine_check(family->engine);
@@ -309,6 +311,7 @@ world_free(struct comm_family *family)
 void
 hoop_comm_free(hoop_comm_t *comm)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     if (!comm || engine_check(comm->family->engine) != HOOP_OK)
         return;
     struct comm_family *family = comm->family;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/role.h"
@@ -127,6 +128,7 @@ enum hoop_status
 hoop_control_create(const struct hoop_control_options *options,
                     hoop_control_t **out_control)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     static const struct hoop_control_options none = {0};
     CLEANUP(settings_destroy) struct settings *settings = NULL;
     CLEANUP(hoop_control_destroy)
@@ -180,6 +182,7 @@ hoop_control_token(const struct hoop_control_options *options,
                    const char *role_text,
                    struct hoop_control_token_text *out_token)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     static const struct hoop_control_options none = {0};
     char secret[LIMIT_TOKEN] = "";
     char token[LIMIT_TOKEN] = "";
@@ -216,6 +219,7 @@ answer_deinit(struct control_answer *answer)
 void
 hoop_control_destroy(hoop_control_t *control)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     if (!control)
         return;
 
@@ -281,6 +285,7 @@ control_call(struct hoop_control *control,
              enum method_id method,
              struct pack *pack)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     CLEANUP(free) uint8_t *bytes = NULL;
     size_t n_bytes = 0;
     enum hoop_status status = HOOP_OK;

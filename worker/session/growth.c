@@ -14,6 +14,7 @@
 
 #include "hoop/elastic.h"
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -260,6 +261,7 @@ speaks_for_job(const struct terms *terms, hoop_session_t *session)
 enum hoop_status
 hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     struct terms terms;
 
     error_clear();
@@ -434,6 +436,7 @@ hoop_comm_grow(hoop_comm_t *comm,
                uint32_t timeout_ms,
                hoop_comm_t **out_comm)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     error_clear();
     if (!comm || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",

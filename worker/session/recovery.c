@@ -18,6 +18,7 @@
 
 #include "hoop/elastic.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/mishap.h"
@@ -271,6 +272,7 @@ comm_shrink(struct hoop_comm *comm,
             uint64_t deadline_ns,
             struct hoop_comm **out_comm)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     enum hoop_status status = engine_check(comm->family->engine);
 
     if (status != HOOP_OK)
@@ -296,6 +298,7 @@ comm_agree(struct hoop_comm *comm,
            uint64_t *flags,
            uint64_t *least)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct registrar_say say = {
         .kind = GROUP_AGREE, .flags = *flags, .least = *least};
@@ -363,6 +366,7 @@ comm_deadline_ns(const struct hoop_comm *comm)
 enum hoop_status
 hoop_comm_revoke(hoop_comm_t *comm)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     error_clear();
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -521,6 +522,7 @@ session_terms(const struct hoop_session *session)
 void
 hoop_leave(hoop_session_t *session)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     if (!session || session->is_orphan)
         return;
     growth_end(&session->world.family);
