@@ -221,7 +221,8 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
     CLEANUP(hoop_coordinator_destroy)
     struct hoop_coordinator *coordinator = calloc(1, sizeof(*coordinator));
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!coordinator)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the coordinator");
     if (!options || !options->listen)

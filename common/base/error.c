@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/stack.h"
 
 struct error_record {
+    bool has_stack; /* enough of it, as was found */
     size_t n_path;
     char text[LIMIT_ERROR_TEXT];
     char path[LIMIT_ERROR_PATH];
@@ -93,4 +95,26 @@ error_clear(void)
     record.text[0] = '\0';
     record.path[0] = '\0';
     record.n_path = 0;
+}
+
+static bool
+stack_suffices(void)
+{
+    const size_t n_bytes = stack_left();
+
+    record.has_stack = n_bytes >= LIMIT_STACK;
+    if (!record.has_stack)
+        (void)error_raise(HOOP_E_EXHAUSTED,
+                          "this thread has %zu bytes of stack left, and a call "
+                          "of hoop needs %d: create it with a larger stack "
+                          "(pthread_attr_setstacksize())",
+                          n_bytes, LIMIT_STACK);
+    return record.has_stack;
+}
+
+bool
+error_begin_call(void)
+{
+    error_clear();
+    return record.has_stack || stack_suffices();
 }

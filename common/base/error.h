@@ -10,6 +10,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include "hoop/status.h"
 
 /*
@@ -42,8 +44,16 @@ error_text(void);
 const char *
 error_path(void);
 
-/* Forget it, e.g. at the start of a public call. */
+/* Forget it. */
 void
 error_clear(void);
+
+/*
+ * A public call begins: forget it. False: this thread has too little stack for
+ * a call of hoop's (LIMIT_STACK), which has become the error, of
+ * HOOP_E_EXHAUSTED. That is looked up at a thread's first call only.
+ */
+bool
+error_begin_call(void);
 
 #endif

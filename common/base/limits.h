@@ -17,6 +17,9 @@ enum {
 
     /* Settings: paths are the longest; a file is some forty lines. */
     LIMIT_SETTING = 1024,
+    /* Of a thread that calls hoop: most of it is for planning a redistribution,
+     * and for looking up names while joining. */
+    LIMIT_STACK = 192 * 1024,
     LIMIT_SETTINGS_FILE = 64 * 1024,
     LIMIT_CHOICES = 256, /* of a setting, as a text: codecs are sixteen */
 

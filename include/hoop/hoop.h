@@ -7,6 +7,9 @@
  *   call ends as it would have, by its deadline at the latest, and the thread is
  *   cancelled at its next cancellation point behind it; its cancel state is what
  *   it was before. A thread whose cancel type is asynchronous must not call.
+ * - it needs 192 KiB of stack when it makes its first call. With less, calls
+ *   that return a status return HOOP_E_EXHAUSTED, and the text says how much is
+ *   there. Callbacks of the program come on top.
  */
 
 #ifndef HOOP_HOOP_H

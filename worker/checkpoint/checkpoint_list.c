@@ -19,7 +19,8 @@ hoop_checkpoint_list(const char *folder,
     struct folder opened = FOLDER_CLOSED;
     struct manifest *manifest = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_contents)
         return error_raise(HOOP_E_INVALID, "out_contents is NULL");
     enum hoop_status status = folder_open(folder, &opened);

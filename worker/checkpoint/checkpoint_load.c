@@ -329,7 +329,8 @@ hoop_checkpoint_load(const char *folder,
     CLEANUP(accord_destroy) struct accord *accord = NULL;
     hoop_comm_t *comm = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!spec)
         return error_raise(HOOP_E_INVALID, "spec is NULL");
     enum hoop_status status = request_comm(spec->mesh, &comm);
@@ -361,7 +362,8 @@ hoop_checkpoint_restore(const char *folder,
     CLEANUP(manifest_destroy) struct manifest *asked = NULL;
     hoop_comm_t *comm = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = request_comm_of(&request, &comm);
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;

@@ -275,7 +275,8 @@ hoop_checkpoint_save(const char *folder,
                         .folder = FOLDER_CLOSED};
     hoop_comm_t *comm = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = request_comm_of(&save.request, &comm);
     if (status == HOOP_OK && !hoop_comm_is_member(comm))
         return HOOP_OK;

@@ -127,7 +127,8 @@ hoop_checkpoint_verify(const char *folder)
     struct folder opened = FOLDER_CLOSED;
     bool is_outdated = true;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = folder_open(folder, &opened);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -84,7 +84,8 @@ hoop_comm_explain(const hoop_comm_t *comm,
     const enum call_name name = name_parse(collective);
     struct tuning_choice choice;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_choice)
         return error_raise(HOOP_E_INVALID, "out_choice is NULL");
     if (name == CALL_UNKNOWN)
@@ -110,7 +111,8 @@ hoop_comm_explain(const hoop_comm_t *comm,
 enum hoop_status
 hoop_comm_set_algorithms(hoop_comm_t *comm, const char *algorithms)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!algorithms)

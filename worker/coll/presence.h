@@ -31,7 +31,8 @@ static inline enum hoop_status
 presence_find(hoop_comm_t **comm, bool *out_is_member)
 {
     *out_is_member = false;
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!*comm) {
         enum hoop_status status;
         hoop_comm_t *found = presence_default(&status);

@@ -259,7 +259,8 @@ hoop_comm_contributors(hoop_comm_t *comm,
                        uint32_t capacity,
                        uint32_t *out_n_ranks)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm || !out_n_ranks)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "out_n_ranks" : "comm");

@@ -182,7 +182,8 @@ hoop_simulate(const struct hoop_simulation *simulation,
     const struct catalog_entry *entry = NULL;
     struct simulation_result result;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!simulation || !machine || !out_simulated)
         return error_raise(HOOP_E_INVALID,
                            "simulation, machine or out_simulated is NULL");

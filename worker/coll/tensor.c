@@ -82,7 +82,8 @@ hoop_tensor_copy(const struct hoop_tensor *tensor, struct hoop_tensor *out)
 {
     enum hoop_status status;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     status = operand_check_strided(tensor, "tensor");
     if (status == HOOP_OK)
         status = copy_prepare(tensor, out);

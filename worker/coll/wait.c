@@ -39,7 +39,8 @@ wait_until(hoop_op_t *op, uint64_t deadline_ns, int64_t timeout_ms)
 enum hoop_status
 hoop_wait(hoop_op_t *op, int64_t timeout_ms)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
     return wait_until(op, deadline_of(timeout_ms), timeout_ms);
@@ -58,7 +59,8 @@ hoop_wait_all(hoop_op_t **ops, size_t n_ops, int64_t timeout_ms)
     enum hoop_status first = HOOP_OK;
     char text[LIMIT_ERROR_TEXT] = "";
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!ops && n_ops > 0)
         return error_raise(HOOP_E_INVALID, "ops is NULL");
     for (size_t i = 0; i < n_ops; i++) {

@@ -9,8 +9,9 @@
 #include "engine/residue.h"
 
 enum {
-    /* Elements rounded at once: both operands stay in the L1 cache. */
-    ROUNDED = 2048
+    /* Elements rounded at once: both operands stay in the L1 cache, and on a
+     * stack that may be small. */
+    ROUNDED = 512
 };
 
 struct rounding_part {

@@ -359,7 +359,8 @@ hoop_comm_spec_result(const struct hoop_comm_spec *spec,
     struct action action;
     size_t count;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = shape_count(shape, &count);
     if (status == HOOP_OK && !out_shape)
         status = error_raise(HOOP_E_INVALID, "out_shape is NULL");

@@ -120,7 +120,8 @@ hoop_comm_spec_cost(const struct hoop_comm_spec *spec,
     struct hoop_part part;
     size_t x;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_cost)
         return error_raise(HOOP_E_INVALID, "out_cost is NULL");
     enum hoop_status status = action_line(spec, mesh, &line);

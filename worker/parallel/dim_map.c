@@ -108,7 +108,8 @@ hoop_dim_map_normalize(uint32_t n_dims, struct hoop_dim_map *map)
     uint32_t n_late = 0;
     uint32_t n_pairs = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     const enum hoop_status status = check_map(n_dims, map);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -134,7 +135,8 @@ hoop_dim_map_merge(uint32_t n_dims,
 {
     uint32_t n_pairs = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = check_map(n_dims, map);
     if (status == HOOP_OK)
         status = check_sums(n_dims, map);

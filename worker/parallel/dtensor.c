@@ -133,7 +133,8 @@ hoop_dtensor_create(enum hoop_dtype dtype,
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_dtensor)
         return error_raise(HOOP_E_INVALID, "out_dtensor is NULL");
     enum hoop_status status = dtensor_check(dtype, shape, spec);
@@ -231,7 +232,8 @@ hoop_dtensor_set_process_group(hoop_dtensor_t *dtensor, hoop_pg_t *group)
 {
     hoop_mesh_t *mesh = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor || !group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            dtensor ? "group" : "dtensor");

@@ -124,7 +124,8 @@ hoop_dtensor_digest(const hoop_dtensor_t *dtensor, uint64_t *out_digest)
     uint64_t sum = 0;
     uint64_t mine = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor || !out_digest)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            dtensor ? "out_digest" : "dtensor");

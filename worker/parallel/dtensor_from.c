@@ -96,7 +96,8 @@ hoop_dtensor_from_local(const struct hoop_tensor *local,
     struct hoop_shape whole;
     enum hoop_status status = HOOP_OK;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!local || !out_dtensor)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            local ? "out_dtensor" : "local");
@@ -187,7 +188,8 @@ hoop_dtensor_from_global(const struct hoop_tensor *global,
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!global || !out_dtensor)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            global ? "out_dtensor" : "global");

@@ -27,7 +27,8 @@ check(const void *dtensor, const void *spec, const void *out)
 static enum hoop_status
 check_op(hoop_op_t *const *out_op)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     return out_op ? HOOP_OK : error_raise(HOOP_E_INVALID, "out_op is NULL");
 }
 

@@ -205,7 +205,8 @@ hoop_gradients_create(const struct hoop_tensor *gradients,
     CLEANUP(hoop_gradients_free) struct hoop_gradients *created = NULL;
     enum hoop_status status;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_gradients)
         return error_raise(HOOP_E_INVALID, "out_gradients is NULL");
     status = options_check(options);
@@ -331,7 +332,8 @@ gradients_check(const struct hoop_gradients *gradients)
 enum hoop_status
 hoop_gradients_ready(hoop_gradients_t *gradients, size_t index)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     const enum hoop_status status = gradients_check(gradients);
     if (status != HOOP_OK)
         return error_pass(status);
@@ -407,7 +409,8 @@ hoop_gradients_wait(hoop_gradients_t *gradients)
 {
     enum hoop_status status;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     status = gradients_check(gradients);
     if (status == HOOP_OK)
         status = missing_check(gradients);

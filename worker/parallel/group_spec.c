@@ -34,7 +34,8 @@ hoop_pg_tensor_spec(hoop_pg_t *group,
     struct hoop_group_sharding row = {.mesh = {.n_axes = 1}};
     struct hoop_tensor_spec spec = {.mesh = NULL};
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!group || !out_spec)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            group ? "out_spec" : "group");

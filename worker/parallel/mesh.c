@@ -121,7 +121,8 @@ hoop_mesh_create(hoop_session_t *session,
 {
     struct grid grid;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!session || !out_mesh)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_mesh" : "session");
@@ -331,7 +332,8 @@ hoop_mesh_comm(hoop_mesh_t *mesh,
 {
     struct grid_axes longer;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!mesh || !out_comm || (!axes && n_axes > 0))
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            !mesh       ? "mesh"

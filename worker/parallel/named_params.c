@@ -203,7 +203,8 @@ hoop_named_params(const struct hoop_module *module,
     struct listing listing = {.scope = scope};
     size_t count = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!module || !out_params)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            module ? "out_params" : "module");

@@ -44,7 +44,8 @@ hoop_op_override(struct hoop_op_replacement *replacement)
 enum hoop_status
 hoop_op_override_release(struct hoop_op_replacement *replacement)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
     struct hoop_op_replacement **link = link_to(replacement);

@@ -33,7 +33,8 @@ options_check(const struct hoop_p2p_options *options)
 enum hoop_status
 hoop_p2p_create(const struct hoop_p2p_options *options, hoop_p2p_t **out_p2p)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_p2p)
         return error_raise(HOOP_E_INVALID, "out_p2p is NULL");
     const enum hoop_status status = options_check(options);

@@ -356,7 +356,8 @@ hoop_p2p_send_backward_recv_backward(hoop_p2p_t *p2p,
 enum hoop_status
 hoop_p2p_exchange_all(hoop_p2p_t *p2p, const struct hoop_p2p_ops *ops)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!ops)
         return error_raise(HOOP_E_INVALID, "ops is NULL");
     const enum hoop_status status = p2p_exchange_call(p2p, ops, NULL);

@@ -141,7 +141,8 @@ p2p_requests_finish(struct hoop_p2p_requests *requests, unsigned *out_failed)
 enum hoop_status
 hoop_p2p_wait(struct hoop_p2p_requests *requests, int64_t timeout_ms)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!requests)
         return error_raise(HOOP_E_INVALID, "requests is NULL");
     if (requests->n_requests > P2P_ORDER_DIRECTIONS)

@@ -40,7 +40,8 @@ hoop_param_init(const char *name,
                                              .shape = {.n_dims = 1}};
     size_t count = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_param)
         return error_raise(HOOP_E_INVALID, "out_param is NULL");
     tensor = tensor ? tensor : &empty;

@@ -49,7 +49,8 @@ hoop_param_hooks_use(struct hoop_param_hooks *scope,
 enum hoop_status
 hoop_param_hooks_release(struct hoop_param_hooks *scope)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!scope)
         return error_raise(HOOP_E_INVALID, "scope is NULL");
     const size_t n_within = scopes_within(scope);

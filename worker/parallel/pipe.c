@@ -128,7 +128,8 @@ run(const struct step *step,
 {
     static const struct hoop_pipe_options usual = {0};
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!pipeline || !exchange)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            pipeline ? "exchange" : "pipeline");

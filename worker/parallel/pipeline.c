@@ -11,7 +11,8 @@ hoop_pipeline_create(hoop_comm_t *stages,
                      hoop_comm_t *tensor_parallel,
                      hoop_pipeline_t **out_pipeline)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!stages || !out_pipeline)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            stages ? "out_pipeline" : "stages");

@@ -132,7 +132,8 @@ hoop_pg_create(hoop_session_t *session,
     struct degrees degrees = {0};
     CLEANUP(hoop_pg_free) hoop_pg_t *group = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!session || !out_group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_group" : "session");
@@ -260,7 +261,8 @@ line_comm(hoop_mesh_t *mesh, uint32_t axis, hoop_comm_t **out_comm)
 static enum hoop_status
 first_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!group)
         return error_raise(HOOP_E_INVALID, "group is NULL");
     return line_comm(group->mesh, axis, out_comm);
@@ -269,7 +271,8 @@ first_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 static enum hoop_status
 second_comm(hoop_pg_t *group, uint32_t axis, hoop_comm_t **out_comm)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!group)
         return error_raise(HOOP_E_INVALID, "group is NULL");
     if (!atomic_load(&group->has_cpu_groups))
@@ -296,7 +299,8 @@ hoop_pg_set_cpu_groups(hoop_pg_t *group)
 {
     hoop_comm_t *comm = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!group)
         return error_raise(HOOP_E_INVALID, "group is NULL");
     hoop_mesh_t *const meshes[] = {group->mesh, group->cpu_mesh};

@@ -52,7 +52,8 @@ hoop_redistribute_plan(const hoop_dtensor_t *dtensor,
     CLEANUP(transit_deinit) struct transit transit = {0};
     struct hoop_redistribution plan = {0};
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_plan)
         return error_raise(HOOP_E_INVALID, "out_plan is NULL");
     enum hoop_status status =

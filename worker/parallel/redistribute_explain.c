@@ -204,7 +204,8 @@ hoop_redistribute_explain(const hoop_dtensor_t *dtensor,
 {
     struct hoop_redistribution plan;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out)
         return error_raise(HOOP_E_INVALID, "out is NULL");
     const enum hoop_status status =

@@ -227,7 +227,8 @@ callback_call(const struct run *run,
     const struct hoop_stage_work *work = run->work;
     struct hoop_tensor *out = &computation->made->tensor;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (task->kind == HOOP_TASK_FORWARD)
         return work->forward(work->owner, task, tensor_at(computation->input),
                              out);
@@ -457,7 +458,8 @@ hoop_schedule_run(const hoop_schedule_t *schedule,
 {
     struct hoop_run_stats stats = {0};
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = call_check(schedule, pipeline, work);
     if (status == HOOP_OK && hoop_comm_is_member(hoop_pipeline_comm(pipeline)))
         status = run_all(schedule, pipeline, work, &stats);

@@ -186,7 +186,8 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
 {
     enum hoop_status status;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_gradient || !out_parameter)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            out_gradient ? "out_parameter" : "out_gradient");
@@ -215,7 +216,8 @@ hoop_sharded_reduce(hoop_sharded_t *sharded,
 enum hoop_status
 hoop_sharded_gather(hoop_sharded_t *sharded)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!sharded)
         return error_raise(HOOP_E_INVALID, "sharded is NULL");
     if (!sharded->is_reduced)

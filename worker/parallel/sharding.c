@@ -156,7 +156,8 @@ check_all(const struct hoop_sharding *sharding,
 {
     size_t count;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!sharding)
         return error_raise(HOOP_E_INVALID, "sharding is NULL");
     enum hoop_status status = grid_of(mesh, out_grid);
@@ -222,7 +223,8 @@ hoop_sharding_part_here(const struct hoop_sharding *sharding,
     const struct hoop_mesh_shape sizes = hoop_mesh_shape_of(mesh);
     uint32_t place = 0;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!mesh)
         return error_raise(HOOP_E_INVALID, "mesh is NULL");
     for (uint32_t axis = 0; axis < sizes.n_axes; axis++) {

@@ -157,7 +157,8 @@ hoop_sharding_path(const struct hoop_path_request *request,
 {
     struct route route;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_path)
         return error_raise(HOOP_E_INVALID, "out_path is NULL");
     enum hoop_status status = check(request);

@@ -139,7 +139,8 @@ hoop_send_tensor_meta(hoop_pipeline_t *pipeline,
     struct way way;
     size_t count;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!pipeline || !tensor || !need_meta)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            !pipeline ? "pipeline"
@@ -166,7 +167,8 @@ hoop_recv_tensor_meta(hoop_pipeline_t *pipeline,
 {
     struct way way;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!pipeline || !out_shape)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            pipeline ? "out_shape" : "pipeline");

@@ -51,7 +51,8 @@ hoop_schedule_print(const hoop_schedule_t *schedule,
     struct timetable timetable;
     char title[DRAWING_TITLE_MAX];
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!schedule || !file)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            schedule ? "file" : "schedule");

@@ -79,7 +79,8 @@ hoop_schedule_check(const hoop_schedule_t *schedule,
     struct timetable_units units;
     uint32_t n_live;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!schedule)
         return error_raise(HOOP_E_INVALID, "schedule is NULL");
     enum hoop_status status = units_of(out_cost, &units);

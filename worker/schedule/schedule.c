@@ -113,7 +113,8 @@ hoop_schedule_create(const struct hoop_schedule_options *options,
     CLEANUP(hoop_schedule_free) struct hoop_schedule *computed = NULL;
     CLEANUP(hoop_schedule_free) struct hoop_schedule *schedule = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!options || !out_schedule)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            options ? "out_schedule" : "options");

@@ -246,7 +246,8 @@ hoop_comm_create(hoop_session_t *session,
 {
     const struct registrar_list list = {ranks, n_ranks};
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!session || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_comm" : "session");

@@ -134,7 +134,8 @@ hoop_control_create(const struct hoop_control_options *options,
     CLEANUP(hoop_control_destroy)
     struct hoop_control *control = calloc(1, sizeof(*control));
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!control)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a control");
     if (!out_control)
@@ -188,7 +189,8 @@ hoop_control_token(const struct hoop_control_options *options,
     char token[LIMIT_TOKEN] = "";
     enum role role = ROLE_WORKER;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!role_text || !out_token)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            role_text ? "out_token" : "role");

@@ -264,7 +264,8 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct terms terms;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_session)
         return error_raise(HOOP_E_INVALID, "out_session is NULL");
     enum hoop_status status = terms_resolve(options, &terms);
@@ -437,7 +438,8 @@ hoop_comm_grow(hoop_comm_t *comm,
                hoop_comm_t **out_comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "out_comm" : "comm");

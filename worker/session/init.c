@@ -59,7 +59,8 @@ hoop_init(const struct hoop_join_options *options)
     hoop_session_t *session = NULL;
     hoop_group_t *group = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     enum hoop_status status = init_begin();
     if (status != HOOP_OK)
         return error_pass(status);

@@ -73,7 +73,8 @@ group_open(hoop_session_t *session,
 {
     struct registrar_list list = *given;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!session || !out_group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            session ? "out_group" : "session");
@@ -243,7 +244,8 @@ part_find(struct hoop_group *group,
 static enum hoop_status
 part_ask(hoop_group_t *group, enum group_part part, hoop_comm_t **out_comm)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!group || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            group ? "out_comm" : "group");

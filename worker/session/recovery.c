@@ -367,7 +367,8 @@ enum hoop_status
 hoop_comm_revoke(hoop_comm_t *comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     if (!comm->channel)
@@ -382,7 +383,8 @@ hoop_comm_revoke(hoop_comm_t *comm)
 enum hoop_status
 hoop_comm_shrink(hoop_comm_t *comm, hoop_comm_t **out_comm)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm || !out_comm)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "out_comm" : "comm");
@@ -419,7 +421,8 @@ failed_check(const struct hoop_comm *comm,
              uint32_t capacity,
              const uint32_t *out_n_ranks)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm || !out_n_ranks)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "out_n_ranks" : "comm");

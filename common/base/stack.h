@@ -1,0 +1,13 @@
+/* base/stack.h - how much stack the calling thread has left */
+
+#ifndef BASE_STACK_H
+#define BASE_STACK_H
+
+#include <stddef.h>
+
+/* Bytes between here and the end of this thread's stack. SIZE_MAX: nobody
+ * knows, as on a stack that a program has made itself. */
+size_t
+stack_left(void);
+
+#endif
