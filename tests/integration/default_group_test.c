@@ -152,10 +152,10 @@ messages(uint32_t rank, uint32_t size)
     struct hoop_tensor mine = {v.own, HOOP_INT64, {1, {PAIR}}, NULL};
     struct hoop_tensor theirs = {v.got, HOOP_INT64, {1, {PAIR}}, NULL};
     const struct hoop_tensor_message tensors[] = {
-        {HOOP_SEND, &mine, next, 9}, {HOOP_RECV, &theirs, prev, 9}};
+        {HOOP_SEND, &mine, next, 9, NULL}, {HOOP_RECV, &theirs, prev, 9, NULL}};
     WORKER_CHECK(hoop_batch_tensors(tensors, 2, NULL) == HOOP_OK);
     WORKER_CHECK(hoop_send_tensor_start(&mine, next, 9, NULL, &op) == HOOP_OK);
-    WORKER_CHECK(hoop_recv_tensor(&theirs, prev, 9, NULL) == HOOP_OK);
+    WORKER_CHECK(hoop_recv_tensor(&theirs, prev, 9, NULL, NULL) == HOOP_OK);
     WORKER_CHECK(hoop_wait(op, HOOP_FOREVER) == HOOP_OK);
     WORKER_CHECK(v.got[1] == value_of(prev, 1));
     return 0;

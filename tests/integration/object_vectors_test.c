@@ -204,7 +204,8 @@ tags(struct rank *rank)
     RANK_CHECK(hoop_recv(got, 4, HOOP_UINT8, rank->rank, 1, rank->comm, NULL) ==
                HOOP_OK);
     RANK_CHECK(memcmp(got, "raw", 4) == 0);
-    RANK_CHECK(hoop_recv_tensor(&other, rank->rank, 2, rank->comm) == HOOP_OK);
+    RANK_CHECK(hoop_recv_tensor(&other, rank->rank, 2, rank->comm, NULL) ==
+               HOOP_OK);
     RANK_CHECK(memcmp(got, "ten", 4) == 0);
     RANK_CHECK(hoop_wait_all(ops, 5, HOOP_FOREVER) == HOOP_OK);
     return 0;
