@@ -170,6 +170,13 @@ enum {
     /* ... and what a sender announces at a time; the rest waits for it. */
     LIMIT_ASKED = 262144,
 
+    /* Bytes that wait for a peer to read them beside its messages: answers,
+     * signs of life, news of failures. */
+    LIMIT_CONTROLS = 32 * 1024 * 1024,
+    /* Sends of one rank that failed for want of a connection, of which the
+     * others pass on the news. */
+    LIMIT_FAILED_SENDS = 65536,
+
     /* Shared memory between two ranks of a host, for each direction: frames in
      * flight, which shall not leave the cache ... */
     LIMIT_RING_MAX = 1024 * 1024,

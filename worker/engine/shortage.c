@@ -170,6 +170,7 @@ shortage_came(struct engine *engine,
     struct op *op;
 
     if (frame->step >= engine->roster->size ||
+        frame->offset > LIMIT_FAILED_SENDS ||
         frame->offset <= engine->lost[frame->step].n_short_told)
         return;
     engine->lost[frame->step].n_short_told = frame->offset;

@@ -10,6 +10,7 @@
 #include "transport/cellar.h"
 #include "transport/echo.h"
 #include "transport/payload.h"
+#include "transport/window.h"
 
 static bool
 key_equal(const struct flow_key *a, const struct flow_key *b)
@@ -428,11 +429,13 @@ match_arrival_destroy(struct peer *peer, struct arrival *arrival)
     if (peer->in_payload && peer->arrival == arrival) {
         peer->arrival = NULL;
         peer->target = TARGET_BIN;
+        peer->n_held -= window_cost(&peer->stash->frame);
         cellar_stash_give(peer->transport, peer->stash);
         peer->stash = NULL;
     }
     while ((part = TAILQ_FIRST(&arrival->parts))) {
         TAILQ_REMOVE(&arrival->parts, part, link);
+        peer->n_held -= window_cost(&part->frame);
         peer_consumed(peer, &part->frame);
         cellar_stash_give(peer->transport, part);
     }
@@ -601,6 +604,7 @@ match_drain(struct transport *transport, struct inflow *flow)
             return;
         peer_came_coded(peer, flow, &part->frame, part->bytes);
         TAILQ_REMOVE(&flow->arrival->parts, part, link);
+        peer->n_held -= window_cost(&part->frame);
         peer_consumed(peer, &part->frame);
         /* May close the flow, which must find nothing half taken. */
         arrival_end(peer, flow);
@@ -632,7 +636,7 @@ match_promise(struct peer *peer, const struct frame *frame)
     if (peer->n_promises < LIMIT_ANNOUNCED)
         promise = calloc(1, sizeof(*promise));
     if (!promise) {
-        peer_lose(peer, "it granted more than there is room to remember");
+        peer_give_up_for(peer, "more grants than there is room to remember");
         return;
     }
     promise->key = match_key(peer, frame);

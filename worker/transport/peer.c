@@ -187,6 +187,13 @@ peer_doom(struct peer *peer, const char *why)
 }
 
 void
+peer_doom_for(struct peer *peer, const char *why)
+{
+    peer->is_at_fault = true;
+    peer_doom(peer, why);
+}
+
+void
 peer_end(struct peer *peer)
 {
     if (peer->state == PEER_READY)

@@ -133,6 +133,7 @@ struct peer {
     bool is_reading;         /* ... in it: it must not go away now */
     bool has_hung_up;        /* fd's stream has ended, whatever segment holds */
     const char *doom;        /* why it is lost when it is written to next */
+    bool is_at_fault;        /* ... which is its doing: all are told */
     bool is_dirty;           /* has something to write */
     bool is_blocked; /* the socket is full: epoll tells when it is not */
     bool is_watched; /* epoll tells when it is writable */
@@ -159,6 +160,7 @@ struct peer {
     struct outflow_list asking;      /* announced, not granted yet */
     struct outflow_list unconfirmed; /* tensors cut to their end, likewise */
     struct control_list controls;
+    size_t n_control_bytes; /* of them, as peer_control_cost() counts */
     struct promise_list promises;
     size_t n_promises;
     struct outframe frames[PEER_FRAMES_MAX];
@@ -177,7 +179,8 @@ struct peer {
     struct inflow_list inflows;   /* open and matched */
     struct arrival_list arrivals; /* in order of arrival */
     size_t n_arrivals;
-    uint64_t owed; /* consumed, not given back yet */
+    uint64_t n_held; /* of its eager window: by what came early */
+    uint64_t owed;   /* consumed, not given back yet */
     size_t inbound_first;
     size_t inbound_end;
     bool in_payload;
@@ -275,6 +278,9 @@ peer_lose(struct peer *peer, const char *why);
  * telling something: nothing more is written. why is kept. */
 void
 peer_doom(struct peer *peer, const char *why);
+/* The same, for what the peer did or did not do. */
+void
+peer_doom_for(struct peer *peer, const char *why);
 /* Bytes that have left by its sockets, and those that still wait there. */
 uint64_t
 peer_gone(const struct peer *peer, uint64_t *out_n_queued);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "transport/match.h"
+#include "transport/payload.h"
 #include "transport/peer.h"
 #include "transport/window.h"
 
@@ -224,7 +225,7 @@ take_announcement(struct peer *peer)
         return;
     struct arrival *arrival = match_arrival_add(peer, &peer->frame, tensor);
     if (!arrival) {
-        peer_lose(peer, "it announced more messages than the limit");
+        peer_give_up_for(peer, "more announcements than the limit");
         return;
     }
     arrival->is_announced = true;
@@ -258,9 +259,11 @@ peer_control_came(struct peer *peer)
         take_grant(peer);
         return;
     case FRAME_CREDIT:
+        if (peer->frame.total > peer->transport->window - peer->credit) {
+            peer_give_up_for(peer, "back more of the window than it had");
+            return;
+        }
         peer->credit += peer->frame.total;
-        if (peer->credit > peer->transport->window)
-            peer_lose(peer, "it returned more of the window than it had");
         peer_touch(peer);
         return;
     case FRAME_VERDICT:

@@ -16,15 +16,51 @@
 
 enum {
     FRAME_COST = LIMIT_FRAME_HEADER,
+    GRANT_PART = 16,
 };
 
-/* Queued; NULL: no memory, or nothing may follow any more. */
+/* What a control costs of LIMIT_CONTROLS. Grants are as many as the peer has
+ * announced messages, which has a limit of its own. */
+static size_t
+control_cost(uint32_t kind, size_t n_text)
+{
+    const size_t n_bytes = sizeof(struct control) + n_text;
+
+    return kind == FRAME_GRANT ? n_bytes / GRANT_PART : n_bytes;
+}
+
+/* A peer that reads nothing does not make this process grow. One that is not
+ * connected yet is told what fits. */
+static bool
+has_room_for(struct peer *peer, size_t cost)
+{
+    if (peer->n_control_bytes + cost <= LIMIT_CONTROLS)
+        return true;
+    if (peer->state == PEER_READY)
+        peer_doom_for(peer, "it does not read what it asked for, or must know");
+    return false;
+}
+
+/* Two signs of life in a row say no more than one. */
+static bool
+is_said(const struct peer *peer, const struct frame *frame)
+{
+    const struct control *last = TAILQ_LAST(&peer->controls, control_list);
+
+    return last && frame->kind == FRAME_HEARTBEAT && frame->comm == 0 &&
+           last->frame.kind == FRAME_HEARTBEAT && last->frame.comm == 0 &&
+           last->frame.flags == frame->flags;
+}
+
+/* Queued; NULL: no memory, no need, or nothing may follow any more. */
 static struct control *
 control_queue(struct peer *peer, const struct frame *frame, const char *text)
 {
     const size_t n_text = text ? strlen(text) : 0;
+    const size_t cost = control_cost(frame->kind, n_text);
 
-    if (peer->has_parted)
+    if (peer->has_parted || peer->doom || is_said(peer, frame) ||
+        !has_room_for(peer, cost))
         return NULL;
     struct control *control = malloc(sizeof(*control) + n_text);
 
@@ -41,6 +77,7 @@ control_queue(struct peer *peer, const struct frame *frame, const char *text)
     if (n_text)
         memcpy(control->text, text, n_text);
     TAILQ_INSERT_TAIL(&peer->controls, control, link);
+    peer->n_control_bytes += cost;
     peer->has_parted = frame->kind == FRAME_GOODBYE;
     peer_touch(peer);
     return control;
@@ -99,6 +136,7 @@ cut_control(struct peer *peer, struct outframe *out)
     out->n_raw = 0;
     out->flow = NULL;
     TAILQ_REMOVE(&peer->controls, control, link);
+    peer->n_control_bytes -= control_cost(control->frame.kind, control->n_text);
     free(control);
     return true;
 }

@@ -20,6 +20,7 @@
 #include "transport/match.h"
 #include "transport/payload.h"
 #include "transport/peer.h"
+#include "transport/window.h"
 
 enum {
     /* More than one packet of a loopback interface would not fit in. */
@@ -53,16 +54,28 @@ peer_stash(struct peer *peer)
     return stash;
 }
 
+/* What it sent and was not told that it has been used, as it must count, too. */
+static bool
+is_in_window(const struct peer *peer)
+{
+    return peer->n_held + peer->owed + window_cost(&peer->frame) <=
+           peer->transport->window;
+}
+
 static void
 begin_early(struct peer *peer, struct inflow *flow)
 {
+    if (!is_in_window(peer)) {
+        peer_give_up_for(peer, "more bytes unasked than its window permits");
+        return;
+    }
     struct arrival *arrival =
         flow && flow->arrival
             ? flow->arrival
             : match_arrival_add(peer, &peer->frame, peer_tensor(peer));
 
     if (!arrival) {
-        peer_lose(peer, "it sent more early messages than the limit");
+        peer_give_up_for(peer, "more early messages than the limit");
         return;
     }
     if (flow && !flow->arrival) {
@@ -73,6 +86,7 @@ begin_early(struct peer *peer, struct inflow *flow)
     if (!peer->stash)
         return;
     peer->arrival = arrival;
+    peer->n_held += window_cost(&peer->frame);
     peer->target = TARGET_STASH;
 }
 
@@ -410,4 +424,5 @@ peer_receive_clear(struct peer *peer)
         }
         match_arrival_destroy(peer, arrival);
     }
+    peer->n_held = 0;
 }

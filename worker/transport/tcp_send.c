@@ -235,6 +235,10 @@ peer_write(struct peer *peer)
     size_t n_total = 0;
 
     if (peer->doom) {
+        const struct transport_events *events = peer->transport->events;
+
+        if (peer->is_at_fault && events->on_damaged)
+            events->on_damaged(peer->transport->owner, peer->rank, peer->doom);
         peer_lose(peer, peer->doom);
         return true;
     }
@@ -302,6 +306,7 @@ peer_forget_controls(struct peer *peer)
         TAILQ_REMOVE(&peer->controls, control, link);
         free(control);
     }
+    peer->n_control_bytes = 0;
 }
 
 void

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "wire/frame.h"
 
 static inline uint64_t
 window_share(uint32_t n_ranks)
@@ -17,6 +18,13 @@ window_share(uint32_t n_ranks)
     const uint64_t share = LIMIT_EAGER_TOTAL / n_ranks;
 
     return share < LIMIT_EAGER_WINDOW ? share : LIMIT_EAGER_WINDOW;
+}
+
+/* What an eager frame takes of it. */
+static inline uint64_t
+window_cost(const struct frame *frame)
+{
+    return LIMIT_FRAME_HEADER + (uint64_t)frame->stored;
 }
 
 /* What large messages that go whole leave to small ones. */

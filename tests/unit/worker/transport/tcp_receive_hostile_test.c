@@ -1,14 +1,22 @@
 /* tests/unit/worker/transport/tcp_receive_hostile_test.c - a bad peer */
 
+#include <malloc.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "check.h"
 #include "desk.h"
+#include "transport/window.h"
 
 enum {
     BIG = DESK_BYTES,
     SMALL = 1000,
+    CHUNK = 64 * 1024,
+    /* docs/security.md: of a member's eager window, and of all it can have kept
+     * here. */
+    WINDOW_BUDGET = 16 << 20,
+    MEMBER_BUDGET = 256 << 20,
+    CONTROL_BUDGET = 48 << 20,
 };
 
 static void
@@ -17,6 +25,172 @@ assert_lost(const char *text)
     assert_int_equal(desk.station.n_lost, 1);
     if (!strstr(desk.station.text, text))
         fail_msg("lost because: %s", desk.station.text);
+}
+
+/* Bytes that the process has allocated since. */
+static size_t
+grown_since(size_t before)
+{
+    const size_t now = mallinfo2().uordblks;
+
+    return now > before ? now - before : 0;
+}
+
+/* All that its window permits is kept, and not a frame more: also of another
+ * message, operation or communicator. */
+static void
+bytes_beyond_the_window_lose_the_peer(void **state)
+{
+    const uint64_t window = window_share(STATION_RANKS);
+    const size_t before = mallinfo2().uordblks;
+    struct frame frame = desk_eager(0, CHUNK, CHUNK);
+    uint64_t n_taken = 0;
+
+    (void)state;
+    while (desk.station.n_lost == 0 && n_taken <= window) {
+        frame.op++;
+        frame.comm = STATION_COMM + frame.op % 3;
+        desk_feed(&frame);
+        n_taken += LIMIT_FRAME_HEADER + CHUNK;
+    }
+    assert_lost("more bytes unasked than its window permits");
+    assert_int_equal(desk.station.n_damaged, 1);
+    assert_true(n_taken > window && n_taken - window <= CHUNK + 128);
+    assert_true(grown_since(before) < WINDOW_BUDGET);
+}
+
+/* Headers alone cost, too. */
+static void
+empty_messages_without_end_lose_the_peer(void **state)
+{
+    const size_t before = mallinfo2().uordblks;
+    struct frame frame = frame_message(1, 9, 0, 0);
+    unsigned n_sent = 0;
+
+    (void)state;
+    frame.flags = FRAME_EAGER;
+    for (; desk.station.n_lost == 0 && n_sent < 100000; n_sent++) {
+        frame.op++;
+        desk_feed(&frame);
+    }
+    assert_lost("more bytes unasked than its window permits");
+    assert_int_equal(n_sent,
+                     window_share(STATION_RANKS) / LIMIT_FRAME_HEADER + 1);
+    assert_true(grown_since(before) < WINDOW_BUDGET);
+}
+
+/* What is taken is given back, and may come again for ever. */
+static void
+window_that_is_given_back_is_used_again(void **state)
+{
+    const uint64_t window = window_share(STATION_RANKS);
+    struct frame frame = desk_eager(0, CHUNK, CHUNK);
+    struct frame answer;
+
+    (void)state;
+    for (uint64_t n = 0; n < 4 * window; n += CHUNK) {
+        struct inflow flow = inflow_collective(1, desk.received, CHUNK);
+
+        frame.op++;
+        flow.key.op = frame.op;
+        desk_feed(&frame);
+        transport_receive(desk.station.transport, &flow);
+        station_settle(&desk.station);
+        assert_int_equal(flow.arrived, CHUNK);
+        transport_receive_cancel(desk.station.transport, &flow);
+        while (station_next(&desk.station, 1, &answer, NULL))
+            continue;
+    }
+    assert_int_equal(desk.station.n_lost, 0);
+}
+
+/* Of other operations each, until the peer is lost, or once more than a limit
+ * permits. */
+static void
+feed_many(struct frame *frame)
+{
+    enum {
+        N_EACH = 1000
+    };
+    static uint8_t bytes[N_EACH * LIMIT_FRAME_HEADER];
+    const size_t before = mallinfo2().uordblks;
+
+    for (unsigned n = 0; n <= LIMIT_ANNOUNCED && desk.station.n_lost == 0;
+         n += N_EACH) {
+        for (unsigned i = 0; i < N_EACH; i++) {
+            frame->op++;
+            frame_bytes(frame, NULL, bytes + i * LIMIT_FRAME_HEADER);
+        }
+        station_feed_bytes(&desk.station, 1,
+                           (struct codec_span){bytes, sizeof(bytes)},
+                           sizeof(bytes));
+        assert_true(grown_since(before) < MEMBER_BUDGET);
+    }
+}
+
+static void
+announcements_without_end_lose_the_peer(void **state)
+{
+    struct frame frame = frame_message(1, 9, 0, SMALL);
+
+    (void)state;
+    frame.kind = FRAME_ANNOUNCE;
+    frame.flags = FRAME_POINT_TO_POINT;
+    feed_many(&frame);
+    assert_lost("more announcements than the limit");
+    assert_int_equal(desk.station.n_damaged, 1);
+}
+
+static void
+credit_that_wraps_around_loses_the_peer(void **state)
+{
+    const struct frame frame = {
+        .kind = FRAME_CREDIT, .epoch = STATION_EPOCH, .total = UINT64_MAX};
+
+    (void)state;
+    desk_feed(&frame);
+    assert_lost("more of the window than it had");
+}
+
+/* It asks, or must be told, and never reads. */
+static void
+peer_that_reads_nothing_is_lost_before_memory_is(void **state)
+{
+    const size_t before = mallinfo2().uordblks;
+    const struct frame verdict = {.kind = FRAME_VERDICT,
+                                  .epoch = STATION_EPOCH,
+                                  .comm = STATION_COMM,
+                                  .op = 1};
+    char text[LIMIT_NAME];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    for (unsigned i = 0; i < 1000000 && desk.station.n_lost == 0; i++) {
+        transport_tell(desk.station.transport, 1, &verdict, text);
+        if (i % 1000 == 0)
+            transport_turn(desk.station.transport, 0);
+        assert_true(i % 1000 != 0 || grown_since(before) < CONTROL_BUDGET);
+    }
+    transport_turn(desk.station.transport, 0);
+    assert_lost("does not read");
+    assert_int_equal(desk.station.n_damaged, 1);
+}
+
+static void
+signs_of_life_do_not_pile_up(void **state)
+{
+    const size_t before = mallinfo2().uordblks;
+    const struct frame sign = {.kind = FRAME_HEARTBEAT, .epoch = STATION_EPOCH};
+
+    (void)state;
+    for (unsigned i = 0; i < 100000; i++) {
+        transport_tell(desk.station.transport, 1, &sign, NULL);
+        if (i % 1000 == 0)
+            transport_turn(desk.station.transport, 0);
+    }
+    assert_int_equal(desk.station.n_lost, 0);
+    assert_true(grown_since(before) < WINDOW_BUDGET);
 }
 
 static void
@@ -208,7 +382,7 @@ credit_beyond_the_window_loses_the_peer(void **state)
 
     (void)state;
     desk_feed(&frame);
-    assert_lost("returned more of the window");
+    assert_lost("back more of the window");
 }
 
 static void
@@ -378,6 +552,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        DESK_TEST(bytes_beyond_the_window_lose_the_peer),
+        DESK_TEST(empty_messages_without_end_lose_the_peer),
+        DESK_TEST(window_that_is_given_back_is_used_again),
+        DESK_TEST(announcements_without_end_lose_the_peer),
+        DESK_TEST(credit_that_wraps_around_loses_the_peer),
+        DESK_TEST(peer_that_reads_nothing_is_lost_before_memory_is),
+        DESK_TEST(signs_of_life_do_not_pile_up),
         DESK_TEST(garbage_loses_the_peer_with_a_reason),
         DESK_TEST(frame_of_another_epoch_is_dropped_and_paid_for),
         DESK_TEST(bytes_that_were_not_granted_lose_the_peer),

@@ -273,8 +273,8 @@ credit_comes_back_for_every_byte_that_was_consumed(void **state)
 
     (void)state;
     for (unsigned i = 0; i < N_FRAMES; i++) {
-        /* Every third is kept, till it is forgotten; the others are dropped. */
-        desk.station.fate = i % 3 ? TRANSPORT_DROP : TRANSPORT_KEEP;
+        /* Every sixth is kept, till it is forgotten; the others are dropped. */
+        desk.station.fate = i % 6 ? TRANSPORT_DROP : TRANSPORT_KEEP;
         frame.op = i;
         desk_feed(&frame);
     }
