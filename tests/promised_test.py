@@ -1,0 +1,67 @@
+"""tests/promised_test.py - tests/promised.py"""
+
+import unittest
+
+from promised import Run, judge
+
+PAGE = ('| promise | shown by |\n|---|---|\n'
+        '| it flies | `tests/bird_test.c`: `bird_flies`, `wing_length`; '
+        '`tests/fly_check.py`: `judge` |\n')
+TEXTS = {'tests/bird_test.c': 'static int\nwing_length(void)\n{\n'
+                              'cmocka_unit_test(bird_flies),\n'}
+
+
+def record(command, result, stdout=''):
+    return {'command': [command], 'result': result, 'stdout': stdout}
+
+
+def outcomes(*records):
+    run = Run(list(records), '/tree', {'tests/bird_test.c': ['/b/bird_test']})
+    return [what for _, _, what in judge(PAGE, TEXTS, run)]
+
+
+class Judge(unittest.TestCase):
+    def test_what_ran_and_passed_is_passed(self):
+        self.assertEqual(
+            outcomes(record('/b/bird_test', 'OK', '[       OK ] bird_flies\n'),
+                     record('/tree/tests/fly_check.py', 'OK')),
+            ['passed', 'passed', 'passed'])
+
+    def test_what_nobody_ran_is_missed(self):
+        self.assertEqual(outcomes(record('/b/other_test', 'OK')),
+                         ['did not run'] * 3)
+
+    def test_case_that_its_program_leaves_out_is_missed(self):
+        self.assertEqual(
+            outcomes(record('/b/bird_test', 'OK', '[       OK ] other\n'),
+                     record('/tree/tests/fly_check.py', 'OK'))[0],
+            'did not run')
+
+    def test_case_that_fails_is_failed(self):
+        self.assertEqual(
+            outcomes(record('/b/bird_test', 'FAIL',
+                            '[  FAILED  ] bird_flies\n'))[:2],
+            ['failed', 'failed'])
+
+    def test_script_that_fails_is_failed(self):
+        self.assertEqual(
+            outcomes(record('/tree/tests/fly_check.py', 'TIMEOUT'))[2],
+            'failed')
+
+    def test_skips_are_told(self):
+        self.assertEqual(
+            outcomes(record('/b/bird_test', 'OK',
+                            '[  SKIPPED ] bird_flies\n'),
+                     record('/tree/tests/fly_check.py', 'SKIP')),
+            ['skipped', 'passed', 'skipped'])
+
+    def test_one_build_of_several_that_passes_the_case_is_enough(self):
+        self.assertEqual(
+            outcomes(record('/b/bird_test', 'OK', '[  SKIPPED ] bird_flies\n'),
+                     record('/b/bird_test', 'OK', '[       OK ] bird_flies\n'),
+                     record('/tree/tests/fly_check.py', 'OK'))[0],
+            'passed')
+
+
+if __name__ == '__main__':
+    unittest.main()
