@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/limits.h"
 #include "base/stack.h"
 
@@ -61,7 +62,8 @@ error_begin(enum hoop_status status,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
 
-    memcpy(record.text, text, sizeof(text));
+    /* Names of others are in it, and it is printed as it is. */
+    escape_text(text, record.text, sizeof(record.text));
     record.n_path = 0;
     path_append(function, file, line);
     return status;

@@ -9,7 +9,6 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/limits.h"
 
 enum {
@@ -62,57 +62,16 @@ line_put(struct log_line *line, const char *text)
         line->bytes[line->n_bytes++] = *text++;
 }
 
-/* Bytes of the UTF-8 character that begins at text, 0 if none does. */
-static size_t
-character_bytes(const unsigned char *text)
-{
-    const unsigned char first = text[0];
-    const size_t n_bytes = first < 0x80   ? 1
-                           : first < 0xc2 ? 0
-                           : first < 0xe0 ? 2
-                           : first < 0xf0 ? 3
-                           : first < 0xf5 ? 4
-                                          : 0;
-
-    /* A final 0 is no continuation: nothing behind it is looked at. */
-    for (size_t i = 1; i < n_bytes; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-
-    const bool is_out_of_range = (first == 0xe0 && text[1] < 0xa0) ||
-                                 (first == 0xed && text[1] > 0x9f) ||
-                                 (first == 0xf0 && text[1] < 0x90) ||
-                                 (first == 0xf4 && text[1] > 0x8f);
-
-    return is_out_of_range ? 0 : n_bytes;
-}
-
-/* As JSON wants it inside quotes; what peers sent can end no line. */
-static size_t
-character_escape(const char *text, char escaped[8])
-{
-    const unsigned char c = (unsigned char)*text;
-    const size_t n_bytes = character_bytes((const unsigned char *)text);
-
-    if (n_bytes == 0)
-        snprintf(escaped, 8, "\\ufffd");
-    else if (c < 0x20 || c == 0x7f)
-        snprintf(escaped, 8, "\\u%04x", c);
-    else if (line_format == LOG_JSON && (c == '"' || c == '\\'))
-        snprintf(escaped, 8, "\\%c", c);
-    else
-        snprintf(escaped, 8, "%.*s", (int)n_bytes, text);
-    return n_bytes > 0 ? n_bytes : 1;
-}
-
 /* Cut before an escape is torn, with room for what closes the line. */
 static void
 line_put_escaped(struct log_line *line, const char *text)
 {
-    char escaped[8];
+    const enum escape_style style =
+        line_format == LOG_JSON ? ESCAPE_JSON : ESCAPE_TEXT;
+    char escaped[ESCAPE_BYTES];
 
     while (*text && line->n_bytes < sizeof(line->bytes) - 16) {
-        text += character_escape(text, escaped);
+        text += escape_character(text, style, escaped);
         line_put(line, escaped);
     }
 }

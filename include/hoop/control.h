@@ -197,6 +197,16 @@ hoop_control_list(hoop_control_t *control,
                   const struct hoop_control_scan *scan,
                   const struct hoop_control_keys **out_keys);
 
+/*
+ * A text of others, such as a name or a key, made safe to print: control
+ * characters, bidirectional and other format characters, line separators and
+ * bytes that are no UTF-8 are spelt out, as "\u202e" or "\xff"; all else stays. Into
+ * n_bytes >= 1 of out, as a string; what does not fit is left out. Error texts
+ * are safe already. Thread: any.
+ */
+HOOP_API void
+hoop_escape(const char *text, char *out, size_t n_bytes);
+
 HOOP_END
 
 #endif

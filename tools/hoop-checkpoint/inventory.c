@@ -2,18 +2,17 @@
 
 #include "hoop-checkpoint/inventory.h"
 
+#include <hoop/control.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* Letters of a terminal's commands, which a name may have, become '?'. */
 static void
 name_print(const char *name, FILE *out)
 {
-    for (const char *at = name; *at; at++) {
-        const unsigned char letter = (unsigned char)*at;
+    char shown[4096];
 
-        fputc(letter < 0x20 || letter == 0x7f ? '?' : letter, out);
-    }
+    hoop_escape(name, shown, sizeof(shown));
+    fputs(shown, out);
 }
 
 /* "2x3"; of no sizes "-". */
@@ -65,8 +64,9 @@ inventory_print(const struct hoop_checkpoint_contents *contents,
     for (size_t i = 0; i < contents->n_tensors; i++)
         tensor_print(&contents->tensors[i], out);
     for (uint32_t i = 0; detail == INVENTORY_FILES && i < contents->n_files;
-         i++)
-        fprintf(out, "%s  bytes %" PRIu64 "  xxh3 %016" PRIx64 "\n",
-                contents->files[i].name, contents->files[i].n_bytes,
-                contents->files[i].digest);
+         i++) {
+        name_print(contents->files[i].name, out);
+        fprintf(out, "  bytes %" PRIu64 "  xxh3 %016" PRIx64 "\n",
+                contents->files[i].n_bytes, contents->files[i].digest);
+    }
 }

@@ -4,6 +4,7 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/shown.h"
 
 static json_t *
 group_json(const struct hoop_control_group *group)
@@ -12,18 +13,19 @@ group_json(const struct hoop_control_group *group)
 
     for (size_t i = 0; i < group->n_ranks; i++)
         json_array_append_new(ranks, json_number(group->ranks[i]));
-    return json_pack("{ss so so so}", "key", group->key, "communicator",
-                     json_number(group->communicator), "joined",
+    return json_pack("{so so so so}", "key", json_text(group->key),
+                     "communicator", json_number(group->communicator), "joined",
                      json_number(group->n_joined), "ranks", ranks);
 }
 
 static void
 group_show(const struct hoop_control_group *group)
 {
+    struct shown key;
     char joined[32];
 
     snprintf(joined, sizeof(joined), "%u/%zu", group->n_joined, group->n_ranks);
-    printf("%-32s %12llu %12s ", group->key,
+    printf("%-32s %12llu %12s ", show(group->key, &key),
            (unsigned long long)group->communicator, joined);
     for (size_t i = 0; i < group->n_ranks; i++)
         printf("%s%u", i > 0 ? "," : "", group->ranks[i]);

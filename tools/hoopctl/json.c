@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hoopctl/shown.h"
+
 static const char digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -15,9 +17,19 @@ json_print(json_t *object)
         fprintf(stderr, "hoopctl: no memory for the output\n");
         exit(EXIT_FAILURE);
     }
-    json_dumpf(object, stdout, JSON_INDENT(2));
+    /* Letters beyond ASCII are spelt out: some move a terminal's cursor. */
+    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
     putchar('\n');
     json_decref(object);
+}
+
+json_t *
+json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    struct shown shown;
+
+    return value ? value : json_string(show(text, &shown));
 }
 
 json_t *

@@ -10,6 +10,10 @@
 void
 json_print(json_t *object);
 
+/* A text that should be UTF-8; what is not is spelt out. */
+json_t *
+json_text(const char *text);
+
 /* Numbers above 2^63 do not fit JSON's integers here: they become texts. */
 json_t *
 json_number(uint64_t number);

@@ -12,6 +12,7 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/options.h"
+#include "hoopctl/shown.h"
 
 enum command_need {
     COMMAND_ASKS, /* a coordinator */
@@ -64,6 +65,7 @@ command_matches(const struct command *command, const struct options *options)
 static void
 mistake_show(const struct options *options)
 {
+    struct shown shown;
     unsigned n_alike = 0;
 
     for (const struct command *it = commands; it < commands_end; it++) {
@@ -73,7 +75,7 @@ mistake_show(const struct options *options)
     }
     if (n_alike == 0)
         fprintf(stderr, "hoopctl: there is no command '%s'; see --help\n",
-                options->words[0]);
+                show(options->words[0], &shown));
 }
 
 /* NULL after a line of error. */

@@ -5,6 +5,7 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/shown.h"
 
 static json_t *
 rank_json(const struct hoop_control_rank *rank)
@@ -14,12 +15,13 @@ rank_json(const struct hoop_control_rank *rank)
     snprintf(incarnation, sizeof(incarnation), "%016" PRIx64,
              rank->incarnation);
     return json_pack(
-        "{so ss ss ss so so ss}", "rank",
+        "{so so so so so so ss}", "rank",
         rank->rank == HOOP_CONTROL_RANK_ANY ? json_null()
                                             : json_number(rank->rank),
-        "state", rank->state, "host", rank->host, "address", rank->address,
-        "pid", json_number(rank->pid), "lease_left_ms",
-        json_number(rank->lease_left_ms), "incarnation", incarnation);
+        "state", json_text(rank->state), "host", json_text(rank->host),
+        "address", json_text(rank->address), "pid", json_number(rank->pid),
+        "lease_left_ms", json_number(rank->lease_left_ms), "incarnation",
+        incarnation);
 }
 
 static void
@@ -30,10 +32,10 @@ json_show(const struct hoop_control_roster *roster)
     for (size_t i = 0; i < roster->n_ranks; i++)
         json_array_append_new(ranks, rank_json(&roster->ranks[i]));
     json_print(json_pack(
-        "{ss ss so so so so so so so so}", "job", roster->job.name, "state",
-        roster->job.state, "size", json_number(roster->job.size), "epoch",
-        json_number(roster->job.epoch), "membership_epoch",
-        json_number(roster->membership_epoch), "groups",
+        "{so so so so so so so so so so}", "job", json_text(roster->job.name),
+        "state", json_text(roster->job.state), "size",
+        json_number(roster->job.size), "epoch", json_number(roster->job.epoch),
+        "membership_epoch", json_number(roster->membership_epoch), "groups",
         json_number(roster->n_groups), "keys", json_number(roster->n_keys),
         "store_bytes", json_number(roster->n_store_bytes), "waiters",
         json_number(roster->n_waiters), "ranks", ranks));
@@ -42,21 +44,27 @@ json_show(const struct hoop_control_roster *roster)
 static void
 rank_show(const struct hoop_control_rank *rank)
 {
+    struct shown state;
+    struct shown host;
+    struct shown address;
     char number[16] = "-";
 
     if (rank->rank != HOOP_CONTROL_RANK_ANY)
         snprintf(number, sizeof(number), "%u", rank->rank);
-    printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number, rank->state,
-           rank->host, rank->pid, rank->address,
-           (double)rank->lease_left_ms / 1000);
+    printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number,
+           show(rank->state, &state), show(rank->host, &host), rank->pid,
+           show(rank->address, &address), (double)rank->lease_left_ms / 1000);
 }
 
 static void
 table_show(const struct hoop_control_roster *roster)
 {
+    struct shown name;
+    struct shown state;
+
     printf("job %s, %s, size %u, epoch %llu; %llu groups, %llu keys\n",
-           roster->job.name, roster->job.state, roster->job.size,
-           (unsigned long long)roster->job.epoch,
+           show(roster->job.name, &name), show(roster->job.state, &state),
+           roster->job.size, (unsigned long long)roster->job.epoch,
            (unsigned long long)roster->n_groups,
            (unsigned long long)roster->n_keys);
     printf("%6s %-8s %-24s %8s %-28s %10s\n", "RANK", "STATE", "HOST", "PID",

@@ -4,14 +4,15 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/shown.h"
 
 static json_t *
 job_json(const struct hoop_control_job *job)
 {
-    return json_pack("{ss ss so so so so so so}", "name", job->name, "state",
-                     job->state, "epoch", json_number(job->epoch), "size",
-                     json_number(job->size), "members",
-                     json_number(job->n_members), "lost",
+    return json_pack("{so so so so so so so so}", "name", json_text(job->name),
+                     "state", json_text(job->state), "epoch",
+                     json_number(job->epoch), "size", json_number(job->size),
+                     "members", json_number(job->n_members), "lost",
                      json_number(job->n_lost), "left", json_number(job->n_left),
                      "age_ms", json_number(job->age_ms));
 }
@@ -24,18 +25,22 @@ json_show(const hoop_control_t *control,
 
     for (size_t i = 0; i < overview->n_jobs; i++)
         json_array_append_new(jobs, job_json(&overview->jobs[i]));
-    json_print(json_pack(
-        "{ss ss ss so so}", "coordinator", hoop_control_coordinator(control),
-        "version", overview->version, "serving", overview->serving, "uptime_ms",
-        json_number(overview->uptime_ms), "jobs", jobs));
+    json_print(json_pack("{ss so so so so}", "coordinator",
+                         hoop_control_coordinator(control), "version",
+                         json_text(overview->version), "serving",
+                         json_text(overview->serving), "uptime_ms",
+                         json_number(overview->uptime_ms), "jobs", jobs));
 }
 
 static void
 table_show(const hoop_control_t *control,
            const struct hoop_control_overview *overview)
 {
-    printf("hoopd %s at %s, %s for %.1f s\n", overview->version,
-           hoop_control_coordinator(control), overview->serving,
+    struct shown version;
+    struct shown serving;
+
+    printf("hoopd %s at %s, %s for %.1f s\n", show(overview->version, &version),
+           hoop_control_coordinator(control), show(overview->serving, &serving),
            (double)overview->uptime_ms / 1000);
     if (overview->n_jobs == 0) {
         printf("no jobs\n");
@@ -45,11 +50,13 @@ table_show(const hoop_control_t *control,
            "SIZE", "MEMBERS", "LOST", "LEFT", "AGE");
     for (size_t i = 0; i < overview->n_jobs; i++) {
         const struct hoop_control_job *job = &overview->jobs[i];
+        struct shown name;
+        struct shown state;
 
-        printf("%-24s %-8s %8llu %6u %8u %5u %5u %8.1f s\n", job->name,
-               job->state, (unsigned long long)job->epoch, job->size,
-               job->n_members, job->n_lost, job->n_left,
-               (double)job->age_ms / 1000);
+        printf("%-24s %-8s %8llu %6u %8u %5u %5u %8.1f s\n",
+               show(job->name, &name), show(job->state, &state),
+               (unsigned long long)job->epoch, job->size, job->n_members,
+               job->n_lost, job->n_left, (double)job->age_ms / 1000);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/shown.h"
 
 enum hoop_status
 store_get_run(const struct command_call *call)
@@ -25,8 +26,8 @@ store_get_run(const struct command_call *call)
     }
     json_t *text =
         json_value(&(struct json_bytes){value.bytes, value.n_bytes}, &encoding);
-    json_print(json_pack("{ss so ss so}", "key", call->arguments[0], "value",
-                         text, "encoding", encoding, "revision",
+    json_print(json_pack("{so so ss so}", "key", json_text(call->arguments[0]),
+                         "value", text, "encoding", encoding, "revision",
                          json_number(value.revision)));
     return HOOP_OK;
 }
@@ -44,7 +45,7 @@ store_set_run(const struct command_call *call)
         return status;
 
     if (call->format == COMMAND_JSON)
-        json_print(json_pack("{ss}", "set", call->arguments[0]));
+        json_print(json_pack("{so}", "set", json_text(call->arguments[0])));
     return HOOP_OK;
 }
 
@@ -57,7 +58,7 @@ store_delete_run(const struct command_call *call)
         return status;
 
     if (call->format == COMMAND_JSON)
-        json_print(json_pack("{ss}", "deleted", call->arguments[0]));
+        json_print(json_pack("{so}", "deleted", json_text(call->arguments[0])));
     return HOOP_OK;
 }
 
@@ -66,13 +67,14 @@ page_show(const struct hoop_control_keys *page, json_t *all)
 {
     for (size_t i = 0; i < page->n_keys; i++) {
         const struct hoop_control_key *key = &page->keys[i];
+        struct shown shown;
 
         if (all)
-            json_array_append_new(all, json_pack("{ss so}", "key", key->key,
-                                                 "revision",
-                                                 json_number(key->revision)));
+            json_array_append_new(
+                all, json_pack("{so so}", "key", json_text(key->key),
+                               "revision", json_number(key->revision)));
         else
-            printf("%s\n", key->key);
+            printf("%s\n", show(key->key, &shown));
     }
 }
 

@@ -1,9 +1,11 @@
 /* coll/names.c - the public names and sizes of dtypes, operators, statuses */
 
+#include "hoop/control.h"
 #include "hoop/dtype.h"
 #include "hoop/status.h"
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/status.h"
 #include "dtype/dtype.h"
 
@@ -29,6 +31,12 @@ const char *
 hoop_status_name(enum hoop_status status)
 {
     return status_name(status);
+}
+
+void
+hoop_escape(const char *text, char *out, size_t n_bytes)
+{
+    escape_text(text, out, n_bytes);
 }
 
 const char *
