@@ -10,4 +10,6 @@ if [ ! -f build-static/build.ninja ]; then
 fi
 ninja -C build-static server/hoopd
 mkdir -p deploy/image/data
+# hoopd refuses a data folder that others can write.
+chmod 755 deploy/image/data
 strip -o deploy/image/hoopd build-static/server/hoopd

@@ -249,12 +249,11 @@ main(int argc, char **argv)
 {
     CLEANUP(options_deinit) struct options options;
 
+    log_name("hoopd");
     if (options_init(argc, argv, &options) != HOOP_OK) {
         fprintf(stderr, "hoopd: %s\n", error_text());
         return OPTIONS_EXIT_USAGE;
     }
-    log_name("hoopd");
-    log_configure(options.log_level, options.log_format);
     if (options.task == OPTIONS_SERVE && options.log_level >= LOG_WARNING)
         spelling_warn();
     switch (options.task) {

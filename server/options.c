@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/private_file.h"
 #include "base/setting_choices.h"
 #include "base/settings.h"
 #include "base/token_file.h"
@@ -170,6 +172,22 @@ token_read(struct options *options)
     return HOOP_OK;
 }
 
+/* With a token in it, it must be as a token's file. */
+static enum hoop_status
+config_read(struct options *options, const char *path)
+{
+    int fd = -1;
+
+    enum hoop_status status = settings_read_file(options->settings, path);
+    if (status == HOOP_OK && settings_text(options->settings, SETTING_TOKEN) &&
+        settings_origin(options->settings, SETTING_TOKEN) == SETTING_FROM_FILE)
+        status = private_file_open("file of settings, with a token in it,",
+                                   path, &fd);
+    if (fd >= 0)
+        close(fd);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 sources_read(int argc, char **argv, struct options *options)
 {
@@ -182,7 +200,12 @@ sources_read(int argc, char **argv, struct options *options)
 
     const char *path = settings_text(options->settings, SETTING_CONFIG);
     if (path)
-        status = settings_read_file(options->settings, path);
+        status = config_read(options, path);
+    /* The file of the token may be worth a line. */
+    log_configure(
+        (enum log_level)settings_number(options->settings, SETTING_LOG_LEVEL),
+        (enum log_format)settings_number(options->settings,
+                                         SETTING_LOG_FORMAT));
     if (status == HOOP_OK)
         status = token_read(options);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/private_file.h"
 #include "http_port.h"
 #include "keep/claim.h"
 
@@ -52,7 +53,12 @@ standby_wait(const struct hoop_coordinator_options *options,
         *out_signal = 0;
         return HOOP_OK;
     }
-    const enum hoop_status status = http_port_open(
+    /* Not only when it is needed. */
+    enum hoop_status status =
+        private_folder_check("data folder", options->data_dir);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = http_port_open(
         options,
         &(struct http_port_pages){.is_ready = is_ready,
                                   .write_metrics = write_metrics},

@@ -169,21 +169,10 @@ def part_of(tests, paths, text):
         yield path, chance.sample(here, min(BATCH, len(here)))
 
 
-def token_file(build):
-    """Of hoopd, which takes none from the environment."""
-    path = os.path.join(os.path.abspath(build), 'meson-logs', 'sweep-token')
-    with open(path, 'w', encoding='utf-8',
-              opener=lambda name, how: os.open(name, how, 0o600)) as file:
-        file.write(TLS['HOOP_TOKEN'] + '\n')
-    return path
-
-
-def environment(path, build):
+def environment(path):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith('HOOP_') or name.startswith('HOOP_REQUIRE')}
-    sealed = ({'HOOP_TOKEN_FILE': token_file(build)}
-              if 'HOOP_TLS' in PATHS[path] else {})
-    return kept | {'HOOP_FAILURE_TIMEOUT': '10'} | sealed | PATHS[path]
+    return kept | {'HOOP_FAILURE_TIMEOUT': '10'} | PATHS[path]
 
 
 def batch_run(arguments, path, tests):
@@ -203,7 +192,7 @@ def batch_run(arguments, path, tests):
                           '--no-rebuild', '--print-errorlogs', '--logbase',
                           f'sweep-{path}', *SUITES, *setup, *patience, *at_once,
                           *tests],
-                         env=environment(path, arguments.build), check=False)
+                         env=environment(path), check=False)
     if not os.path.exists(log):
         return {test: f'no log, exit {ran.returncode}' for test in tests}
     return {test: row['result'] for test, row in rows_of(log).items()}

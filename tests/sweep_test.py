@@ -29,7 +29,7 @@ class Environment(unittest.TestCase):
         given = {'HOOP_CODEC': 'zstd', 'HOOP_REQUIRE_NETNS': '1', 'PATH': '/'}
         with mock.patch.dict(os.environ, given, clear=True):
             self.assertEqual(
-                sweep.environment('tcp', 'build'),
+                sweep.environment('tcp'),
                 {'HOOP_REQUIRE_NETNS': '1', 'PATH': '/',
                  'HOOP_FAILURE_TIMEOUT': '10',
                  'HOOP_TRANSPORT': 'tcp', 'HOOP_TEST_TUNED': '1'})

@@ -2,30 +2,20 @@
 
 #include "base/token_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "base/private_file.h"
 
 static void
 stream_close_at(FILE **stream)
 {
     if (*stream)
         fclose(*stream);
-}
-
-static void
-permissions_check(FILE *stream, const char *path)
-{
-    struct stat about;
-
-    if (fstat(fileno(stream), &about) == 0 && (about.st_mode & 077) != 0)
-        log_debug("token", "%s can be read by others than its owner", path);
 }
 
 static enum hoop_status
@@ -43,14 +33,18 @@ enum hoop_status
 token_file_read(const char *path, size_t n_bytes, char *out_token)
 {
     static const char blanks[] = " \t\r\n";
-    CLEANUP(stream_close) FILE *stream = fopen(path, "re");
+    CLEANUP(stream_close) FILE *stream = NULL;
     char text[2 * LIMIT_TOKEN]; /* room for blanks to cut */
+    int fd = -1;
 
-    if (!stream)
-        return error_raise(HOOP_E_NOT_FOUND,
-                           "cannot open the token file %s: %s", path,
-                           strerror(errno));
-    permissions_check(stream, path);
+    enum hoop_status status = private_file_open("token file", path, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    stream = fdopen(fd, "r");
+    if (!stream) {
+        close(fd);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the token file");
+    }
 
     size_t n_text = fread(text, 1, sizeof(text), stream);
     if (ferror(stream))
@@ -65,7 +59,7 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
     while (n_text > 0 && start[n_text - 1] && strchr(blanks, start[n_text - 1]))
         n_text--;
 
-    const enum hoop_status status = text_check(path, start, n_text);
+    status = text_check(path, start, n_text);
     if (status != HOOP_OK)
         return error_pass(status);
     if (n_text >= n_bytes || !feof(stream))

@@ -12,7 +12,9 @@
 
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/private_file.h"
 
 struct tls_context {
     atomic_uint n_refs;
@@ -146,6 +149,27 @@ file_raise(const char *what, const char *path)
                        path, openssl_reason());
 }
 
+/* Of a file that nobody else can use. */
+static enum hoop_status
+key_file_load(SSL_CTX *ssl, const char *path)
+{
+    int fd = -1;
+
+    const enum hoop_status status = private_file_open("TLS key", path, &fd);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    FILE *stream = fdopen(fd, "r");
+    if (!stream) {
+        close(fd);
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for the TLS key");
+    }
+    EVP_PKEY *key = PEM_read_PrivateKey(stream, NULL, NULL, NULL);
+    const bool is_taken = key && SSL_CTX_use_PrivateKey(ssl, key) == 1;
+    EVP_PKEY_free(key);
+    fclose(stream);
+    return is_taken ? HOOP_OK : file_raise("TLS key", path);
+}
+
 static enum hoop_status
 own_load(SSL_CTX *ssl, const struct tls_files *files)
 {
@@ -157,9 +181,8 @@ own_load(SSL_CTX *ssl, const struct tls_files *files)
                            "HOOP_TLS_CERT and HOOP_TLS_KEY, or neither");
     if (SSL_CTX_use_certificate_chain_file(ssl, files->certificate) != 1)
         return file_raise("TLS certificate", files->certificate);
-    if (SSL_CTX_use_PrivateKey_file(ssl, files->key, SSL_FILETYPE_PEM) != 1)
-        return file_raise("TLS key", files->key);
-    return HOOP_OK;
+    const enum hoop_status status = key_file_load(ssl, files->key);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/private_file.h"
 #include "base/random.h"
 
 static const char file_name[] = "hoopd.lock";
@@ -54,12 +55,13 @@ folder_make(const char *folder)
         return error_raise(HOOP_E_INVALID,
                            "the path of the data folder is over %d bytes",
                            LIMIT_SETTING - 1);
-    if (mkdir(folder, S_IRWXU) == 0 || errno == EEXIST)
-        return HOOP_OK;
-    return error_raise(refusal(errno),
-                       "cannot make the data folder %s: %s; make it, for user "
-                       "%u to write, or name another",
-                       folder, strerror(errno), (unsigned int)geteuid());
+    if (mkdir(folder, S_IRWXU) != 0 && errno != EEXIST)
+        return error_raise(refusal(errno),
+                           "cannot make the data folder %s: %s; make it, for "
+                           "user %u to write, or name another",
+                           folder, strerror(errno), (unsigned int)geteuid());
+    const enum hoop_status status = private_folder_check("data folder", folder);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

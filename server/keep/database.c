@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/private_file.h"
 #include "keep/isolation.h"
 #include "keep/pages.h"
 #include "keep/seal.h"
@@ -296,6 +297,9 @@ database_open(const char *folder,
     if (status != HOOP_OK)
         return error_pass(status);
     database->durability = durability;
+    status = private_file_check_own("data file", database->path);
+    if (status != HOOP_OK)
+        return error_pass(status);
     status = isolation_run(file_check, database, LIMIT_KEEP_CHECK_MS);
     if (status == HOOP_E_DATA_LOSS)
         return damage_refuse(database);

@@ -53,7 +53,8 @@ class Data:
         """The file is this, and the folder as after kill -9."""
         shutil.rmtree(self.data)
         os.mkdir(self.data)
-        with open(self.file, 'wb') as file:
+        with open(self.file, 'wb', opener=lambda path, how: os.open(
+                path, how, 0o600)) as file:
             file.write(data)
 
     def read(self):

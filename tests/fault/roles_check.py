@@ -68,6 +68,10 @@ def least_roles(document):
     return {row[1]: row[2] for row in rows if row}
 
 
+def private(path, how):
+    return os.open(path, how, 0o600)
+
+
 class Started(Program):
     """One that is not forgotten."""
 
@@ -197,7 +201,7 @@ def refusals_are_not_kept(coordinator):
 
 def one_token_for_all(programs, folder, least):
     secret_file = os.path.join(folder, 'secret')
-    with open(secret_file, 'w', encoding='utf-8') as out:
+    with open(secret_file, 'w', encoding='utf-8', opener=private) as out:
         out.write(SECRET + '\n')
     coordinator = Coordinator(programs, folder, 'hoopd',
                               ['--token-file', secret_file])
@@ -218,7 +222,7 @@ def one_token_for_all(programs, folder, least):
 
 def lesser_token_is_no_secret(programs, folder, maker):
     path = os.path.join(folder, 'lesser')
-    with open(path, 'w', encoding='utf-8') as out:
+    with open(path, 'w', encoding='utf-8', opener=private) as out:
         out.write(maker.token('operator', SECRET))
     hoopd = Started(folder, 'lesser_hoopd', [
         programs[0], '--listen', '127.0.0.1:0', '--http', 'none',

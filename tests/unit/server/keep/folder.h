@@ -46,6 +46,8 @@ folder_write(const struct folder *folder, const char *name, const char *text)
     FILE *file = fopen(folder_file(folder, name), "we");
 
     assert_non_null(file);
+    /* As hoopd makes its files, whatever the umask is. */
+    assert_int_equal(fchmod(fileno(file), S_IRUSR | S_IWUSR), 0);
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
 }

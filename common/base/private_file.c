@@ -1,0 +1,217 @@
+/* base/private_file.c - files that hold secrets, and who else can use them */
+
+#include "base/private_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+enum {
+    LINKS_MAX = 40, /* as many as the kernel follows */
+    OTHERS_WRITE = S_IWGRP | S_IWOTH,
+};
+
+static bool
+owner_is_trusted(uid_t owner)
+{
+    return owner == 0 || owner == geteuid();
+}
+
+static unsigned
+mode_of(const struct stat *about)
+{
+    return about->st_mode & 07777u;
+}
+
+static enum hoop_status
+owner_raise(const char *what, const char *path, uid_t owner)
+{
+    return error_raise(HOOP_E_DENIED,
+                       "the %s %s belongs to user %u, and not to this user "
+                       "(%u) or to root, so another can change it: run chown "
+                       "%u %s if it is meant",
+                       what, path, (unsigned)owner, (unsigned)geteuid(),
+                       (unsigned)geteuid(), path);
+}
+
+/* The place that a link at path points to, in out_path. False: it is too long. */
+static bool
+link_follow(const char *path, char out_path[PATH_MAX])
+{
+    char target[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return false;
+    target[n] = '\0';
+    const int n_folder =
+        target[0] == '/' || !slash ? 0 : (int)(slash - path) + 1;
+    const int n_path =
+        snprintf(out_path, PATH_MAX, "%.*s%s", n_folder, path, target);
+
+    return n_path < PATH_MAX;
+}
+
+/* Whoever owns a link can have it point elsewhere. */
+static enum hoop_status
+links_check(const char *what, const char *path)
+{
+    char here[PATH_MAX];
+    char next[PATH_MAX];
+    struct stat about;
+
+    if (snprintf(here, sizeof(here), "%s", path) >= (int)sizeof(here))
+        return error_raise(HOOP_E_NOT_FOUND, "the path of the %s is too long",
+                           what);
+    for (int i = 0;
+         i < LINKS_MAX && lstat(here, &about) == 0 && S_ISLNK(about.st_mode);
+         i++) {
+        if (!owner_is_trusted(about.st_uid))
+            return error_raise(HOOP_E_DENIED,
+                               "the %s %s is reached by the symbolic link %s "
+                               "of user %u, who can have it point elsewhere: "
+                               "name the file itself",
+                               what, path, here, (unsigned)about.st_uid);
+        if (!link_follow(here, next))
+            return HOOP_OK; /* opening it tells why */
+        log_info("base", "the %s %s is a symbolic link to %s", what, here,
+                 next);
+        memcpy(here, next, sizeof(here));
+    }
+    return HOOP_OK;
+}
+
+/* A file of this user, or of root, on storage that can be written. */
+static enum hoop_status
+permissions_check(const char *what, const char *path, const struct stat *about)
+{
+    const bool is_roots = about->st_uid == 0;
+    const unsigned forbidden = is_roots ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
+
+    if (!owner_is_trusted(about->st_uid))
+        return owner_raise(what, path, about->st_uid);
+    if ((about->st_mode & forbidden) == 0)
+        return HOOP_OK;
+    return error_raise(HOOP_E_DENIED,
+                       "others than its owner can read or write the %s %s "
+                       "(mode %04o): run chmod 600 %s, and take another secret "
+                       "if they may have read this one",
+                       what, path, mode_of(about), path);
+}
+
+/* Containers' secrets come with any owner, and for all to read. */
+static enum hoop_status
+mounted_check(const char *what, const char *path, const struct stat *about)
+{
+    if (about->st_mode & OTHERS_WRITE)
+        return error_raise(HOOP_E_DENIED,
+                           "others than its owner can write the %s %s (mode "
+                           "%04o) where it is not mounted read-only: run "
+                           "chmod 600 there",
+                           what, path, mode_of(about));
+    if (!owner_is_trusted(about->st_uid) ||
+        (about->st_mode & (S_IRWXG | S_IRWXO)))
+        log_info("base",
+                 "the %s %s is of user %u, mode %04o: taken, since it is on a "
+                 "read-only mount, as containers' secrets are",
+                 what, path, (unsigned)about->st_uid, mode_of(about));
+    return HOOP_OK;
+}
+
+static enum hoop_status
+opened_check(const char *what, const char *path, int fd)
+{
+    struct stat about;
+    struct statvfs mount;
+
+    if (fstat(fd, &about) != 0 || fstatvfs(fd, &mount) != 0)
+        return error_raise(HOOP_E_NOT_FOUND, "cannot look at the %s %s: %s",
+                           what, path, strerror(errno));
+    if (!S_ISREG(about.st_mode) && !S_ISFIFO(about.st_mode))
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "the %s %s is neither a file nor a pipe", what,
+                           path);
+    const enum hoop_status status = mount.f_flag & ST_RDONLY
+                                        ? mounted_check(what, path, &about)
+                                        : permissions_check(what, path, &about);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+private_file_open(const char *what, const char *path, int *out_fd)
+{
+    enum hoop_status status = links_check(what, path);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    /* Without O_NONBLOCK a pipe that nobody writes would be waited for here. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return error_raise(HOOP_E_NOT_FOUND, "cannot open the %s %s: %s", what,
+                           path, strerror(errno));
+    status = opened_check(what, path, fd);
+    if (status != HOOP_OK) {
+        close(fd);
+        return error_pass(status);
+    }
+    (void)fcntl(fd, F_SETFL, O_RDONLY);
+    *out_fd = fd;
+    return HOOP_OK;
+}
+
+enum hoop_status
+private_folder_check(const char *what, const char *path)
+{
+    struct stat about;
+
+    const enum hoop_status status = links_check(what, path);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (stat(path, &about) != 0)
+        return error_raise(HOOP_E_NOT_FOUND, "cannot look at the %s %s: %s",
+                           what, path, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return error_raise(HOOP_E_UNAVAILABLE, "cannot use the %s %s: %s", what,
+                           path, strerror(ENOTDIR));
+    if (!owner_is_trusted(about.st_uid))
+        return owner_raise(what, path, about.st_uid);
+    if (about.st_mode & OTHERS_WRITE)
+        return error_raise(HOOP_E_DENIED,
+                           "others than its owner can write the %s %s (mode "
+                           "%04o): run chmod 700 %s, or name a folder in it, "
+                           "which is made for this user alone",
+                           what, path, mode_of(&about), path);
+    return HOOP_OK;
+}
+
+enum hoop_status
+private_file_check_own(const char *what, const char *path)
+{
+    struct stat about;
+
+    if (lstat(path, &about) != 0)
+        return HOOP_OK;
+    if (!S_ISREG(about.st_mode))
+        return error_raise(HOOP_E_DENIED, "the %s %s is not a file", what,
+                           path);
+    if (!owner_is_trusted(about.st_uid))
+        return owner_raise(what, path, about.st_uid);
+    if (about.st_mode & (S_IRWXG | S_IRWXO))
+        return error_raise(HOOP_E_DENIED,
+                           "others than its owner can read or write the %s %s "
+                           "(mode %04o): run chmod 600 %s, and take other "
+                           "secrets than those in it",
+                           what, path, mode_of(&about), path);
+    return HOOP_OK;
+}
