@@ -2,8 +2,8 @@
  * coordinator.c - the coordinator as a library: loop, service and HTTP
  *
  * One thread runs the loop, on which the service lives; the HTTP server has
- * another. NNG brings its own. In all of them every signal is blocked but those
- * of faults: they are the program's.
+ * another. In both every signal is blocked but those of faults: they are the
+ * program's.
  */
 
 #include "coordinator.h"

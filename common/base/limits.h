@@ -91,23 +91,41 @@ enum {
     LIMIT_STATE_MESSAGE = 4 * 1024 * 1024,
     LIMIT_STATE_UNDER_WAY = 64,
 
-    /* Control plane messages, set on both ends of NNG. */
+    /* Control plane messages. */
     LIMIT_RPC_MESSAGE = 4 * 1024 * 1024,
     LIMIT_RPC_BODY = LIMIT_RPC_MESSAGE - 4096, /* the rest is the envelope */
     LIMIT_MESSAGE_DEPTH = 8, /* arrays in arrays; readers keep a stack */
-    /* Requests a coordinator holds unanswered; 3 KB of NNG each ... */
+    /* Requests a coordinator holds unanswered; 1 KB each, without the body ... */
     LIMIT_RPC_REQUESTS = 32768,
     LIMIT_RPC_PIPE_REQUESTS = 4096, /* ... of one connection */
     /* ... of who has a lesser token: the others are for those who work. */
     LIMIT_ONLOOKERS = LIMIT_RPC_REQUESTS / 8,
-    LIMIT_RPC_RECEIVERS = 64, /* contexts that wait for a request */
-    /* Connections: of all members there can be, and as many again; of one
-     * address, which may be that of a rack behind one; of this host, where a
-     * launcher's workers are. And files besides. */
+    /* A request of who has shown no token, or a lesser one: no method that such
+     * a token may call needs more than a few hundred bytes. */
+    LIMIT_RPC_SMALL_MESSAGE = 64 * 1024,
+    /* Bytes that a coordinator holds for others (rpc/budget.h): for one
+     * connection, and for all of a role. A worker may have many replies of the
+     * largest size unread; a world of 1,024 ranks is 100 MB of rosters when it
+     * forms. Others read pages and short lists. */
+    LIMIT_RPC_WORKER_CONNECTION_BYTES = 64 << 20,
+    LIMIT_RPC_WORKER_BYTES = 384 << 20,
+    LIMIT_RPC_OPERATOR_CONNECTION_BYTES = 8 << 20,
+    LIMIT_RPC_OPERATOR_BYTES = 64 << 20,
+    LIMIT_RPC_METRICS_CONNECTION_BYTES = 1 << 20,
+    LIMIT_RPC_METRICS_BYTES = 32 << 20,
+    LIMIT_RPC_STRANGER_CONNECTION_BYTES = 96 * 1024,
+    LIMIT_RPC_STRANGER_BYTES = 32 << 20,
+    LIMIT_RPC_BYTES = 512 << 20, /* the shares of all roles */
+    /* Connections: of all members there can be, and as many again; of those of
+     * one address that have shown no token, which may be that of a rack behind
+     * one; of this host, where a launcher's workers are. And files besides. */
     LIMIT_RPC_CONNECTIONS = 4 * 65536,
     LIMIT_RPC_ORIGIN = 1024,
     LIMIT_RPC_LOOPBACK = 65536,
     LIMIT_RPC_OTHER_FILES = 256,
+    /* A connection that shows no token may make room for others when it has been
+     * silent so long: more than a slow network needs between two messages. */
+    LIMIT_RPC_SILENCE_MS = 1000,
     LIMIT_RPC_PATIENCE_MS = 10000, /* with a connection that shows no token */
     /* An accept loop that has no descriptor left rests so long between two
      * attempts, long enough that it takes no time worth mentioning and short

@@ -1,13 +1,17 @@
 /*
- * rpc/connection_pool.h - connections whose owners have not shown who they are
+ * rpc/connection_pool.h - how many connections there may be, and whose
  *
- * Anybody can connect to a coordinator, and stay. So all connections are
- * counted, by the address they come from: too many of one address, or in all,
- * cost the oldest stranger among them its connection, never somebody who has
- * shown a token. Who shows none is closed after a while.
+ * Anybody can connect to a coordinator, and stay. A stranger is a connection
+ * whose owner has not shown that it may ask anything. Strangers are counted in
+ * all and by network (net/address.h: an IPv4 address, or 64 bits of IPv6), and
+ * each has a time in which to become known. Who is known is counted by role
+ * and never closed for others.
  *
- * Connections are entered and leave on any thread; they are closed on the
- * loop's, soon after. The lobby outlives those who hold a reference to it.
+ * Who needs room closes the stranger that has been silent for longest, if that
+ * is a second; nobody who is about to show who they are is displaced by those
+ * who come faster. If there is none, the newcomer waits or is turned away.
+ *
+ * Thread: the loop's.
  */
 
 #ifndef RPC_CONNECTION_POOL_H
@@ -20,75 +24,91 @@
 
 #include "hoop/status.h"
 
+#include "base/role.h"
 #include "net/address.h"
 
+struct connection_pool;
 struct loop;
 struct pool_entry;
-struct connection_pool;
 struct pool_network;
 
-/* On the loop's thread, at most once for a guest; it may leave at once. */
+/* Close the connection, which leaves the pool before this returns. reason is
+ * for the log: "it has not shown a token in time". */
 typedef void
-pool_close_fn(struct pool_entry *guest);
+pool_close_fn(struct pool_entry *entry, const char *reason);
 
 enum pool_entry_state {
-    POOL_ENTRY_NONE,      /* has not entered, or has left */
-    POOL_ENTRY_STRANGER,  /* among those that are waited for */
-    POOL_ENTRY_KNOWN,     /* has proved itself */
-    POOL_ENTRY_CONDEMNED, /* is going to be closed, or has been */
+    POOL_ENTRY_NONE, /* has not entered, or has left */
+    POOL_ENTRY_STRANGER,
+    POOL_ENTRY_KNOWN,
 };
 
-/* A part of a connection. Zeroed, with close, before it enters; what follows
- * is the lobby's. */
+/* A part of a connection. Zeroed before it enters. */
 struct pool_entry {
-    pool_close_fn *close;
-    bool is_proved; /* the loop's */
     enum pool_entry_state state;
-    const char *reason; /* CONDEMNED */
+    enum role role; /* KNOWN */
     uint64_t since_ns;
-    struct address address;
-    struct pool_network *origin;
-    TAILQ_ENTRY(pool_entry) line; /* among strangers, or those to be closed */
-    TAILQ_ENTRY(pool_entry) kin;  /* strangers of the same origin */
+    uint64_t active_ns; /* when it was last heard */
+    struct pool_network *network;
+    TAILQ_ENTRY(pool_entry) by_age;
+    TAILQ_ENTRY(pool_entry) by_activity;
+    TAILQ_ENTRY(pool_entry) by_activity_in_network;
 };
 
 /* Zero: as limits.h has it, and for all what the process may open. */
 struct connection_pool_limits {
     size_t n_all_max;
-    size_t n_origin_max;   /* of one address that is not this host's ... */
-    size_t n_loopback_max; /* ... and of one that is */
-    uint64_t patience_ms;  /* with a stranger */
+    size_t n_network_max; /* strangers of a network that is not this host ... */
+    size_t n_loopback_max; /* ... and of this host */
+    uint64_t patience_ms;  /* in which a stranger must become known */
+    uint64_t silence_ms; /* after which a stranger may make room for another */
+};
+
+struct connection_pool_options {
+    struct loop *loop;
+    struct connection_pool_limits limits;
+    pool_close_fn *close;
 };
 
 enum hoop_status
-connection_pool_create(struct loop *loop,
-                       const struct connection_pool_limits *bounds,
-                       struct connection_pool **out_lobby);
-/* By who created it: nobody is closed from here on. NULL is fine. */
+connection_pool_create(const struct connection_pool_options *options,
+                       struct connection_pool **out_pool);
+/* After all entries have left. NULL is fine. */
 void
-connection_pool_destroy(struct connection_pool *lobby);
+connection_pool_destroy(struct connection_pool *pool);
 
-/* Thread: any. NULL is fine. */
-struct connection_pool *
-connection_pool_ref(struct connection_pool *lobby);
-void
-connection_pool_unref(struct connection_pool *lobby);
+/* No more connections can be taken unless connection_pool_make_room(). */
+bool
+connection_pool_is_full(const struct connection_pool *pool);
 
-/* Handle: HOOP_E_EXHAUSTED (no memory): it is not in, close it. Thread: any. */
+/* Closes the stranger that has been silent for longest. False: all have been
+ * heard within the last second. */
+bool
+connection_pool_make_room(struct connection_pool *pool);
+
+/* Handle: HOOP_E_EXHAUSTED (its network has as many strangers as it may, or
+ * no memory; the text says which): it is not in, close it. */
 enum hoop_status
-connection_pool_enter(struct connection_pool *lobby,
-                      struct pool_entry *guest,
+connection_pool_enter(struct connection_pool *pool,
+                      struct pool_entry *entry,
                       const struct address *address);
-/* One that has not entered, or has left, is fine. Thread: any. */
+/* One that has not entered, or has left, is fine. */
 void
-connection_pool_leave(struct connection_pool *lobby, struct pool_entry *guest);
+connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry);
 
-/* It may stay as long as it likes. Thread: the loop's. */
+/* Something has come from it. */
 void
-connection_pool_prove(struct connection_pool *lobby, struct pool_entry *guest);
+connection_pool_hear(struct connection_pool *pool, struct pool_entry *entry);
 
-/* How many have been closed. Thread: any. */
+/* It is known from now on, in role. One that is known already is fine.
+ * Handle: HOOP_E_EXHAUSTED (as many of that role as may be are connected). */
+enum hoop_status
+connection_pool_admit(struct connection_pool *pool,
+                      struct pool_entry *entry,
+                      enum role role);
+
+/* How many strangers were closed or turned away since the beginning. */
 uint64_t
-connection_pool_n_closed(struct connection_pool *lobby);
+connection_pool_n_closed(const struct connection_pool *pool);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * rpc/coordinator_connection.c - a client's connection under TLS, on a loop
+ * rpc/coordinator_connection.c - a client's connection, plain or under TLS
  *
- * Nobody is called back from within a reply: it is written in a turn of the
- * loop of its own.
+ * Nobody is called back from within a reply: what the socket does not take is
+ * written in a turn of the loop of its own.
  *
- * No test of its own: coordinator_listener_test.c has clients of all kinds.
+ * No test of its own: rpc_listener_test.c has clients of all kinds.
  */
 
 #include "rpc/coordinator_connection.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,22 +26,25 @@
 enum {
     /* Reads of one turn, so that the loop's others get theirs. */
     READS_MAX = 16,
+    /* So much of what it may hold may be replies that wait before no more
+     * requests are read. */
+    REPLIES_PART = 4,
 };
 
-static const struct sm_state sealed_states[] = {
-    [SEALED_SECURING] = {"securing", SM_TO(SEALED_GREETING)},
-    [SEALED_GREETING] = {"greeting", SM_TO(SEALED_READY)},
-    [SEALED_READY] = {"ready", 0},
+static const struct sm_state connection_states[] = {
+    [CONNECTION_SECURING] = {"securing", SM_TO(CONNECTION_GREETING)},
+    [CONNECTION_GREETING] = {"greeting", SM_TO(CONNECTION_READY)},
+    [CONNECTION_READY] = {"ready", 0},
 };
 
 DEFINE_CLEANUP(struct coordinator_connection *, coordinator_connection_destroy)
 
 static void
 connection_move(struct coordinator_connection *connection,
-                enum sealed_state next)
+                enum connection_state next)
 {
     connection->state =
-        state_move(sealed_states, "sealed", connection->state, next);
+        state_move(connection_states, "connection", connection->state, next);
 }
 
 /* What a client that knows no TLS can make something of: a fatal alert. */
@@ -61,25 +65,6 @@ stranger_answer(const struct coordinator_connection *connection)
     return error_raise(HOOP_E_UNAUTHENTICATED, "it does not speak TLS");
 }
 
-/* The proofs, and hello. */
-static enum hoop_status
-connection_say_hello(struct coordinator_connection *connection)
-{
-    CLEANUP(free) uint8_t *bytes = malloc(SEAL_PROVED_MAX + SP_HELLO_BYTES);
-    size_t n_bytes = 0;
-
-    if (!bytes)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for a hello");
-    const enum hoop_status status =
-        seal_prove(connection->seal, connection->carrier.tls, bytes, &n_bytes);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    memcpy(bytes + n_bytes, sp_hello_reply, SP_HELLO_BYTES);
-    sp_writer_take_raw(&connection->writer, STEAL(bytes),
-                       n_bytes + SP_HELLO_BYTES);
-    return HOOP_OK;
-}
-
 static enum hoop_status
 connection_secure(struct coordinator_connection *connection)
 {
@@ -94,58 +79,156 @@ connection_secure(struct coordinator_connection *connection)
                    ? error_pass(status)
                    : stranger_answer(connection);
     }
-    connection_move(connection, SEALED_GREETING);
-    return connection_say_hello(connection);
+    connection_move(connection, CONNECTION_GREETING);
+    sp_writer_hello(&connection->writer, sp_hello_reply);
+    return HOOP_OK;
+}
+
+/* What the reader's memory has become, in the account; growing was charged. */
+static void
+room_settle(struct coordinator_connection *connection)
+{
+    const size_t n_room = sp_reader_charged(&connection->reader);
+
+    if (n_room >= connection->n_room_charged)
+        return;
+    budget_release(&connection->account, connection->n_room_charged - n_room);
+    connection->n_room_charged = n_room;
+}
+
+/* HOOP_E_EXHAUSTED: the frame that comes cannot be kept. */
+static enum hoop_status
+room_charge(struct coordinator_connection *connection)
+{
+    const size_t n_room = sp_reader_charged_next(&connection->reader);
+
+    if (n_room <= connection->n_room_charged)
+        return HOOP_OK;
+    const enum hoop_status status = budget_charge(
+        &connection->account, n_room - connection->n_room_charged);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    connection->n_room_charged = n_room;
+    return HOOP_OK;
+}
+
+/* The rest of the frame that comes is read to nowhere, and it is answered. */
+static enum hoop_status
+frame_skip(struct coordinator_connection *connection)
+{
+    const uint32_t id = sp_reader_skip_frame(&connection->reader);
+
+    room_settle(connection);
+    return connection->events->on_skipped(connection, id);
+}
+
+/* The size that the next frame announces is more than its sender may send. */
+static enum hoop_status
+frame_refuse(struct coordinator_connection *connection, size_t n_bytes)
+{
+    const struct budget_account *account = &connection->account;
+
+    error_raise(HOOP_E_EXHAUSTED,
+                "a request of %zu bytes, but %zu are the most %s", n_bytes,
+                budget_account_limits(account)->message,
+                account->role == (enum role)BUDGET_STRANGER
+                    ? "before a token has been shown on the connection"
+                    : "for a token of this role");
+    return frame_skip(connection);
 }
 
 static enum hoop_status
+connection_take_frame(struct coordinator_connection *connection)
+{
+    struct sp_frame frame;
+
+    const size_t n_announced = sp_reader_announced(&connection->reader);
+    if (n_announced > budget_account_limits(&connection->account)->message)
+        return frame_refuse(connection, n_announced);
+
+    const enum hoop_status status = sp_reader_next(&connection->reader, &frame);
+    return status == HOOP_OK
+               ? connection->events->on_request(connection, &frame)
+               : status;
+}
+
+/* Too many replies wait: see connection_arm(). */
+static bool
+is_held_back(const struct coordinator_connection *connection)
+{
+    return connection->n_reply_bytes >
+           budget_account_limits(&connection->account)->connection /
+               REPLIES_PART;
+}
+
+/* HOOP_E_PENDING: what has come is used up, or may not be yet. */
+static enum hoop_status
 connection_take_frames(struct coordinator_connection *connection)
 {
-    if (connection->state == SEALED_GREETING) {
-        const enum hoop_status status =
-            sp_reader_hello_client(&connection->reader);
+    if (connection->state == CONNECTION_GREETING) {
+        enum hoop_status status = sp_reader_hello_client(&connection->reader);
 
+        if (status == HOOP_OK)
+            status = connection->events->on_ready(connection);
         if (status != HOOP_OK)
             return status;
-        connection_move(connection, SEALED_READY);
-        connection->events->on_admitted(connection);
+        connection_move(connection, CONNECTION_READY);
     }
-    for (;;) {
-        struct sp_frame frame;
+    while (!is_held_back(connection)) {
+        const enum hoop_status status = connection_take_frame(connection);
 
-        enum hoop_status status = sp_reader_next(&connection->reader, &frame);
         if (status != HOOP_OK)
-            return status;
-        status = connection->events->on_request(connection, &frame);
-        if (status != HOOP_OK)
-            return error_pass(status);
+            return status == HOOP_E_PENDING ? status : error_pass(status);
     }
+    return HOOP_E_PENDING;
+}
+
+static enum hoop_status
+connection_read(struct coordinator_connection *connection)
+{
+    uint8_t *bytes;
+    size_t n_room;
+    size_t n_bytes;
+
+    enum hoop_status status = room_charge(connection);
+    if (status == HOOP_E_EXHAUSTED && connection->state == CONNECTION_READY)
+        status = frame_skip(connection);
+    if (status == HOOP_OK)
+        status = sp_reader_room(&connection->reader, &bytes, &n_room);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = carrier_receive(&connection->carrier, bytes, n_room, &n_bytes);
+    if (status != HOOP_OK)
+        return status == HOOP_E_PENDING ? status : error_pass(status);
+    sp_reader_add(&connection->reader, n_bytes);
+    return HOOP_OK;
 }
 
 /* HOOP_E_PENDING: all that has come is read, or enough for a turn. */
 static enum hoop_status
 connection_receive(struct coordinator_connection *connection)
 {
-    for (int turn = 0;
-         turn < READS_MAX || carrier_is_ready(&connection->carrier); turn++) {
-        uint8_t *bytes;
-        size_t n_room;
-        size_t n_bytes;
+    enum hoop_status status = HOOP_E_PENDING;
 
-        enum hoop_status status =
-            sp_reader_room(&connection->reader, &bytes, &n_room);
-        if (status != HOOP_OK)
-            return error_pass(status);
-        status = carrier_receive(&connection->carrier, bytes, n_room, &n_bytes);
-        if (status != HOOP_OK)
-            return status == HOOP_E_PENDING ? status : error_pass(status);
-
-        sp_reader_add(&connection->reader, n_bytes);
+    connection->events->on_heard(connection);
+    /* What was held back before. */
+    if (connection->state == CONNECTION_READY)
         status = connection_take_frames(connection);
-        if (status != HOOP_E_PENDING)
-            return error_pass(status);
+    for (int turn = 0;
+         status == HOOP_E_PENDING && !is_held_back(connection) &&
+         (turn < READS_MAX || carrier_is_ready(&connection->carrier));
+         turn++) {
+        status = connection_read(connection);
+        if (status == HOOP_E_PENDING)
+            break;
+        if (status == HOOP_OK)
+            status = connection_take_frames(connection);
     }
-    return HOOP_E_PENDING;
+    if (status == HOOP_E_PENDING) {
+        sp_reader_trim(&connection->reader);
+        room_settle(connection);
+    }
+    return status;
 }
 
 /* HOOP_OK: nothing is left to send. */
@@ -157,16 +240,18 @@ connection_send(struct coordinator_connection *connection)
             sp_writer_send(&connection->writer, &connection->carrier);
         if (status != HOOP_OK)
             return status;
-        if (connection->leaving)
+        if (connection->leaving) {
+            connection->n_reply_bytes -= connection->leaving->n_reply;
             connection->events->on_sent(STEAL(connection->leaving));
+        }
 
-        struct sealed_exchange *next = STAILQ_FIRST(&connection->replies);
+        struct rpc_exchange *next = STAILQ_FIRST(&connection->replies);
         if (!next)
             return HOOP_OK;
-        STAILQ_REMOVE_HEAD(&connection->replies, reply);
+        STAILQ_REMOVE_HEAD(&connection->replies, queued);
         connection->leaving = next;
         sp_writer_take_frame(&connection->writer, next->frame_id,
-                             STEAL(next->bytes), next->n_bytes);
+                             STEAL(next->reply), next->n_reply);
     }
 }
 
@@ -174,26 +259,34 @@ static void
 connection_arm(struct coordinator_connection *connection)
 {
     const bool has_output = !sp_writer_is_idle(&connection->writer) ||
+                            connection->leaving ||
                             !STAILQ_EMPTY(&connection->replies) ||
                             carrier_owes(&connection->carrier);
+    const bool reads = !is_held_back(connection);
 
     loop_watch_set(connection->watch,
-                   has_output ? LOOP_READ | LOOP_WRITE : LOOP_READ);
+                   (reads ? LOOP_READ : LOOP_NOTHING) |
+                       (has_output ? LOOP_WRITE : LOOP_NOTHING));
 }
 
 static void
 connection_on_ready(void *owner, enum loop_interest ready)
 {
     struct coordinator_connection *connection = owner;
+    const bool was_held_back = is_held_back(connection);
     enum hoop_status status = HOOP_OK;
 
-    if (connection->state == SEALED_SECURING)
+    if (connection->state == CONNECTION_SECURING)
         status = connection_secure(connection);
     else if (ready & LOOP_READ)
         status = connection_receive(connection);
 
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         status = connection_send(connection);
+    /* Of requests that are there already the socket does not tell. */
+    if ((status == HOOP_OK || status == HOOP_E_PENDING) && was_held_back &&
+        !is_held_back(connection))
+        status = connection_receive(connection);
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         connection_arm(connection);
     else
@@ -202,29 +295,46 @@ connection_on_ready(void *owner, enum loop_interest ready)
 
 void
 coordinator_connection_reply(struct coordinator_connection *connection,
-                             struct sealed_exchange *exchange)
+                             struct rpc_exchange *exchange)
 {
-    STAILQ_INSERT_TAIL(&connection->replies, exchange, reply);
+    const bool is_first = sp_writer_is_idle(&connection->writer) &&
+                          !connection->leaving &&
+                          STAILQ_EMPTY(&connection->replies);
+
+    connection->n_reply_bytes += exchange->n_reply;
+    if (is_first) {
+        connection->leaving = exchange;
+        sp_writer_take_frame(&connection->writer, exchange->frame_id,
+                             STEAL(exchange->reply), exchange->n_reply);
+        /* If it fails, so it does again when the loop comes to it. */
+        (void)sp_writer_send(&connection->writer, &connection->carrier);
+    } else {
+        STAILQ_INSERT_TAIL(&connection->replies, exchange, queued);
+    }
     connection_arm(connection);
 }
 
 void
-coordinator_connection_cut(const struct rpc_connection *connection)
+coordinator_connection_cut(const struct coordinator_connection *connection)
 {
-    const struct coordinator_connection *sealed =
-        CONTAINER_OF(connection, struct coordinator_connection, connection);
-
-    shutdown(sealed->carrier.fd, SHUT_RDWR);
+    shutdown(connection->carrier.fd, SHUT_RDWR);
 }
 
 static enum hoop_status
 connection_open(struct coordinator_connection *connection,
-                const struct sealed_terms *terms)
+                const struct connection_options *options)
 {
-    enum hoop_status status = seal_accept(terms->seal, connection->carrier.fd,
-                                          &connection->carrier.tls);
+    enum hoop_status status = HOOP_OK;
+
+    if (connection->seal) {
+        status = seal_accept(connection->seal, connection->carrier.fd,
+                             &connection->carrier.tls);
+    } else {
+        connection->state = CONNECTION_GREETING;
+        sp_writer_hello(&connection->writer, sp_hello_reply);
+    }
     if (status == HOOP_OK)
-        status = loop_watch_create(terms->loop, connection->carrier.fd,
+        status = loop_watch_create(options->loop, connection->carrier.fd,
                                    connection_on_ready, connection,
                                    &connection->watch);
     if (status != HOOP_OK)
@@ -234,27 +344,31 @@ connection_open(struct coordinator_connection *connection,
 }
 
 enum hoop_status
-coordinator_connection_create(const struct sealed_terms *terms,
+coordinator_connection_create(const struct connection_options *options,
                               int fd,
                               const struct address *peer,
                               struct coordinator_connection **out_connection)
 {
     CLEANUP(coordinator_connection_destroy)
     struct coordinator_connection *connection = calloc(1, sizeof(*connection));
+    char text[LIMIT_ADDRESS];
 
     if (!connection) {
         socket_close(fd);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     }
-    connection->listener = terms->listener;
-    connection->events = terms->events;
-    connection->seal = terms->seal;
+    connection->listener = options->listener;
+    connection->events = options->events;
+    connection->seal = options->seal;
     connection->carrier.fd = fd;
     LIST_INIT(&connection->exchanges);
     STAILQ_INIT(&connection->replies);
-    address_format(peer, connection->connection.peer);
+    budget_account_init(&connection->account, options->budget);
+    address_format(peer, text);
+    snprintf(connection->peer, sizeof(connection->peer), "%.*s", PEER_TEXT - 1,
+             text);
 
-    const enum hoop_status status = connection_open(connection, terms);
+    const enum hoop_status status = connection_open(connection, options);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_connection = STEAL(connection);
@@ -270,5 +384,7 @@ coordinator_connection_destroy(struct coordinator_connection *connection)
     carrier_close(&connection->carrier);
     sp_reader_deinit(&connection->reader);
     sp_writer_deinit(&connection->writer);
+    /* Exchanges have released theirs. */
+    budget_release(&connection->account, connection->account.n_bytes);
     free(connection);
 }

@@ -1,9 +1,12 @@
 /*
- * rpc/coordinator_connection.h - a client's connection under TLS, on a loop
+ * rpc/coordinator_connection.h - a client's connection, plain or under TLS
  *
- * It is a stranger's until TLS has shaken hands and both have said hello.
- * Requests go to the owner, replies are queued and leave when the socket takes
- * them. A part of coordinator_listener.c. Thread: the loop's.
+ * Speaks NNG's request protocol (rpc/sp_stream.h) on the loop. Requests go to
+ * the owner, replies are queued and leave when the socket takes them. Input is
+ * read into memory that is charged to the connection's account (rpc/budget.h);
+ * a message that is too large for who sends it is answered and skipped. While
+ * many bytes of replies wait, no more requests are read. A part of
+ * rpc_listener.c. Thread: the loop's.
  */
 
 #ifndef RPC_COORDINATOR_CONNECTION_H
@@ -14,83 +17,89 @@
 
 #include "hoop/status.h"
 
+#include "rpc/authentication.h"
+#include "rpc/budget.h"
 #include "rpc/carrier.h"
-#include "rpc/rpc_connections.h"
+#include "rpc/connection_pool.h"
 #include "rpc/rpc_exchange.h"
 #include "rpc/sp_stream.h"
 #include "rpc/sp_writer.h"
 
-struct address;
+struct coordinator_connection;
 struct loop;
 struct loop_watch;
-struct coordinator_connection;
 struct seal;
 
-/* A request, and from the reply on, that. */
-struct sealed_exchange {
-    struct rpc_exchange exchange;
-    uint32_t frame_id;
-    uint8_t *bytes;
-    size_t n_bytes;
-    LIST_ENTRY(sealed_exchange) link; /* of its connection, or orphans */
-    STAILQ_ENTRY(sealed_exchange) reply;
+enum {
+    PEER_TEXT = 96, /* an IPv6 address with its interface, and a port */
 };
-
-LIST_HEAD(sealed_exchanges, sealed_exchange);
-STAILQ_HEAD(sealed_replies, sealed_exchange);
 
 /*
  * SECURING -> GREETING -> READY
  *
- * Whatever goes wrong ends the connection, and with it this.
+ * Without TLS it begins at GREETING. Whatever goes wrong ends the connection,
+ * and with it this.
  */
-enum sealed_state {
-    SEALED_SECURING,
-    SEALED_GREETING,
-    SEALED_READY,
+enum connection_state {
+    CONNECTION_SECURING,
+    CONNECTION_GREETING,
+    CONNECTION_READY,
 };
 
 /* Only on_end may destroy the connection, and does. */
-struct sealed_events {
-    /* A stranger no longer. */
-    void (*on_admitted)(struct coordinator_connection *connection);
+struct connection_events {
+    /* Both have said hello. */
+    enum hoop_status (*on_ready)(struct coordinator_connection *connection);
     /* Fails: the client asks too much. */
     enum hoop_status (*on_request)(struct coordinator_connection *connection,
                                    const struct sp_frame *frame);
+    /* A request was skipped, and this thread's error text says why. */
+    enum hoop_status (*on_skipped)(struct coordinator_connection *connection,
+                                   uint32_t frame_id);
+    /* Something has come. */
+    void (*on_heard)(struct coordinator_connection *connection);
     /* Takes exchange, whose reply the socket has. */
-    void (*on_sent)(struct sealed_exchange *exchange);
+    void (*on_sent)(struct rpc_exchange *exchange);
     /* The error text of this thread says why. */
     void (*on_end)(struct coordinator_connection *connection,
                    enum hoop_status status);
 };
 
 struct coordinator_connection {
-    struct rpc_connection connection;
+    uint32_t id; /* 0: not READY */
     struct rpc_listener *listener;
-    const struct sealed_events *events;
-    struct seal *seal;
-    enum sealed_state state;
+    const struct connection_events *events;
+    struct seal *seal; /* NULL: plain */
+    enum connection_state state;
     struct carrier carrier;
     struct loop_watch *watch;
     struct sp_reader reader;
+    size_t n_room_charged; /* of reader */
     struct sp_writer writer;
-    struct sealed_exchanges exchanges;
-    struct sealed_replies replies;
-    struct sealed_exchange *leaving; /* the reply in writer; NULL: none */
-    TAILQ_ENTRY(coordinator_connection) link; /* among strangers, or clients */
-    uint64_t deadline_ns;                     /* a stranger's */
+    struct budget_account account;
+    struct pool_entry entry;
+    struct authentication auth;
+    struct rpc_exchanges exchanges;
+    size_t n_exchanges;
+    struct rpc_replies replies;
+    size_t n_reply_bytes;                     /* of replies, and leaving */
+    struct rpc_exchange *leaving;             /* in writer; NULL: none */
+    TAILQ_ENTRY(coordinator_connection) link; /* greeting, or ready */
+    uint64_t deadline_ns;                     /* until it is READY */
+    char peer[PEER_TEXT];
 };
 
-struct sealed_terms {
+struct connection_options {
     struct loop *loop;
     struct seal *seal;
+    struct budget *budget;
     struct rpc_listener *listener;
-    const struct sealed_events *events; /* static */
+    const struct connection_events *events; /* static */
 };
 
 /* Takes fd, also if it fails. Nothing is called from within. */
 enum hoop_status
-coordinator_connection_create(const struct sealed_terms *terms,
+coordinator_connection_create(const struct connection_options *options,
                               int fd,
                               const struct address *peer,
                               struct coordinator_connection **out_connection);
@@ -100,11 +109,12 @@ coordinator_connection_destroy(struct coordinator_connection *connection);
 
 /* It ends when the loop comes to it. */
 void
-coordinator_connection_cut(const struct rpc_connection *connection);
+coordinator_connection_cut(const struct coordinator_connection *connection);
 
-/* exchange is of the connection's list and stays there until it is sent. */
+/* exchange is of the connection's list and stays there until it is sent. What
+ * the socket takes at once is not kept. */
 void
 coordinator_connection_reply(struct coordinator_connection *connection,
-                             struct sealed_exchange *exchange);
+                             struct rpc_exchange *exchange);
 
 #endif

@@ -23,17 +23,10 @@ static const char key_token[] = "token";
 static void
 metadata_pack(struct pack *pack, const struct envelope_request *request)
 {
-    const size_t n_pairs =
-        (size_t)(request->job[0] != '\0') + (request->token[0] != '\0');
-
-    pack_array(pack, 2 * n_pairs);
+    pack_array(pack, request->job[0] ? 2 : 0);
     if (request->job[0]) {
         pack_str(pack, key_job);
         pack_str(pack, request->job);
-    }
-    if (request->token[0]) {
-        pack_str(pack, key_token);
-        pack_str(pack, request->token);
     }
 }
 
@@ -71,9 +64,22 @@ span_of(struct unpack_view view)
     return (struct message_span){view.bytes, view.n_bytes};
 }
 
+/* A token in it was sent for nothing: whoever listens has it now. */
+static enum hoop_status
+token_refuse(void)
+{
+    return error_raise(HOOP_E_DATA_LOSS,
+                       "the request carries a token: since version %d of the "
+                       "protocol a token is proved by Auth/Challenge and "
+                       "Auth/Prove, and never sent",
+                       ENVELOPE_VERSION_TOKEN_PROVED);
+}
+
 /* False: more pairs than allowed, or half a pair. */
 static bool
-metadata_unpack(struct unpack *unpack, struct envelope_request *request)
+metadata_unpack(struct unpack *unpack,
+                struct envelope_request *request,
+                bool *out_has_token)
 {
     const size_t n = unpack_array(unpack, 0);
 
@@ -84,10 +90,10 @@ metadata_unpack(struct unpack *unpack, struct envelope_request *request)
 
         if (view_is(key, key_job))
             unpack_text(unpack, request->job, sizeof(request->job));
-        else if (view_is(key, key_token))
-            unpack_text(unpack, request->token, sizeof(request->token));
         else
             unpack_skip(unpack, 1);
+        if (view_is(key, key_token))
+            *out_has_token = true;
     }
     return true;
 }
@@ -103,16 +109,22 @@ version_refuse(struct unpack *unpack,
 
     memset(out_request, 0, sizeof(*out_request));
     out_request->id = id;
+    out_request->version = version;
     return error_raise(HOOP_E_UNIMPLEMENTED,
                        "the request is of protocol version %llu, this "
-                       "coordinator speaks %d: use the same release on both "
+                       "coordinator speaks %d%s: use the same release on both "
                        "sides",
-                       (unsigned long long)version, ENVELOPE_VERSION);
+                       (unsigned long long)version, ENVELOPE_VERSION,
+                       version < ENVELOPE_VERSION_TOKEN_PROVED
+                           ? ", in which the token is proved and never sent"
+                           : "");
 }
 
 /* Reads the fields after the version; what is wrong is latched, or said. */
 static bool
-request_unpack(struct unpack *unpack, struct envelope_request *request)
+request_unpack(struct unpack *unpack,
+               struct envelope_request *request,
+               bool *out_has_token)
 {
     unpack_text(unpack, request->method, sizeof(request->method));
 
@@ -123,7 +135,7 @@ request_unpack(struct unpack *unpack, struct envelope_request *request)
 
     request->id = unpack_uint(unpack, UINT64_MAX);
     request->deadline_ms = unpack_uint(unpack, UINT64_MAX);
-    if (!metadata_unpack(unpack, request))
+    if (!metadata_unpack(unpack, request, out_has_token))
         return false;
     request->body = span_of(unpack_bin(unpack, LIMIT_RPC_MESSAGE));
     return true;
@@ -135,6 +147,7 @@ envelope_request_decode(struct message_span in,
 {
     struct envelope_request request = {0};
     struct unpack unpack;
+    bool has_token = false;
 
     unpack_init(&unpack, in.bytes, in.n_bytes, LIMIT_RPC_MESSAGE);
     const size_t n_fields = unpack_array(&unpack, 1);
@@ -147,7 +160,7 @@ envelope_request_decode(struct message_span in,
         return error_raise(HOOP_E_DATA_LOSS, "a request has %d fields, not %zu",
                            REQUEST_FIELDS, n_fields);
 
-    const bool is_complete = request_unpack(&unpack, &request);
+    const bool is_complete = request_unpack(&unpack, &request, &has_token);
     unpack_skip(&unpack, n_fields - REQUEST_FIELDS);
     if (unpack_status(&unpack) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
@@ -158,6 +171,10 @@ envelope_request_decode(struct message_span in,
                            ENVELOPE_CLIENT_BYTES, LIMIT_RPC_METADATA);
     if (!unpack_is_end(&unpack))
         return error_raise(HOOP_E_DATA_LOSS, "bytes follow the request");
+    if (has_token) {
+        out_request->id = request.id;
+        return token_refuse();
+    }
 
     *out_request = request;
     return HOOP_OK;
@@ -174,7 +191,7 @@ envelope_reply_encode(const struct envelope_reply *reply,
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     pack_array(&pack, REPLY_FIELDS);
-    pack_uint(&pack, ENVELOPE_VERSION);
+    pack_uint(&pack, reply->version ? reply->version : ENVELOPE_VERSION);
     pack_uint(&pack, reply->id);
     pack_uint(&pack, (uint64_t)status);
     pack_str(&pack, reply->message);
@@ -187,16 +204,21 @@ envelope_reply_encode(const struct envelope_reply *reply,
 enum hoop_status
 envelope_reply_decode(struct message_span in, struct envelope_reply *out_reply)
 {
-    struct envelope_reply reply;
+    struct envelope_reply reply = {0};
     struct unpack unpack;
 
     unpack_init(&unpack, in.bytes, in.n_bytes, LIMIT_RPC_MESSAGE);
     const size_t n_fields = unpack_array(&unpack, REPLY_FIELDS);
     const uint64_t version = unpack_uint(&unpack, UINT64_MAX);
     if (unpack_status(&unpack) == HOOP_OK && version != ENVELOPE_VERSION)
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "the reply is of protocol version %llu, not %d",
-                           (unsigned long long)version, ENVELOPE_VERSION);
+        return error_raise(HOOP_E_UNIMPLEMENTED,
+                           "the coordinator speaks version %llu of the "
+                           "protocol, this program version %d%s: use the same "
+                           "release on both sides",
+                           (unsigned long long)version, ENVELOPE_VERSION,
+                           version < ENVELOPE_VERSION_TOKEN_PROVED
+                               ? ", which does not send the token"
+                               : "");
 
     reply.id = unpack_uint(&unpack, UINT64_MAX);
     reply.status = (enum hoop_status)unpack_uint(&unpack, STATUS_WIRE_MAX);

@@ -21,7 +21,9 @@
 #include "rpc/messages/message.h"
 
 enum {
-    ENVELOPE_VERSION = 1,
+    ENVELOPE_VERSION = 2,
+    /* Before it, requests carried the token. */
+    ENVELOPE_VERSION_TOKEN_PROVED = 2,
     ENVELOPE_CLIENT_BYTES = 16,
 };
 
@@ -33,14 +35,15 @@ struct envelope_client {
 struct envelope_request {
     char method[LIMIT_NAME]; /* "hoop.v1.Store/Get" */
     struct envelope_client client;
-    uint64_t id;             /* 1, 2, ... of this client; the same in a retry */
-    uint64_t deadline_ms;    /* left when it was sent */
-    char job[LIMIT_NAME];    /* metadata "job", or empty */
-    char token[LIMIT_TOKEN]; /* metadata "token", or empty */
+    uint64_t id;          /* 1, 2, ... of this client; the same in a retry */
+    uint64_t deadline_ms; /* left when it was sent */
+    char job[LIMIT_NAME]; /* metadata "job", or empty */
     struct message_span body; /* borrowed */
+    uint64_t version;         /* of one that is refused for it; else 0 */
 };
 
 struct envelope_reply {
+    uint64_t version;        /* 0: the present one */
     uint64_t id;             /* of the request; 0: it could not be read */
     enum hoop_status status; /* 0 to 16 */
     char message[LIMIT_ERROR_TEXT]; /* empty if OK */
@@ -56,7 +59,8 @@ envelope_request_encode(const struct envelope_request *request,
 
 /*
  * Handle: HOOP_E_UNIMPLEMENTED (another version; *out_request then holds the
- * id alone, if it could be found), HOOP_E_DATA_LOSS (not a request).
+ * version, and the id, if it could be found), HOOP_E_DATA_LOSS (not a request,
+ * or one that carries a token).
  */
 enum hoop_status
 envelope_request_decode(struct message_span in,
@@ -68,7 +72,8 @@ envelope_reply_encode(const struct envelope_reply *reply,
                       uint8_t **out_bytes,
                       size_t *out_n_bytes);
 
-/* Handle: HOOP_E_DATA_LOSS (not a reply, or of another version). */
+/* Handle: HOOP_E_DATA_LOSS (not a reply), HOOP_E_UNIMPLEMENTED (of another
+ * version; the text says what to do). */
 enum hoop_status
 envelope_reply_decode(struct message_span in, struct envelope_reply *out_reply);
 

@@ -65,6 +65,12 @@ static const struct method methods[] = {
      ROLE_METRICS, "all jobs of the coordinator"},
     {METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_AT_ONCE,
      ROLE_OPERATOR, "one job: its members, epoch and store"},
+
+    {METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,
+     METHOD_AT_ONCE, ROLE_ANYBODY,
+     "begin to prove a token; answered with the coordinator's proof"},
+    {METHOD_AUTH_PROVE, "hoop.v1.Auth/Prove", METHOD_REPEATS, METHOD_AT_ONCE,
+     ROLE_ANYBODY, "prove the token, for all requests of the connection"},
 };
 
 const struct method *

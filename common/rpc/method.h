@@ -38,6 +38,8 @@ enum method_id {
     METHOD_HEALTH_CHECK,
     METHOD_STATUS_JOBS,
     METHOD_STATUS_JOB,
+    METHOD_AUTH_CHALLENGE,
+    METHOD_AUTH_PROVE,
 };
 
 /* What happens when a request arrives twice, because it was sent again. */

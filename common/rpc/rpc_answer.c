@@ -7,19 +7,41 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
+
+/* There is no room for its reply, as this thread's error text says. */
+static void
+answer_give_up(struct rpc_server *server,
+               struct rpc_exchange *exchange,
+               const struct rpc_answer_bytes *answer)
+{
+    if (answer->effect == METHOD_READS) {
+        const struct envelope_reply refusal =
+            rpc_answer_of(answer->id, HOOP_E_EXHAUSTED, error_text());
+
+        server->counters.requests_refused++;
+        rpc_answer_refuse(server, exchange, &refusal);
+    } else {
+        rpc_exchange_break(exchange);
+    }
+}
 
 void
 rpc_answer_send(struct rpc_server *server,
                 struct rpc_exchange *exchange,
-                struct message_span bytes,
-                enum held_kind kind)
+                const struct rpc_answer_bytes *answer)
 {
     const uint64_t number = server->options.barrier
                                 ? server->options.barrier(server->options.owner)
                                 : 0;
 
+    if (rpc_exchange_reserve(exchange, answer->bytes.n_bytes) != HOOP_OK) {
+        answer_give_up(server, exchange, answer);
+        return;
+    }
     server->counters.replies++;
-    rpc_held_send(&server->held, exchange, bytes, number, kind);
+    rpc_held_send(&server->held, exchange, answer->bytes, number,
+                  answer->effect == METHOD_READS ? HELD_READ : HELD_CHANGE);
 }
 
 void
@@ -89,10 +111,10 @@ rpc_reply(struct rpc_request *request,
     const struct message_span span = {bytes, n_bytes};
     if (request->kept == REQUEST_CACHED)
         reply_cache_finish(server->cache, &key, span);
+    const struct rpc_answer_bytes answer = {span, key.id,
+                                            request->method->effect};
     if (request->exchange && n_bytes)
-        rpc_answer_send(server, request->exchange, span,
-                        request->method->effect == METHOD_READS ? HELD_READ
-                                                                : HELD_CHANGE);
+        rpc_answer_send(server, request->exchange, &answer);
     else if (request->exchange)
         rpc_exchange_drop(request->exchange);
     request_end(request);
@@ -125,8 +147,11 @@ rpc_request_drop(struct rpc_request *request)
 }
 
 void
-rpc_request_prove(struct rpc_request *request)
+rpc_request_admit(struct rpc_request *request, enum role role)
 {
-    if (request->exchange)
-        rpc_exchange_prove(request->exchange);
+    /* Where too many of the role are there already it stays a stranger. */
+    if (request->exchange &&
+        rpc_exchange_admit(request->exchange, role) != HOOP_OK)
+        log_debug("rpc", "%s: %s", rpc_exchange_peer(request->exchange),
+                  error_text());
 }

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "net/loop.h"
+#include "rpc/authentication.h"
 #include "rpc/client_call.h"
 #include "rpc/envelope.h"
 #include "rpc/rpc_inbox.h"
@@ -37,7 +38,7 @@ struct rpc_client {
     struct envelope_client id;
     char address[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    char token[LIMIT_TOKEN];
+    struct auth_keys keys; /* none is known without a token */
     uint64_t last_id;
 
     struct client_calls queued;
@@ -78,6 +79,7 @@ client_free(struct rpc_client *client)
     rpc_link_destroy(client->link);
     seal_destroy(client->seal);
     rpc_inbox_destroy(client->inbox);
+    auth_keys_deinit(&client->keys);
     free(client);
 }
 
@@ -209,7 +211,6 @@ call_encode(const struct rpc_client *client,
 
     snprintf(request.method, sizeof(request.method), "%s", call->method);
     memcpy(request.job, client->job, sizeof(request.job));
-    memcpy(request.token, client->token, sizeof(request.token));
 
     /* Calls that wait are far fewer than ids: this one is nobody else's. */
     out_frame->id = (uint32_t)call->id & SP_ID_MAX;
@@ -239,6 +240,20 @@ client_on_pull(void *owner, struct rpc_link_frame *out_frame)
     return HOOP_E_PENDING;
 }
 
+/* Asking again will not change the coordinator's release. */
+static enum hoop_status
+version_refuse(struct rpc_client *client)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    calls_finish(client, &(struct rpc_answer){
+                             .status = HOOP_E_UNIMPLEMENTED,
+                             .message = text,
+                         });
+    return error_raise(HOOP_E_DATA_LOSS, "%s", text);
+}
+
 static enum hoop_status
 client_on_frame(void *owner, const struct sp_frame *frame)
 {
@@ -246,6 +261,8 @@ client_on_frame(void *owner, const struct sp_frame *frame)
     struct envelope_reply reply;
 
     const enum hoop_status status = envelope_reply_decode(frame->body, &reply);
+    if (status == HOOP_E_UNIMPLEMENTED)
+        return version_refuse(client);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -309,6 +326,8 @@ link_open(struct rpc_client *client, const struct rpc_client_options *options)
         .loop = options->loop,
         .address = options->address,
         .seal = client->seal,
+        .keys = &client->keys,
+        .client = client->id,
         .events =
             {
                 .on_pull = client_on_pull,
@@ -377,8 +396,10 @@ rpc_client_create(const struct rpc_client_options *options,
                        sizeof(client->job));
     if (status != HOOP_OK)
         return error_pass(status);
-    status = text_copy("token", options->token, client->token,
-                       sizeof(client->token));
+    if (options->token && strlen(options->token) >= LIMIT_TOKEN)
+        return error_raise(HOOP_E_INVALID, "the token is longer than %d bytes",
+                           LIMIT_TOKEN - 1);
+    status = auth_keys_init_client(&client->keys, options->token);
     if (status != HOOP_OK)
         return error_pass(status);
     status = client_open(client, options);

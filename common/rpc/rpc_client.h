@@ -5,7 +5,8 @@
  * threads into the user's process. Connects at the first call, again after a
  * loss as long as calls wait (50 ms to 1 s apart, with jitter), and then
  * sends again what has not been answered, with the same ids: the server
- * applies nothing twice.
+ * applies nothing twice. A token is proved on each connection before anything
+ * is asked, by both sides, and never sent (rpc/authentication.h).
  *
  * Thread: the loop's, or before loop_run() and after it has returned, except
  * rpc_client_call_wait().
@@ -74,7 +75,8 @@ rpc_client_destroy(struct rpc_client *client);
  * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
  * HOOP_E_UNAVAILABLE (never reached the server in that time; the text says
  * why), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
- * agree on TLS), HOOP_E_CANCELLED.
+ * agree on TLS or on the token), HOOP_E_UNIMPLEMENTED (at once: it speaks
+ * another version), HOOP_E_CANCELLED.
  *
  * *out_id (NULL: not wanted) is for rpc_client_cancel().
  * Handle: HOOP_E_EXHAUSTED (LIMIT_RPC_CALLS wait, the body is too large).

@@ -1,19 +1,22 @@
 /*
- * rpc/rpc_exchange.h - what listeners of both kinds and their exchanges share
+ * rpc/rpc_exchange.h - one request of a connection, from arrival to reply
  *
- * For the listeners; others know rpc/rpc_listener.h only.
+ * For the listener and its parts; others know rpc/rpc_listener.h only.
  */
 
 #ifndef RPC_RPC_EXCHANGE_H
 #define RPC_RPC_EXCHANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/limits.h"
+#include "rpc/messages/message.h"
 #include "rpc/rpc_listener.h"
 
-struct faults;
-struct rpc_connection;
+struct authentication;
+struct coordinator_connection;
 
 enum {
     /* More are not begun, whatever clients do. */
@@ -22,38 +25,36 @@ enum {
     SIBLINGS_MAX = 2 * LIMIT_RPC_PIPE_REQUESTS,
 };
 
-struct rpc_listener_type {
-    void (*destroy)(struct rpc_listener *listener);
-    size_t (*n_connections)(struct rpc_listener *listener);
-
-    struct message_span (*message)(const struct rpc_exchange *exchange);
-    void (*reply)(struct rpc_exchange *exchange, struct message_span bytes);
-    void (*drop)(struct rpc_exchange *exchange);
-    /* Ends it soon: not from within. */
-    void (*cut)(const struct rpc_connection *connection);
-};
-
-/* The first member of a listener of each kind ... */
-struct rpc_listener {
-    const struct rpc_listener_type *type;
-    struct rpc_listener_events events;
-    void *owner;
-    uint16_t port;
-    size_t n_sending;
-    struct faults *faults; /* NULL: none */
-};
-
-/* ... and of its exchanges. */
 struct rpc_exchange {
     struct rpc_listener *listener;
-    struct rpc_connection *connection; /* NULL: gone */
+    struct coordinator_connection *connection; /* NULL: gone */
     uint64_t arrived_ns;
+    uint32_t frame_id;
     uint32_t
         rules; /* of the listener's faults, as bits: those about its call */
+    size_t n_charged; /* to the account of its connection */
+    struct message_span
+        message;    /* borrowed while on_exchange runs; then none */
+    uint8_t *reply; /* from the reply on */
+    size_t n_reply;
+    uint64_t number; /* that the reply waits for: rpc/rpc_held.h */
+    bool is_read;    /* ... unless reads may pass */
+    LIST_ENTRY(rpc_exchange) link; /* of its connection, or orphans */
+    STAILQ_ENTRY(rpc_exchange) queued;
 };
 
-/* Its connection is closed. */
+LIST_HEAD(rpc_exchanges, rpc_exchange);
+STAILQ_HEAD(rpc_replies, rpc_exchange);
+
+/* Its connection is closed soon: not from within. */
 void
 rpc_exchange_cut(const struct rpc_exchange *exchange);
+
+/* Of its connection; NULL: gone. */
+struct authentication *
+rpc_exchange_authentication(struct rpc_exchange *exchange);
+
+struct faults *
+rpc_listener_faults(struct rpc_listener *listener);
 
 #endif

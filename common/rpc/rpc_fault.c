@@ -14,8 +14,8 @@
 #include "rpc/rpc_exchange.h"
 
 enum {
-    /* NNG says that a reply is sent when its queue has it: so much later the
-     * one who asked has it, too. */
+    /* A reply is sent when the socket has it: so much later the one who asked
+     * has it, too. */
     LINGER_MS = 20,
 };
 
@@ -78,10 +78,11 @@ rpc_fault_takes(struct rpc_exchange *exchange, enum fault_point point)
     if (!FAULT_IS_BUILT || !exchange->rules)
         return false;
     if (point == FAULT_AT_END &&
-        faults_are_due(exchange->listener->faults, exchange->rules, &event))
+        faults_are_due(rpc_listener_faults(exchange->listener), exchange->rules,
+                       &event))
         linger();
-    const struct fault_deed deed =
-        faults_strike(exchange->listener->faults, exchange->rules, &event);
+    const struct fault_deed deed = faults_strike(
+        rpc_listener_faults(exchange->listener), exchange->rules, &event);
     if (deed.action == FAULT_RESET)
         rpc_exchange_cut(exchange);
     return deed.action == FAULT_RESET || deed.action == FAULT_DROP;
@@ -92,10 +93,10 @@ rpc_exchange_begin(struct rpc_exchange *exchange, const char *method)
 {
     char op[FAULT_OP_MAX];
 
-    if (!FAULT_IS_BUILT || !exchange->listener->faults)
+    if (!FAULT_IS_BUILT || !rpc_listener_faults(exchange->listener))
         return true;
     op_of(method, op);
-    exchange->rules = faults_begin(exchange->listener->faults, op);
+    exchange->rules = faults_begin(rpc_listener_faults(exchange->listener), op);
     if (!rpc_fault_takes(exchange, FAULT_AT_BEGIN))
         return true;
     rpc_exchange_drop(exchange);

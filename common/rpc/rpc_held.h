@@ -16,10 +16,9 @@
 
 #include "rpc/messages/message.h"
 
-struct held_reply;
 struct rpc_exchange;
 
-STAILQ_HEAD(held_replies, held_reply);
+STAILQ_HEAD(held_replies, rpc_exchange);
 
 enum held_kind {
     HELD_CHANGE,
@@ -39,10 +38,6 @@ struct rpc_held {
 
 void
 rpc_held_init(struct rpc_held *held);
-
-/* The exchanges are their listener's, who must be gone. Zeroed memory is fine. */
-void
-rpc_held_deinit(struct rpc_held *held);
 
 /* Takes exchange; the bytes are copied. The reply leaves at once if number has
  * been released, or it is a read's that may pass. */

@@ -26,9 +26,13 @@
 #include "net/loop.h"
 #include "net/resolver.h"
 #include "net/socket.h"
+#include "net/tls.h"
+#include "rpc/authentication.h"
 #include "rpc/carrier.h"
+#include "rpc/method.h"
 #include "rpc/seal.h"
 #include "rpc/sp_writer.h"
+#include "wire/pack.h"
 
 enum {
     BACKOFF_MIN_MS = 50,
@@ -40,15 +44,16 @@ enum {
 };
 
 /*
- * IDLE -> WAITING -> CONNECTING ---------------------> GREETING -> READY
- *          |  ^        |   ^  `-> SECURING -> CHECKING -^ |          |
- *          |  `--------+---|--------+------------+--------+----------'  lost
- *          v               |
+ * IDLE -> WAITING -> CONNECTING -> GREETING -> CHALLENGING -> PROVING -> READY
+ *          |  ^        |   ^  |      ^  | `------------------------------^ |
+ *          |  |        |   |  `-> SECURING                                 |
+ *          |  `--------+---|---------+--+--------------------+-------------'
+ *          v               |                                          lost
  *      LOOKING_UP ---------'
  *
  * WAITING is the back-off, and the rest while nobody wants anything sent.
- * Under TLS, SECURING is its handshake, and CHECKING whether the other side
- * knows the token, before it is told.
+ * Under TLS, SECURING is its handshake. With a token, CHALLENGING waits for the
+ * proof that the other side knows it, PROVING until our own has been believed.
  */
 enum link_state {
     LINK_IDLE,
@@ -56,8 +61,9 @@ enum link_state {
     LINK_LOOKING_UP,
     LINK_CONNECTING,
     LINK_SECURING,
-    LINK_CHECKING,
     LINK_GREETING,
+    LINK_CHALLENGING,
+    LINK_PROVING,
     LINK_READY,
 };
 
@@ -69,15 +75,20 @@ static const struct sm_state link_states[] = {
     [LINK_CONNECTING] = {"connecting", SM_TO(LINK_SECURING) |
                                            SM_TO(LINK_GREETING) |
                                            SM_TO(LINK_WAITING)},
-    [LINK_SECURING] = {"securing", SM_TO(LINK_CHECKING) | SM_TO(LINK_WAITING)},
-    [LINK_CHECKING] = {"checking", SM_TO(LINK_GREETING) | SM_TO(LINK_WAITING)},
-    [LINK_GREETING] = {"greeting", SM_TO(LINK_READY) | SM_TO(LINK_WAITING)},
+    [LINK_SECURING] = {"securing", SM_TO(LINK_GREETING) | SM_TO(LINK_WAITING)},
+    [LINK_GREETING] = {"greeting", SM_TO(LINK_CHALLENGING) | SM_TO(LINK_READY) |
+                                       SM_TO(LINK_WAITING)},
+    [LINK_CHALLENGING] = {"challenging",
+                          SM_TO(LINK_PROVING) | SM_TO(LINK_WAITING)},
+    [LINK_PROVING] = {"proving", SM_TO(LINK_READY) | SM_TO(LINK_WAITING)},
     [LINK_READY] = {"ready", SM_TO(LINK_WAITING)},
 };
 
 struct rpc_link {
     struct loop *loop;
     struct seal *seal; /* NULL: plain */
+    const struct auth_keys *keys;
+    struct envelope_client client;
     struct rpc_link_events events;
     void *owner;
     enum link_state state;
@@ -96,6 +107,8 @@ struct rpc_link {
     struct loop_watch *watch;
     struct sp_reader reader;
     struct sp_writer writer;
+    struct authentication auth;    /* of this connection */
+    struct rpc_link_frame pending; /* its next message; no bytes: none */
 
     char reason[LIMIT_ERROR_TEXT];
 };
@@ -115,6 +128,9 @@ link_close(struct rpc_link *link)
     carrier_close(&link->carrier);
     sp_reader_deinit(&link->reader);
     sp_writer_deinit(&link->writer);
+    free(link->pending.bytes);
+    link->pending = (struct rpc_link_frame){0};
+    link->auth = (struct authentication){0};
 }
 
 /* Half of it for certain, half by chance. */
@@ -182,47 +198,151 @@ link_send(struct rpc_link *link)
 {
     for (;;) {
         enum hoop_status status = sp_writer_send(&link->writer, &link->carrier);
-        if (status != HOOP_OK || link->state != LINK_READY)
+        if (status != HOOP_OK)
             return status;
 
-        struct rpc_link_frame frame;
-        status = link->events.on_pull(link->owner, &frame);
-        if (status != HOOP_OK)
+        struct rpc_link_frame frame = link->pending;
+        link->pending = (struct rpc_link_frame){0};
+        if (!frame.bytes && link->state == LINK_READY)
+            status = link->events.on_pull(link->owner, &frame);
+        if (status != HOOP_OK || !frame.bytes)
             return HOOP_OK;
         sp_writer_take_frame(&link->writer, frame.id, frame.bytes,
                              frame.n_bytes);
     }
 }
 
-/* The other side's proofs, before its hello. */
-static enum hoop_status
-link_check(struct rpc_link *link)
-{
-    size_t n_used;
+/* ---- Authentication (rpc/authentication.h): requests that nobody calls. */
 
-    const enum hoop_status status = seal_check(
-        link->seal, link->carrier.tls, sp_reader_rest(&link->reader), &n_used);
+static void
+link_become_ready(struct rpc_link *link)
+{
+    loop_timer_stop(link->timer);
+    link_move(link, LINK_READY);
+}
+
+/* Its body is what pack holds. */
+static enum hoop_status
+auth_ask(struct rpc_link *link, enum method_id method, struct pack *pack)
+{
+    CLEANUP(free) uint8_t *body = NULL;
+    size_t n_body = 0;
+    struct envelope_request request = {
+        .client = link->client,
+        .deadline_ms = LIMIT_GREETING_MS,
+    };
+
+    enum hoop_status status = pack_take(pack, &body, &n_body);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    snprintf(request.method, sizeof(request.method), "%s",
+             method_of(method)->name);
+    request.body = (struct message_span){body, n_body};
+    status = envelope_request_encode(&request, &link->pending.bytes,
+                                     &link->pending.n_bytes);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+link_challenge(struct rpc_link *link)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct auth_challenge_request request;
+    enum hoop_status status = HOOP_OK;
+
+    pack_init(&pack, LIMIT_RPC_BODY);
+    if (link->carrier.tls) {
+        status = tls_binding(link->carrier.tls, link->auth.binding);
+        link->auth.n_binding = TLS_BINDING_BYTES;
+    }
+    if (status == HOOP_OK)
+        status = auth_begin(&link->auth, link->keys, &request);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    auth_challenge_request_encode(&request, &pack);
+    link_move(link, LINK_CHALLENGING);
+    return auth_ask(link, METHOD_AUTH_CHALLENGE, &pack);
+}
+
+/* What the coordinator does not grant. What will be so again is final. */
+static enum hoop_status
+auth_refused(const struct envelope_reply *reply)
+{
+    const bool may_change = reply->status == HOOP_E_UNAVAILABLE ||
+                            reply->status == HOOP_E_EXHAUSTED;
+
+    return error_raise(may_change ? HOOP_E_UNAVAILABLE : HOOP_E_UNAUTHENTICATED,
+                       "%.900s", reply->message);
+}
+
+static enum hoop_status
+auth_reply_decode(struct message_span in, struct envelope_reply *out_reply)
+{
+    const enum hoop_status status = envelope_reply_decode(in, out_reply);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (status == HOOP_E_UNIMPLEMENTED) {
+        snprintf(text, sizeof(text), "%s", error_text());
+        return error_raise(HOOP_E_UNAUTHENTICATED, "%s", text);
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    return out_reply->status == HOOP_OK ? HOOP_OK : auth_refused(out_reply);
+}
+
+static enum hoop_status
+link_prove(struct rpc_link *link, struct message_span body)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct auth_challenge_reply reply;
+    struct auth_prove_request request;
+
+    pack_init(&pack, LIMIT_RPC_BODY);
+    enum hoop_status status = auth_challenge_reply_decode(body, &reply);
+    if (status == HOOP_OK)
+        status = auth_prove(&link->auth, link->keys, &reply, &request);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    auth_prove_request_encode(&request, &pack);
+    link_move(link, LINK_PROVING);
+    return auth_ask(link, METHOD_AUTH_PROVE, &pack);
+}
+
+static enum hoop_status
+link_take_proof(struct rpc_link *link)
+{
+    struct envelope_reply reply;
+    struct sp_frame frame;
+
+    enum hoop_status status = sp_reader_next(&link->reader, &frame);
     if (status != HOOP_OK)
         return status;
-    sp_reader_skip(&link->reader, n_used);
-    link_move(link, LINK_GREETING);
+    status = auth_reply_decode(frame.body, &reply);
+    if (status == HOOP_OK && link->state == LINK_CHALLENGING)
+        return link_prove(link, reply.body);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    link->auth.stage = AUTH_PROVED;
+    link_become_ready(link);
     return HOOP_OK;
 }
 
 static enum hoop_status
 link_take_frames(struct rpc_link *link)
 {
-    if (link->state == LINK_CHECKING) {
-        const enum hoop_status status = link_check(link);
+    if (link->state == LINK_GREETING) {
+        enum hoop_status status = sp_reader_hello(&link->reader);
+        if (status == HOOP_OK && auth_keys_are_known(link->keys))
+            status = link_challenge(link);
+        else if (status == HOOP_OK)
+            link_become_ready(link);
         if (status != HOOP_OK)
             return status;
     }
-    if (link->state == LINK_GREETING) {
-        const enum hoop_status status = sp_reader_hello(&link->reader);
+    while (link->state == LINK_CHALLENGING || link->state == LINK_PROVING) {
+        const enum hoop_status status = link_take_proof(link);
         if (status != HOOP_OK)
             return status;
-        loop_timer_stop(link->timer);
-        link_move(link, LINK_READY);
     }
     for (;;) {
         struct sp_frame frame;
@@ -270,7 +390,7 @@ link_secure(struct rpc_link *link)
 
     if (status != HOOP_OK)
         return status;
-    link_move(link, LINK_CHECKING);
+    link_move(link, LINK_GREETING);
     sp_writer_hello(&link->writer, sp_hello_request);
     return HOOP_OK;
 }
@@ -299,7 +419,8 @@ static enum hoop_status
 link_hear_out(struct rpc_link *link, enum hoop_status status)
 {
     if (status != HOOP_E_UNAVAILABLE ||
-        (link->state != LINK_CHECKING && link->state != LINK_GREETING))
+        (link->state != LINK_GREETING && link->state != LINK_CHALLENGING &&
+         link->state != LINK_PROVING))
         return status;
 
     const enum hoop_status told = link_receive(link);
@@ -401,9 +522,14 @@ link_on_timer(void *owner)
         break;
     case LINK_CONNECTING:
     case LINK_SECURING:
-    case LINK_CHECKING:
     case LINK_GREETING:
-        link_lose(link, error_raise(HOOP_E_TIMEOUT, "no hello within %d ms",
+    case LINK_CHALLENGING:
+    case LINK_PROVING:
+        link_lose(link, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms",
+                                    link->state == LINK_CHALLENGING ||
+                                            link->state == LINK_PROVING
+                                        ? "answer to a challenge"
+                                        : "hello",
                                     link->state == LINK_CONNECTING &&
                                             link->n_addresses > 1
                                         ? CONNECT_MS
@@ -422,6 +548,8 @@ rpc_link_create(const struct rpc_link_options *options,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
     link->loop = options->loop;
     link->seal = options->seal;
+    link->keys = options->keys;
+    link->client = options->client;
     link->events = options->events;
     link->owner = options->owner;
     link->carrier.fd = -1;
@@ -469,8 +597,9 @@ rpc_link_wake(struct rpc_link *link)
     case LINK_LOOKING_UP:
     case LINK_CONNECTING:
     case LINK_SECURING:
-    case LINK_CHECKING:
     case LINK_GREETING:
+    case LINK_CHALLENGING:
+    case LINK_PROVING:
         break;
     case LINK_READY:
         loop_watch_set(link->watch, LOOP_READ | LOOP_WRITE);
@@ -486,6 +615,9 @@ rpc_link_reason(const struct rpc_link *link)
                "the coordinator, too?";
     if (link->state == LINK_GREETING && !link->reason[0])
         return "it accepts connections but does not say hello: is a hoop "
+               "coordinator there?";
+    if (link->state == LINK_CHALLENGING && !link->reason[0])
+        return "it says hello, but does not answer a challenge: is a hoop "
                "coordinator there?";
     return link->reason;
 }

@@ -1,7 +1,8 @@
 /*
  * rpc/rpc_link.h - one connection to the coordinator, made again when lost
  *
- * Below the calls: it knows addresses, back-off, hello and frames. The owner
+ * Below the calls: it knows addresses, back-off, hello, how a token is proved,
+ * and frames. The owner
  * says when there is something to send; the link pulls it a frame at a time
  * when the socket takes it. Thread: the loop's.
  */
@@ -14,8 +15,10 @@
 
 #include "hoop/status.h"
 
+#include "rpc/envelope.h"
 #include "rpc/sp_stream.h"
 
+struct auth_keys;
 struct loop;
 struct rpc_link;
 struct seal;
@@ -47,6 +50,9 @@ struct rpc_link_options {
     struct loop *loop;   /* borrowed; must outlive the link */
     const char *address; /* copied */
     struct seal *seal;   /* likewise borrowed; NULL: plain */
+    const struct auth_keys
+        *keys; /* likewise; what is proved, if any is known */
+    struct envelope_client client;
     struct rpc_link_events events;
     void *owner; /* of all */
 };

@@ -1,70 +1,220 @@
 /*
- * rpc/rpc_listener.c - a source of exchanges on a loop, of one of two kinds
+ * rpc/rpc_listener.c - the connections of a coordinator as a source of exchanges
  *
- * No test of its own: rpc_server_test.c talks to it over raw sockets.
+ * Speaks NNG's request protocol itself, plain and under TLS, on the loop's own
+ * thread (rpc/sp_stream.h): NNG takes a message of any size that it allows
+ * from whoever connects, before anything can be known of them, counts nobody
+ * before its handshake, and has no place where an accept loop that is out of
+ * descriptors could close what it can spare.
+ *
+ * A connection that has not said hello, and under TLS shaken hands, has five
+ * seconds for it. All are entries of the pool, which says who makes room for
+ * whom, and have an account, to which is charged what is held for them.
  */
 
 #include "rpc/rpc_listener.h"
 
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "base/log_quota.h"
 #include "fault/fault.h"
-#include "rpc/coordinator_listener.h"
-#include "rpc/rep_listener.h"
-#include "rpc/rpc_connections.h"
+#include "net/accept_pause.h"
+#include "net/address.h"
+#include "net/loop.h"
+#include "net/socket.h"
+#include "net/tls.h"
+#include "rpc/budget.h"
+#include "rpc/connection_pool.h"
+#include "rpc/coordinator_connection.h"
 #include "rpc/rpc_exchange.h"
 #include "rpc/rpc_fault.h"
 
-enum hoop_status
-rpc_listener_create(const struct rpc_listener_options *options,
-                    struct rpc_listener **out_listener)
-{
-    struct faults *faults = NULL;
+enum {
+    BACKLOG = 4096,
+    ACCEPTS_MAX = 64, /* of one turn */
+    /* What an exchange and its request cost besides their bodies. */
+    EXCHANGE_COST = 1024,
+};
 
-    enum hoop_status status = rpc_faults_create(&faults);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    status = options->seal ? coordinator_listener_create(options, out_listener)
-                           : rep_listener_create(options, out_listener);
-    if (status != HOOP_OK) {
-        faults_destroy(faults);
-        return error_pass(status);
+TAILQ_HEAD(connection_list, coordinator_connection);
+
+struct rpc_listener {
+    struct rpc_listener_events events;
+    void *owner;
+    struct connection_options options; /* of its connections */
+    struct faults *faults;             /* NULL: none */
+    struct connection_pool *pool;
+    struct budget budget;
+    struct socket_listeners sockets;
+    struct loop_watch *watches[ADDRESS_LIST_MAX]; /* of the sockets */
+    struct accept_pause pause;
+    struct loop_timer *resume;   /* after a pause */
+    struct loop_timer *patience; /* with the first that greets */
+    struct loop_timer *notice;   /* a reply went nowhere: see on_sent */
+
+    struct connection_list greeting; /* not READY */
+    struct connection_list ready;
+    struct rpc_exchanges orphans; /* of connections that are gone */
+    size_t n_greeting;
+    size_t n_ready;
+    size_t n_exchanges;
+    size_t n_sending;
+    uint32_t last_id;
+    struct rpc_exchange *in_request; /* whose on_exchange runs; NULL: none */
+    struct log_quota quota;          /* of lines about strangers ... */
+    struct log_quota closings;       /* ... and about those that had to go */
+};
+
+/* ---- Exchanges. */
+
+/* What is held for it shrinks, or grows if that is allowed. */
+static enum hoop_status
+exchange_charge(struct rpc_exchange *exchange, size_t n_bytes)
+{
+    struct budget_account *account =
+        exchange->connection ? &exchange->connection->account : NULL;
+
+    if (!account)
+        return HOOP_OK;
+    if (n_bytes > exchange->n_charged) {
+        const enum hoop_status status =
+            budget_charge(account, n_bytes - exchange->n_charged);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    } else {
+        budget_release(account, exchange->n_charged - n_bytes);
     }
-    (*out_listener)->faults = faults;
+    exchange->n_charged = n_bytes;
     return HOOP_OK;
 }
 
-void
-rpc_listener_destroy(struct rpc_listener *listener)
+static void
+exchange_free(struct rpc_exchange *exchange)
 {
-    if (!listener)
-        return;
-    struct faults *faults = listener->faults;
-    listener->type->destroy(listener);
-    faults_destroy(faults);
+    struct rpc_listener *listener = exchange->listener;
+
+    (void)exchange_charge(exchange, 0);
+    LIST_REMOVE(exchange, link);
+    if (exchange->connection)
+        exchange->connection->n_exchanges--;
+    if (listener->in_request == exchange)
+        listener->in_request = NULL;
+    listener->n_exchanges--;
+    free(exchange->reply);
+    free(exchange);
 }
 
-uint16_t
-rpc_listener_port(const struct rpc_listener *listener)
+static enum hoop_status
+exchange_create(struct coordinator_connection *connection,
+                uint32_t frame_id,
+                struct rpc_exchange **out_exchange)
 {
-    return listener->port;
+    struct rpc_listener *listener = connection->listener;
+
+    if (listener->n_exchanges >= EXCHANGES_MAX ||
+        connection->n_exchanges >= SIBLINGS_MAX)
+        return error_raise(HOOP_E_EXHAUSTED, "it asks too much");
+
+    struct rpc_exchange *exchange = calloc(1, sizeof(*exchange));
+    if (!exchange)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a request");
+    exchange->listener = listener;
+    exchange->connection = connection;
+    exchange->arrived_ns = clock_now_ns();
+    exchange->frame_id = frame_id;
+    LIST_INSERT_HEAD(&connection->exchanges, exchange, link);
+    connection->n_exchanges++;
+    listener->n_exchanges++;
+    log_quota_tell(&listener->quota, "rpc", exchange->arrived_ns);
+    log_quota_tell(&listener->closings, "rpc", exchange->arrived_ns);
+    *out_exchange = exchange;
+    return HOOP_OK;
 }
 
-size_t
-rpc_listener_connections(struct rpc_listener *listener)
+/* It is not served, as this thread's error text says. */
+static void
+exchange_refuse(struct rpc_exchange *exchange)
 {
-    return listener->type->n_connections(listener);
+    const struct rpc_listener *listener = exchange->listener;
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    listener->events.on_refused(listener->owner, exchange, text);
 }
 
-size_t
-rpc_listener_sending(const struct rpc_listener *listener)
+static enum hoop_status
+on_skipped(struct coordinator_connection *connection, uint32_t frame_id)
 {
-    return listener->n_sending;
+    struct rpc_exchange *exchange = NULL;
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "%s", error_text());
+    const enum hoop_status status =
+        exchange_create(connection, frame_id, &exchange);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    connection->listener->events.on_refused(connection->listener->owner,
+                                            exchange, text);
+    return HOOP_OK;
 }
+
+static enum hoop_status
+on_request(struct coordinator_connection *connection,
+           const struct sp_frame *frame)
+{
+    struct rpc_exchange *exchange = NULL;
+    struct rpc_listener *listener = connection->listener;
+
+    const enum hoop_status status =
+        exchange_create(connection, frame->id, &exchange);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    exchange->message = frame->body;
+    listener->in_request = exchange;
+    if (exchange_charge(exchange, EXCHANGE_COST + frame->body.n_bytes) ==
+        HOOP_OK)
+        listener->events.on_exchange(listener->owner, exchange);
+    else
+        exchange_refuse(exchange);
+    /* The reader's memory is used again. */
+    if (listener->in_request)
+        listener->in_request->message = (struct message_span){0};
+    listener->in_request = NULL;
+    return HOOP_OK;
+}
+
+static void
+listener_notice(void *owner)
+{
+    struct rpc_listener *listener = owner;
+
+    listener->events.on_sent(listener->owner);
+}
+
+static void
+on_sent(struct rpc_exchange *exchange)
+{
+    struct rpc_listener *listener = exchange->listener;
+
+    rpc_fault_takes(exchange, FAULT_AT_END);
+    listener->n_sending--;
+    exchange_free(exchange);
+    listener_notice(listener);
+}
+
+/* ---- What the owner does with an exchange. */
 
 struct message_span
 rpc_exchange_message(const struct rpc_exchange *exchange)
 {
-    return exchange->listener->type->message(exchange);
+    return exchange->message;
 }
 
 uint32_t
@@ -91,34 +241,84 @@ rpc_exchange_siblings(const struct rpc_exchange *exchange)
     return exchange->connection ? exchange->connection->n_exchanges : 0;
 }
 
-void
-rpc_exchange_prove(struct rpc_exchange *exchange)
+enum hoop_status
+rpc_exchange_admit(struct rpc_exchange *exchange, enum role role)
 {
-    if (exchange->connection)
-        connection_pool_prove(exchange->listener->events.lobby,
-                              &exchange->connection->entry);
+    struct coordinator_connection *connection = exchange->connection;
+
+    if (!connection || connection->entry.state != POOL_ENTRY_STRANGER)
+        return HOOP_OK;
+    const enum hoop_status status = connection_pool_admit(
+        exchange->listener->pool, &connection->entry, role);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    budget_account_move(&connection->account, role);
+    return HOOP_OK;
+}
+
+enum hoop_status
+rpc_exchange_reserve(struct rpc_exchange *exchange, size_t n_bytes)
+{
+    const enum hoop_status status =
+        exchange_charge(exchange, EXCHANGE_COST + n_bytes);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+rpc_exchange_hold(struct rpc_exchange *exchange, struct message_span bytes)
+{
+    uint8_t *reply = exchange->connection ? malloc(bytes.n_bytes + 1) : NULL;
+
+    if (exchange->connection && !reply)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a reply");
+    if (reply)
+        memcpy(reply, bytes.bytes, bytes.n_bytes);
+    free(exchange->reply);
+    exchange->reply = reply;
+    exchange->n_reply = bytes.n_bytes;
+    return HOOP_OK;
+}
+
+void
+rpc_exchange_send_held(struct rpc_exchange *exchange)
+{
+    struct rpc_listener *listener = exchange->listener;
+
+    if (rpc_fault_takes(exchange, FAULT_AT_SEND)) {
+        rpc_exchange_drop(exchange);
+        return;
+    }
+    /* As if the connection had been lost. */
+    if (!exchange->connection || !exchange->reply) {
+        rpc_exchange_break(exchange);
+        loop_timer_start(listener->notice, 0);
+        return;
+    }
+    listener->n_sending++;
+    coordinator_connection_reply(exchange->connection, exchange);
 }
 
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
 {
-    if (rpc_fault_takes(exchange, FAULT_AT_SEND))
-        rpc_exchange_drop(exchange);
-    else
-        exchange->listener->type->reply(exchange, bytes);
+    /* Without memory it is as if the connection had been lost. */
+    if (rpc_exchange_hold(exchange, bytes) != HOOP_OK)
+        rpc_exchange_cut(exchange);
+    rpc_exchange_send_held(exchange);
 }
 
 void
 rpc_exchange_drop(struct rpc_exchange *exchange)
 {
-    exchange->listener->type->drop(exchange);
+    exchange_free(exchange);
 }
 
 void
 rpc_exchange_cut(const struct rpc_exchange *exchange)
 {
     if (exchange->connection)
-        exchange->listener->type->cut(exchange->connection);
+        coordinator_connection_cut(exchange->connection);
 }
 
 void
@@ -126,4 +326,463 @@ rpc_exchange_break(struct rpc_exchange *exchange)
 {
     rpc_exchange_cut(exchange);
     rpc_exchange_drop(exchange);
+}
+
+struct authentication *
+rpc_exchange_authentication(struct rpc_exchange *exchange)
+{
+    return exchange->connection ? &exchange->connection->auth : NULL;
+}
+
+enum role
+rpc_exchange_role(const struct rpc_exchange *exchange)
+{
+    return exchange->connection &&
+                   exchange->connection->auth.stage == AUTH_PROVED
+               ? exchange->connection->auth.role
+               : ROLE_ANYBODY;
+}
+
+struct faults *
+rpc_listener_faults(struct rpc_listener *listener)
+{
+    return listener->faults;
+}
+
+/* ---- Connections. */
+
+static void
+stranger_log(struct rpc_listener *listener,
+             const struct coordinator_connection *connection,
+             enum hoop_status status)
+{
+    const char *peer = connection->peer;
+
+    if (status == HOOP_E_UNAVAILABLE)
+        log_debug("rpc", "%s has left: %s", peer, error_text());
+    else if (log_quota_take(&listener->quota, "rpc", clock_now_ns()))
+        log_warning("rpc", "connection from %s refused: %s", peer,
+                    error_text());
+}
+
+/* Who asked for the coordinator's proof and then leaves has not liked it. */
+static void
+unproved_log(struct rpc_listener *listener,
+             const struct coordinator_connection *connection)
+{
+    if (connection->auth.stage == AUTH_CHALLENGED &&
+        log_quota_take(&listener->quota, "rpc", clock_now_ns()))
+        log_warning("rpc",
+                    "%s has left without proving a token: has it another one "
+                    "than hoopd? Give the same HOOP_TOKEN or HOOP_TOKEN_FILE "
+                    "everywhere",
+                    connection->peer);
+}
+
+/* What is held for somebody stays with its holder, without a reply. */
+static void
+exchanges_orphan(struct rpc_listener *listener,
+                 struct coordinator_connection *connection)
+{
+    struct rpc_exchange *exchange;
+
+    if (connection->leaving)
+        STAILQ_INSERT_HEAD(&connection->replies, connection->leaving, queued);
+    while ((exchange = STAILQ_FIRST(&connection->replies))) {
+        STAILQ_REMOVE_HEAD(&connection->replies, queued);
+        listener->n_sending--;
+        exchange_free(exchange);
+        loop_timer_start(listener->notice, 0);
+    }
+    while ((exchange = LIST_FIRST(&connection->exchanges))) {
+        LIST_REMOVE(exchange, link);
+        (void)exchange_charge(exchange, 0);
+        free(STEAL(exchange->reply));
+        exchange->connection = NULL;
+        LIST_INSERT_HEAD(&listener->orphans, exchange, link);
+    }
+}
+
+static void
+patience_arm(struct rpc_listener *listener)
+{
+    const struct coordinator_connection *first =
+        TAILQ_FIRST(&listener->greeting);
+
+    if (first)
+        loop_timer_start(listener->patience,
+                         (uint64_t)clock_left_ms(first->deadline_ns));
+    else
+        loop_timer_stop(listener->patience);
+}
+
+static void
+connection_free(struct rpc_listener *listener,
+                struct coordinator_connection *connection)
+{
+    connection_pool_leave(listener->pool, &connection->entry);
+    coordinator_connection_destroy(connection);
+}
+
+static void
+on_end(struct coordinator_connection *connection, enum hoop_status status)
+{
+    struct rpc_listener *listener = connection->listener;
+
+    if (connection->state == CONNECTION_READY) {
+        log_debug("rpc", "connection of %s: %s", connection->peer,
+                  error_text());
+        unproved_log(listener, connection);
+        TAILQ_REMOVE(&listener->ready, connection, link);
+        listener->n_ready--;
+        listener->events.on_disconnect(listener->owner, connection->id);
+        exchanges_orphan(listener, connection);
+    } else {
+        stranger_log(listener, connection, status);
+        TAILQ_REMOVE(&listener->greeting, connection, link);
+        listener->n_greeting--;
+        patience_arm(listener);
+    }
+    connection_free(listener, connection);
+}
+
+/* For the pool. */
+static void
+on_close(struct pool_entry *entry, const char *reason)
+{
+    struct coordinator_connection *connection =
+        CONTAINER_OF(entry, struct coordinator_connection, entry);
+    struct rpc_listener *listener = connection->listener;
+
+    if (log_quota_take(&listener->closings, "rpc", clock_now_ns()))
+        log_warning("rpc", "closing a connection from %s: %s", connection->peer,
+                    reason);
+    on_end(connection,
+           error_raise(HOOP_E_UNAVAILABLE, "it was closed: %s", reason));
+}
+
+static void
+on_heard(struct coordinator_connection *connection)
+{
+    connection_pool_hear(connection->listener->pool, &connection->entry);
+}
+
+/* What is proved on it proves nothing on another. */
+static enum hoop_status
+connection_bind(struct coordinator_connection *connection)
+{
+    struct authentication *auth = &connection->auth;
+
+    if (!connection->carrier.tls)
+        return HOOP_OK;
+    const enum hoop_status status =
+        tls_binding(connection->carrier.tls, auth->binding);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    auth->n_binding = TLS_BINDING_BYTES;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+on_ready(struct coordinator_connection *connection)
+{
+    struct rpc_listener *listener = connection->listener;
+
+    const enum hoop_status status = connection_bind(connection);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    TAILQ_REMOVE(&listener->greeting, connection, link);
+    listener->n_greeting--;
+    patience_arm(listener);
+    TAILQ_INSERT_TAIL(&listener->ready, connection, link);
+    listener->n_ready++;
+    /* 0 is nobody's. */
+    if (++listener->last_id == 0)
+        listener->last_id = 1;
+    connection->id = listener->last_id;
+    return HOOP_OK;
+}
+
+static void
+on_patience(void *owner)
+{
+    struct rpc_listener *listener = owner;
+    const char *what =
+        listener->options.seal ? "TLS handshake and hello" : "hello";
+    struct coordinator_connection *first;
+
+    while ((first = TAILQ_FIRST(&listener->greeting)) &&
+           clock_is_past(first->deadline_ns))
+        on_end(first, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms", what,
+                                  LIMIT_GREETING_MS));
+    patience_arm(listener);
+}
+
+static enum hoop_status
+listener_admit(struct rpc_listener *listener,
+               int fd,
+               const struct address *peer)
+{
+    struct coordinator_connection *connection = NULL;
+
+    enum hoop_status status = coordinator_connection_create(
+        &listener->options, fd, peer, &connection);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    status = connection_pool_enter(listener->pool, &connection->entry, peer);
+    if (status != HOOP_OK) {
+        stranger_log(listener, connection, status);
+        coordinator_connection_destroy(connection);
+        return HOOP_OK;
+    }
+    connection->deadline_ns = clock_deadline_ns(LIMIT_GREETING_MS);
+    TAILQ_INSERT_TAIL(&listener->greeting, connection, link);
+    listener->n_greeting++;
+    if (listener->n_greeting == 1)
+        patience_arm(listener);
+    return HOOP_OK;
+}
+
+static void
+watches_set(struct rpc_listener *listener, enum loop_interest interest)
+{
+    for (size_t i = 0; i < listener->sockets.n; i++)
+        loop_watch_set(listener->watches[i], interest);
+}
+
+static void
+listener_pause(struct rpc_listener *listener, uint64_t pause_ms)
+{
+    watches_set(listener, LOOP_NOTHING);
+    loop_timer_start(listener->resume, pause_ms);
+}
+
+/* Handshakes of TLS take much memory: fewer may be under way. */
+static bool
+listener_is_full(const struct rpc_listener *listener)
+{
+    return connection_pool_is_full(listener->pool) ||
+           (listener->options.seal && listener->n_greeting >= LIMIT_GREETINGS);
+}
+
+/* Somebody is in the queue of this socket. */
+static bool
+somebody_waits(int listening)
+{
+    struct pollfd at = {.fd = listening, .events = POLLIN};
+
+    return poll(&at, 1, 0) == 1;
+}
+
+/* HOOP_E_PENDING: nobody else waits at this socket now, or all may; HOOP_OK:
+ * enough for a turn. */
+static enum hoop_status
+connections_accept(struct rpc_listener *listener, int listening)
+{
+    enum hoop_status status = HOOP_OK;
+
+    for (int i = 0; status == HOOP_OK && i < ACCEPTS_MAX; i++) {
+        struct address peer;
+        int fd;
+
+        if (listener_is_full(listener) && !somebody_waits(listening))
+            return HOOP_E_PENDING;
+        /* All have been heard just now: whoever comes waits a little. */
+        if (listener_is_full(listener) &&
+            !connection_pool_make_room(listener->pool)) {
+            listener_pause(listener, LIMIT_ACCEPT_PAUSE_MS);
+            return HOOP_E_PENDING;
+        }
+        status = socket_accept(listening, &fd, &peer);
+        if (status == HOOP_OK)
+            status = listener_admit(listener, fd, &peer);
+    }
+    return status;
+}
+
+static void
+listener_on_ready(void *owner, enum loop_interest ready)
+{
+    struct rpc_listener *listener = owner;
+
+    (void)ready;
+    for (size_t i = 0; i < listener->sockets.n; i++) {
+        const enum hoop_status status =
+            connections_accept(listener, listener->sockets.fds[i]);
+
+        if (status == HOOP_OK || status == HOOP_E_PENDING)
+            continue;
+        const uint64_t pause_ms = accept_pause_begin(
+            &listener->pause, "RPC port", error_text(), clock_now_ns());
+        connection_pool_make_room(listener->pool);
+        listener_pause(listener, pause_ms);
+        return;
+    }
+}
+
+static void
+on_resume(void *owner)
+{
+    struct rpc_listener *listener = owner;
+
+    watches_set(listener, LOOP_READ);
+}
+
+/* ---- The listener. */
+
+static void
+connections_end(struct rpc_listener *listener, struct connection_list *list)
+{
+    struct coordinator_connection *connection;
+    struct rpc_exchange *exchange;
+
+    while ((connection = TAILQ_FIRST(list))) {
+        TAILQ_REMOVE(list, connection, link);
+        while ((exchange = LIST_FIRST(&connection->exchanges)))
+            exchange_free(exchange);
+        connection_free(listener, connection);
+    }
+}
+
+void
+rpc_listener_destroy(struct rpc_listener *listener)
+{
+    struct rpc_exchange *exchange;
+
+    if (!listener)
+        return;
+    connections_end(listener, &listener->greeting);
+    connections_end(listener, &listener->ready);
+    while ((exchange = LIST_FIRST(&listener->orphans)))
+        exchange_free(exchange);
+    for (size_t i = 0; i < listener->sockets.n; i++)
+        loop_watch_destroy(listener->watches[i]);
+    loop_timer_destroy(listener->resume);
+    loop_timer_destroy(listener->patience);
+    loop_timer_destroy(listener->notice);
+    socket_listeners_close(&listener->sockets);
+    connection_pool_destroy(listener->pool);
+    faults_destroy(listener->faults);
+    free(listener);
+}
+
+DEFINE_CLEANUP(struct rpc_listener *, rpc_listener_destroy)
+
+static const struct connection_events connection_events = {
+    .on_ready = on_ready,
+    .on_request = on_request,
+    .on_skipped = on_skipped,
+    .on_heard = on_heard,
+    .on_sent = on_sent,
+    .on_end = on_end,
+};
+
+static enum hoop_status
+timers_create(struct rpc_listener *listener)
+{
+    const struct {
+        loop_fn *on_timer;
+        struct loop_timer **timer;
+    } timers[] = {
+        {on_resume, &listener->resume},
+        {on_patience, &listener->patience},
+        {listener_notice, &listener->notice},
+    };
+
+    for (size_t i = 0; i < COUNT_OF(timers); i++) {
+        const enum hoop_status status =
+            loop_timer_create(listener->options.loop, timers[i].on_timer,
+                              listener, timers[i].timer);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
+
+static enum hoop_status
+sockets_open(struct rpc_listener *listener, const char *text)
+{
+    enum hoop_status status =
+        socket_listen_all(text, BACKLOG, &listener->sockets);
+
+    for (size_t i = 0; status == HOOP_OK && i < listener->sockets.n; i++)
+        status = loop_watch_create(listener->options.loop,
+                                   listener->sockets.fds[i], listener_on_ready,
+                                   listener, &listener->watches[i]);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    watches_set(listener, LOOP_READ);
+    return HOOP_OK;
+}
+
+static enum hoop_status
+listener_open(struct rpc_listener *listener,
+              const struct rpc_listener_options *options)
+{
+    const struct connection_pool_options pool = {
+        .loop = options->loop,
+        .limits = options->limits,
+        .close = on_close,
+    };
+
+    enum hoop_status status = rpc_faults_create(&listener->faults);
+    if (status == HOOP_OK)
+        status = connection_pool_create(&pool, &listener->pool);
+    if (status == HOOP_OK)
+        status = timers_create(listener);
+    if (status == HOOP_OK)
+        status = sockets_open(listener, options->address);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+rpc_listener_create(const struct rpc_listener_options *options,
+                    struct rpc_listener **out_listener)
+{
+    CLEANUP(rpc_listener_destroy)
+    struct rpc_listener *listener = calloc(1, sizeof(*listener));
+
+    if (!listener)
+        return error_raise(HOOP_E_EXHAUSTED, "no memory for a listener");
+    listener->events = options->events;
+    listener->owner = options->owner;
+    listener->options = (struct connection_options){
+        .loop = options->loop,
+        .seal = options->seal,
+        .budget = &listener->budget,
+        .listener = listener,
+        .events = &connection_events,
+    };
+    if (options->knows_token)
+        budget_init(&listener->budget);
+    else
+        budget_init_open(&listener->budget);
+    TAILQ_INIT(&listener->greeting);
+    TAILQ_INIT(&listener->ready);
+    LIST_INIT(&listener->orphans);
+
+    const enum hoop_status status = listener_open(listener, options);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_listener = STEAL(listener);
+    return HOOP_OK;
+}
+
+uint16_t
+rpc_listener_port(const struct rpc_listener *listener)
+{
+    return listener->sockets.n
+               ? address_port(&listener->sockets.addresses.items[0])
+               : 0;
+}
+
+struct rpc_listener_counters
+rpc_listener_counters(const struct rpc_listener *listener)
+{
+    return (struct rpc_listener_counters){
+        .n_ready = listener->n_ready,
+        .n_closed = connection_pool_n_closed(listener->pool),
+        .n_sending = listener->n_sending,
+        .n_bytes = budget_n_bytes(&listener->budget),
+    };
 }

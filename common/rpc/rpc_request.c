@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "rpc/rpc_answer.h"
 #include "rpc/rpc_listener.h"
 
 struct reply_cache_key
@@ -38,7 +39,8 @@ rpc_request_free(struct rpc_request *request)
 {
     if (!request)
         return;
-    free(request->body);
+    if (request->server->handling == request)
+        request->server->handling = NULL;
     free(request);
 }
 
@@ -51,9 +53,8 @@ rpc_request_create(struct rpc_server *server,
 {
     CLEANUP(rpc_request_free)
     struct rpc_request *request = calloc(1, sizeof(*request));
-    const size_t n_body = envelope->body.n_bytes;
 
-    if (!request || (n_body && !(request->body = malloc(n_body))))
+    if (!request)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator has no memory for a request");
     request->server = server;
@@ -63,9 +64,6 @@ rpc_request_create(struct rpc_server *server,
         sum_saturated(envelope->deadline_ms, LIMIT_RPC_CACHE_SPARE_MS);
     request->due_ms =
         sum_saturated(clock_now_ns() / CLOCK_NS_PER_MS, request->term_ms);
-    if (n_body)
-        memcpy(request->body, envelope->body.bytes, n_body);
-    request->envelope.body = (struct message_span){request->body, n_body};
     request->method = method_find(envelope->method, strlen(envelope->method));
     *out_request = STEAL(request);
     return HOOP_OK;
@@ -111,6 +109,12 @@ uint64_t
 rpc_request_deadline_ns(const struct rpc_request *request)
 {
     return request->deadline_ns;
+}
+
+enum role
+rpc_request_role(const struct rpc_request *request)
+{
+    return request->role;
 }
 
 uint32_t

@@ -18,6 +18,10 @@ struct rpc_exchange;
 
 LIST_HEAD(requests, rpc_request);
 
+enum {
+    REQUEST_PEER_TEXT = 96, /* an IPv6 address, its interface, and a port */
+};
+
 enum request_kept {
     REQUEST_ONCE,   /* its reply is not kept */
     REQUEST_CACHED, /* running in the reply cache */
@@ -28,17 +32,17 @@ struct rpc_request {
     struct rpc_server *server;
     struct rpc_exchange *exchange; /* NULL: abandoned, or answered by us */
     uint32_t connection;
+    enum role role; /* that its connection had proved */
     struct envelope_request envelope;
-    uint8_t *body;
     const struct method *method;
     enum request_kept kept;
     uint64_t deadline_ns;
     uint64_t due_ms;  /* as in struct reply_cache_key */
     uint64_t term_ms; /* likewise */
-    char peer[LIMIT_ADDRESS];
+    char peer[REQUEST_PEER_TEXT];
 };
 
-/* All but exchange and deadline; the body is copied. */
+/* All but exchange and deadline; the body is borrowed. */
 enum hoop_status
 rpc_request_create(struct rpc_server *server,
                    const struct envelope_request *envelope,

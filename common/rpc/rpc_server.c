@@ -3,8 +3,8 @@
  *
  * A request outlives its exchange: when the connection goes, it is abandoned
  * and loses the exchange; when the same client asks again with the same id,
- * it is given the new one. The message of an exchange lives only as long as
- * the exchange, so a request keeps its own copy of the body.
+ * it is given the new one. The message of an exchange is there only while it is
+ * handled: who parks a request keeps what it needs of its body.
  */
 
 #include "rpc/rpc_server.h"
@@ -21,13 +21,15 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "net/loop.h"
+#include "rpc/authentication.h"
 #include "rpc/reply_cache.h"
 #include "rpc/rpc_answer.h"
+#include "rpc/rpc_exchange.h"
+#include "wire/pack.h"
 
 enum {
-    /* NNG says a reply is sent when its queue has it; there is no way to ask
-     * for more. So much later the kernel has it too, while whoever gets it is
-     * still there. */
+    /* A reply is sent when the socket has it. So much later it has been on its
+     * way, while whoever gets it is still there. */
     DRAIN_LINGER_MS = 100,
 };
 
@@ -115,7 +117,11 @@ server_hand_over(struct rpc_server *server,
     rpc_request_attach(request, exchange, request->envelope.deadline_ms);
     LIST_INSERT_HEAD(&server->requests, request, link);
     server->counters.requests_parked++;
+    server->handling = request;
     server->options.on_request(server->options.owner, request);
+    if (server->handling)
+        server->handling->envelope.body = (struct message_span){0};
+    server->handling = NULL;
 }
 
 static void
@@ -166,7 +172,9 @@ server_apply_once(struct rpc_server *server,
         break;
     case REPLY_CACHE_DONE:
         server->counters.requests_repeated++;
-        rpc_answer_send(server, exchange, found.reply, HELD_CHANGE);
+        rpc_answer_send(
+            server, exchange,
+            &(struct rpc_answer_bytes){found.reply, key.id, METHOD_CHANGES});
         break;
     case REPLY_CACHE_LOST:
         refusal =
@@ -199,6 +207,7 @@ server_accept(struct rpc_server *server,
     status = rpc_request_create(server, envelope, &request);
     if (status != HOOP_OK)
         return error_pass(status);
+    request->role = rpc_exchange_role(exchange);
 
     if (request_is_kept(server, request))
         server_apply_once(server, request, exchange);
@@ -211,13 +220,19 @@ server_accept(struct rpc_server *server,
 static void
 server_refuse(struct rpc_server *server,
               struct rpc_exchange *exchange,
-              uint64_t id,
+              const struct envelope_request *envelope,
               enum hoop_status status)
 {
-    const bool is_malformed =
-        status == HOOP_E_DATA_LOSS || status == HOOP_E_UNIMPLEMENTED;
-    const struct envelope_reply reply = rpc_answer_of(
-        id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status, error_text());
+    const bool is_malformed = status == HOOP_E_DATA_LOSS ||
+                              status == HOOP_E_UNIMPLEMENTED ||
+                              status == HOOP_E_UNAUTHENTICATED;
+    struct envelope_reply reply = rpc_answer_of(
+        envelope->id, status == HOOP_E_DATA_LOSS ? HOOP_E_INVALID : status,
+        error_text());
+
+    /* An older client reads its own version only; the reply is the same. */
+    if (envelope->version < ENVELOPE_VERSION)
+        reply.version = envelope->version;
 
     if (is_malformed)
         server->counters.requests_malformed++;
@@ -231,6 +246,95 @@ server_refuse(struct rpc_server *server,
     rpc_answer_refuse(server, exchange, &reply);
 }
 
+/* ---- Authentication (rpc/authentication.h). */
+
+/* The reply's body, or none. */
+static void
+auth_reply(struct rpc_server *server,
+           struct rpc_exchange *exchange,
+           uint64_t id,
+           struct pack *body)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    struct envelope_reply reply = {.id = id};
+
+    if (body && pack_take(body, &bytes, &n_bytes) != HOOP_OK) {
+        rpc_exchange_break(exchange);
+        return;
+    }
+    reply.body = (struct message_span){bytes, n_bytes};
+    rpc_answer_refuse(server, exchange, &reply);
+}
+
+/* Takes exchange, unless it fails. */
+static enum hoop_status
+auth_serve_challenge(struct rpc_server *server,
+                     struct rpc_exchange *exchange,
+                     const struct envelope_request *envelope)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct auth_challenge_request request;
+    struct auth_challenge_reply reply;
+
+    pack_init(&pack, LIMIT_RPC_BODY);
+    enum hoop_status status =
+        auth_challenge_request_decode(envelope->body, &request);
+    if (status == HOOP_OK)
+        status = auth_challenge(rpc_exchange_authentication(exchange),
+                                &server->keys, &request, &reply);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    auth_challenge_reply_encode(&reply, &pack);
+    auth_reply(server, exchange, envelope->id, &pack);
+    return HOOP_OK;
+}
+
+/* Takes exchange, unless it fails. */
+static enum hoop_status
+auth_serve_proof(struct rpc_server *server,
+                 struct rpc_exchange *exchange,
+                 const struct envelope_request *envelope)
+{
+    struct authentication *auth = rpc_exchange_authentication(exchange);
+    struct auth_prove_request request;
+
+    enum hoop_status status =
+        auth_prove_request_decode(envelope->body, &request);
+    if (status == HOOP_OK)
+        status = auth_verify(auth, &server->keys, &request);
+    if (status == HOOP_OK) {
+        status = rpc_exchange_admit(exchange, auth->role);
+        if (status != HOOP_OK)
+            auth->stage = AUTH_NEW;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
+    auth_reply(server, exchange, envelope->id, NULL);
+    return HOOP_OK;
+}
+
+/* Whether it is one of the methods that the server serves itself. */
+static bool
+auth_serve(struct rpc_server *server,
+           struct rpc_exchange *exchange,
+           const struct envelope_request *envelope)
+{
+    const struct method *method =
+        method_find(envelope->method, strlen(envelope->method));
+    enum hoop_status status;
+
+    if (!method || (method->id != METHOD_AUTH_CHALLENGE &&
+                    method->id != METHOD_AUTH_PROVE))
+        return false;
+    status = method->id == METHOD_AUTH_CHALLENGE
+                 ? auth_serve_challenge(server, exchange, envelope)
+                 : auth_serve_proof(server, exchange, envelope);
+    if (status != HOOP_OK)
+        server_refuse(server, exchange, envelope, status);
+    return true;
+}
+
 static void
 server_on_exchange(void *owner, struct rpc_exchange *exchange)
 {
@@ -242,7 +346,7 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
     enum hoop_status status =
         envelope_request_decode(rpc_exchange_message(exchange), &envelope);
     if (status != HOOP_OK) {
-        server_refuse(server, exchange, envelope.id, status);
+        server_refuse(server, exchange, &envelope, status);
         return;
     }
     if (clock_is_past(rpc_request_due_ns(exchange, envelope.deadline_ms))) {
@@ -254,11 +358,30 @@ server_on_exchange(void *owner, struct rpc_exchange *exchange)
         exchange_unavailable(server, exchange, envelope.id);
         return;
     }
+    if (auth_serve(server, exchange, &envelope))
+        return;
     if (!rpc_exchange_begin(exchange, envelope.method))
         return;
     status = server_accept(server, exchange, &envelope);
     if (status != HOOP_OK)
-        server_refuse(server, exchange, envelope.id, status);
+        server_refuse(server, exchange, &envelope, status);
+}
+
+/* A limit of the listener's. Its id is worth a try. */
+static void
+server_on_refused(void *owner, struct rpc_exchange *exchange, const char *text)
+{
+    struct rpc_server *server = owner;
+    struct envelope_request envelope = {0};
+    char said[LIMIT_ERROR_TEXT];
+
+    snprintf(said, sizeof(said), "%s", text);
+    server->counters.requests++;
+    if (rpc_exchange_message(exchange).n_bytes > 0)
+        (void)envelope_request_decode(rpc_exchange_message(exchange),
+                                      &envelope);
+    server_refuse(server, exchange, &envelope,
+                  error_raise(HOOP_E_EXHAUSTED, "%s", said));
 }
 
 static void
@@ -268,10 +391,11 @@ server_on_sent(void *owner)
 
     if (server->stage != SERVER_DRAINING || !server->on_drained ||
         !rpc_held_is_empty(&server->held) ||
-        rpc_listener_sending(server->listener) > 0)
+        rpc_listener_counters(server->listener).n_sending > 0)
         return;
-    const int linger_ms =
-        rpc_listener_connections(server->listener) > 0 ? DRAIN_LINGER_MS : 0;
+    const int linger_ms = rpc_listener_counters(server->listener).n_ready > 0
+                              ? DRAIN_LINGER_MS
+                              : 0;
     const int left_ms = clock_left_ms(server->drain_deadline_ns);
     loop_timer_start(
         server->drained,
@@ -304,7 +428,7 @@ server_on_disconnect(void *owner, uint32_t connection)
     if (server->options.on_disconnect)
         server->options.on_disconnect(server->options.owner, connection);
     if (server->stage == SERVER_DRAINING &&
-        rpc_listener_connections(server->listener) == 0)
+        rpc_listener_counters(server->listener).n_ready == 0)
         server_on_sent(server);
 }
 
@@ -326,16 +450,14 @@ server_open(struct rpc_server *server)
         .n_bytes_max = LIMIT_RPC_CACHE_BYTES,
     };
     const struct rpc_server_options *options = &server->options;
-    const struct connection_pool_limits lobby_bounds = {
-        .n_origin_max = options->n_origin_max,
-        .patience_ms = options->patience_ms,
-    };
-    struct rpc_listener_options listener = {
+    const struct rpc_listener_options listener = {
         .loop = options->loop,
         .address = options->address,
         .seal = options->seal,
-        .events = {server_on_exchange, server_on_disconnect, server_on_sent,
-                   NULL},
+        .limits = options->limits,
+        .knows_token = auth_keys_are_known(&server->keys),
+        .events = {server_on_exchange, server_on_refused, server_on_disconnect,
+                   server_on_sent},
         .owner = server,
     };
 
@@ -346,11 +468,6 @@ server_open(struct rpc_server *server)
                                &server->drained);
     if (status != HOOP_OK)
         return error_pass(status);
-    status =
-        connection_pool_create(options->loop, &lobby_bounds, &server->lobby);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    listener.events.lobby = server->lobby;
     status = rpc_listener_create(&listener, &server->listener);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
@@ -372,10 +489,14 @@ rpc_server_create(const struct rpc_server_options *options,
     LIST_INIT(&server->requests);
     rpc_held_init(&server->held);
 
-    const enum hoop_status status = server_open(server);
+    enum hoop_status status =
+        auth_keys_init_coordinator(&server->keys, options->secret);
+    if (status == HOOP_OK)
+        status = server_open(server);
     if (status != HOOP_OK)
         return error_pass(status);
     server->options.address = NULL;
+    server->options.secret = NULL;
     *out_server = STEAL(server);
     return HOOP_OK;
 }
@@ -411,14 +532,13 @@ rpc_server_destroy(struct rpc_server *server)
     if (!server)
         return;
     rpc_listener_destroy(server->listener);
-    connection_pool_destroy(server->lobby);
-    rpc_held_deinit(&server->held);
     while ((request = LIST_FIRST(&server->requests))) {
         LIST_REMOVE(request, link);
         rpc_request_free(request);
     }
     loop_timer_destroy(server->drained);
     reply_cache_destroy(server->cache);
+    auth_keys_deinit(&server->keys);
     free(server);
 }
 
@@ -433,7 +553,11 @@ rpc_server_counters(const struct rpc_server *server)
 {
     struct rpc_server_counters counters = server->counters;
 
-    counters.connections = rpc_listener_connections(server->listener);
-    counters.connections_closed = connection_pool_n_closed(server->lobby);
+    const struct rpc_listener_counters listener =
+        rpc_listener_counters(server->listener);
+
+    counters.connections = listener.n_ready;
+    counters.connections_closed = listener.n_closed;
+    counters.held_bytes = listener.n_bytes;
     return counters;
 }

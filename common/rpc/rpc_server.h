@@ -1,10 +1,9 @@
 /*
  * rpc/rpc_server.h - the coordinator's side: a listener in front, a loop behind
  *
- * NNG's threads, where it is the listener (rpc/rpc_listener.h), only queue what
- * happened and ring; everything else is done by the thread of the loop that the
- * owner gave. A request is answered now or later by rpc_reply(); until then it
- * is parked and costs an exchange of the listener.
+ * Everything is done by the thread of the loop that the owner gave. A request is
+ * answered now or later by rpc_reply(); until then it is parked and costs an
+ * exchange of the listener (rpc/rpc_listener.h), but not its body.
  *
  * The server itself answers unknown methods, other versions and garbage, and
  * repeats the reply to a request that was sent again (rpc/reply_cache.h).
@@ -23,6 +22,7 @@
 #include "hoop/status.h"
 
 #include "base/limits.h"
+#include "rpc/connection_pool.h"
 #include "rpc/envelope.h"
 #include "rpc/messages/message.h"
 #include "rpc/method.h"
@@ -34,7 +34,8 @@ struct rpc_request;
 struct rpc_server;
 struct seal;
 
-/* The handler owns the request until rpc_reply() or rpc_request_drop(). */
+/* The handler owns the request until rpc_reply() or rpc_request_drop(). The
+ * body is there until the handler returns: what is parked has none. */
 typedef void
 rpc_handler_fn(void *owner, struct rpc_request *request);
 
@@ -79,15 +80,15 @@ struct rpc_server_options {
     void *owner;                /* of all */
     enum rpc_parting parting;
     size_t n_requests_max; /* parked at once; 0: LIMIT_RPC_REQUESTS */
-    size_t n_origin_max;   /* connections of one address that is not
-                              loopback; 0: LIMIT_RPC_ORIGIN */
-    uint64_t patience_ms;  /* with a connection that is not proved; 0:
-                              LIMIT_RPC_PATIENCE_MS */
+    struct connection_pool_limits limits; /* of connections */
+    const char *secret; /* the token of all jobs, borrowed for create; NULL or
+                           empty: nobody can prove anything */
 };
 
 struct rpc_server_counters {
     uint64_t connections;        /* now */
     uint64_t connections_closed; /* strangers', see rpc/connection_pool.h */
+    uint64_t held_bytes;         /* for connections, see rpc/budget.h */
     uint64_t requests;           /* received, all of them */
     uint64_t requests_parked;    /* now with the handler */
     uint64_t requests_malformed; /* no envelope, no such method */
@@ -146,6 +147,9 @@ const struct envelope_request *
 rpc_request_envelope(const struct rpc_request *request);
 const struct method *
 rpc_request_method(const struct rpc_request *request);
+/* What who asks has proved to be; ROLE_ANYBODY: nothing. */
+enum role
+rpc_request_role(const struct rpc_request *request);
 /* When the client stops waiting, on clock_now_ns(). */
 uint64_t
 rpc_request_deadline_ns(const struct rpc_request *request);
@@ -157,9 +161,9 @@ rpc_request_connection(const struct rpc_request *request);
 const char *
 rpc_request_peer(const struct rpc_request *request);
 
-/* Who asks has shown a token: the connection may stay. */
+/* Who asks is believed to be of role: the connection may stay. */
 void
-rpc_request_prove(struct rpc_request *request);
+rpc_request_admit(struct rpc_request *request, enum role role);
 
 /* Takes request. message NULL: empty. body may be {0}. */
 void

@@ -21,7 +21,6 @@ DEFINE_CLEANUP(struct seal *, seal_destroy)
 
 /* Unlike the words of any other key that is made of a token. */
 static const char key_label[] = "hoop control TLS 1";
-static const char proof_label[] = "hoop coordinator 1";
 
 static void
 identity_write(enum role role, char out_text[LIMIT_NAME])
@@ -186,89 +185,4 @@ seal_shake(struct tls *tls)
                            "what answers there does not speak TLS: is a hoop "
                            "coordinator there?");
     return error_pass(status);
-}
-
-static enum hoop_status
-proof_make(const uint8_t key[HMAC_BYTES],
-           struct tls *tls,
-           uint8_t out_proof[HMAC_BYTES])
-{
-    uint8_t binding[TLS_BINDING_BYTES];
-    const struct hmac_span parts[] = {
-        {proof_label, sizeof(proof_label) - 1},
-        {binding, sizeof(binding)},
-    };
-
-    enum hoop_status status = tls_binding(tls, binding);
-    if (status == HOOP_OK)
-        status = hmac_sha256((struct hmac_span){key, HMAC_BYTES}, parts,
-                             COUNT_OF(parts), out_proof);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
-}
-
-enum hoop_status
-seal_prove(const struct seal *seal,
-           struct tls *tls,
-           uint8_t out_bytes[SEAL_PROVED_MAX],
-           size_t *out_n_bytes)
-{
-    out_bytes[0] = (uint8_t)seal->n_keys;
-    for (size_t i = 0; i < seal->n_keys; i++) {
-        const enum hoop_status status =
-            proof_make(seal->keys[i], tls, out_bytes + 1 + i * HMAC_BYTES);
-
-        if (status != HOOP_OK)
-            return error_pass(status);
-    }
-    *out_n_bytes = 1 + seal->n_keys * HMAC_BYTES;
-    return HOOP_OK;
-}
-
-static enum hoop_status
-proofs_compare(const struct seal *seal,
-               struct tls *tls,
-               const uint8_t *proofs,
-               size_t n_proofs)
-{
-    uint8_t proof[HMAC_BYTES];
-
-    const enum hoop_status status = proof_make(seal->keys[0], tls, proof);
-    if (status != HOOP_OK)
-        return error_pass(status);
-    for (size_t i = 0; i < n_proofs; i++) {
-        if (hmac_equal(proof, proofs + i * HMAC_BYTES))
-            return HOOP_OK;
-    }
-    return error_raise(HOOP_E_UNAUTHENTICATED,
-                       n_proofs ? "what answers there has a certificate that "
-                                  "is believed, but another token: give hoopd "
-                                  "the job's, by --token-file"
-                                : "the coordinator has a certificate that is "
-                                  "believed, but no token: give hoopd the "
-                                  "job's, by --token-file");
-}
-
-enum hoop_status
-seal_check(const struct seal *seal,
-           struct tls *tls,
-           struct message_span bytes,
-           size_t *out_n_used)
-{
-    if (bytes.n_bytes < 1)
-        return HOOP_E_PENDING;
-
-    const size_t n_proofs = bytes.bytes[0];
-    const size_t n_needed = 1 + n_proofs * HMAC_BYTES;
-    if (n_proofs > SEAL_PROOFS_MAX)
-        return error_raise(HOOP_E_UNAUTHENTICATED,
-                           "what answers there is no hoop coordinator");
-    if (bytes.n_bytes < n_needed)
-        return HOOP_E_PENDING;
-    *out_n_used = n_needed;
-    if (seal->n_keys == 0)
-        return HOOP_OK;
-
-    const enum hoop_status status =
-        proofs_compare(seal, tls, bytes.bytes + 1, n_proofs);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

@@ -6,15 +6,9 @@
  * one secret and with it the tokens of all roles (base/role.h); a client says
  * which role it is in.
  *
- * A certificate proves no membership, and a client is about to send its
- * token: so the coordinator proves first, to all roles, that it knows theirs.
- * The proofs stand in front of the first byte of what is said within:
- *
- *     u8 n    n * 32 bytes: HMAC-SHA256(key of a role's token,
- *                                       "hoop coordinator 1" and the binding)
- *
- * They are of this connection's TLS (net/tls.h, tls_binding()) and prove
- * nothing on another. Thread: the loop's.
+ * A certificate proves no membership: within TLS, both sides prove that they know
+ * the token as without it, bound to this connection (rpc/authentication.h).
+ * Thread: the loop's.
  */
 
 #ifndef RPC_SEAL_H
@@ -29,11 +23,6 @@
 #include "base/role.h"
 #include "net/tls.h"
 #include "rpc/messages/message.h"
-
-enum {
-    SEAL_PROOFS_MAX = 8, /* read; fewer are written */
-    SEAL_PROVED_MAX = 1 + ROLE_ANYBODY * HMAC_BYTES,
-};
 
 struct seal;
 
@@ -65,23 +54,5 @@ seal_accept(struct seal *seal, int fd, struct tls **out_tls);
  * a coordinator without TLS), HOOP_E_DATA_LOSS (something else), _UNAVAILABLE. */
 enum hoop_status
 seal_shake(struct tls *tls);
-
-/* The coordinator's proofs. */
-enum hoop_status
-seal_prove(const struct seal *seal,
-           struct tls *tls,
-           uint8_t out_bytes[SEAL_PROVED_MAX],
-           size_t *out_n_bytes);
-
-/*
- * One of them is of this client's token, or it has none. bytes may go on
- * behind them; *out_n_used is what they took.
- * Handle: HOOP_E_PENDING (more must come), HOOP_E_UNAUTHENTICATED.
- */
-enum hoop_status
-seal_check(const struct seal *seal,
-           struct tls *tls,
-           struct message_span bytes,
-           size_t *out_n_used);
 
 #endif

@@ -3,15 +3,17 @@
 #include "rpc/sp_stream.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "net/tls.h"
 
 enum {
-    SP_ROOM_FIRST = 4096,
+    SP_ROOM_FIRST = SP_ROOM_FREE,
 };
 
 static const uint32_t SP_ID_MARK = 0x80000000;
@@ -36,20 +38,56 @@ sp_reader_deinit(struct sp_reader *reader)
     *reader = (struct sp_reader){0};
 }
 
+/* Size and id of the frame that comes next. False: its header has not come. */
+static bool
+header_look(const struct sp_reader *reader,
+            uint64_t *out_size,
+            uint32_t *out_id)
+{
+    if (reader->n_bytes - reader->at < SP_HEADER_BYTES)
+        return false;
+
+    const uint8_t *bytes = reader->bytes + reader->at;
+    memcpy(out_size, bytes, sizeof(*out_size));
+    memcpy(out_id, bytes + sizeof(*out_size), sizeof(*out_id));
+    *out_size = be64toh(*out_size);
+    *out_id = be32toh(*out_id);
+    return true;
+}
+
+/* What its room must be to take at least one more byte: twice as much, but not
+ * more than the frame that comes needs. */
+static size_t
+room_wanted(const struct sp_reader *reader)
+{
+    const size_t doubled = 2 * reader->n_room;
+    uint64_t size;
+    uint32_t id;
+
+    if (reader->n_bytes - reader->at < reader->n_room)
+        return reader->n_room;
+    if (doubled < SP_ROOM_FIRST)
+        return SP_ROOM_FIRST;
+    if (reader->expects == SP_FRAMES && header_look(reader, &size, &id) &&
+        size <= SP_ID_BYTES + LIMIT_RPC_MESSAGE &&
+        size + sizeof(size) > reader->n_room && size + sizeof(size) < doubled)
+        return (size_t)size + sizeof(size);
+    return doubled;
+}
+
 enum hoop_status
 sp_reader_room(struct sp_reader *reader,
                uint8_t **out_bytes,
                size_t *out_n_bytes)
 {
+    const size_t n_room = room_wanted(reader);
+
     if (reader->at > 0) {
         reader->n_bytes -= reader->at;
         memmove(reader->bytes, reader->bytes + reader->at, reader->n_bytes);
         reader->at = 0;
     }
-    if (reader->n_bytes == reader->n_room) {
-        const size_t doubled = 2 * reader->n_room;
-        const size_t n_room =
-            doubled < SP_ROOM_FIRST ? (size_t)SP_ROOM_FIRST : doubled;
+    if (n_room > reader->n_room) {
         uint8_t *bytes = realloc(reader->bytes, n_room);
 
         if (!bytes)
@@ -64,10 +102,95 @@ sp_reader_room(struct sp_reader *reader,
     return HOOP_OK;
 }
 
+static size_t
+above_free(size_t n_room)
+{
+    return n_room > SP_ROOM_FREE ? n_room - SP_ROOM_FREE : 0;
+}
+
+size_t
+sp_reader_charged(const struct sp_reader *reader)
+{
+    return above_free(reader->n_room);
+}
+
+size_t
+sp_reader_charged_next(const struct sp_reader *reader)
+{
+    return above_free(room_wanted(reader));
+}
+
+void
+sp_reader_trim(struct sp_reader *reader)
+{
+    const size_t n_rest = reader->n_bytes - reader->at;
+
+    if (n_rest == 0) {
+        free(STEAL(reader->bytes));
+        reader->n_room = reader->n_bytes = reader->at = 0;
+    }
+    if (reader->n_room <= SP_ROOM_FIRST || n_rest > SP_ROOM_FIRST)
+        return;
+
+    /* A large message has been used up, and the next has only begun. */
+    uint8_t *bytes = malloc(SP_ROOM_FIRST);
+    uint64_t size;
+    uint32_t id;
+    if (!bytes || (header_look(reader, &size, &id) && size > SP_ROOM_FIRST)) {
+        free(bytes);
+        return;
+    }
+    memcpy(bytes, reader->bytes + reader->at, n_rest);
+    free(reader->bytes);
+    reader->bytes = bytes;
+    reader->n_room = SP_ROOM_FIRST;
+    reader->n_bytes = n_rest;
+    reader->at = 0;
+}
+
+size_t
+sp_reader_announced(const struct sp_reader *reader)
+{
+    uint64_t size;
+    uint32_t id;
+
+    if (reader->n_skip > 0 || !header_look(reader, &size, &id) ||
+        size < SP_ID_BYTES || size > SP_ID_BYTES + LIMIT_RPC_MESSAGE ||
+        !(id & SP_ID_MARK))
+        return 0;
+    return (size_t)size - SP_ID_BYTES;
+}
+
+/* Of what has come, so much as is to be skipped. */
+static void
+rest_skip(struct sp_reader *reader)
+{
+    const size_t n_rest = reader->n_bytes - reader->at;
+    const size_t n = reader->n_skip < n_rest ? reader->n_skip : n_rest;
+
+    reader->at += n;
+    reader->n_skip -= n;
+}
+
+uint32_t
+sp_reader_skip_frame(struct sp_reader *reader)
+{
+    uint64_t size = 0;
+    uint32_t id = 0;
+
+    if (!header_look(reader, &size, &id))
+        return 0;
+    reader->n_skip = (size_t)size + sizeof(size);
+    rest_skip(reader);
+    sp_reader_trim(reader);
+    return id & SP_ID_MAX;
+}
+
 void
 sp_reader_add(struct sp_reader *reader, size_t n_bytes)
 {
     reader->n_bytes += n_bytes;
+    rest_skip(reader);
 }
 
 struct message_span
@@ -130,17 +253,14 @@ sp_reader_hello_client(struct sp_reader *reader)
 enum hoop_status
 sp_reader_next(struct sp_reader *reader, struct sp_frame *out_frame)
 {
-    const uint8_t *bytes = reader->bytes + reader->at;
-    const size_t n_bytes = reader->n_bytes - reader->at;
     uint64_t size;
     uint32_t id;
 
-    if (n_bytes < SP_HEADER_BYTES)
+    if (!header_look(reader, &size, &id))
         return HOOP_E_PENDING;
-    memcpy(&size, bytes, sizeof(size));
-    memcpy(&id, bytes + sizeof(size), sizeof(id));
-    size = be64toh(size);
-    id = be32toh(id);
+
+    const uint8_t *bytes = reader->bytes + reader->at;
+    const size_t n_bytes = reader->n_bytes - reader->at;
 
     if (size < SP_ID_BYTES || size > SP_ID_BYTES + LIMIT_RPC_MESSAGE)
         return error_raise(HOOP_E_DATA_LOSS,

@@ -21,6 +21,8 @@ enum {
     SP_HELLO_BYTES = 8,
     SP_HEADER_BYTES = 12,
     SP_ID_BYTES = 4, /* of the header, and counted by the size */
+    /* A reader's room that costs nothing: an authentication fits. */
+    SP_ROOM_FREE = 1024,
 };
 
 /* The highest bit is not the id's. */
@@ -46,6 +48,7 @@ struct sp_reader {
     size_t n_room;
     size_t n_bytes; /* read so far ... */
     size_t at;      /* ... of which these are used up */
+    size_t n_skip;  /* of what comes next, so much is not kept */
     enum {
         SP_HELLO,
         SP_FRAMES
@@ -64,6 +67,27 @@ sp_reader_room(struct sp_reader *reader,
 /* So many have been read to the room. */
 void
 sp_reader_add(struct sp_reader *reader, size_t n_bytes);
+
+/*
+ * Memory that it holds, above SP_ROOM_FREE; and what that will be after
+ * sp_reader_room().
+ */
+size_t
+sp_reader_charged(const struct sp_reader *reader);
+size_t
+sp_reader_charged_next(const struct sp_reader *reader);
+/* Gives back what is not needed for what has come and is not used up. */
+void
+sp_reader_trim(struct sp_reader *reader);
+
+/* How large the body of the next frame is, of which the header has come; 0: it
+ * has not, or sp_reader_next() will refuse it. */
+size_t
+sp_reader_announced(const struct sp_reader *reader);
+/* Do not read the next frame, whose header has come, but skip it as it comes.
+ * Returns its id. */
+uint32_t
+sp_reader_skip_frame(struct sp_reader *reader);
 
 /* The first 8 bytes. Handle: HOOP_E_PENDING (more must come),
  * HOOP_E_DATA_LOSS (not a server's), HOOP_E_UNAUTHENTICATED (one's that wants

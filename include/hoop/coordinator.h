@@ -29,8 +29,8 @@ struct hoop_coordinator_options {
     const char *listen;      /* host:port, "127.0.0.1:0"; localhost:port is
                                  127.0.0.1 and ::1; several: with commas */
     const char *http;        /* as listen, for health and metrics; NULL: none */
-    const char *token;       /* every job's token; NULL: the first worker of a
-                                 job sets it, empty included */
+    const char *token;       /* every job's token; NULL: it serves clients
+                                 without one only */
     uint32_t world_size;     /* for jobs whose workers do not say; 0: none */
     uint32_t world_size_min; /* form with fewer after settle_ms; 0: exactly */
     uint32_t settle_ms;      /* 1 s */

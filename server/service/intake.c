@@ -391,7 +391,6 @@ intake_read(struct intake *intake,
 
     event->kind = intake_rows[method].kind;
     event->job = intake_job(envelope);
-    event->token = envelope->token;
     event->role = method_of(method)->role;
 
     const enum hoop_status status =

@@ -42,7 +42,7 @@ struct intake {
 };
 
 /*
- * Decode the body for method and fill the event's kind, job, token, role
+ * Decode the body for method and fill the event's kind, job, role
  * and arguments. The event borrows intake and envelope. now_ns and deadline_ns
  * stand in the event already; a join brings its deadline closer.
  *

@@ -14,7 +14,7 @@
 #include "base/status.h"
 
 enum {
-    METHODS = METHOD_STATUS_JOB + 1,
+    METHODS = METHOD_AUTH_PROVE + 1,
     STATUSES = HOOP_E_UNAUTHENTICATED + 1,
 };
 
@@ -112,6 +112,8 @@ static const struct metrics_row metrics_rows[] = {
      "1, or 0 while the disk takes no data."},
     {offsetof(struct metrics, server.connections), "hoop_rpc_connections",
      "gauge", "Connections of clients."},
+    {offsetof(struct metrics, server.held_bytes), "hoop_rpc_held_bytes",
+     "gauge", "Bytes held for clients: input, parked requests, replies."},
 };
 
 enum hoop_status

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "core/token.h"
 #include "keep/keep.h"
 #include "net/loop.h"
 #include "rpc/messages/status_messages.h"
@@ -38,6 +39,7 @@ struct service {
     struct metrics *metrics;
     struct notices notices;
     const char *version;
+    struct token token; /* of all jobs; zeroed: none is known */
     uint64_t started_ns;
     atomic_bool is_draining;
     atomic_bool is_replaced;
@@ -182,8 +184,9 @@ event_step(struct service *service, const struct cluster_event *event)
 
     const struct cluster_actions actions =
         cluster_step(service->cluster, event);
+    /* Who had to prove it has done so before; without a token this is proof. */
     if (service->current && actions.role != ROLE_ANYBODY)
-        rpc_request_prove(service->current);
+        rpc_request_admit(service->current, actions.role);
 
     /* Who has its answer finds itself counted. */
     figures_publish(service);
@@ -260,6 +263,15 @@ request_fits(struct service *service, struct rpc_request *request)
     return false;
 }
 
+/* The token of the role that the request's connection has proved. */
+static const char *
+shown_token(const struct service *service, const struct rpc_request *request)
+{
+    const enum role role = rpc_request_role(request);
+
+    return role == ROLE_ANYBODY ? "" : service->token.texts[role];
+}
+
 static void
 request_step(struct service *service, struct rpc_request *request)
 {
@@ -268,6 +280,7 @@ request_step(struct service *service, struct rpc_request *request)
     struct cluster_event event = {
         .now_ns = now_ns,
         .ticket = request_ticket(request),
+        .token = shown_token(service, request),
         .client = rpc_request_connection(request),
         .deadline_ns =
             intake_deadline_ns(rpc_request_deadline_ns(request), now_ns),
@@ -312,7 +325,8 @@ request_is_allowed(void *owner, const struct rpc_request *request)
     const struct envelope_request *envelope = rpc_request_envelope(request);
 
     return cluster_believes(service->cluster, intake_job(envelope),
-                            envelope->token, rpc_request_method(request)->role);
+                            shown_token(service, request),
+                            rpc_request_method(request)->role);
 }
 
 /* What is said of the state must not be forgotten again. */
@@ -412,6 +426,8 @@ static enum hoop_status
 parts_create(struct service *service, const struct service_options *options)
 {
     enum hoop_status status = metrics_create(&service->metrics);
+    if (status == HOOP_OK && options->cluster.token)
+        status = token_init(&service->token, options->cluster.token);
     if (status == HOOP_OK)
         status = state_create(service, options);
     if (status != HOOP_OK)
@@ -432,7 +448,8 @@ parts_create(struct service *service, const struct service_options *options)
             .is_allowed = request_is_allowed,
             .owner = service,
             .parting = service->keep ? RPC_PARTING_SILENT : RPC_PARTING_REFUSED,
-            .n_origin_max = options->n_origin_max,
+            .secret = options->cluster.token,
+            .limits = {.n_network_max = options->n_origin_max},
         },
         &service->server);
     if (status == HOOP_OK && service->keep)
@@ -479,6 +496,7 @@ service_destroy(struct service *service)
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     metrics_destroy(service->metrics);
+    explicit_bzero(&service->token, sizeof(service->token));
     free(service);
 }
 

@@ -57,7 +57,7 @@ if command -v c++ >/dev/null; then
   compile_and_run c++ "$root/program.cc"
 fi
 
-# A worker must not get NNG's threads (docs/ARCHITECTURE.md).
+# Nobody must get NNG's threads (docs/ARCHITECTURE.md).
 if readelf -d "$LD_LIBRARY_PATH/libhoop.so.0" | grep 'NEEDED.*nng'; then
   echo 'installed.sh: libhoop needs libnng'
   exit 1

@@ -4,6 +4,8 @@ It shares no line with the library, so that what it finds in a coordinator is
 there. One call at a time; what is not answered is sent again, with its id.
 """
 
+import hashlib
+import hmac
 import os
 import socket
 import struct
@@ -11,6 +13,7 @@ import time
 
 HELLO = bytes.fromhex('0053500000300000')
 HELLO_BACK = bytes.fromhex('0053500000310000')
+VERSION = 2
 
 
 class Refused(Exception):
@@ -89,7 +92,8 @@ class Client:
 
     def __init__(self, address, job='default', token=None, patience_s=30):
         self.places = [place.rsplit(':', 1) for place in address.split(',')]
-        self.metadata = ['job', job] + (['token', token] if token else [])
+        self.metadata = ['job', job]
+        self.token = token
         self.patience_s = patience_s
         self.answer_s = 5  # for one, before the call is sent again
         self.name = os.urandom(16)
@@ -117,12 +121,44 @@ class Client:
         self.link.sendall(HELLO)
         if self.exactly(8) != HELLO_BACK:
             raise Refused('no coordinator answers there')
+        if self.token:
+            self.prove()
+
+    def prove(self):
+        """Both sides prove that they know the token, which is not sent."""
+        def digest(key, *parts):
+            return hmac.digest(key, b''.join(parts), hashlib.sha256)
+
+        role = next((number for number, name in enumerate(
+            ['', 'hoop-operator-', 'hoop-metrics-'])
+                     if name and self.token.startswith(name)), 0)
+        key = digest(self.token.encode(), b'hoop control key 2')
+        nonce = os.urandom(32)
+        theirs, proof = self.authenticate('Challenge', [role, nonce])
+        both = bytes([role]) + nonce + theirs + b'\0'
+        if proof != digest(key, b'hoop control coordinator proof 2', both):
+            self.close()
+            raise Refused('the coordinator has another token', 16)
+        self.authenticate('Prove', [digest(
+            key, b'hoop control client proof 2     ', both)])
+
+    def authenticate(self, method, body):
+        message = pack([VERSION, 'hoop.v1.Auth/' + method, self.name, 0, 5000,
+                        [], pack(body)])
+        reply = self.exchange(message, 0)
+        if reply[2] != 0:
+            self.close()
+            raise Refused(f'{method}: status {reply[2]}: {reply[3]}', reply[2])
+        return Reader(reply[4]).read() if reply[4] else None
 
     def attempt(self, message, number):
         if not self.link:
             self.open()
         self.link.settimeout(self.answer_s)
         self.n_sent += 1
+        return self.exchange(message, number)
+
+    def exchange(self, message, number):
         self.link.sendall(struct.pack('>QI', len(message) + 4,
                                       0x80000000 | number) + message)
         while True:
@@ -137,7 +173,7 @@ class Client:
         end = time.monotonic() + self.patience_s
         while True:
             left_ms = max(1, int((end - time.monotonic()) * 1000))
-            message = pack([1, 'hoop.v1.' + method, self.name, self.last_id,
+            message = pack([VERSION, 'hoop.v1.' + method, self.name, self.last_id,
                             left_ms, self.metadata, pack(body)])
             try:
                 reply = self.attempt(message, self.last_id)

@@ -8,6 +8,7 @@ without, a wrong result shows that the relay does what it says. It hears frames,
 and not the token.
 """
 
+import os
 import socket
 import threading
 
@@ -81,9 +82,13 @@ def run(programs, folder, name, settings, **environment):
     hoopd_path, steady_path = programs
     home, *ports = free_addresses(1 + WORKERS)
     address = '%s:%d' % home
+    with open(f'{folder}/token-{name}', 'w', encoding='utf-8',
+              opener=lambda path, how: os.open(path, how, 0o600)) as file:
+        file.write(settings[0].get('HOOP_TOKEN', '') + '\n')
     hoopd = Program(folder, f'hoopd-{name}',
-                    [hoopd_path, '--listen', address, '--http', 'none'],
-                    **environment)
+                    [hoopd_path, '--listen', address, '--http', 'none'] +
+                    (['--token-file', f'{folder}/token-{name}']
+                     if 'HOOP_TOKEN' in settings[0] else []), **environment)
     relays = [Relay(port) for port in ports]
     workers = [
         Program(folder, f'worker{rank}-{name}', [steady_path, f'{folder}/never'],

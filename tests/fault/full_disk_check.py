@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 
-from control_client import Client, Reader, Refused, pack
+from control_client import Client, Reader, Refused, VERSION, pack
 from programs import Program, Wrong, await_true, free_addresses
 
 VALUE = 1 << 20
@@ -74,7 +74,7 @@ class Writes:
 
     def send(self, number):
         value = bytes([number]) * VALUE
-        message = pack([1, 'hoop.v1.Store/Set', self.client.name, number, 60000,
+        message = pack([VERSION, 'hoop.v1.Store/Set', self.client.name, number, 60000,
                         self.client.metadata,
                         pack([f'k{number % 8}', value, 0])])
         self.client.link.sendall(

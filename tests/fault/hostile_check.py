@@ -5,7 +5,7 @@ hostile_check.py HOOPD HOOPCTL STEADY [--connections N]: three workers reduce in
 a loop. To the port of each and to hoopd's come a port scan, random bytes, an
 HTTP request, a TLS hello, silence, half a greeting, a greeting of another
 version, one without the token, one of another rank, and recordings of a right
-one; to hoopd besides a worker with a wrong token, a request of another version,
+one; to hoopd besides a worker with a wrong token, a request of another version and one that sends the token,
 and requests of a former epoch and of another job. Each must be refused, with a
 line in the log where it says more than nothing. Who greets hoopd and then is idle
 is closed, without a line for each. Then a crowd comes to all ports
@@ -25,8 +25,9 @@ import sys
 import tempfile
 import time
 
+from control_client import Client, Refused
 from programs import Program, Wrong, await_true, free_addresses
-from strangers import (Crowd, HELLO_BYTES, SP_HELLO, ask, dial, frame, hello,
+from strangers import (Crowd, HELLO_BYTES, SP_HELLO, dial, frame, hello,
                        http_request, peer_key, proof, read_all, request, say,
                        tls_hello)
 
@@ -37,7 +38,7 @@ IDLERS = 300
 LINES_MAX = 1000
 TOKEN = 'secret'
 # Of a process that strangers have visited, as it was before. A page here and
-# there; NNG keeps what its largest crowd took.
+# there.
 RSS_GROWTH_KIB = 24 * 1024
 DESCRIPTORS_GROWTH = 12
 # gRPC's, as docs/rpc.md has them.
@@ -95,8 +96,12 @@ class Job:
         return roster if is_whole and roster['epoch'] else None
 
     def begin(self):
+        token_file = os.path.join(self.folder, 'token')
+        with open(token_file, 'w', encoding='utf-8',
+                  opener=lambda path, how: os.open(path, how, 0o600)) as file:
+            file.write(TOKEN + '\n')
         self.hoopd = self.start(
-            'hoopd', [self.hoopd_path, '--listen', '%s:%d' % self.address,
+            'hoopd', [self.hoopd_path, '--token-file', token_file, '--listen', '%s:%d' % self.address,
                       '--http', '%s:%d' % self.http_address],
             HOOP_LOG='warning')
         self.workers = [self.worker(f'worker{rank}', HOOP_RANK=str(rank))
@@ -320,18 +325,38 @@ def wrong_version_asks(job):
             if not piece:
                 raise Wrong(f'no answer to another version: {heard}')
             heard += piece
-    if heard[20:24] != b'\x95\x01\x01\x0c':
+    if heard[20:24] != b'\x95\x02\x01\x0c':
         raise Wrong(f'not UNIMPLEMENTED: {heard[20:]}')
     job.hoopd.expect('version')
     job.still_runs()
     print('hoopd refused another version')
 
 
-def packed(*numbers):
-    """A msgpack array of numbers of 64 bits, and texts."""
-    return bytes([0x90 | len(numbers)]) + b''.join(
-        bytes([0xa0 | len(each)]) + each.encode() if isinstance(each, str)
-        else b'\xcf' + each.to_bytes(8, 'big') for each in numbers)
+def status_of(job, call, name, token):
+    """Of the answer; a client that proves its token, if it has one."""
+    client = Client('%s:%d' % job.address, name, token)
+    try:
+        client.call(*call)
+        return 0
+    except Refused as refused:
+        return refused.status
+    finally:
+        client.close()
+
+
+def an_old_client_asks(job):
+    """Version 1 sent the token: it is refused, in words that it can read."""
+    with dial(job.address) as client:
+        client.sendall(request('hoop.v1.Store/Get', 'default', TOKEN, b'\x90'))
+        heard = b''
+        while b'never sent' not in heard:
+            piece = client.recv(4096)
+            if not piece:
+                raise Wrong(f'no answer to version 1: {heard}')
+            heard += piece
+    if heard[20:24] != b'\x95\x01\x01\x0c':
+        raise Wrong(f'not UNIMPLEMENTED, in version 1: {heard[20:]}')
+    print('hoopd refused a client that sent the token')
 
 
 def greet(address, said, answer):
@@ -398,34 +423,28 @@ def others_ask(job):
     epoch = job.roster['epoch']
     rows = [row for row, _, _ in job.peers()]
     incarnations = [int(row['incarnation'], 16) for row in rows]
-    job.other = job.worker('other', HOOP_JOB='other', HOOP_TOKEN='other',
-                           HOOP_WORLD_SIZE='1')
-    wanted = 'hoop.v1.Rendezvous/'
+    job.other = job.worker('other', HOOP_JOB='other', HOOP_WORLD_SIZE='1')
+    wanted = 'Rendezvous/'
     former = [
-        ('Renew', packed(epoch - 1, incarnations[0])),
-        ('Renew', packed(epoch + 1, incarnations[0])),
-        ('Renew', packed(epoch, incarnations[0] ^ 1)),
-        ('Leave', packed(epoch, incarnations[1] ^ 1)),
-        ('Report', packed(epoch - 1, incarnations[0], 1, incarnations[1],
-                          'gone')),
-        ('Report', packed(epoch, incarnations[0] ^ 1, 1, incarnations[1],
-                          'gone')),
-        ('Report', packed(epoch, incarnations[0], 1, incarnations[1] ^ 1,
-                          'gone')),
+        ('Renew', [epoch - 1, incarnations[0]]),
+        ('Renew', [epoch + 1, incarnations[0]]),
+        ('Renew', [epoch, incarnations[0] ^ 1]),
+        ('Leave', [epoch, incarnations[1] ^ 1]),
+        ('Report', [epoch - 1, incarnations[0], 1, incarnations[1], 'gone']),
+        ('Report', [epoch, incarnations[0] ^ 1, 1, incarnations[1], 'gone']),
+        ('Report', [epoch, incarnations[0], 1, incarnations[1] ^ 1, 'gone']),
     ]
     for method, body in former:
-        ask(job.address, request(wanted + method, 'default', TOKEN, body))
+        status_of(job, (wanted + method, body), 'default', TOKEN)
         job.still_runs()
     for method, body in former + [
-            ('Leave', packed(epoch, incarnations[1])),
-            ('Report', packed(epoch, incarnations[0], 1, incarnations[1],
-                              'gone'))]:
-        for name, token in (('default', 'other'), ('default', '')):
-            status = ask(job.address, request(wanted + method, name, token,
-                                              body))
+            ('Leave', [epoch, incarnations[1]]),
+            ('Report', [epoch, incarnations[0], 1, incarnations[1], 'gone'])]:
+        for token in ('other', None):
+            status = status_of(job, (wanted + method, body), 'default', token)
             if status != UNAUTHENTICATED:
                 raise Wrong(f'{method} with token "{token}": {status}')
-        ask(job.address, request(wanted + method, 'other', 'other', body))
+        status_of(job, (wanted + method, body), 'other', TOKEN)
     roster = await_true('the members', job.ranks)
     if (roster['epoch'] != epoch or
             sorted(row['incarnation'] for row in roster['ranks']) !=
@@ -473,6 +492,7 @@ def visits(job, options):
     others_ask(job)
     wrong_token_joins(job)
     wrong_version_asks(job)
+    an_old_client_asks(job)
     scan(job)
     a_crowd_comes(job, options.connections)
     impatience_shows(job)

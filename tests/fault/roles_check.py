@@ -5,8 +5,8 @@ roles_check.py HOOPD HOOPCTL STEADY RPC.MD: every method of the document's table
 is called, at a hoopd that has a token, with the tokens of all roles, a wrong
 one and none; what the table allows is answered, everything else is refused with
 a text that names the role. So is /metrics. A worker joins with no lesser token,
-and hoopd takes none for its own. A reply that refuses is not kept. Where each
-job has its own token, the tokens made of it are of that job only.
+and hoopd takes none for its own. A reply that refuses is not kept. A hoopd
+without a token serves who has none; who has one refuses it.
 """
 
 import os
@@ -24,9 +24,14 @@ from programs import Program, Wrong, free_addresses
 SECRET = 'a secret of all jobs'
 ROLES = ['worker', 'operator', 'metrics', 'anybody']  # the first may all
 DENIED = 7
+PRECONDITION = 9
 UNAUTHENTICATED = 16
 INCARNATION = random.getrandbits(63) | 1
 JOIN = [INCARNATION, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
+
+
+def private(path, how):
+    return os.open(path, how, 0o600)
 
 
 def bodies(epoch):
@@ -56,6 +61,8 @@ def bodies(epoch):
         'Health/Check': [''],
         'Status/Jobs': [],
         'Status/Job': [],
+        'Auth/Challenge': [0, bytes(32)],
+        'Auth/Prove': [bytes(32)],
         'Rendezvous/Leave': me,
     }
 
@@ -142,16 +149,15 @@ def world_begin(coordinator, token, job='default'):
 def role_is_held(coordinator, role, calls, least):
     """One token, all methods: how many were refused."""
     n_refused = 0
-    token = coordinator.token(role, SECRET) if role in ROLES else role
+    token = coordinator.token(role, SECRET)
     for method, body in calls.items():
         status, text = coordinator.status((method, body), token)
-        shown = role if role in ROLES else 'anybody'
-        if ROLES.index(shown) <= ROLES.index(least[method]):
+        if ROLES.index(role) <= ROLES.index(least[method]):
             if status in (DENIED, UNAUTHENTICATED):
                 raise Wrong(f'{role} is refused {method}: {text}')
             continue
         n_refused += 1
-        expected = UNAUTHENTICATED if shown == 'anybody' else DENIED
+        expected = UNAUTHENTICATED if role == 'anybody' else DENIED
         if status != expected:
             raise Wrong(f'{role} at {method}: status {status}: {text}')
         if expected == DENIED and f'role {least[method]}' not in text:
@@ -187,8 +193,9 @@ def refusals_are_not_kept(coordinator):
     """Who guesses is not remembered: the same ids, with the token, are new."""
     client = Client(coordinator.address)
     answers = []
-    for token in ('guessed', coordinator.token('operator', SECRET), SECRET):
-        client.metadata = ['job', 'default', 'token', token]
+    for token in (None, coordinator.token('operator', SECRET), SECRET):
+        client.close()
+        client.token = token
         client.last_id = 0
         try:
             answers.append(client.add('asked', 1))
@@ -213,7 +220,10 @@ def one_token_for_all(programs, folder, least):
         worker_does_not_join(coordinator, programs, folder, role)
     coordinator.program.expect('needs role worker')
     refusals_are_not_kept(coordinator)
-    for role in ('guessed', 'anybody', 'metrics', 'operator', 'worker'):
+    status, text = coordinator.status(('Health/Check', ['']), 'guessed')
+    if status != UNAUTHENTICATED:
+        raise Wrong(f'who guesses takes hoopd for its own: {status}: {text}')
+    for role in ('anybody', 'metrics', 'operator', 'worker'):
         n_refused = role_is_held(coordinator, role, calls, least)
         print(f'{role}: refused {n_refused} of {len(calls)} methods')
     pages_are_held(coordinator)
@@ -232,20 +242,26 @@ def lesser_token_is_no_secret(programs, folder, maker):
     hoopd.expect('lesser role')
 
 
-def a_token_for_each(programs, folder):
+def open_coordinator_cannot_prove(programs, folder):
+    """hoopd without a token serves who has none, and is told so by others."""
     coordinator = Coordinator(programs, folder, 'open_hoopd', [])
-    for job in ('a', 'b'):
-        world_begin(coordinator, 'of ' + job, job)
-    operator = coordinator.token('operator', 'of a')
-    call = ('Status/Job', [])
-    if coordinator.status(call, operator, 'a')[0] != 0:
-        raise Wrong("job a's operator may not look at it")
-    if coordinator.status(call, operator, 'b')[0] != UNAUTHENTICATED:
-        raise Wrong("job a's operator may look at job b")
-    if coordinator.status(('Rendezvous/Join', JOIN), operator, 'c')[0] != DENIED:
-        raise Wrong("an operator's token begins a job")
+    for role in ROLES[:3]:
+        token = coordinator.token(role, SECRET)
+        status, text = coordinator.status(('Status/Jobs', []), token)
+        if status != PRECONDITION or 'has no token' not in text:
+            raise Wrong(f'role {role} is not told: {status}: {text}')
+    world_begin(coordinator, None)
+    if coordinator.status(('Status/Job', []), None)[0] != 0:
+        raise Wrong('who has no token is refused where there is none')
     if coordinator.page('/metrics', None) != 200:
         raise Wrong('/metrics asks for a token that nobody has')
+    answer = subprocess.run(
+        [programs[1], '-c', coordinator.address, '-t', '20', 'status'],
+        capture_output=True, text=True, check=False, timeout=20,
+        env=os.environ | {'HOOP_TOKEN': SECRET})
+    if answer.returncode != 1 or 'has no token' not in answer.stderr:
+        raise Wrong('hoopctl does not say that hoopd has no token: ' +
+                    answer.stderr)
     lesser_token_is_no_secret(programs, folder, coordinator)
     coordinator.end()
 
@@ -256,7 +272,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             one_token_for_all(programs, folder, least)
-            a_token_for_each(programs, folder)
+            open_coordinator_cannot_prove(programs, folder)
         except Wrong as wrong:
             print(f'roles_check.py: {wrong}')
             return 1

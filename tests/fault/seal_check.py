@@ -24,7 +24,7 @@ from strangers import tls_hello
 WORKERS = 2
 TOKEN = 'a-token-that-nobody-guesses'
 JOB = 'a-job-with-a-name'
-SECRETS = [TOKEN.encode(), JOB.encode(), b'hoop.v1.']
+SECRETS = [JOB.encode(), b'hoop.v1.']
 STALLED_S = 5  # LIMIT_GREETING_MS
 PATIENCE_S = 40  # of hoopctl, which is told at once and not at its end
 
@@ -122,6 +122,8 @@ class Check:
         for secret in SECRETS:
             if secret not in plain.ear.heard:
                 raise Wrong(f'{secret} is not heard without TLS')
+        if TOKEN.encode() in plain.ear.heard:
+            raise Wrong('the token is heard')
         self.refused(plain.direct, 'the coordinator does not speak TLS',
                      **self.settings('on'))
         plain.program.kill()
@@ -142,7 +144,7 @@ class Check:
 
     def silent(self):
         for coordinator in self.coordinators[1:]:
-            for secret in SECRETS:
+            for secret in SECRETS + [TOKEN.encode()]:
                 if secret in coordinator.ear.heard:
                     raise Wrong(f'{secret} is heard on the way')
             if not coordinator.ear.heard:

@@ -96,7 +96,7 @@ def read_all(stranger, n_bytes):
 
 
 def request(method, job, token, body):
-    """One that docs/rpc.md describes, as NNG's client sends it; body is packed."""
+    """One of version 1 of docs/rpc.md, which sent the token; body is packed."""
     def text(words):
         return bytes([0xd9, len(words)]) + words.encode()
 
@@ -105,14 +105,6 @@ def request(method, job, token, body):
                text(job) + text('token') + text(token) +
                b'\xc4' + bytes([len(body)]) + body)
     return SP_HELLO + len(message).to_bytes(8, 'big') + message
-
-
-def ask(address, message):
-    """The status of the answer to a request()."""
-    with dial(address) as client:
-        client.sendall(message)
-        heard = read_all(client, 24)
-    return heard[23] if len(heard) == 24 else None
 
 
 class Stranger:

@@ -7,7 +7,7 @@ CLOCK_AHEAD) set forward or back. The change must not be done twice, and a key
 with a lifetime must not vanish before its time.
 """
 
-from control_client import Client, pack
+from control_client import Client, VERSION, pack
 from programs import Program, Wrong, check_main, free_addresses
 
 JOIN = [1, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
@@ -27,7 +27,7 @@ def hoopd_start(programs, folder, address, ahead_s):
 
 def retry(client, number):
     """The counter that the first answer told, told again."""
-    message = pack([1, 'hoop.v1.Store/Add', client.name, number, 5000,
+    message = pack([VERSION, 'hoop.v1.Store/Add', client.name, number, 5000,
                     client.metadata, pack(['n', 1, 0])])
     return client.attempt(message, number)
 

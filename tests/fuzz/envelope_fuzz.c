@@ -33,7 +33,6 @@ try_request(struct message_span in)
                                          &back) == HOOP_OK);
     fuzz_require(strcmp(request.method, back.method) == 0);
     fuzz_require(strcmp(request.job, back.job) == 0);
-    fuzz_require(strcmp(request.token, back.token) == 0);
     fuzz_require(request.id == back.id);
     fuzz_require(request.deadline_ms == back.deadline_ms);
     fuzz_require(request.body.n_bytes == back.body.n_bytes);

@@ -133,10 +133,9 @@ request_play(struct desk *desk, struct input *input)
     CLEANUP(intake_deinit) struct intake intake = {0};
     struct envelope_request envelope = {
         .job = {(char)('a' + (who >> 4 & 3))},
-        .token = {who & 128 ? 'x' : 't'},
         .body = {body.bytes, body.n_bytes},
     };
-    struct cluster_event event = {0};
+    struct cluster_event event = {.token = who & 128 ? "x" : "t"};
 
     time_pass(desk, later * LATER_MS * CLOCK_NS_PER_MS);
     event.now_ns = desk->now_ns;

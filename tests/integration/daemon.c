@@ -140,15 +140,40 @@ addresses_read(struct daemon *daemon)
                      2);
 }
 
+static void
+token_write(struct daemon *daemon)
+{
+    static const char token[] = "secret\n";
+
+    snprintf(daemon->token_path, sizeof(daemon->token_path),
+             "/tmp/hoopd_token.XXXXXX");
+    const int fd = mkstemp(daemon->token_path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, token, sizeof(token) - 1), sizeof(token) - 1);
+    close(fd);
+}
+
 void
 daemon_start(struct daemon *daemon, const char *const *arguments)
 {
     const char *all[ARGUMENTS_MAX] = {"hoopd", "--listen=127.0.0.1:0",
                                       "--http=127.0.0.1:0"};
+    char token_option[96];
+    size_t n_all = 3;
+    bool says_token = false;
 
     for (size_t i = 0; arguments && arguments[i]; i++) {
-        assert_true(i + 4 < ARGUMENTS_MAX);
-        all[i + 3] = arguments[i];
+        assert_true(n_all + 2 < ARGUMENTS_MAX);
+        says_token |= strncmp(arguments[i], "--token-file", 12) == 0;
+        if (strcmp(arguments[i], "--token-file=") != 0)
+            all[n_all++] = arguments[i];
+    }
+    daemon->token_path[0] = '\0';
+    if (!says_token) {
+        token_write(daemon);
+        snprintf(token_option, sizeof(token_option), "--token-file=%s",
+                 daemon->token_path);
+        all[n_all] = token_option;
     }
     snprintf(daemon->log_path, sizeof(daemon->log_path),
              "/tmp/hoopd_test.XXXXXX");
@@ -160,6 +185,9 @@ daemon_start(struct daemon *daemon, const char *const *arguments)
     running_add(daemon->pid);
     assert_true(log_await(daemon, "serves workers on "));
     addresses_read(daemon);
+    /* It has been read. */
+    if (daemon->token_path[0])
+        unlink(daemon->token_path);
 }
 
 void

@@ -2,7 +2,8 @@
  * tests/integration/daemon.h - a real hoopd under test
  *
  * Its path is the HOOPD of the environment. It listens on ports of the
- * system's choice on 127.0.0.1; its log goes to a file that can be searched.
+ * system's choice on 127.0.0.1, and knows the token "secret" where no
+ * --token-file says another; its log goes to a file that can be searched.
  */
 
 #ifndef TESTS_DAEMON_H
@@ -15,11 +16,13 @@
 struct daemon {
     pid_t pid;
     char log_path[64];
+    char token_path[64]; /* empty: it has one of its own, or none */
     char address[LIMIT_ADDRESS];
     char http_address[LIMIT_ADDRESS];
 };
 
-/* Further arguments, ended by NULL; returns when it serves. */
+/* Further arguments, ended by NULL; returns when it serves. "--token-file=": it
+ * knows no token. */
 void
 daemon_start(struct daemon *daemon, const char *const *arguments);
 

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/random.h"
+#include "base/role.h"
 #include "check.h"
 #include "integration/crowd.h"
 #include "integration/daemon.h"
@@ -260,7 +263,8 @@ reported_member_is_lost_with_the_reporter_named(void **state)
 static void
 metrics_count_what_happened(void **state)
 {
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+    char request[LIMIT_TOKEN + 64];
+    char token[LIMIT_TOKEN];
     CLEANUP(free) char *text = calloc(1, 65536);
     struct daemon daemon;
     struct joiner joiner;
@@ -273,8 +277,12 @@ metrics_count_what_happened(void **state)
     job_open(&crowd, &daemon, 1);
     joiner_init(&joiner, crowd.clients[0], 1);
     joiners_run(&joiner, 1);
+    assert_int_equal(role_token(ROLE_METRICS, "secret", token), HOOP_OK);
+    snprintf(request, sizeof(request),
+             "GET /metrics HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n",
+             token);
     const int fd = address_connect(daemon.http_address);
-    assert_true(send(fd, request, sizeof(request) - 1, 0) > 0);
+    assert_true(send(fd, request, strlen(request), 0) > 0);
     while ((n = recv(fd, text + n_text, 65535 - n_text, 0)) > 0)
         n_text += (size_t)n;
     close(fd);
@@ -292,8 +300,8 @@ metrics_count_what_happened(void **state)
 static void
 daemon_for_other_hosts_without_a_token_says_so(void **state)
 {
-    static const char *const arguments[] = {"--listen", "0.0.0.0:0",
-                                            "--insecure-open", NULL};
+    static const char *const arguments[] = {
+        "--listen", "0.0.0.0:0", "--insecure-open", "--token-file=", NULL};
     struct daemon daemon;
 
     (void)state;

@@ -43,7 +43,8 @@ for rank in $(seq 0 $((workers - 1))); do
 done
 
 echo '== hoopd, asked from another namespace'
-(in_room c "$hoopd" --listen "$coordinator" --insecure-open \
+(umask 077 && echo secret >"$scratch/token")
+(in_room c "$hoopd" --token-file "$scratch/token" --listen "$coordinator" \
   --http none) \
   >"$scratch/hoopd.log" 2>&1 &
 hoopd_pid=$!

@@ -44,7 +44,8 @@ ip -n "$name-switch" link add island type bridge
 ip -n "$name-switch" link set island up
 
 # Not all of the two are connected to all of the three: leases tell of those.
-(in_room c "$hoopd" --listen "$coordinator" --insecure-open \
+(umask 077 && echo secret >"$scratch/token")
+(in_room c "$hoopd" --token-file "$scratch/token" --listen "$coordinator" \
   --http none --lease 4) \
   >"$scratch/hoopd.log" 2>&1 &
 pids+=($!)

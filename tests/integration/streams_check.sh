@@ -103,7 +103,8 @@ for room in 0 1 2; do
   room_add "$room" "$net.$((room + 11))"
   ip -n "$name-$room" link set lo up
 done
-(in_room 0 "$hoopd" --listen 0.0.0.0:7077 --insecure-open \
+(umask 077 && echo secret >"$scratch/token")
+(in_room 0 "$hoopd" --token-file "$scratch/token" --listen 0.0.0.0:7077 \
   --http none) \
   >"$scratch/hoopd.log" 2>&1 &
 hoopd_pid=$!

@@ -128,7 +128,6 @@ two_body(const struct worker *worker)
 
     WORKER_CHECK(hoop_join(&options, &first) == HOOP_OK);
     options.job = "other";
-    options.token = "another";
     options.rank = &reversed;
     WORKER_CHECK(hoop_join(&options, &second) == HOOP_OK);
     WORKER_CHECK(hoop_comm_rank(hoop_world(first)) == worker->index);
@@ -162,6 +161,7 @@ environment_body(const struct worker *worker)
     snprintf(number, sizeof(number), "%u", worker->index);
     setenv("HOOP_COORDINATOR", worker->coordinator, 1);
     setenv("HOOP_JOB", "environment", 1);
+    setenv("HOOP_TOKEN", "secret", 1);
     setenv("SLURM_PROCID", number, 1);
     snprintf(number, sizeof(number), "%u", worker->n_workers);
     setenv("SLURM_NTASKS", number, 1);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/status.h"
 #include "check.h"
+#include "rpc/authentication.h"
 #include "rpc/envelope.h"
 #include "rpc/method.h"
 #include "rpc/sp_stream.h"
@@ -176,6 +177,60 @@ golden_reply_is_what_a_coordinator_sends(void **state)
     assert_frame_is(frame, n_frame, again);
 }
 
+/* The three of "golden proofs", in the order key, coordinator, client. */
+static void
+proofs_read(uint8_t proofs[3][HMAC_BYTES])
+{
+    CLEANUP(file_close) FILE *file = document_open();
+    char line[LINE_BYTES];
+
+    while (fgets(line, sizeof(line), file) &&
+           strcmp(line, "```golden proofs\n") != 0)
+        continue;
+    for (size_t i = 0; i < 3; i++) {
+        char digits[2 * HMAC_BYTES + 1];
+
+        assert_non_null(fgets(line, sizeof(line), file));
+        assert_int_equal(sscanf(line, "%*s %64s", digits), 1);
+        for (size_t j = 0; j < HMAC_BYTES; j++) {
+            unsigned byte;
+
+            assert_int_equal(sscanf(digits + 2 * j, "%2x", &byte), 1);
+            proofs[i][j] = (uint8_t)byte;
+        }
+    }
+}
+
+static void
+golden_proofs_are_what_both_sides_send(void **state)
+{
+    struct authentication client = {0};
+    struct authentication coordinator = {0};
+    struct auth_challenge_request challenge;
+    struct auth_challenge_reply reply;
+    struct auth_prove_request proof;
+    struct auth_keys keys;
+    uint8_t golden[3][HMAC_BYTES];
+    char token[LIMIT_TOKEN];
+
+    (void)state;
+    proofs_read(golden);
+    assert_int_equal(role_token(ROLE_OPERATOR, "secret", token), HOOP_OK);
+    assert_int_equal(auth_keys_init_client(&keys, token), HOOP_OK);
+    assert_memory_equal(keys.bytes[ROLE_OPERATOR], golden[0], HMAC_BYTES);
+
+    assert_int_equal(auth_begin(&client, &keys, &challenge), HOOP_OK);
+    memset(client.client_nonce, 1, sizeof(client.client_nonce));
+    memset(reply.nonce, 2, sizeof(reply.nonce));
+    memcpy(reply.proof, golden[1], HMAC_BYTES);
+    assert_int_equal(auth_prove(&client, &keys, &reply, &proof), HOOP_OK);
+    assert_memory_equal(proof.proof, golden[2], HMAC_BYTES);
+
+    coordinator = client;
+    assert_int_equal(auth_keys_init_coordinator(&keys, "secret"), HOOP_OK);
+    assert_int_equal(auth_verify(&coordinator, &keys, &proof), HOOP_OK);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -184,6 +239,7 @@ main(int argc, char **argv)
         cmocka_unit_test(status_codes_are_the_seventeen),
         cmocka_unit_test(golden_request_is_what_a_client_sends),
         cmocka_unit_test(golden_reply_is_what_a_coordinator_sends),
+        cmocka_unit_test(golden_proofs_are_what_both_sides_send),
     };
 
     if (argc != 2)

@@ -2,10 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "check.h"
+#include "error_words.h"
 #include "net/loop.h"
 #include "rpc/connection_pool.h"
 #include "rpc/sp_stream.h"
@@ -13,111 +16,187 @@
 #include "rpc_raw.h"
 
 enum {
-    GUESTS = 8,
+    CONNECTIONS = 8,
+    SILENCE_MS = 30,
 };
 
-struct visitor {
-    struct pool_entry guest;
+struct fixture;
+
+struct connection {
+    struct pool_entry entry;
     struct fixture *fixture;
     unsigned n_closed;
 };
 
 struct fixture {
     struct loop *loop;
-    struct connection_pool *lobby;
-    struct visitor visitors[GUESTS];
+    struct connection_pool *pool;
+    struct connection connections[CONNECTIONS];
     unsigned n_closed;
     unsigned n_wanted; /* closed, then the loop stops */
 };
 
-/* As a connection that goes at once. */
 static void
-on_close(struct pool_entry *guest)
+on_close(struct pool_entry *entry, const char *reason)
 {
-    struct visitor *visitor = CONTAINER_OF(guest, struct visitor, guest);
-    struct fixture *fixture = visitor->fixture;
+    struct connection *connection =
+        CONTAINER_OF(entry, struct connection, entry);
+    struct fixture *fixture = connection->fixture;
 
-    visitor->n_closed++;
-    connection_pool_leave(fixture->lobby, guest);
+    assert_true(strlen(reason) > 0);
+    connection->n_closed++;
+    connection_pool_leave(fixture->pool, entry);
     if (++fixture->n_closed == fixture->n_wanted)
         loop_stop(fixture->loop);
 }
 
 static void
-fixture_init(struct fixture *fixture,
-             const struct connection_pool_limits *bounds)
+fixture_init(struct fixture *fixture, struct connection_pool_limits limits)
 {
     *fixture = (struct fixture){0};
+    if (limits.silence_ms == 0)
+        limits.silence_ms = SILENCE_MS;
     assert_int_equal(loop_create(&fixture->loop), HOOP_OK);
-    assert_int_equal(
-        connection_pool_create(fixture->loop, bounds, &fixture->lobby),
-        HOOP_OK);
-    for (size_t i = 0; i < GUESTS; i++) {
-        fixture->visitors[i].fixture = fixture;
-        fixture->visitors[i].guest.close = on_close;
-    }
+    const struct connection_pool_options options = {
+        .loop = fixture->loop,
+        .limits = limits,
+        .close = on_close,
+    };
+    assert_int_equal(connection_pool_create(&options, &fixture->pool), HOOP_OK);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        fixture->connections[i].fixture = fixture;
 }
 
 static void
 fixture_deinit(struct fixture *fixture)
 {
-    for (size_t i = 0; i < GUESTS; i++)
-        connection_pool_leave(fixture->lobby, &fixture->visitors[i].guest);
-    connection_pool_destroy(fixture->lobby);
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        connection_pool_leave(fixture->pool, &fixture->connections[i].entry);
+    connection_pool_destroy(fixture->pool);
     loop_destroy(fixture->loop);
+}
+
+static enum hoop_status
+try_enter(struct fixture *fixture, size_t i, const char *text)
+{
+    struct address address;
+
+    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    return connection_pool_enter(fixture->pool, &fixture->connections[i].entry,
+                                 &address);
 }
 
 static void
 enter(struct fixture *fixture, size_t i, const char *text)
 {
-    struct address address;
+    assert_int_equal(try_enter(fixture, i, text), HOOP_OK);
+}
 
-    assert_int_equal(address_parse(text, &address), HOOP_OK);
-    assert_int_equal(connection_pool_enter(
-                         fixture->lobby, &fixture->visitors[i].guest, &address),
+static void
+admit(struct fixture *fixture, size_t i)
+{
+    assert_int_equal(connection_pool_admit(fixture->pool,
+                                           &fixture->connections[i].entry,
+                                           ROLE_WORKER),
                      HOOP_OK);
 }
 
 static void
-prove(struct fixture *fixture, size_t i)
+hear(struct fixture *fixture, size_t i)
 {
-    connection_pool_prove(fixture->lobby, &fixture->visitors[i].guest);
+    connection_pool_hear(fixture->pool, &fixture->connections[i].entry);
 }
 
+/* As the listener asks when somebody comes. */
+static bool
+has_room(const struct fixture *fixture)
+{
+    return !connection_pool_is_full(fixture->pool) ||
+           connection_pool_make_room(fixture->pool);
+}
+
+/* All that are there have been silent for long enough then. */
 static void
-on_end(void *owner)
+silence(const struct fixture *fixture)
 {
-    loop_stop(owner);
+    const uint64_t deadline_ns = clock_deadline_ns(SILENCE_MS + 1);
+
+    (void)fixture;
+    while (!clock_is_past(deadline_ns))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-/* What was posted until now happens; who is closed then, as bits. */
+/* Who was closed, as bits. */
 static unsigned
-closed(struct fixture *fixture)
+closed(const struct fixture *fixture)
 {
     unsigned bits = 0;
 
-    assert_int_equal(loop_post(fixture->loop, on_end, fixture->loop), HOOP_OK);
-    loop_run(fixture->loop);
-    for (unsigned i = 0; i < GUESTS; i++) {
-        assert_true(fixture->visitors[i].n_closed <= 1);
-        bits |= fixture->visitors[i].n_closed << i;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        assert_true(fixture->connections[i].n_closed <= 1);
+        bits |= fixture->connections[i].n_closed << i;
     }
     return bits;
 }
 
 static void
-too_many_of_one_address_cost_its_oldest_strangers(void **state)
+too_many_of_one_address_cost_its_longest_silent_strangers(void **state)
 {
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 3});
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 3});
     enter(&f, 0, "10.0.0.2:1");
-    for (size_t i = 1; i < 6; i++)
+    for (size_t i = 1; i < 4; i++)
         enter(&f, i, i % 2 ? "10.0.0.1:1" : "10.0.0.1:2");
-    enter(&f, 6, "[fe80::1]:1");
-    assert_int_equal(closed(&f), 1 << 1 | 1 << 2);
-    assert_int_equal(connection_pool_n_closed(f.lobby), 2);
+    silence(&f);
+    hear(&f, 1);
+    enter(&f, 4, "10.0.0.1:1");
+    enter(&f, 5, "10.0.0.1:2");
+    assert_int_equal(closed(&f), 1 << 2 | 1 << 3);
+    assert_int_equal(connection_pool_n_closed(f.pool), 2);
+    fixture_deinit(&f);
+}
+
+/* Who is about to show a token is not displaced by who comes faster. */
+static void
+those_heard_just_now_are_not_displaced(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 2,
+                                                     .n_all_max = 3,
+                                                     .silence_ms = 60000});
+    enter(&f, 0, "10.0.0.1:1");
+    enter(&f, 1, "10.0.0.1:2");
+    assert_int_equal(try_enter(&f, 2, "10.0.0.1:3"), HOOP_E_EXHAUSTED);
+    assert_words("2 connections of its address");
+    assert_true(has_room(&f));
+    enter(&f, 3, "10.0.0.2:1");
+    assert_false(has_room(&f));
+    assert_false(connection_pool_make_room(f.pool));
+    assert_int_equal(closed(&f), 0);
+    assert_int_equal(connection_pool_n_closed(f.pool), 1);
+    fixture_deinit(&f);
+}
+
+/* A host may use every address of its network of 64 bits. */
+static void
+addresses_of_one_ipv6_network_count_as_one(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 2,
+                                                     .silence_ms = 60000});
+    enter(&f, 0, "[2001:db8:0:1::1]:1");
+    enter(&f, 1, "[2001:db8:0:1:8000::2]:1");
+    assert_int_equal(try_enter(&f, 2, "[2001:db8:0:1:ffff:ffff:ffff:3]:1"),
+                     HOOP_E_EXHAUSTED);
+    enter(&f, 3, "[2001:db8:0:2::1]:1");
+    enter(&f, 4, "10.0.0.1:1");
+    enter(&f, 5, "10.0.0.2:1");
     fixture_deinit(&f);
 }
 
@@ -127,21 +206,23 @@ known_ones_never_make_room(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 3});
-    for (size_t i = 0; i < 3; i++)
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1,
+                                                     .n_all_max = 3});
+    for (size_t i = 0; i < 3; i++) {
         enter(&f, i, "10.0.0.1:1");
-    prove(&f, 0);
-    prove(&f, 1);
-    prove(&f, 1);
-    enter(&f, 3, "10.0.0.1:1");
-    assert_int_equal(closed(&f), 1 << 2);
-    prove(&f, 3);
-    enter(&f, 4, "10.0.0.1:1");
-    assert_int_equal(closed(&f), 1 << 2 | 1 << 4);
+        admit(&f, i);
+        admit(&f, i);
+    }
+    silence(&f);
+    assert_false(has_room(&f));
+    assert_int_equal(closed(&f), 0);
     /* One has gone: there is room again. */
-    connection_pool_leave(f.lobby, &f.visitors[0].guest);
-    enter(&f, 5, "10.0.0.1:1");
-    assert_int_equal(closed(&f), 1 << 2 | 1 << 4);
+    connection_pool_leave(f.pool, &f.connections[0].entry);
+    assert_true(has_room(&f));
+    enter(&f, 3, "10.0.0.1:1");
+    silence(&f);
+    assert_true(has_room(&f));
+    assert_int_equal(closed(&f), 1 << 3);
     fixture_deinit(&f);
 }
 
@@ -151,31 +232,66 @@ own_host_has_a_bound_of_its_own(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1,
-                                                      .n_loopback_max = 2});
-    for (size_t i = 0; i < 3; i++)
-        enter(&f, i, "127.0.0.1:1");
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1,
+                                                     .n_loopback_max = 2,
+                                                     .silence_ms = 60000});
+    enter(&f, 0, "127.0.0.1:1");
+    enter(&f, 1, "127.0.0.1:1");
+    assert_int_equal(try_enter(&f, 2, "127.0.0.1:1"), HOOP_E_EXHAUSTED);
     enter(&f, 3, "[::1]:1");
     enter(&f, 4, "[::1]:2");
-    assert_int_equal(closed(&f), 1 << 0);
     fixture_deinit(&f);
 }
 
 static void
-too_many_in_all_cost_the_oldest_of_all(void **state)
+too_many_in_all_cost_the_longest_silent_of_all(void **state)
 {
     struct fixture f;
     char text[32];
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_all_max = 4});
-    for (size_t i = 0; i < 6; i++) {
+    fixture_init(&f, (struct connection_pool_limits){.n_all_max = 4});
+    for (size_t i = 0; i < 4; i++) {
         snprintf(text, sizeof(text), "10.0.0.%zu:1", i);
         enter(&f, i, text);
-        if (i == 0)
-            prove(&f, i);
     }
-    assert_int_equal(closed(&f), 1 << 1 | 1 << 2);
+    admit(&f, 0);
+    silence(&f);
+    hear(&f, 1);
+    assert_true(has_room(&f));
+    enter(&f, 4, "10.0.0.4:1");
+    assert_true(has_room(&f));
+    enter(&f, 5, "10.0.0.5:1");
+    assert_int_equal(closed(&f), 1 << 2 | 1 << 3);
+    /* Those that are left have all been heard. */
+    assert_false(has_room(&f));
+    fixture_deinit(&f);
+}
+
+static void
+lesser_roles_leave_room_for_workers(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_all_max = 8});
+    for (size_t i = 0; i < 3; i++)
+        enter(&f, i, "10.0.0.1:1");
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(connection_pool_admit(f.pool, &f.connections[i].entry,
+                                               ROLE_OPERATOR),
+                         HOOP_OK);
+    assert_int_equal(
+        connection_pool_admit(f.pool, &f.connections[2].entry, ROLE_OPERATOR),
+        HOOP_E_EXHAUSTED);
+    assert_words("2 connections of role operator");
+    assert_int_equal(f.connections[2].entry.state, POOL_ENTRY_STRANGER);
+    admit(&f, 2);
+    connection_pool_leave(f.pool, &f.connections[0].entry);
+    enter(&f, 3, "10.0.0.1:1");
+    assert_int_equal(
+        connection_pool_admit(f.pool, &f.connections[3].entry, ROLE_OPERATOR),
+        HOOP_OK);
     fixture_deinit(&f);
 }
 
@@ -185,14 +301,16 @@ who_shows_nothing_is_closed_after_a_while(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.patience_ms = 30});
+    fixture_init(&f, (struct connection_pool_limits){.patience_ms = 30});
     for (size_t i = 0; i < 3; i++)
         enter(&f, i, "10.0.0.1:1");
-    prove(&f, 1);
+    admit(&f, 1);
+    /* A byte now and then is no token. */
+    hear(&f, 2);
     f.n_wanted = 2;
     loop_run(f.loop);
     assert_int_equal(closed(&f), 1 << 0 | 1 << 2);
-    assert_int_equal(connection_pool_n_closed(f.lobby), 2);
+    assert_int_equal(connection_pool_n_closed(f.pool), 2);
     fixture_deinit(&f);
 }
 
@@ -202,36 +320,15 @@ who_has_left_is_not_closed(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1});
-    for (size_t i = 0; i < 4; i++)
-        enter(&f, i, "10.0.0.1:1");
-    connection_pool_leave(f.lobby, &f.visitors[0].guest);
-    connection_pool_leave(f.lobby, &f.visitors[0].guest);
-    connection_pool_leave(f.lobby, &f.visitors[3].guest);
-    assert_int_equal(closed(&f), 1 << 1 | 1 << 2);
-    assert_int_equal(connection_pool_n_closed(f.lobby), 3);
-    fixture_deinit(&f);
-}
-
-static void
-lobby_outlives_its_creator_for_who_refers_to_it(void **state)
-{
-    struct fixture f;
-
-    (void)state;
-    fixture_init(&f, &(struct connection_pool_limits){.n_origin_max = 1});
-    assert_ptr_equal(connection_pool_ref(f.lobby), f.lobby);
-    assert_null(connection_pool_ref(NULL));
+    fixture_init(&f, (struct connection_pool_limits){.n_network_max = 1});
     enter(&f, 0, "10.0.0.1:1");
-    connection_pool_destroy(f.lobby);
-    loop_destroy(f.loop);
-    /* As on a thread of NNG's that could not be stopped. */
+    connection_pool_leave(f.pool, &f.connections[0].entry);
+    connection_pool_leave(f.pool, &f.connections[0].entry);
     enter(&f, 1, "10.0.0.1:1");
-    connection_pool_leave(f.lobby, &f.visitors[0].guest);
-    connection_pool_leave(f.lobby, &f.visitors[1].guest);
-    assert_int_equal(f.n_closed, 0);
-    connection_pool_unref(f.lobby);
-    connection_pool_destroy(NULL);
+    silence(&f);
+    enter(&f, 2, "10.0.0.1:1");
+    assert_int_equal(closed(&f), 1 << 1);
+    fixture_deinit(&f);
 }
 
 /* The same in a server, which is told who has proved himself. */
@@ -272,14 +369,17 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_many_of_one_address_cost_its_oldest_strangers),
+        cmocka_unit_test(
+            too_many_of_one_address_cost_its_longest_silent_strangers),
+        cmocka_unit_test(those_heard_just_now_are_not_displaced),
+        cmocka_unit_test(addresses_of_one_ipv6_network_count_as_one),
         cmocka_unit_test(known_ones_never_make_room),
         cmocka_unit_test(own_host_has_a_bound_of_its_own),
-        cmocka_unit_test(too_many_in_all_cost_the_oldest_of_all),
+        cmocka_unit_test(too_many_in_all_cost_the_longest_silent_of_all),
+        cmocka_unit_test(lesser_roles_leave_room_for_workers),
         cmocka_unit_test(who_shows_nothing_is_closed_after_a_while),
         cmocka_unit_test(who_has_left_is_not_closed),
         cmocka_unit_test(server_closes_who_does_not_prove_itself),
-        cmocka_unit_test(lobby_outlives_its_creator_for_who_refers_to_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,20 +6,20 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "error_words.h"
 #include "rpc/envelope.h"
 #include "wire/pack.h"
 
 /* The two of docs/rpc.md, byte for byte. */
 static const uint8_t golden_request[] = {
-    0x97, 0x01, 0xb1, 'h',  'o',  'o',  'p',  '.',  'v',  '1',  '.',  'S',
+    0x97, 0x02, 0xb1, 'h',  'o',  'o',  'p',  '.',  'v',  '1',  '.',  'S',
     't',  'o',  'r',  'e',  '/',  'G',  'e',  't',  0xc4, 0x10, 0x00, 0x01,
     0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d,
-    0x0e, 0x0f, 0x07, 0xcd, 0x13, 0x88, 0x94, 0xa3, 'j',  'o',  'b',  0xa5,
-    't',  'r',  'a',  'i',  'n',  0xa5, 't',  'o',  'k',  'e',  'n',  0xa6,
-    's',  'e',  'c',  'r',  'e',  't',  0xc4, 0x03, 0x91, 0xa1, 'k',
+    0x0e, 0x0f, 0x07, 0xcd, 0x13, 0x88, 0x92, 0xa3, 'j',  'o',  'b',  0xa5,
+    't',  'r',  'a',  'i',  'n',  0xc4, 0x03, 0x91, 0xa1, 'k',
 };
 static const uint8_t golden_reply[] = {
-    0x95, 0x01, 0x07, 0x05, 0xa6, 'n',  'o',
+    0x95, 0x02, 0x07, 0x05, 0xa6, 'n',  'o',
     ' ',  'k',  'e',  'y',  0xc4, 0x01, 0xc0,
 };
 
@@ -34,7 +34,6 @@ request_sample(void)
         .id = 7,
         .deadline_ms = 5000,
         .job = "train",
-        .token = "secret",
         .body = {body, sizeof(body)},
     };
 
@@ -86,7 +85,6 @@ envelope_request_comes_back(void **state)
     assert_int_equal(request.id, 7);
     assert_int_equal(request.deadline_ms, 5000);
     assert_string_equal(request.job, "train");
-    assert_string_equal(request.token, "secret");
     assert_int_equal(request.body.n_bytes, sizeof(body));
     assert_memory_equal(request.body.bytes, body, sizeof(body));
 }
@@ -150,21 +148,22 @@ envelope_with_bytes_behind_is_refused(void **state)
 static void
 envelope_of_another_version_gives_its_id(void **state)
 {
-    static const uint8_t short_one[] = {0x91, 0x02};
+    static const uint8_t short_one[] = {0x91, 0x03};
     uint8_t other[sizeof(golden_request)];
     struct envelope_request request;
     struct envelope_reply reply;
 
     (void)state;
     memcpy(other, golden_request, sizeof(other));
-    other[1] = 0x02;
+    other[1] = 0x03;
     assert_int_equal(envelope_request_decode(
                          (struct message_span){other, sizeof(other)}, &request),
                      HOOP_E_UNIMPLEMENTED);
     assert_int_equal(request.id, 7);
+    assert_int_equal(request.version, 3);
     assert_string_equal(request.method, "");
 
-    /* Another layout altogether: [2] */
+    /* Another layout altogether: [3] */
     assert_int_equal(
         envelope_request_decode(
             (struct message_span){short_one, sizeof(short_one)}, &request),
@@ -172,11 +171,12 @@ envelope_of_another_version_gives_its_id(void **state)
     assert_int_equal(request.id, 0);
 
     memcpy(other, golden_reply, sizeof(golden_reply));
-    other[1] = 0x02;
+    other[1] = 0x03;
     assert_int_equal(
         envelope_reply_decode(
             (struct message_span){other, sizeof(golden_reply)}, &reply),
-        HOOP_E_DATA_LOSS);
+        HOOP_E_UNIMPLEMENTED);
+    assert_words("version 3");
 }
 
 /* [1, method, client, 7, 5000, [n_pairs unknown ones], body, extra ...] */
@@ -262,6 +262,79 @@ envelope_too_large_is_exhausted(void **state)
     assert_null(bytes);
 }
 
+/* Version 1 sent the token: both sides say why they do not talk to it. */
+static void
+envelope_of_version_1_is_refused_by_name(void **state)
+{
+    uint8_t old[sizeof(golden_request)];
+    struct envelope_request request;
+    struct envelope_reply reply;
+
+    (void)state;
+    memcpy(old, golden_request, sizeof(old));
+    old[1] = 0x01;
+    assert_int_equal(envelope_request_decode(
+                         (struct message_span){old, sizeof(old)}, &request),
+                     HOOP_E_UNIMPLEMENTED);
+    assert_int_equal(request.version, 1);
+    assert_words("version 1, this coordinator speaks 2, in which the token is "
+                 "proved and never sent");
+
+    memcpy(old, golden_reply, sizeof(golden_reply));
+    old[1] = 0x01;
+    assert_int_equal(
+        envelope_reply_decode((struct message_span){old, sizeof(golden_reply)},
+                              &reply),
+        HOOP_E_UNIMPLEMENTED);
+    assert_words("the coordinator speaks version 1 of the protocol, this "
+                 "program version 2, which does not send the token");
+}
+
+/* ... to which an older client is answered in its own version. */
+static void
+envelope_reply_can_be_of_another_version(void **state)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct envelope_reply reply = reply_sample();
+    size_t n_bytes = 0;
+
+    (void)state;
+    reply.version = 1;
+    assert_int_equal(envelope_reply_encode(&reply, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(bytes[1], 1);
+    assert_memory_equal(bytes + 2, golden_reply + 2, sizeof(golden_reply) - 2);
+}
+
+/* Whoever sends it in the present version all the same is told, and its id. */
+static void
+envelope_request_that_carries_a_token_is_refused(void **state)
+{
+    struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct envelope_request request = {0};
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_array(&pack, 7);
+    pack_uint(&pack, ENVELOPE_VERSION);
+    pack_str(&pack, "hoop.v1.Store/Get");
+    pack_bin(&pack, golden_request + 22, ENVELOPE_CLIENT_BYTES);
+    pack_uint(&pack, 8);
+    pack_uint(&pack, 5000);
+    pack_array(&pack, 2);
+    pack_str(&pack, "token");
+    pack_str(&pack, "secret");
+    pack_bin(&pack, body, sizeof(body));
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    pack_deinit(&pack);
+    assert_int_equal(envelope_request_decode(
+                         (struct message_span){bytes, n_bytes}, &request),
+                     HOOP_E_DATA_LOSS);
+    assert_int_equal(request.id, 8);
+    assert_words("never sent");
+}
+
 int
 main(void)
 {
@@ -272,6 +345,9 @@ main(void)
         cmocka_unit_test(envelope_cut_anywhere_is_refused),
         cmocka_unit_test(envelope_with_bytes_behind_is_refused),
         cmocka_unit_test(envelope_of_another_version_gives_its_id),
+        cmocka_unit_test(envelope_of_version_1_is_refused_by_name),
+        cmocka_unit_test(envelope_reply_can_be_of_another_version),
+        cmocka_unit_test(envelope_request_that_carries_a_token_is_refused),
         cmocka_unit_test(envelope_skips_what_it_does_not_know),
         cmocka_unit_test(envelope_metadata_is_bounded_pairs),
         cmocka_unit_test(envelope_status_inside_a_process_travels_as_unknown),

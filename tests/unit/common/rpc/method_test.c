@@ -11,7 +11,7 @@ static void
 method_table_is_in_the_order_of_its_ids(void **state)
 {
     (void)state;
-    assert_int_equal(method_count(), METHOD_STATUS_JOB + 1);
+    assert_int_equal(method_count(), METHOD_AUTH_PROVE + 1);
     for (size_t i = 0; i < method_count(); i++) {
         assert_int_equal(method_at(i)->id, i);
         assert_ptr_equal(method_of((enum method_id)i), method_at(i));
@@ -59,6 +59,8 @@ method_roles_are_these(void **state)
         {METHOD_STATUS_JOB, ROLE_OPERATOR},
         {METHOD_STATUS_JOBS, ROLE_METRICS},
         {METHOD_HEALTH_CHECK, ROLE_ANYBODY},
+        {METHOD_AUTH_CHALLENGE, ROLE_ANYBODY},
+        {METHOD_AUTH_PROVE, ROLE_ANYBODY},
     };
 
     (void)state;
@@ -71,7 +73,7 @@ method_roles_are_these(void **state)
         }
         assert_int_equal(method_at(i)->role, expected);
         /* Who may only look changes nothing. */
-        if (expected != ROLE_WORKER)
+        if (expected != ROLE_WORKER && i < METHOD_AUTH_CHALLENGE)
             assert_int_equal(method_at(i)->effect, METHOD_READS);
     }
 }

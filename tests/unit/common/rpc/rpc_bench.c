@@ -34,8 +34,16 @@ request_park(struct bench_server *bench, struct rpc_request *request)
 {
     const unsigned n = atomic_load(&bench->n_parked);
 
+    const struct message_span body = rpc_request_envelope(request)->body;
+    struct bench_parked *parked = &bench->parked[n];
+
     assert_true(n < BENCH_PARKED_MAX);
-    bench->parked[n] = request;
+    parked->request = request;
+    parked->n_bytes = body.n_bytes < sizeof(parked->bytes)
+                          ? body.n_bytes
+                          : sizeof(parked->bytes);
+    if (parked->n_bytes > 0)
+        memcpy(parked->bytes, body.bytes, parked->n_bytes);
     atomic_store(&bench->n_parked, n + 1);
 }
 
@@ -45,7 +53,9 @@ requests_release(struct bench_server *bench)
     const unsigned n = atomic_load(&bench->n_parked);
 
     for (unsigned i = 0; i < n; i++)
-        request_echo(bench->parked[i]);
+        rpc_reply(bench->parked[i].request, HOOP_OK, NULL,
+                  (struct message_span){bench->parked[i].bytes,
+                                        bench->parked[i].n_bytes});
     atomic_store(&bench->n_parked, 0);
 }
 
@@ -56,9 +66,10 @@ bench_on_request(void *owner, struct rpc_request *request)
     const enum method_id id = rpc_request_method(request)->id;
 
     /* Before the reply: whoever has that may look at the count. */
+    atomic_store(&bench->role, rpc_request_role(request));
     atomic_fetch_add(&bench->n_handled, 1);
     if (id == METHOD_STORE_ADD) {
-        rpc_request_prove(request);
+        rpc_request_admit(request, ROLE_WORKER);
         request_add(bench, request);
     } else if (id == METHOD_STORE_WAIT || id == METHOD_STORE_DELETE)
         request_park(bench, request);
@@ -81,7 +92,7 @@ bench_on_abandon(void *owner, struct rpc_request *request)
     if (rpc_request_method(request)->effect == METHOD_CHANGES)
         return;
     for (unsigned i = 0; i < n; i++) {
-        if (bench->parked[i] == request)
+        if (bench->parked[i].request == request)
             bench->parked[i] = bench->parked[--n];
     }
     atomic_store(&bench->n_parked, n);
@@ -142,7 +153,8 @@ bench_server_start(struct bench_server *bench, uint16_t port)
         .is_allowed = bench_is_allowed,
         .owner = bench,
         .n_requests_max = bench->n_requests_max,
-        .patience_ms = bench->patience_ms,
+        .limits = {.patience_ms = bench->patience_ms},
+        .secret = bench->secret ? bench->secret : "secret",
     };
     assert_int_equal(rpc_server_create(&options, &bench->server), HOOP_OK);
     assert_int_not_equal(rpc_server_port(bench->server), 0);

@@ -23,14 +23,15 @@ enum {
 };
 
 /* A small service: Store/Add counts, Store/Wait parks until released by
- * Store/Set, Store/Delete is never answered, the others echo; who adds has
- * proved itself. */
+ * Store/Set, Store/Delete is never answered, the others echo; who adds is
+ * admitted. */
 struct bench_server {
     struct loop *loop;
     struct rpc_server *server;
     pthread_t thread;
     size_t n_requests_max; /* before start */
     uint64_t patience_ms;  /* before start */
+    const char *secret;    /* before start; NULL: "secret"; empty: none */
     struct seal *seal;     /* likewise; NULL: plain, unless bench_tls */
     char address[64];
     atomic_uint n_added;   /* how often Add was applied */
@@ -40,7 +41,12 @@ struct bench_server {
     atomic_uint n_gone;      /* connections */
     atomic_uint barrier;     /* what replies wait for */
     atomic_bool is_doubtful; /* nobody is believed, though all are answered */
-    struct rpc_request *parked[BENCH_PARKED_MAX];
+    atomic_uint role;        /* of who asked last */
+    struct bench_parked {
+        struct rpc_request *request;
+        uint8_t bytes[64]; /* the beginning of its body */
+        size_t n_bytes;
+    } parked[BENCH_PARKED_MAX];
 };
 
 /* How clients connect, and servers without a seal listen; NULL: plain. Their
@@ -69,8 +75,7 @@ bench_server_drain(struct bench_server *bench, uint64_t timeout_ms);
 void
 bench_wait_for(atomic_uint *counter, unsigned n);
 
-/* Waits until so many requests were known already. Requests of one connection
- * may overtake each other inside NNG. */
+/* Waits until so many requests were known already. */
 void
 bench_wait_until_repeated(struct bench_server *server, uint64_t n);
 

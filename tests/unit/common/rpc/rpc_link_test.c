@@ -2,12 +2,19 @@
 
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "check.h"
 #include "error_words.h"
 #include "net/socket.h"
+#include "rpc/authentication.h"
+#include "rpc/envelope.h"
+#include "rpc/sp_stream.h"
 #include "rpc_bench.h"
+#include "wire/pack.h"
 
 /* Says the same to everybody who connects. */
 struct false_server {
@@ -113,12 +120,136 @@ link_to_a_silent_server_runs_into_the_deadline(void **state)
     assert_server_is_refused("", 0, "does not say hello");
 }
 
+/* ---- Who answers on the coordinator's port and does not know the token. */
+
+/* Of a client with a token: all that it says to who does not prove that he knows
+ * it, until it closes. */
+struct heard {
+    int listener;
+    struct message_span reply; /* to the first request; frame id and all */
+    uint8_t bytes[4096];
+    size_t n_bytes;
+};
+
+static void *
+impostor_run(void *owner)
+{
+    struct heard *heard = owner;
+    struct pollfd at = {.fd = heard->listener, .events = POLLIN};
+    bool has_answered = false;
+    struct address peer;
+    int fd = -1;
+    ssize_t n;
+
+    assert_int_equal(poll(&at, 1, BENCH_TIMEOUT_MS), 1);
+    assert_int_equal(socket_accept(heard->listener, &fd, &peer), HOOP_OK);
+    assert_int_equal(send(fd, sp_hello_reply, SP_HELLO_BYTES, MSG_NOSIGNAL),
+                     SP_HELLO_BYTES);
+    at.fd = fd;
+    while (poll(&at, 1, BENCH_TIMEOUT_MS) == 1 &&
+           (n = recv(fd, heard->bytes + heard->n_bytes,
+                     sizeof(heard->bytes) - heard->n_bytes, 0)) > 0) {
+        heard->n_bytes += (size_t)n;
+        if (!has_answered && heard->n_bytes > SP_HELLO_BYTES &&
+            send(fd, heard->reply.bytes, heard->reply.n_bytes, MSG_NOSIGNAL) <
+                0)
+            break;
+        has_answered = heard->n_bytes > SP_HELLO_BYTES;
+    }
+    socket_close(fd);
+    return NULL;
+}
+
+static void
+assert_impostor_learns_nothing(const struct envelope_reply *reply,
+                               const char *words)
+{
+    static const char token[] = "a token of which nothing is told";
+    struct heard heard = {0};
+    struct bench_client client;
+    struct address address;
+    char text[LIMIT_ADDRESS];
+    uint8_t answer[512];
+    uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+    pthread_t thread;
+    char out[64];
+
+    assert_int_equal(envelope_reply_encode(reply, &bytes, &n_bytes), HOOP_OK);
+    assert_true(n_bytes + SP_HEADER_BYTES <= sizeof(answer));
+    sp_header_encode(0, n_bytes, answer);
+    memcpy(answer + SP_HEADER_BYTES, bytes, n_bytes);
+    free(bytes);
+    heard.reply = (struct message_span){answer, n_bytes + SP_HEADER_BYTES};
+    assert_int_equal(address_parse("127.0.0.1:0", &address), HOOP_OK);
+    assert_int_equal(socket_listen(&address, 8, &heard.listener), HOOP_OK);
+    assert_int_equal(socket_local_address(heard.listener, &address), HOOP_OK);
+    assert_int_equal(pthread_create(&thread, NULL, impostor_run, &heard), 0);
+    address_format(&address, text);
+
+    bench_client_start_as(&client, text, token, NULL);
+    assert_int_equal(bench_call(&client, "hoop.v1.Store/Set", "a value", out),
+                     HOOP_E_UNAUTHENTICATED);
+    assert_words(words);
+    bench_client_stop(&client);
+    pthread_join(thread, NULL);
+    socket_close(heard.listener);
+    /* No token, no call, no value, no proof. */
+    assert_null(memmem(heard.bytes, heard.n_bytes, token, 8));
+    assert_null(memmem(heard.bytes, heard.n_bytes, "Store", 5));
+    assert_null(memmem(heard.bytes, heard.n_bytes, "a value", 7));
+    assert_null(memmem(heard.bytes, heard.n_bytes, "Auth/Prove", 10));
+    assert_non_null(memmem(heard.bytes, heard.n_bytes, "Auth/Challenge", 14));
+}
+
+static void
+link_with_a_token_tells_an_impostor_nothing(void **state)
+{
+    struct auth_challenge_reply guess;
+    struct envelope_reply reply = {0};
+    struct pack pack;
+    uint8_t *body = NULL;
+    size_t n_body = 0;
+
+    (void)state;
+    memset(&guess, 7, sizeof(guess));
+    pack_init(&pack, LIMIT_RPC_BODY);
+    auth_challenge_reply_encode(&guess, &pack);
+    assert_int_equal(pack_take(&pack, &body, &n_body), HOOP_OK);
+    pack_deinit(&pack);
+    reply.body = (struct message_span){body, n_body};
+    assert_impostor_learns_nothing(&reply, "does not know the token");
+    free(body);
+}
+
+/* One that says it needs none, knows none, or has never heard of any. */
+static void
+link_with_a_token_is_not_talked_out_of_it(void **state)
+{
+    static const struct envelope_reply replies[] = {
+        {.status = HOOP_E_PRECONDITION, .message = "has no token"},
+        {.status = HOOP_E_UNIMPLEMENTED, .message = "no such method"},
+        {.version = 1,
+         .status = HOOP_E_UNIMPLEMENTED,
+         .message = "the request is of protocol version 2"},
+        {.version = 3, .status = HOOP_E_UNIMPLEMENTED, .message = "other"},
+    };
+    static const char *const words[] = {"has no token", "no such method",
+                                        "version 1", "version 3"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(replies); i++)
+        assert_impostor_learns_nothing(&replies[i], words[i]);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(link_names_a_false_server),
         cmocka_unit_test(link_to_a_silent_server_runs_into_the_deadline),
+        cmocka_unit_test(link_with_a_token_tells_an_impostor_nothing),
+        cmocka_unit_test(link_with_a_token_is_not_talked_out_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

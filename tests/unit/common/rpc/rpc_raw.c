@@ -36,7 +36,15 @@ raw_connect(const struct bench_server *server)
 void
 raw_send(int fd, const void *bytes, size_t n_bytes)
 {
-    assert_int_equal(send(fd, bytes, n_bytes, MSG_NOSIGNAL), n_bytes);
+    const uint8_t *at = bytes;
+
+    while (n_bytes > 0) {
+        const ssize_t n = send(fd, at, n_bytes, MSG_NOSIGNAL);
+
+        assert_true(n > 0);
+        at += n;
+        n_bytes -= (size_t)n;
+    }
 }
 
 int

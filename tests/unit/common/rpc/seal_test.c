@@ -70,29 +70,6 @@ pair_shake(struct pair *pair)
     return client;
 }
 
-/* What the client makes of the coordinator's proofs. */
-static enum hoop_status
-pair_prove(struct pair *pair)
-{
-    uint8_t bytes[SEAL_PROVED_MAX + 1] = {0};
-    size_t n_bytes = 0;
-    size_t n_used = 0;
-
-    assert_int_equal(seal_prove(pair->seals[1], pair->ends[1], bytes, &n_bytes),
-                     HOOP_OK);
-    assert_true(n_bytes < sizeof(bytes));
-    for (size_t n = 0; n < n_bytes; n++)
-        assert_int_equal(seal_check(pair->seals[0], pair->ends[0],
-                                    (struct message_span){bytes, n}, &n_used),
-                         HOOP_E_PENDING);
-    const enum hoop_status status =
-        seal_check(pair->seals[0], pair->ends[0],
-                   (struct message_span){bytes, sizeof(bytes)}, &n_used);
-    if (status == HOOP_OK)
-        assert_int_equal(n_used, n_bytes);
-    return status;
-}
-
 /* ---- By the token alone. */
 
 static void
@@ -107,7 +84,6 @@ seal_by_token_is_of_every_role(void **state)
         assert_int_equal(role_token(role, "secret", token), HOOP_OK);
         pair_create(&pair, &none, token, "secret");
         assert_int_equal(pair_shake(&pair), HOOP_OK);
-        assert_int_equal(pair_prove(&pair), HOOP_OK);
         pair_close(&pair);
     }
 }
@@ -154,39 +130,6 @@ seal_without_token_and_certificate_is_not_made(void **state)
 /* ---- With certificates. */
 
 static void
-seal_by_certificates_proves_the_token(void **state)
-{
-    const struct tls_files good = certificates_of("good", "ca");
-    struct pair pair;
-
-    (void)state;
-    pair_create(&pair, &good, "secret", "secret");
-    assert_int_equal(pair_shake(&pair), HOOP_OK);
-    assert_int_equal(pair_prove(&pair), HOOP_OK);
-    pair_close(&pair);
-}
-
-static void
-seal_by_a_certificate_without_the_token_is_refused(void **state)
-{
-    const struct tls_files good = certificates_of("good", "ca");
-    struct pair pair;
-
-    (void)state;
-    pair_create(&pair, &good, "secret", "other");
-    assert_int_equal(pair_shake(&pair), HOOP_OK);
-    assert_int_equal(pair_prove(&pair), HOOP_E_UNAUTHENTICATED);
-    assert_words("another token");
-    pair_close(&pair);
-
-    pair_create(&pair, &good, "secret", NULL);
-    assert_int_equal(pair_shake(&pair), HOOP_OK);
-    assert_int_equal(pair_prove(&pair), HOOP_E_UNAUTHENTICATED);
-    assert_words("no token");
-    pair_close(&pair);
-}
-
-static void
 seal_without_any_token_is_by_certificates(void **state)
 {
     const struct tls_files good = certificates_of("good", "ca");
@@ -195,32 +138,7 @@ seal_without_any_token_is_by_certificates(void **state)
     (void)state;
     pair_create(&pair, &good, NULL, NULL);
     assert_int_equal(pair_shake(&pair), HOOP_OK);
-    assert_int_equal(pair_prove(&pair), HOOP_OK);
     pair_close(&pair);
-}
-
-static void
-seal_proof_is_of_one_connection(void **state)
-{
-    const struct tls_files good = certificates_of("good", "ca");
-    uint8_t bytes[SEAL_PROVED_MAX];
-    size_t n_bytes;
-    size_t n_used;
-    struct pair pair;
-    struct pair other;
-
-    (void)state;
-    pair_create(&pair, &good, "secret", "secret");
-    pair_create(&other, &good, "secret", "secret");
-    assert_int_equal(pair_shake(&pair), HOOP_OK);
-    assert_int_equal(pair_shake(&other), HOOP_OK);
-    assert_int_equal(seal_prove(pair.seals[1], pair.ends[1], bytes, &n_bytes),
-                     HOOP_OK);
-    assert_int_equal(seal_check(other.seals[0], other.ends[0],
-                                (struct message_span){bytes, n_bytes}, &n_used),
-                     HOOP_E_UNAUTHENTICATED);
-    pair_close(&pair);
-    pair_close(&other);
 }
 
 static void
@@ -286,23 +204,6 @@ seal_names_who_speaks_no_tls(void **state)
     pair_close(&pair);
 }
 
-static void
-seal_check_of_too_many_proofs_is_refused(void **state)
-{
-    const uint8_t many[] = {SEAL_PROOFS_MAX + 1, 0};
-    struct pair pair;
-    size_t n_used;
-
-    (void)state;
-    pair_create(&pair, &none, "secret", "secret");
-    assert_int_equal(seal_check(pair.seals[0], pair.ends[0],
-                                (struct message_span){many, sizeof(many)},
-                                &n_used),
-                     HOOP_E_UNAUTHENTICATED);
-    assert_words("no hoop coordinator");
-    pair_close(&pair);
-}
-
 int
 main(void)
 {
@@ -310,14 +211,10 @@ main(void)
         cmocka_unit_test(seal_by_token_is_of_every_role),
         cmocka_unit_test(seal_by_another_token_is_refused),
         cmocka_unit_test(seal_without_token_and_certificate_is_not_made),
-        cmocka_unit_test(seal_by_certificates_proves_the_token),
-        cmocka_unit_test(seal_by_a_certificate_without_the_token_is_refused),
         cmocka_unit_test(seal_without_any_token_is_by_certificates),
-        cmocka_unit_test(seal_proof_is_of_one_connection),
         cmocka_unit_test(seal_foreign_and_late_certificates_are_refused),
         cmocka_unit_test(seal_of_one_side_with_certificates_is_refused),
         cmocka_unit_test(seal_names_who_speaks_no_tls),
-        cmocka_unit_test(seal_check_of_too_many_proofs_is_refused),
     };
 
     return cmocka_run_group_tests(tests, certificates_make,

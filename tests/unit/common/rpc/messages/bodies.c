@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "rpc/messages/auth_messages.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
@@ -307,6 +308,39 @@ group_agree_reply_again(struct message_span in, struct pack *pack)
     return status;
 }
 
+static enum hoop_status
+auth_challenge_request_again(struct message_span in, struct pack *pack)
+{
+    struct auth_challenge_request body;
+
+    const enum hoop_status status = auth_challenge_request_decode(in, &body);
+    if (status == HOOP_OK)
+        auth_challenge_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+auth_challenge_reply_again(struct message_span in, struct pack *pack)
+{
+    struct auth_challenge_reply body;
+
+    const enum hoop_status status = auth_challenge_reply_decode(in, &body);
+    if (status == HOOP_OK)
+        auth_challenge_reply_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+auth_prove_request_again(struct message_span in, struct pack *pack)
+{
+    struct auth_prove_request body;
+
+    const enum hoop_status status = auth_prove_request_decode(in, &body);
+    if (status == HOOP_OK)
+        auth_prove_request_encode(&body, pack);
+    return status;
+}
+
 const struct body bodies[] = {
     {"join_request", join_request_again},
     {"member_request", member_request_again},
@@ -335,6 +369,9 @@ const struct body bodies[] = {
     {"group_leave_request", group_leave_request_again},
     {"group_agree_request", group_agree_request_again},
     {"group_agree_reply", group_agree_reply_again},
+    {"auth_challenge_request", auth_challenge_request_again},
+    {"auth_challenge_reply", auth_challenge_reply_again},
+    {"auth_prove_request", auth_prove_request_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);
