@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""tests/fault/hoopd_limits_check.py - what others can make hoopd hold is bounded
+
+hoopd_limits_check.py HOOPD: a hoopd with a token, and loads that come near its limits,
+each against a hoopd of its own. Strangers take all of its descriptors, at 64 and
+at 1024; an operator parks 1,000 watches whose bodies are as large as a message may
+be, and so does a worker; strangers, and workers, send the beginning of messages and
+no more; a worker asks for more than it reads; 10,000 connections. Each time hoopd's
+memory stays under a bound, an honest client is answered, and so is /healthz.
+"""
+
+import os
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+from control_client import Client, Reader, Refused, VERSION, pack
+from programs import Program, Wrong, await_true, free_addresses
+from strangers import dial
+
+TOKEN = 'a secret of all jobs'
+INCARNATION = 77
+JOIN = [INCARNATION, 1, 0, 1, 0, 0, 0, 1, 'h', 'h', '127.0.0.1:1']
+EXHAUSTED = 8
+MESSAGE = 4 * 1024 * 1024  # docs/rpc.md
+SMALL = 64 * 1024
+MIB = 1024 * 1024
+WATCHES = 1000
+HEALTH_S = 1
+CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
+LOG_LINES_MAX = 60  # in the same time
+
+
+class Coordinator:
+    """hoopd, with so many descriptors, and a world of one that has a key."""
+
+    def __init__(self, hoopd, folder, name, n_files=None):
+        self.places = free_addresses(2)
+        self.address = '%s:%d' % self.places[0]
+        token_file = os.path.join(folder, 'token')
+        with open(token_file, 'w', encoding='utf-8',
+                  opener=lambda path, how: os.open(path, how, 0o600)) as file:
+            file.write(TOKEN + '\n')
+        words = [hoopd, '--listen', self.address, '--http',
+                 '%s:%d' % self.places[1], '--token-file', token_file,
+                 '--lease', '600']
+        if n_files:
+            words = ['sh', '-c', f'ulimit -n {n_files}; exec "$@"', 'sh', *words]
+        self.program = Program(folder, name, words)
+        self.program.expect('serves workers')
+        self.operator = subprocess.run(
+            [os.path.join(os.path.dirname(hoopd), '..', 'tools', 'hoopctl',
+                          'hoopctl'), 'token', 'operator'],
+            capture_output=True, text=True, check=True,
+            env=os.environ | {'HOOP_TOKEN': TOKEN}).stdout.strip()
+        worker = self.client()
+        self.epoch = worker.call('Rendezvous/Join', JOIN)[0]
+        worker.set('large', bytes(MIB - 64))
+        worker.close()
+
+    def client(self, token=TOKEN):
+        return Client(self.address, 'default', token)
+
+    def rss(self):
+        with open(f'/proc/{self.program.popen.pid}/status',
+                  encoding='ascii') as lines:
+            return next(int(line.split()[1]) for line in lines
+                        if line.startswith('VmRSS')) * 1024
+
+    def cpu_s(self):
+        with open(f'/proc/{self.program.popen.pid}/stat',
+                  encoding='ascii') as line:
+            fields = line.read().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def serves(self):
+        """hoopd lives, and somebody honest is answered: in what time."""
+        if self.program.popen.poll() is not None:
+            raise Wrong('hoopd has ended:\n' + self.program.text())
+        began = time.monotonic()
+        client = self.client()
+        client.set('k', b'v')
+        if client.get('k') != b'v':
+            raise Wrong('the store has forgotten')
+        client.close()
+        return time.monotonic() - began
+
+    def is_healthy(self):
+        began = time.monotonic()
+        with urllib.request.urlopen(
+                'http://%s:%d/healthz' % self.places[1],
+                timeout=10 * HEALTH_S) as page:
+            if page.status != 200:
+                raise Wrong(f'/healthz: {page.status}')
+        taken = time.monotonic() - began
+        if taken > HEALTH_S and not is_slow_build():
+            raise Wrong(f'/healthz took {taken:.1f} s')
+        return taken
+
+    def below(self, what, n_bytes):
+        """It serves, and holds no more than that."""
+        taken, rss = self.serves(), self.rss()
+        health = self.is_healthy()
+        print(f'{what}: {rss / MIB:.0f} MiB, an honest client was answered in '
+              f'{taken * 1000:.0f} ms, /healthz in {health * 1000:.0f} ms',
+              flush=True)
+        if rss > n_bytes and not is_slow_build():
+            raise Wrong(f'{what}: hoopd has {rss / MIB:.0f} MiB')
+
+    def end(self):
+        self.program.popen.terminate()
+        if self.program.code() != 0:
+            raise Wrong('hoopd failed:\n' + self.program.text())
+
+
+def is_slow_build():
+    return any(name in os.environ for name in ('ASAN_OPTIONS', 'TSAN_OPTIONS'))
+
+
+def frame(client, number, method, body):
+    message = pack([VERSION, 'hoop.v1.' + method, client.name, number, 60000,
+                    ['job', 'default'], body])
+    return struct.pack('>QI', len(message) + 4, 0x80000000 | number) + message
+
+
+def reply_read(client):
+    size, _ = struct.unpack('>QI', client.exactly(12))
+    return Reader(client.exactly(size - 4)).read()
+
+
+def connected(coordinator, token=TOKEN):
+    client = coordinator.client(token)
+    client.open()
+    client.link.settimeout(30)
+    return client
+
+
+def strangers_hold_all_descriptors(hoopd, folder, n_files, n_strangers):
+    coordinator = Coordinator(hoopd, folder, f'files{n_files}', n_files)
+    strangers = []
+    before_s, began = coordinator.cpu_s(), time.monotonic()
+    for _ in range(n_strangers):
+        strangers.append(dial(coordinator.places[0]))
+    for _ in range(5):
+        coordinator.below(f'{n_strangers} silent connections at {n_files} '
+                          'descriptors', 100 * MIB)
+        time.sleep(0.5)
+    taken_s = time.monotonic() - began
+    share = (coordinator.cpu_s() - before_s) / taken_s
+    n_lines = len(coordinator.program.text().splitlines())
+    print(f'hoopd used {share:.0%} of a processor and wrote {n_lines} lines')
+    if share > CPU_MAX and not is_slow_build():
+        raise Wrong(f'hoopd used {share:.0%} of a processor')
+    if n_lines > LOG_LINES_MAX:
+        raise Wrong(f'{n_lines} lines:\n' + coordinator.program.text())
+    for stranger in strangers:
+        stranger.close()
+    coordinator.end()
+
+
+def parks_watches(coordinator, token, method, fields):
+    """Watches that each fill a message, over ten connections: what became of
+    them, as {status or None: how many}."""
+    body = pack(fields + [bytes(MESSAGE - 8192)])
+    clients = [connected(coordinator, token) for _ in range(10)]
+    for number in range(WATCHES):
+        client = clients[number % len(clients)]
+        client.link.sendall(frame(client, 1000 + number, method, body))
+    statuses = {}
+    for client in clients:
+        # Behind all of them, on the same connection.
+        client.link.sendall(frame(client, 5000, 'Health/Check', pack([''])))
+        while True:
+            reply = reply_read(client)
+            if reply[1] == 5000:
+                break
+            statuses[reply[2]] = statuses.get(reply[2], 0) + 1
+            if reply[2] == EXHAUSTED and not any(
+                    word.isdigit() for word in reply[3].split()):
+                raise Wrong('no limit and no value: ' + reply[3])
+    return clients, statuses
+
+
+def watches_are_bounded(hoopd, folder):
+    coordinator = Coordinator(hoopd, folder, 'watches')
+    asker = coordinator.client()
+    revision = asker.call('Store/Get', [['large']])[0]
+    members = asker.call('Status/Job', [])[2]
+    asker.close()
+    clients, statuses = parks_watches(
+        coordinator, coordinator.operator, 'Rendezvous/Watch',
+        [coordinator.epoch, members])
+    coordinator.below(f'{WATCHES} watches of an operator, 4 MiB each', 100 * MIB)
+    if statuses != {EXHAUSTED: WATCHES}:
+        raise Wrong(f'watches of an operator: {statuses}')
+    others, statuses = parks_watches(coordinator, TOKEN, 'Store/Watch',
+                                     ['p', False, revision])
+    coordinator.below(f'{WATCHES} watches of a worker, 4 MiB each', 200 * MIB)
+    if not statuses.get(EXHAUSTED):
+        raise Wrong(f'watches of a worker: {statuses}')
+    small = connected(coordinator, coordinator.operator)
+    small.link.sendall(frame(small, 1, 'Rendezvous/Watch',
+                             pack([coordinator.epoch, members])))
+    small.link.sendall(frame(small, 2, 'Health/Check', pack([''])))
+    if reply_read(small)[1] != 2:
+        raise Wrong('a small watch is not parked')
+    for client in clients + others + [small]:
+        client.close()
+    coordinator.end()
+
+
+def beginnings_are_bounded(hoopd, folder):
+    """Messages of which the end does not come."""
+    coordinator = Coordinator(hoopd, folder, 'beginnings')
+    strangers = []
+    for _ in range(2000):
+        stranger = dial(coordinator.places[0])
+        strangers.append(stranger)
+        stranger.sendall(bytes.fromhex('0053500000300000') +
+                         struct.pack('>QI', SMALL, 0x80000001) +
+                         bytes(SMALL - 1024))
+    coordinator.below('2,000 beginnings of a stranger, 63 KiB each', 150 * MIB)
+    members = [connected(coordinator) for _ in range(300)]
+    for member in members:
+        member.link.sendall(struct.pack('>QI', MESSAGE - 64, 0x80000001) +
+                            bytes(2 * MIB))
+    coordinator.below('300 beginnings of a worker, 2 MiB each', 600 * MIB)
+    for end in strangers + members:
+        end.close()
+    coordinator.end()
+
+
+def unread_replies_are_bounded(hoopd, folder):
+    """It asks for 600 MiB before it reads anything; then gets all of it."""
+    coordinator = Coordinator(hoopd, folder, 'unread')
+    before = coordinator.rss()
+    client = connected(coordinator)
+    for number in range(1, 601):
+        client.link.sendall(frame(client, number, 'Store/Get',
+                                  pack([['large']])))
+    time.sleep(0.2)
+    coordinator.below('600 MiB of replies that are not read',
+                      before + 100 * MIB)
+    statuses = [reply_read(client)[2] for _ in range(600)]
+    if statuses != [0] * 600:
+        raise Wrong(f'not all replies came: {set(statuses)}')
+    client.close()
+    coordinator.end()
+
+
+def many_connections(hoopd, folder, n_connections):
+    coordinator = Coordinator(hoopd, folder, 'many')
+    before, clients = coordinator.rss(), []
+    for _ in range(n_connections):
+        clients.append(connected(coordinator))
+    coordinator.below(f'{n_connections} connections of workers',
+                      before + n_connections * 16 * 1024)
+    for client in clients:
+        client.close()
+    await_true('hoopd has given back what they held',
+               lambda: coordinator.rss() < before + 64 * MIB)
+    coordinator.end()
+
+
+def check(hoopd, folder):
+    # As many as hoopd may have; this process has the other ends.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    n_many = min(10000, hard - 1000) if not is_slow_build() else 500
+    strangers_hold_all_descriptors(hoopd, folder, 64, 120)
+    strangers_hold_all_descriptors(hoopd, folder, 1024, 3000)
+    watches_are_bounded(hoopd, folder)
+    beginnings_are_bounded(hoopd, folder)
+    unread_replies_are_bounded(hoopd, folder)
+    many_connections(hoopd, folder, n_many)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(sys.argv[1], folder)
+        except (Wrong, Refused, OSError) as error:
+            sys.exit(f'hoopd_limits_check: {error}')
+
+
+if __name__ == '__main__':
+    main()
