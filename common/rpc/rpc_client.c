@@ -40,6 +40,7 @@ struct rpc_client {
     char job[LIMIT_NAME];
     struct auth_keys keys; /* none is known without a token */
     uint64_t last_id;
+    bool is_away; /* nothing has come since the connection was lost */
 
     struct client_calls queued;
     struct client_calls sent; /* all older than those that are queued */
@@ -260,6 +261,8 @@ client_on_frame(void *owner, const struct sp_frame *frame)
     struct rpc_client *client = owner;
     struct envelope_reply reply;
 
+    client->is_away = false;
+
     const enum hoop_status status = envelope_reply_decode(frame->body, &reply);
     if (status == HOOP_E_UNIMPLEMENTED)
         return version_refuse(client);
@@ -293,6 +296,7 @@ client_on_lost(void *owner)
 {
     struct rpc_client *client = owner;
 
+    client->is_away = true;
     TAILQ_CONCAT(&client->sent, &client->queued, link);
     TAILQ_CONCAT(&client->queued, &client->sent, link);
     if (!TAILQ_EMPTY(&client->queued))
@@ -439,6 +443,19 @@ rpc_client_call(struct rpc_client *client,
     if (out_id)
         *out_id = made->id;
     return HOOP_OK;
+}
+
+bool
+rpc_client_is_away(const struct rpc_client *client)
+{
+    return client->is_away;
+}
+
+void
+rpc_client_answer_all(struct rpc_client *client,
+                      const struct rpc_answer *answer)
+{
+    calls_finish(client, answer);
 }
 
 void

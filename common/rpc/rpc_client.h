@@ -15,6 +15,7 @@
 #ifndef RPC_RPC_CLIENT_H
 #define RPC_RPC_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,15 @@ enum hoop_status
 rpc_client_call(struct rpc_client *client,
                 const struct rpc_call *call,
                 uint64_t *out_id);
+
+/* The connection was lost, or could not be made, and nothing has come since. */
+bool
+rpc_client_is_away(const struct rpc_client *client);
+
+/* Every call that waits is answered so. */
+void
+rpc_client_answer_all(struct rpc_client *client,
+                      const struct rpc_answer *answer);
 
 /* on_answer is not called any more. Unknown ids, also 0, are fine. */
 void

@@ -108,7 +108,8 @@ hoop_control_status(hoop_control_t *control,
 struct hoop_control_rank {
     uint32_t rank;
     uint32_t pid;
-    uint64_t incarnation;
+    uint64_t
+        incarnation; /* which one: what its peers know it by, no credential */
     const char *host;
     const char *address;    /* where its peers connect */
     const char *state;      /* "joining", "active", "left", "lost" */

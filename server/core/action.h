@@ -112,6 +112,7 @@ struct cluster_change {
 struct cluster_changes {
     uint64_t world_epoch;
     uint64_t revision; /* pass as since the next time */
+    uint64_t question; /* that is open: whom does this member hear? 0: none */
     const struct cluster_change *items;
     size_t n_items;
 };
@@ -247,6 +248,7 @@ enum cluster_notice_kind {
     CLUSTER_NOTICE_LOST,  /* a verdict: warn */
     CLUSTER_NOTICE_ENDED, /* the name is free again */
     CLUSTER_NOTICE_LATE,  /* nobody called us in time, leases extended: warn */
+    CLUSTER_NOTICE_HEARD, /* by a peer, but not by us: it stays: warn */
 };
 
 struct cluster_notice {

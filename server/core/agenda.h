@@ -12,12 +12,13 @@
 #include <stdint.h>
 
 enum agenda_kind {
-    AGENDA_WAITER, /* a parked request must be answered */
-    AGENDA_LEASE,  /* a member is lost */
-    AGENDA_SETTLE, /* nobody new has come: form with those who are here */
-    AGENDA_KEY,    /* a key has lived its time */
-    AGENDA_GRACE,  /* nobody has come back to a job */
-    AGENDA_MUSTER, /* who of a job has come back? */
+    AGENDA_WAITER,    /* a parked request must be answered */
+    AGENDA_LEASE,     /* a member is lost */
+    AGENDA_SETTLE,    /* nobody new has come: form with those who are here */
+    AGENDA_KEY,       /* a key has lived its time */
+    AGENDA_GRACE,     /* nobody has come back to a job */
+    AGENDA_MUSTER,    /* who of a job has come back? */
+    AGENDA_SUSPICION, /* members were asked whom they hear */
 };
 
 /* Zeroed: on no agenda. */

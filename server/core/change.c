@@ -76,9 +76,18 @@ changes_reply(const struct job *job,
     reply->changes = (struct cluster_changes){
         .world_epoch = job->epoch,
         .revision = since + n_items,
+        .question = job->suspicion.number,
         .items = n_items ? job->changes + since : NULL,
         .n_items = n_items,
     };
+}
+
+/* There is a question that it has not seen, and answers. */
+static bool
+is_asked(const struct job *job, uint64_t seen)
+{
+    return job->suspicion.number != 0 && seen != CLUSTER_NO_QUESTION &&
+           seen != job->suspicion.number;
 }
 
 enum hoop_status
@@ -101,7 +110,7 @@ change_watch(struct cluster *cluster,
                            "%llu to watch from",
                            job->name, job->n_changes,
                            (unsigned long long)watch->since);
-    if (watch->since < job->n_changes) {
+    if (watch->since < job->n_changes || is_asked(job, watch->question)) {
         changes_reply(job, watch->since,
                       outbox_reply(&cluster->outbox, event->ticket));
         return HOOP_OK;
@@ -112,6 +121,7 @@ change_watch(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
     waiter->since = watch->since;
+    waiter->question = watch->question;
     return HOOP_OK;
 }
 
@@ -120,14 +130,17 @@ changes_publish(struct cluster *cluster, struct job *job)
 {
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
-    if (job->n_published == job->n_changes)
+    if (job->n_published == job->n_changes &&
+        job->asked == job->suspicion.number)
         return;
     job->n_published = job->n_changes;
+    job->asked = job->suspicion.number;
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
         const uint64_t since = waiter->since;
 
-        if (waiter->kind == WAITER_WATCH && since < job->n_changes)
+        if (waiter->kind == WAITER_WATCH &&
+            (since < job->n_changes || is_asked(job, waiter->question)))
             changes_reply(job, since, waiter_answer(cluster, waiter));
         waiter = next;
     }

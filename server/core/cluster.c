@@ -33,6 +33,7 @@
 #include "core/seat.h"
 #include "core/state.h"
 #include "core/survey.h"
+#include "core/suspicion.h"
 
 typedef enum hoop_status
 cluster_verb_fn(struct cluster *cluster,
@@ -198,6 +199,9 @@ due_happen(struct cluster *cluster, struct agenda_entry *due)
         return;
     case AGENDA_MUSTER:
         muster_look(cluster, CONTAINER_OF(due, struct job, muster.entry));
+        return;
+    case AGENDA_SUSPICION:
+        suspicion_look(cluster, CONTAINER_OF(due, struct job, suspicion.entry));
         return;
     }
 }

@@ -32,7 +32,7 @@ enum cluster_event_kind {
 
     /* Membership. JOIN and WATCH may be parked until deadline_ns. */
     CLUSTER_JOIN,   /* join -> CLUSTER_REPLY_WORLD */
-    CLUSTER_RENEW,  /* member -> CLUSTER_REPLY_LEASE */
+    CLUSTER_RENEW,  /* renewal -> CLUSTER_REPLY_LEASE */
     CLUSTER_LEAVE,  /* member -> CLUSTER_REPLY_NONE */
     CLUSTER_REPORT, /* report -> CLUSTER_REPLY_LEASE */
     CLUSTER_WATCH,  /* watch -> CLUSTER_REPLY_CHANGES */
@@ -94,19 +94,35 @@ struct cluster_member_id {
     uint64_t incarnation; /* its own */
 };
 
-/* One member says that another is dead. The first verdict stays. */
+/* With whom it hears, when all were asked (core/suspicion.h). */
+struct cluster_renewal {
+    struct cluster_member_id member;
+    uint64_t question;    /* which is answered; 0: none is */
+    const uint8_t *views; /* [rank]: enum evidence_view */
+    size_t n_views;       /* 0: it lives, and will say whom it hears */
+};
+
+/* One member says that another is lost, or only that it does not hear it. The
+ * first verdict stays. */
 struct cluster_report {
     struct cluster_member_id reporter;
-    uint32_t rank;        /* the accused ... */
-    uint64_t incarnation; /* ... and its incarnation, as in the roster */
-    const char *reason;   /* what was seen, e.g. "connection reset" */
+    uint32_t rank;      /* the accused ... */
+    uint64_t identity;  /* ... and which one that was, as in the roster */
+    const char *reason; /* what was seen, e.g. "connection reset" */
+    uint32_t evidence;  /* enum evidence, or nonsense */
+    uint32_t slack_ms;  /* what its network adds to the time for answers */
 };
 
 /* Long poll: answered at once if there are changes after since. */
 struct cluster_watch {
     uint64_t epoch; /* the world's, or 0: of whatever world there is */
     uint64_t since; /* revision of the last change seen; 0: none */
+    /* The last question seen, 0: none; or CLUSTER_NO_QUESTION: it does not answer
+     * any. */
+    uint64_t question;
 };
+
+static const uint64_t CLUSTER_NO_QUESTION = UINT64_MAX;
 
 struct cluster_group_call {
     struct cluster_member_id creator; /* CREATE */
@@ -194,6 +210,7 @@ struct cluster_event {
     union {
         struct cluster_join join;
         struct cluster_member_id member;
+        struct cluster_renewal renewal;
         struct cluster_report report;
         struct cluster_watch watch;
         struct cluster_group_call group;

@@ -124,6 +124,8 @@ job_destroy(struct job *job)
     councils_destroy(job);
     groups_deinit(&job->groups);
     store_deinit(&job->store);
+    free(job->suspicion.views);
+    free(job->suspicion.ranks);
     free(job->ranks);
     free(job->roster);
     free(job->given_up_text);
@@ -182,6 +184,7 @@ job_retire(struct cluster *cluster, struct job *job)
     agenda_remove(&cluster->agenda, &job->settle);
     agenda_remove(&cluster->agenda, &job->grace);
     agenda_remove(&cluster->agenda, &job->muster.entry);
+    suspicion_deinit(cluster, job);
     store_close(cluster, job);
     chronicle_erase_job(cluster, job);
     job_move(job, CLUSTER_JOB_ENDED);

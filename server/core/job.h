@@ -24,6 +24,7 @@
 #include "core/muster.h"
 #include "core/state.h"
 #include "core/store.h"
+#include "core/suspicion.h"
 #include "core/token.h"
 #include "core/waiter.h"
 #include "core/wish.h"
@@ -60,6 +61,8 @@ struct job {
     struct cluster_change *changes; /* [1 + size]: nobody ends twice */
     size_t n_changes;
     size_t n_published; /* of them, to those who wait */
+    struct suspicion suspicion;
+    uint64_t asked; /* the last question that those who wait were told */
 
     struct groups groups;
     struct council *councils; /* hash by key */

@@ -36,8 +36,9 @@ struct member {
     struct waiter *waiter;            /* joining: its parked join */
     struct agenda_entry lease;        /* active */
     uint64_t renewed_ns;
-    bool is_awaited; /* no sign of it since the coordinator came back ... */
-    uint8_t n_parts; /* ... nor for so many parts of a grace, see muster.h */
+    bool is_asked_for; /* its lease has expired: who hears it? */
+    bool is_awaited;   /* no sign of it since the coordinator came back ... */
+    uint8_t n_parts;   /* ... nor for so many parts of a grace, see muster.h */
     const char *host;
     const char *host_id;
     const char *address;

@@ -2,10 +2,13 @@
 
 #include "core/membership.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/evidence.h"
+#include "base/identity.h"
 #include "base/limits.h"
 #include "core/change.h"
 #include "core/chronicle.h"
@@ -16,6 +19,7 @@
 #include "core/seat.h"
 #include "core/sentence.h"
 #include "core/state.h"
+#include "core/suspicion.h"
 
 enum {
     LATE_MS = 2,
@@ -94,16 +98,19 @@ membership_renew(struct cluster *cluster,
 {
     struct member *member = NULL;
     const enum hoop_status status =
-        membership_check(job, &event->member, &member);
+        membership_check(job, &event->renewal.member, &member);
 
     if (status != HOOP_OK)
         return error_pass(status);
     muster_notice(cluster, member);
+    member->is_asked_for = false;
     member->renewed_ns = cluster->now_ns;
     agenda_set(&cluster->agenda, &member->lease,
                cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     cluster->counters.renewals++;
     lease_reply(cluster, job, event);
+    if (event->renewal.question > 0)
+        suspicion_answer(cluster, member, &event->renewal);
     return HOOP_OK;
 }
 
@@ -139,9 +146,10 @@ notice_of(const struct member *member, enum cluster_notice_kind kind)
     };
 }
 
-/* The verdict. reason: copied. */
-static void
-member_lose(struct cluster *cluster, struct member *member, const char *reason)
+void
+membership_lose(struct cluster *cluster,
+                struct member *member,
+                const char *reason)
 {
     const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
 
@@ -182,22 +190,26 @@ membership_leave(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* Printable, and not longer than a reason may be. */
-static void
-reason_write(struct sentence *sentence, const char *reason)
+void
+membership_reason(const char *reason, size_t n_room, char *out_reason)
 {
-    char text[LIMIT_REASON];
+    /* Who reported is known, and not read. */
+    const char *end = reason ? strstr(reason, ", reported by ") : NULL;
+    const size_t n_most = end ? (size_t)(end - reason) : SIZE_MAX;
     size_t n_bytes = 0;
 
-    for (; reason && reason[n_bytes] && n_bytes + 1 < sizeof(text); n_bytes++) {
+    for (;
+         reason && n_bytes < n_most && reason[n_bytes] && n_bytes + 1 < n_room;
+         n_bytes++) {
         const char letter = reason[n_bytes];
 
-        text[n_bytes] = letter;
+        out_reason[n_bytes] = letter;
         if ((unsigned char)letter < ' ' || letter == 127)
-            text[n_bytes] = '?';
+            out_reason[n_bytes] = '?';
     }
-    text[n_bytes] = 0;
-    sentence_add(sentence, "%s", n_bytes ? text : "no reason given");
+    out_reason[n_bytes] = 0;
+    if (n_bytes == 0)
+        snprintf(out_reason, n_room, "no reason given");
 }
 
 static enum hoop_status
@@ -209,13 +221,35 @@ accused_find(struct job *job,
         return error_raise(HOOP_E_INVALID,
                            "the report accuses rank %u of %u ranks",
                            report->rank, job->size);
-    if (job->ranks[report->rank]->incarnation != report->incarnation)
+    const uint64_t incarnation = job->ranks[report->rank]->incarnation;
+
+    if (identity_of(incarnation) != report->identity)
         return error_raise(HOOP_E_INVALID,
                            "the report accuses rank %u in an incarnation that "
                            "it never had in epoch %llu",
                            report->rank, (unsigned long long)job->epoch);
     *out_member = job->ranks[report->rank];
     return HOOP_OK;
+}
+
+static void
+report_take(struct cluster *cluster,
+            const struct member *reporter,
+            struct member *accused,
+            const struct cluster_report *report)
+{
+    struct sentence sentence = {0};
+    char reason[LIMIT_REASON];
+
+    if (report->evidence < EVIDENCE_KINDS &&
+        evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR) {
+        suspicion_complain(cluster, reporter, accused, report);
+        return;
+    }
+    membership_reason(report->reason, sizeof(reason), reason);
+    sentence_add(&sentence, "%s, reported by %s", reason,
+                 member_label(reporter).text);
+    membership_lose(cluster, accused, sentence.text);
 }
 
 enum hoop_status
@@ -226,7 +260,6 @@ membership_report(struct cluster *cluster,
     const struct cluster_report *report = &event->report;
     struct member *reporter = NULL;
     struct member *accused = NULL;
-    struct sentence reason = {0};
     enum hoop_status status =
         membership_check(job, &report->reporter, &reporter);
 
@@ -236,14 +269,8 @@ membership_report(struct cluster *cluster,
         return error_pass(status);
 
     cluster->counters.reports++;
-    if (accused->state == CLUSTER_MEMBER_ACTIVE) {
-        reason_write(&reason, report->reason);
-        /* It may pass on what it was told. */
-        if (!strstr(reason.text, ", reported by "))
-            sentence_add(&reason, ", reported by %s",
-                         member_label(reporter).text);
-        member_lose(cluster, accused, reason.text);
-    }
+    if (accused->state == CLUSTER_MEMBER_ACTIVE)
+        report_take(cluster, reporter, accused, report);
     lease_reply(cluster, job, event);
     return HOOP_OK;
 }
@@ -272,11 +299,39 @@ membership_expire(struct cluster *cluster, struct member *member)
                    cluster->now_ns + eighth_ns);
         return;
     }
+    if (!member->is_asked_for && suspicion_ask(cluster, member)) {
+        member->is_asked_for = true;
+        agenda_set(&cluster->agenda, &member->lease,
+                   cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
+        return;
+    }
     sentence_add(&reason,
-                 "its lease expired %.1f s after its last sign of life",
-                 seconds(cluster->now_ns - member->renewed_ns));
+                 "its lease expired %.1f s after its last sign of life%s",
+                 seconds(cluster->now_ns - member->renewed_ns),
+                 member->is_asked_for ? ", and no rank hears it" : "");
     cluster->counters.leases_expired++;
-    member_lose(cluster, member, reason.text);
+    membership_lose(cluster, member, reason.text);
+}
+
+void
+membership_heard(struct cluster *cluster,
+                 struct member *member,
+                 const struct member *by)
+{
+    const struct cluster_notice notice =
+        notice_of(member, CLUSTER_NOTICE_HEARD);
+
+    if (!member->is_asked_for || member->state != CLUSTER_MEMBER_ACTIVE)
+        return;
+    member->is_asked_for = false;
+    agenda_set(&cluster->agenda, &member->lease,
+               cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
+    outbox_notice(&cluster->outbox, &notice,
+                  "%s of job \"%s\" has not reached the coordinator for %.1f "
+                  "s, but %s hears it: it stays a member",
+                  member_label(member).text, member->job->name,
+                  seconds(cluster->now_ns - member->renewed_ns),
+                  member_label(by).text);
 }
 
 void

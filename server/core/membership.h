@@ -1,13 +1,15 @@
 /*
  * core/membership.h - members that live, leave, or are lost
  *
- * Only an expired lease or a report makes a member lost: a connection that
- * breaks is no death. The first verdict stays.
+ * A member is lost when another one has seen the end of it, by the word of all
+ * that are asked (core/suspicion.h), or by its lease, unless a rank hears it: that
+ * its connection to the coordinator breaks is no death. The first verdict stays.
  */
 
 #ifndef CORE_MEMBERSHIP_H
 #define CORE_MEMBERSHIP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hoop/status.h"
@@ -41,6 +43,22 @@ enum hoop_status
 membership_check(struct job *job,
                  const struct cluster_member_id *id,
                  struct member **out_member);
+
+/* The verdict on member, who is active. reason: copied. */
+void
+membership_lose(struct cluster *cluster,
+                struct member *member,
+                const char *reason);
+
+/* by hears member: whose lease, if it has expired, is renewed by that. */
+void
+membership_heard(struct cluster *cluster,
+                 struct member *member,
+                 const struct member *by);
+
+/* reason, which may be NULL, printable, and without who reported it. */
+void
+membership_reason(const char *reason, size_t n_room, char *out_reason);
 
 /* The lease of a member has expired. */
 void

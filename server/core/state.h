@@ -34,6 +34,7 @@ struct cluster {
     bool keeps_records;
     uint64_t wall_offset_ns; /* the wall clock's, before now_ns */
     uint64_t job_last;       /* the last number given to a job */
+    uint64_t suspicion_last; /* ... and to a question */
     struct job *reviving;    /* while records are read: whose; or NULL */
 
     struct job *jobs;       /* hash by name, in the order of creation */

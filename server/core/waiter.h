@@ -40,6 +40,7 @@ struct waiter {
     struct member *member;      /* JOIN */
     struct seat *seat;          /* SEAT */
     struct council_seat *chair; /* COUNCIL */
+    uint64_t question;          /* WATCH: the last that was seen */
     uint64_t since;             /* WATCH, KEY_WATCH: all until here was seen */
     enum cluster_match match;   /* KEY_WATCH */
     size_t missing;             /* KEYS: index of one that does not exist */

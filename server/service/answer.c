@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/identity.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
@@ -52,7 +53,7 @@ world_encode(const struct cluster_world *world, struct pack *pack)
 
         to->rank = from->rank;
         to->pid = from->pid;
-        to->incarnation = from->incarnation;
+        to->incarnation = identity_of(from->incarnation);
         to->process_space = from->process_space;
         text_copy(to->host, sizeof(to->host), from->host);
         text_copy(to->host_id, sizeof(to->host_id), from->host_id);
@@ -105,7 +106,7 @@ change_copy(const struct cluster_change *from,
     to->rank = from->rank;
     to->revision = from->revision;
     to->membership_epoch = from->membership_epoch;
-    to->incarnation = from->incarnation;
+    to->incarnation = identity_of(from->incarnation);
     to->age_ms = (now_ns - from->when_ns) / CLOCK_NS_PER_MS;
     to->pid = from->pid;
     text_copy(to->host, sizeof(to->host), from->host);
@@ -127,6 +128,7 @@ changes_encode(const struct cluster_changes *changes,
         change_copy(&changes->items[i], now_ns, &events[i]);
     watch_reply_encode(&(struct watch_reply){.epoch = changes->world_epoch,
                                              .revision = changes->revision,
+                                             .question = changes->question,
                                              .n_events = changes->n_items,
                                              .events = events},
                        pack);
@@ -288,7 +290,7 @@ member_copy(const struct cluster_member *from, struct job_member *to)
 {
     to->rank = from->rank;
     to->pid = from->pid;
-    to->incarnation = from->incarnation;
+    to->incarnation = identity_of(from->incarnation);
     text_copy(to->host, sizeof(to->host), from->host);
     text_copy(to->address, sizeof(to->address), from->address);
     text_copy(to->state, sizeof(to->state),

@@ -80,6 +80,24 @@ member_read(struct intake *intake,
 }
 
 static enum hoop_status
+renew_read(struct intake *intake,
+           struct message_span body,
+           struct cluster_event *event)
+{
+    const enum hoop_status status = renew_request_decode(body, &intake->renew);
+    if (status != HOOP_OK)
+        return error_pass(status);
+
+    event->renewal = (struct cluster_renewal){
+        .member = member_id(&intake->renew.member),
+        .question = intake->renew.question,
+        .views = intake->renew.views.bytes,
+        .n_views = intake->renew.views.n_bytes,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
 report_read(struct intake *intake,
             struct message_span body,
             struct cluster_event *event)
@@ -92,8 +110,10 @@ report_read(struct intake *intake,
     event->report = (struct cluster_report){
         .reporter = member_id(&intake->report.reporter),
         .rank = intake->report.rank,
-        .incarnation = intake->report.incarnation,
+        .identity = intake->report.incarnation,
         .reason = intake->report.reason,
+        .evidence = intake->report.evidence,
+        .slack_ms = intake->report.slack_ms,
     };
     return HOOP_OK;
 }
@@ -110,6 +130,7 @@ watch_read(struct intake *intake,
     event->watch = (struct cluster_watch){
         .epoch = intake->watch.epoch,
         .since = intake->watch.since,
+        .question = intake->watch.question,
     };
     return HOOP_OK;
 }
@@ -351,7 +372,7 @@ struct intake_row {
 static const struct intake_row intake_rows[] = {
     [METHOD_RENDEZVOUS_JOIN] = {CLUSTER_JOIN, join_read, INTAKE_ADDS},
     [METHOD_RENDEZVOUS_LEAVE] = {CLUSTER_LEAVE, member_read, INTAKE_GOES_ON},
-    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, member_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_read, INTAKE_GOES_ON},
     [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read, INTAKE_GOES_ON},
     [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read, INTAKE_GOES_ON},
     [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, nothing_read, INTAKE_GOES_ON},

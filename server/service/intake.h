@@ -25,6 +25,7 @@ struct intake {
     union {
         struct join_request join;
         struct member_request member;
+        struct renew_request renew;
         struct report_request report;
         struct watch_request watch;
         struct store_set_request set;

@@ -20,6 +20,7 @@ notice_level(enum cluster_notice_kind kind)
     case CLUSTER_NOTICE_REFUSED:
     case CLUSTER_NOTICE_LOST:
     case CLUSTER_NOTICE_LATE:
+    case CLUSTER_NOTICE_HEARD:
         return LOG_WARNING;
     }
     return LOG_WARNING;

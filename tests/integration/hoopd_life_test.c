@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/identity.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/role.h"
@@ -173,7 +174,8 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     /* Nobody renews: the watch itself is parked until the first verdict. */
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision},
+                                       joiners[0].reply.revision,
+                                       WATCH_NO_QUESTION},
                &changes);
     assert_true(changes.n_events >= 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);
@@ -203,7 +205,8 @@ member_that_left_is_told_to_the_others(void **state)
     assert_int_equal(member_leave(&joiners[1]), HOOP_OK);
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision},
+                                       joiners[0].reply.revision,
+                                       WATCH_NO_QUESTION},
                &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LEFT);
@@ -233,7 +236,7 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     struct report_request report = {
         .reporter = {joiners[0].reply.epoch, joiners[0].request.incarnation},
         .rank = joiners[1].reply.rank,
-        .incarnation = joiners[1].request.incarnation,
+        .incarnation = identity_of(joiners[1].request.incarnation),
         .reason = "connection reset",
     };
     pack_init(&pack, LIMIT_RPC_MESSAGE);
@@ -244,7 +247,8 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     free(answer.body);
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
-                                       joiners[0].reply.revision},
+                                       joiners[0].reply.revision,
+                                       WATCH_NO_QUESTION},
                &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);

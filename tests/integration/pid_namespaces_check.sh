@@ -103,7 +103,7 @@ expect_lost() {
   for rank in "$@"; do
     grep -q "rank $lost (.*) is lost" "$scratch/$job.$rank.log" ||
       fail "$job: rank $rank does not name rank $lost"
-    ! grep -q 'process has ended\|killed by\|stopped' "$scratch/$job.$rank.log" ||
+    ! grep -q 'process has ended\|killed by\|: stopped' "$scratch/$job.$rank.log" ||
       fail "$job: rank $rank tells of a process that it cannot see"
   done
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/identity.h"
 #include "cluster_sim.h"
 
 enum {
@@ -205,7 +206,9 @@ watch_send(struct sim *sim, int index)
 
     ticket->event.kind = CLUSTER_WATCH;
     ticket->event.watch =
-        (struct cluster_watch){.epoch = client->epoch, .since = client->seen};
+        (struct cluster_watch){.epoch = client->epoch,
+                               .since = client->seen,
+                               .question = CLUSTER_NO_QUESTION};
     sim_step(sim, &ticket->event);
 }
 
@@ -226,7 +229,7 @@ report_send(struct sim *sim, int index)
     ticket->event.report = (struct cluster_report){
         .reporter = {client->epoch, client->incarnation},
         .rank = accused->rank,
-        .incarnation = accused->incarnation,
+        .identity = identity_of(accused->incarnation),
         .reason = "reset",
     };
     sim_step(sim, &ticket->event);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/identity.h"
 #include "shelf.h"
 
 enum {
@@ -206,7 +207,7 @@ go(struct game *game, uint32_t rank)
                          .kind = CLUSTER_REPORT,
                          .report = {.reporter = {game->epoch, other + 1},
                                     .rank = rank,
-                                    .incarnation = rank + 1,
+                                    .identity = identity_of(rank + 1),
                                     .reason = "reset"},
                      });
     replies_hear(game);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/identity.h"
 #include "network_sim.h"
 
 /* What the clock on the wall shows more. */
@@ -349,12 +350,14 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
             .seed = request->id,
         };
     else if (request->kind == CLUSTER_REPORT)
-        event->report = (struct cluster_report){.reporter = member,
-                                                .rank = request->accused_rank,
-                                                .incarnation = request->accused,
-                                                .reason = "silence"};
+        event->report =
+            (struct cluster_report){.reporter = member,
+                                    .rank = request->accused_rank,
+                                    .identity = identity_of(request->accused),
+                                    .reason = "silence"};
     else if (request->kind == CLUSTER_WATCH)
-        event->watch = (struct cluster_watch){request->epoch, request->since};
+        event->watch = (struct cluster_watch){request->epoch, request->since,
+                                              CLUSTER_NO_QUESTION};
     else if (request->kind == CLUSTER_COUNCIL)
         event->council = (struct cluster_council_call){
             .member = member,

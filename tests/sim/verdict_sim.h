@@ -33,10 +33,12 @@ enum sim_letter_kind {
     SIM_BREAK,   /* the connection with from has ended */
     SIM_SILENCE, /* nothing has come from rank, if that is so still */
     SIM_REPORT,  /* to the coordinator */
+    SIM_ANSWER,  /* ... whom this rank hears */
     SIM_RENEW,
     SIM_WATCH,
     SIM_CHANGE,  /* from it: rank is lost */
-    SIM_WATCHED, /* ... and that was all */
+    SIM_WATCHED, /* ... and that was all, or it asks all ranks */
+    SIM_LOOK,    /* to itself: what the peers have answered by now */
     SIM_OVER,    /* ... it does not know this member any more */
 };
 
@@ -46,6 +48,11 @@ struct sim_letter {
     int to;
     uint32_t rank;
     uint64_t number; /* of a revision */
+    uint64_t question;
+    enum evidence evidence; /* of a report */
+    uint32_t slack_ms;
+    uint8_t views[PARTIES_MAX];
+    size_t n_views; /* 0: it only lives */
     uint64_t due_ns;
     uint64_t order;
     char why[LIMIT_REASON];
@@ -62,6 +69,7 @@ struct party {
     bool is_known[PARTIES_MAX]; /* reported, or told by the coordinator */
     uint64_t renew_ns;
     uint64_t revision;
+    uint64_t question; /* the last that was asked */
 };
 
 struct sim {
@@ -83,8 +91,18 @@ struct sim {
     uint64_t last_ns[PLACES][PLACES]; /* of what is under way */
     struct sim_letter letters[LETTERS_MAX];
     size_t n_letters;
+    int outcast;     /* who alone must go; -1: that is not known */
     uint64_t n_lost; /* at the coordinator */
 };
+
+/* Nothing comes from one to the other now. */
+static inline bool
+sim_is_mute(const struct sim *world, uint32_t from, uint32_t to)
+{
+    return world->parties[from].is_dead ||
+           world->still_until_ns[from] > world->now_ns ||
+           world->cut_until_ns[from][to] > world->now_ns;
+}
 
 extern struct sim *sim;
 
@@ -97,6 +115,9 @@ sim_random(uint64_t n);
 /* kind, from, to and content are set. */
 void
 sim_post(const struct sim_letter *letter);
+/* ... to be read then. */
+void
+sim_post_at(const struct sim_letter *letter, uint64_t due_ns);
 
 /* Of a rank's connections. */
 void

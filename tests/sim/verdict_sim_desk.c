@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/identity.h"
 #include "verdict_sim.h"
 
 enum {
@@ -36,7 +37,8 @@ changes_tell(int to, const struct cluster_changes *changes)
     sim_post(&(struct sim_letter){.kind = SIM_WATCHED,
                                   .from = COORDINATOR,
                                   .to = to,
-                                  .number = changes->revision});
+                                  .number = changes->revision,
+                                  .question = changes->question});
 }
 
 static void
@@ -121,17 +123,27 @@ coordinator_take(const struct sim_letter *letter)
 
     if (letter->kind == SIM_REPORT) {
         event.kind = CLUSTER_REPORT;
-        event.report = (struct cluster_report){.reporter = member,
-                                               .rank = letter->rank,
-                                               .incarnation = letter->rank + 1,
-                                               .reason = letter->why};
+        event.report =
+            (struct cluster_report){.reporter = member,
+                                    .rank = letter->rank,
+                                    .identity = identity_of(letter->rank + 1),
+                                    .evidence = letter->evidence,
+                                    .slack_ms = letter->slack_ms,
+                                    .reason = letter->why};
+    } else if (letter->kind == SIM_ANSWER) {
+        event.kind = CLUSTER_RENEW;
+        event.renewal = (struct cluster_renewal){.member = member,
+                                                 .question = letter->question,
+                                                 .views = letter->views,
+                                                 .n_views = letter->n_views};
     } else if (letter->kind == SIM_RENEW) {
         event.kind = CLUSTER_RENEW;
         event.member = member;
     } else {
         event.kind = CLUSTER_WATCH;
         event.ticket = from + 1;
-        event.watch = (struct cluster_watch){sim->epoch, letter->number};
+        event.watch = (struct cluster_watch){sim->epoch, letter->number,
+                                             letter->question};
         sim->is_watching[from] = true;
     }
     event_step(&event);

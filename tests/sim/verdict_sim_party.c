@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "verdict_sim.h"
 
 static const uint64_t RENEW_NS = 1500 * SIM_MS;
@@ -92,6 +93,29 @@ bool
 transport_is_gone(const struct transport *transport, uint32_t peer)
 {
     return party_of(transport)->is_gone[peer];
+}
+
+/* Another number while something comes. */
+uint64_t
+transport_heard(const struct transport *transport, uint32_t peer)
+{
+    const struct party *party = party_of(transport);
+
+    return sim_is_mute(sim, peer, rank_of(party)) ? 0 : sim->now_ns;
+}
+
+bool
+transport_is_connected(const struct transport *transport, uint32_t peer)
+{
+    return !party_of(transport)->is_gone[peer];
+}
+
+uint32_t
+views_slack_ms(const struct engine *engine)
+{
+    (void)engine;
+    /* A complaint, a question, an answer, and a watch that is on its way. */
+    return (uint32_t)(4 * sim->slowest_ns / SIM_MS);
 }
 
 uint64_t
@@ -196,6 +220,82 @@ on_lost(void *owner, uint32_t rank, const char *why)
     sim_post(&letter);
 }
 
+static void
+on_suspected(void *owner,
+             uint32_t rank,
+             const struct engine_suspicion *suspicion)
+{
+    const struct party *party = owner;
+    struct sim_letter letter = {
+        .kind = SIM_REPORT,
+        .from = (int)rank_of(party),
+        .to = COORDINATOR,
+        .rank = rank,
+        .evidence = suspicion->evidence,
+        .slack_ms = suspicion->slack_ms,
+    };
+
+    if (party->is_known[rank] || party->is_over)
+        return;
+    snprintf(letter.why, sizeof(letter.why), "%s", suspicion->why);
+    sim_post(&letter);
+}
+
+/* As engine/views.c: at once where all peers answer, else after a while. */
+static void
+question_take(struct party *party, uint64_t question)
+{
+    struct sim_letter letter = {
+        .kind = SIM_LOOK,
+        .from = (int)rank_of(party),
+        .to = (int)rank_of(party),
+        .question = question,
+    };
+
+    if (question == 0 || question == party->question)
+        return;
+    party->question = question;
+    if (!party->is_over)
+        sim_post(&(struct sim_letter){.kind = SIM_ANSWER,
+                                      .from = letter.from,
+                                      .to = COORDINATOR,
+                                      .question = question});
+    sim_post_at(&letter, sim->now_ns + EVIDENCE_ANSWER_MS * SIM_MS);
+}
+
+static uint8_t
+view_of(const struct party *party, uint32_t rank)
+{
+    const struct lost_rank *lost = &party->lost[rank];
+
+    if (rank == rank_of(party) || lost->is_lost)
+        return VIEW_NONE;
+    if (lost->is_suspect && lost->evidence == EVIDENCE_BROKEN)
+        return VIEW_BROKEN;
+    if (party->is_gone[rank])
+        return VIEW_NONE;
+    if (!sim_is_mute(sim, rank, rank_of(party)))
+        return VIEW_HEARD;
+    return lost->is_suspect ? VIEW_SILENT : VIEW_UNANSWERED;
+}
+
+static void
+question_answer(const struct party *party, uint64_t question)
+{
+    struct sim_letter letter = {
+        .kind = SIM_ANSWER,
+        .from = (int)rank_of(party),
+        .to = COORDINATOR,
+        .question = question,
+    };
+
+    for (uint32_t rank = 0; rank < sim->size; rank++)
+        letter.views[rank] = view_of(party, rank);
+    letter.n_views = sim->size;
+    if (!party->is_over)
+        sim_post(&letter);
+}
+
 /* Its life. */
 
 void
@@ -221,6 +321,7 @@ party_create(uint32_t rank)
     party->engine.deadline_ns = CLOCK_NEVER;
     party->engine.options.fate_of = fate_of;
     party->engine.options.on_lost = on_lost;
+    party->engine.options.on_suspected = on_suspected;
     party->engine.options.owner = party;
     TAILQ_INIT(&party->engine.running);
     party->renew_ns = sim->now_ns + sim_random(RENEW_NS);
@@ -281,31 +382,40 @@ party_take(uint32_t rank, const struct sim_letter *letter)
         if (party->is_gone[letter->from])
             return;
         party->is_gone[letter->from] = true;
-        engine_suspect(&party->engine, (uint32_t)letter->from, letter->why);
+        engine_suspect(&party->engine, (uint32_t)letter->from, EVIDENCE_BROKEN,
+                       letter->why);
         return;
     case SIM_SILENCE:
         if (sim->now_ns <
             sim->silent_from_ns[rank][letter->rank] + FAILURE_MS * SIM_MS)
             return; /* it was heard in between */
-        if (sim->cut_until_ns[rank][letter->rank] > sim->now_ns ||
+        if (sim->cut_until_ns[letter->rank][rank] > sim->now_ns ||
             sim->still_until_ns[letter->rank] > sim->now_ns)
-            engine_suspect(&party->engine, letter->rank, letter->why);
+            engine_suspect(&party->engine, letter->rank, EVIDENCE_SILENT,
+                           letter->why);
         return;
     case SIM_CHANGE:
         change_take(party, letter);
         return;
     case SIM_WATCHED:
         party->revision = letter->number;
+        question_take(party, letter->question);
         if (!party->is_over)
             sim_post(&(struct sim_letter){.kind = SIM_WATCH,
                                           .from = (int)rank,
                                           .to = COORDINATOR,
-                                          .number = party->revision});
+                                          .number = party->revision,
+                                          .question = party->question});
+        return;
+    case SIM_LOOK:
+        if (letter->question == party->question)
+            question_answer(party, letter->question);
         return;
     case SIM_OVER:
         party->is_over = true;
         return;
     case SIM_REPORT:
+    case SIM_ANSWER:
     case SIM_RENEW:
     case SIM_WATCH:
         return;

@@ -3,7 +3,8 @@
  *
  * A world of three to five ranks, to which one to three things happen: one dies,
  * one stands still, a connection between two that live breaks, one is cut off from
- * some or all, the coordinator is away. Letters are late, and come in any order
+ * some or all, the coordinator is away. Or a rank loses all its peers, both ways or
+ * one, and not the coordinator: then it goes, and nobody else. Letters are late, and come in any order
  * but that of their connection. When all is over, those that live and were not
  * found lost know the same lost ranks, and so does the coordinator; who died is
  * among them, and nobody to whom nothing has happened. Every seed is a schedule:
@@ -78,6 +79,15 @@ sim_post(const struct sim_letter *letter)
     sim->letters[sim->n_letters++].order = ++sim->order;
 }
 
+void
+sim_post_at(const struct sim_letter *letter, uint64_t due_ns)
+{
+    sim_expect(sim->n_letters < LETTERS_MAX, "too many letters");
+    sim->letters[sim->n_letters] = *letter;
+    sim->letters[sim->n_letters].due_ns = due_ns;
+    sim->letters[sim->n_letters++].order = ++sim->order;
+}
+
 /* Nothing has come of rank for so long, everybody who looks finds. */
 static void
 silence_plan(uint32_t rank)
@@ -104,22 +114,27 @@ silence_plan(uint32_t rank)
 }
 
 static void
-cut(int one, int other, uint64_t until_ns)
+one_way_cut(int from, int to, uint64_t until_ns)
 {
-    sim->cut_until_ns[one][other] = until_ns;
-    sim->cut_until_ns[other][one] = until_ns;
+    sim->cut_until_ns[from][to] = until_ns;
     /* What is under way does not get through either. */
     for (size_t i = 0; i < sim->n_letters; i++) {
         struct sim_letter *letter = &sim->letters[i];
-        const bool is_between = (letter->from == one && letter->to == other) ||
-                                (letter->from == other && letter->to == one);
 
-        if (!is_between || letter->due_ns >= until_ns)
+        if (letter->from != from || letter->to != to ||
+            letter->due_ns >= until_ns)
             continue;
         letter->due_ns = until_ns + letter->order % SIM_MS;
         if (sim->last_ns[letter->from][letter->to] < letter->due_ns)
             sim->last_ns[letter->from][letter->to] = letter->due_ns;
     }
+}
+
+static void
+cut(int one, int other, uint64_t until_ns)
+{
+    one_way_cut(one, other, until_ns);
+    one_way_cut(other, one, until_ns);
 }
 
 /* Rank hears nobody, or (half of the time) only some. */
@@ -175,6 +190,28 @@ rank_stand_still(uint32_t rank)
         sim->parties[i].is_disturbed |= i == rank || is_close;
     sim->still_until_ns[rank] = sim->now_ns + for_ms * SIM_MS;
     silence_plan(rank);
+}
+
+/* From its peers, both ways or one, and not from the coordinator, for longer than
+ * anybody waits: it goes, and it alone. */
+static void
+rank_lose_peers(uint32_t rank)
+{
+    const uint64_t until_ns = sim->now_ns + 3 * FAILURE_MS * SIM_MS;
+    const uint64_t way = sim_random(3);
+
+    for (uint32_t i = 0; i < sim->size; i++) {
+        if (i == rank)
+            continue;
+        if (way != 1)
+            one_way_cut((int)rank, (int)i, until_ns);
+        if (way != 2)
+            one_way_cut((int)i, (int)rank, until_ns);
+    }
+    for (uint32_t i = 0; i < sim->size; i++)
+        silence_plan(i);
+    sim->parties[rank].is_disturbed = true;
+    sim->outcast = (int)rank;
 }
 
 static void
@@ -313,6 +350,8 @@ verdicts_compare(void)
         }
     }
     sim_expect(n_left > 0 || n_undisturbed == 0, "nobody is left");
+    sim_expect(sim->outcast < 0 || coordinator_lost((uint32_t)sim->outcast),
+               "a rank that is cut off from all others stays");
 }
 
 static void
@@ -326,13 +365,19 @@ sim_play(uint64_t seed)
     sim->size = 3 + (uint32_t)sim_random(PARTIES_MAX - 2);
     sim->slowest_ns = (1 + sim_random(30)) * SIM_MS;
     sim->see_each_other = sim_random(2);
+    sim->outcast = -1;
     coordinator_create();
     for (uint32_t rank = 0; rank < sim->size; rank++)
         party_create(rank);
 
     uint64_t harm_ns = sim->now_ns + BEGIN_MS * SIM_MS;
 
-    for (uint64_t n = 1 + sim_random(3); n > 0; n--) {
+    if (sim_random(4) == 0) {
+        while (sim_move(harm_ns))
+            continue;
+        rank_lose_peers((uint32_t)sim_random(sim->size));
+    }
+    for (uint64_t n = sim->outcast < 0 ? 1 + sim_random(3) : 0; n > 0; n--) {
         while (sim_move(harm_ns))
             continue;
         harm_do();

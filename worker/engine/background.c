@@ -18,6 +18,8 @@
 
 /* How long a peer's death between operations may go unnoticed. */
 static const uint64_t LOOK_IN_MS = 50;
+/* ... while somebody waits to be told whom this rank hears. */
+static const uint64_t LOOK_OFTEN_MS = 5;
 
 enum {
     /* Other jobs come and go by the second. */
@@ -45,6 +47,8 @@ take_turn(struct background *background)
     if (is_here != background->is_here)
         loop_watch_set(background->watch, is_here ? LOOP_READ : LOOP_NOTHING);
     background->is_here = is_here;
+    if (engine_is_asked(background->engine))
+        loop_timer_start(background->timer, LOOK_OFTEN_MS);
 }
 
 static void
@@ -60,10 +64,10 @@ on_timer(void *owner)
 {
     struct background *background = owner;
 
+    loop_timer_start(background->timer, LOOK_IN_MS);
     take_turn(background);
     if (++background->n_looks_in % LOOKS_IN_PER_LOOK_ROUND == 0)
         engine_look_round(background->engine);
-    loop_timer_start(background->timer, LOOK_IN_MS);
 }
 
 static void

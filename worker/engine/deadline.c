@@ -166,6 +166,9 @@ engine_check_deadlines(struct engine *engine, uint64_t now_ns)
     const uint64_t pulses_ns = engine_feel_pulses(engine, now_ns);
     const uint64_t suspects_ns = engine_check_suspects(engine, now_ns);
 
+    const uint64_t views_ns = engine_check_views(engine, now_ns);
+
+    deadline_ns = views_ns < deadline_ns ? views_ns : deadline_ns;
     deadline_ns = suspects_ns < deadline_ns ? suspects_ns : deadline_ns;
     deadline_ns = pulses_ns < deadline_ns ? pulses_ns : deadline_ns;
     engine->deadline_ns = deadline_ns;

@@ -158,6 +158,8 @@ engine_destroy(struct engine *engine)
     free(engine->bells);
     free(engine->lost);
     free(engine->pulses);
+    free(engine->views.n_heard);
+    free(engine->views.seen);
     free(engine);
 }
 
@@ -226,14 +228,34 @@ engine_condemn(struct engine *engine, uint32_t rank, const char *why)
     engine_letter(engine, &letter);
 }
 
+void
+engine_undecided(struct engine *engine, uint32_t rank)
+{
+    engine_letter(engine,
+                  &(struct letter){.kind = LETTER_UNDECIDED, .rank = rank});
+}
+
+void
+engine_ask(struct engine *engine, uint64_t question)
+{
+    atomic_store(&engine->is_asked, true);
+    engine_letter(engine,
+                  &(struct letter){.kind = LETTER_ASKED, .question = question});
+}
+
+bool
+engine_is_asked(const struct engine *engine)
+{
+    return atomic_load(&engine->is_asked);
+}
+
 static enum hoop_status
 raise_lost(const struct engine *engine, uint32_t rank)
 {
-    char name[ROSTER_NAME_MAX];
+    char text[LIMIT_ERROR_TEXT];
 
-    return error_raise(HOOP_E_PEER_LOST, "%s is lost: %s",
-                       roster_name(engine->roster, rank, name),
-                       engine->lost[rank].why);
+    return error_raise(HOOP_E_PEER_LOST, "%s",
+                       lost_describe(engine, rank, text));
 }
 
 /* Whoever of all members is lost: without it none of them forms a world, and
@@ -310,6 +332,20 @@ engine_check(const struct engine *engine)
                            "this one (%d): join here, or do not call hoop",
                            (int)getppid());
     return HOOP_OK;
+}
+
+enum hoop_status
+engine_check_member(struct engine *engine)
+{
+    char text[LIMIT_ERROR_TEXT];
+    const enum hoop_status status = engine_check(engine);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (!atomic_load(&engine->is_expelled))
+        return HOOP_OK;
+    return error_raise(HOOP_E_ABORTED, "%s",
+                       lost_describe(engine, engine->roster->rank, text));
 }
 
 void

@@ -18,6 +18,7 @@
 #include "hoop/status.h"
 #include "hoop/tensor.h"
 
+#include "base/evidence.h"
 #include "base/limits.h"
 #include "codec/codec.h"
 #include "engine/call.h"
@@ -55,6 +56,13 @@ enum engine_fate {
     ENGINE_FATE_DEAD,    /* ... has said so, or nobody will */
 };
 
+/* Why a rank is not heard any more. */
+struct engine_suspicion {
+    enum evidence evidence; /* EVIDENCE_BROKEN or EVIDENCE_SILENT */
+    uint32_t slack_ms;      /* what the network adds to the time for answers */
+    const char *why; /* "connection reset, 0.310 s after its last byte" */
+};
+
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
     enum codec_id codec;
@@ -83,6 +91,15 @@ struct engine_options {
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
     /* A rank was found dead here. Called by the driver, once per rank. */
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    /* A rank is not heard here any more, and this one may not conclude from that
+     * alone that it is lost: engine_condemn() of one, or engine_undecided(),
+     * should follow. Called by the driver. NULL: nobody else decides. */
+    void (*on_suspected)(void *owner,
+                         uint32_t rank,
+                         const struct engine_suspicion *suspicion);
+    /* Answers engine_ask(): views[rank] is an enum evidence_view, valid for the
+     * call. Called by the driver. May be NULL. */
+    void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
     /* Something is under way, or to be written, and nobody drives. Any thread. */
     void (*on_abandoned)(void *owner);
     void *owner;
@@ -138,6 +155,24 @@ engine_resign(struct engine *engine, const char *why);
 /* Somebody else found out that rank is dead. */
 void
 engine_condemn(struct engine *engine, uint32_t rank, const char *why);
+/* Nobody else decides about rank, which is suspected: go by the rule for ranks
+ * alone. */
+void
+engine_undecided(struct engine *engine, uint32_t rank);
+/* Whom does this rank hear? options.on_views() answers, in EVIDENCE_ANSWER_MS and
+ * what the slowest connection needs. A question replaces the one before. */
+void
+engine_ask(struct engine *engine, uint64_t question);
+/* Whether one is to be answered soon: then it takes turns more often. */
+bool
+engine_is_asked(const struct engine *engine);
+/* What this rank is told of its own loss, of which why was said: "this rank was
+ * declared lost by ranks 0 and 2 (connection reset, at ...)". */
+void
+engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT]);
+/* Handle: HOOP_E_ABORTED (this rank has been declared lost). */
+enum hoop_status
+engine_check_member(struct engine *engine);
 /* Connect to rank now, and wait until it is done, or was: whoever has left in
  * good order had been connected. Fails, too, when any other member is lost.
  * Handle: HOOP_E_TIMEOUT, HOOP_E_PEER_LOST, and what a shortage says. */

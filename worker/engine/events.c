@@ -275,7 +275,7 @@ on_verdict(void *owner,
 static void
 on_lost(void *owner, uint32_t peer, const char *why)
 {
-    engine_suspect(owner, peer, why);
+    engine_suspect(owner, peer, EVIDENCE_BROKEN, why);
 }
 
 /* Both ends live, and only this one knows what is wrong. */

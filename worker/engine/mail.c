@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "engine/closing.h"
+#include "engine/patience.h"
 #include "engine/state.h"
 #include "net/socket.h"
 #include "net/tls.h"
@@ -97,6 +98,12 @@ letter_open(struct engine *engine, const struct letter *letter)
         return;
     case LETTER_CONDEMNED:
         engine_lose(engine, letter->rank, letter->why);
+        return;
+    case LETTER_UNDECIDED:
+        suspect_undecided(engine, letter->rank);
+        return;
+    case LETTER_ASKED:
+        views_begin(engine, letter->question);
         return;
     case LETTER_SHORTAGE:
         shortage_take(engine, letter);

@@ -32,6 +32,24 @@ pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame);
 uint64_t
 engine_feel_pulses(struct engine *engine, uint64_t now_ns);
 
+/* Ask peer for a sign of life. */
+void
+pulse_ask(struct engine *engine, uint32_t peer);
+/* Whether nothing has come of peer for the failure timeout, which waits for it. */
+bool
+pulse_is_gone(struct engine *engine, uint32_t peer);
+
+/* views.c, by the driver. */
+
+void
+views_begin(struct engine *engine, uint64_t question);
+/* Returns when to look again. */
+uint64_t
+engine_check_views(struct engine *engine, uint64_t now_ns);
+/* The largest round trip to a peer. */
+uint32_t
+views_slack_ms(const struct engine *engine);
+
 /* suspect.c, by the driver: what this host shows of rank's process. how: how it
  * ended, or "". */
 enum engine_fate

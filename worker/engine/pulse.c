@@ -52,6 +52,12 @@ send_sign(struct engine *engine, uint32_t rank, uint32_t flags)
 }
 
 void
+pulse_ask(struct engine *engine, uint32_t peer)
+{
+    send_sign(engine, peer, FRAME_ASKS);
+}
+
+void
 pulse_came(struct engine *engine, uint32_t peer, const struct frame *frame)
 {
     if (frame->flags & FRAME_ASKS)
@@ -214,7 +220,17 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         send_sign(engine, rank, FRAME_ASKS);
     pulse->is_asked = true;
     pulse->silent_ns += is_new ? 0 : n_ns;
-    return has_been_silent(engine, rank);
+    return !engine->lost[rank].is_suspect && has_been_silent(engine, rank);
+}
+
+bool
+pulse_is_gone(struct engine *engine, uint32_t peer)
+{
+    const struct pulse *pulse = &engine->pulses[peer];
+
+    return engine->options.failure_timeout_ms > 0 &&
+           pulse->n_looks + 1 >= engine->n_looks &&
+           pulse->silent_ns >= failure_timeout_ns(engine, peer);
 }
 
 enum pulse_state
@@ -328,7 +344,7 @@ declare_dead(struct engine *engine, uint32_t rank)
         snprintf(why, sizeof(why),
                  "frozen or unreachable (nothing has come from it for %.1f s)",
                  silent_s);
-    engine_suspect(engine, rank, why);
+    engine_suspect(engine, rank, EVIDENCE_SILENT, why);
 }
 
 uint64_t

@@ -32,6 +32,8 @@ enum letter_kind {
     LETTER_UNREACHABLE,
     LETTER_CONDEMNED,
     LETTER_SHORTAGE,
+    LETTER_UNDECIDED,
+    LETTER_ASKED,
     LETTER_NEEDED,
     LETTER_SWEEP, /* what is kept for communicators that will not come */
 };
@@ -46,6 +48,7 @@ struct letter {
     unsigned stream;
     struct segment *segment;
     struct tls *tls;
+    uint64_t question;
     char why[LIMIT_REASON];
 };
 
@@ -150,8 +153,12 @@ struct failed_send {
 struct lost_rank {
     bool is_lost;
     bool has_left;
-    bool is_suspect; /* it is lost unless others know better in time */
+    bool is_suspect;    /* it is lost unless others know better in time */
+    bool is_complained; /* ... and those who decide know */
+    enum evidence evidence;
     uint64_t suspected_ns;
+    uint64_t n_heard; /* of it, until then */
+    uint64_t rule_ns; /* when the rule for ranks alone begins to hold */
     uint64_t look_ns; /* when it is looked after again */
     /* Not lost, but there is no connection, for want of what `why` says, by
      * short_of; HOOP_OK: nothing is known to be wanting. */
@@ -173,6 +180,14 @@ struct pulse {
     struct probe probe; /* of its listener, when half the time had passed */
     bool is_weighed;    /* share is known, and probe has begun */
     bool is_asked;
+};
+
+/* Whom this rank hears, while that is asked. */
+struct views {
+    uint64_t question; /* 0: it is not */
+    uint64_t until_ns;
+    uint64_t *n_heard; /* [world rank]: when it was asked; NULL: never yet */
+    uint8_t *seen;     /* [world rank] */
 };
 
 struct engine {
@@ -208,6 +223,8 @@ struct engine {
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
     atomic_bool has_mail;
+    atomic_bool is_asked;    /* views.question is open */
+    atomic_bool is_expelled; /* lost[own rank].why is there, and stays */
     atomic_bool is_sleeping;
     atomic_bool has_strays; /* something is kept for a channel to come */
     _Atomic uint64_t n_ended;
@@ -224,6 +241,7 @@ struct engine {
     struct lost_rank *lost; /* [world rank] */
     uint32_t n_lost;
     uint32_t n_suspects;
+    struct views views;
     struct pulse *pulses; /* [world rank] */
     uint64_t n_looks;     /* for pulses, and when the last was */
     uint64_t looked_ns;
@@ -300,12 +318,23 @@ engine_left(struct engine *engine, uint32_t rank);
  * told: every operation that needs it ends. */
 void
 engine_lose(struct engine *engine, uint32_t rank, const char *why);
-/* The same, found out here; soon, unless another is found guilty of it. */
+/* The same, seen here: who may conclude from evidence, base/evidence.h says. */
 void
-engine_suspect(struct engine *engine, uint32_t rank, const char *why);
+engine_suspect(struct engine *engine,
+               uint32_t rank,
+               enum evidence evidence,
+               const char *why);
+/* Nobody else decides about it. */
+void
+suspect_undecided(struct engine *engine, uint32_t rank);
 /* Returns when to look again. */
 uint64_t
 engine_check_suspects(struct engine *engine, uint64_t now_ns);
+/* "rank 2 (a:70) is lost: ..."; of this rank, that it was declared lost. */
+const char *
+lost_describe(const struct engine *engine,
+              uint32_t rank,
+              char text[LIMIT_ERROR_TEXT]);
 /* world_rank is a member. */
 bool
 channel_has(const struct channel *channel, uint32_t world_rank);

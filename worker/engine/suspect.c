@@ -1,19 +1,23 @@
 /*
  * engine/suspect.c - ranks that are lost: found out here, or told by others
  *
- * A link that breaks between two ranks that both live shows each the other as
- * lost. All must blame the same: the lower rank accuses at once, the higher one
- * waits for as long as that takes to go round, and learns that it is the one.
- * Whoever is told that it is lost itself believes it: nobody else will talk to
- * it again. So does the higher of the last two, who hears of nobody, where it
- * sees that the lower one lives.
+ * docs/failure.md has the model. A process that was seen to end is lost, whatever
+ * its rank; whoever started it is given a moment to say how it ended. A connection
+ * that broke, and silence, prove nothing of the other side: this rank complains to
+ * the coordinator, which hears all ranks, and waits for what it decides.
  *
- * A process that has ended on this host is dead, whatever its rank; who started it
- * is given a moment to say how it ended.
+ * Where there is no coordinator, or it does not decide in time, a rule does: a link
+ * that breaks between two ranks that both live shows each the other as lost, and
+ * all must blame the same. The lower rank accuses at once, the higher one waits for
+ * as long as that takes to go round, and learns that it is the one. The higher of
+ * the last two, who hears of nobody, believes the lower one where it sees that it
+ * lives. Whoever is told that it is lost itself believes it: nobody else will talk
+ * to it again.
  */
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -132,16 +136,62 @@ is_to_be_lost(struct engine *engine, uint32_t rank)
     return false;
 }
 
-static const char *
+/* "2026-11-22T10:00:00.250Z" */
+static void
+time_describe(char text[32])
+{
+    struct timespec now;
+    struct tm parts;
+    char seconds[24];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
+}
+
+void
+engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
+{
+    static const char word[] = ", reported by ";
+    const char *who = strstr(why, word);
+
+    snprintf(text, LIMIT_ERROR_TEXT, "this rank was declared lost by %s (%.*s)",
+             who ? who + strlen(word) : "the coordinator",
+             (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
+}
+
+const char *
 lost_describe(const struct engine *engine,
               uint32_t rank,
               char text[LIMIT_ERROR_TEXT])
 {
     char name[ROSTER_NAME_MAX];
 
+    if (rank == engine->roster->rank) {
+        engine_describe_expulsion(engine->lost[rank].why, text);
+        return text;
+    }
     snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
              roster_name(engine->roster, rank, name), engine->lost[rank].why);
     return text;
+}
+
+/* What was said, and when: before who said it. */
+static void
+expulsion_date(const char *why, char out_why[LIMIT_REASON])
+{
+    const char *who = strstr(why, ", reported by ");
+    char when[32];
+    char head[LIMIT_REASON];
+    char tail[LIMIT_REASON / 2];
+
+    if (!who)
+        who = why + strlen(why);
+    time_describe(when);
+    snprintf(head, sizeof(head), "%.*s", (int)(who - why), why);
+    snprintf(tail, sizeof(tail), ", at %s%.90s", when, who);
+    reason_write(head, tail, out_why);
 }
 
 void
@@ -158,7 +208,12 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     acquit(engine, lost);
     lost->is_lost = true;
     engine->n_lost++;
-    reason_write(why, "", lost->why);
+    if (rank == engine->roster->rank) {
+        expulsion_date(why, lost->why);
+        atomic_store(&engine->is_expelled, true);
+    } else {
+        reason_write(why, "", lost->why);
+    }
     /* Before the operations end: their peers learn who, not only that. The one
      * that is lost, too: it may live. */
     transport_tell_all(engine->transport, engine->roster->rank, &verdict,
@@ -258,7 +313,8 @@ surrender(struct engine *engine, uint32_t rank)
     char tail[TAIL_TEXT_MAX];
     char why[LIMIT_REASON];
 
-    snprintf(tail, sizeof(tail), ", from %s, who lives and is believed",
+    snprintf(tail, sizeof(tail),
+             ", reported by %s, which lives and is believed",
              roster_name(engine->roster, rank, name));
     reason_write(engine->lost[rank].why, tail, why);
     acquit(engine, &engine->lost[rank]);
@@ -285,12 +341,65 @@ defer_ns(const struct engine *engine, uint32_t rank, enum engine_fate fate)
                : DEFER_NS;
 }
 
+/* Whether it was only silent for too long, and is not any more. */
+static bool
+is_heard_again(const struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    return lost->evidence == EVIDENCE_SILENT &&
+           transport_is_connected(engine->transport, rank) &&
+           transport_heard(engine->transport, rank) != lost->n_heard;
+}
+
+/* To those who decide, once. */
+static void
+complain(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    char silence[SILENCE_TEXT_MAX];
+    char why[LIMIT_REASON];
+    const struct engine_suspicion suspicion = {
+        .evidence = lost->evidence,
+        .slack_ms = views_slack_ms(engine),
+        .why = why,
+    };
+
+    if (lost->is_complained || !engine->options.on_suspected)
+        return;
+    lost->is_complained = true;
+    silence_describe(engine, rank, silence);
+    reason_write(lost->why, silence, why);
+    engine->options.on_suspected(engine->options.owner, rank, &suspicion);
+}
+
+/* Nobody else decides: condemn rank, or say when to look again. */
+static void
+rule_follow(struct engine *engine,
+            uint32_t rank,
+            enum engine_fate fate,
+            uint64_t now_ns)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const bool is_lower = rank < engine->roster->rank;
+    const uint64_t condemn_ns = lost->rule_ns + defer_ns(engine, rank, fate);
+
+    if (is_lower && now_ns < condemn_ns)
+        /* It may die of what broke the connection. */
+        lost->look_ns = now_ns + ALIVE_LOOK_NS < condemn_ns
+                            ? now_ns + ALIVE_LOOK_NS
+                            : condemn_ns;
+    else if (fate == ENGINE_FATE_ALIVE && is_lower && is_duel(engine))
+        surrender(engine, rank);
+    else
+        charge(engine, rank);
+}
+
 /* Condemn rank, or say when to look again. */
 static void
 suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
 {
     struct lost_rank *lost = &engine->lost[rank];
-    const bool is_lower = rank < engine->roster->rank;
     char how[LIMIT_NAME];
     const enum engine_fate fate = engine_fate_of(engine, rank, how);
 
@@ -298,39 +407,63 @@ suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
         lost->look_ns = now_ns + HEARSAY_LOOK_NS;
         return;
     }
-    const bool is_dead = fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD;
-    const uint64_t condemn_ns =
-        lost->suspected_ns + defer_ns(engine, rank, fate);
-
-    if (!is_dead && is_lower && now_ns < condemn_ns) {
-        /* It may die of what broke the connection. */
-        lost->look_ns = now_ns + ALIVE_LOOK_NS < condemn_ns
-                            ? now_ns + ALIVE_LOOK_NS
-                            : condemn_ns;
-        return;
-    }
     if (how[0])
         snprintf(lost->why, sizeof(lost->why), "%s", how);
-    if (fate == ENGINE_FATE_ALIVE && is_lower && is_duel(engine))
-        surrender(engine, rank);
-    else
+    if (fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD) {
         charge(engine, rank);
+        return;
+    }
+    if (is_heard_again(engine, rank)) {
+        acquit(engine, lost);
+        return;
+    }
+    complain(engine, rank);
+    if (now_ns < lost->rule_ns)
+        lost->look_ns = now_ns + ALIVE_LOOK_NS < lost->rule_ns
+                            ? now_ns + ALIVE_LOOK_NS
+                            : lost->rule_ns;
+    else
+        rule_follow(engine, rank, fate, now_ns);
 }
 
 void
-engine_suspect(struct engine *engine, uint32_t rank, const char *why)
+engine_suspect(struct engine *engine,
+               uint32_t rank,
+               enum evidence evidence,
+               const char *why)
 {
     struct lost_rank *lost = &engine->lost[rank];
+    const uint64_t decide_ns =
+        engine->options.on_suspected
+            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
+            : 0;
 
     if (lost->is_suspect || !is_to_be_lost(engine, rank))
         return;
     reason_write(why, "", lost->why);
     lost->is_suspect = true;
+    lost->is_complained = false;
+    lost->evidence = evidence;
     lost->suspected_ns = clock_now_ns();
+    lost->n_heard = transport_heard(engine->transport, rank);
+    lost->rule_ns = lost->suspected_ns + decide_ns;
     engine->n_suspects++;
     suspect_look(engine, rank, lost->suspected_ns);
     if (lost->is_suspect && lost->look_ns < engine->deadline_ns)
         engine->deadline_ns = lost->look_ns;
+}
+
+void
+suspect_undecided(struct engine *engine, uint32_t rank)
+{
+    struct lost_rank *lost = &engine->lost[rank];
+    const uint64_t now_ns = clock_now_ns();
+
+    if (!lost->is_suspect || now_ns >= lost->rule_ns)
+        return;
+    lost->rule_ns = lost->suspected_ns;
+    lost->look_ns = now_ns;
+    engine->deadline_ns = 0;
 }
 
 uint64_t

@@ -184,7 +184,7 @@ comm_form(struct comm_family *family,
     CLEANUP(cancel_release) const int held = cancel_hold();
     struct hoop_comm *comm = NULL;
 
-    enum hoop_status status = engine_check(family->engine);
+    enum hoop_status status = engine_check_member(family->engine);
     if (status == HOOP_OK)
         status = comm_form_without_us(family, &comm);
     if (status != HOOP_OK)

@@ -273,7 +273,7 @@ comm_shrink(struct hoop_comm *comm,
             struct hoop_comm **out_comm)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    enum hoop_status status = engine_check(comm->family->engine);
+    enum hoop_status status = engine_check_member(comm->family->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -302,7 +302,7 @@ comm_agree(struct hoop_comm *comm,
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct registrar_say say = {
         .kind = GROUP_AGREE, .flags = *flags, .least = *least};
-    enum hoop_status status = engine_check(comm->family->engine);
+    enum hoop_status status = engine_check_member(comm->family->engine);
 
     if (status != HOOP_OK)
         return error_pass(status);
@@ -330,7 +330,7 @@ comm_gather(struct hoop_comm *comm,
 {
     CLEANUP(group_agree_reply_deinit) struct group_agree_reply reply = {0};
     const struct registrar_say say = {.kind = kind, .least = *least};
-    const enum hoop_status alive = engine_check(comm->family->engine);
+    const enum hoop_status alive = engine_check_member(comm->family->engine);
 
     if (alive != HOOP_OK)
         return error_pass(alive);

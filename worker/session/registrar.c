@@ -361,7 +361,7 @@ registrar_create(const struct registrar_options *options,
     registrar->options = *options;
     registrar->self = (struct member_request){
         .epoch = roster->epoch,
-        .incarnation = roster->members[roster->rank].incarnation,
+        .incarnation = roster->credential,
     };
     pthread_mutex_init(&registrar->lock, NULL);
     STAILQ_INIT(&registrar->parting);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "base/random.h"
@@ -120,7 +121,7 @@ reply_check(const struct join_reply *reply, uint64_t incarnation)
     if (reply->size == 0 || reply->size > LIMIT_RANKS ||
         reply->n_members != reply->size || reply->rank >= reply->size ||
         reply->lease_ms == 0 ||
-        reply->roster[reply->rank].incarnation != incarnation)
+        reply->roster[reply->rank].incarnation != identity_of(incarnation))
         return error_raise(HOOP_E_DATA_LOSS,
                            "the coordinator's answer makes no sense: rank %u "
                            "of %u, %zu members, lease %u ms",
@@ -278,6 +279,7 @@ rendezvous_join(const struct rendezvous *rendezvous,
     status = reply_check(&reply, request.incarnation);
     if (status != HOOP_OK)
         return error_pass(status);
+    *rendezvous->credential = request.incarnation;
     *out_reply = reply;
     reply = (struct join_reply){0};
     return HOOP_OK;
@@ -365,8 +367,7 @@ rendezvous_leave(const struct rendezvous *rendezvous,
                  uint64_t timeout_ms)
 {
     struct report_request report = {
-        .reporter = {.epoch = roster->epoch,
-                     .incarnation = roster->members[roster->rank].incarnation},
+        .reporter = {.epoch = roster->epoch, .incarnation = roster->credential},
         .rank = roster->rank,
         .incarnation = roster->members[roster->rank].incarnation,
     };

@@ -22,6 +22,7 @@ struct rendezvous {
     struct rpc_client *client; /* on that loop */
     const struct terms *terms;
     struct successor *successor; /* where else; a join writes it */
+    uint64_t *credential;        /* this member's; likewise */
 };
 
 /*

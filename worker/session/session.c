@@ -51,6 +51,7 @@ enum {
 
 struct hoop_session {
     struct successor successor; /* of its job, when it was refused */
+    uint64_t credential;        /* what it joined with */
     struct terms terms;
     struct fork_watch fork_watch;
     bool is_orphan; /* this process was forked from the one that joined */
@@ -120,6 +121,40 @@ on_lost(void *owner, uint32_t rank, const char *why)
     const struct hoop_session *session = owner;
 
     standing_report(session->standing, rank, why);
+}
+
+static void
+on_suspected(void *owner,
+             uint32_t rank,
+             const struct engine_suspicion *suspicion)
+{
+    const struct hoop_session *session = owner;
+
+    standing_complain(session->standing, rank, suspicion);
+}
+
+static void
+on_views(void *owner, uint64_t question, const uint8_t *views)
+{
+    const struct hoop_session *session = owner;
+
+    standing_answer(session->standing, question, views);
+}
+
+static void
+on_asked(void *owner, uint64_t question)
+{
+    const struct hoop_session *session = owner;
+
+    engine_ask(session->engine, question);
+}
+
+static void
+on_undecided(void *owner, uint32_t rank)
+{
+    const struct hoop_session *session = owner;
+
+    engine_undecided(session->engine, rank);
 }
 
 static enum engine_fate
@@ -222,6 +257,7 @@ rendezvous_of(struct hoop_session *session)
         .client = session->client,
         .terms = &session->terms,
         .successor = &session->successor,
+        .credential = &session->credential,
     };
 }
 
@@ -271,6 +307,8 @@ engine_open(struct hoop_session *session)
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,
         .on_lost = on_lost,
+        .on_suspected = on_suspected,
+        .on_views = on_views,
         .on_abandoned = on_abandoned,
         .owner = session,
     };
@@ -317,6 +355,8 @@ standing_open(struct hoop_session *session, const struct join_reply *reply)
         .lease_ms = reply->lease_ms,
         .revision = reply->revision,
         .on_lost = on_condemned,
+        .on_asked = on_asked,
+        .on_undecided = on_undecided,
         .owner = session,
     };
     const enum hoop_status status =
@@ -363,8 +403,10 @@ parts_open(struct hoop_session *session, const struct join_reply *reply)
     enum hoop_status status =
         rendezvous_roster(&session->terms, reply, &session->roster);
 
-    if (status == HOOP_OK)
+    if (status == HOOP_OK) {
+        session->roster->credential = session->credential;
         status = engine_open(session);
+    }
     if (status == HOOP_OK)
         status = connector_open(session);
     if (status == HOOP_OK)

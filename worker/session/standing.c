@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/evidence.h"
 #include "base/log.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
@@ -34,7 +35,11 @@ enum {
 struct report {
     STAILQ_ENTRY(report) link;
     uint32_t rank;
+    enum evidence evidence;
+    uint32_t slack_ms;
     char why[LIMIT_REASON];
+    uint64_t question; /* an answer to it, and no report */
+    uint8_t *views;    /* then: [rank] */
 };
 
 STAILQ_HEAD(report_list, report);
@@ -54,6 +59,7 @@ struct standing {
     unsigned n_renewals;                   /* ever */
     uint64_t watch_call;                   /* 0: none */
     uint64_t revision;
+    uint64_t question; /* the last that was asked */
     uint64_t backoff_ms;
     bool *is_known; /* [rank]: its end is known here */
 
@@ -63,6 +69,9 @@ struct standing {
 
 static void
 watch_begin(void *owner);
+
+static void
+question_take(struct standing *standing, uint64_t question);
 
 /* Whether trying again is pointless. */
 static bool
@@ -131,7 +140,8 @@ renewal_begin(void *owner)
 
     loop_timer_start(standing->renewal, period_ms > 0 ? period_ms : 1);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
-    member_request_encode(&standing->self, &pack);
+    renew_request_encode(&(struct renew_request){.member = standing->self},
+                         &pack);
     /* Also when the last one is not answered yet: it may be the answer that
      * is late. Whatever falls out of the ring has expired. */
     uint64_t *id =
@@ -180,6 +190,8 @@ watch_on_answer(void *owner, const struct rpc_answer *answer)
     struct standing *standing = owner;
 
     standing->watch_call = 0;
+    if (standing->state != STANDING_GOOD)
+        return;
     if (is_final(answer->status)) {
         standing_end(standing, answer->message);
         return;
@@ -196,6 +208,7 @@ watch_on_answer(void *owner, const struct rpc_answer *answer)
     standing->revision = reply.revision;
     for (size_t i = 0; i < reply.n_events; i++)
         watch_take(standing, &reply.events[i]);
+    question_take(standing, reply.question);
     if (standing->state == STANDING_GOOD)
         watch_begin(standing);
 }
@@ -207,6 +220,7 @@ watch_begin(void *owner)
     const struct watch_request request = {
         .epoch = standing->self.epoch,
         .since = standing->revision,
+        .question = standing->question,
     };
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
@@ -231,6 +245,13 @@ report_on_answer(void *owner, const struct rpc_answer *answer)
         log_debug("session", "a report was not heard: %s", answer->message);
 }
 
+/* A complaint may be followed by a verdict: it is one more report. */
+static bool
+is_verdict(const struct report *report)
+{
+    return evidence_rows[report->evidence].judge != EVIDENCE_COORDINATOR;
+}
+
 static void
 report_send(struct standing *standing, const struct report *report)
 {
@@ -239,6 +260,8 @@ report_send(struct standing *standing, const struct report *report)
         .reporter = standing->self,
         .rank = report->rank,
         .incarnation = roster->members[report->rank].incarnation,
+        .evidence = report->evidence,
+        .slack_ms = report->slack_ms,
     };
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_REPORT)->name,
@@ -249,12 +272,92 @@ report_send(struct standing *standing, const struct report *report)
 
     if (standing->is_known[report->rank] || standing->state != STANDING_GOOD)
         return;
-    standing->is_known[report->rank] = true;
+    standing->is_known[report->rank] = is_verdict(report);
     snprintf(request.reason, sizeof(request.reason), "%s", report->why);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&request, &pack);
     if (call_send(standing, call, &pack, NULL) != HOOP_OK)
         log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static void
+complaint_send(struct standing *standing, const struct report *report)
+{
+    if (standing->state != STANDING_GOOD ||
+        rpc_client_is_away(standing->options.client))
+        standing->options.on_undecided(standing->options.owner, report->rank);
+    else
+        report_send(standing, report);
+}
+
+/* A renewal, too. */
+static void
+answer_send(struct standing *standing, const struct report *report)
+{
+    const struct renew_request request = {
+        .member = standing->self,
+        .question = report->question,
+        .views = {report->views,
+                  report->views ? standing->options.roster->size : 0},
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
+        .timeout_ms = EVIDENCE_LEASE_MS,
+        .on_answer = report_on_answer,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+
+    if (standing->state != STANDING_GOOD)
+        return;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    renew_request_encode(&request, &pack);
+    if (call_send(standing, call, &pack, NULL) != HOOP_OK)
+        log_debug("session", "an answer was not sent: %s", error_text());
+}
+
+static void
+question_take(struct standing *standing, uint64_t question)
+{
+    if (question == 0 || question == standing->question)
+        return;
+    standing->question = question;
+    /* First, that this rank lives: its peers may take longer to answer. */
+    answer_send(standing, &(struct report){.question = question});
+    standing->options.on_asked(standing->options.owner, question);
+}
+
+/* The others have given this rank up: what it asks for, it does not get. */
+static void
+expulsion_take(struct standing *standing, const char *why)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    engine_describe_expulsion(why, text);
+    standing_end(standing, text);
+    rpc_client_answer_all(
+        standing->options.client,
+        &(struct rpc_answer){.status = HOOP_E_ABORTED, .message = text});
+}
+
+static void
+report_open(struct standing *standing, const struct report *report)
+{
+    if (report->question > 0)
+        answer_send(standing, report);
+    else if (report->rank == standing->options.roster->rank)
+        expulsion_take(standing, report->why);
+    else if (is_verdict(report))
+        report_send(standing, report);
+    else
+        complaint_send(standing, report);
+}
+
+static void
+report_free(struct report *report)
+{
+    if (report)
+        free(report->views);
+    free(report);
 }
 
 static struct report *
@@ -276,25 +379,74 @@ reports_send(void *owner)
     struct report *report;
 
     while ((report = report_take(standing))) {
-        report_send(standing, report);
-        free(report);
+        report_open(standing, report);
+        report_free(report);
     }
 }
 
-void
-standing_report(struct standing *standing, uint32_t rank, const char *why)
+/* Takes report; NULL: there was no memory. */
+static void
+report_post(struct standing *standing, struct report *report)
 {
-    struct report *report = calloc(1, sizeof(*report));
-
     if (!report)
         return;
-    report->rank = rank;
-    snprintf(report->why, sizeof(report->why), "%s", why);
     pthread_mutex_lock(&standing->lock);
     STAILQ_INSERT_TAIL(&standing->reports, report, link);
     pthread_mutex_unlock(&standing->lock);
     if (loop_post(standing->options.loop, reports_send, standing) != HOOP_OK)
         log_debug("session", "a report was not sent: %s", error_text());
+}
+
+static struct report *
+report_create(uint32_t rank, const char *why)
+{
+    struct report *report = calloc(1, sizeof(*report));
+
+    if (!report)
+        return NULL;
+    report->rank = rank;
+    snprintf(report->why, sizeof(report->why), "%s", why);
+    return report;
+}
+
+void
+standing_report(struct standing *standing, uint32_t rank, const char *why)
+{
+    report_post(standing, report_create(rank, why));
+}
+
+void
+standing_complain(struct standing *standing,
+                  uint32_t rank,
+                  const struct engine_suspicion *suspicion)
+{
+    struct report *report = report_create(rank, suspicion->why);
+
+    if (!report)
+        return;
+    report->evidence = suspicion->evidence;
+    report->slack_ms = suspicion->slack_ms;
+    report_post(standing, report);
+}
+
+void
+standing_answer(struct standing *standing,
+                uint64_t question,
+                const uint8_t *views)
+{
+    const uint32_t size = standing->options.roster->size;
+    struct report *report = report_create(0, "");
+
+    if (!report)
+        return;
+    report->question = question;
+    report->views = malloc(size);
+    if (!report->views) {
+        report_free(report);
+        return;
+    }
+    memcpy(report->views, views, size);
+    report_post(standing, report);
 }
 
 static enum hoop_status
@@ -326,8 +478,7 @@ standing_create(const struct standing_options *options,
     standing->options = *options;
     standing->self = (struct member_request){
         .epoch = options->roster->epoch,
-        .incarnation =
-            options->roster->members[options->roster->rank].incarnation,
+        .incarnation = options->roster->credential,
     };
     standing->revision = options->revision;
     standing->backoff_ms = BACKOFF_FIRST_MS;
@@ -357,7 +508,7 @@ standing_destroy(struct standing *standing)
     rpc_client_cancel(standing->options.client, standing->watch_call);
     loop_forget(standing->options.loop, standing);
     while ((report = report_take(standing)))
-        free(report);
+        report_free(report);
     loop_timer_destroy(standing->renewal);
     loop_timer_destroy(standing->retry);
     pthread_mutex_destroy(&standing->lock);

@@ -6,7 +6,7 @@
  * away changes nothing: both are tried again for as long as the session lives.
  *
  * Thread: the loop's, or before it runs and after it has stopped, except
- * standing_report().
+ * standing_report(), _complain() and _answer().
  */
 
 #ifndef SESSION_STANDING_H
@@ -16,6 +16,7 @@
 
 #include "hoop/status.h"
 
+#include "engine/engine.h"
 #include "net/loop.h"
 #include "rpc/rpc_client.h"
 #include "transport/roster.h"
@@ -31,6 +32,10 @@ struct standing_options {
     /* The coordinator's verdict: rank, which may be this one, is dead. Once per
      * rank. */
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    /* It asks whom this rank hears: standing_answer() with the same question. */
+    void (*on_asked)(void *owner, uint64_t question);
+    /* It is away, and decides nothing on a complaint of rank. */
+    void (*on_undecided)(void *owner, uint32_t rank);
     void *owner;
 };
 
@@ -42,8 +47,22 @@ standing_create(const struct standing_options *options,
 void
 standing_destroy(struct standing *standing);
 
-/* Tell the coordinator that rank was found dead here; at best. Thread: any. */
+/* Tell the coordinator that rank was found lost here; at best. Where it is this
+ * rank, every call that waits for the coordinator ends. Thread: any. */
 void
 standing_report(struct standing *standing, uint32_t rank, const char *why);
+
+/* ... that rank is not heard here any more: the coordinator decides who is lost.
+ * Thread: any. */
+void
+standing_complain(struct standing *standing,
+                  uint32_t rank,
+                  const struct engine_suspicion *suspicion);
+
+/* ... whom this rank hears: views of all ranks, enum evidence_view. Thread: any. */
+void
+standing_answer(struct standing *standing,
+                uint64_t question,
+                const uint8_t *views);
 
 #endif

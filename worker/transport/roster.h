@@ -16,7 +16,8 @@
 #include "net/address.h"
 
 struct member {
-    uint64_t incarnation; /* a rank that comes again has another one */
+    uint64_t
+        incarnation; /* its identity: a rank that comes again has another */
     uint32_t rank;
     uint32_t pid;
     char host[LIMIT_NAME];    /* name, for people */
@@ -30,7 +31,8 @@ struct member {
 struct roster {
     char job[LIMIT_NAME];
     uint64_t epoch;
-    uint32_t rank; /* this process */
+    uint64_t credential; /* this process's own incarnation: base/identity.h */
+    uint32_t rank;       /* this process */
     uint32_t size;
     struct member *members; /* [rank] */
 };

@@ -187,6 +187,10 @@ uint64_t
 transport_path_silence_ns(struct transport *transport,
                           uint32_t peer,
                           uint64_t now_ns);
+/* As the kernel measures it, with what it varies by; 0 where it does not, and
+ * where there is no connection. */
+uint32_t
+transport_round_trip_ms(const struct transport *transport, uint32_t peer);
 /* Another number whenever anything has come from peer, or it has taken more of
  * much that is on its way to it. */
 uint64_t

@@ -189,6 +189,38 @@ member_request_decode(struct message_span in,
 }
 
 void
+renew_request_encode(const struct renew_request *request, struct pack *pack)
+{
+    pack_array(pack, MEMBER_REQUEST_FIELDS + 2);
+    pack_uint(pack, request->member.epoch);
+    pack_uint(pack, request->member.incarnation);
+    pack_uint(pack, request->question);
+    pack_bin(pack, request->views.bytes, request->views.n_bytes);
+}
+
+enum hoop_status
+renew_request_decode(struct message_span in, struct renew_request *out_request)
+{
+    struct renew_request request = {0};
+    struct unpack unpack;
+
+    size_t n_unknown = message_open(&unpack, in, MEMBER_REQUEST_FIELDS);
+    request.member.epoch = message_u64(&unpack);
+    request.member.incarnation = message_u64(&unpack);
+    if (n_unknown >= 2) {
+        request.question = message_u64(&unpack);
+        request.views = message_bin(&unpack, LIMIT_RANKS);
+        n_unknown -= 2;
+    }
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
 lease_reply_encode(const struct lease_reply *reply, struct pack *pack)
 {
     pack_array(pack, LEASE_REPLY_FIELDS);
@@ -218,12 +250,14 @@ lease_reply_decode(struct message_span in, struct lease_reply *out_reply)
 void
 report_request_encode(const struct report_request *request, struct pack *pack)
 {
-    pack_array(pack, REPORT_REQUEST_FIELDS);
+    pack_array(pack, REPORT_REQUEST_FIELDS + 2);
     pack_uint(pack, request->reporter.epoch);
     pack_uint(pack, request->reporter.incarnation);
     pack_uint(pack, request->rank);
     pack_uint(pack, request->incarnation);
     pack_str(pack, request->reason);
+    pack_uint(pack, request->evidence);
+    pack_uint(pack, request->slack_ms);
 }
 
 enum hoop_status
@@ -233,12 +267,17 @@ report_request_decode(struct message_span in,
     struct report_request request = {0};
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, REPORT_REQUEST_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, REPORT_REQUEST_FIELDS);
     request.reporter.epoch = message_u64(&unpack);
     request.reporter.incarnation = message_u64(&unpack);
     request.rank = message_u32(&unpack);
     request.incarnation = message_u64(&unpack);
     unpack_text(&unpack, request.reason, sizeof(request.reason));
+    if (n_unknown >= 2) {
+        request.evidence = message_u32(&unpack);
+        request.slack_ms = message_u32(&unpack);
+        n_unknown -= 2;
+    }
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -250,20 +289,25 @@ report_request_decode(struct message_span in,
 void
 watch_request_encode(const struct watch_request *request, struct pack *pack)
 {
-    pack_array(pack, WATCH_REQUEST_FIELDS);
+    pack_array(pack, WATCH_REQUEST_FIELDS + 1);
     pack_uint(pack, request->epoch);
     pack_uint(pack, request->since);
+    pack_uint(pack, request->question);
 }
 
 enum hoop_status
 watch_request_decode(struct message_span in, struct watch_request *out_request)
 {
-    struct watch_request request = {0};
+    struct watch_request request = {.question = WATCH_NO_QUESTION};
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, WATCH_REQUEST_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, WATCH_REQUEST_FIELDS);
     request.epoch = message_u64(&unpack);
     request.since = message_u64(&unpack);
+    if (n_unknown > 0) {
+        request.question = message_u64(&unpack);
+        n_unknown--;
+    }
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -307,12 +351,13 @@ watch_event_read(struct unpack *unpack, struct watch_event *event)
 void
 watch_reply_encode(const struct watch_reply *reply, struct pack *pack)
 {
-    pack_array(pack, WATCH_REPLY_FIELDS);
+    pack_array(pack, WATCH_REPLY_FIELDS + 1);
     pack_uint(pack, reply->epoch);
     pack_uint(pack, reply->revision);
     pack_array(pack, reply->n_events);
     for (size_t i = 0; i < reply->n_events; i++)
         watch_event_encode(&reply->events[i], pack);
+    pack_uint(pack, reply->question);
 }
 
 enum hoop_status
@@ -322,7 +367,7 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
     struct message_items items;
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, WATCH_REPLY_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, WATCH_REPLY_FIELDS);
     reply.epoch = message_u64(&unpack);
     reply.revision = message_u64(&unpack);
 
@@ -335,6 +380,10 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
     reply.n_events = items.n_items;
     for (size_t i = 0; i < reply.n_events; i++)
         watch_event_read(&unpack, &reply.events[i]);
+    if (n_unknown > 0) {
+        reply.question = message_u64(&unpack);
+        n_unknown--;
+    }
 
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)

@@ -47,7 +47,7 @@ struct join_request {
 struct roster_member {
     uint32_t rank;
     uint32_t pid;
-    uint64_t incarnation;
+    uint64_t incarnation; /* its identity: base/identity.h */
     char host[LIMIT_NAME];
     char host_id[LIMIT_NAME];
     char address[LIMIT_ADDRESS];
@@ -66,10 +66,19 @@ struct join_reply {
     struct roster_member *roster; /* by rank */
 };
 
-/* Renew and Leave: a member speaks for itself. The reply of Leave is empty. */
+/* Leave: a member speaks for itself. The reply of Leave is empty. */
 struct member_request {
     uint64_t epoch; /* the world's, as told by the join's reply */
     uint64_t incarnation;
+};
+
+/* Renew: and, if all were asked, whom it hears. */
+struct renew_request {
+    struct member_request member;
+    uint64_t question;         /* of a watch_reply; 0: none is answered */
+    struct message_span views; /* [rank]: enum evidence_view; none: they follow;
+                                  decoded: points
+                                  into what was read */
 };
 
 /* Answers Renew and Report. */
@@ -79,19 +88,28 @@ struct lease_reply {
     uint32_t lease_ms;
 };
 
-/* Report: one member says that another is dead. The first verdict stays. */
+/* Report: one member says that another is lost, or only that it does not hear
+ * it. The first verdict stays. */
 struct report_request {
     struct member_request reporter;
     uint32_t rank;             /* the accused ... */
-    uint64_t incarnation;      /* ... and its incarnation, as in the roster */
+    uint64_t incarnation;      /* ... and its identity, as in the roster */
     char reason[LIMIT_REASON]; /* what was seen: "connection reset" */
+    uint32_t evidence;         /* enum evidence */
+    uint32_t slack_ms;         /* what its network adds to the time that others
+                                  have to answer */
 };
 
 /* Watch: a long poll, answered when there are changes after since. */
 struct watch_request {
-    uint64_t epoch; /* the world's; 0: of whatever world there is */
-    uint64_t since; /* revision of the last change seen; 0: none */
+    uint64_t epoch;    /* the world's; 0: of whatever world there is */
+    uint64_t since;    /* revision of the last change seen; 0: none */
+    uint64_t question; /* the last that was seen, 0: none; or
+                          WATCH_NO_QUESTION */
 };
+
+/* As a question seen: whoever watches answers none. */
+static const uint64_t WATCH_NO_QUESTION = UINT64_MAX;
 
 enum watch_kind {
     WATCH_FORMED = 1, /* the world; rank is its size */
@@ -104,8 +122,8 @@ struct watch_event {
     uint32_t rank;
     uint64_t revision;
     uint64_t membership_epoch; /* after it */
-    uint64_t incarnation;
-    uint64_t age_ms; /* when it was answered */
+    uint64_t incarnation;      /* identity */
+    uint64_t age_ms;           /* when it was answered */
     uint32_t pid;
     char host[LIMIT_NAME];
     char reason[LIMIT_ERROR_TEXT];
@@ -117,6 +135,8 @@ struct watch_reply {
     uint64_t revision; /* since of the next call */
     size_t n_events;
     struct watch_event *events; /* oldest first */
+    uint64_t question; /* whom does each rank hear? Renew answers; 0: nobody is
+                          asked now */
 };
 
 void
@@ -142,6 +162,11 @@ member_request_encode(const struct member_request *request, struct pack *pack);
 enum hoop_status
 member_request_decode(struct message_span in,
                       struct member_request *out_request);
+
+void
+renew_request_encode(const struct renew_request *request, struct pack *pack);
+enum hoop_status
+renew_request_decode(struct message_span in, struct renew_request *out_request);
 
 void
 lease_reply_encode(const struct lease_reply *reply, struct pack *pack);

@@ -1,6 +1,7 @@
 /* tests/unit/server/core/council_test.c - survivors decide together */
 
 #include "base/cleanup.h"
+#include "base/identity.h"
 #include "shelf.h"
 
 /* Worker n is rank n - 1, as fixture_world() made them. */
@@ -51,7 +52,7 @@ report(struct fixture *f, uint64_t epoch, uint64_t worker, uint32_t rank)
                                .kind = CLUSTER_REPORT,
                                .report = {.reporter = {epoch, worker},
                                           .rank = rank,
-                                          .incarnation = rank + 1,
+                                          .identity = identity_of(rank + 1),
                                           .reason = "reset"},
                            });
 }

@@ -1,5 +1,7 @@
 /* tests/unit/server/core/membership_test.c - leases, leaves, reports, verdicts */
 
+#include "base/evidence.h"
+#include "base/identity.h"
 #include "fixture.h"
 
 static uint64_t
@@ -111,21 +113,30 @@ report_first_verdict_stays(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
-    const uint64_t ticket = report(
-        &f, (struct cluster_report){{epoch, 1}, 2, 3, "connection\nreset"});
+    const uint64_t ticket =
+        report(&f, (struct cluster_report){{epoch, 1},
+                                           2,
+                                           identity_of(3),
+                                           "connection\nreset",
+                                           EVIDENCE_TOLD,
+                                           0});
 
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_true(fixture_reply(&f, ticket)->lease.membership_epoch > epoch);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
                            "connection?reset, reported by rank 0 (h:1)"));
 
-    report(&f, (struct cluster_report){{epoch, 2}, 2, 3, "timeout"});
+    report(&f, (struct cluster_report){
+                   {epoch, 2}, 2, identity_of(3), "timeout", EVIDENCE_TOLD, 0});
     assert_null(fixture_notice(&f, CLUSTER_NOTICE_LOST));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 3),
                     HOOP_E_ABORTED, "connection?reset");
-    fixture_refused(&f,
-                    report(&f, (struct cluster_report){{epoch, 3}, 0, 1, "x"}),
-                    HOOP_E_ABORTED, "lost");
+    fixture_refused(
+        &f,
+        report(&f,
+               (struct cluster_report){
+                   {epoch, 3}, 0, identity_of(1), "x", EVIDENCE_TOLD, 0}),
+        HOOP_E_ABORTED, "lost");
     assert_int_equal(cluster_counters(f.cluster)->verdicts, 1);
     fixture_deinit(&f);
 }
@@ -139,14 +150,54 @@ report_of_oneself_tells_the_others(void **state)
     (void)state;
     fixture_init(&f, &(struct cluster_options){0});
     const uint64_t epoch = fixture_world(&f, 3);
-    const uint64_t ticket = report(
-        &f, (struct cluster_report){{epoch, 2}, 1, 2, "it may open 17 files"});
+    const uint64_t ticket =
+        report(&f, (struct cluster_report){{epoch, 2},
+                                           1,
+                                           identity_of(2),
+                                           "it may open 17 files",
+                                           EVIDENCE_TOLD,
+                                           0});
 
     assert_int_equal(fixture_reply(&f, ticket)->status, HOOP_OK);
     assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_LOST)->text,
                            "it may open 17 files, reported by rank 1 (h:2)"));
     fixture_refused(&f, fixture_member(&f, CLUSTER_RENEW, epoch, 2),
                     HOOP_E_ABORTED, "17 files");
+    fixture_deinit(&f);
+}
+
+/* Whatever its text says; and what all are shown of a member proves nothing. */
+static void
+reporter_is_who_it_proved_to_be(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    for (uint64_t rank = 0; rank < 3; rank++)
+        fixture_refused(
+            &f,
+            report(&f, (struct cluster_report){{epoch, identity_of(rank + 1)},
+                                               2,
+                                               identity_of(3),
+                                               "silent",
+                                               EVIDENCE_TOLD,
+                                               0}),
+            HOOP_E_PRECONDITION, "no member");
+    report(&f, (struct cluster_report){{epoch, 2},
+                                       2,
+                                       identity_of(3),
+                                       "silent, reported by rank 0 (h:1)",
+                                       EVIDENCE_TOLD,
+                                       0});
+    const char *text = fixture_notice(&f, CLUSTER_NOTICE_LOST)->text;
+    assert_non_null(strstr(text, "silent, reported by rank 1 (h:2)"));
+    assert_null(strstr(text, "rank 0"));
+    fixture_refused(&f,
+                    fixture_member(&f, CLUSTER_LEAVE, epoch, identity_of(1)),
+                    HOOP_E_PRECONDITION, "no member");
     fixture_deinit(&f);
 }
 
@@ -162,10 +213,14 @@ report_of_nobody_is_refused(void **state)
         struct cluster_report report;
         enum hoop_status status;
     } cases[] = {
-        {{{epoch, 1}, 2, 2, "x"}, HOOP_E_INVALID},
-        {{{epoch, 1}, 1, 9, "x"}, HOOP_E_INVALID},
-        {{{epoch + 1, 1}, 1, 2, "x"}, HOOP_E_PRECONDITION},
-        {{{epoch, 9}, 1, 2, "x"}, HOOP_E_PRECONDITION},
+        {{{epoch, 1}, 2, identity_of(2), "x", EVIDENCE_TOLD, 0},
+         HOOP_E_INVALID},
+        {{{epoch, 1}, 1, identity_of(9), "x", EVIDENCE_TOLD, 0},
+         HOOP_E_INVALID},
+        {{{epoch + 1, 1}, 1, identity_of(2), "x", EVIDENCE_TOLD, 0},
+         HOOP_E_PRECONDITION},
+        {{{epoch, 9}, 1, identity_of(2), "x", EVIDENCE_TOLD, 0},
+         HOOP_E_PRECONDITION},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -204,6 +259,7 @@ main(void)
         cmocka_unit_test(renew_by_strangers_is_refused),
         cmocka_unit_test(report_first_verdict_stays),
         cmocka_unit_test(report_of_oneself_tells_the_others),
+        cmocka_unit_test(reporter_is_who_it_proved_to_be),
         cmocka_unit_test(report_of_nobody_is_refused),
         cmocka_unit_test(leave_twice_is_fine),
     };

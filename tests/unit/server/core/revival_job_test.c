@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/identity.h"
 #include "shelf.h"
 
 enum {
@@ -306,7 +307,7 @@ life_member(struct twins *twins,
         event.report = (struct cluster_report){
             .reporter = {life->epoch, 100 * life->number + 1},
             .rank = (uint32_t)rank,
-            .incarnation = 100 * life->number + 1 + rank,
+            .identity = identity_of(100 * life->number + 1 + rank),
             .reason = "connection reset",
         };
     }

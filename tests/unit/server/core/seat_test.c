@@ -1,6 +1,7 @@
 /* tests/unit/server/core/seat_test.c - communicators that members join */
 
 #include "base/cleanup.h"
+#include "base/identity.h"
 #include "base/limits.h"
 #include "fixture.h"
 
@@ -262,7 +263,10 @@ member_that_is_lost_ends_what_waits_for_it(void **state)
 
     fixture_step(&f, (struct cluster_event){
                          .kind = CLUSTER_REPORT,
-                         .report = {{epoch, 1}, 1, 2, "it fell silent"},
+                         .report = {.reporter = {epoch, 1},
+                                    .rank = 1,
+                                    .identity = identity_of(2),
+                                    .reason = "it fell silent"},
                      });
     fixture_refused(&f, waits, HOOP_E_ABORTED, "rank 1 (h:2) is lost: ");
     assert_null(fixture_find(&f, works));

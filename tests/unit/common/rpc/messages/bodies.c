@@ -34,6 +34,17 @@ member_request_again(struct message_span in, struct pack *pack)
 }
 
 static enum hoop_status
+renew_request_again(struct message_span in, struct pack *pack)
+{
+    struct renew_request body;
+
+    const enum hoop_status status = renew_request_decode(in, &body);
+    if (status == HOOP_OK)
+        renew_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
 lease_reply_again(struct message_span in, struct pack *pack)
 {
     struct lease_reply body;
@@ -372,6 +383,7 @@ const struct body bodies[] = {
     {"auth_challenge_request", auth_challenge_request_again},
     {"auth_challenge_reply", auth_challenge_reply_again},
     {"auth_prove_request", auth_prove_request_again},
+    {"renew_request", renew_request_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

@@ -1,0 +1,298 @@
+/* core/suspicion.c - who complains of whom, and asking all ranks of a world */
+
+#include "core/suspicion.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/evidence.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/membership.h"
+#include "core/memory.h"
+#include "core/sentence.h"
+#include "core/state.h"
+#include "core/suspicion_rule.h"
+
+enum {
+    NAMES_MAX = 6,    /* in one text */
+    REASON_MAX = 140, /* of a complaint, so that all fits what travels */
+    SLACK_MS_MAX = 2000,
+    /* More would take 16 MiB: there the first complaint decides. */
+    RANKS_MAX = 4096,
+    /* More are looked at when all have answered, or the time is up: the rule
+     * takes time as the square of their number. */
+    RANKS_FEW = 256,
+};
+
+struct suspicion_rank {
+    bool is_heard;           /* since the question, by the coordinator */
+    bool has_answered;       /* it */
+    char reason[REASON_MAX]; /* of the first that complained of it */
+};
+
+/* Ask all who keep a watch parked: the end of this step wakes them. */
+static void
+question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
+{
+    struct suspicion *suspicion = &job->suspicion;
+    const size_t n_views = (size_t)job->size * job->size;
+
+    if (suspicion->number == 0) {
+        suspicion->views = memory_create(n_views, 1);
+        suspicion->ranks = memory_create(job->size, sizeof(*suspicion->ranks));
+        suspicion->close_ns = close_ns;
+    }
+    memset(suspicion->views, VIEW_NONE, n_views);
+    memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
+    /* Never the same as in another life of the coordinator. */
+    suspicion->number = cluster->suspicion_last < cluster->now_ns
+                            ? cluster->now_ns
+                            : cluster->suspicion_last + 1;
+    cluster->suspicion_last = suspicion->number;
+    suspicion->decide_ns = UINT64_MAX;
+    if (suspicion->close_ns < close_ns)
+        suspicion->close_ns = close_ns;
+    suspicion->entry.kind = AGENDA_SUSPICION;
+    agenda_set(&cluster->agenda, &suspicion->entry, suspicion->close_ns);
+    job_touch(cluster, job);
+}
+
+void
+suspicion_deinit(struct cluster *cluster, struct job *job)
+{
+    struct suspicion *suspicion = &job->suspicion;
+
+    agenda_remove(&cluster->agenda, &suspicion->entry);
+    free(suspicion->views);
+    free(suspicion->ranks);
+    *suspicion = (struct suspicion){0};
+}
+
+/* "rank 2 (a:70)"; "ranks 0, 2 and 3"; "ranks 0, 1, 2, 3, 4, 5 and 58 others" */
+static void
+ranks_name(struct sentence *sentence,
+           const struct job *job,
+           const bool *is_named)
+{
+    uint32_t n_named = 0;
+    uint32_t n_left = 0;
+    uint32_t first = 0;
+
+    for (uint32_t rank = job->size; rank-- > 0;) {
+        n_named += is_named[rank];
+        first = is_named[rank] ? rank : first;
+    }
+    if (n_named == 1) {
+        sentence_add(sentence, "%s", member_label(job->ranks[first]).text);
+        return;
+    }
+    n_left = n_named;
+    for (uint32_t rank = first; n_named - n_left < NAMES_MAX && n_left > 0;
+         rank++) {
+        if (!is_named[rank])
+            continue;
+        n_left--;
+        sentence_add(sentence, "%s%u",
+                     rank == first ? "ranks "
+                     : n_left > 0  ? ", "
+                                   : " and ",
+                     rank);
+    }
+    if (n_left > 0)
+        sentence_add(sentence, " and %u others", n_left);
+}
+
+/* What is known of rank, what is inferred, and by whose word. */
+static struct sentence
+reason_of(const struct job *job, uint32_t rank)
+{
+    const struct suspicion *suspicion = &job->suspicion;
+    bool *complains = memory_create(job->size, sizeof(*complains));
+    struct sentence reason = {0};
+    bool is_complained_of = false;
+
+    for (uint32_t from = 0; from < job->size; from++) {
+        const uint64_t place = (uint64_t)from * job->size + rank;
+
+        complains[from] = job->ranks[from]->state == CLUSTER_MEMBER_ACTIVE &&
+                          view_complains(suspicion->views[place]);
+        is_complained_of |= complains[from];
+    }
+    if (is_complained_of) {
+        sentence_add(&reason, "%s (inferred: %s), reported by ",
+                     suspicion->ranks[rank].reason,
+                     suspicion->ranks[rank].is_heard
+                         ? "it lives, and its link is cut"
+                         : "dead, stopped or cut off");
+        ranks_name(&reason, job, complains);
+    } else {
+        const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
+
+        for (uint32_t of = 0; of < job->size; of++)
+            complains[of] = views[of] > VIEW_HEARD &&
+                            job->ranks[of]->state == CLUSTER_MEMBER_ACTIVE;
+        sentence_add(&reason, "it alone does not hear ");
+        ranks_name(&reason, job, complains);
+        sentence_add(&reason, " (inferred: it is cut off), as the others told "
+                              "the coordinator");
+    }
+    free(complains);
+    return reason;
+}
+
+/* All that can be decided by now. */
+static void
+question_decide(struct cluster *cluster, struct job *job)
+{
+    struct suspicion *suspicion = &job->suspicion;
+    bool *flags = memory_create(3 * (size_t)job->size, sizeof(*flags));
+    bool *is_living = flags;
+    bool *is_heard = flags + job->size;
+    bool *has_answered = is_heard + job->size;
+    const struct suspicion_words words = {job->size, suspicion->views,
+                                          is_living, is_heard, has_answered};
+    bool is_settled = false;
+    uint32_t rank;
+
+    for (rank = 0; rank < job->size; rank++) {
+        is_living[rank] = job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
+        is_heard[rank] = suspicion->ranks[rank].is_heard;
+        has_answered[rank] = suspicion->ranks[rank].has_answered;
+    }
+    while ((rank = suspicion_choose(&words, &is_settled)) != SUSPICION_NOBODY &&
+           (is_settled || cluster->now_ns >= suspicion->decide_ns)) {
+        const struct sentence reason = reason_of(job, rank);
+
+        is_living[rank] = false;
+        membership_lose(cluster, job->ranks[rank], reason.text);
+    }
+    if (rank == SUSPICION_NOBODY)
+        suspicion->decide_ns = UINT64_MAX;
+    free(flags);
+}
+
+/* Whether it is worth a look. */
+static bool
+may_decide(const struct cluster *cluster, const struct job *job)
+{
+    const struct suspicion *suspicion = &job->suspicion;
+
+    if (suspicion->decide_ns == UINT64_MAX)
+        return false;
+    if (job->size <= RANKS_FEW || cluster->now_ns >= suspicion->decide_ns)
+        return true;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (!suspicion->ranks[rank].has_answered &&
+            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
+            return false;
+    }
+    return true;
+}
+
+/* ... and when to look again. */
+static void
+question_look(struct cluster *cluster, struct job *job)
+{
+    struct suspicion *suspicion = &job->suspicion;
+
+    if (may_decide(cluster, job))
+        question_decide(cluster, job);
+    if (cluster->now_ns >= suspicion->close_ns &&
+        suspicion->decide_ns == UINT64_MAX) {
+        suspicion_deinit(cluster, job);
+        return;
+    }
+    agenda_set(&cluster->agenda, &suspicion->entry,
+               suspicion->decide_ns < suspicion->close_ns
+                   ? suspicion->decide_ns
+                   : suspicion->close_ns);
+}
+
+void
+suspicion_look(struct cluster *cluster, struct job *job)
+{
+    question_look(cluster, job);
+}
+
+void
+suspicion_complain(struct cluster *cluster,
+                   const struct member *reporter,
+                   const struct member *accused,
+                   const struct cluster_report *call)
+{
+    struct job *job = reporter->job;
+    struct suspicion *suspicion = &job->suspicion;
+    const uint32_t slack_ms =
+        call->slack_ms < SLACK_MS_MAX ? call->slack_ms : SLACK_MS_MAX;
+    const uint64_t decide_ns =
+        cluster->now_ns + (EVIDENCE_DECIDE_MS + slack_ms) * CLOCK_NS_PER_MS;
+
+    if (job->size > RANKS_MAX) {
+        membership_lose(cluster, job->ranks[accused->rank], call->reason);
+        return;
+    }
+    if (suspicion->number == 0 || suspicion->decide_ns == UINT64_MAX) {
+        question_open(cluster, job, decide_ns);
+        suspicion->decide_ns = decide_ns;
+    }
+    suspicion->views[(uint64_t)reporter->rank * job->size + accused->rank] =
+        call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
+    suspicion->ranks[reporter->rank].is_heard = true;
+
+    char *reason = suspicion->ranks[accused->rank].reason;
+    if (!reason[0])
+        membership_reason(call->reason, REASON_MAX, reason);
+    question_look(cluster, job);
+}
+
+void
+suspicion_answer(struct cluster *cluster,
+                 const struct member *member,
+                 const struct cluster_renewal *call)
+{
+    struct job *job = member->job;
+    struct suspicion *suspicion = &job->suspicion;
+
+    if (suspicion->number == 0 || call->question != suspicion->number)
+        return;
+    suspicion->ranks[member->rank].is_heard = true;
+    if (call->n_views != job->size)
+        return;
+    uint8_t *views = suspicion->views + (uint64_t)member->rank * job->size;
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        views[rank] = call->views[rank] < VIEW_KINDS && rank != member->rank
+                          ? call->views[rank]
+                          : VIEW_NONE;
+        if (view_complains(views[rank]) && !suspicion->ranks[rank].reason[0])
+            strcpy(suspicion->ranks[rank].reason,
+                   views[rank] == VIEW_BROKEN ? "its connection broke"
+                                              : "frozen or unreachable");
+        if (views[rank] == VIEW_HEARD)
+            membership_heard(cluster, job->ranks[rank], member);
+    }
+    suspicion->ranks[member->rank].has_answered = true;
+    question_look(cluster, job);
+}
+
+bool
+suspicion_ask(struct cluster *cluster, const struct member *member)
+{
+    struct job *job = member->job;
+    const struct waiter *waiter;
+
+    TAILQ_FOREACH(waiter, &job->waiters, link)
+    {
+        if (waiter->kind == WAITER_WATCH &&
+            waiter->question != CLUSTER_NO_QUESTION)
+            break;
+    }
+    if (!waiter || job->size > RANKS_MAX)
+        return false;
+    /* What is open may have been answered before member fell silent. */
+    if (job->suspicion.number == 0 || job->suspicion.decide_ns == UINT64_MAX)
+        question_open(cluster, job,
+                      cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
+    return true;
+}

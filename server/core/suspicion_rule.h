@@ -1,0 +1,42 @@
+/*
+ * core/suspicion_rule.h - which rank is lost, by what all ranks say of each other
+ *
+ * Ranks complain of others that they do not hear any more. Two that are cut off
+ * from each other both do, so a complaint is held against both: the rank that is
+ * in most such pairs goes, whether others complain of it or it alone complains of
+ * them. docs/failure.md has the rule in words. Pure functions, no state.
+ */
+
+#ifndef CORE_SUSPICION_RULE_H
+#define CORE_SUSPICION_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static const uint32_t SUSPICION_NOBODY = UINT32_MAX;
+
+struct suspicion_words {
+    uint32_t n_ranks;
+    /* [who speaks * n_ranks + of whom]: enum evidence_view. */
+    const uint8_t *views;
+    const bool *is_living;    /* [rank]: neither lost nor gone */
+    const bool *is_heard;     /* [rank]: the coordinator has heard it since the
+                                 first complaint */
+    const bool *has_answered; /* [rank]: ... and it said whom it hears: what is
+                                 still missing is the word of the others */
+};
+
+/*
+ * The next one to go; SUSPICION_NOBODY where no living rank complains of a living
+ * one. *out_is_settled: whatever those say that have not answered, it stays the
+ * same. Of those in a pair, in this order:
+ *   1. who is in most pairs. A pair counts against whoever is complained of, and
+ *      against who complains only while the coordinator hears the other one;
+ *   2. whom none of its peers hears, or who hears none, of at least two;
+ *   3. whom the coordinator has not heard, then who has not answered it;
+ *   4. the higher rank.
+ */
+uint32_t
+suspicion_choose(const struct suspicion_words *words, bool *out_is_settled);
+
+#endif

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# tests/integration/cut_off_check.sh - a rank that loses its peers, or only hoopd
+#
+# cut_off_check.sh HOOPD PARTED STEADY: four workers and hoopd, each in a network
+# namespace. What rank 0 has with its peers is dropped, both ways or one, and not
+# what it has with hoopd: it is expelled, and nobody else; it is told by whom, also
+# in shrink, and at once. Then only what it has with hoopd is dropped, for several
+# leases, and hoopd is started again meanwhile: it stays a member while its peers
+# hear it. Exits with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS
+# is set.
+set -euo pipefail
+hoopd=$1
+parted=$2
+steady=$3
+
+name=hoopoff$$
+net=10.76.0
+patience=60
+coordinator=$net.1:7077
+# shellcheck source=tests/integration/namespaces.sh
+. "${0%/*}/namespaces.sh"
+
+room_add c "$net.1"
+for rank in 0 1 2 3; do
+  room_add "$rank" "$net.$((rank + 11))"
+done
+ip netns exec "$name-0" iptables -L -n >"$scratch/reason" 2>&1 ||
+  refuse "no iptables: $(tail -n 1 "$scratch/reason")"
+
+# drop CHAIN FLAG ADDRESS...: in rank 0's network, from (-s) or to (-d) them.
+drop() {
+  local chain=$1 flag=$2 address
+  shift 2
+  for address in "$@"; do
+    ip netns exec "$name-0" iptables -A "$chain" "$flag" "$address" -j DROP
+  done
+}
+
+heal() {
+  ip netns exec "$name-0" iptables -F
+}
+
+hoopd_start() {
+  (in_room c "$hoopd" --listen "$coordinator" --http none --lease 2 \
+    --data-dir "$scratch/data") >>"$scratch/hoopd.log" 2>&1 &
+  hoopd_pid=$!
+  pids+=("$hoopd_pid")
+  await 'hoopd serves' serves
+}
+serves() {
+  (in_room 1 "$hoopd" --check "$coordinator") >"$scratch/check.log" 2>&1
+}
+
+# job_start JOB COMMAND...: a worker in each room.
+job_start() {
+  local job=$1 rank
+  shift
+  worker_pids=()
+  for rank in 0 1 2 3; do
+    (
+      export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
+      export HOOP_WORLD_SIZE=4 HOOP_TOKEN=secret HOOP_TIMEOUT=50
+      export HOOP_FAILURE_TIMEOUT=2 HOOP_TRANSPORT=tcp HOOP_NODE=host$rank
+      export HOOP_LINK=latency=50us,bandwidth=125MB/s
+      in_room "$rank" "$@"
+    ) >"$scratch/$job.$rank.log" 2>&1 &
+    worker_pids+=($!)
+    pids+=($!)
+  done
+}
+
+# says JOB TEXT RANK...: each of them.
+says() {
+  local job=$1 text=$2 rank
+  shift 2
+  for rank in "$@"; do
+    grep -q "^$text" "$scratch/$job.$rank.log" || return 1
+  done
+}
+
+now_ms() {
+  echo $(($(date +%s%N) / 1000000))
+}
+
+mkdir "$scratch/data"
+hoopd_start
+peers=("$net.12" "$net.13" "$net.14")
+for way in both in out; do
+  job=cut-$way
+  echo "== rank 0 is cut off from its peers: $way"
+  job_start "$job" "$parted" 40000 "$scratch/healed" "$scratch/$job.stop"
+  await 'the job runs' says "$job" ready 0 1 2 3
+  began=$(now_ms)
+  [ "$way" = out ] || drop INPUT -s "${peers[@]}"
+  [ "$way" = in ] || drop OUTPUT -d "${peers[@]}"
+  await 'the three go on' says "$job" 'goes on with 3$' 1 2 3
+  await 'rank 0 is told' says "$job" \
+    'may not go on: this rank was declared lost by ' 0
+  took=$(($(now_ms) - began))
+  grep -h '^was cut\|^may not' "$scratch/$job.0.log" "$scratch/$job.1.log"
+  echo "after $took ms"
+  [ "$(grep -c "of job \"$job\" is lost" "$scratch/hoopd.log")" -eq 1 ] ||
+    fail "$way: others were lost, too"
+  grep -q "rank 0 (.*) of job \"$job\" is lost" "$scratch/hoopd.log" ||
+    fail "$way: rank 0 was not lost"
+  # In a shrink, too, and long before HOOP_TIMEOUT.
+  [ "$took" -le 15000 ] || fail "$way: it took $took ms"
+  heal
+  touch "$scratch/healed"
+  await 'rank 0 is told again' says "$job" \
+    'was told: this rank was declared lost by ' 0
+  touch "$scratch/$job.stop"
+  await 'the three went on' says "$job" 'went on$' 1 2 3
+  job_wait
+  rm "$scratch/healed"
+done
+
+# loses_hoopd JOB COMMAND...: meanwhile; nobody is lost.
+loses_hoopd() {
+  local job=$1
+  shift
+  job_start "$job" "$steady" "$scratch/$job.stop"
+  touch "$scratch/$job.stop.mark"
+  runs() {
+    [ ! -e "$scratch/$job.stop.mark" ]
+  }
+  await 'the job runs' runs
+  drop INPUT -s "$net.1"
+  drop OUTPUT -d "$net.1"
+  "$@" "$job"
+  heal
+  touch "$scratch/$job.stop"
+  job_wait
+  grep -h '^reduced' "$scratch/$job.0.log"
+  ! grep -q "of job \"$job\" is lost" "$scratch/hoopd.log" ||
+    fail "$job: somebody was lost"
+}
+
+# several JOB: leases later its peers have been asked, more than once.
+several() {
+  heard() {
+    [ "$(grep -c "of job \"$1\" has not reached the coordinator" \
+      "$scratch/hoopd.log")" -ge "$2" ]
+  }
+  await 'its peers are asked' heard "$1" 3
+}
+
+# again JOB: hoopd, too, has forgotten when it renewed last.
+again() {
+  several "$1"
+  kill -9 "$hoopd_pid"
+  wait "$hoopd_pid" || true
+  hoopd_start
+  await 'its peers are asked by the new hoopd' heard "$1" 5
+}
+
+echo '== rank 0 loses only hoopd'
+loses_hoopd only-hoopd several
+echo '== ... and hoopd is started again'
+loses_hoopd restarted again
+echo 'cut_off_check.sh: ok'

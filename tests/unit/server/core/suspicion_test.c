@@ -1,0 +1,364 @@
+/* tests/unit/server/core/suspicion_test.c - core/suspicion.c */
+
+#include "base/clock.h"
+#include "base/evidence.h"
+#include "base/identity.h"
+#include "fixture.h"
+
+enum {
+    RANKS = 4,
+    LEASE_MS = 2000,
+};
+
+/* Ranks have the incarnations 1 to RANKS. */
+struct world {
+    struct fixture f;
+    uint64_t epoch;
+    uint64_t revision; /* of the last change that the watchers saw */
+    uint64_t question; /* that they were asked last */
+    uint64_t watches[RANKS];
+};
+
+static void
+world_watch(struct world *world, uint32_t rank)
+{
+    world->watches[rank] = fixture_step(
+        &world->f,
+        (struct cluster_event){
+            .kind = CLUSTER_WATCH,
+            .client = rank + 1,
+            .watch = {world->epoch, world->revision, world->question},
+        });
+}
+
+static void
+world_open(struct world *world)
+{
+    *world = (struct world){.revision = 1};
+    fixture_init(&world->f, &(struct cluster_options){.lease_ms = LEASE_MS});
+    world->epoch = fixture_world(&world->f, RANKS);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        world_watch(world, rank);
+}
+
+static void
+world_pass(struct world *world, uint64_t n_ms)
+{
+    world->f.now_ns += n_ms * CLOCK_NS_PER_MS;
+    fixture_tick(&world->f);
+}
+
+static void
+complain(struct world *world,
+         uint32_t from,
+         uint32_t of,
+         enum evidence evidence)
+{
+    fixture_step(&world->f, (struct cluster_event){
+                                .kind = CLUSTER_REPORT,
+                                .report = {.reporter = {world->epoch, from + 1},
+                                           .rank = of,
+                                           .identity = identity_of(of + 1),
+                                           .reason = "connection reset",
+                                           .evidence = evidence},
+                            });
+}
+
+/* Whoever has a watch parked is asked by the last step. */
+static void
+question_take(struct world *world)
+{
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        const struct cluster_reply *reply =
+            fixture_reply(&world->f, world->watches[rank]);
+
+        assert_int_equal(reply->kind, CLUSTER_REPLY_CHANGES);
+        assert_int_equal(reply->changes.n_items, 0);
+        assert_true(reply->changes.question > 0);
+        world->question = reply->changes.question;
+    }
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        world_watch(world, rank);
+}
+
+/* Its views of all: h heard, u unanswered, s silent, b broken, - none. */
+static void
+answer(struct world *world, uint32_t rank, const char *letters)
+{
+    static const char kinds[] = "-husb";
+    uint8_t views[RANKS];
+
+    for (uint32_t i = 0; i < RANKS; i++)
+        views[i] = (uint8_t)(strchr(kinds, letters[i]) - kinds);
+    fixture_step(&world->f, (struct cluster_event){
+                                .kind = CLUSTER_RENEW,
+                                .renewal = {.member = {world->epoch, rank + 1},
+                                            .question = world->question,
+                                            .views = views,
+                                            .n_views = RANKS},
+                            });
+}
+
+static void
+expect_lost(const struct world *world, const char *text)
+{
+    const struct cluster_notice *lost =
+        fixture_notice(&world->f, CLUSTER_NOTICE_LOST);
+
+    assert_non_null(lost);
+    if (!strstr(lost->text, text))
+        fail_msg("\"%s\" is not in \"%s\"", text, lost->text);
+}
+
+static void
+expect_nobody_lost(const struct world *world)
+{
+    assert_null(fixture_notice(&world->f, CLUSTER_NOTICE_LOST));
+}
+
+/* Nobody can change it any more: at once. */
+static void
+complaint_of_all_is_a_verdict_at_once(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 0, 3, EVIDENCE_BROKEN);
+    expect_nobody_lost(&world);
+    question_take(&world);
+    answer(&world, 0, "-hhb");
+    expect_nobody_lost(&world);
+    answer(&world, 1, "h-hb");
+    expect_nobody_lost(&world);
+    answer(&world, 2, "hh-b");
+    expect_lost(&world, "rank 3 (h:4) of job \"a\" is lost: connection reset "
+                        "(inferred: dead, stopped or cut off), reported by "
+                        "ranks 0, 1 and 2");
+    fixture_deinit(&world.f);
+}
+
+static void
+verdict_comes_in_100_ms_whoever_is_silent(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 2, 1, EVIDENCE_BROKEN);
+    world_pass(&world, EVIDENCE_DECIDE_MS - 1);
+    expect_nobody_lost(&world);
+    world_pass(&world, 1);
+    expect_lost(&world, "rank 1 (h:2) of job \"a\" is lost: connection reset "
+                        "(inferred: dead, stopped or cut off), reported by "
+                        "rank 2 (h:3)");
+    fixture_deinit(&world.f);
+}
+
+/* The first complaint is that of the one that is cut off. */
+static void
+rank_that_is_cut_off_expels_nobody(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 0, 3, EVIDENCE_SILENT);
+    question_take(&world);
+    answer(&world, 0, "-uus");
+    answer(&world, 1, "u-hh");
+    answer(&world, 2, "uh-h");
+    expect_nobody_lost(&world);
+    answer(&world, 3, "uhh-");
+    expect_lost(&world, "rank 0 (h:1) of job \"a\" is lost: it alone does not "
+                        "hear ranks 1, 2 and 3 (inferred: it is cut off)");
+    assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
+    fixture_deinit(&world.f);
+}
+
+/* Both live; by the rule the higher one goes, whoever complained first. */
+static void
+broken_link_costs_the_higher_rank(void **state)
+{
+    (void)state;
+    for (uint32_t first = 1; first < 3; first++) {
+        struct world world;
+
+        world_open(&world);
+        complain(&world, first, 3 - first, EVIDENCE_BROKEN);
+        question_take(&world);
+        answer(&world, 0, "-hhh");
+        answer(&world, 1, "h-bh");
+        answer(&world, 2, "hb-h");
+        answer(&world, 3, "hhh-");
+        expect_lost(&world, "rank 2 (h:3) of job \"a\" is lost: ");
+        expect_lost(&world, "(inferred: it lives, and its link is cut), "
+                            "reported by rank 1 (h:2)");
+        world_pass(&world, EVIDENCE_DECIDE_MS);
+        assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
+        fixture_deinit(&world.f);
+    }
+}
+
+static void
+complaint_is_taken_back_by_who_hears_again(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 0, 3, EVIDENCE_SILENT);
+    question_take(&world);
+    answer(&world, 0, "-hhh");
+    world_pass(&world, EVIDENCE_DECIDE_MS);
+    expect_nobody_lost(&world);
+    /* The next one is a question of its own. */
+    const uint64_t former = world.question;
+    complain(&world, 1, 3, EVIDENCE_SILENT);
+    question_take(&world);
+    assert_true(world.question > former);
+    world_pass(&world, EVIDENCE_DECIDE_MS);
+    expect_lost(&world, "rank 3");
+    fixture_deinit(&world.f);
+}
+
+static void
+slow_networks_have_more_time(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    fixture_step(&world.f, (struct cluster_event){
+                               .kind = CLUSTER_REPORT,
+                               .report = {.reporter = {world.epoch, 1},
+                                          .rank = 1,
+                                          .identity = identity_of(2),
+                                          .reason = "silent",
+                                          .evidence = EVIDENCE_SILENT,
+                                          .slack_ms = 200},
+                           });
+    world_pass(&world, EVIDENCE_DECIDE_MS + 199);
+    expect_nobody_lost(&world);
+    world_pass(&world, 1);
+    expect_lost(&world, "rank 1");
+    fixture_deinit(&world.f);
+}
+
+static void
+answer_that_makes_no_sense_says_nothing(void **state)
+{
+    static const uint8_t views[RANKS + 1] = {9, 9, 9, 9, 9};
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 0, 3, EVIDENCE_BROKEN);
+    question_take(&world);
+    for (int i = 0; i < 3; i++) {
+        struct cluster_renewal renewal = {
+            .member = {world.epoch, 2},
+            .question = world.question + (i == 0),
+            .views = views,
+            .n_views = i == 1 ? RANKS + 1 : RANKS,
+        };
+
+        fixture_step(&world.f, (struct cluster_event){.kind = CLUSTER_RENEW,
+                                                      .renewal = renewal});
+        expect_nobody_lost(&world);
+    }
+    world_pass(&world, EVIDENCE_DECIDE_MS);
+    expect_lost(&world, "rank 3");
+    fixture_deinit(&world.f);
+}
+
+/* All but rank 3 renew their leases. */
+static void
+lease_of_3_expire(struct world *world)
+{
+    world_pass(world, LEASE_MS / 2);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        answer(world, rank, "----");
+    world_pass(world, LEASE_MS / 2);
+    expect_nobody_lost(world);
+    question_take(world);
+}
+
+static void
+member_that_a_peer_hears_outlives_its_lease(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    for (int turn = 0; turn < 3; turn++) {
+        lease_of_3_expire(&world);
+        answer(&world, 0, "-hhu");
+        answer(&world, 1, "h-hh");
+        assert_non_null(strstr(
+            fixture_notice(&world.f, CLUSTER_NOTICE_HEARD)->text,
+            "rank 3 (h:4) of job \"a\" has not reached the coordinator for "));
+        answer(&world, 2, "hh-h");
+        expect_nobody_lost(&world);
+    }
+    answer(&world, 3, "hhh-");
+    assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 0);
+    fixture_deinit(&world.f);
+}
+
+static void
+member_that_nobody_hears_is_lost_with_its_lease(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    lease_of_3_expire(&world);
+    answer(&world, 0, "-hhu");
+    answer(&world, 1, "h-hu");
+    answer(&world, 2, "hh--");
+    world_pass(&world, EVIDENCE_LEASE_MS);
+    expect_lost(&world, "rank 3 (h:4) of job \"a\" is lost: its lease expired "
+                        "3.0 s after its last sign of life, and no rank hears "
+                        "it");
+    fixture_deinit(&world.f);
+}
+
+/* What does not ask what is asked, an operator's tool say, is not woken. */
+static void
+watch_without_questions_sleeps_on(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    const uint64_t ticket = fixture_step(
+        &world.f, (struct cluster_event){
+                      .kind = CLUSTER_WATCH,
+                      .client = 9,
+                      .watch = {world.epoch, 1, CLUSTER_NO_QUESTION},
+                  });
+
+    complain(&world, 0, 3, EVIDENCE_BROKEN);
+    assert_null(fixture_find(&world.f, ticket));
+    fixture_deinit(&world.f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(complaint_of_all_is_a_verdict_at_once),
+        cmocka_unit_test(verdict_comes_in_100_ms_whoever_is_silent),
+        cmocka_unit_test(rank_that_is_cut_off_expels_nobody),
+        cmocka_unit_test(broken_link_costs_the_higher_rank),
+        cmocka_unit_test(complaint_is_taken_back_by_who_hears_again),
+        cmocka_unit_test(slow_networks_have_more_time),
+        cmocka_unit_test(answer_that_makes_no_sense_says_nothing),
+        cmocka_unit_test(member_that_a_peer_hears_outlives_its_lease),
+        cmocka_unit_test(member_that_nobody_hears_is_lost_with_its_lease),
+        cmocka_unit_test(watch_without_questions_sleeps_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/*
+ * engine/views.c - whom this rank hears, when the coordinator asks all ranks
+ *
+ * Somebody complains of a rank, or the coordinator itself does not hear one any
+ * more. Each rank then asks the peers that it is connected to for a sign of life,
+ * whether it waits for them or not, and tells what came.
+ */
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "engine/patience.h"
+#include "engine/state.h"
+
+static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
+
+uint32_t
+views_slack_ms(const struct engine *engine)
+{
+    uint32_t slack_ms = 0;
+
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        const uint32_t ms = transport_round_trip_ms(engine->transport, rank);
+
+        slack_ms = ms > slack_ms ? ms : slack_ms;
+    }
+    return slack_ms;
+}
+
+static bool
+views_have_room(struct engine *engine)
+{
+    struct views *views = &engine->views;
+    const uint32_t size = engine->roster->size;
+
+    if (!views->n_heard)
+        views->n_heard = calloc(size, sizeof(*views->n_heard));
+    if (!views->seen)
+        views->seen = calloc(size, sizeof(*views->seen));
+    return views->n_heard && views->seen;
+}
+
+/* It may be asked, and has not ended as far as is known here. */
+static bool
+is_peer(const struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    return rank != engine->roster->rank && !lost->is_lost && !lost->has_left;
+}
+
+static uint8_t
+view_of(struct engine *engine, uint32_t rank)
+{
+    const struct lost_rank *lost = &engine->lost[rank];
+
+    if (!is_peer(engine, rank))
+        return VIEW_NONE;
+    if (lost->is_suspect && lost->evidence == EVIDENCE_BROKEN)
+        return VIEW_BROKEN;
+    if (!transport_is_connected(engine->transport, rank))
+        return VIEW_NONE;
+    if (transport_heard(engine->transport, rank) != engine->views.n_heard[rank])
+        return VIEW_HEARD;
+    return lost->is_suspect || pulse_is_gone(engine, rank) ? VIEW_SILENT
+                                                           : VIEW_UNANSWERED;
+}
+
+void
+views_begin(struct engine *engine, uint64_t question)
+{
+    struct views *views = &engine->views;
+    const uint64_t answer_ms = EVIDENCE_ANSWER_MS + views_slack_ms(engine);
+
+    if (!views_have_room(engine) || !engine->options.on_views) {
+        atomic_store(&engine->is_asked, false);
+        return;
+    }
+    views->question = question;
+    views->until_ns = clock_deadline_ns(answer_ms);
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        views->n_heard[rank] = transport_heard(engine->transport, rank);
+        if (is_peer(engine, rank) &&
+            transport_is_connected(engine->transport, rank))
+            pulse_ask(engine, rank);
+    }
+    engine->must_flush = true;
+    engine->deadline_ns = 0;
+}
+
+uint64_t
+engine_check_views(struct engine *engine, uint64_t now_ns)
+{
+    struct views *views = &engine->views;
+    bool is_complete = true;
+
+    if (views->question == 0)
+        return CLOCK_NEVER;
+    for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
+        views->seen[rank] = view_of(engine, rank);
+        is_complete &= views->seen[rank] != VIEW_UNANSWERED &&
+                       views->seen[rank] != VIEW_SILENT;
+    }
+    if (!is_complete && now_ns < views->until_ns)
+        return now_ns + VIEWS_LOOK_NS;
+    const uint64_t question = views->question;
+    views->question = 0;
+    atomic_store(&engine->is_asked, false);
+    engine->options.on_views(engine->options.owner, question, views->seen);
+    return CLOCK_NEVER;
+}
