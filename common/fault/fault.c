@@ -137,13 +137,13 @@ delay(uint64_t n_ns)
         continue;
 }
 
-/* Whoever asked for it learns when it struck. */
+/* Whoever asked for it learns when it struck, and between whom. */
 static void
-note(int fd)
+note(int fd, uint32_t peer)
 {
-    const uint64_t now_ns = clock_now_ns();
+    const struct fault_note note = {clock_now_ns(), peer};
 
-    if (fd >= 0 && write(fd, &now_ns, sizeof(now_ns)) < 0)
+    if (fd >= 0 && write(fd, &note, sizeof(note)) < 0)
         return;
 }
 
@@ -198,7 +198,7 @@ faults_strike(struct faults *faults,
         }
     }
     pthread_mutex_unlock(&faults->lock);
-    note(note_fd);
+    note(note_fd, event->peer);
     deed_do(&deed);
     return deed;
 }

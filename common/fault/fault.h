@@ -57,6 +57,12 @@ faults_are_due(struct faults *faults,
                uint32_t rules,
                const struct fault_event *event);
 
+/* What is written to a rule's note_fd when it strikes. */
+struct fault_note {
+    uint64_t when_ns; /* clock_now_ns() */
+    uint64_t peer;    /* of the frame; FAULT_ANY_RANK: of none */
+};
+
 /* What is to happen to a frame, FAULT_NOTHING mostly. */
 struct fault_deed {
     enum fault_action action;

@@ -61,7 +61,7 @@ struct fault_rule {
     uint64_t segment;
     enum fault_point at;
     enum fault_action action;
-    int note_fd;     /* 8 bytes are written to it, clock_now_ns(); -1: none */
+    int note_fd;     /* a struct fault_note is written to it; -1: none */
     uint64_t amount; /* of DELAY, ns; of EXIT, the code; of CORRUPT, the bit */
     /* What it has seen. */
     uint64_t n_begun;

@@ -8,21 +8,21 @@
 #include "base/cleanup.h"
 
 const struct fault_row fault_rows[] = {
-    {"kill", "do=kill", FAULT_KIND_DEATH},
-    {"exit", "do=exit:3", FAULT_KIND_DEATH},
-    {"stop", "do=stop", FAULT_KIND_FREEZE},
-    {"late", "do=delay:30ms", FAULT_KIND_LATE},
-    {"very late", "do=delay:700ms", FAULT_KIND_LATE},
-    {"reset", "do=reset", FAULT_KIND_LINK},
-    {"half-close", "do=half-close", FAULT_KIND_LINK},
+    {"kill", "do=kill", FAULT_KIND_DEATH, FAULT_BLAME_CULPRIT},
+    {"exit", "do=exit:3", FAULT_KIND_DEATH, FAULT_BLAME_CULPRIT},
+    {"stop", "do=stop", FAULT_KIND_FREEZE, FAULT_BLAME_CULPRIT},
+    {"late", "do=delay:30ms", FAULT_KIND_LATE, FAULT_BLAME_NOBODY},
+    {"very late", "do=delay:700ms", FAULT_KIND_LATE, FAULT_BLAME_NOBODY},
+    {"reset", "do=reset", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
+    {"half-close", "do=half-close", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
     /* Found out by a sign of life, which numbers its frame. */
-    {"drop", "do=drop", FAULT_KIND_MUTE},
-    {"corrupt", "do=corrupt", FAULT_KIND_LINK},
-    {"truncate", "do=truncate", FAULT_KIND_LINK},
-    {"duplicate", "do=duplicate", FAULT_KIND_LINK},
-    {"unplug", "do=unplug", FAULT_KIND_MUTE},
-    {"leave", NULL, FAULT_KIND_LEAVE},
-    {"differ", NULL, FAULT_KIND_DIFFER},
+    {"drop", "do=drop", FAULT_KIND_MUTE, FAULT_BLAME_CULPRIT},
+    {"corrupt", "do=corrupt", FAULT_KIND_LINK, FAULT_BLAME_CULPRIT},
+    {"truncate", "do=truncate", FAULT_KIND_LINK, FAULT_BLAME_HIGHER},
+    {"duplicate", "do=duplicate", FAULT_KIND_LINK, FAULT_BLAME_CULPRIT},
+    {"unplug", "do=unplug", FAULT_KIND_MUTE, FAULT_BLAME_HIGHER},
+    {"leave", NULL, FAULT_KIND_LEAVE, FAULT_BLAME_CULPRIT},
+    {"differ", NULL, FAULT_KIND_DIFFER, FAULT_BLAME_CULPRIT},
 };
 const uint32_t n_fault_rows = COUNT_OF(fault_rows);
 

@@ -25,10 +25,19 @@ enum fault_kind {
     FAULT_KIND_DIFFER, /* the rank is named for its call */
 };
 
+/* Who must be named, as docs/failure.md has it. */
+enum fault_blame {
+    FAULT_BLAME_NOBODY,  /* whoever is named is named wrongly */
+    FAULT_BLAME_CULPRIT, /* the rank with the fault */
+    FAULT_BLAME_HIGHER,  /* of the two between which it struck: both live, and
+                            what lies between them is lost */
+};
+
 struct fault_row {
     const char *name;
     const char *rule; /* "do=kill"; NULL: the program does it itself */
     enum fault_kind kind;
+    enum fault_blame blame;
 };
 
 enum fault_place {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fault/fault.h"
 #include "fault_rank.h"
 #include "fault_verdict.h"
 
@@ -33,6 +34,7 @@ struct fault_bench {
     bool is_gone[FAULT_RANKS];    /* its process has ended */
     bool is_stopped[FAULT_RANKS]; /* ... or stands still */
     uint64_t struck_ns;           /* 0: not yet */
+    uint32_t peer;                /* then: on the way to it */
 };
 
 static void
@@ -77,11 +79,13 @@ processes_look(struct fault_bench *bench)
 static void
 note_look(struct fault_bench *bench)
 {
-    uint64_t when_ns;
+    struct fault_note note;
 
-    while (read(bench->note[0], &when_ns, sizeof(when_ns)) == sizeof(when_ns)) {
-        if (bench->struck_ns == 0)
-            bench->struck_ns = when_ns;
+    while (read(bench->note[0], &note, sizeof(note)) == sizeof(note)) {
+        if (bench->struck_ns > 0)
+            continue;
+        bench->struck_ns = note.when_ns;
+        bench->peer = (uint32_t)note.peer;
     }
 }
 
@@ -192,6 +196,7 @@ fault_run(const struct fault_lab *lab,
         .cell = &bench.cell, .lab = lab, .room = bench.room};
     evidence.is_over = bench_await(&bench, is_over, lab->cell_ms);
     evidence.struck_ns = bench.struck_ns;
+    evidence.peer = bench.peer;
     for (uint32_t rank = 0; rank < bench.cell.size; rank++)
         evidence.is_present[rank] =
             !bench.is_gone[rank] && !bench.is_stopped[rank];

@@ -28,9 +28,29 @@ rank_before(const char *text, const char *at)
                : FAULT_NOBODY;
 }
 
-uint32_t
-fault_blamed(const char *text, struct fault_why *out_why)
+/* What an expelled rank is told: by whom, and in brackets why. */
+static bool
+is_expelled(const char *text, struct fault_why *out_why)
 {
+    const char *why = strstr(text, "this rank was declared lost by ");
+
+    if (!why)
+        return false;
+    /* Behind who did it, whose name may be "rank 2 (host:70)". */
+    while ((why = strstr(why + 1, " (")) &&
+           why[strcspn(why + 1, " )") + 1] == ')')
+        continue;
+    snprintf(out_why->text, sizeof(out_why->text), "%.*s",
+             why ? (int)strcspn(why + 2, ";,(0123456789") : 0,
+             why ? why + 2 : "");
+    return true;
+}
+
+uint32_t
+fault_blamed(uint32_t self, const char *text, struct fault_why *out_why)
+{
+    if (is_expelled(text, out_why))
+        return self;
     for (size_t i = 0; i < COUNT_OF(marks); i++) {
         const char *at = strstr(text, marks[i]);
 
@@ -59,14 +79,20 @@ complain(struct fault_outcome *outcome, const char *format, ...)
     va_end(arguments);
 }
 
-static bool
-may_be_blamed(const struct fault_cell *cell, uint32_t rank)
+uint32_t
+fault_to_be_blamed(const struct fault_cell *cell, uint32_t peer)
 {
-    const enum fault_kind kind = cell->fault->kind;
+    const uint32_t culprit = fault_cell_culprit(cell);
 
-    return rank == fault_cell_culprit(cell) ||
-           ((kind == FAULT_KIND_LINK || kind == FAULT_KIND_MUTE) &&
-            rank < cell->size);
+    switch (cell->fault->blame) {
+    case FAULT_BLAME_CULPRIT:
+        return culprit;
+    case FAULT_BLAME_HIGHER:
+        return peer < cell->size && peer > culprit ? peer : culprit;
+    case FAULT_BLAME_NOBODY:
+        break;
+    }
+    return FAULT_NOBODY;
 }
 
 static uint64_t
@@ -75,9 +101,11 @@ limit_ns(const struct fault_evidence *evidence)
     const struct fault_lab *lab = evidence->lab;
     const enum fault_kind kind = evidence->cell->fault->kind;
     const bool is_silent = kind == FAULT_KIND_FREEZE || kind == FAULT_KIND_MUTE;
+    /* Nobody sees the end of it: the coordinator asks all. */
+    const bool is_asked = evidence->cell->fault->blame == FAULT_BLAME_HIGHER;
 
-    return (is_silent ? lab->failure_timeout_ms + lab->slack_ms
-                      : lab->crash_ms) *
+    return ((is_silent ? lab->failure_timeout_ms : 0) +
+            (is_silent || is_asked ? lab->slack_ms : lab->crash_ms)) *
            CLOCK_NS_PER_MS;
 }
 
@@ -107,11 +135,16 @@ judge_report(const struct fault_evidence *evidence,
     const uint32_t rank = (uint32_t)(report - evidence->room->ranks);
     const uint64_t took_ns = report->when_ns - evidence->struck_ns;
     struct fault_why why;
+    const uint32_t blamed = fault_blamed(rank, report->text, &why);
+    const uint32_t wrongdoer = fault_to_be_blamed(cell, evidence->peer);
 
     if (report->status != wanted)
         complain(outcome, "rank %u: status %d; ", rank, (int)report->status);
-    if (!differs && !may_be_blamed(cell, fault_blamed(report->text, &why)))
-        complain(outcome, "rank %u blames another; ", rank);
+    if (!differs && blamed != wrongdoer)
+        complain(outcome,
+                 "rank %u blames rank %d and not %d (struck %d -> %d); ", rank,
+                 (int)blamed, (int)wrongdoer, (int)fault_cell_culprit(cell),
+                 (int)evidence->peer);
     if (took_ns > limit_ns(evidence))
         complain(outcome, "rank %u knew after %.0f ms; ", rank,
                  (double)took_ns / (double)CLOCK_NS_PER_MS);
@@ -121,14 +154,17 @@ judge_report(const struct fault_evidence *evidence,
 
 /* Two that were told something. */
 static void
-judge_pair(const struct fault_report *one,
+judge_pair(const struct fault_room *room,
+           const struct fault_report *one,
            const struct fault_report *other,
            struct fault_outcome *outcome)
 {
     struct fault_why whys[2];
-    const uint32_t blamed = fault_blamed(one->text, &whys[0]);
+    const uint32_t blamed =
+        fault_blamed((uint32_t)(one - room->ranks), one->text, &whys[0]);
 
-    if (blamed != fault_blamed(other->text, &whys[1]))
+    if (blamed !=
+        fault_blamed((uint32_t)(other - room->ranks), other->text, &whys[1]))
         complain(outcome, "they blame different ranks; ");
     else if (strcmp(whys[0].text, whys[1].text) != 0)
         complain(outcome, "they tell different things; ");
@@ -153,7 +189,7 @@ judge_hurt(const struct fault_evidence *evidence, struct fault_outcome *outcome)
         if (!first)
             first = report;
         else if (evidence->cell->fault->kind != FAULT_KIND_DIFFER)
-            judge_pair(first, report, outcome);
+            judge_pair(evidence->room, first, report, outcome);
     }
 }
 
@@ -164,7 +200,7 @@ is_left(const struct fault_evidence *evidence, uint32_t rank)
     struct fault_why why;
 
     return evidence->is_present[rank] &&
-           fault_blamed(evidence->room->ranks[rank].text, &why) != rank;
+           fault_blamed(rank, evidence->room->ranks[rank].text, &why) != rank;
 }
 
 /* They go on together, and without anybody else. */

@@ -17,13 +17,18 @@ struct fault_evidence {
     bool is_over;                 /* nobody hangs in a call */
     bool have_left;               /* ... nor in leaving */
     uint64_t struck_ns;           /* 0: it did not */
+    uint32_t peer;                /* on the way to whom it did */
 };
+
+/* The one rank that every survivor must name; FAULT_NOBODY: none may be. */
+uint32_t
+fault_to_be_blamed(const struct fault_cell *cell, uint32_t peer);
 
 void
 fault_judge(const struct fault_evidence *evidence,
             struct fault_outcome *out_outcome);
 
-/* The rank that text blames, and in *out_why what happened to it, up to the
+/* The rank that text, of rank self, blames, and in *out_why what happened to it, up to the
  * first sign; FAULT_NOBODY: none. */
 static const uint32_t FAULT_NOBODY = UINT32_MAX;
 
@@ -32,6 +37,6 @@ struct fault_why {
 };
 
 uint32_t
-fault_blamed(const char *text, struct fault_why *out_why);
+fault_blamed(uint32_t self, const char *text, struct fault_why *out_why);
 
 #endif

@@ -37,7 +37,7 @@ SIZE = 5
 CALLS = 15  # of each, after all has happened
 RUN_S = 60
 STOPPED_S = 0.1
-NOTE_BYTES = 8  # common/fault/fault.c
+NOTE_BYTES = 16  # common/fault/fault.c
 TRIES = 3  # of a cell whose fault comes too late
 
 # The n-th of them, of those that such a run makes.

@@ -191,11 +191,11 @@ process_ends_as_it_is_told(void **state)
 }
 
 static void
-note_says_when_it_struck(void **state)
+note_says_when_it_struck_and_where(void **state)
 {
     int ends[2];
     char text[64];
-    uint64_t when_ns[2];
+    struct fault_note notes[2];
 
     (void)state;
     assert_int_equal(pipe(ends), 0);
@@ -205,9 +205,10 @@ note_says_when_it_struck(void **state)
     faults_begin(faults, "barrier");
     faults_strike(faults, 1, &frame_event);
     faults_strike(faults, 1, &frame_event);
-    assert_int_equal(read(ends[0], when_ns, sizeof(when_ns)),
-                     sizeof(when_ns[0]));
-    assert_true(when_ns[0] >= begin_ns && when_ns[0] <= clock_now_ns());
+    assert_int_equal(read(ends[0], notes, sizeof(notes)), sizeof(notes[0]));
+    assert_true(notes[0].when_ns >= begin_ns &&
+                notes[0].when_ns <= clock_now_ns());
+    assert_int_equal(notes[0].peer, frame_event.peer);
     faults_destroy(faults);
     close(ends[0]);
     close(ends[1]);
@@ -237,7 +238,7 @@ main(void)
         cmocka_unit_test(more_rules_than_the_limit_are_refused),
         cmocka_unit_test(environment_is_read_where_faults_are_built),
         cmocka_unit_test(process_ends_as_it_is_told),
-        cmocka_unit_test(note_says_when_it_struck),
+        cmocka_unit_test(note_says_when_it_struck_and_where),
         cmocka_unit_test(delay_takes_its_time),
     };
 
