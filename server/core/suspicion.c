@@ -104,6 +104,15 @@ ranks_name(struct sentence *sentence,
         sentence_add(sentence, " and %u others", n_left);
 }
 
+/* Who is silent is told by what that lets infer, or was seen to be stopped. */
+static const char *
+inference_of(const struct suspicion_rank *rank, bool is_broken)
+{
+    if (rank->is_heard)
+        return " (inferred: it lives, and its link is cut)";
+    return is_broken ? " (inferred: dead, stopped or cut off)" : "";
+}
+
 /* What is known of rank, what is inferred, and by whose word. */
 static struct sentence
 reason_of(const struct job *job, uint32_t rank)
@@ -112,6 +121,7 @@ reason_of(const struct job *job, uint32_t rank)
     bool *complains = memory_create(job->size, sizeof(*complains));
     struct sentence reason = {0};
     bool is_complained_of = false;
+    bool is_broken = false;
 
     for (uint32_t from = 0; from < job->size; from++) {
         const uint64_t place = (uint64_t)from * job->size + rank;
@@ -119,13 +129,12 @@ reason_of(const struct job *job, uint32_t rank)
         complains[from] = job->ranks[from]->state == CLUSTER_MEMBER_ACTIVE &&
                           view_complains(suspicion->views[place]);
         is_complained_of |= complains[from];
+        is_broken |= complains[from] && suspicion->views[place] == VIEW_BROKEN;
     }
     if (is_complained_of) {
-        sentence_add(&reason, "%s (inferred: %s), reported by ",
+        sentence_add(&reason, "%s%s, reported by ",
                      suspicion->ranks[rank].reason,
-                     suspicion->ranks[rank].is_heard
-                         ? "it lives, and its link is cut"
-                         : "dead, stopped or cut off");
+                     inference_of(&suspicion->ranks[rank], is_broken));
         ranks_name(&reason, job, complains);
     } else {
         const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
