@@ -208,7 +208,7 @@ serve(const struct options *options)
              "hoopd %s serves workers on %s, http on %s, %s%s, %s",
              version_text, address, http,
              options->coordinator.token ? "one token for every job"
-                                        : "a job's first worker sets its token",
+                                        : "no token is asked for",
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
     exposure_log(&options->coordinator);

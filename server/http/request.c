@@ -262,7 +262,7 @@ head_is_complete(struct http_text rest)
 static enum http_status
 head_take(struct http_text rest, struct http_request *request)
 {
-    struct http_text line;
+    struct http_text line = {0};
 
     line_cut(&rest, &line);
     enum http_status status = first_line_take(line, request);

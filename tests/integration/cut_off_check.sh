@@ -9,6 +9,7 @@
 # hear it. Exits with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS
 # is set.
 set -euo pipefail
+export HOOP_TOKEN=secret
 hoopd=$1
 parted=$2
 steady=$3
@@ -59,7 +60,7 @@ job_start() {
   for rank in 0 1 2 3; do
     (
       export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
-      export HOOP_WORLD_SIZE=4 HOOP_TOKEN=secret HOOP_TIMEOUT=50
+      export HOOP_WORLD_SIZE=4 HOOP_TIMEOUT=50
       export HOOP_FAILURE_TIMEOUT=2 HOOP_TRANSPORT=tcp HOOP_NODE=host$rank
       export HOOP_LINK=latency=50us,bandwidth=125MB/s
       in_room "$rank" "$@"

@@ -30,6 +30,7 @@ run(const char *how, struct program **out_program)
     const char *const arguments[] = {elastic_digits, how, NULL};
 
     assert_int_equal(setenv("HOOP_COORDINATOR", hoopd.address, 1), 0);
+    assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);
     /* Who is only slow on a busy machine is not lost. */
     assert_int_equal(setenv("HOOP_FAILURE_TIMEOUT", "30", 1), 0);
     *out_program = program_start(arguments, NULL);

@@ -69,6 +69,7 @@ member_live(struct member *member)
     const struct hoop_join_options options = {
         .coordinator = member->coordinator,
         .job = member->job,
+        .token = "secret",
         .rank = &member->rank,
         .world_size = member->size,
         .codec = member->codec,

@@ -8,6 +8,7 @@
 # under a /proc that shows no process of others. Exits with 77 where namespaces
 # cannot be made, unless HOOP_REQUIRE_NETNS is set.
 set -euo pipefail
+export HOOP_TOKEN=secret
 hoopd=$1
 steady=$2
 
@@ -59,7 +60,7 @@ job_start() {
   for rank in 0 1 2; do
     (
       export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
-      export HOOP_WORLD_SIZE=3 HOOP_TOKEN=secret HOOP_TRANSPORT=tcp
+      export HOOP_WORLD_SIZE=3 HOOP_TRANSPORT=tcp
       export HOOP_FAILURE_TIMEOUT=2 HOOP_TIMEOUT=60 HOOP_PORT=$((port + rank))
       "$space" "$steady" "$scratch/$job.stop"
     ) >"$scratch/$job.$rank.log" 2>&1 &
