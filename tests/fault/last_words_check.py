@@ -32,7 +32,7 @@ TEXT = re.compile(
     r'steady: (?P<call>allreduce #\d+ \(int64, 20000 elements, sum\)): '
     rf'(?P<core>(?P<who>{NAME}) is lost: (?P<how>[^,;]+))'
     r'(, (more than |less than )?\d+\.\d+ s after its last byte)?'
-    rf', reported by {NAME}'
+    rf', reported by (?:{NAME}|ranks \d+(?:, \d+)* and \d+)'
     rf'(; {NAME} waited for {NAME} to (send|receive) \(\d+ of \d+ bytes\))?'
     r'; after \d+\.\d+ s of the 77 s that HOOP_TIMEOUT allows$')
 
