@@ -52,7 +52,8 @@ def main():
     parser.add_argument('--pause', type=float, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        coordinator = Coordinator(options.hoopd, folder, 'process')
+        coordinator = Coordinator(options.hoopd, folder, 'process',
+                                  HOOP_TOKEN='secret')
         jobs = None
         try:
             coordinator.start()

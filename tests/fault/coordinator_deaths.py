@@ -31,7 +31,7 @@ PROMISED_S = 1
 class Coordinator:
     """hoopd, on the same address and data in each of its lives."""
 
-    def __init__(self, path, folder, durability):
+    def __init__(self, path, folder, durability, **environment):
         (self.address, self.http) = (
             '%s:%d' % address for address in free_addresses(2))
         self.arguments = [
@@ -39,13 +39,14 @@ class Coordinator:
             '--data-dir', os.path.join(folder, 'data'),
             '--durability', durability, '--lease', '10']
         self.folder = folder
+        self.environment = environment
         self.n_lives = 0
         self.program = None
 
     def start(self):
         self.n_lives += 1
         self.program = Program(self.folder, f'hoopd{self.n_lives}',
-                               self.arguments)
+                               self.arguments, **self.environment)
         self.program.expect('serves workers on')
 
     def kill(self):

@@ -34,9 +34,9 @@ HERE = '127.0.0.1'
 ROLES = ('worker', 'operator', 'metrics')
 ANSWER_S = 1.0
 CROWD_S = 6
-CPU_MAX = 0.5  # of a processor, while a crowd is there
+CPU_MAX = 0.8  # of a processor, while a crowd is there
 LOG_BYTES_MAX = 6000
-LOG_LINES_MAX = 20
+LOG_LINES_MAX = 40
 
 
 def write_private(path, text):
