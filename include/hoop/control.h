@@ -202,7 +202,7 @@ hoop_control_list(hoop_control_t *control,
  * A text of others, such as a name or a key, made safe to print: control
  * characters, bidirectional and other format characters, line separators and
  * bytes that are no UTF-8 are spelt out, as "\u202e" or "\xff"; all else stays. Into
- * n_bytes >= 1 of out, as a string; what does not fit is left out. Error texts
+ * n_bytes >= 1 of out, as a string; what does not fit is left out. NULL is "". Error texts
  * are safe already. Thread: any.
  */
 HOOP_API void

@@ -36,7 +36,8 @@ hoop_status_name(enum hoop_status status)
 void
 hoop_escape(const char *text, char *out, size_t n_bytes)
 {
-    escape_text(text, out, n_bytes);
+    if (out && n_bytes > 0)
+        escape_text(text ? text : "", out, n_bytes);
 }
 
 const char *
