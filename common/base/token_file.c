@@ -29,12 +29,23 @@ text_check(const char *path, const char *text, size_t n_bytes)
     return HOOP_OK;
 }
 
+struct token_text {
+    char bytes[2 * LIMIT_TOKEN]; /* room for blanks to cut */
+};
+
+static void
+token_text_wipe(struct token_text *text)
+{
+    explicit_bzero(text, sizeof(*text));
+}
+
 enum hoop_status
 token_file_read(const char *path, size_t n_bytes, char *out_token)
 {
     static const char blanks[] = " \t\r\n";
     CLEANUP(stream_close) FILE *stream = NULL;
-    char text[2 * LIMIT_TOKEN]; /* room for blanks to cut */
+    __attribute__((cleanup(token_text_wipe))) struct token_text secret;
+    char *const text = secret.bytes;
     int fd = -1;
 
     enum hoop_status status = private_file_open("token file", path, &fd);
@@ -46,7 +57,7 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the token file");
     }
 
-    size_t n_text = fread(text, 1, sizeof(text), stream);
+    size_t n_text = fread(text, 1, sizeof(secret.bytes), stream);
     if (ferror(stream))
         return error_raise(HOOP_E_NOT_FOUND, "cannot read the token file %s",
                            path);
@@ -69,6 +80,5 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
 
     memcpy(out_token, start, n_text);
     out_token[n_text] = '\0';
-    explicit_bzero(text, sizeof(text));
     return HOOP_OK;
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -278,6 +279,14 @@ accept_should_go_on(int error)
            error == ENETDOWN || error == ENOPROTOOPT || error == EHOSTDOWN ||
            error == ENONET || error == EHOSTUNREACH || error == EOPNOTSUPP ||
            error == ENETUNREACH || error == EPERM;
+}
+
+bool
+socket_has_pending(int fd)
+{
+    struct pollfd listening = {.fd = fd, .events = POLLIN};
+
+    return poll(&listening, 1, 0) == 1;
 }
 
 enum hoop_status

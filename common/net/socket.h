@@ -41,6 +41,10 @@ socket_listeners_close(struct socket_listeners *listeners);
 enum hoop_status
 socket_accept(int fd, int *out_fd, struct address *out_peer);
 
+/* Whether a connection waits to be accepted. Does not block. */
+bool
+socket_has_pending(int fd);
+
 /* Begin to connect, TCP_NODELAY and keepalive set; when the descriptor is
  * writable, socket_connected() tells how it went. */
 enum hoop_status

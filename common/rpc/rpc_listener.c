@@ -14,7 +14,6 @@
 
 #include "rpc/rpc_listener.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -565,17 +564,8 @@ listener_is_full(const struct rpc_listener *listener)
            (listener->options.seal && listener->n_greeting >= LIMIT_GREETINGS);
 }
 
-/* Somebody is in the queue of this socket. */
-static bool
-somebody_waits(int listening)
-{
-    struct pollfd at = {.fd = listening, .events = POLLIN};
-
-    return poll(&at, 1, 0) == 1;
-}
-
-/* HOOP_E_PENDING: nobody else waits at this socket now, or all may; HOOP_OK:
- * enough for a turn. */
+/* HOOP_E_PENDING: nobody waits at this socket, or accepting is paused; HOOP_OK:
+ * enough were accepted for a turn. */
 static enum hoop_status
 connections_accept(struct rpc_listener *listener, int listening)
 {
@@ -585,7 +575,7 @@ connections_accept(struct rpc_listener *listener, int listening)
         struct address peer;
         int fd;
 
-        if (listener_is_full(listener) && !somebody_waits(listening))
+        if (listener_is_full(listener) && !socket_has_pending(listening))
             return HOOP_E_PENDING;
         /* All have been heard just now: whoever comes waits a little. */
         if (listener_is_full(listener) &&

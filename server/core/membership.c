@@ -242,10 +242,9 @@ report_take(struct cluster *cluster,
     char reason[LIMIT_REASON];
 
     if (report->evidence < EVIDENCE_KINDS &&
-        evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR) {
-        suspicion_complain(cluster, reporter, accused, report);
+        evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR &&
+        suspicion_complain(cluster, reporter, accused, report))
         return;
-    }
     membership_reason(report->reason, sizeof(reason), reason);
     sentence_add(&sentence, "%s, reported by %s", reason,
                  member_label(reporter).text);
@@ -299,11 +298,14 @@ membership_expire(struct cluster *cluster, struct member *member)
                    cluster->now_ns + eighth_ns);
         return;
     }
-    if (!member->is_asked_for && suspicion_ask(cluster, member)) {
+    if (!member->is_asked_for) {
+        /* Before the question: its answer renews the lease. */
         member->is_asked_for = true;
         agenda_set(&cluster->agenda, &member->lease,
                    cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
-        return;
+        if (suspicion_ask(cluster, member))
+            return;
+        member->is_asked_for = false;
     }
     sentence_add(&reason,
                  "its lease expired %.1f s after its last sign of life%s",

@@ -225,7 +225,7 @@ suspicion_look(struct cluster *cluster, struct job *job)
     question_look(cluster, job);
 }
 
-void
+bool
 suspicion_complain(struct cluster *cluster,
                    const struct member *reporter,
                    const struct member *accused,
@@ -238,10 +238,8 @@ suspicion_complain(struct cluster *cluster,
     const uint64_t decide_ns =
         cluster->now_ns + (EVIDENCE_DECIDE_MS + slack_ms) * CLOCK_NS_PER_MS;
 
-    if (job->size > RANKS_MAX) {
-        membership_lose(cluster, job->ranks[accused->rank], call->reason);
-        return;
-    }
+    if (job->size > RANKS_MAX)
+        return false;
     if (suspicion->number == 0 || suspicion->decide_ns == UINT64_MAX) {
         question_open(cluster, job, decide_ns);
         suspicion->decide_ns = decide_ns;
@@ -254,6 +252,7 @@ suspicion_complain(struct cluster *cluster,
     if (!reason[0])
         membership_reason(call->reason, REASON_MAX, reason);
     question_look(cluster, job);
+    return true;
 }
 
 void
@@ -285,6 +284,23 @@ suspicion_answer(struct cluster *cluster,
     question_look(cluster, job);
 }
 
+/* Whoever has answered the question that is open, and hears member; NULL: nobody. */
+static const struct member *
+hearer_of(const struct job *job, const struct member *member)
+{
+    const struct suspicion *suspicion = &job->suspicion;
+
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
+
+        if (suspicion->ranks[rank].has_answered &&
+            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE &&
+            views[member->rank] == VIEW_HEARD)
+            return job->ranks[rank];
+    }
+    return NULL;
+}
+
 bool
 suspicion_ask(struct cluster *cluster, const struct member *member)
 {
@@ -299,8 +315,12 @@ suspicion_ask(struct cluster *cluster, const struct member *member)
     }
     if (!waiter || job->size > RANKS_MAX)
         return false;
-    /* What is open may have been answered before member fell silent. */
-    if (job->suspicion.number == 0 || job->suspicion.decide_ns == UINT64_MAX)
+    const bool is_deciding =
+        job->suspicion.number != 0 && job->suspicion.decide_ns != UINT64_MAX;
+    const struct member *by = is_deciding ? hearer_of(job, member) : NULL;
+    if (by)
+        membership_heard(cluster, job->ranks[member->rank], by);
+    else if (!is_deciding)
         question_open(cluster, job,
                       cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
     return true;

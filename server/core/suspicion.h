@@ -37,8 +37,9 @@ struct suspicion {
 };
 
 /* reporter, who lives, does not hear accused any more; call->evidence is
- * EVIDENCE_BROKEN or EVIDENCE_SILENT. */
-void
+ * EVIDENCE_BROKEN or EVIDENCE_SILENT. False: the job has too many ranks to ask
+ * them all, and nothing has been done. */
+bool
 suspicion_complain(struct cluster *cluster,
                    const struct member *reporter,
                    const struct member *accused,
@@ -50,7 +51,9 @@ suspicion_answer(struct cluster *cluster,
                  const struct member *member,
                  const struct cluster_renewal *call);
 
-/* Ask who hears member, whose lease has expired. False: there is nobody. */
+/* Ask who hears member, whose lease has expired; membership_heard() tells of the
+ * answers, also of one that a question which is still open has had. False: there
+ * is nobody to ask. */
 bool
 suspicion_ask(struct cluster *cluster, const struct member *member);
 

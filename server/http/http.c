@@ -413,8 +413,12 @@ connections_make_room(struct http *http)
         return false;
     if (chosen->state == CONNECTION_READING)
         connection_go_on(chosen);
-    if (http->n_connections == n_before)
-        connection_destroy(chosen);
+    if (http->n_connections < n_before)
+        return true;
+    /* It has shown a token by what was just read: it stays. */
+    if (chosen->state == CONNECTION_TRUSTED)
+        return false;
+    connection_destroy(chosen);
     return true;
 }
 
@@ -473,9 +477,12 @@ connection_accept(struct http *http, int listening)
     struct address peer;
     int fd = -1;
 
-    if (http->n_connections >= http->n_connections_max &&
-        !connections_make_room(http))
-        return HOOP_E_ABORTED;
+    if (http->n_connections >= http->n_connections_max) {
+        if (!socket_has_pending(listening))
+            return HOOP_E_PENDING;
+        if (!connections_make_room(http))
+            return HOOP_E_ABORTED;
+    }
     enum hoop_status status = socket_accept(listening, &fd, &peer);
     while (status == HOOP_E_EXHAUSTED && spares_give_one(http))
         status = socket_accept(listening, &fd, &peer);

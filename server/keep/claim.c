@@ -77,13 +77,15 @@ file_open(struct claim *claim)
                        claim->path, strerror(errno), (unsigned int)geteuid());
 }
 
-/* Zeroed behind what the file has. */
-static void
+/* Zeroed behind what the file has. False: it cannot be read, and text is "". */
+static bool
 file_read(const struct claim *claim, char text[TEXT_MAX])
 {
     memset(text, 0, TEXT_MAX);
-    if (pread(claim->fd, text, TEXT_MAX - 1, 0) < 0)
-        text[0] = '\0';
+    if (pread(claim->fd, text, TEXT_MAX - 1, 0) >= 0)
+        return true;
+    text[0] = '\0';
+    return false;
 }
 
 /* The first line without its end: "pid 12 on host a". */
@@ -220,9 +222,11 @@ claim_check(const struct claim *claim)
 
     snprintf(line, sizeof(line), "\nholder %016" PRIx64 "\n", claim->chance);
     if (now.fd >= 0) {
-        file_read(&now, text);
+        const bool is_read = file_read(&now, text);
+
         close(now.fd);
-        if (strstr(text, line))
+        /* Storage that is away says nothing. */
+        if (!is_read || strstr(text, line))
             return HOOP_OK;
     } else if (errno != ENOENT) {
         /* No descriptor, or storage that is away: that says nothing. */

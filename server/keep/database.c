@@ -303,7 +303,8 @@ database_open(const char *folder,
     status = isolation_run(file_check, database, LIMIT_KEEP_CHECK_MS);
     if (status == HOOP_E_DATA_LOSS)
         return damage_refuse(database);
-    if (status == HOOP_E_PRECONDITION)
+    if (status == HOOP_E_PRECONDITION || status == HOOP_E_TIMEOUT ||
+        status == HOOP_E_EXHAUSTED)
         return error_raise(status, "cannot use %s: %s", database->path,
                            error_text());
     if (status == HOOP_OK)

@@ -101,9 +101,15 @@ silence_explain(pid_t child)
     if (ended == 0) {
         kill(child, SIGKILL);
         waitpid(child, &state, 0);
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "the process that checks it did not end in time");
+        return error_raise(HOOP_E_TIMEOUT,
+                           "the process that checks it did not end in time, so "
+                           "nothing is known of it: start again");
     }
+    if (ended == child && WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "the process that checks it was killed, for want of "
+                           "memory perhaps, so nothing is known of it: start "
+                           "again");
     if (ended == child && WIFSIGNALED(state))
         return error_raise(HOOP_E_DATA_LOSS,
                            "the process that checks it ended by SIG%s",

@@ -97,7 +97,7 @@ transport_is_gone(const struct transport *transport, uint32_t peer)
 
 /* Another number while something comes. */
 uint64_t
-transport_heard(const struct transport *transport, uint32_t peer)
+transport_received(const struct transport *transport, uint32_t peer)
 {
     const struct party *party = party_of(transport);
 

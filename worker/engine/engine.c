@@ -367,6 +367,8 @@ close_running(struct engine *engine)
     struct op *op;
 
     engine->is_leaving = true;
+    engine->views.question = 0;
+    atomic_store(&engine->is_asked, false);
     engine_turn(engine, 0);
     while ((op = TAILQ_FIRST(&engine->running)))
         op_fail(op, HOOP_E_CLOSED, "the session is being left");

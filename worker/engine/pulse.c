@@ -338,7 +338,9 @@ declare_dead(struct engine *engine, uint32_t rank)
         snprintf(
             why, sizeof(why),
             "its process answers a new connection, but nothing has come on "
-            "the old one for %.1f s: large packets do not arrive (MTU?)",
+            "the old one for %.1f s: large packets do not arrive (MTU?), or "
+            "its "
+            "program does not let hoop go on",
             silent_s);
     else
         snprintf(why, sizeof(why),

@@ -349,7 +349,7 @@ is_heard_again(const struct engine *engine, uint32_t rank)
 
     return lost->evidence == EVIDENCE_SILENT &&
            transport_is_connected(engine->transport, rank) &&
-           transport_heard(engine->transport, rank) != lost->n_heard;
+           transport_received(engine->transport, rank) != lost->n_heard;
 }
 
 /* To those who decide, once. */
@@ -438,14 +438,15 @@ engine_suspect(struct engine *engine,
             ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
             : 0;
 
-    if (lost->is_suspect || !is_to_be_lost(engine, rank))
+    /* is_to_be_lost() advances operations, which may suspect rank itself. */
+    if (lost->is_suspect || !is_to_be_lost(engine, rank) || lost->is_suspect)
         return;
     reason_write(why, "", lost->why);
     lost->is_suspect = true;
     lost->is_complained = false;
     lost->evidence = evidence;
     lost->suspected_ns = clock_now_ns();
-    lost->n_heard = transport_heard(engine->transport, rank);
+    lost->n_heard = transport_received(engine->transport, rank);
     lost->rule_ns = lost->suspected_ns + decide_ns;
     engine->n_suspects++;
     suspect_look(engine, rank, lost->suspected_ns);

@@ -60,7 +60,8 @@ view_of(struct engine *engine, uint32_t rank)
         return VIEW_BROKEN;
     if (!transport_is_connected(engine->transport, rank))
         return VIEW_NONE;
-    if (transport_heard(engine->transport, rank) != engine->views.n_heard[rank])
+    if (transport_received(engine->transport, rank) !=
+        engine->views.n_heard[rank])
         return VIEW_HEARD;
     return lost->is_suspect || pulse_is_gone(engine, rank) ? VIEW_SILENT
                                                            : VIEW_UNANSWERED;
@@ -72,14 +73,15 @@ views_begin(struct engine *engine, uint64_t question)
     struct views *views = &engine->views;
     const uint64_t answer_ms = EVIDENCE_ANSWER_MS + views_slack_ms(engine);
 
-    if (!views_have_room(engine) || !engine->options.on_views) {
+    if (engine->is_leaving || !views_have_room(engine) ||
+        !engine->options.on_views) {
         atomic_store(&engine->is_asked, false);
         return;
     }
     views->question = question;
     views->until_ns = clock_deadline_ns(answer_ms);
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        views->n_heard[rank] = transport_heard(engine->transport, rank);
+        views->n_heard[rank] = transport_received(engine->transport, rank);
         if (is_peer(engine, rank) &&
             transport_is_connected(engine->transport, rank))
             pulse_ask(engine, rank);

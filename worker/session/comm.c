@@ -10,7 +10,6 @@
 
 #include "session/comm.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +70,7 @@ hoop_comm_set_name(hoop_comm_t *comm, const char *name)
                            "%zu",
                            COMM_NAME_BYTES_MAX, n_bytes);
     for (size_t i = 0; i < n_bytes; i++) {
-        if (iscntrl((unsigned char)name[i]))
+        if ((unsigned char)name[i] < ' ' || name[i] == 127)
             return error_raise(HOOP_E_INVALID,
                                "byte %zu of the communicator's name is a "
                                "control character",

@@ -138,7 +138,9 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 {
     const struct hoop_session *session = owner;
 
-    standing_answer(session->standing, question, views);
+    /* While leaving there is none any more. */
+    if (session->standing)
+        standing_answer(session->standing, question, views);
 }
 
 static void

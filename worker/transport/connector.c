@@ -423,6 +423,7 @@ link_want(void *owner)
     link->retry_ms = RETRY_FIRST_MS;
     link->refused_until_ns = clock_deadline_ns(REFUSED_FOR_MS);
     link->silent_until_ns = clock_deadline_ns(CONNECTOR_SILENT_MS);
+    link->broke_in_tls = false;
     link_try(link);
 }
 

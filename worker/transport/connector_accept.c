@@ -59,7 +59,10 @@ connector_turn_away(struct connector *connector,
     const bool is_peers_choice = status == HOOP_E_UNAVAILABLE &&
                                  greeting->state != AWAIT_HELLO &&
                                  greeting->state != AWAIT_FIRST;
-    log_at(is_peers_choice ? LOG_DEBUG : LOG_WARNING, "peer",
+    /* Nor who wants to know whether anybody is here (net/path.h). */
+    const bool is_probe = status == HOOP_E_UNAVAILABLE && !is_peers_choice &&
+                          greeting->n_bytes == 0;
+    log_at(is_peers_choice || is_probe ? LOG_DEBUG : LOG_WARNING, "peer",
            "refused a connection from %s: %s", address, error_text());
     connector_forget(connector, greeting);
 }

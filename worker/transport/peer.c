@@ -286,6 +286,12 @@ transport_heard(const struct transport *transport, uint32_t rank)
 }
 
 uint64_t
+transport_received(const struct transport *transport, uint32_t rank)
+{
+    return transport->peers[rank].n_heard;
+}
+
+uint64_t
 transport_path_silence_ns(struct transport *transport,
                           uint32_t rank,
                           uint64_t now_ns)

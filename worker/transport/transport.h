@@ -195,6 +195,11 @@ transport_round_trip_ms(const struct transport *transport, uint32_t peer);
  * much that is on its way to it. */
 uint64_t
 transport_heard(const struct transport *transport, uint32_t peer);
+/* Another number whenever anything has come from peer: unlike the above, its
+ * kernel alone, which takes bytes for a process that is stopped, does not change
+ * it. */
+uint64_t
+transport_received(const struct transport *transport, uint32_t peer);
 
 /* Open flow; key, label, bytes, total, ready and owner are set, the rest 0. */
 void

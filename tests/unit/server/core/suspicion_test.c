@@ -306,6 +306,39 @@ member_that_a_peer_hears_outlives_its_lease(void **state)
     fixture_deinit(&world.f);
 }
 
+/* What is asked about others was answered before, and nobody is asked again. */
+static void
+lease_that_ends_amid_a_question_counts_its_answers(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    world_pass(&world, 1000);
+    for (uint32_t rank = 0; rank < 3; rank++)
+        answer(&world, rank, "hhhh");
+    world_pass(&world, LEASE_MS - 1000 - EVIDENCE_DECIDE_MS / 2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        answer(&world, rank, "hhhh");
+    complain(&world, 0, 2, EVIDENCE_BROKEN);
+    question_take(&world);
+    answer(&world, 1, "h-uh");
+    expect_nobody_lost(&world);
+    /* The lease of rank 3 ends before that of 2, who has not answered. */
+    world_pass(&world, EVIDENCE_DECIDE_MS / 2 - 1);
+    world_pass(&world, 1);
+    assert_non_null(
+        strstr(fixture_notice(&world.f, CLUSTER_NOTICE_HEARD)->text,
+               "rank 3 (h:4) of job \"a\" has not reached the coordinator"));
+    for (uint32_t rank = 0; rank < 2; rank++)
+        answer(&world, rank, "hh-h");
+    world_pass(&world, EVIDENCE_LEASE_MS);
+    assert_true(
+        fixture_notice(&world.f, CLUSTER_NOTICE_LOST) == NULL ||
+        !strstr(fixture_notice(&world.f, CLUSTER_NOTICE_LOST)->text, "rank 3"));
+    fixture_deinit(&world.f);
+}
+
 static void
 member_that_nobody_hears_is_lost_with_its_lease(void **state)
 {
@@ -356,6 +389,7 @@ main(void)
         cmocka_unit_test(slow_networks_have_more_time),
         cmocka_unit_test(answer_that_makes_no_sense_says_nothing),
         cmocka_unit_test(member_that_a_peer_hears_outlives_its_lease),
+        cmocka_unit_test(lease_that_ends_amid_a_question_counts_its_answers),
         cmocka_unit_test(member_that_nobody_hears_is_lost_with_its_lease),
         cmocka_unit_test(watch_without_questions_sleeps_on),
     };
