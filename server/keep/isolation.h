@@ -18,7 +18,9 @@ isolation_fn(void *owner);
 /*
  * fn's status and error text, from a child process; what else it does stays
  * there. Handle: what fn returns; HOOP_E_DATA_LOSS (the child ended by a signal,
- * which the text names, or not within timeout_ms), HOOP_E_EXHAUSTED (no process).
+ * which the text names), HOOP_E_TIMEOUT (not within timeout_ms), HOOP_E_EXHAUSTED
+ * (no process, or it was killed by SIGKILL: the last two say nothing of what fn
+ * looks at).
  */
 enum hoop_status
 isolation_run(isolation_fn *fn, void *owner, uint64_t timeout_ms);
