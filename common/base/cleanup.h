@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* CLEANUP(peer_destroy) struct peer *peer = NULL; */
-#define CLEANUP(destroy) __attribute__((cleanup(destroy##_at)))
+/* CLEANUP(peer_destroy) struct peer *peer = NULL; that its end releases it is use
+ * enough. */
+#define CLEANUP(destroy) __attribute__((cleanup(destroy##_at), unused))
 
 /* Makes destroy##_at for CLEANUP from a destructor that accepts NULL. */
 #define DEFINE_CLEANUP(type, destroy)                                          \
