@@ -242,7 +242,7 @@ await_ended(const int *fds, size_t n_fds, size_t n_wanted)
             n_ended += has_ended(fds[k]);
         nanosleep(&moment, NULL);
     }
-    assert_int_equal(n_ended, n_wanted);
+    assert_true(n_ended >= n_wanted);
 }
 
 static void
