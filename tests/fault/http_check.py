@@ -308,8 +308,15 @@ def probe(seconds, hosts):
 
 
 def crowd_comes(hoopd, folder, n_files, n_connections, what):
-    name, words, drips, places, hosts = what
     daemon = Hoopd(hoopd, folder, ['--insecure-open'], n_files=n_files)
+    try:
+        crowd_is_survived(daemon, folder, n_files, n_connections, what)
+    finally:
+        daemon.program.kill()
+
+
+def crowd_is_survived(daemon, folder, n_files, n_connections, what):
+    name, words, drips, places, hosts = what
     n_bytes_before = len(daemon.program.text())
     crowd = Crowd(n_connections, words, drips, places)
     end = time.monotonic() + 0.5
