@@ -35,6 +35,9 @@ enum {
     /* The first six times after the same while, of a stream that carries little:
      * TCP_THIN_LINEAR_TIMEOUTS. */
     THIN_OPTION = 16,
+    /* Sent again so often, it would be given up after 20 s, as the kernel counts
+     * attempts: before a failure timeout that is longer. */
+    UNSENT_MAX_MS = 3600000,
 };
 
 static const char CONNECT[] = "connect to";
@@ -406,6 +409,12 @@ socket_is_local(int fd)
         socket_peer_address(fd, &peer) != HOOP_OK)
         return true;
     return address_same_host(&local, &peer);
+}
+
+void
+socket_outlast_timeouts(int fd)
+{
+    socket_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNSENT_MAX_MS);
 }
 
 bool

@@ -63,6 +63,12 @@ socket_peer_address(int fd, struct address *out_address);
 bool
 socket_is_local(int fd);
 
+/* Let the kernel try for an hour to deliver what it cannot, and to hear a peer
+ * that is silent: the caller ends the connection earlier, by a timeout of its own
+ * that knows why. Nothing happens to what is no TCP. */
+void
+socket_outlast_timeouts(int fd);
+
 /* How long ago the last byte came, as the kernel knows: within 10 ms. False:
  * it does not, of what is no TCP. */
 bool

@@ -138,14 +138,20 @@ reason_of(const struct job *job, uint32_t rank)
         ranks_name(&reason, job, complains);
     } else {
         const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
+        const char *why = "";
 
-        for (uint32_t of = 0; of < job->size; of++)
+        for (uint32_t of = job->size; of-- > 0;) {
             complains[of] = views[of] > VIEW_HEARD &&
                             job->ranks[of]->state == CLUSTER_MEMBER_ACTIVE;
+            if (complains[of] && view_complains(views[of]))
+                why = suspicion->ranks[of].reason;
+        }
         sentence_add(&reason, "it alone does not hear ");
         ranks_name(&reason, job, complains);
-        sentence_add(&reason, " (inferred: it is cut off), as the others told "
-                              "the coordinator");
+        sentence_add(&reason,
+                     "%s%s (inferred: it is cut off), as the others told the "
+                     "coordinator",
+                     why[0] ? ": " : "", why);
     }
     free(complains);
     return reason;

@@ -222,11 +222,15 @@ def silence_waits(job):
 
 
 def scan(job):
-    """A port scan by hand, and by nc where it is installed."""
+    """A port scan by hand, and by nc where it is installed. Of who ends before
+    it has said anything no warning tells: it may be a probe of a path."""
     addresses = [address for _, address, _ in job.peers()]
     addresses += [job.address, job.http_address]
     for address in addresses * 20:
         dial(address).close()
+    for address in addresses * 20:
+        with dial(address) as stranger:
+            stranger.sendall(b'HOOP')
     for address in addresses * 20:
         stranger = dial(address)
         stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,

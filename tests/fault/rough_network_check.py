@@ -27,6 +27,9 @@ from rough_network import RoughNetwork  # noqa: E402
 N_RANKS = 4
 LOSS = 0.2
 DELAY_S = 0.05
+MTU = 1500
+# It gives a connection up after 20 s where it sends again every 1.5 s.
+KERNEL_TRIES_S = 25
 COORDINATOR = '10.78.0.1:7077'
 TOKEN = 'secret'
 WHY_LARGE = 'large packets do not arrive (MTU?)'
@@ -60,12 +63,12 @@ class Rooms:
         return ['ip', 'netns', 'exec', self.names[room], *arguments]
 
 
-def workers_start(rooms, folder, steady):
+def workers_start(rooms, folder, steady, settings):
     return [Program(folder, f'rank {rank}',
                     rooms.command(1 + rank, [steady, f'{folder}/stop']),
                     HOOP_COORDINATOR=COORDINATOR, HOOP_JOB='rough',
                     HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(N_RANKS),
-                    HOOP_TOKEN=TOKEN, HOOP_LOG='warning')
+                    HOOP_TOKEN=TOKEN, HOOP_LOG='warning', **settings)
             for rank in range(N_RANKS)]
 
 
@@ -115,14 +118,31 @@ def large_packets_are_named(network, workers, folder, n_seconds):
     print(workers[0].text())
 
 
-def scene(rooms, hoopd, steady, body, n_seconds):
-    network = RoughNetwork(rooms.names, mtu=1500)
+def set_timeout_holds(network, workers, folder, n_seconds):
+    """Longer than the kernel would try to send again."""
+    del n_seconds
+    network.packet_bytes_max = 1400
+    go_on(workers, KERNEL_TRIES_S)
+    network.packet_bytes_max = MTU
+    steady_end(folder, workers)
+
+
+SCENES = (
+    (loss_is_survived, {}),
+    (large_packets_are_named, {}),
+    (set_timeout_holds, {'HOOP_FAILURE_TIMEOUT': '60'}),
+)
+
+
+def scene(rooms, programs_of, body, settings, n_seconds):
+    hoopd, steady = programs_of
+    network = RoughNetwork(rooms.names, mtu=MTU)
     network.start()
     programs = []
     with tempfile.TemporaryDirectory() as folder:
         try:
             programs.append(coordinator_start(rooms, folder, hoopd))
-            workers = workers_start(rooms, folder, steady)
+            workers = workers_start(rooms, folder, steady, settings)
             programs += workers
             go_on(workers, 2)
             body(network, workers, folder, n_seconds)
@@ -140,11 +160,11 @@ def main():
     options = parser.parse_args()
     # The default is what is tested.
     os.environ.pop('HOOP_FAILURE_TIMEOUT', None)
-    for body in (loss_is_survived, large_packets_are_named):
+    for body, settings in SCENES:
         print(f'== {body.__name__}', flush=True)
         with Rooms(1 + N_RANKS) as rooms:
             try:
-                scene(rooms, options.hoopd, options.steady, body,
+                scene(rooms, (options.hoopd, options.steady), body, settings,
                       options.seconds)
             except (Wrong, subprocess.TimeoutExpired) as error:
                 sys.exit(f'rough_network_check: {error}')

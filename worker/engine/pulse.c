@@ -337,10 +337,9 @@ declare_dead(struct engine *engine, uint32_t rank)
     else if (pulse->probe.state == PROBE_ANSWERED)
         snprintf(
             why, sizeof(why),
-            "its process answers a new connection, but nothing has come on "
-            "the old one for %.1f s: large packets do not arrive (MTU?), or "
-            "its "
-            "program does not let hoop go on",
+            "nothing has come from it for %.1f s, but it answers new "
+            "connections: large packets do not arrive (MTU?), or its program "
+            "holds hoop up",
             silent_s);
     else
         snprintf(why, sizeof(why),

@@ -217,6 +217,7 @@ connector_hand_over(struct connector *connector,
     }
     const int fd = greeting_take_fd(greeting);
     connector_forget(connector, greeting);
+    socket_outlast_timeouts(fd);
     if (tls)
         options->on_encrypted(options->owner, rank, stream, fd, tls);
     else if (stream > 0)

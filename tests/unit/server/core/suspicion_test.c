@@ -171,7 +171,8 @@ rank_that_is_cut_off_expels_nobody(void **state)
     expect_nobody_lost(&world);
     answer(&world, 3, "uhh-");
     expect_lost(&world, "rank 0 (h:1) of job \"a\" is lost: it alone does not "
-                        "hear ranks 1, 2 and 3 (inferred: it is cut off)");
+                        "hear ranks 1, 2 and 3: connection reset (inferred: "
+                        "it is cut off)");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
     fixture_deinit(&world.f);
 }
