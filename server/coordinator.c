@@ -225,10 +225,13 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
         return error_pass(HOOP_E_EXHAUSTED);
     if (!coordinator)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the coordinator");
-    if (!options || !options->listen)
+    if (!options || !out_coordinator)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           options ? "out_coordinator" : "options");
+    if (!options->listen)
         return error_raise(HOOP_E_INVALID,
-                           "a coordinator needs an address to listen on");
-
+                           "options->listen is NULL: a coordinator needs an "
+                           "address to listen on");
     enum hoop_status status = exposure_check(options);
     if (status == HOOP_OK)
         status = coordinator_begin(coordinator, options);
@@ -241,20 +244,20 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
 const char *
 hoop_coordinator_address(const hoop_coordinator_t *coordinator)
 {
-    return coordinator->address;
+    return coordinator ? coordinator->address : NULL;
 }
 
 const char *
 hoop_coordinator_http_address(const hoop_coordinator_t *coordinator)
 {
-    return http_port_address(coordinator->http);
+    return coordinator ? http_port_address(coordinator->http) : NULL;
 }
 
 void
 hoop_coordinator_stop(hoop_coordinator_t *coordinator)
 {
     CLEANUP(cancel_release) const int held = cancel_hold();
-    if (!coordinator->is_running)
+    if (!coordinator || !coordinator->is_running)
         return;
 
     /* Without memory for a message there is no last word to anybody. */

@@ -200,14 +200,14 @@ wrong_results(hoop_dtensor_t *dtensor, hoop_dtensor_t **out)
     whole.data = hoop_dtensor_local(dtensor)->data;
     WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, &whole),
                          "overlaps the tensor") == 0);
-    WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, NULL),
-                         "what the call hands out is NULL") == 0);
+    WORKER_CHECK(refuses(hoop_dtensor_gather(dtensor, NULL), "out is NULL") ==
+                 0);
     WORKER_CHECK(refuses(hoop_dtensor_gather_start(dtensor, &whole, NULL),
                          "out_op is NULL") == 0);
     WORKER_CHECK(refuses(hoop_dtensor_redistribute(NULL, &spec, out),
-                         "the tensor is NULL") == 0);
+                         "dtensor is NULL") == 0);
     WORKER_CHECK(refuses(hoop_dtensor_redistribute(dtensor, NULL, out),
-                         "the spec is NULL") == 0);
+                         "spec is NULL") == 0);
     WORKER_CHECK(hoop_dtensor_redistribute(dtensor, &spec, NULL) ==
                  HOOP_E_INVALID);
     WORKER_CHECK(hoop_dtensor_redistribute_backward(dtensor, NULL, out) ==

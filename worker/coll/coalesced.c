@@ -234,6 +234,8 @@ hoop_allreduce_coalesced_start(const struct hoop_piece *pieces,
 {
     const struct coalesced_call call = {pieces, n_pieces, dtype, op};
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     return start(&call, comm, out_op);

@@ -289,6 +289,10 @@ collective_start(const struct collective *collective,
     struct stages stages = collective->stages;
     struct op *op = NULL;
 
+    if (!error_begin_call()) {
+        stages_deinit(&stages);
+        return error_pass(HOOP_E_EXHAUSTED);
+    }
     if (!out_op) {
         stages_deinit(&stages);
         return error_raise(HOOP_E_INVALID, "out_op is NULL");

@@ -190,6 +190,8 @@ run_later(struct collective collective,
           hoop_comm_t *comm,
           hoop_op_t **out_op)
 {
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     const enum hoop_status status = prepare(&collective, &call, &comm);

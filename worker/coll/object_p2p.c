@@ -107,6 +107,8 @@ run_later(struct object_message *object, hoop_comm_t *comm, hoop_op_t **out_op)
 {
     struct op *op = NULL;
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     const enum hoop_status status = start(object, comm, ENGINE_START, &op);

@@ -44,6 +44,8 @@ run_later(const struct hoop_message *message,
     struct op *op = NULL;
     bool is_member;
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     enum hoop_status status = check(message, &comm, &is_member);

@@ -12,7 +12,8 @@
 enum hoop_status
 presence_check(const hoop_comm_t *comm, bool *out_is_member)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm)
         return error_raise(HOOP_E_INVALID, "comm is NULL");
     *out_is_member = comm->channel != NULL;

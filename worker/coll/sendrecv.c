@@ -87,6 +87,8 @@ hoop_sendrecv_start(const struct hoop_message *send,
     struct exchange exchange = {send, recv, comm, out_received};
     struct op *op = NULL;
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     const enum hoop_status status = start(&exchange, ENGINE_START, &op);

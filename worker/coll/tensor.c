@@ -14,7 +14,8 @@
 enum hoop_status
 hoop_shape_count(const struct hoop_shape *shape, size_t *out_count)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_count)
         return error_raise(HOOP_E_INVALID, "out_count is NULL");
     const enum hoop_status status = shape_count(shape, out_count);
@@ -32,7 +33,8 @@ hoop_tensor_create(enum hoop_dtype dtype,
                    const struct hoop_shape *shape,
                    struct hoop_tensor *out_tensor)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_tensor)
         return error_raise(HOOP_E_INVALID, "out_tensor is NULL");
     const enum hoop_status status = result_allocate(dtype, shape, out_tensor);

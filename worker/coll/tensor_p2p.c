@@ -27,12 +27,14 @@ run_later(const struct tensor_message *message,
           hoop_op_t **out_op)
 {
     bool is_member;
-    enum hoop_status status = presence_find(&comm, &is_member);
 
-    if (status == HOOP_OK)
-        status = message_check_tag(tag, comm);
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
+    enum hoop_status status = presence_find(&comm, &is_member);
+    if (status == HOOP_OK)
+        status = message_check_tag(tag, comm);
     return status == HOOP_OK ? tensor_message_start(message, 1, comm, out_op)
                              : error_pass(status);
 }

@@ -253,7 +253,8 @@ act(struct request *request,
     const struct hoop_comm_spec *spec,
     enum action_way way)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!request->mesh)
         return error_raise(HOOP_E_INVALID, "mesh is NULL");
     request->sizes = hoop_mesh_shape_of(request->mesh);
@@ -293,6 +294,8 @@ hoop_comm_spec_forward_start(const struct hoop_tensor *input,
 {
     struct request request = {.mesh = mesh, .output = output, .out_op = out_op};
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     return act(&request, input, spec, ACTION_FORWARD);
@@ -319,6 +322,8 @@ hoop_comm_spec_backward_start(const struct hoop_tensor *output_grad,
     struct request request = {
         .mesh = mesh, .output = input_grad, .out_op = out_op};
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     return act(&request, output_grad, spec, ACTION_BACKWARD);

@@ -184,7 +184,8 @@ hoop_dtensor_dtype(const hoop_dtensor_t *dtensor)
 enum hoop_status
 hoop_dtensor_part(const hoop_dtensor_t *dtensor, struct hoop_part *out_part)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor)
         return error_raise(HOOP_E_INVALID, "dtensor is NULL");
     const enum hoop_status status = hoop_sharding_part_here(

@@ -7,20 +7,27 @@
 
 #include <stddef.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "parallel/passage.h"
 
-/* What all calls check first. */
+/* What a call is given, by the names of its parameters. */
+struct arguments {
+    const char *names[3];
+    const void *given[3];
+};
+
 static enum hoop_status
-check(const void *dtensor, const void *spec, const void *out)
+check(const struct arguments *arguments)
 {
-    error_clear();
-    if (dtensor && spec && out)
-        return HOOP_OK;
-    return error_raise(HOOP_E_INVALID, "%s is NULL",
-                       !dtensor ? "the tensor"
-                       : !spec  ? "the spec"
-                                : "what the call hands out");
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    for (size_t i = 0; i < COUNT_OF(arguments->names); i++) {
+        if (arguments->names[i] && !arguments->given[i])
+            return error_raise(HOOP_E_INVALID, "%s is NULL",
+                               arguments->names[i]);
+    }
+    return HOOP_OK;
 }
 
 /* The start forms. */
@@ -38,7 +45,11 @@ redistribute(const hoop_dtensor_t *dtensor,
              hoop_dtensor_t **out_dtensor,
              hoop_op_t **out_op)
 {
-    enum hoop_status status = check(dtensor, spec, out_dtensor);
+    const struct arguments arguments = {
+        {"dtensor", "spec", "out_dtensor"},
+        {dtensor, spec, out_dtensor},
+    };
+    enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
         status = passage_begin(&(struct passage_call){.from = dtensor,
@@ -86,7 +97,11 @@ redistribute_back(const hoop_dtensor_t *grad,
                   hoop_dtensor_t **out_grad,
                   hoop_op_t **out_op)
 {
-    enum hoop_status status = check(grad, input_spec, out_grad);
+    const struct arguments arguments = {
+        {"grad", "input_spec", "out_grad"},
+        {grad, input_spec, out_grad},
+    };
+    enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
         status = check_input(grad, input_spec);
@@ -130,7 +145,11 @@ set_spec(hoop_dtensor_t *dtensor,
          const struct hoop_tensor_spec *spec,
          hoop_op_t **out_op)
 {
-    enum hoop_status status = check(dtensor, spec, dtensor);
+    const struct arguments arguments = {
+        {"dtensor", "spec"},
+        {dtensor, spec},
+    };
+    enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
         status = passage_return(&(struct passage_call){.from = dtensor,
@@ -163,7 +182,11 @@ gather(const hoop_dtensor_t *dtensor,
        struct hoop_tensor *out,
        hoop_op_t **out_op)
 {
-    enum hoop_status status = check(dtensor, dtensor, out);
+    const struct arguments arguments = {
+        {"dtensor", "out"},
+        {dtensor, out},
+    };
+    enum hoop_status status = check(&arguments);
 
     if (status == HOOP_OK)
         status = passage_deliver(

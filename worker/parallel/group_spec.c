@@ -68,9 +68,10 @@ spec_over(const hoop_dtensor_t *dtensor,
           hoop_pg_t *group,
           struct hoop_tensor_spec *out_spec)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor)
-        return error_raise(HOOP_E_INVALID, "the tensor is NULL");
+        return error_raise(HOOP_E_INVALID, "dtensor is NULL");
     if (!group)
         group = mesh_group(dtensor->spec.mesh);
     if (!group)

@@ -318,6 +318,8 @@ move_run(const struct move_call *call)
 enum hoop_status
 move_start(const struct move_call *call, hoop_op_t **out_op)
 {
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_op)
         return error_raise(HOOP_E_INVALID, "out_op is NULL");
     return move(call, out_op);

@@ -26,7 +26,8 @@ link_to(const struct hoop_op_replacement *replacement)
 enum hoop_status
 hoop_op_override(struct hoop_op_replacement *replacement)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!replacement)
         return error_raise(HOOP_E_INVALID, "replacement is NULL");
     if (!replacement->name || !*replacement->name)

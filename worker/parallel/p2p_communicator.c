@@ -10,7 +10,8 @@
 enum hoop_status
 p2p_communicator_check(const struct hoop_p2p *p2p, bool *out_is_member)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!p2p)
         return error_raise(HOOP_E_INVALID, "p2p is NULL");
     *out_is_member = p2p->size > 0;

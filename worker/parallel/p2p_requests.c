@@ -253,7 +253,8 @@ start_with(const struct hoop_p2p_neighbours *neighbours,
            enum p2p_order order,
            struct hoop_p2p_requests *out_requests)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!neighbours || !neighbours->group)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            neighbours ? "neighbours->group" : "neighbours");

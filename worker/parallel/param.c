@@ -21,7 +21,8 @@ enum hoop_status
 hoop_compute_spec(enum hoop_compute_pattern pattern,
                   struct hoop_compute *out_spec)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_spec)
         return error_raise(HOOP_E_INVALID, "out_spec is NULL");
     if (!is_pattern(pattern))

@@ -31,7 +31,8 @@ hoop_param_init_dtensor(const char *name,
 {
     struct hoop_param param;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!dtensor || !out_param)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            dtensor ? "out_param" : "dtensor");
@@ -52,7 +53,8 @@ hoop_param_init_spec(const char *name,
 {
     CLEANUP(hoop_dtensor_free) hoop_dtensor_t *dtensor = NULL;
 
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_param)
         return error_raise(HOOP_E_INVALID, "out_param is NULL");
     enum hoop_status status =
@@ -68,7 +70,8 @@ hoop_param_init_spec(const char *name,
 static enum hoop_status
 check(const struct hoop_param *param)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!param)
         return error_raise(HOOP_E_INVALID, "param is NULL");
     if (!param->dtensor)

@@ -30,7 +30,8 @@ hoop_param_hooks_use(struct hoop_param_hooks *scope,
                      const hoop_param_hook_t *const *hooks,
                      size_t n_hooks)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!scope || (!hooks && n_hooks > 0))
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            scope ? "hooks" : "scope");

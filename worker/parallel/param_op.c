@@ -64,7 +64,8 @@ is_internal(const struct hoop_param_op *op)
 static enum hoop_status
 op_count(const struct hoop_param_op *op, struct param_census *out_census)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!op)
         return error_raise(HOOP_E_INVALID, "op is NULL");
     const enum hoop_status status =

@@ -94,7 +94,8 @@ hoop_pipeline_set_chunk(hoop_pipeline_t *pipeline,
                         uint32_t chunk,
                         uint32_t n_chunks)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!pipeline)
         return error_raise(HOOP_E_INVALID, "pipeline is NULL");
     if (chunk >= n_chunks)

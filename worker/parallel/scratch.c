@@ -22,7 +22,8 @@ struct hoop_scratch {
 enum hoop_status
 hoop_scratch_create(hoop_scratch_t **out_scratch)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_scratch)
         return error_raise(HOOP_E_INVALID, "out_scratch is NULL");
     struct hoop_scratch *scratch = calloc(1, sizeof(*scratch));

@@ -14,7 +14,8 @@
 static enum hoop_status
 check_group(uint32_t n_ranks, const struct hoop_group_sharding *out_spec)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_spec)
         return error_raise(HOOP_E_INVALID, "out_spec is NULL");
     if (n_ranks == 0)

@@ -62,8 +62,12 @@ hoop_comm_set_timeout(hoop_comm_t *comm, uint32_t timeout_ms)
 enum hoop_status
 hoop_comm_set_name(hoop_comm_t *comm, const char *name)
 {
-    const size_t n_bytes = name ? strlen(name) : 0;
-
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
+    if (!comm || !name)
+        return error_raise(HOOP_E_INVALID, "%s is NULL",
+                           comm ? "name" : "comm");
+    const size_t n_bytes = strlen(name);
     if (n_bytes == 0 || n_bytes > COMM_NAME_BYTES_MAX)
         return error_raise(HOOP_E_INVALID,
                            "the name of a communicator has 1 to %d bytes, not "

@@ -274,7 +274,8 @@ control_check(const struct hoop_control *control,
               const void *argument,
               const char *name)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!control)
         return error_raise(HOOP_E_INVALID, "control is NULL");
     if (!argument)

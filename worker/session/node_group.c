@@ -107,6 +107,8 @@ hoop_group_create(hoop_session_t *session,
     struct hoop_group *group = NULL;
     const struct registrar_list list = {ranks, n_ranks};
 
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!out_group)
         return error_raise(HOOP_E_INVALID, "out_group is NULL");
     const enum hoop_status status = group_open(session, &list, &group);

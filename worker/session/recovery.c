@@ -403,7 +403,8 @@ hoop_comm_unfinished(const hoop_comm_t *comm)
 enum hoop_status
 hoop_comm_agree(hoop_comm_t *comm, uint64_t *flags)
 {
-    error_clear();
+    if (!error_begin_call())
+        return error_pass(HOOP_E_EXHAUSTED);
     if (!comm || !flags)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            comm ? "flags" : "comm");
