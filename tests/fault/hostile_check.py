@@ -8,8 +8,9 @@ version, one without the token, one of another rank, and recordings of a right
 one; to hoopd besides a worker with a wrong token, a request of another version and one that sends the token,
 and requests of a former epoch and of another job. Each must be refused, with a
 line in the log where it says more than nothing. Who greets hoopd and then is idle
-is closed, without a line for each. Then a crowd comes to all ports
-at once. Every result of the run must be right, memory and descriptors in the
+is closed, without a line for each. Who has the token sends hoopd messages of the
+greatest size, and halves of them. Then a crowd comes to all ports
+at once. The last worker may open few files, and so has not many for strangers. Every result of the run must be right, memory and descriptors in the
 end as they were; what calls took, with strangers and without, is printed.
 """
 
@@ -25,7 +26,7 @@ import sys
 import tempfile
 import time
 
-from control_client import Client, Refused
+from control_client import VERSION, Client, Refused, pack
 from programs import Program, Wrong, await_true, free_addresses
 from strangers import (Crowd, HELLO_BYTES, SP_HELLO, dial, frame, hello,
                        http_request, peer_key, proof, read_all, request, say,
@@ -41,8 +42,13 @@ TOKEN = 'secret'
 # there.
 RSS_GROWTH_KIB = 24 * 1024
 DESCRIPTORS_GROWTH = 12
+# Of the last worker: what it needs, and a quarter of all for strangers.
+FILES = 24
 # gRPC's, as docs/rpc.md has them.
+INVALID = 3
 UNAUTHENTICATED = 16
+MESSAGE_MAX = 4 * 1024 * 1024
+HALVES = 6
 
 STRANGERS = {
     'random bytes': lambda: random.randbytes(65536),
@@ -72,10 +78,11 @@ class Job:
         self.started.append(program)
         return program
 
-    def worker(self, name, **environment):
+    def worker(self, name, n_files=None, **environment):
         stop_file = self.stop_file + environment.get('HOOP_JOB', '')
+        limit = ['sh', '-c', f'ulimit -n {n_files}; exec "$@"', 'sh']
         return self.start(
-            name, [self.steady_path, stop_file],
+            name, (limit if n_files else []) + [self.steady_path, stop_file],
             **{'HOOP_COORDINATOR': '%s:%d' % self.address,
                'HOOP_TOKEN': TOKEN, 'HOOP_WORLD_SIZE': str(WORKERS),
                'HOOP_LOG': 'warning', 'HOOP_TIMEOUT': '60',
@@ -104,8 +111,9 @@ class Job:
             'hoopd', [self.hoopd_path, '--token-file', token_file, '--listen', '%s:%d' % self.address,
                       '--http', '%s:%d' % self.http_address],
             HOOP_LOG='warning')
-        self.workers = [self.worker(f'worker{rank}', HOOP_RANK=str(rank))
-                        for rank in range(WORKERS)]
+        self.workers = [
+            self.worker(f'worker{rank}', FILES if rank == WORKERS - 1 else None,
+                        HOOP_RANK=str(rank)) for rank in range(WORKERS)]
         self.roster = await_true('three members', self.ranks)
         self.roster['ranks'].sort(key=lambda row: row['rank'])
 
@@ -265,8 +273,11 @@ def nmap_end(job, nmap):
 
 
 def impatience_shows(job):
-    """silence_waits() has ended by now."""
-    for _, _, worker in job.peers():
+    """silence_waits() has ended by now; where there are few files, to make room."""
+    for row, _, worker in job.peers():
+        if row['rank'] == WORKERS - 1:
+            worker.expect('connections wait for their handshake')
+            continue
         worker.expect('(0 of 128 bytes)')
         worker.expect('(100 of 128 bytes)')
         print(f'{worker.name} did not wait for silence')
@@ -361,6 +372,38 @@ def an_old_client_asks(job):
     if heard[20:24] != b'\x95\x01\x01\x0c':
         raise Wrong(f'not UNIMPLEMENTED, in version 1: {heard[20:]}')
     print('hoopd refused a client that sent the token')
+
+
+def large_messages_come(job):
+    """Who has the token may send 4 MiB, and not a byte more."""
+    clients = [Client('%s:%d' % job.address, 'default', TOKEN)
+               for _ in range(HALVES)]
+    clients[0].open()
+    head = [VERSION, 'hoop.v1.Store/Set', clients[0].name, 1, 5000,
+            clients[0].metadata]
+    spare = len(pack(head + [b''])) + len(pack(['key', b'', 0]))
+    value = bytes(MESSAGE_MAX - spare)
+    for more, wanted in ((0, INVALID), (1, None)):
+        message = pack(head + [pack(['key', value + bytes(more), 0])])
+        if len(message) != MESSAGE_MAX + more:
+            raise Wrong(f'a message of {len(message)} bytes')
+        try:
+            status = clients[0].exchange(message, 1)[2]
+        except OSError:
+            status = None
+        if status != wanted:
+            raise Wrong(f'status {status} of a message of {len(message)} bytes')
+        job.still_runs()
+    clients[0].close()
+    for client in clients:
+        client.open()
+        client.link.sendall((MESSAGE_MAX + 4).to_bytes(8, 'big') +
+                            b'\x80\0\0\1' + value[:MESSAGE_MAX // 2])
+    job.mark()
+    for client in clients:
+        client.close()
+    job.still_runs()
+    print(f'hoopd answered {MESSAGE_MAX} bytes, and bore {HALVES} halves')
 
 
 def greet(address, said, answer):
@@ -497,6 +540,7 @@ def visits(job, options):
     wrong_token_joins(job)
     wrong_version_asks(job)
     an_old_client_asks(job)
+    large_messages_come(job)
     scan(job)
     a_crowd_comes(job, options.connections)
     impatience_shows(job)
