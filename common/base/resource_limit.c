@@ -68,6 +68,25 @@ mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
                  value_of("/proc/sys/vm/max_map_count", value));
 }
 
+/* EAGAIN says which of three it was to nobody. */
+static void
+thread_describe(char out_text[RESOURCE_LIMIT_TEXT])
+{
+    const uint64_t n_threads = own_limit(RLIMIT_NPROC);
+    char value[VALUE_TEXT];
+
+    if (n_threads > 0)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its user may run %" PRIu64 " threads (RLIMIT_NPROC, ulimit "
+                 "-u), its cgroup perhaps fewer (pids.max)",
+                 n_threads);
+    else
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its cgroup may run no more threads (pids.max), or its host "
+                 "(%s, kernel.threads-max)",
+                 value_of("/proc/sys/kernel/threads-max", value));
+}
+
 enum hoop_status
 resource_status(enum resource_call call, int error)
 {
@@ -116,7 +135,10 @@ resource_describe(enum resource_call call,
                  "its host forbids it by a firewall rule, a route or a "
                  "security policy (%s)",
                  strerror(error));
-    else if (error == ENOMEM && call == RESOURCE_MAPPING)
+    else if (error == EAGAIN && call == RESOURCE_THREAD)
+        thread_describe(out_text);
+    else if (error == ENOMEM && call != RESOURCE_DESCRIPTOR &&
+             call != RESOURCE_CONNECT)
         mapping_describe(out_text);
     else if (error == ENOBUFS || error == ENOMEM)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,

@@ -22,6 +22,7 @@ enum resource_call {
     RESOURCE_DESCRIPTOR, /* socket(), accept(), pipe(), memfd_create(), ... */
     RESOURCE_CONNECT,    /* connect() */
     RESOURCE_MAPPING,    /* mmap(), fallocate() of memory */
+    RESOURCE_THREAD,     /* pthread_create() */
 };
 
 /*

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/resource_limit.h"
 #include "net/loop.h"
 
 struct lookup {
@@ -102,8 +103,10 @@ lookup_start(struct lookup *lookup)
     if (error == 0)
         return HOOP_OK;
     lookup_unref(lookup);
+    char why[RESOURCE_LIMIT_TEXT];
     return error_raise(HOOP_E_EXHAUSTED, "no thread to look up '%s': %s",
-                       lookup->text, strerror(error));
+                       lookup->text,
+                       resource_describe(RESOURCE_THREAD, error, why));
 }
 
 static void

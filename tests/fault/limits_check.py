@@ -6,9 +6,11 @@ files: every number from FIRST_FILES on until the job succeeds several times in 
 row. Whatever runs out where, every rank either succeeds or says soon which
 limit it was, with its value, and of which rank; nobody else is called lost. Then
 a member of a job that runs opens files until it has none: the calls that would
-need one more fail and say so, and succeed again when it has closed them.
+need one more fail and say so, and succeed again when it has closed them. The same
+of a rank whose user may run no more threads.
 """
 
+import os
 import resource
 import subprocess
 import time
@@ -23,14 +25,27 @@ ENOUGH = 4  # successes in a row
 FILES_MAX = 64
 SOON_S = 5  # most is needed to start, on a machine that is busy
 JOIN_S = 20
+NOBODY = 65534
+
+
+def file_limit_set(n_files):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))
+
+
+def thread_limit_set(n_threads):
+    """It does not hold for root."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (n_threads, n_threads))
+    if os.getuid() == 0:
+        os.setuid(NOBODY)
 
 
 class Job:
-    """Four ranks, those of `short` with so many files."""
+    """Four ranks, those of `short` with so many files, or what else `limit_set` limits."""
 
-    def __init__(self, check, name, short, n_files, words=(), **environment):
+    def __init__(self, check, name, short, n_max, words=(),
+                 limit_set=file_limit_set, **environment):
         def limit():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (n_files, n_files))
+            limit_set(n_max)
 
         self.name = name
         self.began = time.monotonic()
@@ -73,20 +88,23 @@ class Job:
         return texts
 
 
+def why_files(n_files):
+    return f'may open {n_files} files (RLIMIT_NOFILE'
+
+
 def is_well(text):
     return text.splitlines()[-1:] == ['well']
 
 
-def judge(name, texts, short, n_files):
-    """Whether all went well."""
+def judge(name, texts, short, why):
+    """Whether all went well, or why not."""
     if all(is_well(text) for text in texts):
         return True
     for rank, text in enumerate(texts):
         said = text.splitlines()[-1] if text else ''
         if is_well(text):
             continue
-        if f'may open {n_files} files' not in said or \
-                'RLIMIT_NOFILE' not in said:
+        if why not in said:
             raise Wrong(f'{name}: rank {rank} does not name the limit: {texts}')
         if len(short) == 1 and rank != short[0] and \
                 f'rank {short[0]} ' not in said:
@@ -114,7 +132,7 @@ class Check:
         for n_files in range(FIRST_FILES, FILES_MAX):
             name = f'{kind}{n_files}'
             job = Job(self, name, short, n_files, **environment)
-            is_good = judge(name, job.end(), short, n_files)
+            is_good = judge(name, job.end(), short, why_files(n_files))
             n_well = n_well + 1 if is_good else 0
             n_short += not is_good
             if n_well == ENOUGH:
@@ -127,7 +145,7 @@ class Check:
         """Of a job that runs: nobody is lost, and it goes on."""
         job = Job(self, 'filled', [SHORT], FILES_MAX, words=['--orders'],
                   HOOP_TRANSPORT='tcp')
-        if judge('filled', job.order('fill'), [SHORT], FILES_MAX):
+        if judge('filled', job.order('fill'), [SHORT], why_files(FILES_MAX)):
             raise Wrong('filled: nothing was short')
         # What was wrong elsewhere may be told with the next call.
         job.order('free')
@@ -140,12 +158,21 @@ class Check:
         job.end()
         print('a member without descriptors fails, and goes on with new ones')
 
+    def threads(self):
+        """A rank has a thread of its own to make."""
+        job = Job(self, 'threads', [SHORT], 1, limit_set=thread_limit_set)
+        if judge('threads', job.end(), [SHORT],
+                 'may run 1 threads (RLIMIT_NPROC'):
+            raise Wrong('threads: nothing was short')
+        print('a member without a thread says so, and who')
+
     def run(self):
         hoopd = Program(self.folder, 'hoopd',
                         [self.hoopd, '--listen', self.address, '--http', 'none'])
         try:
             hoopd.expect('serves workers')
             self.fill_and_free()
+            self.threads()
             self.sweep('one', [SHORT])
             self.sweep('all', list(range(RANKS)))
             self.sweep('onetcp', [SHORT], HOOP_TRANSPORT='tcp')

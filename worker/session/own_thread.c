@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/resource_limit.h"
 
 static void *
 thread_main(void *owner)
@@ -28,9 +29,11 @@ own_thread_start(struct loop *loop, pthread_t *out_thread)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(out_thread, NULL, thread_main, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0)
+    if (error != 0) {
+        char why[RESOURCE_LIMIT_TEXT];
         return error_raise(HOOP_E_EXHAUSTED, "no background thread: %s",
-                           strerror(error));
+                           resource_describe(RESOURCE_THREAD, error, why));
+    }
     pthread_setname_np(*out_thread, "hoop");
     return HOOP_OK;
 }

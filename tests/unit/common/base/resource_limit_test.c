@@ -88,6 +88,8 @@ limits_of_the_host_are_named_with_their_values(void **state)
     assert_non_null(strstr(text, "net.ipv4.tcp_mem"));
     resource_describe(RESOURCE_CONNECT, EACCES, text);
     assert_non_null(strstr(text, "firewall"));
+    resource_describe(RESOURCE_THREAD, EAGAIN, text);
+    assert_non_null(strstr(text, "pids.max"));
 }
 
 static void
