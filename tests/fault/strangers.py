@@ -1,5 +1,7 @@
 """tests/fault/strangers.py - what may come to a port that was not invited
 
+strangers.py HOST:PORT: a crowd that comes there until it is ended.
+
 Messages of those who know nothing of hoop, of those who know its handshake but
 not the token, of those who have listened; and a crowd of them at once.
 """
@@ -11,6 +13,7 @@ import random
 import selectors
 import socket
 import struct
+import sys
 import time
 
 from programs import WAIT_S
@@ -160,7 +163,8 @@ CROWD = [
 
 
 class Crowd:
-    """n_strangers, one kind after another to one target after another."""
+    """n_strangers (None: without end), one kind after another to one target
+    after another."""
 
     def __init__(self, targets, n_strangers):
         self.arrivals = itertools.islice(
@@ -169,7 +173,9 @@ class Crowd:
         self.due = []  # (when, a number, a stranger)
         self.numbers = itertools.count()
         self.n_open = 0
+        self.n_arrived = 0
         self.n_turned_away = 0  # closed by the other side first
+        self.on_arrival = lambda number: None
 
     @staticmethod
     def turns(targets):
@@ -180,6 +186,8 @@ class Crowd:
     def enter(self, kind, target):
         stranger = Stranger(target, *kind())
         self.n_open += 1
+        self.n_arrived += 1
+        self.on_arrival(self.n_arrived)
         self.selector.register(stranger.socket, selectors.EVENT_WRITE, stranger)
 
     def leave(self, stranger):
@@ -235,3 +243,16 @@ class Crowd:
             while self.due and self.due[0][0] <= time.monotonic():
                 self.go_on(heapq.heappop(self.due)[2])
         self.selector.close()
+
+
+def main():
+    """Says how many have come."""
+    host, port = sys.argv[1].rsplit(':', 1)
+    crowd = Crowd([(host, int(port))], None)
+    crowd.on_arrival = lambda number: number % 500 or print(
+        number, 'connections', flush=True)
+    crowd.run()
+
+
+if __name__ == '__main__':
+    main()
