@@ -6,7 +6,9 @@
 # what it has with hoopd: it is expelled, and nobody else; it is told by whom, also
 # in shrink, and at once. Then only what it has with hoopd is dropped, for several
 # leases, and hoopd is started again meanwhile: it stays a member while its peers
-# hear it. Exits with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS
+# hear it. Then rank 0's host has no local port left, which rank 0 says of itself;
+# or refuses what goes to rank 2, and then one of the two is lost, and all name the
+# address. Exits with 77 where namespaces cannot be made, unless HOOP_REQUIRE_NETNS
 # is set.
 set -euo pipefail
 export HOOP_TOKEN=secret
@@ -52,21 +54,30 @@ serves() {
   (in_room 1 "$hoopd" --check "$coordinator") >"$scratch/check.log" 2>&1
 }
 
+# worker_start JOB RANK COMMAND...: in its room.
+worker_start() {
+  local job=$1 rank=$2
+  shift 2
+  (
+    export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
+    export HOOP_WORLD_SIZE=4 HOOP_TIMEOUT=50
+    export HOOP_FAILURE_TIMEOUT=2 HOOP_TRANSPORT=tcp HOOP_NODE=host$rank
+    export HOOP_LINK=latency=50us,bandwidth=125MB/s
+    # In which each rank sends to each.
+    export HOOP_ALGORITHM=allreduce:pairwise
+    in_room "$rank" "$@"
+  ) >"$scratch/$job.$rank.log" 2>&1 &
+  worker_pids+=($!)
+  pids+=($!)
+}
+
 # job_start JOB COMMAND...: a worker in each room.
 job_start() {
   local job=$1 rank
   shift
   worker_pids=()
   for rank in 0 1 2 3; do
-    (
-      export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
-      export HOOP_WORLD_SIZE=4 HOOP_TIMEOUT=50
-      export HOOP_FAILURE_TIMEOUT=2 HOOP_TRANSPORT=tcp HOOP_NODE=host$rank
-      export HOOP_LINK=latency=50us,bandwidth=125MB/s
-      in_room "$rank" "$@"
-    ) >"$scratch/$job.$rank.log" 2>&1 &
-    worker_pids+=($!)
-    pids+=($!)
+    worker_start "$job" "$rank" "$@"
   done
 }
 
@@ -159,4 +170,58 @@ echo '== rank 0 loses only hoopd'
 loses_hoopd only-hoopd several
 echo '== ... and hoopd is started again'
 loses_hoopd restarted again
+
+# all_say JOB TEXT: each of the four, who then ends with a failure.
+all_say() {
+  local job=$1 text=$2 rank
+  for rank in 0 1 2 3; do
+    if wait "${worker_pids[$rank]}"; then
+      fail "$job: rank $rank has ended well"
+    fi
+    grep -q "$text" "$scratch/$job.$rank.log" ||
+      fail "$job: rank $rank does not say: $text"
+  done
+  grep -h "$text" "$scratch/$job.1.log"
+}
+
+# one_lost JOB RANKS: of which it was one, and nobody else.
+one_lost() {
+  [ "$(grep -c "of job \"$1\" is lost" "$scratch/hoopd.log")" -eq 1 ] ||
+    fail "$1: not one is lost"
+  grep -q "rank [$2] (.*) of job \"$1\" is lost" "$scratch/hoopd.log" ||
+    fail "$1: another than rank [$2] is lost"
+}
+
+# Once rank 0 is connected to hoopd it may take no port but that where it listens.
+ports_end() {
+  local port
+  port=$(ip netns exec "$name-0" ss -Hltn | sed 's/.*:\([0-9]*\) .*:.*/\1/')
+  [ -n "$port" ] && [ -n "$(ip netns exec "$name-0" ss -Htn dst "$coordinator")" ] ||
+    return 1
+  ip netns exec "$name-0" sysctl -q -w \
+    net.ipv4.ip_local_port_range="$port $port"
+}
+
+echo "== rank 0's host has no local port left"
+range=$(ip netns exec "$name-0" sysctl -n net.ipv4.ip_local_port_range)
+worker_pids=()
+worker_start ports 0 "$steady" "$scratch/ports.stop"
+await 'rank 0 listens and has joined' ports_end
+for rank in 1 2 3; do
+  worker_start ports "$rank" "$steady" "$scratch/ports.stop"
+done
+all_say ports 'rank 0 (.*) cannot connect to .*local ports.*([0-9]*-[0-9]*, net.ipv4.ip_local_port_range)'
+one_lost ports 0
+ip netns exec "$name-0" sysctl -q -w net.ipv4.ip_local_port_range="$range"
+
+echo "== rank 0's host refuses what goes to rank 2"
+ip -n "$name-0" link set lo up # by which it is told
+for with in icmp-port-unreachable icmp-host-unreachable; do
+  ip netns exec "$name-0" iptables -A OUTPUT -d "$net.13" -j REJECT \
+    --reject-with "$with"
+  job_start "$with" "$steady" "$scratch/$with.stop"
+  all_say "$with" "no connection to $net.1[13]:[0-9]*: "
+  one_lost "$with" 02
+  heal
+done
 echo 'cut_off_check.sh: ok'

@@ -123,6 +123,18 @@ connector_forget(struct connector *connector, struct greeting *greeting)
     (void)connector_refill(connector);
 }
 
+/* The thread's last error does not say where. */
+static enum hoop_status
+dial_raise(const struct greeting *greeting, enum hoop_status status)
+{
+    char address[LIMIT_ADDRESS];
+    char why[LIMIT_ERROR_TEXT];
+
+    address_format(&greeting->address, address);
+    snprintf(why, sizeof(why), "%s", error_text());
+    return error_raise(status, "no connection to %s: %s", address, why);
+}
+
 static void
 dial_failed(struct connector *connector,
             struct greeting *greeting,
@@ -130,6 +142,8 @@ dial_failed(struct connector *connector,
 {
     struct link *link = &connector->links[greeting->handshake.peer];
 
+    if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
+        (void)dial_raise(greeting, status);
     const unsigned stream = greeting->handshake.stream;
     /* Not after the proof: nobody else's connection displaces it then. */
     const bool has_answered =

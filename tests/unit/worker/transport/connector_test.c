@@ -368,6 +368,7 @@ dial_that_is_closed_in_the_handshake_is_tried_again(void **state)
     foyer_await(&foyer, &foyer.booths[0].n_unreachable[1], 1);
     assert_true(clock_now_ns() - begin_ns < 2 * CLOCK_NS_PER_S);
     assert_non_null(strstr(foyer.booths[0].why, "refused"));
+    assert_non_null(strstr(foyer.booths[0].why, "no connection to 127.0.0.1:"));
     foyer_close(&foyer);
 }
 
