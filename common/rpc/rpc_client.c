@@ -152,23 +152,54 @@ client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
     loop_timer_start(client->deadline, (uint64_t)left_ms);
 }
 
+/* What call was not answered for, of which the coordinator is no cause where
+ * this side has nothing to connect with. */
+static void
+lateness_describe(const struct rpc_client *client,
+                  const struct client_call *call,
+                  char out_text[LIMIT_ERROR_TEXT])
+{
+    const char *reason = rpc_link_reason(client->link);
+
+    if (rpc_link_shortage(client->link) != HOOP_OK)
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "this process cannot connect to the coordinator at %s: "
+                 "%.500s; %s was tried for %llu ms",
+                 client->address, reason, call->method,
+                 (unsigned long long)call->timeout_ms);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "no answer to %s from the coordinator at %s within %llu "
+                 "ms%s%.500s",
+                 call->method, client->address,
+                 (unsigned long long)call->timeout_ms,
+                 reason[0] ? "; last: " : "", reason);
+}
+
+/* What was sent may have been done. What is forbidden here is no answer of the
+ * coordinator's, which would be final. */
+static enum hoop_status
+lateness_status(const struct rpc_client *client, const struct client_call *call)
+{
+    if (call->n_sent > 0)
+        return HOOP_E_TIMEOUT;
+    return rpc_link_shortage(client->link) == HOOP_E_EXHAUSTED
+               ? HOOP_E_EXHAUSTED
+               : HOOP_E_UNAVAILABLE;
+}
+
 static void
 call_expire(struct rpc_client *client,
             struct client_calls *list,
             struct client_call *call)
 {
     char text[LIMIT_ERROR_TEXT];
-    const char *reason = rpc_link_reason(client->link);
     const struct rpc_answer late = {
-        .status = call->n_sent ? HOOP_E_TIMEOUT : HOOP_E_UNAVAILABLE,
+        .status = lateness_status(client, call),
         .message = text,
     };
 
-    snprintf(
-        text, sizeof(text),
-        "no answer to %s from the coordinator at %s within %llu ms%s%.500s",
-        call->method, client->address, (unsigned long long)call->timeout_ms,
-        reason[0] ? "; last: " : "", reason);
+    lateness_describe(client, call, text);
     call_finish(client, list, call, &late);
 }
 

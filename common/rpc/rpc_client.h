@@ -75,7 +75,8 @@ rpc_client_destroy(struct rpc_client *client);
  * If it fails, on_answer is not called. Otherwise the answer is the server's,
  * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
  * HOOP_E_UNAVAILABLE (never reached the server in that time; the text says
- * why), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
+ * why), HOOP_E_EXHAUSTED (nor could, without a descriptor, a port or memory; the
+ * text names the limit; or the server's answer), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
  * agree on TLS or on the token), HOOP_E_UNIMPLEMENTED (at once: it speaks
  * another version), HOOP_E_CANCELLED.
  *

@@ -111,6 +111,7 @@ struct rpc_link {
     struct rpc_link_frame pending; /* its next message; no bytes: none */
 
     char reason[LIMIT_ERROR_TEXT];
+    enum hoop_status shortage; /* rpc_link_shortage() */
 };
 
 DEFINE_CLEANUP(struct rpc_link *, rpc_link_destroy)
@@ -159,16 +160,32 @@ pause_take(struct rpc_link *link)
 
 /* The error text of this thread says why. */
 static void
+reason_take(struct rpc_link *link, enum hoop_status status)
+{
+    const char *why = strstr(error_text(), ": ");
+    char address[LIMIT_ADDRESS];
+
+    address_format(&link->addresses[link->next_address], address);
+    log_debug("rpc", "no connection to %s: %s", address, error_text());
+    link->shortage =
+        link->state == LINK_CONNECTING &&
+                (status == HOOP_E_EXHAUSTED || status == HOOP_E_DENIED)
+            ? status
+            : HOOP_OK;
+    if (link->shortage != HOOP_OK && why)
+        snprintf(link->reason, sizeof(link->reason), "%.700s", why + 2);
+    else
+        snprintf(link->reason, sizeof(link->reason), "%s: %.700s", address,
+                 error_text());
+}
+
+static void
 link_lose(struct rpc_link *link, enum hoop_status status)
 {
     const bool is_refused =
         status == HOOP_E_UNAUTHENTICATED && link->state != LINK_READY;
-    char address[LIMIT_ADDRESS];
 
-    address_format(&link->addresses[link->next_address], address);
-    snprintf(link->reason, sizeof(link->reason), "%s: %.700s", address,
-             error_text());
-    log_debug("rpc", "no connection to %s", link->reason);
+    reason_take(link, status);
 
     link_close(link);
     link->next_address++;
@@ -459,6 +476,9 @@ link_open(struct rpc_link *link)
                                link, &link->watch);
     if (status != HOOP_OK)
         return error_pass(status);
+    if (link->shortage != HOOP_OK)
+        link->reason[0] = '\0';
+    link->shortage = HOOP_OK;
     link_arm(link);
     loop_timer_start(link->timer,
                      link->n_addresses > 1 ? CONNECT_MS : LIMIT_GREETING_MS);
@@ -620,4 +640,10 @@ rpc_link_reason(const struct rpc_link *link)
         return "it says hello, but does not answer a challenge: is a hoop "
                "coordinator there?";
     return link->reason;
+}
+
+enum hoop_status
+rpc_link_shortage(const struct rpc_link *link)
+{
+    return link->shortage;
 }

@@ -8,9 +8,11 @@
  * next call.
  *
  * Handle (all calls): HOOP_E_UNAVAILABLE (nobody answers), HOOP_E_TIMEOUT,
- * HOOP_E_UNAUTHENTICATED, HOOP_E_DENIED (the token allows less, see
- * hoop_control_token()); hoop_error_text() says more. Out parameters are
- * written only on HOOP_OK. Thread: one at a time for a control.
+ * HOOP_E_EXHAUSTED (this process has no descriptor or port left to connect
+ * with, for all of the timeout), HOOP_E_UNAUTHENTICATED, HOOP_E_DENIED (the
+ * token allows less, see hoop_control_token()); hoop_error_text() says more.
+ * Out parameters are written only on HOOP_OK. Thread: one at a time for a
+ * control.
  */
 
 #ifndef HOOP_CONTROL_H

@@ -280,7 +280,8 @@ leaves_on_answer(void *owner, const struct rpc_answer *answer)
     struct registrar *registrar = owner;
 
     if (answer->status == HOOP_E_TIMEOUT ||
-        answer->status == HOOP_E_UNAVAILABLE) {
+        answer->status == HOOP_E_UNAVAILABLE ||
+        answer->status == HOOP_E_EXHAUSTED) {
         leaves_retry(registrar, answer->message);
         return;
     }

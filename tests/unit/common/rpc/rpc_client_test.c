@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -172,6 +174,63 @@ client_without_a_server_says_why(void **state)
     }
     assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
     assert_non_null(strstr(tally.message, "Connection refused"));
+}
+
+static void
+files_restore(void *owner)
+{
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, owner), 0);
+}
+
+static void
+client_without_descriptors_names_the_limit_and_tries_on(void **state)
+{
+    struct bench_server server = {0};
+    struct loop_timer *timer = NULL;
+    struct tally tally;
+    struct rlimit before;
+    char limit[64];
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(
+        loop_timer_create(tally.loop, files_restore, &before, &timer), HOOP_OK);
+    const int lowest = dup(STDERR_FILENO);
+    close(lowest);
+    assert_int_equal(
+        setrlimit(RLIMIT_NOFILE,
+                  &(struct rlimit){(rlim_t)lowest, before.rlim_max}),
+        0);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Get", 150, NULL),
+                     HOOP_OK);
+    loop_run(tally.loop);
+    const struct tally first = tally;
+
+    tally.n_wanted = 2;
+    loop_timer_start(timer, 50);
+    assert_int_equal(
+        tally_call(&tally, "hoop.v1.Store/Get", BENCH_TIMEOUT_MS, NULL),
+        HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.status, HOOP_OK);
+    assert_int_equal(first.status, HOOP_E_EXHAUSTED);
+    snprintf(limit, sizeof(limit), "may open %d files (RLIMIT_NOFILE", lowest);
+    assert_non_null(strstr(first.message, limit));
+    assert_non_null(strstr(first.message, server.address));
+    assert_null(strstr(first.message, "no answer"));
+
+    /* Now it is the server that does not answer. */
+    tally.n_wanted = 3;
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Wait", 50, NULL),
+                     HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.status, HOOP_E_TIMEOUT);
+    assert_null(strstr(tally.message, "RLIMIT_NOFILE"));
+    loop_timer_destroy(timer);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
 }
 
 static void
@@ -462,6 +521,8 @@ main(int argc, char **argv)
         cmocka_unit_test(client_many_calls_are_outstanding_at_once),
         cmocka_unit_test(client_deadline_passes_while_the_server_parks),
         cmocka_unit_test(client_without_a_server_says_why),
+        cmocka_unit_test(
+            client_without_descriptors_names_the_limit_and_tries_on),
         cmocka_unit_test(client_cancelled_call_is_not_answered),
         cmocka_unit_test(client_destroyed_within_an_answer_answers_the_rest),
         cmocka_unit_test(client_body_too_large_is_refused),
