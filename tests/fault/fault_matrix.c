@@ -8,7 +8,11 @@
  *   fault_matrix --cell N                  one, again
  *
  * SEED is a commit's hash, or any hexadecimal number. With --jobs N as many cells
- * run at a time. HOOPD is the coordinator.
+ * run at a time. HOOPD is the coordinator. --own-pids: each rank has a PID
+ * namespace of its own. --networks NAME,NAME... --coordinator ADDRESS: each has
+ * a network namespace of those; the network may be bad, so that the failure timeout
+ * is the default, and more time is allowed. Either way ranks share no memory, and
+ * only cells over TCP run.
  */
 
 #include <getopt.h>
@@ -41,7 +45,15 @@ enum {
 enum {
     CRASH_MS = 100,
     SLACK_MS = 250,
+    OP_MS = 6000,
     CELL_MS = 9000,
+    /* Over a bad network: as long as a silence may last at most, twice for what is
+     * lost on the way of the news. */
+    BAD_TIMEOUT_MS = 2000,
+    BAD_CRASH_MS = 5000,
+    BAD_SLACK_MS = 25000,
+    BAD_OP_MS = 60000,
+    BAD_CELL_MS = 90000,
     TRIES = 3, /* of a cell, where the promised times are not asked for */
     TRIES_STRICT = 2,
     STRANGE_MAX = 12, /* failures shown */
@@ -57,6 +69,8 @@ struct matrix_order {
     bool is_strict;     /* the promised times, on a quiet machine */
     bool is_shuffled;
     const char *document; /* NULL: none */
+    struct fault_spaces spaces;
+    const char *coordinator; /* NULL: one of its own */
 };
 
 static void
@@ -65,7 +79,8 @@ usage(void)
     fprintf(stderr, "usage: fault_matrix --part SEED --seconds N | "
                     "--commit-of DIR --seconds N | --all "
                     "[--seconds N] [--strict] [--document PATH] | "
-                    "--fault NAME | --cell N; all: [--jobs N]\n");
+                    "--fault NAME | --cell N; all: [--jobs N] [--own-pids] "
+                    "[--networks NAMES --coordinator ADDRESS]\n");
     exit(64);
 }
 
@@ -112,6 +127,19 @@ order_take_fault(struct matrix_order *order, const char *name)
     }
 }
 
+/* Names, with commas between them; they are split in place. */
+static void
+order_take_networks(struct matrix_order *order, char *names)
+{
+    uint32_t n = 0;
+
+    for (char *name = strtok(names, ","); name && n < FAULT_RANKS;
+         name = strtok(NULL, ","))
+        order->spaces.networks[n++] = name;
+    if (n < FAULT_RANKS)
+        usage();
+}
+
 static struct matrix_order
 order_read(int argc, char **argv)
 {
@@ -125,6 +153,9 @@ order_read(int argc, char **argv)
         {"document", required_argument, NULL, 'd'},
         {"strict", no_argument, NULL, 't'},
         {"all", no_argument, NULL, 'a'},
+        {"own-pids", no_argument, NULL, 'i'},
+        {"networks", required_argument, NULL, 'n'},
+        {"coordinator", required_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     struct matrix_order order = {.n_jobs = 1};
@@ -150,12 +181,19 @@ order_read(int argc, char **argv)
             order.is_strict = true;
         } else if (c == 'a') {
             order_take_part(&order, "0");
+        } else if (c == 'i') {
+            order.spaces.has_own_pids = true;
+        } else if (c == 'n') {
+            order_take_networks(&order, optarg);
+        } else if (c == 'h') {
+            order.coordinator = optarg;
         } else {
             usage();
         }
     }
     if (order.n_jobs < 1 || order.n_jobs > JOBS_MAX || order.n_cells == 0 ||
-        order.first + order.n_cells > fault_n_cells())
+        order.first + order.n_cells > fault_n_cells() ||
+        !order.spaces.networks[0] != !order.coordinator)
         usage();
     return order;
 }
@@ -226,17 +264,36 @@ board_open(void)
 }
 
 static struct fault_lab
-lab_of(const struct matrix_order *order, const struct daemon *daemon)
+lab_of(const struct matrix_order *order, const char *coordinator)
 {
     const unsigned lenience = order->is_strict ? 1 : LENIENCE;
 
+    if (order->spaces.networks[0])
+        return (struct fault_lab){
+            .coordinator = coordinator,
+            .spaces = order->spaces,
+            .failure_timeout_ms = BAD_TIMEOUT_MS,
+            .is_default = true,
+            .crash_ms = BAD_CRASH_MS,
+            .slack_ms = BAD_SLACK_MS,
+            .op_ms = BAD_OP_MS,
+            .cell_ms = BAD_CELL_MS,
+        };
     return (struct fault_lab){
-        .coordinator = daemon->address,
+        .coordinator = coordinator,
+        .spaces = order->spaces,
         .failure_timeout_ms = FAILURE_TIMEOUT_MS,
         .crash_ms = CRASH_MS * lenience,
         .slack_ms = SLACK_MS * lenience,
+        .op_ms = OP_MS,
         .cell_ms = CELL_MS + FAILURE_TIMEOUT_MS,
     };
+}
+
+static bool
+shares_no_memory(const struct fault_spaces *spaces)
+{
+    return spaces->has_own_pids || spaces->networks[0];
 }
 
 /* Cell after cell, with other jobs, until all are done or the time is over. */
@@ -259,6 +316,9 @@ job_run(const struct matrix_order *order,
         const uint32_t number = order->is_shuffled
                                     ? fault_cell_shuffled(i, order->seed)
                                     : order->first + i;
+        if (shares_no_memory(&lab->spaces) &&
+            strcmp(fault_cell_at(number).transport, "tcp") != 0)
+            continue;
         board->marks[number] = cell_run(order, lab, number, &outcome);
         if (outcome.grade != FAULT_FAILED ||
             atomic_fetch_add(&board->n_failed, 1) >= STRANGE_MAX)
@@ -299,9 +359,9 @@ jobs_run(const struct matrix_order *order,
 
 /* Returns how many failed. */
 static unsigned
-matrix_run(const struct matrix_order *order, const struct daemon *daemon)
+matrix_run(const struct matrix_order *order, const char *coordinator)
 {
-    const struct fault_lab lab = lab_of(order, daemon);
+    const struct fault_lab lab = lab_of(order, coordinator);
     struct fault_table *table = fault_table_create();
     struct matrix_board *board = board_open();
 
@@ -325,8 +385,10 @@ main(int argc, char **argv)
     const char *arguments[] = {"--lease=5s", NULL};
     struct daemon daemon;
 
+    if (order.coordinator)
+        return matrix_run(&order, order.coordinator) > 0;
     daemon_start(&daemon, arguments);
-    const unsigned n_failed = matrix_run(&order, &daemon);
+    const unsigned n_failed = matrix_run(&order, daemon.address);
     daemon_stop(&daemon);
     return n_failed > 0;
 }

@@ -15,10 +15,9 @@ enum {
     /* Of the even forms every block is a part; objects are smaller. */
     N_BYTES = N_ELEMENTS * sizeof(int32_t),
     JOIN_MS = 30000,
-    OP_MS = 6000,
     LOOK_US = 100,
     /* Longer than whoever judges the cell waits: nobody stays behind it. */
-    ROOM_MS = 60000,
+    ROOM_MS = 120000,
     /* The call with the fault. */
     SEQ = 2,
 };
@@ -42,7 +41,10 @@ environment_set(const struct fault_rank_options *options)
 
     snprintf(timeout, sizeof(timeout), "%ums", options->failure_timeout_ms);
     setenv("HOOP_FAULT", rule.text, 1);
-    setenv("HOOP_FAILURE_TIMEOUT", timeout, 1);
+    if (options->failure_timeout_ms > 0)
+        setenv("HOOP_FAILURE_TIMEOUT", timeout, 1);
+    else
+        unsetenv("HOOP_FAILURE_TIMEOUT");
     setenv("HOOP_TRANSPORT", options->cell->transport, 1);
     /* It is not measured then. */
     setenv("HOOP_LINK", "latency=20us,bandwidth=2GB/s", 1);
@@ -60,7 +62,7 @@ actor_join(struct actor *actor)
         .rank = &options->rank,
         .world_size = options->cell->size,
         .join_timeout_ms = JOIN_MS,
-        .op_timeout_ms = OP_MS,
+        .op_timeout_ms = options->op_ms,
     };
 
     snprintf(job, sizeof(job), "cell-%u-%d-%u", options->number, (int)getppid(),

@@ -38,7 +38,8 @@ struct fault_rank_options {
     unsigned turn; /* of cells, in this process: no two share a job */
     uint32_t rank;
     const char *coordinator;
-    uint32_t failure_timeout_ms;
+    uint32_t failure_timeout_ms; /* 0: the default */
+    uint32_t op_ms;              /* a call's deadline */
     int note_fd;
     struct fault_room *room;
 };

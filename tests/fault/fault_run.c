@@ -46,12 +46,14 @@ rank_start(struct fault_bench *bench, uint32_t rank)
         .turn = bench->turn,
         .rank = rank,
         .coordinator = bench->lab->coordinator,
-        .failure_timeout_ms = bench->lab->failure_timeout_ms,
+        .failure_timeout_ms =
+            bench->lab->is_default ? 0 : bench->lab->failure_timeout_ms,
+        .op_ms = bench->lab->op_ms,
         .note_fd = bench->note[1],
         .room = bench->room,
     };
 
-    bench->pids[rank] = fork();
+    bench->pids[rank] = fault_spaces_fork(&bench->lab->spaces, rank);
     if (bench->pids[rank] == 0) {
         const int result = fault_rank_main(&options);
 

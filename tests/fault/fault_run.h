@@ -14,12 +14,16 @@
 #include <stdint.h>
 
 #include "fault_cells.h"
+#include "fault_spaces.h"
 
 struct fault_lab {
     const char *coordinator;
+    struct fault_spaces spaces;
     uint32_t failure_timeout_ms;
+    bool is_default;   /* it is the default, which knows the network */
     uint32_t crash_ms; /* within which all know of a death */
     uint32_t slack_ms; /* ... and of a silence, beyond the failure timeout */
+    uint32_t op_ms;    /* a call's deadline */
     uint32_t cell_ms;  /* then it hangs */
 };
 

@@ -23,7 +23,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../integration'))
 
 from programs import Program, Wrong, await_true, steady_end  # noqa: E402
-from rough_network import RoughNetwork  # noqa: E402
+from rough_network import RoughNetwork, Rooms  # noqa: E402
 
 N_RANKS = 4
 LOSS = 0.2
@@ -37,34 +37,6 @@ TOKEN = 'secret'
 FILES = 256
 STRANGERS_MIN = 200  # a second, on machines that do much besides
 WHY_LARGE = 'large packets do not arrive (MTU?)'
-
-
-class Rooms:
-    """Network namespaces, removed at the end."""
-
-    def __init__(self, n_rooms):
-        self.names = [f'hoopr{os.getpid()}-{i}' for i in range(n_rooms)]
-
-    def __enter__(self):
-        for name in self.names:
-            made = subprocess.run(['ip', 'netns', 'add', name], check=False,
-                                  capture_output=True, text=True)
-            if made.returncode != 0:
-                print(f'no network namespaces: {made.stderr}')
-                sys.exit(1 if 'HOOP_REQUIRE_NETNS' in os.environ else 77)
-            # It takes loss for congestion, as what most machines have does.
-            subprocess.run(
-                ['ip', 'netns', 'exec', name, 'sysctl', '-q', '-w',
-                 'net.ipv4.tcp_congestion_control=reno'], check=True)
-        return self
-
-    def __exit__(self, *_):
-        for name in self.names:
-            subprocess.run(['ip', 'netns', 'del', name], check=False,
-                           capture_output=True)
-
-    def command(self, room, arguments):
-        return ['ip', 'netns', 'exec', self.names[room], *arguments]
 
 
 class Job:

@@ -18,6 +18,7 @@ import random
 import select
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -49,6 +50,34 @@ def device_open(room, address, mtu):
                   'link set lo up'):
         subprocess.run(['ip'] + words.split(), check=True)
     return fd
+
+
+class Rooms:
+    """Network namespaces, removed at the end."""
+
+    def __init__(self, n_rooms):
+        self.names = [f'hoopr{os.getpid()}-{i}' for i in range(n_rooms)]
+
+    def __enter__(self):
+        for name in self.names:
+            made = subprocess.run(['ip', 'netns', 'add', name], check=False,
+                                  capture_output=True, text=True)
+            if made.returncode != 0:
+                print(f'no network namespaces: {made.stderr}')
+                sys.exit(1 if 'HOOP_REQUIRE_NETNS' in os.environ else 77)
+            # It takes loss for congestion, as what most machines have does.
+            subprocess.run(
+                ['ip', 'netns', 'exec', name, 'sysctl', '-q', '-w',
+                 'net.ipv4.tcp_congestion_control=reno'], check=True)
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(['ip', 'netns', 'del', name], check=False,
+                           capture_output=True)
+
+    def command(self, room, arguments):
+        return ['ip', 'netns', 'exec', self.names[room], *arguments]
 
 
 class Way:
