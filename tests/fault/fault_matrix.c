@@ -3,7 +3,8 @@
  *
  *   fault_matrix --part SEED --seconds N   some cells, others for another seed
  *   fault_matrix --commit-of DIR ...       the same, for its commit
- *   fault_matrix --all [--document PATH]   all of them, or as far as it gets
+ *   fault_matrix --all [--document PATH]   all of them, or as far as it gets; in
+ *                                          namespaces PATH gets one part more
  *   fault_matrix --fault NAME              all of one fault
  *   fault_matrix --cell N                  one, again
  *
@@ -369,7 +370,9 @@ matrix_run(const struct matrix_order *order, const char *coordinator)
     for (uint32_t number = 0; number < fault_n_cells(); number++)
         fault_table_add(table, number, &board->marks[number]);
     fault_table_write(table, stdout);
-    if (order->document)
+    if (order->document && shares_no_memory(&lab.spaces))
+        fault_table_append(table, &lab, order->document);
+    else if (order->document)
         fault_table_document(table, order->is_strict ? 1 : LENIENCE,
                              order->document);
     fault_table_destroy(table);

@@ -2,7 +2,7 @@
 """tests/fault/fault_matrix_network.py - the fault matrix, over a bad network
 
 fault_matrix_network.py HOOPD FAULT_MATRIX SOURCE_FOLDER [--seconds N] [--jobs N]
-[--loss SHARE] [--round-trip-ms N] [--all]
+[--loss SHARE] [--round-trip-ms N] [--all] [--document PATH]
 
 Eight ranks and hoopd, each in a network namespace; what they send to each other
 takes half a round trip, and a share of it is lost. As long as that, cells run of
@@ -42,6 +42,7 @@ def matrix_run(rooms, options, folder):
             [options.fault_matrix, '--networks', ','.join(rooms.names[1:]),
              '--coordinator', COORDINATOR, '--seconds', str(options.seconds),
              '--jobs', str(options.jobs)] +
+            (['--document', options.document] if options.document else []) +
             (['--all'] if options.all else ['--commit-of', options.source]),
             check=False, timeout=options.seconds + ENDS_S).returncode
     finally:
@@ -55,9 +56,12 @@ def main():
     parser.add_argument('source')
     parser.add_argument('--seconds', type=int, default=10)
     parser.add_argument('--jobs', type=int, default=1)
-    parser.add_argument('--loss', type=float, default=LOSS)
-    parser.add_argument('--round-trip-ms', type=float, default=ROUND_TRIP_MS)
+    parser.add_argument('--loss', type=float, default=LOSS,
+                        help='share of all packets (default: %(default)s)')
+    parser.add_argument('--round-trip-ms', type=float, default=ROUND_TRIP_MS,
+                        help='(default: %(default)s)')
     parser.add_argument('--all', action='store_true')
+    parser.add_argument('--document', help='a page that gets a part more')
     options = parser.parse_args()
     with Rooms(1 + N_RANKS) as rooms, tempfile.TemporaryDirectory() as folder:
         network = RoughNetwork(rooms.names, delay=options.round_trip_ms / 2e3,

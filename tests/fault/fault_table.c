@@ -247,3 +247,34 @@ fault_table_document(const struct fault_table *table,
     absences_write(table, out);
     fclose(out);
 }
+
+void
+fault_table_append(const struct fault_table *table,
+                   const struct fault_lab *lab,
+                   const char *path)
+{
+    FILE *out = fopen(path, "a");
+
+    if (!out) {
+        perror(path);
+        return;
+    }
+    if (lab->spaces.networks[0])
+        fprintf(
+            out,
+            "\n## Over a bad network\n\n"
+            "`tests/fault/fault_matrix_network.py` gives each rank a network\n"
+            "namespace; its `--help` says how much is lost there and how long "
+            "a\n"
+            "round trip takes. The failure timeout is the default, which "
+            "knows\n"
+            "the network. Allowed are %u ms, and %u + %u ms for a silence.\n\n",
+            lab->crash_ms, lab->failure_timeout_ms, lab->slack_ms);
+    else
+        fprintf(out, "\n## In PID namespaces\n\n"
+                     "With `--own-pids` no rank sees another's process, as in "
+                     "containers\n"
+                     "on one host, and the same times are allowed.\n\n");
+    fault_table_write(table, out);
+    fclose(out);
+}

@@ -32,10 +32,15 @@ fault_table_add(struct fault_table *table,
 /* Rows of faults and places, columns of ways and ranks: all calls in one. */
 void
 fault_table_write(const struct fault_table *table, FILE *out);
-/* docs/fault-matrix.md, whole; lenience times what is promised was allowed. */
+/* docs/fault-matrix.md, anew; lenience times what is promised was allowed. */
 void
 fault_table_document(const struct fault_table *table,
                      unsigned lenience,
                      const char *path);
+/* Its part on ranks in namespaces of their own, behind what is there. */
+void
+fault_table_append(const struct fault_table *table,
+                   const struct fault_lab *lab,
+                   const char *path);
 
 #endif
