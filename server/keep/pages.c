@@ -411,6 +411,13 @@ page_walk(struct walk *walk, uint64_t page, unsigned int depth)
     return HOOP_OK;
 }
 
+static bool
+has_root(const struct tree *tree)
+{
+    return tree->depth <= DEPTH_MAX &&
+           (tree->depth == 0) == (tree->root == no_page);
+}
+
 static enum hoop_status
 tree_walk(struct walk *walk, enum tree_kind kind)
 {
@@ -420,8 +427,7 @@ tree_walk(struct walk *walk, enum tree_kind kind)
     walk->found = (struct tree){0};
     walk->last = (struct keep_bytes){0};
     walk->may_equal = false;
-    if (tree->depth > DEPTH_MAX ||
-        (tree->depth == 0) != (tree->root == no_page))
+    if (!has_root(tree))
         return error_raise(HOOP_E_DATA_LOSS, "a tree has no root");
     if (tree->root != no_page) {
         const enum hoop_status status =
@@ -484,7 +490,7 @@ struct metas {
     size_t n_page;
 };
 
-/* The last error's text says what is wrong with the one that is not good. The
+/* The last error's text says what is wrong with the first that is not good. The
  * second is where the first says, or where it is with pages of usual sizes. */
 static enum hoop_status
 metas_read(struct keep_bytes file, struct metas *metas)
@@ -508,6 +514,8 @@ metas_read(struct keep_bytes file, struct metas *metas)
         else if (metas->is_good[0])
             status = second;
     }
+    if (!metas->is_good[0])
+        status = meta_read(file, 0, 0, &metas->meta[0]);
     metas->last =
         metas->is_good[1] &&
         (!metas->is_good[0] || metas->meta[1].commit > metas->meta[0].commit);
@@ -597,8 +605,6 @@ pages_check(struct keep_bytes file)
     struct metas metas = {0};
 
     enum hoop_status status = metas_read(file, &metas);
-    if (status == HOOP_OK && (!metas.is_good[0] || !metas.is_good[1]))
-        status = page_refuse(1, "it is no file of hoopd's, or damaged");
     if (status == HOOP_OK)
         status = metas_check(&metas);
     if (status != HOOP_OK)
@@ -630,6 +636,95 @@ pages_check(struct keep_bytes file)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* Of which commit the records are that a page at the front leads to, as they
+ * say themselves; 0: they do not, or are not whole and the page is damaged. */
+static uint64_t
+front_commit(const struct metas *metas, struct walk *walk, unsigned int page)
+{
+    walk->meta = &metas->meta[page];
+
+    const bool is_whole = tree_walk(walk, TREE_RECORDS) == HOOP_OK &&
+                          walk->sums.n_records == walk->written.n_records &&
+                          walk->sums.sum == walk->written.sum;
+
+    return is_whole || (metas->is_good[page] &&
+                        walk->written.commit == walk->meta->commit)
+               ? walk->written.commit
+               : 0;
+}
+
+/* The page of the later commit, and what that may have cost is told. */
+static enum hoop_status
+front_take(struct metas *metas,
+           const uint64_t commits[2],
+           const struct walk *reading)
+{
+    if (commits[0] != commits[1])
+        metas->last = commits[1] > commits[0];
+
+    const unsigned int last = metas->last;
+    const bool is_sure = commits[!last] != 0;
+    const bool is_last_damaged =
+        is_sure &&
+        (!metas->is_good[last] || metas->meta[last].commit != commits[last]);
+
+    (void)page_refuse(is_last_damaged ? last : !last,
+                      is_sure ? "it is damaged; both of the last changes can "
+                                "be read all the same"
+                              : "it is damaged: the last change may be lost, "
+                                "and what it replaced be back");
+    return damage_tell(reading, HOOP_E_DATA_LOSS);
+}
+
+/* Both pages at the front are as they were left, and the last leads somewhere. */
+static bool
+fronts_agree(const struct metas *metas, const struct walk *reading)
+{
+    const struct meta *last = &metas->meta[metas->last];
+    const struct tree *tree = &last->trees[TREE_RECORDS];
+    struct walk walk = {
+        .file = reading->file,
+        .n_page = metas->n_page,
+        .meta = last,
+    };
+    const uint8_t *bytes;
+
+    if (!metas->is_good[0] || !metas->is_good[1] ||
+        metas_check(metas) != HOOP_OK || !has_root(tree))
+        return false;
+    return tree->root == no_page ||
+           page_open(&walk, tree->root,
+                     tree->depth == 1 ? PAGE_LEAF : PAGE_BRANCH,
+                     &bytes) == HOOP_OK;
+}
+
+/* Where a page at the front is damaged, the numbers on both say nothing: the
+ * records below them do. */
+static enum hoop_status
+front_choose(struct metas *metas, const struct walk *reading)
+{
+    const struct keep_bytes file = reading->file;
+    const size_t n_used = file.n_bytes / metas->n_page / 8 + 1;
+    uint64_t commits[2] = {0};
+
+    if (fronts_agree(metas, reading))
+        return HOOP_OK;
+    for (unsigned int page = 0; page < 2; page++) {
+        const size_t at = page * metas->n_page + sizeof(struct page_head);
+        struct walk walk = {.file = file, .n_page = metas->n_page};
+
+        if (file.n_bytes < at + sizeof(struct meta))
+            continue;
+        walk.is_used = calloc(1, n_used);
+        if (!walk.is_used)
+            return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
+        read_at(file.bytes, at, &metas->meta[page], sizeof(struct meta));
+        commits[page] = front_commit(metas, &walk, page);
+        free(walk.is_used);
+    }
+    return front_take(metas, commits, reading);
+}
+
 enum hoop_status
 pages_read(struct keep_bytes file,
            const struct pages_visitor *visitor,
@@ -642,12 +737,11 @@ pages_read(struct keep_bytes file,
         return error_raise(HOOP_E_DATA_LOSS,
                            "neither page 0 nor page 1 is one of hoopd's");
 
-    const struct meta *last = &metas.meta[metas.last];
-    CLEANUP(free) uint8_t *is_used = calloc(1, last->page_last / 8 + 1);
+    CLEANUP(free)
+    uint8_t *is_used = calloc(1, file.n_bytes / metas.n_page / 8 + 1);
     struct walk walk = {
         .file = file,
         .n_page = metas.n_page,
-        .meta = last,
         .is_used = is_used,
         .visitor = visitor,
     };
@@ -655,8 +749,10 @@ pages_read(struct keep_bytes file,
     if (!is_used)
         return error_raise(HOOP_E_EXHAUSTED, "no memory to read the data");
 
-    const enum hoop_status status = tree_walk(&walk, TREE_RECORDS);
-
+    enum hoop_status status = front_choose(&metas, &walk);
+    walk.meta = &metas.meta[metas.last];
+    if (status == HOOP_OK)
+        status = tree_walk(&walk, TREE_RECORDS);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_written = walk.written;
