@@ -13,6 +13,8 @@
  * reason that its text gives, too; but objects, coalesced tensors and _dim
  * forms that tell it hand out nothing. Every call counts, however it ends:
  * behind a mismatch the communicator goes on with the next call of all ranks.
+ * Ranks that exchange nothing compare nothing: what differs in calls of no
+ * elements, or in a v-form only in what others exchange, may go unnoticed.
  * A message and a collective are never compared, since they may cross; where
  * each waits for the other, the deadline names both.
  *
