@@ -162,14 +162,20 @@ silent_first(const struct connection_pool *pool, struct pool_entry *first)
 }
 
 bool
-connection_pool_make_room(struct connection_pool *pool)
+connection_pool_close_silent(struct connection_pool *pool,
+                             struct pool_entry *entry)
 {
-    struct pool_entry *silent =
-        silent_first(pool, TAILQ_FIRST(&pool->by_activity));
+    struct pool_entry *silent = silent_first(pool, entry);
 
     if (silent)
         entry_close(pool, silent, "there are too many connections");
     return silent != NULL;
+}
+
+bool
+connection_pool_make_room(struct connection_pool *pool)
+{
+    return connection_pool_close_silent(pool, TAILQ_FIRST(&pool->by_activity));
 }
 
 bool

@@ -86,6 +86,11 @@ connection_pool_is_full(const struct connection_pool *pool);
 bool
 connection_pool_make_room(struct connection_pool *pool);
 
+/* Closes this one, if it has been silent for a second. */
+bool
+connection_pool_close_silent(struct connection_pool *pool,
+                             struct pool_entry *entry);
+
 /* Handle: HOOP_E_EXHAUSTED (its network has as many strangers as it may, or
  * no memory; the text says which): it is not in, close it. */
 enum hoop_status

@@ -152,13 +152,15 @@ connection_take_frame(struct coordinator_connection *connection)
                : status;
 }
 
-/* Too many replies wait: see connection_arm(). */
+/* Too many replies wait, or one that is charged to nobody: see
+ * connection_arm(). */
 static bool
 is_held_back(const struct coordinator_connection *connection)
 {
-    return connection->n_reply_bytes >
-           budget_account_limits(&connection->account)->connection /
-               REPLIES_PART;
+    return connection->n_uncharged > 0 ||
+           connection->n_reply_bytes >
+               budget_account_limits(&connection->account)->connection /
+                   REPLIES_PART;
 }
 
 /* HOOP_E_PENDING: what has come is used up, or may not be yet. */
@@ -273,7 +275,6 @@ static void
 connection_on_ready(void *owner, enum loop_interest ready)
 {
     struct coordinator_connection *connection = owner;
-    const bool was_held_back = is_held_back(connection);
     enum hoop_status status = HOOP_OK;
 
     if (connection->state == CONNECTION_SECURING)
@@ -281,6 +282,7 @@ connection_on_ready(void *owner, enum loop_interest ready)
     else if (ready & LOOP_READ)
         status = connection_receive(connection);
 
+    const bool was_held_back = is_held_back(connection);
     if (status == HOOP_OK || status == HOOP_E_PENDING)
         status = connection_send(connection);
     /* Of requests that are there already the socket does not tell. */

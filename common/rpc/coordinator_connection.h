@@ -81,6 +81,7 @@ struct coordinator_connection {
     struct authentication auth;
     struct rpc_exchanges exchanges;
     size_t n_exchanges;
+    size_t n_uncharged; /* of them, whose reply is not charged */
     struct rpc_replies replies;
     size_t n_reply_bytes;                     /* of replies, and leaving */
     struct rpc_exchange *leaving;             /* in writer; NULL: none */

@@ -32,7 +32,8 @@ struct rpc_exchange {
     uint32_t frame_id;
     uint32_t
         rules; /* of the listener's faults, as bits: those about its call */
-    size_t n_charged; /* to the account of its connection */
+    size_t n_charged;  /* to the account of its connection */
+    bool is_uncharged; /* its reply is, for want of room there */
     struct message_span
         message;    /* borrowed while on_exchange runs; then none */
     uint8_t *reply; /* from the reply on */

@@ -94,15 +94,17 @@ exchange_charge(struct rpc_exchange *exchange, size_t n_bytes)
     return HOOP_OK;
 }
 
-static void
-exchange_free(struct rpc_exchange *exchange)
+void
+rpc_exchange_drop(struct rpc_exchange *exchange)
 {
     struct rpc_listener *listener = exchange->listener;
 
     (void)exchange_charge(exchange, 0);
     LIST_REMOVE(exchange, link);
-    if (exchange->connection)
+    if (exchange->connection) {
         exchange->connection->n_exchanges--;
+        exchange->connection->n_uncharged -= exchange->is_uncharged;
+    }
     if (listener->in_request == exchange)
         listener->in_request = NULL;
     listener->n_exchanges--;
@@ -152,15 +154,12 @@ static enum hoop_status
 on_skipped(struct coordinator_connection *connection, uint32_t frame_id)
 {
     struct rpc_exchange *exchange = NULL;
-    char text[LIMIT_ERROR_TEXT];
 
-    snprintf(text, sizeof(text), "%s", error_text());
     const enum hoop_status status =
         exchange_create(connection, frame_id, &exchange);
     if (status != HOOP_OK)
         return error_pass(status);
-    connection->listener->events.on_refused(connection->listener->owner,
-                                            exchange, text);
+    exchange_refuse(exchange);
     return HOOP_OK;
 }
 
@@ -204,7 +203,7 @@ on_sent(struct rpc_exchange *exchange)
 
     rpc_fault_takes(exchange, FAULT_AT_END);
     listener->n_sending--;
-    exchange_free(exchange);
+    rpc_exchange_drop(exchange);
     listener_notice(listener);
 }
 
@@ -258,10 +257,7 @@ rpc_exchange_admit(struct rpc_exchange *exchange, enum role role)
 enum hoop_status
 rpc_exchange_reserve(struct rpc_exchange *exchange, size_t n_bytes)
 {
-    const enum hoop_status status =
-        exchange_charge(exchange, EXCHANGE_COST + n_bytes);
-
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    return exchange_charge(exchange, EXCHANGE_COST + n_bytes);
 }
 
 enum hoop_status
@@ -301,16 +297,17 @@ rpc_exchange_send_held(struct rpc_exchange *exchange)
 void
 rpc_exchange_reply(struct rpc_exchange *exchange, struct message_span bytes)
 {
+    /* A refusal, for which there is no room either. Until it has left the
+     * connection is not read, so that it is the only one. */
+    if (exchange->connection &&
+        rpc_exchange_reserve(exchange, bytes.n_bytes) != HOOP_OK) {
+        exchange->is_uncharged = true;
+        exchange->connection->n_uncharged++;
+    }
     /* Without memory it is as if the connection had been lost. */
     if (rpc_exchange_hold(exchange, bytes) != HOOP_OK)
         rpc_exchange_cut(exchange);
     rpc_exchange_send_held(exchange);
-}
-
-void
-rpc_exchange_drop(struct rpc_exchange *exchange)
-{
-    exchange_free(exchange);
 }
 
 void
@@ -355,12 +352,10 @@ stranger_log(struct rpc_listener *listener,
              const struct coordinator_connection *connection,
              enum hoop_status status)
 {
-    const char *peer = connection->peer;
-
     if (status == HOOP_E_UNAVAILABLE)
-        log_debug("rpc", "%s has left: %s", peer, error_text());
+        log_debug("rpc", "%s has left: %s", connection->peer, error_text());
     else if (log_quota_take(&listener->quota, "rpc", clock_now_ns()))
-        log_warning("rpc", "connection from %s refused: %s", peer,
+        log_warning("rpc", "connection from %s refused: %s", connection->peer,
                     error_text());
 }
 
@@ -390,7 +385,7 @@ exchanges_orphan(struct rpc_listener *listener,
     while ((exchange = STAILQ_FIRST(&connection->replies))) {
         STAILQ_REMOVE_HEAD(&connection->replies, queued);
         listener->n_sending--;
-        exchange_free(exchange);
+        rpc_exchange_drop(exchange);
         loop_timer_start(listener->notice, 0);
     }
     while ((exchange = LIST_FIRST(&connection->exchanges))) {
@@ -416,14 +411,6 @@ patience_arm(struct rpc_listener *listener)
 }
 
 static void
-connection_free(struct rpc_listener *listener,
-                struct coordinator_connection *connection)
-{
-    connection_pool_leave(listener->pool, &connection->entry);
-    coordinator_connection_destroy(connection);
-}
-
-static void
 on_end(struct coordinator_connection *connection, enum hoop_status status)
 {
     struct rpc_listener *listener = connection->listener;
@@ -442,7 +429,8 @@ on_end(struct coordinator_connection *connection, enum hoop_status status)
         listener->n_greeting--;
         patience_arm(listener);
     }
-    connection_free(listener, connection);
+    connection_pool_leave(listener->pool, &connection->entry);
+    coordinator_connection_destroy(connection);
 }
 
 /* For the pool. */
@@ -558,10 +546,44 @@ listener_pause(struct rpc_listener *listener, uint64_t pause_ms)
 
 /* Handshakes of TLS take much memory: fewer may be under way. */
 static bool
+greeting_is_full(const struct rpc_listener *listener)
+{
+    return listener->options.seal && listener->n_greeting >= LIMIT_GREETINGS;
+}
+
+static bool
 listener_is_full(const struct rpc_listener *listener)
 {
     return connection_pool_is_full(listener->pool) ||
-           (listener->options.seal && listener->n_greeting >= LIMIT_GREETINGS);
+           greeting_is_full(listener);
+}
+
+/* Of those that have not shaken hands the one that has been silent for longest. */
+static bool
+greeting_make_room(struct rpc_listener *listener)
+{
+    struct pool_entry *silent = NULL;
+    struct coordinator_connection *connection;
+
+    TAILQ_FOREACH(connection, &listener->greeting, link)
+    {
+        if (!silent || connection->entry.active_ns < silent->active_ns)
+            silent = &connection->entry;
+    }
+    return connection_pool_close_silent(listener->pool, silent);
+}
+
+/* False: whoever could make room has been heard within a second. */
+static bool
+listener_make_room(struct rpc_listener *listener)
+{
+    bool has_closed = true;
+
+    while (has_closed && listener_is_full(listener))
+        has_closed = greeting_is_full(listener)
+                         ? greeting_make_room(listener)
+                         : connection_pool_make_room(listener->pool);
+    return has_closed;
 }
 
 /* HOOP_E_PENDING: nobody waits at this socket, or accepting is paused; HOOP_OK:
@@ -578,8 +600,7 @@ connections_accept(struct rpc_listener *listener, int listening)
         if (listener_is_full(listener) && !socket_has_pending(listening))
             return HOOP_E_PENDING;
         /* All have been heard just now: whoever comes waits a little. */
-        if (listener_is_full(listener) &&
-            !connection_pool_make_room(listener->pool)) {
+        if (!listener_make_room(listener)) {
             listener_pause(listener, LIMIT_ACCEPT_PAUSE_MS);
             return HOOP_E_PENDING;
         }
@@ -629,8 +650,9 @@ connections_end(struct rpc_listener *listener, struct connection_list *list)
     while ((connection = TAILQ_FIRST(list))) {
         TAILQ_REMOVE(list, connection, link);
         while ((exchange = LIST_FIRST(&connection->exchanges)))
-            exchange_free(exchange);
-        connection_free(listener, connection);
+            rpc_exchange_drop(exchange);
+        connection_pool_leave(listener->pool, &connection->entry);
+        coordinator_connection_destroy(connection);
     }
 }
 
@@ -644,7 +666,7 @@ rpc_listener_destroy(struct rpc_listener *listener)
     connections_end(listener, &listener->greeting);
     connections_end(listener, &listener->ready);
     while ((exchange = LIST_FIRST(&listener->orphans)))
-        exchange_free(exchange);
+        rpc_exchange_drop(exchange);
     for (size_t i = 0; i < listener->sockets.n; i++)
         loop_watch_destroy(listener->watches[i]);
     loop_timer_destroy(listener->resume);

@@ -559,5 +559,6 @@ rpc_server_counters(const struct rpc_server *server)
     counters.connections = listener.n_ready;
     counters.connections_closed = listener.n_closed;
     counters.held_bytes = listener.n_bytes;
+    counters.replies_waiting = listener.n_sending;
     return counters;
 }

@@ -96,6 +96,7 @@ struct rpc_server_counters {
     uint64_t requests_repeated;  /* attached, or answered from the cache */
     uint64_t requests_refused;   /* RESOURCE_EXHAUSTED, or draining */
     uint64_t replies;
+    uint64_t replies_waiting; /* now, for their sockets */
 };
 
 /* Listens when it returns. Handle: HOOP_E_UNAVAILABLE (the address). */

@@ -227,6 +227,56 @@ listener_oldest_stranger_makes_room(void **state)
     bench_server_stop(&server);
 }
 
+/* Asks for ever, without reading a word, until it is not read any more either.
+ * Returns how often. */
+static uint64_t
+ask_until_stuck(int fd)
+{
+    const uint8_t nothing[200] = {0xc0};
+    uint8_t ask[SP_HEADER_BYTES + sizeof(nothing)];
+    uint64_t n = 0;
+
+    sp_header_encode(1, sizeof(nothing), ask);
+    memcpy(ask + SP_HEADER_BYTES, nothing, sizeof(nothing));
+    for (;;) {
+        struct pollfd at = {.fd = fd, .events = POLLOUT};
+
+        if (poll(&at, 1, 300) == 0)
+            return n;
+        const ssize_t n_sent =
+            send(fd, ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n_sent > 0 && (size_t)n_sent < sizeof(ask))
+            raw_send(fd, ask + n_sent, sizeof(ask) - (size_t)n_sent);
+        n += n_sent > 0;
+    }
+}
+
+/* Nothing is left of what may be held for it when it asks more. */
+static void
+listener_holds_one_refusal_for_who_reads_none(void **state)
+{
+    const struct raw_request wait = {"hoop.v1.Store/Wait", 1, 60000};
+    struct bench_server server = {.patience_ms = 60000};
+    struct rpc_server_counters counters;
+
+    (void)state;
+    bench_tls = NULL;
+    bench_server_start(&server, 0);
+    const int fd = raw_greet(&server);
+    while ((counters = bench_server_counters(&server)).requests_refused == 0)
+        raw_ask(fd, &wait);
+    const uint64_t n_parked = counters.requests_parked;
+    const uint64_t n_asked = ask_until_stuck(fd);
+
+    assert_int_equal(bench_server_counters(&server).replies_waiting, 1);
+    /* Once it reads it is read, too: each is answered. */
+    for (uint64_t i = 0; i < n_asked; i++)
+        assert_int_not_equal(raw_hear(fd).status, HOOP_OK);
+    assert_true(n_parked > 50);
+    close(fd);
+    bench_server_stop(&server);
+}
+
 /* ---- A client by hand. */
 
 struct hand {
@@ -307,6 +357,39 @@ hand_ask_bytes(struct hand *hand,
 static void
 hand_hear_reply(struct hand *hand, struct envelope_reply *out_reply);
 
+static void
+hand_hello(struct hand *hand)
+{
+    hand_send(hand, sp_hello_request, SP_HELLO_BYTES);
+    while (sp_reader_hello(&hand->reader) == HOOP_E_PENDING)
+        assert_int_equal(hand_read(hand), HOOP_OK);
+}
+
+/* Who has said hello is none of those whose handshakes are too many, though he
+ * has been silent for longer than they. */
+static void
+listener_full_of_handshakes_ends_one_of_them(void **state)
+{
+    struct bench_server server;
+    struct hand hand;
+    int fds[LIMIT_GREETINGS + 1];
+
+    (void)state;
+    server_start(&server, &by_token, "secret");
+    hand_open(&hand, &server);
+    hand_hello(&hand);
+    for (size_t i = 0; i < COUNT_OF(fds); i++)
+        fds[i] = raw_connect(&server);
+    assert_closed_by_server(fds[0]);
+    assert_int_equal(
+        poll(&(struct pollfd){.fd = hand.carrier.fd, .events = POLLIN}, 1, 0),
+        0);
+    for (size_t i = 1; i < COUNT_OF(fds); i++)
+        close(fds[i]);
+    hand_close(&hand);
+    bench_server_stop(&server);
+}
+
 /* Both hellos, and both proofs. */
 static void
 hand_greet(struct hand *hand)
@@ -318,10 +401,7 @@ hand_greet(struct hand *hand)
     struct envelope_reply reply;
     struct auth_keys keys;
 
-    hand_send(hand, sp_hello_request, SP_HELLO_BYTES);
-    while (sp_reader_hello(&hand->reader) == HOOP_E_PENDING)
-        assert_int_equal(hand_read(hand), HOOP_OK);
-
+    hand_hello(hand);
     assert_int_equal(auth_keys_init_client(&keys, "secret"), HOOP_OK);
     assert_int_equal(tls_binding(hand->carrier.tls, auth.binding), HOOP_OK);
     assert_int_equal(auth_begin(&auth, &keys, &challenge), HOOP_OK);
@@ -544,6 +624,8 @@ main(void)
         cmocka_unit_test(client_under_tls_refuses_a_server_without),
         cmocka_unit_test(listener_survives_strangers),
         cmocka_unit_test(listener_oldest_stranger_makes_room),
+        cmocka_unit_test(listener_full_of_handshakes_ends_one_of_them),
+        cmocka_unit_test(listener_holds_one_refusal_for_who_reads_none),
         cmocka_unit_test(listener_answers_out_of_order),
         cmocka_unit_test(listener_keeps_replies_for_a_slow_reader),
         cmocka_unit_test(listener_forgets_a_client_that_leaves),
