@@ -213,8 +213,10 @@ serve(const struct options *options)
              data_words(&options->coordinator));
     exposure_log(&options->coordinator);
     if (!end_await(coordinator, &ending, &number)) {
+        /* No failure that another start would mend: it would displace the
+         * other, which displaced this one. */
         log_error("coordinator", "another hoopd uses the data: this one ends");
-        return EXIT_FAILURE;
+        return EXIT_SUCCESS;
     }
     log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
     hoop_coordinator_stop(coordinator);

@@ -4,8 +4,8 @@
 fence_check.py HOOPD LOCKS_OFF: a hoopd uses a folder whose lock then does not hold:
 the file is removed, or replaced, or every lock is granted (the preloaded library
 LOCKS_OFF; also to a standby). A second hoopd takes over. The first must acknowledge
-nothing more and end with a line, when it writes and when it is idle, and nothing
-that either acknowledged may be lost.
+nothing more and end with a line and status 0, upon which nobody starts it again,
+when it writes and when it is idle, and nothing that either acknowledged may be lost.
 """
 
 import os
@@ -67,7 +67,7 @@ def case(path, folder, defeat, is_idle, more, **environment):
         await_true('the first ends',
                    lambda: first.program.popen.poll() is not None)
         print(f'{defeat.__name__}: {time.monotonic() - began:.1f} s')
-        if (first.program.code() != 1
+        if (first.program.code() != 0
                 or 'another hoopd uses the data' not in first.program.text()):
             raise Wrong(f'the first: {first.program.code()}\n'
                         + first.program.text())
