@@ -439,7 +439,6 @@ engine_close(struct engine *engine, struct closing *closing)
 static bool
 op_await(struct op *op, uint64_t deadline_ns)
 {
-    CLEANUP(cancel_release) const int held = cancel_hold();
     while (!atomic_load(&op->is_done)) {
         if (op->is_held || await_turn(op, deadline_ns))
             drive_until(op->engine, op, deadline_ns);
@@ -457,12 +456,10 @@ engine_start_nothing(void)
     return &nothing;
 }
 
-enum hoop_status
-engine_wait(struct op *op, uint64_t deadline_ns)
+/* A copy for each of the two: what little they do is done in every call. */
+__attribute__((always_inline)) static inline enum hoop_status
+wait_held(struct op *op, uint64_t deadline_ns)
 {
-    if (op == &nothing)
-        return HOOP_OK;
-
     struct op *partner = op->partner;
     enum hoop_status status = engine_check(op->engine);
 
@@ -478,6 +475,22 @@ engine_wait(struct op *op, uint64_t deadline_ns)
         op_free(partner);
     op_free(op);
     return status;
+}
+
+enum hoop_status
+engine_wait_held(struct op *op, uint64_t deadline_ns)
+{
+    return wait_held(op, deadline_ns);
+}
+
+enum hoop_status
+engine_wait(struct op *op, uint64_t deadline_ns)
+{
+    if (op == &nothing)
+        return HOOP_OK;
+    CLEANUP(cancel_release) const int held = cancel_hold();
+
+    return wait_held(op, deadline_ns);
 }
 
 enum engine_idle

@@ -381,6 +381,10 @@ engine_start_nothing(void);
  */
 enum hoop_status
 engine_wait(struct op *op, uint64_t deadline_ns);
+/* The same, by who holds cancellation off already; not of one that had nothing
+ * to do. */
+enum hoop_status
+engine_wait_held(struct op *op, uint64_t deadline_ns);
 
 /*
  * Have op end soon with HOOP_E_CANCELLED, if it has not ended; it is still to be

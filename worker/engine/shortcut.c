@@ -297,7 +297,7 @@ shortcut_leave(struct channel *channel,
     op->rounds.n_before = quick->rounds.round;
     op->rounds.was_posted = quick->rounds.is_posted;
     op->is_held = true;
-    return engine_wait(op, CLOCK_NEVER);
+    return engine_wait_held(op, CLOCK_NEVER);
 }
 
 /* With the drive right, which is given up on return. */

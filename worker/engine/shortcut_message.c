@@ -147,7 +147,7 @@ message_leave(struct channel *channel,
     }
     op->number = number;
     op->is_held = true;
-    return engine_wait(op, CLOCK_NEVER);
+    return engine_wait_held(op, CLOCK_NEVER);
 }
 
 /* With the drive right, which is given up on return. */

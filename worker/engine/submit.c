@@ -327,7 +327,9 @@ refuse(struct op *op)
         op_follow(op);
         return true;
     }
-    if (op_refuse_cancelled(op) || op_refuse_revoked(op) || shortage_refuse(op))
+    if (op_refuse_cancelled(op) || op_refuse_revoked(op))
+        return true;
+    if (!TAILQ_EMPTY(&op->channel->failed_sends) && shortage_refuse(op))
         return true;
     struct foretold *foretold =
         op->is_message ? NULL : verdict_take(op->channel, op->number);
