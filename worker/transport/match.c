@@ -344,24 +344,22 @@ end_overdue(struct transport *transport,
         transport_receive_cancel(transport, flow);
 }
 
-struct inflow *
-match_find(struct peer *peer,
-           const struct frame *frame,
-           const struct frame_tensor *tensor)
+/* Of what no flow is bound to yet. */
+static struct inflow *
+find_posted(struct peer *peer,
+            const struct frame *frame,
+            const struct frame_tensor *tensor)
 {
     const struct flow_key key = match_key(peer, frame);
     const struct opening opening = {frame, tensor};
-    struct inflow *flow = match_bound(peer, frame);
+    struct inflow *flow;
 
-    peer->has_refused = false;
-    if (flow)
-        return flow;
     if (key.kind != FLOW_MESSAGE || match_arrival(peer, frame))
         return NULL;
-    while ((flow = posted_find(peer->transport, &key, frame)) &&
+    while ((flow = posted_find(peer->transport, &key, frame)) && tensor &&
            list_order(flow, tensor) < 0)
         end_overdue(peer->transport, flow, &opening);
-    if (flow && list_order(flow, tensor) == 0) {
+    if (flow && (!tensor || list_order(flow, tensor) == 0)) {
         bind_message(peer, flow, &key, &opening);
         peer->has_refused = !flow->is_open;
         return flow->is_open ? flow : NULL;
@@ -369,6 +367,17 @@ match_find(struct peer *peer,
     if (flow || is_leftover(peer, frame, tensor))
         drop_message(peer, frame, tensor);
     return NULL;
+}
+
+struct inflow *
+match_find(struct peer *peer,
+           const struct frame *frame,
+           const struct frame_tensor *tensor)
+{
+    struct inflow *flow = match_bound(peer, frame);
+
+    peer->has_refused = false;
+    return flow ? flow : find_posted(peer, frame, tensor);
 }
 
 void

@@ -65,10 +65,11 @@ list_of(const struct peer *peer)
 
     if (peer->state != PEER_READY)
         return NULL;
-    const bool hopes = peer->n_posted > 0 || !TAILQ_EMPTY(&peer->unconfirmed);
-    if (!TAILQ_EMPTY(&peer->inflows) || (peer->segment && hopes))
+    if (!TAILQ_EMPTY(&peer->inflows))
         return &transport->expected;
-    return hopes ? &transport->hoped : NULL;
+    if (peer->n_posted == 0 && TAILQ_EMPTY(&peer->unconfirmed))
+        return NULL;
+    return peer->segment ? &transport->expected : &transport->hoped;
 }
 
 static void
