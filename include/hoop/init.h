@@ -22,8 +22,8 @@ HOOP_BEGIN
  * process, or again after hoop_shutdown(), in a forked child, too.
  * Bagua: init_process_group(); torch.distributed: the same.
  *
- * Handle: HOOP_E_EXISTS (it is initialized, or another thread is about to),
- * and as hoop_join(). Thread: any.
+ * Handle: HOOP_E_EXISTS (it is initialized, or another thread is in hoop_init()
+ * or hoop_shutdown()), and as hoop_join(). Thread: any.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_init(const struct hoop_join_options *options);
@@ -42,8 +42,9 @@ hoop_default_group(void);
 
 /*
  * Free the default group and hoop_leave() the default session. Without one it
- * does nothing. torch.distributed: destroy_process_group().
- * Thread: one, when no other uses either.
+ * does nothing, nor while another thread is in hoop_init() or hoop_shutdown().
+ * torch.distributed: destroy_process_group().
+ * Thread: any, when no other uses either the group or the session.
  */
 HOOP_API void
 hoop_shutdown(void);

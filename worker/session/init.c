@@ -1,12 +1,12 @@
 /*
  * session/init.c - the process's default session and group
  *
- *   NONE -> JOINING -> READY -> NONE
- *               \_____________/
+ *   NONE -> JOINING -> READY -> LEAVING -> NONE
+ *               \_________________________/
  *
  * No lock, which a thread that forks could leave taken in the child: only who
- * has made it JOINING writes the two pointers, until it is READY, and who shuts
- * down.
+ * has made it JOINING or LEAVING writes the two pointers, until it makes it
+ * READY or NONE. What one thread frees in LEAVING no other has taken.
  *
  * No test of its own: tests/integration/init_test.c does it for real.
  */
@@ -15,13 +15,14 @@
 
 #include <stdatomic.h>
 
-#include "base/cleanup.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 enum init_state {
     INIT_NONE,
     INIT_JOINING,
     INIT_READY,
+    INIT_LEAVING,
 };
 
 static struct {
@@ -37,11 +38,13 @@ init_begin(void)
 
     if (atomic_compare_exchange_strong(&standard.state, &before, INIT_JOINING))
         return HOOP_OK;
-    return error_raise(HOOP_E_EXISTS,
-                       before == INIT_READY
-                           ? "hoop_init() was called before: once per process, "
-                             "or again after hoop_shutdown()"
-                           : "another thread is in hoop_init()");
+    if (before == INIT_READY)
+        return error_raise(HOOP_E_EXISTS,
+                           "hoop_init() was called before: once per process, "
+                           "or again after hoop_shutdown()");
+    return error_raise(HOOP_E_EXISTS, "another thread is in %s",
+                       before == INIT_JOINING ? "hoop_init()"
+                                              : "hoop_shutdown()");
 }
 
 /* NULL, NULL: it failed, or is over. */
@@ -56,6 +59,7 @@ init_end(hoop_session_t *session, hoop_group_t *group)
 enum hoop_status
 hoop_init(const struct hoop_join_options *options)
 {
+    CLEANUP(cancel_release) const int held = cancel_hold();
     hoop_session_t *session = NULL;
     hoop_group_t *group = NULL;
 
@@ -94,12 +98,15 @@ hoop_default_group(void)
 void
 hoop_shutdown(void)
 {
-    if (!hoop_is_initialized())
-        return;
-    hoop_session_t *session = hoop_default_session();
-    hoop_group_t *group = hoop_default_group();
+    CLEANUP(cancel_release) const int held = cancel_hold();
+    enum init_state before = INIT_READY;
 
-    init_end(NULL, NULL);
+    if (!atomic_compare_exchange_strong(&standard.state, &before, INIT_LEAVING))
+        return;
+    hoop_group_t *group = atomic_exchange(&standard.group, NULL);
+    hoop_session_t *session = atomic_exchange(&standard.session, NULL);
+
     hoop_group_free(group);
     hoop_leave(session);
+    init_end(NULL, NULL);
 }
