@@ -163,6 +163,7 @@ question_decide(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
     bool *flags = memory_create(3 * (size_t)job->size, sizeof(*flags));
+    struct suspicion_count *counts = memory_create(job->size, sizeof(*counts));
     bool *is_living = flags;
     bool *is_heard = flags + job->size;
     bool *has_answered = is_heard + job->size;
@@ -176,15 +177,19 @@ question_decide(struct cluster *cluster, struct job *job)
         is_heard[rank] = suspicion->ranks[rank].is_heard;
         has_answered[rank] = suspicion->ranks[rank].has_answered;
     }
-    while ((rank = suspicion_choose(&words, &is_settled)) != SUSPICION_NOBODY &&
+    suspicion_count(&words, counts);
+    while ((rank = suspicion_choose(&words, counts, &is_settled)) !=
+               SUSPICION_NOBODY &&
            (is_settled || cluster->now_ns >= suspicion->decide_ns)) {
         const struct sentence reason = reason_of(job, rank);
 
         is_living[rank] = false;
+        suspicion_discount(&words, rank, counts);
         membership_lose(cluster, job->ranks[rank], reason.text);
     }
     if (rank == SUSPICION_NOBODY)
         suspicion->decide_ns = UINT64_MAX;
+    free(counts);
     free(flags);
 }
 

@@ -2,10 +2,13 @@
 
 #include "core/suspicion_rule.h"
 
+#include <string.h>
+
 #include "base/evidence.h"
 
 enum {
     PEERS_MIN = 2, /* of whom a rank that is cut off hears none */
+    BLOCK = 64,    /* ranks, of whose views a cache line each is in use */
 };
 
 static uint8_t
@@ -55,54 +58,90 @@ may_count_against(const struct suspicion_words *words,
            counts_against(words, rank, other);
 }
 
-static uint32_t
-pairs_count(const struct suspicion_words *words,
-            uint32_t rank,
-            bool (*counts)(const struct suspicion_words *, uint32_t, uint32_t))
+/* What their pair adds to what is said of rank. */
+static struct suspicion_count
+pair_count(const struct suspicion_words *words, uint32_t rank, uint32_t other)
 {
-    uint32_t n_pairs = 0;
+    const uint8_t out = view(words, rank, other);
+    const uint8_t in = view(words, other, rank);
 
-    for (uint32_t other = 0; other < words->n_ranks; other++)
-        n_pairs += other != rank && words->is_living[other] &&
-                   counts(words, rank, other);
-    return n_pairs;
+    return (struct suspicion_count){
+        .n_complaints = view_complains(out) || view_complains(in),
+        .n_pairs = counts_against(words, rank, other),
+        .n_sure = surely_counts_against(words, rank, other),
+        .n_possible = may_count_against(words, rank, other),
+        .n_hears = out == VIEW_HEARD,
+        .n_deaf = out > VIEW_HEARD,
+        .n_heard = in == VIEW_HEARD,
+        .n_mute = in > VIEW_HEARD,
+    };
 }
 
-/* A living rank complains of it, or it of a living one. */
-static bool
-is_in_a_pair(const struct suspicion_words *words, uint32_t rank)
+/* sum += times * one; modulo 2^32, where UINT32_MAX times is minus once. */
+static void
+count_add(struct suspicion_count *sum,
+          const struct suspicion_count *one,
+          uint32_t times)
 {
-    for (uint32_t other = 0; other < words->n_ranks; other++) {
-        if (other != rank && words->is_living[other] &&
-            (view_complains(view(words, rank, other)) ||
-             view_complains(view(words, other, rank))))
-            return true;
+    sum->n_complaints += times * one->n_complaints;
+    sum->n_pairs += times * one->n_pairs;
+    sum->n_sure += times * one->n_sure;
+    sum->n_possible += times * one->n_possible;
+    sum->n_hears += times * one->n_hears;
+    sum->n_deaf += times * one->n_deaf;
+    sum->n_heard += times * one->n_heard;
+    sum->n_mute += times * one->n_mute;
+}
+
+/* What those from first on say of all, and all of them. */
+static void
+block_count(const struct suspicion_words *words,
+            uint32_t first,
+            struct suspicion_count *counts)
+{
+    const uint32_t end =
+        words->n_ranks - first < BLOCK ? words->n_ranks : first + BLOCK;
+
+    for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
+        for (uint32_t other = first; other < end; other++) {
+            if (other == rank || !words->is_living[other])
+                continue;
+            const struct suspicion_count one = pair_count(words, rank, other);
+
+            count_add(&counts[rank], &one, 1);
+        }
     }
-    return false;
+}
+
+void
+suspicion_count(const struct suspicion_words *words,
+                struct suspicion_count *counts)
+{
+    memset(counts, 0, words->n_ranks * sizeof(*counts));
+    for (uint32_t first = 0; first < words->n_ranks; first += BLOCK)
+        block_count(words, first, counts);
+}
+
+void
+suspicion_discount(const struct suspicion_words *words,
+                   uint32_t gone,
+                   struct suspicion_count *counts)
+{
+    for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
+        if (rank == gone)
+            continue;
+        const struct suspicion_count one = pair_count(words, rank, gone);
+
+        count_add(&counts[rank], &one, UINT32_MAX);
+    }
 }
 
 /* Who is connected says the same of all: nothing comes through. */
 static bool
-is_cut_off(const struct suspicion_words *words, uint32_t rank)
+is_cut_off(const struct suspicion_count *count)
 {
-    uint32_t n_deaf = 0;
-    uint32_t n_mute = 0;
-    bool hears = false;
-    bool is_heard = false;
-
-    for (uint32_t other = 0; other < words->n_ranks; other++) {
-        if (other == rank || !words->is_living[other])
-            continue;
-        const uint8_t out = view(words, rank, other);
-        const uint8_t in = view(words, other, rank);
-
-        n_deaf += out > VIEW_HEARD;
-        n_mute += in > VIEW_HEARD;
-        hears |= out == VIEW_HEARD;
-        is_heard |= in == VIEW_HEARD;
-    }
-    return (n_deaf >= PEERS_MIN && !hears) ||
-           (n_mute >= PEERS_MIN && !is_heard);
+    return (count->n_deaf >= PEERS_MIN && count->n_hears == 0) ||
+           (count->n_mute >= PEERS_MIN && count->n_heard == 0);
 }
 
 /* How much the coordinator has heard of it: nothing, a sign, its answer. */
@@ -112,28 +151,28 @@ contact_of(const struct suspicion_words *words, uint32_t rank)
     return (unsigned)words->is_heard[rank] + words->has_answered[rank];
 }
 
-/* Whether one goes rather than other. */
+/* Whether one goes rather than other, a lower rank. */
 static bool
-goes_rather(const struct suspicion_words *words, uint32_t one, uint32_t other)
+goes_rather(const struct suspicion_words *words,
+            const struct suspicion_count *counts,
+            uint32_t one,
+            uint32_t other)
 {
-    const uint32_t n_one = pairs_count(words, one, counts_against);
-    const uint32_t n_other = pairs_count(words, other, counts_against);
-    const bool is_one_off = is_cut_off(words, one);
+    const bool is_one_off = is_cut_off(&counts[one]);
 
-    if (n_one != n_other)
-        return n_one > n_other;
-    if (is_one_off != is_cut_off(words, other))
+    if (counts[one].n_pairs != counts[other].n_pairs)
+        return counts[one].n_pairs > counts[other].n_pairs;
+    if (is_one_off != is_cut_off(&counts[other]))
         return is_one_off;
-    if (contact_of(words, one) != contact_of(words, other))
-        return contact_of(words, one) < contact_of(words, other);
-    return one > other;
+    return contact_of(words, one) <= contact_of(words, other);
 }
 
 /* All have answered, or nobody else can be in as many pairs. */
 static bool
-is_settled(const struct suspicion_words *words, uint32_t chosen)
+is_settled(const struct suspicion_words *words,
+           const struct suspicion_count *counts,
+           uint32_t chosen)
 {
-    const uint32_t n_pairs = pairs_count(words, chosen, surely_counts_against);
     bool is_complete = true;
     bool is_ahead = true;
 
@@ -141,23 +180,27 @@ is_settled(const struct suspicion_words *words, uint32_t chosen)
         if (!words->is_living[rank])
             continue;
         is_complete &= words->has_answered[rank];
-        is_ahead &= rank == chosen ||
-                    pairs_count(words, rank, may_count_against) < n_pairs;
+        is_ahead &=
+            rank == chosen || counts[rank].n_possible < counts[chosen].n_sure;
     }
     return is_complete || is_ahead;
 }
 
 uint32_t
-suspicion_choose(const struct suspicion_words *words, bool *out_is_settled)
+suspicion_choose(const struct suspicion_words *words,
+                 const struct suspicion_count *counts,
+                 bool *out_is_settled)
 {
     uint32_t chosen = SUSPICION_NOBODY;
 
     for (uint32_t rank = 0; rank < words->n_ranks; rank++) {
-        if (!words->is_living[rank] || !is_in_a_pair(words, rank))
+        if (!words->is_living[rank] || counts[rank].n_complaints == 0)
             continue;
-        if (chosen == SUSPICION_NOBODY || goes_rather(words, rank, chosen))
+        if (chosen == SUSPICION_NOBODY ||
+            goes_rather(words, counts, rank, chosen))
             chosen = rank;
     }
-    *out_is_settled = chosen != SUSPICION_NOBODY && is_settled(words, chosen);
+    *out_is_settled =
+        chosen != SUSPICION_NOBODY && is_settled(words, counts, chosen);
     return chosen;
 }

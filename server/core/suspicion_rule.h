@@ -26,8 +26,31 @@ struct suspicion_words {
                                  still missing is the word of the others */
 };
 
+/* What is said among the living of one of them: pairs that it is in, and others
+ * to whom that applies. */
+struct suspicion_count {
+    uint32_t n_complaints; /* pairs of which one complains */
+    uint32_t n_pairs;      /* ... that count against it */
+    uint32_t n_sure;       /* ... whatever those say that have not answered */
+    uint32_t n_possible;   /* that may count once they have */
+    uint32_t n_hears, n_deaf; /* others that it hears, or not any more */
+    uint32_t n_heard, n_mute; /* ... that hear it */
+};
+
+/* Fill in counts, [rank]; takes the square of their number of steps. */
+void
+suspicion_count(const struct suspicion_words *words,
+                struct suspicion_count *counts);
+
+/* gone, which is_living says no more, was counted: as if all were counted anew,
+ * in as many steps as there are ranks. */
+void
+suspicion_discount(const struct suspicion_words *words,
+                   uint32_t gone,
+                   struct suspicion_count *counts);
+
 /*
- * The next one to go; SUSPICION_NOBODY where no living rank complains of a living
+ * The next one to go, in as many steps as there are ranks; SUSPICION_NOBODY where no living rank complains of a living
  * one. *out_is_settled: whatever those say that have not answered, it stays the
  * same. Of those in a pair, in this order:
  *   1. who is in most pairs. A pair counts against whoever is complained of, and
@@ -37,6 +60,8 @@ struct suspicion_words {
  *   4. the higher rank.
  */
 uint32_t
-suspicion_choose(const struct suspicion_words *words, bool *out_is_settled);
+suspicion_choose(const struct suspicion_words *words,
+                 const struct suspicion_count *counts,
+                 bool *out_is_settled);
 
 #endif

@@ -7,6 +7,7 @@
  * take longer, and run with any argument, in suite sim.
  */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/evidence.h"
@@ -26,18 +27,26 @@ struct table {
     bool has_answered[RANKS_MAX];
 };
 
-static uint32_t
-choose(const struct table *table, bool *out_is_settled)
+static struct suspicion_words
+words_of(const struct table *table)
 {
-    const struct suspicion_words words = {
+    return (struct suspicion_words){
         .n_ranks = table->n,
         .views = table->views,
         .is_living = table->is_living,
         .is_heard = table->is_heard,
         .has_answered = table->has_answered,
     };
+}
 
-    return suspicion_choose(&words, out_is_settled);
+static uint32_t
+choose(const struct table *table, bool *out_is_settled)
+{
+    const struct suspicion_words words = words_of(table);
+    struct suspicion_count counts[RANKS_MAX];
+
+    suspicion_count(&words, counts);
+    return suspicion_choose(&words, counts, out_is_settled);
 }
 
 /* The rule once more: each rank's four marks make one number, and the largest
@@ -266,19 +275,92 @@ silent_ranks_are_as_the_rule_says(void **state)
     }
 }
 
-/* One after another, until nobody complains of a living one. */
+/* One after another, until nobody complains of a living one. What is counted
+ * once and then discounted is what is counted anew each time. */
 static uint32_t
 survivors_of(struct table *table)
 {
+    const struct suspicion_words words = words_of(table);
+    struct suspicion_count counts[RANKS_MAX];
     uint32_t survivors = 0;
     bool is_settled;
     uint32_t gone;
 
-    while ((gone = choose(table, &is_settled)) != SUSPICION_NOBODY)
+    suspicion_count(&words, counts);
+    while ((gone = choose(table, &is_settled)) != SUSPICION_NOBODY) {
+        assert_int_equal(gone, expected(table));
+        assert_int_equal(gone, suspicion_choose(&words, counts, &is_settled));
         table->is_living[gone] = false;
+        suspicion_discount(&words, gone, counts);
+    }
+    assert_int_equal(suspicion_choose(&words, counts, &is_settled),
+                     SUSPICION_NOBODY);
     for (uint32_t i = 0; i < table->n; i++)
         survivors |= (uint32_t)table->is_living[i] << i;
     return survivors;
+}
+
+/* All who say anything at all, and all who go. */
+static void
+counts_that_are_discounted_are_those_counted_anew(void **state)
+{
+    static const uint8_t kinds[] = {VIEW_HEARD, VIEW_BROKEN, VIEW_UNANSWERED,
+                                    VIEW_SILENT, VIEW_NONE};
+    const uint32_t n_sets = 1u << 4;
+
+    (void)state;
+    for (uint64_t i = 0; i < power(5, 12); i += 40009) {
+        for (uint32_t set = 0; set < n_sets; set++) {
+            struct table table = table_of(4);
+
+            views_set(&table, i, kinds, 5);
+            for (uint32_t rank = 0; rank < 4; rank++) {
+                table.is_heard[rank] = (set ^ i) >> rank & 1;
+                table.has_answered[rank] = table.is_heard[rank] && set % 3 > 0;
+            }
+            survivors_of(&table);
+        }
+    }
+}
+
+/*
+ * A world of 4096 that parts: the ranks of the smaller part go one after the
+ * other, from the highest. Were they counted anew for each, that would be 10^11
+ * steps, for which there is no time.
+ */
+static void
+large_world_that_parts_is_decided_in_few_steps(void **state)
+{
+    const uint32_t n = 4096;
+    const uint32_t n_left = n / 2 + 1;
+    uint8_t *views = malloc((size_t)n * n);
+    bool *flags = malloc(n);
+    bool *is_living = malloc(n);
+    struct suspicion_count *counts = malloc(n * sizeof(*counts));
+    const struct suspicion_words words = {n, views, is_living, flags, flags};
+    bool is_settled;
+
+    (void)state;
+    assert_true(views && flags && is_living && counts);
+    memset(flags, true, n);
+    memset(is_living, true, n);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            views[(size_t)i * n + j] =
+                (i < n_left) == (j < n_left) ? VIEW_HEARD : VIEW_SILENT;
+    suspicion_count(&words, counts);
+    for (uint32_t gone = n; gone-- > n_left;) {
+        assert_int_equal(suspicion_choose(&words, counts, &is_settled), gone);
+        assert_true(is_settled);
+        is_living[gone] = false;
+        suspicion_discount(&words, gone, counts);
+    }
+    assert_int_equal(suspicion_choose(&words, counts, &is_settled),
+                     SUSPICION_NOBODY);
+    free(views);
+    free(flags);
+    free(is_living);
+    free(counts);
 }
 
 /* from hears nobody of those, or is heard by none. */
@@ -387,6 +469,8 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_worlds_are_as_the_rule_says),
         cmocka_unit_test(silent_ranks_are_as_the_rule_says),
+        cmocka_unit_test(counts_that_are_discounted_are_those_counted_anew),
+        cmocka_unit_test(large_world_that_parts_is_decided_in_few_steps),
         cmocka_unit_test(rank_that_is_cut_off_goes_alone),
         cmocka_unit_test(parted_world_keeps_one_part),
         cmocka_unit_test(first_complaint_of_who_is_cut_off_hurts_nobody),
