@@ -191,9 +191,9 @@ enum {
     /* Bytes that wait for a peer to read them beside its messages: answers,
      * signs of life, news of failures. */
     LIMIT_CONTROLS = 32 * 1024 * 1024,
-    /* Sends of one rank that failed for want of a connection, of which the
-     * others pass on the news. */
-    LIMIT_FAILED_SENDS = 65536,
+    /* Sends of one rank that failed for want of a connection: so many news of
+     * them may overtake each other on their ways. */
+    LIMIT_FAILED_SENDS = 1024,
 
     /* Shared memory between two ranks of a host, for each direction: frames in
      * flight, which shall not leave the cache ... */

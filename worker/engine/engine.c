@@ -156,6 +156,8 @@ engine_destroy(struct engine *engine)
     for (uint32_t i = 0; engine->pulses && i < engine->roster->size; i++)
         probe_end(&engine->pulses[i].probe);
     free(engine->bells);
+    for (uint32_t i = 0; engine->lost && i < engine->roster->size; i++)
+        free(engine->lost[i].failed);
     free(engine->lost);
     free(engine->pulses);
     free(engine->views.n_heard);

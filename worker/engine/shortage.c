@@ -1,21 +1,26 @@
 /*
  * engine/shortage.c - no connection, since one end has no descriptor for it
  *
- * Both ranks live, so nobody is lost: what needs the connection fails, here and
+ * Both ranks live, so nobody is lost. What needs the connection fails, here and
  * on all members of its call, with a text that says who lacks what; the next
- * call asks for the connection again. Who receives what could not be sent is
- * perhaps connected to nobody who knows: such news goes from rank to rank, each
- * of which passes on what is new to it.
+ * call asks for the connection again. Whoever receives what could not be sent
+ * may have no connection to the sender. So the sender tells all ranks that it is
+ * connected to, with a number, and each rank passes on what is new to it.
  */
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "engine/reason.h"
 #include "engine/state.h"
+
+enum {
+    WORD_BITS = 64,
+};
 
 /* "rank 1 (a:70) cannot connect to rank 2 (b:71): its process may open ..." */
 static void
@@ -74,7 +79,7 @@ send_failed(const struct op *op, enum hoop_status status, const char *text)
         .signature = op->message.out.key.peer,
         .tag = status,
         .step = self,
-        .offset = ++engine->lost[self].n_short_told,
+        .offset = ++engine->n_failed_told,
     };
 
     transport_tell_all(engine->transport, self, &verdict, text);
@@ -131,22 +136,39 @@ op_receives(const struct op *op, uint32_t source, uint64_t tag)
            (in->key.peer == source || in->key.peer == FLOW_ANY_PEER);
 }
 
-/* Nobody receives it yet. */
+/* Nobody receives it yet. Those that are alike are counted. */
 static void
 failed_send_keep(struct channel *channel,
                  const struct frame *frame,
                  const char *text)
 {
-    const size_t n_text = strlen(text) + 1;
-    struct failed_send *failed = channel->n_failed_sends < LIMIT_FORETOLD
-                                     ? malloc(sizeof(*failed) + n_text)
-                                     : NULL;
+    const enum hoop_status status = verdict_status(frame);
+    struct failed_send *failed;
 
-    if (!failed)
+    TAILQ_FOREACH(failed, &channel->failed_sends, link)
+    {
+        if (failed->source == frame->step && failed->tag == frame->op &&
+            failed->status == status && strcmp(failed->text, text) == 0) {
+            failed->n++;
+            return;
+        }
+    }
+    const size_t n_text = strlen(text) + 1;
+    failed = channel->n_failed_sends < LIMIT_FORETOLD
+                 ? malloc(sizeof(*failed) + n_text)
+                 : NULL;
+    if (!failed) {
+        log_warning(
+            "engine",
+            "no room to remember that a message of tag %llu has failed: "
+            "its receive ends at its deadline (%s)",
+            (unsigned long long)frame->op, text);
         return;
+    }
+    failed->n = 1;
     failed->source = frame->step;
     failed->tag = frame->op;
-    failed->status = verdict_status(frame);
+    failed->status = status;
     memcpy(failed->text, text, n_text);
     TAILQ_INSERT_TAIL(&channel->failed_sends, failed, link);
     channel->n_failed_sends++;
@@ -160,6 +182,51 @@ failed_send_forget(struct channel *channel, struct failed_send *failed)
     free(failed);
 }
 
+/* Which of the news of one rank have come: the highest number, and in a ring of
+ * bits those below it, as receivers of IPsec do (RFC 4303, 3.4.3). */
+struct failed_window {
+    uint64_t last;
+    uint64_t seen[LIMIT_FAILED_SENDS / WORD_BITS];
+};
+
+static uint64_t *
+word_of(struct failed_window *window, uint64_t number)
+{
+    return &window->seen[number / WORD_BITS % COUNT_OF(window->seen)];
+}
+
+/* Those that leave it are never asked for again. */
+static void
+window_advance(struct failed_window *window, uint64_t number)
+{
+    if (number - window->last >= LIMIT_FAILED_SENDS)
+        memset(window->seen, 0, sizeof(window->seen));
+    else
+        for (uint64_t i = window->last + 1; i <= number; i++)
+            *word_of(window, i) &= ~(UINT64_C(1) << i % WORD_BITS);
+    window->last = number;
+}
+
+/* Whether news of that number are new. Each path to here brings all in order,
+ * but they have come by several, of which some were made later. */
+static bool
+news_are_new(struct lost_rank *source, uint64_t number)
+{
+    const uint64_t bit = UINT64_C(1) << number % WORD_BITS;
+
+    if (!source->failed)
+        source->failed = calloc(1, sizeof(*source->failed));
+    if (!source->failed || number == 0)
+        return false;
+    if (number > source->failed->last)
+        window_advance(source->failed, number);
+    if (source->failed->last - number >= LIMIT_FAILED_SENDS ||
+        (*word_of(source->failed, number) & bit) != 0)
+        return false;
+    *word_of(source->failed, number) |= bit;
+    return true;
+}
+
 void
 shortage_came(struct engine *engine,
               uint32_t peer,
@@ -170,10 +237,9 @@ shortage_came(struct engine *engine,
     struct op *op;
 
     if (frame->step >= engine->roster->size ||
-        frame->offset > LIMIT_FAILED_SENDS ||
-        frame->offset <= engine->lost[frame->step].n_short_told)
+        frame->step == engine->roster->rank ||
+        !news_are_new(&engine->lost[frame->step], frame->offset))
         return;
-    engine->lost[frame->step].n_short_told = frame->offset;
     transport_tell_all(engine->transport, peer, frame, text);
     if (frame->signature != engine->roster->rank || !channel)
         return;
@@ -201,7 +267,8 @@ shortage_refuse(struct op *op)
     if (!failed)
         return false;
     op_fail_told(op, failed->status, failed->text);
-    failed_send_forget(channel, failed);
+    if (--failed->n == 0)
+        failed_send_forget(channel, failed);
     return true;
 }
 

@@ -144,6 +144,7 @@ TAILQ_HEAD(closing_list, closing);
  * the receive that it was for fails, too. */
 struct failed_send {
     TAILQ_ENTRY(failed_send) link;
+    uint64_t n;      /* of them, all alike */
     uint32_t source; /* a world rank */
     uint64_t tag;
     enum hoop_status status;
@@ -164,7 +165,7 @@ struct lost_rank {
      * short_of; HOOP_OK: nothing is known to be wanting. */
     enum hoop_status short_status;
     uint32_t short_of;
-    uint64_t n_short_told; /* failed sends of its that were told */
+    struct failed_window *failed; /* its failed sends; NULL: none are known */
     char why[LIMIT_REASON];
 };
 
@@ -210,8 +211,9 @@ struct engine {
     unsigned n_spares;
     struct channel_list channels;
     struct closing_list closings;
-    bool has_cancelled;                 /* operations, since the last look */
-    unsigned n_expected;                /* channels that are being formed */
+    bool has_cancelled;     /* operations, since the last look */
+    unsigned n_expected;    /* channels that are being formed */
+    uint64_t n_failed_told; /* failed sends, to others: the driver's */
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "couple.h"
+#include "engine/state.h"
 
 static struct couple couple;
 
@@ -94,6 +95,108 @@ send_and_receive_fail_alike(void **state)
     }
 }
 
+enum {
+    BORDER = 65536, /* of numbers, which are no 16 bits */
+    PERIOD = 64,
+};
+
+/* Rank 1 could not send what rank 0 receives with that tag; rank 2, which is
+ * between them, says so. */
+static void
+news_come(struct side *side, uint64_t number, uint64_t tag)
+{
+    const struct frame frame = {
+        .kind = FRAME_VERDICT,
+        .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
+        .comm = side->comms[0].channel->id,
+        .op = tag,
+        .signature = side->rank,
+        .tag = HOOP_E_EXHAUSTED,
+        .step = 1 - side->rank,
+        .offset = number,
+    };
+
+    shortage_came(side->engine, 2, &frame, "no more files");
+}
+
+/* The receive, which begins now, of what was sent with that tag. */
+static enum hoop_status
+receive_begun(struct side *side, uint64_t tag)
+{
+    struct op *op = NULL;
+    char byte = 0;
+
+    assert_int_equal(receive_start(side->comms[0].channel, &byte, 1, tag, &op),
+                     HOOP_OK);
+    const enum hoop_status status = engine_wait(op, 0);
+    if (status == HOOP_E_PENDING) {
+        engine_cancel(op);
+        assert_int_equal(engine_wait(op, patience()), HOOP_E_CANCELLED);
+    }
+    return status;
+}
+
+static void
+each_failed_send_is_told_once_whatever_its_number(void **state)
+{
+    struct side *side = &couple.sides[0];
+
+    (void)state;
+    for (uint64_t number = 1; number < 2 * BORDER; number++) {
+        const bool is_looked_at = number % PERIOD == 0 ||
+                                  (number > BORDER - 3 && number < BORDER + 3);
+
+        news_come(side, number, number);
+        news_come(side, number, number);
+        if (is_looked_at)
+            assert_int_equal(receive_begun(side, number), HOOP_E_EXHAUSTED);
+        /* Not to be kept: the receive of nobody. */
+        else
+            shortage_forget(side->comms[0].channel);
+        if (is_looked_at)
+            assert_int_equal(receive_begun(side, number), HOOP_E_PENDING);
+    }
+}
+
+/* In blocks, each from its end, of which the last lies across the border. */
+static void
+news_that_overtake_each_other_are_all_told(void **state)
+{
+    struct side *side = &couple.sides[0];
+    const uint64_t firsts[] = {1, LIMIT_FAILED_SENDS / 2,
+                               BORDER - LIMIT_FAILED_SENDS / 2};
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT_OF(firsts); i++) {
+        const uint64_t n =
+            i == 0 ? LIMIT_FAILED_SENDS / 2 - 1 : LIMIT_FAILED_SENDS;
+
+        for (uint64_t at = n; at-- > 0;) {
+            news_come(side, firsts[i] + at, firsts[i] + at);
+            news_come(side, firsts[i] + at, firsts[i] + at);
+        }
+        for (uint64_t at = 0; at < n; at++)
+            assert_int_equal(receive_begun(side, firsts[i] + at),
+                             HOOP_E_EXHAUSTED);
+        assert_int_equal(receive_begun(side, firsts[i]), HOOP_E_PENDING);
+    }
+}
+
+/* More than are kept apart. */
+static void
+failed_sends_of_one_tag_all_fail_their_receives(void **state)
+{
+    struct side *side = &couple.sides[0];
+    const uint64_t n = 2 * LIMIT_FORETOLD;
+
+    (void)state;
+    for (uint64_t number = 1; number <= n; number++)
+        news_come(side, number, 9);
+    for (uint64_t number = 1; number <= n; number++)
+        assert_int_equal(receive_begun(side, 9), HOOP_E_EXHAUSTED);
+    assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
+}
+
 int
 main(void)
 {
@@ -106,6 +209,15 @@ main(void)
             couple_tear_down),
         cmocka_unit_test_setup_teardown(send_and_receive_fail_alike,
                                         couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            each_failed_send_is_told_once_whatever_its_number, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            news_that_overtake_each_other_are_all_told, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            failed_sends_of_one_tag_all_fail_their_receives, couple_set_up,
+            couple_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
