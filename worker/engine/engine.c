@@ -237,20 +237,6 @@ engine_undecided(struct engine *engine, uint32_t rank)
                   &(struct letter){.kind = LETTER_UNDECIDED, .rank = rank});
 }
 
-void
-engine_ask(struct engine *engine, uint64_t question)
-{
-    atomic_store(&engine->is_asked, true);
-    engine_letter(engine,
-                  &(struct letter){.kind = LETTER_ASKED, .question = question});
-}
-
-bool
-engine_is_asked(const struct engine *engine)
-{
-    return atomic_load(&engine->is_asked);
-}
-
 static enum hoop_status
 raise_lost(const struct engine *engine, uint32_t rank)
 {

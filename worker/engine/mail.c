@@ -2,9 +2,11 @@
  * engine/mail.c - what is handed in to whoever drives
  *
  * Letters of the control thread, operations, and channels to be closed, revoked
- * or looked at: when all that was handed in before has begun.
+ * or looked at: when all that was handed in before has begun. A question of the
+ * coordinator replaces the one before, and takes no memory.
  *
- * No test of its own: drive_test.c, engine_test.c and channel_test.c hand in.
+ * No test of its own: drive_test.c, engine_test.c, views_test.c and channel_test.c
+ * hand in.
  */
 
 #include <stdlib.h>
@@ -27,6 +29,19 @@ letter_refuse(const struct letter *letter)
     segment_destroy(letter->segment);
 }
 
+/* The gate is shut, and open on return: something was handed in. */
+static void
+mail_tell(struct engine *engine)
+{
+    atomic_store(&engine->has_mail, true);
+    const bool is_driven = engine->is_driven;
+    pthread_mutex_unlock(&engine->gate);
+    if (is_driven)
+        engine_post(engine);
+    else
+        engine->options.on_abandoned(engine->options.owner);
+}
+
 void
 engine_letter(struct engine *engine, const struct letter *content)
 {
@@ -39,17 +54,27 @@ engine_letter(struct engine *engine, const struct letter *content)
     *letter = *content;
     pthread_mutex_lock(&engine->gate);
     TAILQ_INSERT_TAIL(&engine->letters, letter, link);
-    atomic_store(&engine->has_mail, true);
-    const bool is_driven = engine->is_driven;
-    pthread_mutex_unlock(&engine->gate);
-    if (is_driven)
-        engine_post(engine);
-    else
-        engine->options.on_abandoned(engine->options.owner);
+    mail_tell(engine);
+}
+
+void
+engine_ask(struct engine *engine, uint64_t question)
+{
+    pthread_mutex_lock(&engine->gate);
+    engine->asked = question;
+    atomic_store(&engine->is_asked, true);
+    mail_tell(engine);
+}
+
+bool
+engine_is_asked(const struct engine *engine)
+{
+    return atomic_load(&engine->is_asked);
 }
 
 /* One of them. */
 struct mail {
+    uint64_t question; /* the last; 0: none */
     struct letter *letter;
     struct op *op;
     struct closing *closing;
@@ -65,8 +90,11 @@ mail_take(struct engine *engine)
     pthread_mutex_lock(&engine->gate);
     mail.has_cancelled = engine->has_cancelled;
     engine->has_cancelled = false;
+    /* Behind the letters: a connection may be in one. */
     if ((mail.letter = TAILQ_FIRST(&engine->letters)))
         TAILQ_REMOVE(&engine->letters, mail.letter, link);
+    else if ((mail.question = engine->asked) != 0)
+        engine->asked = 0;
     else if ((mail.op = TAILQ_FIRST(&engine->mailbox)))
         TAILQ_REMOVE(&engine->mailbox, mail.op, link);
     else if ((mail.closing = TAILQ_FIRST(&engine->closings)))
@@ -101,9 +129,6 @@ letter_open(struct engine *engine, const struct letter *letter)
         return;
     case LETTER_UNDECIDED:
         suspect_undecided(engine, letter->rank);
-        return;
-    case LETTER_ASKED:
-        views_begin(engine, letter->question);
         return;
     case LETTER_SHORTAGE:
         shortage_take(engine, letter);
@@ -167,6 +192,8 @@ engine_take_mail(struct engine *engine)
 
         if (mail.has_cancelled)
             engine_end_cancelled(engine);
+        if (mail.question)
+            views_begin(engine, mail.question);
         if (mail.letter)
             letter_open(engine, mail.letter);
         if (mail.op)

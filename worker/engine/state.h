@@ -33,7 +33,6 @@ enum letter_kind {
     LETTER_CONDEMNED,
     LETTER_SHORTAGE,
     LETTER_UNDECIDED,
-    LETTER_ASKED,
     LETTER_NEEDED,
     LETTER_SWEEP, /* what is kept for communicators that will not come */
 };
@@ -48,7 +47,6 @@ struct letter {
     unsigned stream;
     struct segment *segment;
     struct tls *tls;
-    uint64_t question;
     char why[LIMIT_REASON];
 };
 
@@ -211,6 +209,7 @@ struct engine {
     unsigned n_spares;
     struct channel_list channels;
     struct closing_list closings;
+    uint64_t asked;         /* a question that is to be looked at */
     bool has_cancelled;     /* operations, since the last look */
     unsigned n_expected;    /* channels that are being formed */
     uint64_t n_failed_told; /* failed sends, to others: the driver's */
@@ -225,7 +224,7 @@ struct engine {
     _Atomic int *bells; /* [world rank]: those that were reached, or -1 */
 
     atomic_bool has_mail;
-    atomic_bool is_asked;    /* views.question is open */
+    atomic_bool is_asked;    /* a question is, or views.question is open */
     atomic_bool is_expelled; /* lost[own rank].why is there, and stays */
     atomic_bool is_sleeping;
     atomic_bool has_strays; /* something is kept for a channel to come */

@@ -78,6 +78,8 @@ views_begin(struct engine *engine, uint64_t question)
         atomic_store(&engine->is_asked, false);
         return;
     }
+    /* The answer to the one before may have come in between. */
+    atomic_store(&engine->is_asked, true);
     views->question = question;
     views->until_ns = clock_deadline_ns(answer_ms);
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {

@@ -1,5 +1,6 @@
 /* tests/unit/worker/engine/views_test.c - engine/views.c */
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,20 @@ enum {
     RANKS = 3, /* of the couple's world; the last is connected to nobody */
     QUESTION = 7,
 };
+
+/* Linked in place of malloc(), which has no memory while has_none. */
+void *
+__real_malloc(size_t n_bytes);
+void *
+__wrap_malloc(size_t n_bytes);
+
+static bool has_none;
+
+void *
+__wrap_malloc(size_t n_bytes)
+{
+    return has_none ? NULL : __real_malloc(n_bytes);
+}
 
 static struct couple couple;
 static uint64_t answered;
@@ -118,6 +133,38 @@ peer_whose_connection_broke_is_told_as_that(void **state)
     couple_close(&couple);
 }
 
+static void
+question_that_finds_no_memory_is_answered(void **state)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(10000);
+
+    (void)state;
+    open();
+    couple_connect(&couple);
+    has_none = true;
+    engine_ask(couple.sides[0].engine, QUESTION - 1);
+    has_none = false;
+    while (answered == 0 && !clock_is_past(deadline_ns))
+        engine_turn_idle(couple.sides[0].engine);
+    assert_int_equal(answered, QUESTION - 1);
+    couple_close(&couple);
+}
+
+/* While the first is being answered, which nobody waits for any more. */
+static void
+question_replaces_the_one_before(void **state)
+{
+    (void)state;
+    open();
+    couple_connect(&couple);
+    engine_ask(couple.sides[0].engine, QUESTION - 2);
+    engine_turn_idle(couple.sides[0].engine);
+    engine_ask(couple.sides[0].engine, QUESTION - 1);
+    ask(2);
+    assert_int_equal(seen[1], VIEW_HEARD);
+    couple_close(&couple);
+}
+
 int
 main(void)
 {
@@ -126,6 +173,8 @@ main(void)
         cmocka_unit_test(peer_that_stands_still_has_not_answered),
         cmocka_unit_test(peer_that_is_not_connected_is_nobody),
         cmocka_unit_test(peer_whose_connection_broke_is_told_as_that),
+        cmocka_unit_test(question_that_finds_no_memory_is_answered),
+        cmocka_unit_test(question_replaces_the_one_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
