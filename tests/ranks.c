@@ -105,10 +105,11 @@ on_encrypted(void *owner,
 }
 
 static void
-on_lost(void *owner, uint32_t rank, const char *why)
+on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     (void)owner;
     (void)rank;
+    (void)evidence;
     (void)why;
 }
 

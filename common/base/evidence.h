@@ -15,14 +15,18 @@
 
 /* In the order of the table, and as on the control plane. */
 enum evidence {
-    EVIDENCE_TOLD = 0,  /* somebody who may has concluded so */
-    EVIDENCE_ENDED = 1, /* its process was seen to end, in this PID namespace */
-    EVIDENCE_CLOSED =
-        2, /* its connection was closed for a reason that is known:
-                            what came on it is not what may come */
-    EVIDENCE_BROKEN = 3, /* ... has ended without one, or cannot be made */
-    EVIDENCE_SILENT = 4, /* nothing has come for the failure timeout */
-    EVIDENCE_LEASE = 5,  /* the coordinator alone has not heard it */
+    /* Somebody who may conclude so has done so. */
+    EVIDENCE_TOLD = 0,
+    /* Its process was seen to end, on this host and in this PID namespace. */
+    EVIDENCE_ENDED = 1,
+    /* Its connection was closed since what came on it is not what may come. */
+    EVIDENCE_CLOSED = 2,
+    /* Its connection broke, or cannot be made. */
+    EVIDENCE_BROKEN = 3,
+    /* Nothing has come of it for the failure timeout. */
+    EVIDENCE_SILENT = 4,
+    /* The coordinator alone has not heard it; no rank reports that. */
+    EVIDENCE_LEASE = 5,
     EVIDENCE_KINDS = 6,
 };
 
@@ -40,8 +44,8 @@ struct evidence_row {
      * the failure timeout (EVIDENCE_LEASE: the lease) has passed. */
     uint32_t within_ms;
     bool is_waited;
-    const char
-        *inferred; /* what is not known, but taken for true; "": nothing */
+    /* What is not known, but taken for true; "": nothing. */
+    const char *inferred;
 };
 
 /* [enum evidence] */

@@ -109,7 +109,7 @@ struct cluster_report {
     uint32_t rank;      /* the accused ... */
     uint64_t identity;  /* ... and which one that was, as in the roster */
     const char *reason; /* what was seen, e.g. "connection reset" */
-    uint32_t evidence;  /* enum evidence, or nonsense */
+    uint32_t evidence;  /* enum evidence, not checked */
     uint32_t slack_ms;  /* what its network adds to the time for answers */
 };
 

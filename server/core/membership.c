@@ -232,6 +232,18 @@ accused_find(struct job *job,
     return HOOP_OK;
 }
 
+/* Of a lease that is lost the coordinator knows itself. */
+static enum hoop_status
+evidence_check(const struct cluster_report *report)
+{
+    if (report->evidence < EVIDENCE_KINDS &&
+        evidence_rows[report->evidence].judge != EVIDENCE_UNLESS_HEARD)
+        return HOOP_OK;
+    return error_raise(HOOP_E_INVALID,
+                       "a rank has no evidence of kind %u of another's loss",
+                       report->evidence);
+}
+
 static void
 report_take(struct cluster *cluster,
             const struct member *reporter,
@@ -241,8 +253,7 @@ report_take(struct cluster *cluster,
     struct sentence sentence = {0};
     char reason[LIMIT_REASON];
 
-    if (report->evidence < EVIDENCE_KINDS &&
-        evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR &&
+    if (evidence_rows[report->evidence].judge == EVIDENCE_COORDINATOR &&
         suspicion_complain(cluster, reporter, accused, report))
         return;
     membership_reason(report->reason, sizeof(reason), reason);
@@ -262,6 +273,8 @@ membership_report(struct cluster *cluster,
     enum hoop_status status =
         membership_check(job, &report->reporter, &reporter);
 
+    if (status == HOOP_OK)
+        status = evidence_check(report);
     if (status == HOOP_OK)
         status = accused_find(job, report, &accused);
     if (status != HOOP_OK)

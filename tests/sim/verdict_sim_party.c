@@ -203,7 +203,7 @@ fate_of(void *owner, uint32_t rank, char out_how[LIMIT_NAME])
 }
 
 static void
-on_lost(void *owner, uint32_t rank, const char *why)
+on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     struct party *party = owner;
     struct sim_letter letter = {
@@ -213,6 +213,7 @@ on_lost(void *owner, uint32_t rank, const char *why)
         .rank = rank,
     };
 
+    (void)evidence;
     if (party->is_known[rank] || party->is_over)
         return;
     party->is_known[rank] = true;
@@ -361,7 +362,7 @@ change_take(struct party *party, const struct sim_letter *letter)
     if (party->is_known[letter->rank])
         return;
     party->is_known[letter->rank] = true;
-    engine_lose(&party->engine, letter->rank, letter->why);
+    engine_lose(&party->engine, letter->rank, EVIDENCE_TOLD, letter->why);
 }
 
 void
@@ -376,7 +377,8 @@ party_take(uint32_t rank, const struct sim_letter *letter)
         /* Behind the end of a connection nothing comes, and who is lost is not
          * believed, as in engine/events.c. */
         if (!party->is_gone[letter->from] && !party->lost[letter->from].is_lost)
-            engine_lose(&party->engine, letter->rank, letter->why);
+            engine_lose(&party->engine, letter->rank, EVIDENCE_TOLD,
+                        letter->why);
         return;
     case SIM_BREAK:
         if (party->is_gone[letter->from])

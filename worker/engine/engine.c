@@ -371,7 +371,7 @@ engine_resign(struct engine *engine, const char *why)
 {
     engine_post(engine);
     engine_seize_until(engine, CLOCK_NEVER);
-    engine_lose(engine, engine->roster->rank, why);
+    engine_lose(engine, engine->roster->rank, EVIDENCE_TOLD, why);
     engine_release(engine);
 }
 

@@ -89,8 +89,12 @@ struct engine_options {
     void (*on_needed)(void *owner, uint32_t rank);
     /* One more to it: engine_stream() may be called later. NULL: none is. */
     void (*on_stream_needed)(void *owner, uint32_t rank, unsigned stream);
-    /* A rank was found dead here. Called by the driver, once per rank. */
-    void (*on_lost)(void *owner, uint32_t rank, const char *why);
+    /* A rank was found dead here, by evidence from which whoever found it may
+     * conclude. Called by the driver, once per rank. */
+    void (*on_lost)(void *owner,
+                    uint32_t rank,
+                    enum evidence evidence,
+                    const char *why);
     /* A rank is not heard here any more, and this one may not conclude from that
      * alone that it is lost: engine_condemn() of one, or engine_undecided(),
      * should follow. Called by the driver. NULL: nobody else decides. */

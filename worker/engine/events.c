@@ -257,7 +257,7 @@ on_verdict(void *owner,
         if (engine->lost[peer].is_lost || frame->op >= engine->roster->size ||
             frame->signature != engine->roster->members[frame->op].incarnation)
             return;
-        engine_lose(engine, (uint32_t)frame->op, text);
+        engine_lose(engine, (uint32_t)frame->op, EVIDENCE_TOLD, text);
         return;
     }
 
@@ -282,7 +282,7 @@ on_lost(void *owner, uint32_t peer, const char *why)
 static void
 on_damaged(void *owner, uint32_t peer, const char *why)
 {
-    engine_lose(owner, peer, why);
+    engine_lose(owner, peer, EVIDENCE_CLOSED, why);
 }
 
 static void

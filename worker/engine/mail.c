@@ -125,7 +125,7 @@ letter_open(struct engine *engine, const struct letter *letter)
         transport_unreachable(engine->transport, letter->rank, letter->why);
         return;
     case LETTER_CONDEMNED:
-        engine_lose(engine, letter->rank, letter->why);
+        engine_lose(engine, letter->rank, EVIDENCE_TOLD, letter->why);
         return;
     case LETTER_UNDECIDED:
         suspect_undecided(engine, letter->rank);

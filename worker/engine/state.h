@@ -315,10 +315,14 @@ engine_left(struct engine *engine, uint32_t rank);
 
 /* verdict.c, by the driver. */
 
-/* rank, which may be this one, is dead or gone, as somebody has found out and
- * told: every operation that needs it ends. */
+/* rank, which may be this one, is dead or gone, which is certain by evidence
+ * (EVIDENCE_TOLD: somebody else has found out): every operation that needs it
+ * ends. */
 void
-engine_lose(struct engine *engine, uint32_t rank, const char *why);
+engine_lose(struct engine *engine,
+            uint32_t rank,
+            enum evidence evidence,
+            const char *why);
 /* The same, seen here: who may conclude from evidence, base/evidence.h says. */
 void
 engine_suspect(struct engine *engine,

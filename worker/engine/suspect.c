@@ -195,7 +195,10 @@ expulsion_date(const char *why, char out_why[LIMIT_REASON])
 }
 
 void
-engine_lose(struct engine *engine, uint32_t rank, const char *why)
+engine_lose(struct engine *engine,
+            uint32_t rank,
+            enum evidence evidence,
+            const char *why)
 {
     struct lost_rank *lost = &engine->lost[rank];
     const struct frame verdict = verdict_on(engine, rank);
@@ -224,7 +227,7 @@ engine_lose(struct engine *engine, uint32_t rank, const char *why)
     fail_needing(engine, rank, text);
     vigil_end(engine, rank);
     transport_unreachable(engine->transport, rank, lost->why);
-    engine->options.on_lost(engine->options.owner, rank, lost->why);
+    engine->options.on_lost(engine->options.owner, rank, evidence, lost->why);
 }
 
 /* This rank and rank are all that is left. */
@@ -291,7 +294,7 @@ silence_describe(const struct engine *engine,
 
 /* "connection reset, 0.310 s after its last byte, reported by rank 0 (a:70)" */
 static void
-charge(struct engine *engine, uint32_t rank)
+charge(struct engine *engine, uint32_t rank, enum evidence evidence)
 {
     struct lost_rank *lost = &engine->lost[rank];
     char name[ROSTER_NAME_MAX];
@@ -302,7 +305,7 @@ charge(struct engine *engine, uint32_t rank)
     snprintf(tail, sizeof(tail), "%s, reported by %s", silence,
              roster_name(engine->roster, engine->roster->rank, name));
     reason_write(lost->why, tail, lost->why);
-    engine_lose(engine, rank, lost->why);
+    engine_lose(engine, rank, evidence, lost->why);
 }
 
 /* The lower one is believed, who cannot say so. */
@@ -318,7 +321,7 @@ surrender(struct engine *engine, uint32_t rank)
              roster_name(engine->roster, rank, name));
     reason_write(engine->lost[rank].why, tail, why);
     acquit(engine, &engine->lost[rank]);
-    engine_lose(engine, engine->roster->rank, why);
+    engine_lose(engine, engine->roster->rank, EVIDENCE_TOLD, why);
 }
 
 enum engine_fate
@@ -392,7 +395,7 @@ rule_follow(struct engine *engine,
     else if (fate == ENGINE_FATE_ALIVE && is_lower && is_duel(engine))
         surrender(engine, rank);
     else
-        charge(engine, rank);
+        charge(engine, rank, EVIDENCE_TOLD);
 }
 
 /* Condemn rank, or say when to look again. */
@@ -410,7 +413,7 @@ suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
     if (how[0])
         snprintf(lost->why, sizeof(lost->why), "%s", how);
     if (fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD) {
-        charge(engine, rank);
+        charge(engine, rank, EVIDENCE_ENDED);
         return;
     }
     if (is_heard_again(engine, rank)) {

@@ -116,11 +116,11 @@ on_encrypted(void *owner,
 }
 
 static void
-on_lost(void *owner, uint32_t rank, const char *why)
+on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     const struct hoop_session *session = owner;
 
-    standing_report(session->standing, rank, why);
+    standing_report(session->standing, rank, evidence, why);
 }
 
 static void

@@ -398,21 +398,25 @@ report_post(struct standing *standing, struct report *report)
 }
 
 static struct report *
-report_create(uint32_t rank, const char *why)
+report_create(uint32_t rank, enum evidence evidence, const char *why)
 {
     struct report *report = calloc(1, sizeof(*report));
 
     if (!report)
         return NULL;
     report->rank = rank;
+    report->evidence = evidence;
     snprintf(report->why, sizeof(report->why), "%s", why);
     return report;
 }
 
 void
-standing_report(struct standing *standing, uint32_t rank, const char *why)
+standing_report(struct standing *standing,
+                uint32_t rank,
+                enum evidence evidence,
+                const char *why)
 {
-    report_post(standing, report_create(rank, why));
+    report_post(standing, report_create(rank, evidence, why));
 }
 
 void
@@ -420,11 +424,11 @@ standing_complain(struct standing *standing,
                   uint32_t rank,
                   const struct engine_suspicion *suspicion)
 {
-    struct report *report = report_create(rank, suspicion->why);
+    struct report *report =
+        report_create(rank, suspicion->evidence, suspicion->why);
 
     if (!report)
         return;
-    report->evidence = suspicion->evidence;
     report->slack_ms = suspicion->slack_ms;
     report_post(standing, report);
 }
@@ -435,7 +439,7 @@ standing_answer(struct standing *standing,
                 const uint8_t *views)
 {
     const uint32_t size = standing->options.roster->size;
-    struct report *report = report_create(0, "");
+    struct report *report = report_create(0, EVIDENCE_TOLD, "");
 
     if (!report)
         return;

@@ -47,10 +47,14 @@ standing_create(const struct standing_options *options,
 void
 standing_destroy(struct standing *standing);
 
-/* Tell the coordinator that rank was found lost here; at best. Where it is this
- * rank, every call that waits for the coordinator ends. Thread: any. */
+/* Tell the coordinator that rank was found lost here, by evidence that needs no
+ * more decision; at best. Where it is this rank, every call that waits for the
+ * coordinator ends. Thread: any. */
 void
-standing_report(struct standing *standing, uint32_t rank, const char *why);
+standing_report(struct standing *standing,
+                uint32_t rank,
+                enum evidence evidence,
+                const char *why);
 
 /* ... that rank is not heard here any more: the coordinator decides who is lost.
  * Thread: any. */

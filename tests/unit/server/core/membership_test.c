@@ -221,6 +221,11 @@ report_of_nobody_is_refused(void **state)
          HOOP_E_PRECONDITION},
         {{{epoch, 9}, 1, identity_of(2), "x", EVIDENCE_TOLD, 0},
          HOOP_E_PRECONDITION},
+        /* The coordinator's own, and none at all. */
+        {{{epoch, 1}, 1, identity_of(2), "x", EVIDENCE_LEASE, 0},
+         HOOP_E_INVALID},
+        {{{epoch, 1}, 1, identity_of(2), "x", EVIDENCE_KINDS, 0},
+         HOOP_E_INVALID},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

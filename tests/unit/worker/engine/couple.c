@@ -23,11 +23,12 @@ on_needed(void *owner, uint32_t rank)
 }
 
 static void
-on_lost(void *owner, uint32_t rank, const char *why)
+on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 {
     struct side *side = owner;
 
     (void)rank;
+    side->evidence = evidence;
     snprintf(side->why, sizeof(side->why), "%s", why);
     atomic_fetch_add(&side->n_lost, 1);
 }

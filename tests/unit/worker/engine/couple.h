@@ -30,6 +30,7 @@ struct side {
     atomic_uint n_abandoned;
     atomic_uint n_needed;
     atomic_uint n_lost;
+    enum evidence evidence; /* of the last that was */
     char why[256];
     /* couple_start_backgrounds() */
     struct loop *loop;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "couple.h"
+#include "engine/state.h"
 
 /* engine/suspect.c waits a little longer for a launcher. */
 static const uint64_t HEARSAY_NS = 75 * CLOCK_NS_PER_MS;
@@ -213,10 +214,44 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
     couple_close(&couple);
 }
 
+/* What the coordinator is told, who may conclude more from the one than from the
+ * other. */
+static void
+loss_is_told_with_its_evidence(void **state)
+{
+    (void)state;
+    open_with(fate_told);
+    break_link(1);
+    assert_int_equal(couple.sides[1].evidence, EVIDENCE_ENDED);
+    couple_close(&couple);
+
+    open_with(fate_untold);
+    break_link(1);
+    assert_int_equal(couple.sides[1].evidence, EVIDENCE_ENDED);
+    couple_close(&couple);
+
+    /* By the rule for ranks alone. */
+    open_with(NULL);
+    couple.sides[0].evidence = EVIDENCE_KINDS;
+    break_link(0);
+    assert_int_equal(couple.sides[0].evidence, EVIDENCE_TOLD);
+    couple_close(&couple);
+
+    open_with(NULL);
+    engine_events.on_damaged(couple.sides[0].engine, 1, "no frame of ours");
+    assert_int_equal(couple.sides[0].evidence, EVIDENCE_CLOSED);
+    engine_condemn(couple.sides[0].engine, 2, "gone");
+    engine_turn_idle(couple.sides[0].engine);
+    assert_int_equal(couple.sides[0].evidence, EVIDENCE_TOLD);
+    assert_int_equal(atomic_load(&couple.sides[0].n_lost), 2);
+    couple_close(&couple);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loss_is_told_with_its_evidence),
         cmocka_unit_test(higher_rank_is_accused_by_the_lower_at_once),
         cmocka_unit_test(lower_rank_is_accused_after_a_while),
         cmocka_unit_test(last_two_believe_the_lower_if_it_lives),
