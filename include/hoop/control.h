@@ -110,8 +110,7 @@ hoop_control_status(hoop_control_t *control,
 struct hoop_control_rank {
     uint32_t rank;
     uint32_t pid;
-    uint64_t
-        incarnation; /* which one: what its peers know it by, no credential */
+    uint64_t incarnation; /* tells its lives apart; it is no credential */
     const char *host;
     const char *address;    /* where its peers connect */
     const char *state;      /* "joining", "active", "left", "lost" */

@@ -143,8 +143,9 @@ hoop_p2p_ops_unbatched(hoop_p2p_t *p2p,
 /* Which stages are next to the caller, where they are not those beside it in a
  * communicator: the arguments of Megatron's two functions. */
 struct hoop_p2p_neighbours {
-    hoop_comm_t
-        *group; /* the pipeline's: the caller's rank there is even or odd */
+    /* The pipeline's: whether the caller's rank in it is even decides the order
+     * of hoop_p2p_ops_unbatched_with(). */
+    hoop_comm_t *group;
     hoop_comm_t *comm; /* prev and next are its ranks; NULL: group's */
     uint32_t prev;     /* may be the caller, or one process with next */
     uint32_t next;
@@ -176,9 +177,9 @@ struct hoop_p2p_exchange {
     const struct hoop_tensor *send_prev;
     bool recv_prev;
     bool recv_next;
-    void *
-        prev_data; /* hoop_p2p_communicate(): where to receive to; NULL: hoop */
-    void *next_data; /* allocates */
+    /* hoop_p2p_communicate() receives into these; NULL: hoop allocates. */
+    void *prev_data;
+    void *next_data;
 };
 /*
  * Exchange the shapes only, three int64 sizes each; a direction that is not

@@ -1,19 +1,23 @@
 /*
- * engine/pulse.c - who waits for a rank feels its pulse
+ * engine/pulse.c - asks ranks that are waited for whether they live
  *
- * A process that is stopped and a link that swallows everything close no
- * connection. So whoever waits asks those that it waits for, and have been
- * silent for a moment, for a sign of life, which whoever drives there gives at
- * once, in whatever call its program is: late is not lost. A rank of which
- * nothing at all has come for the failure timeout, and which took nothing of
- * what lies before the question, is. On this host the kernel tells of a process
- * that only finds no processor: it has more time; and of one that has ended, while
- * a child that was made without pthread_atfork() holds all its connections. Only
- * time in which this rank itself runs is counted: who was stopped accuses nobody
- * when it wakes. A network that loses packets makes ranks silent that are well: the
- * failure timeout is longer there, unless the user has set it, and who still answers
- * on a second connection (net/path.h) is given more time, too. A channel whose members are to come together elsewhere is watched
- * likewise (engine/revocation.c).
+ * A process that is stopped, and a link that loses everything, close no
+ * connection. So a rank that waits asks those that it waits for, and that have
+ * been silent for a moment, for a sign of life. Whoever drives there answers at
+ * once, in whatever call its program is: a late rank is not lost. A rank is
+ * lost if nothing at all has come from it for the failure timeout, and it has
+ * taken nothing of what lies before the question.
+ *
+ * - Only time in which this rank itself runs is counted: a rank that was
+ *   stopped accuses nobody when it wakes.
+ * - On this host the kernel tells of a process that only finds no processor; it
+ *   gets more time. It also tells of one that has ended while a child that was
+ *   made without pthread_atfork() holds its connections open.
+ * - A network that loses packets makes healthy ranks silent. There the failure
+ *   timeout is longer, unless the user has set it, and a rank that answers on a
+ *   second connection (net/path.h) gets more time, too.
+ * - The members of a channel that come together elsewhere are watched likewise
+ *   (engine/revocation.c).
  */
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * engine/shortage.c - no connection, since one end has no descriptor for it
  *
  * Both ranks live, so nobody is lost. What needs the connection fails, here and
- * on all members of its call, with a text that says who lacks what; the next
- * call asks for the connection again. Whoever receives what could not be sent
- * may have no connection to the sender. So the sender tells all ranks that it is
- * connected to, with a number, and each rank passes on what is new to it.
+ * on all members of its call, with a text that says who lacks what. The next
+ * call asks for the connection again. The receiver of what could not be sent
+ * may have no connection to the sender. So the sender tells all ranks that it
+ * is connected to, with a number, and each rank passes on what is new to it.
  */
 
 #include <stdio.h>

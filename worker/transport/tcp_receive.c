@@ -54,7 +54,8 @@ peer_stash(struct peer *peer)
     return stash;
 }
 
-/* What it sent and was not told that it has been used, as it must count, too. */
+/* The peer counts the same way: what it has sent, until it is told that this
+ * has been used. */
 static bool
 is_in_window(const struct peer *peer)
 {
