@@ -44,6 +44,7 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
     const uint32_t size = channel_size(comm->channel);
     struct comm_accord *accord = &comm->accord;
     size_t n_survivors = 0;
+    bool is_among = false;
 
     if (!accord->failed)
         accord->failed = calloc(size, sizeof(*accord->failed));
@@ -53,15 +54,17 @@ failed_note(struct hoop_comm *comm, const struct group_agree_reply *reply)
     for (uint32_t rank = 0; rank < size; rank++) {
         if (n_survivors < reply->n_ranks &&
             reply->ranks[n_survivors] ==
-                channel_world_rank(comm->channel, rank))
+                channel_world_rank(comm->channel, rank)) {
             n_survivors++;
-        else
+            is_among |= rank == channel_rank(comm->channel);
+        } else {
             accord->failed[accord->n_failed++] = rank;
+        }
     }
-    if (n_survivors != reply->n_ranks)
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "the coordinator names survivors that were no "
-                           "members");
+    if (n_survivors != reply->n_ranks || !is_among)
+        return error_raise(
+            HOOP_E_DATA_LOSS, "the coordinator names survivors %s",
+            is_among ? "that were no members" : "without this rank");
     return HOOP_OK;
 }
 

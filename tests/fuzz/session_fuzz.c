@@ -1,0 +1,479 @@
+/*
+ * tests/fuzz/session_fuzz.c - a coordinator that answers a session anything at all
+ *
+ * A session joins, holds its lease, watches, forms communicators, shrinks them
+ * and leaves, as session/session.c does it, but nobody of its peers can be
+ * reached. The first 8 bytes are its incarnation, of which the roster must have
+ * the identity; then comes how many steps there are, what they are, and behind
+ * them what the coordinator answers (tests/fuzz/scripted_client.h). After each
+ * step the roster and all communicators are what they must be, every rank is
+ * lost once at most, and in the end nothing waits for an answer.
+ *
+ * tests/fuzz/record.py writes such inputs: what hoopd answered in real jobs.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hoop/elastic.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/evidence.h"
+#include "base/identity.h"
+#include "base/random.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/input.h"
+#include "fuzz/scripted_client.h"
+#include "fuzz/virtual_loop.h"
+#include "session/comm.h"
+#include "session/growth.h"
+#include "session/recovery.h"
+#include "session/rendezvous.h"
+#include "session/standing.h"
+#include "session/world.h"
+#include "tune/tuner.h"
+
+enum {
+    STEPS_MAX = 64,
+    COMMS_MAX = 4, /* beside the world */
+    RANKS_SHOWN = 64,
+    JOIN_MS = 3000,
+    OP_MS = 200,
+    LEAVE_MS = 1000,
+};
+
+struct session {
+    struct terms terms;
+    struct successor successor;
+    uint64_t credential;
+    struct loop *loop;
+    struct rpc_client *client;
+    struct roster *roster;
+    struct engine *engine;
+    struct standing *standing;
+    struct tuner *tuner;
+    struct world world;
+    hoop_comm_t *comms[COMMS_MAX];
+    bool *has_lost; /* [rank]: the coordinator has said so */
+};
+
+static uint8_t incarnation[sizeof(uint64_t)];
+
+/* Instead of base/random.c. */
+enum hoop_status
+random_fill(void *out_bytes, size_t n_bytes)
+{
+    uint8_t *out = out_bytes;
+
+    for (size_t i = 0; i < n_bytes; i++)
+        out[i] = incarnation[i % sizeof(incarnation)];
+    return HOOP_OK;
+}
+
+/* What session/session.c has between its parts. */
+
+static void
+on_needed(void *owner, uint32_t rank)
+{
+    const struct session *session = owner;
+
+    engine_condemn(session->engine, rank, "nobody is there");
+}
+
+static void
+on_lost(void *owner, uint32_t rank, const char *why)
+{
+    const struct session *session = owner;
+
+    standing_report(session->standing, rank, why);
+}
+
+static void
+on_views(void *owner, uint64_t question, const uint8_t *views)
+{
+    const struct session *session = owner;
+
+    standing_answer(session->standing, question, views);
+}
+
+static void
+on_abandoned(void *owner)
+{
+    (void)owner;
+}
+
+static void
+on_condemned(void *owner, uint32_t rank, const char *why)
+{
+    struct session *session = owner;
+
+    fuzz_require(rank < session->roster->size);
+    fuzz_require(!session->has_lost[rank]);
+    fuzz_require(strlen(why) < LIMIT_ERROR_TEXT);
+    session->has_lost[rank] = true;
+    engine_condemn(session->engine, rank, why);
+}
+
+static void
+on_asked(void *owner, uint64_t question)
+{
+    const struct session *session = owner;
+
+    fuzz_require(question > 0);
+    engine_ask(session->engine, question);
+}
+
+static void
+on_undecided(void *owner, uint32_t rank)
+{
+    const struct session *session = owner;
+
+    engine_undecided(session->engine, rank);
+}
+
+/* Joining. */
+
+static struct rendezvous
+rendezvous_of(struct session *session)
+{
+    return (struct rendezvous){
+        .loop = session->loop,
+        .client = session->client,
+        .terms = &session->terms,
+        .successor = &session->successor,
+        .credential = &session->credential,
+    };
+}
+
+static void
+successor_check(const struct successor *successor)
+{
+    if (!successor->job[0])
+        return;
+    fuzz_require(memchr(successor->job, '\0', sizeof(successor->job)));
+    fuzz_require(successor->rank < successor->world_size);
+    fuzz_require(successor->size_min <= successor->world_size);
+    fuzz_require(successor->world_size <= 2 * LIMIT_RANKS);
+}
+
+static void
+roster_check(const struct session *session, const struct join_reply *reply)
+{
+    const struct roster *roster = session->roster;
+
+    fuzz_require(roster->size > 0 && roster->size <= LIMIT_RANKS);
+    fuzz_require(roster->size == reply->size &&
+                 reply->n_members == reply->size);
+    fuzz_require(roster->rank < roster->size);
+    fuzz_require(roster->members[roster->rank].incarnation ==
+                 identity_of(session->credential));
+    for (uint32_t rank = 0; rank < roster->size; rank++)
+        fuzz_require(roster->members[rank].rank == rank);
+}
+
+static void
+parts_open(struct session *session, const struct join_reply *reply)
+{
+    const struct engine_options engine = {
+        .roster = session->roster,
+        .timeout_ms = OP_MS,
+        .failure_timeout_ms = OP_MS,
+        .spinning = ENGINE_SPIN_ALWAYS,
+        .on_needed = on_needed,
+        .on_lost = on_lost,
+        .on_views = on_views,
+        .on_abandoned = on_abandoned,
+        .owner = session,
+    };
+    const struct standing_options standing = {
+        .loop = session->loop,
+        .client = session->client,
+        .roster = session->roster,
+        .lease_ms = reply->lease_ms,
+        .revision = reply->revision,
+        .on_lost = on_condemned,
+        .on_asked = on_asked,
+        .on_undecided = on_undecided,
+        .owner = session,
+    };
+    const struct tuner_options tuner = {
+        .roster = session->roster,
+        .algorithms = "",
+        .link = "latency=1us",
+    };
+
+    fuzz_require(engine_create(&engine, &session->engine) == HOOP_OK);
+    fuzz_require(standing_create(&standing, &session->standing) == HOOP_OK);
+    fuzz_require(tuner_create(&tuner, &session->tuner) == HOOP_OK);
+    const struct world_options world = {
+        .loop = session->loop,
+        .client = session->client,
+        .terms = &session->terms,
+        .roster = session->roster,
+        .engine = session->engine,
+        .tuner = session->tuner,
+        .id = reply->world,
+    };
+    fuzz_require(world_open(&world, &session->world) == HOOP_OK);
+}
+
+/* False: it could not. */
+static bool
+session_join(struct session *session)
+{
+    CLEANUP(join_reply_deinit) struct join_reply reply = {0};
+    const struct rendezvous rendezvous = rendezvous_of(session);
+    enum hoop_status status =
+        rendezvous_join(&rendezvous, "127.0.0.1:1", &reply);
+
+    successor_check(&session->successor);
+    if (status == HOOP_OK)
+        status = rendezvous_roster(&session->terms, &reply, &session->roster);
+    if (status != HOOP_OK)
+        return false;
+    session->roster->credential = session->credential;
+    roster_check(session, &reply);
+    session->has_lost = calloc(reply.size, sizeof(*session->has_lost));
+    fuzz_require(session->has_lost);
+    parts_open(session, &reply);
+    return true;
+}
+
+/* Afterwards. */
+
+static void
+comm_check(const struct session *session, hoop_comm_t *comm)
+{
+    const uint32_t size = hoop_comm_size(comm);
+    uint32_t failed[RANKS_SHOWN];
+    uint32_t n_failed = 0;
+
+    fuzz_require(size > 0 && size <= session->roster->size);
+    fuzz_require(hoop_comm_rank(comm) < size);
+    fuzz_require(hoop_comm_world_rank(comm, hoop_comm_rank(comm)) ==
+                 session->roster->rank);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        const uint32_t world_rank = hoop_comm_world_rank(comm, rank);
+
+        fuzz_require(world_rank < session->roster->size);
+        for (uint32_t before = 0; before < rank && rank < RANKS_SHOWN; before++)
+            fuzz_require(hoop_comm_world_rank(comm, before) != world_rank);
+    }
+    if (hoop_comm_failed(comm, failed, RANKS_SHOWN, &n_failed) != HOOP_OK)
+        return;
+    fuzz_require(n_failed <= size);
+    for (uint32_t i = 0; i < n_failed && i < RANKS_SHOWN; i++)
+        fuzz_require(failed[i] < size && (i == 0 || failed[i - 1] < failed[i]));
+}
+
+static void
+session_check(const struct session *session)
+{
+    comm_check(session, (hoop_comm_t *)(uintptr_t)&session->world.comm);
+    for (unsigned i = 0; i < COMMS_MAX; i++) {
+        if (session->comms[i])
+            comm_check(session, session->comms[i]);
+    }
+}
+
+/* A failure says what it is. */
+static void
+status_check(enum hoop_status status)
+{
+    fuzz_require(status == HOOP_OK || error_text()[0] != '\0');
+}
+
+/* Every other rank, or all of them, and this one. */
+static void
+comm_add(struct session *session, hoop_comm_t **place, unsigned which)
+{
+    const struct roster *roster = session->roster;
+    uint32_t *ranks = calloc(roster->size, sizeof(*ranks));
+    struct registrar_list list = {ranks, 0};
+
+    fuzz_require(ranks);
+    for (uint32_t rank = 0; rank < roster->size; rank++) {
+        if (rank == roster->rank || (which & 2) || (which & 1 && rank % 2))
+            ranks[list.n_ranks++] = rank;
+    }
+    fuzz_require(comm_list_check(roster, &list) == HOOP_OK);
+    status_check(comm_form(&session->world.family, &list,
+                           clock_deadline_ns(OP_MS), place));
+    free(ranks);
+}
+
+/* What waits for another rank would wait for a time that does not pass. */
+static void
+peers_lose(const struct session *session)
+{
+    for (uint32_t rank = 0; rank < session->roster->size; rank++) {
+        if (rank != session->roster->rank)
+            engine_condemn(session->engine, rank, "nobody is there");
+    }
+}
+
+static void
+comm_free(struct session *session, hoop_comm_t **place)
+{
+    if (*place)
+        hoop_comm_free(*place);
+    else
+        status_check(hoop_comm_revoke(&session->world.comm));
+    *place = NULL;
+}
+
+/* What a member does with one of its communicators; place: for another. */
+static void
+comm_step(struct session *session,
+          hoop_comm_t **place,
+          hoop_comm_t *comm,
+          unsigned what)
+{
+    uint64_t word = 0x5a;
+
+    peers_lose(session);
+    switch (what % 5) {
+    case 0:
+        if (!*place)
+            comm_add(session, place, what / 5);
+        return;
+    case 1:
+        if (!*place)
+            status_check(hoop_comm_shrink(comm, place));
+        return;
+    case 2:
+        status_check(hoop_comm_agree(comm, &word));
+        return;
+    case 3:
+        status_check(
+            comm_gather(comm, GROUP_GROW, clock_deadline_ns(OP_MS), &word));
+        return;
+    default:
+        comm_free(session, place);
+        return;
+    }
+}
+
+static void
+standing_step(struct session *session, unsigned what)
+{
+    const struct engine_suspicion suspicion = {
+        .evidence = what & 1 ? EVIDENCE_BROKEN : EVIDENCE_SILENT,
+        .why = "it was silent",
+    };
+    const uint32_t rank = what / 4 % session->roster->size;
+    struct successor successor = {0};
+    hoop_control_t *control = NULL;
+
+    switch (what % 4) {
+    case 0:
+        standing_report(session->standing, rank, "it was not there");
+        return;
+    case 1:
+        standing_complain(session->standing, rank, &suspicion);
+        return;
+    case 2:
+        for (unsigned i = 0; i < 4; i++)
+            (void)engine_turn_idle(session->engine);
+        return;
+    default:
+        growth_look(&session->terms, clock_deadline_ns(OP_MS), &control,
+                    &successor);
+        successor_check(&successor);
+        hoop_control_destroy(control);
+        return;
+    }
+}
+
+static void
+step(struct session *session, uint8_t what)
+{
+    hoop_comm_t **place = &session->comms[what >> 2 & (COMMS_MAX - 1)];
+    hoop_comm_t *world = &session->world.comm;
+
+    switch (what & 3) {
+    case 0:
+        for (unsigned i = 0; i < what >> 2; i++)
+            (void)virtual_loop_turn(session->loop);
+        return;
+    case 1:
+        standing_step(session, what >> 2);
+        return;
+    case 2:
+        comm_step(session, place, world, what >> 4);
+        return;
+    default:
+        /* Of one that is there, to the next place. */
+        comm_step(session, &session->comms[((what >> 2) + 1) & (COMMS_MAX - 1)],
+                  *place ? *place : world, what >> 4);
+        return;
+    }
+}
+
+static void
+session_open(struct session *session)
+{
+    virtual_clock_reset();
+    session->terms = (struct terms){
+        .coordinator = "127.0.0.1:1",
+        .job = "fuzz",
+        .rank = RENDEZVOUS_RANK_ANY,
+        .join_timeout_ms = JOIN_MS,
+        .op_timeout_ms = OP_MS,
+        .failure_timeout_ms = OP_MS,
+        .sharing = SHARING_NEVER,
+    };
+    fuzz_require(loop_create(&session->loop) == HOOP_OK);
+    fuzz_require(
+        rpc_client_create(&(struct rpc_client_options){.loop = session->loop},
+                          &session->client) == HOOP_OK);
+}
+
+static void
+session_leave(struct session *session)
+{
+    const struct rendezvous rendezvous = rendezvous_of(session);
+
+    if (session->engine)
+        engine_leave(session->engine, clock_now_ns());
+    standing_destroy(session->standing);
+    session->standing = NULL;
+    if (session->roster)
+        rendezvous_leave(&rendezvous, session->roster, "", LEAVE_MS);
+    rpc_client_destroy(session->client);
+    world_close(&session->world);
+    tuner_destroy(session->tuner);
+    engine_destroy(session->engine);
+    roster_destroy(session->roster);
+    loop_destroy(session->loop);
+    free(session->has_lost);
+    fuzz_require(scripted_client_n_waiting() == 0);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    struct input input = {bytes, n_bytes};
+    struct session session = {0};
+    const struct input name = input_part(&input, sizeof(incarnation));
+    static const uint8_t none[sizeof(incarnation)];
+
+    memset(incarnation, 1, sizeof(incarnation));
+    if (memcmp(name.bytes, none, name.n_bytes) != 0)
+        memcpy(incarnation, name.bytes, name.n_bytes);
+    const struct input steps = input_part(&input, input_byte(&input));
+    scripted_client_set(input);
+    session_open(&session);
+    if (session_join(&session)) {
+        session_check(&session);
+        for (size_t i = 0; i < steps.n_bytes && i < STEPS_MAX; i++) {
+            step(&session, steps.bytes[i]);
+            session_check(&session);
+        }
+    }
+    session_leave(&session);
+    return 0;
+}
