@@ -1,0 +1,405 @@
+/*
+ * tests/fuzz/hall_fuzz.c - a rank that writes anything into the memory of all
+ *
+ * Rank 1 of two shares a hall with this rank, whose engine has collectives under
+ * way in it, and between two turns of that does what the input says: it writes
+ * any bytes at any place, posts as a rank does, nearly or quite, says that it has
+ * read or left. With the first byte from 128 on, there is no engine, but what it
+ * does with a hall is done one by one. Nothing is read or written outside of the
+ * hall and the buffers; and when rank 1 is lost, everything that was begun ends,
+ * or can be cancelled where it says that it has left.
+ */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "couple.h"
+#include "fuzz/fuzz.h"
+#include "fuzz/input.h"
+#include "plan/algorithms.h"
+#include "transport/hall.h"
+#include "transport/hall_parts.h"
+#include "transport/stamp.h"
+
+enum {
+    SLOT = 4096,
+    STEPS_MAX = 96,
+    OPS_MAX = 3,
+    COUNT_MAX = 3000, /* int32: several slots */
+    GUARD_COUNT = 16,
+    GUARD = 0x5a5a5a5a,
+    TURNS_MAX = 64, /* after which all must have ended */
+    BARE = 128,     /* of the first byte */
+};
+
+struct running {
+    struct op *op; /* NULL: none */
+    int32_t values[GUARD_COUNT + COUNT_MAX + GUARD_COUNT];
+};
+
+static struct running ops[OPS_MAX];
+static struct hall *near;
+static struct hall *far;
+
+static struct hall_desk *
+far_desk(void)
+{
+    return &near->page->desks[1];
+}
+
+static size_t
+number_take(struct input *input)
+{
+    const size_t high = input_byte(input);
+
+    return high << 8 | input_byte(input);
+}
+
+/* What rank 0 has posted last, with the bytes of rank 1 and some field of the
+ * input's; how: which. */
+static void
+post_copy(struct input *input, uint8_t how)
+{
+    struct hall_header header = near->last;
+    const size_t n_bytes = number_take(input) % (SLOT + 1);
+    const uint64_t word = (uint64_t)number_take(input) << (how & 0x30);
+    uint32_t late;
+
+    switch (how & 15) {
+    case 0:
+        header.stamp ^= word;
+        break;
+    case 1:
+        header.signature ^= word;
+        break;
+    case 2:
+        header.failed = word;
+        break;
+    case 3:
+        header.count = word;
+        header.signature ^= 1;
+        break;
+    case 4:
+        header.name = (uint8_t)word;
+        header.dtype = header.reduce_op = (uint8_t)(word >> 8);
+        header.signature ^= 1;
+        break;
+    case 5:
+        header.root = (uint32_t)word;
+        header.flags = (uint8_t)word;
+        header.signature ^= 1;
+        break;
+    case 6:
+        header.stamp = stamp_next(header.stamp);
+        break;
+    default:
+        break;
+    }
+    if (header.stamp == 0 || !hall_is_free(far, header.stamp, n_bytes, &late))
+        return;
+    uint8_t *place = hall_place(far, header.stamp, n_bytes);
+    const struct input part = input_part(input, how >> 4);
+    if (!place)
+        return;
+    memcpy(place, part.bytes, part.n_bytes < n_bytes ? part.n_bytes : n_bytes);
+    hall_publish(far, &header, n_bytes);
+}
+
+static void
+far_step(struct input *input, uint8_t what)
+{
+    const size_t at = number_take(input);
+
+    switch (what & 7) {
+    case 0: {
+        /* Of its own desk, where its lines, its word and its board are. */
+        const struct input part = input_part(input, input_byte(input));
+        uint8_t *desk = (uint8_t *)far_desk();
+        const size_t place = at % sizeof(struct hall_desk);
+        const size_t n_left = sizeof(struct hall_desk) - place;
+
+        memcpy(desk + place, part.bytes,
+               part.n_bytes < n_left ? part.n_bytes : n_left);
+        return;
+    }
+    case 1: {
+        const size_t place = (at << 8 | input_byte(input)) % far->n_mapped;
+        const struct input part = input_part(input, input_byte(input));
+        const size_t n_left = far->n_mapped - place;
+
+        memcpy(far->base + place, part.bytes,
+               part.n_bytes < n_left ? part.n_bytes : n_left);
+        return;
+    }
+    case 2:
+    case 3:
+        post_copy(input, what >> 3 | (uint8_t)(at & 0xe0));
+        return;
+    case 4:
+        atomic_store(&far_desk()->finished,
+                     what & 8 ? stamp_end(at) : near->last.stamp);
+        return;
+    case 5:
+        far_desk()->lines[at % HALL_ALL_LINES].where = what >> 3;
+        return;
+    case 6:
+        atomic_store(&far->page->sleepers, (uint64_t)at << (what >> 3));
+        return;
+    default: {
+        struct hall_board *board = &far_desk()->board;
+
+        board->n_calls = what >> 3;
+        board->failed_op = at & 15;
+        board->failed_status = at >> 4;
+        memset(board->failed_text, 'x', sizeof(board->failed_text));
+        if (what & 128)
+            memset(board->calls, what, sizeof(board->calls));
+        atomic_store(&board->has_left, 1);
+        return;
+    }
+    }
+}
+
+/* With an engine. */
+
+static struct engine_collective
+collective_of(const struct channel *channel, uint8_t what, int32_t *values)
+{
+    static const struct {
+        enum call_name name;
+        const struct algorithm *algorithms[2]; /* the other reads buffers */
+    } kinds[] = {
+        {CALL_ALLREDUCE,
+         {&algorithm_allreduce_flat, &algorithm_allreduce_direct}},
+        {CALL_BROADCAST,
+         {&algorithm_broadcast_flat, &algorithm_broadcast_direct}},
+        {CALL_REDUCE, {&algorithm_reduce_flat, &algorithm_reduce_direct}},
+        {CALL_ALLREDUCE,
+         {&algorithm_allreduce_flat_blocks, &algorithm_allreduce_direct}},
+    };
+    const bool is_open = channel_hall(channel).is_open;
+    const size_t count = what & 8 ? COUNT_MAX : 1 + (what >> 4);
+    const uint32_t root = what >> 2 & 1;
+
+    return (struct engine_collective){
+        .call = {.name = kinds[what & 3].name,
+                 .dtype = HOOP_INT32,
+                 .reduce_op =
+                     kinds[what & 3].name == CALL_BROADCAST ? 0 : HOOP_SUM,
+                 .root = kinds[what & 3].name == CALL_ALLREDUCE ? 0 : root,
+                 .count = count},
+        .algorithm = kinds[what & 3].algorithms[is_open && what & 8],
+        .shape = {.rank = 0,
+                  .size = 2,
+                  .root = kinds[what & 3].name == CALL_ALLREDUCE ? 0 : root,
+                  .is_in_place = true,
+                  .count = count,
+                  .granule = 16,
+                  .n_slot = channel_slot_bytes(channel) / 4,
+                  .is_open = is_open},
+        .input = values,
+        .output = values,
+    };
+}
+
+static void
+op_start(struct channel *channel, uint8_t what)
+{
+    for (int i = 0; i < OPS_MAX; i++) {
+        if (ops[i].op)
+            continue;
+        const struct engine_collective collective =
+            collective_of(channel, what, ops[i].values + GUARD_COUNT);
+
+        if (engine_start(channel, &collective, &ops[i].op) != HOOP_OK)
+            ops[i].op = NULL;
+        return;
+    }
+}
+
+static void
+ops_look(void)
+{
+    for (int i = 0; i < OPS_MAX; i++) {
+        if (ops[i].op && engine_wait(ops[i].op, 0) != HOOP_E_PENDING)
+            ops[i].op = NULL;
+        for (int k = 0; k < GUARD_COUNT; k++) {
+            fuzz_require(ops[i].values[k] == GUARD);
+            fuzz_require(ops[i].values[GUARD_COUNT + COUNT_MAX + k] == GUARD);
+        }
+    }
+}
+
+static void
+turns_take(struct engine *engine)
+{
+    for (int i = 0; i < TURNS_MAX; i++)
+        (void)engine_turn_idle(engine);
+    ops_look();
+}
+
+/* Who says that it has left in good order is believed, and waited for no longer
+ * than anybody: what is left then can be cancelled. */
+static void
+ops_end(struct engine *engine)
+{
+    engine_condemn(engine, 1, "it was killed");
+    turns_take(engine);
+    const bool has_left = atomic_load(&far_desk()->board.has_left);
+    for (int i = 0; i < OPS_MAX; i++) {
+        fuzz_require(!ops[i].op || has_left);
+        if (ops[i].op)
+            engine_cancel(ops[i].op);
+    }
+    turns_take(engine);
+    for (int i = 0; i < OPS_MAX; i++)
+        fuzz_require(!ops[i].op);
+}
+
+static void
+engine_play(struct input *input, uint8_t kind)
+{
+    static struct couple couple;
+    struct bell_place bell;
+    struct attach_place place;
+
+    couple_open_checking(&couple,
+                         kind & 1 ? ENGINE_CHECK_FIRST : ENGINE_CHECK_FRAMES);
+    struct engine *engine = couple.sides[0].engine;
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    fuzz_require(engine_bell(couple.sides[1].engine, &bell) == HOOP_OK);
+    fuzz_require(engine_reach_bell(engine, 1, &bell) == HOOP_OK);
+    if (kind & 2 && engine_offer(couple.sides[1].engine, &place) == HOOP_OK &&
+        hall_attach(near, 1, (uint32_t)getpid(), &place) == HOOP_OK)
+        fuzz_require(hall_open_up(near) == HOOP_OK);
+    channel_enter(channel, near);
+    for (int i = 0; i < STEPS_MAX && input->n_bytes > 0; i++) {
+        const uint8_t what = input_byte(input);
+
+        if (what < 64)
+            op_start(channel, (uint8_t)(what << 2 | what >> 4));
+        else if (what >= 96)
+            far_step(input, (uint8_t)(what - 96));
+        (void)engine_turn_idle(engine);
+        ops_look();
+    }
+    ops_end(engine);
+    couple_close(&couple);
+}
+
+/* Without. */
+
+/* As much as there may be, from where it may lie: all of it is there. */
+static void
+bytes_check(struct input *input)
+{
+    const size_t offset = number_take(input);
+    const size_t n_bytes = number_take(input) % (2 * SLOT);
+    const volatile uint8_t *found = hall_bytes(near, 1, offset, n_bytes);
+
+    if (!found)
+        return;
+    fuzz_require(found >= near->base);
+    fuzz_require(found + n_bytes <= near->base + near->n_mapped);
+    for (size_t i = 0; i < n_bytes; i++)
+        (void)found[i];
+}
+
+static void
+near_post(struct input *input, uint64_t stamp)
+{
+    const struct hall_header header = {.stamp = stamp, .signature = 7};
+    const size_t n_bytes = number_take(input) % (SLOT + 1);
+    uint32_t late = 0;
+
+    if (!hall_is_free(near, stamp, n_bytes, &late)) {
+        fuzz_require(late == 1);
+        return;
+    }
+    uint8_t *place = hall_place(near, stamp, n_bytes);
+    fuzz_require(place && place >= near->base);
+    fuzz_require(place + n_bytes <= near->base + near->n_mapped);
+    memset(place, 1, n_bytes);
+    hall_publish(near, &header, n_bytes);
+}
+
+static void
+near_step(struct input *input, uint8_t what)
+{
+    static uint64_t number;
+    const uint64_t stamp =
+        stamp_of(1 + (number & 0xff), what >> 6, what >> 4 & 3);
+    struct hall_header header;
+
+    switch (what & 7) {
+    case 0:
+        number = input_byte(input);
+        return;
+    case 1:
+        near_post(input, stamp);
+        return;
+    case 2:
+        if (hall_look(near, 1, stamp))
+            fuzz_require(hall_header_of(near, 1)->stamp == stamp);
+        return;
+    case 3:
+        bytes_check(input);
+        return;
+    case 4:
+        for (int i = 0; i < 2 && hall_look_back(near, 1, &header); i++)
+            fuzz_require(header.stamp != 0);
+        return;
+    case 5:
+        hall_finish(near, stamp);
+        return;
+    case 6:
+        hall_rest(near);
+        fuzz_require((hall_sleepers(near) & ~(uint64_t)2) == 0);
+        hall_rouse(near);
+        return;
+    default:
+        if (what & 8)
+            hall_withdraw(near, stamp_number(stamp));
+        else
+            hall_forgo(near, stamp_number(stamp));
+        return;
+    }
+}
+
+static void
+hall_play(struct input *input)
+{
+    for (int i = 0; i < STEPS_MAX && input->n_bytes > 0; i++) {
+        const uint8_t what = input_byte(input);
+
+        if (what & 1)
+            far_step(input, what >> 1);
+        else
+            near_step(input, input_byte(input));
+    }
+    hall_destroy(near);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
+{
+    struct input input = {bytes, n_bytes};
+    const uint8_t kind = input_byte(&input);
+    struct memory_place place;
+
+    fuzz_require(hall_create(2, SLOT, &place, &near) == HOOP_OK);
+    fuzz_require(hall_open(&place, 1, 2, &far) == HOOP_OK);
+    hall_seal_off(near);
+    for (int i = 0; i < OPS_MAX; i++) {
+        ops[i].op = NULL;
+        for (int k = 0; k < 2 * GUARD_COUNT + COUNT_MAX; k++)
+            ops[i].values[k] = GUARD;
+    }
+    if (kind < BARE)
+        engine_play(&input, kind);
+    else
+        hall_play(&input);
+    hall_destroy(far);
+    return 0;
+}
