@@ -46,9 +46,13 @@ for target in "${targets[@]}"; do
   log=$build/fuzz_$target.log
   kept=$build/corpus/$target
   mkdir -p "$kept"
-  # Without the schedule by entropy, which costs more than most inputs.
+  # What is cut is not what was meant, such as a file of whole pages.
+  longest=$(stat -c %s "tests/fuzz/corpus/$target"/* | sort -n | tail -n 1)
+  # Without the schedule by entropy, which costs more than most inputs. None
+  # takes seconds, unless it hangs.
   if "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
-    -runs="$runs" -max_len=4096 -entropic=0 -print_final_stats=1 \
+    -runs="$runs" -max_len=$((longest > 4096 ? longest : 4096)) \
+    -timeout=60 -entropic=0 -print_final_stats=1 \
     -artifact_prefix="$build/$target-" "$kept" \
     "tests/fuzz/corpus/$target" >"$log" 2>&1; then
     passed=$((passed + 1))
