@@ -278,14 +278,13 @@ peer_came_coded(const struct peer *peer,
                 const struct frame *frame,
                 const uint8_t *stored)
 {
-    const struct transport *transport = peer->transport;
-    const struct coded coded = {
-        .raw = flow->place + flow->arrived,
-        .n_raw = frame->raw,
-        .codec = frame->codec,
-        .stored = {stored, frame->stored},
-    };
-
-    if (flow->place && frame->codec != CODEC_NONE)
-        tell_coded(transport, flow->owner, &coded);
+    if (!flow->place || frame->codec == CODEC_NONE)
+        return;
+    tell_coded(peer->transport, flow->owner,
+               &(struct coded){
+                   .raw = flow->place + flow->arrived,
+                   .n_raw = frame->raw,
+                   .codec = frame->codec,
+                   .stored = {stored, frame->stored},
+               });
 }
