@@ -1,9 +1,9 @@
 /*
  * tests/fuzz/calls_fuzz.c - two ranks call anything, alike or not
  *
- * Two ranks of one process, each a thread, over a socket pair and memory that
- * they share. The first byte says whether calls are checked first; then each three
- * bytes are a call of both, and how rank 1's differs. Both return from all of it.
+ * Two ranks of one process, each a thread, over a socket pair. The first byte
+ * says whether calls are checked first; then each three bytes are a call of both,
+ * and how rank 1's differs. Both return from all of it.
  * What both called alike and both say went well has the right result; calls that
  * differ are told to both ranks, no more often than there were any, and by the
  * third barrier behind them all is well again: the rules of hoop/coll.h. The
