@@ -350,6 +350,48 @@ message_longer_than_its_receive_fails_on_both_sides(void **state)
     assert_int_equal(ranks_run_all(2, too_long_body), 0);
 }
 
+/* Rank 1's receive cannot be, and so it gives up what it sends to rank 2. */
+static int
+given_up_body(struct rank *rank)
+{
+    int32_t *mine = filled(LARGE, rank->rank, 3);
+    const struct hoop_message send = {HOOP_SEND, mine, LARGE, HOOP_INT32,
+                                      2,         3,    NULL};
+    int32_t too_short;
+    const struct hoop_message recv = {HOOP_RECV, &too_short, 1,   HOOP_INT32,
+                                      0,         3,          NULL};
+    hoop_op_t *op = NULL;
+
+    if (rank->rank == 0)
+        RANK_CHECK(hoop_send_start(mine, LARGE, HOOP_INT32, 1, 3, rank->comm,
+                                   &op) == HOOP_OK);
+    if (rank->rank == 2)
+        RANK_CHECK(hoop_recv_start(mine, LARGE, HOOP_INT32, 1, 3, rank->comm,
+                                   NULL, &op) == HOOP_OK);
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    if (rank->rank == 1) {
+        RANK_CHECK(hoop_sendrecv(&send, &recv, rank->comm, NULL) ==
+                   HOOP_E_MISMATCH);
+    } else {
+        const enum hoop_status status = hoop_wait(op, HOOP_FOREVER);
+
+        RANK_CHECK(status ==
+                   (rank->rank == 0 ? HOOP_E_MISMATCH : HOOP_E_TIMEOUT));
+        RANK_CHECK(strstr(hoop_error_text(), "rank 1 (host:"));
+        RANK_CHECK(rank->rank == 0 || strstr(hoop_error_text(), "sendrecv"));
+    }
+    RANK_CHECK(hoop_barrier(rank->comm) == HOOP_OK);
+    free(mine);
+    return 0;
+}
+
+static void
+half_of_a_failed_sendrecv_is_told_as_such(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run_all(3, given_up_body), 0);
+}
+
 int
 main(void)
 {
@@ -362,6 +404,7 @@ main(void)
         cmocka_unit_test(rank_sends_to_itself),
         cmocka_unit_test(flood_of_messages_is_bounded_and_stays_in_order),
         cmocka_unit_test(message_longer_than_its_receive_fails_on_both_sides),
+        cmocka_unit_test(half_of_a_failed_sendrecv_is_told_as_such),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

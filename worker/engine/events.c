@@ -104,7 +104,12 @@ on_withdrawn(void *owner, struct inflow *in)
         op_fail(flow->op, HOOP_E_PEER_LOST, text);
         return;
     }
-    snprintf(text, sizeof(text), "%s gave up its send",
+    snprintf(text, sizeof(text),
+             flow->op->is_message
+                 ? "%s gave up its send: its deadline passed, or it was half "
+                   "of a sendrecv whose other half failed; its own error says "
+                   "which"
+                 : "%s gave up its send",
              roster_name(engine->roster, in->key.peer, name));
     op_fail(flow->op, HOOP_E_TIMEOUT, text);
 }
