@@ -83,12 +83,12 @@ on_needed(void *owner, uint32_t rank)
     engine_condemn(session->engine, rank, "nobody is there");
 }
 
-static void
+on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
 on_lost(void *owner, uint32_t rank, const char *why)
 {
     const struct session *session = owner;
 
-    standing_report(session->standing, rank, why);
+    standing_report(session->standing, rank, evidence, why);
 }
 
 static void
@@ -370,7 +370,8 @@ standing_step(struct session *session, unsigned what)
 
     switch (what % 4) {
     case 0:
-        standing_report(session->standing, rank, "it was not there");
+        standing_report(session->standing, rank, EVIDENCE_BROKEN,
+                        "it was not there");
         return;
     case 1:
         standing_complain(session->standing, rank, &suspicion);
