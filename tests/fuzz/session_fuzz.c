@@ -83,8 +83,8 @@ on_needed(void *owner, uint32_t rank)
     engine_condemn(session->engine, rank, "nobody is there");
 }
 
+static void
 on_lost(void *owner, uint32_t rank, enum evidence evidence, const char *why)
-on_lost(void *owner, uint32_t rank, const char *why)
 {
     const struct session *session = owner;
 
