@@ -40,9 +40,11 @@ struct cache_client {
     struct cache_entry *by_id;
     struct cache_entries finished;
     size_t n_finished;
-    uint64_t floor;  /* the greatest id whose reply is forgotten */
-    size_t n_table;  /* bytes of by_id's own memory, as counted */
-    uint64_t due_ms; /* the latest of all its requests */
+    uint64_t floor;         /* the greatest id whose reply is forgotten */
+    size_t n_table;         /* bytes of by_id's own memory, as counted */
+    uint64_t due_ms;        /* the latest of all its requests */
+    uint64_t term_ms;       /* the longest of them */
+    uint64_t floor_term_ms; /* as it was put with the floor */
     TAILQ_ENTRY(cache_client) link;
     TAILQ_ENTRY(cache_client) kept; /* while something is finished */
     UT_hash_handle hh;
@@ -141,16 +143,28 @@ table_count(struct reply_cache *cache, struct cache_client *client)
     client->n_table = n_table;
 }
 
-/* This id, and all before it, are forgotten. */
+/* A floor's value, big-endian. Earlier releases had no term. */
+struct journal_floor {
+    uint64_t floor;
+    uint64_t term_ms;
+};
+
+/* This id, and all before it, are forgotten. They may be sent again for as long
+ * as the longest term lasts. */
 static void
 floor_raise(struct reply_cache *cache, struct cache_client *client, uint64_t id)
 {
     const struct reply_cache_key key = {.client = client->client};
-    const uint64_t stored = htobe64(id);
 
-    if (id <= client->floor)
+    if (id <= client->floor && client->term_ms <= client->floor_term_ms)
         return;
-    client->floor = id;
+    if (client->floor < id)
+        client->floor = id;
+    client->floor_term_ms = client->term_ms;
+    const struct journal_floor stored = {
+        .floor = htobe64(client->floor),
+        .term_ms = htobe64(client->term_ms),
+    };
     journal_put(
         cache, &key,
         (struct message_span){(const uint8_t *)&stored, sizeof(stored)});
@@ -273,6 +287,8 @@ due_extend(struct cache_client *client, const struct reply_cache_key *key)
 {
     if (client->due_ms < key->due_ms)
         client->due_ms = key->due_ms;
+    if (client->term_ms < key->term_ms)
+        client->term_ms = key->term_ms;
 }
 
 static enum reply_cache_verdict
@@ -456,6 +472,34 @@ entry_revive(struct reply_cache *cache,
     return HOOP_OK;
 }
 
+static uint64_t
+due_after(uint64_t now_ms, uint64_t term_ms)
+{
+    return term_ms < UINT64_MAX - now_ms ? now_ms + term_ms : UINT64_MAX;
+}
+
+static enum hoop_status
+floor_revive(struct cache_client *client,
+             struct message_span value,
+             uint64_t now_ms)
+{
+    struct journal_floor stored = {.term_ms = UINT64_MAX};
+
+    if (value.n_bytes != sizeof(stored) &&
+        value.n_bytes != sizeof(stored.floor))
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "of a client's replies it is not known which are "
+                           "forgotten");
+    memcpy(&stored, value.bytes, value.n_bytes);
+    client->floor = be64toh(stored.floor);
+    client->floor_term_ms = be64toh(stored.term_ms);
+    due_extend(client, &(struct reply_cache_key){
+                           .term_ms = client->floor_term_ms,
+                           .due_ms = due_after(now_ms, client->floor_term_ms),
+                       });
+    return HOOP_OK;
+}
+
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,
                    struct message_span key,
@@ -464,7 +508,6 @@ reply_cache_revive(struct reply_cache *cache,
 {
     struct reply_cache_key request;
     struct journal_key stored;
-    uint64_t floor = 0;
 
     if (key.n_bytes != sizeof(stored))
         return error_raise(HOOP_E_DATA_LOSS,
@@ -473,9 +516,7 @@ reply_cache_revive(struct reply_cache *cache,
     memcpy(request.client.bytes, stored.client, sizeof(stored.client));
     request.id = be64toh(stored.id);
     request.term_ms = be64toh(stored.term_ms);
-    request.due_ms = request.term_ms < UINT64_MAX - now_ms
-                         ? now_ms + request.term_ms
-                         : UINT64_MAX;
+    request.due_ms = due_after(now_ms, request.term_ms);
     cache->looked_ms = now_ms;
 
     struct cache_client *client = client_find(cache, &request.client);
@@ -484,17 +525,8 @@ reply_cache_revive(struct reply_cache *cache,
         client = client_add(cache, &request.client);
     if (!client)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a client");
-    if (request.id)
-        return entry_revive(cache, client, &request, value);
-    if (value.n_bytes != sizeof(floor))
-        return error_raise(HOOP_E_DATA_LOSS,
-                           "of a client's replies it is not known which are "
-                           "forgotten");
-    memcpy(&floor, value.bytes, sizeof(floor));
-    client->floor = be64toh(floor);
-    /* Until when what is forgotten may be sent again is forgotten, too. */
-    client->due_ms = UINT64_MAX;
-    return HOOP_OK;
+    return request.id ? entry_revive(cache, client, &request, value)
+                      : floor_revive(client, value, now_ms);
 }
 
 void

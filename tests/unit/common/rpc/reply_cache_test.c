@@ -490,24 +490,54 @@ cache_revived_keeps_replies_their_whole_term_anew(void **state)
     reply_cache_destroy(cache);
 }
 
-/* Replies that had to go early may still be asked for: nobody knows until when. */
+/* Replies that had to go early may still be asked for, for as long as any that
+ * the client may ask for; then nothing of it is left. */
 static void
-cache_revived_keeps_a_floor(void **state)
+cache_revived_keeps_a_floor_for_the_longest_term(void **state)
 {
     struct copy copy = {0};
     struct reply_cache *cache = copy_revive(&copy);
+    struct reply_cache_found found;
 
     (void)state;
     for (uint64_t id = 1; id <= small.n_replies_max + 1; id++) {
-        assert_int_equal(begin(cache, 1, id), REPLY_CACHE_NEW);
-        finish(cache, 1, id, 1);
+        struct reply_cache_key key = key_of(1, id);
+
+        key.term_ms = id == 1 ? 900 : 100;
+        key.due_ms = key.term_ms;
+        assert_int_equal(reply_cache_begin(cache, &key, &owner, &found),
+                         REPLY_CACHE_NEW);
+        reply_cache_finish(cache, &key, (struct message_span){NULL, 0});
     }
+    for (uint64_t now_ms = 5000; now_ms < 8000; now_ms += 1000) {
+        reply_cache_destroy(cache);
+        cache = copy_revive_at(&copy, now_ms);
+        reply_cache_expire(cache, now_ms + 900);
+        reply_cache_expire(cache, now_ms + 901);
+        assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
+    }
+    reply_cache_expire(cache, 7902);
+    assert_int_equal(reply_cache_clients(cache), 0);
+    assert_int_equal(copy.n_rows, 0);
     reply_cache_destroy(cache);
-    cache = copy_revive(&copy);
+}
+
+/* An earlier release did not say how long. */
+static void
+cache_revived_keeps_a_floor_without_a_term(void **state)
+{
+    static const uint8_t key[32] = {1};
+    static const uint8_t floor[8] = {0, 0, 0, 0, 0, 0, 0, 5};
+    struct reply_cache *cache = *state;
+
+    assert_int_equal(
+        reply_cache_revive(cache, (struct message_span){key, sizeof(key)},
+                           (struct message_span){floor, sizeof(floor)}, 0),
+        HOOP_OK);
     reply_cache_expire(cache, UINT64_MAX - 1);
     reply_cache_expire(cache, UINT64_MAX);
-    assert_int_equal(begin(cache, 1, 1), REPLY_CACHE_LOST);
-    reply_cache_destroy(cache);
+    assert_int_equal(begin(cache, 1, 5), REPLY_CACHE_LOST);
+    assert_int_equal(begin(cache, 1, 6), REPLY_CACHE_NEW);
 }
 
 static void
@@ -520,7 +550,7 @@ cache_revives_no_nonsense(void **state)
     assert_int_equal(
         reply_cache_revive(cache, (struct message_span){bytes, 7}, key, 0),
         HOOP_E_DATA_LOSS);
-    /* Id 0 has a floor of eight bytes. */
+    /* Id 0 has a floor of 16 bytes, or of eight. */
     assert_int_equal(reply_cache_revive(cache, key, key, 0), HOOP_E_DATA_LOSS);
 }
 
@@ -545,7 +575,8 @@ main(void)
         WITH_CACHE(cache_client_goes_when_nothing_of_it_is_due),
         WITH_CACHE(cache_client_stays_while_nobody_has_looked),
         cmocka_unit_test(cache_revived_keeps_replies_their_whole_term_anew),
-        cmocka_unit_test(cache_revived_keeps_a_floor),
+        cmocka_unit_test(cache_revived_keeps_a_floor_for_the_longest_term),
+        WITH_CACHE(cache_revived_keeps_a_floor_without_a_term),
         cmocka_unit_test(
             cache_revived_at_any_time_lets_nothing_be_applied_twice),
         WITH_CACHE(cache_revives_no_nonsense),
