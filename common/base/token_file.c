@@ -1,22 +1,16 @@
-/* base/token_file.c - a job's secret kept in a file */
+/* base/token_file.c - a job's secret kept in a file
+ *
+ * Without a stream, whose buffer would be freed with the secret in it. */
 
 #include "base/token_file.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/private_file.h"
-
-static void
-stream_close_at(FILE **stream)
-{
-    if (*stream)
-        fclose(*stream);
-}
 
 static enum hoop_status
 text_check(const char *path, const char *text, size_t n_bytes)
@@ -39,11 +33,27 @@ token_text_wipe(struct token_text *text)
     explicit_bzero(text, sizeof(*text));
 }
 
+/* All of it, or as much as there is room for; -1: an error. Closes fd. */
+static ssize_t
+text_read(int fd, struct token_text *text)
+{
+    size_t n_text = 0;
+    ssize_t n = 1;
+
+    while (n != 0 && n_text < sizeof(text->bytes)) {
+        n = read(fd, text->bytes + n_text, sizeof(text->bytes) - n_text);
+        if (n < 0 && errno != EINTR)
+            break;
+        n_text += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    return n < 0 ? -1 : (ssize_t)n_text;
+}
+
 enum hoop_status
 token_file_read(const char *path, size_t n_bytes, char *out_token)
 {
     static const char blanks[] = " \t\r\n";
-    CLEANUP(stream_close) FILE *stream = NULL;
     __attribute__((cleanup(token_text_wipe))) struct token_text secret;
     char *const text = secret.bytes;
     int fd = -1;
@@ -51,16 +61,11 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
     enum hoop_status status = private_file_open("token file", path, &fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    stream = fdopen(fd, "r");
-    if (!stream) {
-        close(fd);
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for the token file");
-    }
-
-    size_t n_text = fread(text, 1, sizeof(secret.bytes), stream);
-    if (ferror(stream))
+    const ssize_t n_read = text_read(fd, &secret);
+    if (n_read < 0)
         return error_raise(HOOP_E_NOT_FOUND, "cannot read the token file %s",
                            path);
+    size_t n_text = (size_t)n_read;
 
     const char *start = text;
     while (n_text > 0 && start[0] && strchr(blanks, start[0])) {
@@ -73,7 +78,7 @@ token_file_read(const char *path, size_t n_bytes, char *out_token)
     status = text_check(path, start, n_text);
     if (status != HOOP_OK)
         return error_pass(status);
-    if (n_text >= n_bytes || !feof(stream))
+    if (n_text >= n_bytes || (size_t)n_read == sizeof(secret.bytes))
         return error_raise(HOOP_E_INVALID,
                            "the token in %s has more than %zu bytes", path,
                            n_bytes - 1);

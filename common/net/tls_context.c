@@ -153,6 +153,7 @@ file_raise(const char *what, const char *path)
 static enum hoop_status
 key_file_load(SSL_CTX *ssl, const char *path)
 {
+    char buffer[BUFSIZ]; /* the stream's, so that it can be wiped */
     int fd = -1;
 
     const enum hoop_status status = private_file_open("TLS key", path, &fd);
@@ -163,10 +164,12 @@ key_file_load(SSL_CTX *ssl, const char *path)
         close(fd);
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the TLS key");
     }
+    setvbuf(stream, buffer, _IOFBF, sizeof(buffer));
     EVP_PKEY *key = PEM_read_PrivateKey(stream, NULL, NULL, NULL);
     const bool is_taken = key && SSL_CTX_use_PrivateKey(ssl, key) == 1;
     EVP_PKEY_free(key);
     fclose(stream);
+    explicit_bzero(buffer, sizeof(buffer));
     return is_taken ? HOOP_OK : file_raise("TLS key", path);
 }
 

@@ -1,5 +1,6 @@
 /* tests/unit/common/base/token_file_test.c - base/token_file.c */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,31 @@ token_file_newline_and_blanks_do_not_count(void **state)
     assert_string_equal(token, "secret");
     assert_int_equal(read_back(" two words\r\n\n", 13, token), HOOP_OK);
     assert_string_equal(token, "two words");
+}
+
+/* A freed buffer is given to who asks for as much next, by most allocators. */
+static void
+token_file_leaves_no_copy_in_freed_memory(void **state)
+{
+    enum {
+        STDIO_BYTES = 4096,
+    };
+    static const char text[] =
+        "                                                            "
+        "spring-tide\n";
+    char token[LIMIT_TOKEN];
+    const int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
+    close(fd);
+    assert_int_equal(token_file_read(path, sizeof(token), token), HOOP_OK);
+    assert_string_equal(token, "spring-tide");
+    char *freed = malloc(STDIO_BYTES);
+    __asm__ volatile("" : "+r"(freed) : : "memory"); /* as if written */
+    assert_null(memmem(freed, STDIO_BYTES, "ring-tide", 9));
+    free(freed);
 }
 
 static void
@@ -111,6 +137,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(token_file_newline_and_blanks_do_not_count),
+        cmocka_unit_test(token_file_leaves_no_copy_in_freed_memory),
         cmocka_unit_test(token_file_empty_is_refused),
         cmocka_unit_test(token_file_several_lines_or_binary_are_refused),
         cmocka_unit_test(token_file_long_is_refused),
