@@ -20,21 +20,21 @@ enum {
     VALUE_TEXT = 48,
 };
 
-/* The first line of the file, or "so many" where it cannot be read. */
+/* The first line of the file and a comma, or nothing where it cannot be read. */
 static const char *
 value_of(const char *path, char text[VALUE_TEXT])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, VALUE_TEXT - 1) : -1;
+    const ssize_t n = fd >= 0 ? read(fd, text, VALUE_TEXT - 3) : -1;
 
     if (fd >= 0)
         close(fd);
-    if (n <= 0)
-        return "so many";
-    text[n] = '\0';
+    text[n > 0 ? n : 0] = '\0';
     text[strcspn(text, "\n")] = '\0';
     for (char *at = text; (at = strchr(at, '\t'));)
         *at = '-';
+    if (text[0])
+        strcat(text, ", ");
     return text;
 }
 
@@ -64,7 +64,7 @@ mapping_describe(char out_text[RESOURCE_LIMIT_TEXT])
     else
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host has no more memory to map, or its process too many "
-                 "mappings (%s, vm.max_map_count)",
+                 "mappings (%svm.max_map_count)",
                  value_of("/proc/sys/vm/max_map_count", value));
 }
 
@@ -83,7 +83,7 @@ thread_describe(char out_text[RESOURCE_LIMIT_TEXT])
     else
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its cgroup may run no more threads (pids.max), or its host "
-                 "(%s, kernel.threads-max)",
+                 "(%skernel.threads-max)",
                  value_of("/proc/sys/kernel/threads-max", value));
 }
 
@@ -123,12 +123,12 @@ resource_describe(enum resource_call call,
                  own_limit(RLIMIT_NOFILE));
     else if (error == ENFILE)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
-                 "its host may open %s files (fs.file-max)",
+                 "its host may open no more files (%sfs.file-max)",
                  value_of("/proc/sys/fs/file-max", value));
     else if (error == EADDRNOTAVAIL && call == RESOURCE_CONNECT)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host has used up its local ports for this address "
-                 "(%s, net.ipv4.ip_local_port_range)",
+                 "(%snet.ipv4.ip_local_port_range)",
                  value_of("/proc/sys/net/ipv4/ip_local_port_range", value));
     else if ((error == EACCES || error == EPERM) && call == RESOURCE_CONNECT)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,

@@ -83,13 +83,32 @@ limits_of_the_host_are_named_with_their_values(void **state)
     resource_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, text);
     assert_non_null(strstr(text, ", net.ipv4.ip_local_port_range"));
     resource_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
-    assert_non_null(strstr(text, " files (fs.file-max)"));
+    assert_non_null(strstr(text, ", fs.file-max)"));
     resource_describe(RESOURCE_DESCRIPTOR, ENOBUFS, text);
     assert_non_null(strstr(text, "net.ipv4.tcp_mem"));
     resource_describe(RESOURCE_CONNECT, EACCES, text);
     assert_non_null(strstr(text, "firewall"));
     resource_describe(RESOURCE_THREAD, EAGAIN, text);
     assert_non_null(strstr(text, "pids.max"));
+}
+
+/* As by a process that has run out of descriptors. */
+static void
+limits_whose_values_cannot_be_read_are_named_without(void **state)
+{
+    struct rlimit before;
+    char text[RESOURCE_LIMIT_TEXT];
+    char ports[RESOURCE_LIMIT_TEXT];
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0);
+    resource_describe(RESOURCE_DESCRIPTOR, ENFILE, text);
+    resource_describe(RESOURCE_CONNECT, EADDRNOTAVAIL, ports);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_string_equal(text, "its host may open no more files (fs.file-max)");
+    assert_non_null(strstr(ports, "address (net.ipv4.ip_local_port_range)"));
 }
 
 static void
@@ -122,6 +141,7 @@ main(void)
         cmocka_unit_test(full_table_of_files_names_the_limit_and_its_value),
         cmocka_unit_test(mapping_beyond_the_address_space_names_the_limit),
         cmocka_unit_test(limits_of_the_host_are_named_with_their_values),
+        cmocka_unit_test(limits_whose_values_cannot_be_read_are_named_without),
         cmocka_unit_test(failures_that_others_may_cause_are_no_limits),
     };
 
