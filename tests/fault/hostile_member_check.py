@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """tests/fault/hostile_member_check.py - a member that does its worst costs little
 
-hostile_member_check.py HOOPD STEADY: in a job of three, rank 2 is this program.
-It knows the token, has joined and is connected to rank 0, to which it then sends
+hostile_member_check.py HOOPD STEADY: in a job of three, rank 0 is this program.
+It knows the token, has joined and is connected to rank 1, to which it then sends
 more bytes unasked than its window permits; or short questions, whose answers it
 never reads, as it never reads signs of life. Both workers lose it, for a reason
-that says what it did, and rank 0 has not grown by more than docs/security.md says.
+that says what it did, and rank 1 has not grown by more than docs/security.md says.
 """
 
 import os
@@ -21,7 +21,8 @@ from programs import (Program, Wrong, await_true, check_main, free_addresses,
 from strangers import HELLO_BYTES, dial, hello, peer_key, proof, read_all
 
 TOKEN = 'secret'
-RANK = 2
+RANK = 0  # the call of the lower rank goes first
+VICTIM = 1
 WORLD = 3
 INCARNATION = 4711
 ANY_MS = 60000
@@ -79,10 +80,10 @@ class Job:
                     HOOP_COORDINATOR=self.address, HOOP_TOKEN=TOKEN,
                     HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(WORLD),
                     HOOP_LOG='warning', HOOP_FAILURE_TIMEOUT='60')
-            for rank in range(WORLD - 1)]
+            for rank in range(VICTIM, WORLD)]
 
     def join(self):
-        """Rank 2 listens, as all do, but answers nobody there."""
+        """It listens, as all do, but answers nobody there."""
         self.listener = listener_open()
         self.client = Client(self.address, 'default', TOKEN)
         self.client.answer_s = ANY_MS / 1000
@@ -116,14 +117,14 @@ class Job:
 
 
 def send_until_closed(link, frames):
-    """How many bytes rank 0 let come, of a sender that never reads."""
+    """How many bytes rank 1 let come, of a sender that never reads."""
     n_sent = 0
     try:
         for frame in frames:
             link.sendall(frame)
             n_sent += len(frame)
             if n_sent > SENT_MAX:
-                raise Wrong(f'rank 0 takes {n_sent} bytes and more')
+                raise Wrong(f'rank 1 takes {n_sent} bytes and more')
     except ConnectionError:
         pass
     return n_sent
@@ -143,11 +144,11 @@ def peak_kib(worker):
 
 
 def attack(programs, folder, frames_of, reason, growth_kib):
-    """frames_of(job) makes what rank 2 sends to rank 0."""
+    """frames_of(job) makes what rank 0 sends to rank 1."""
     job = Job(programs, folder)
     try:
         job.join()
-        with job.connect(0) as link:
+        with job.connect(VICTIM) as link:
             before = resident_kib(job.workers[0].popen.pid)
             n_sent = send_until_closed(link, frames_of(job))
             peaks = [peak_kib(worker) for worker in job.workers]
@@ -157,10 +158,10 @@ def attack(programs, folder, frames_of, reason, growth_kib):
         if f'rank {RANK}' not in worker.text() or reason not in worker.text():
             raise Wrong(f'{worker.name} does not say of rank {RANK} that '
                         f'"{reason}":\n{worker.text()}')
-    print(f'"{reason}": {n_sent} bytes came, rank 0 grew from {before} to '
+    print(f'"{reason}": {n_sent} bytes came, rank 1 grew from {before} to '
           f'{peaks[0]} KiB')
     if peaks[0] > before + growth_kib and not is_instrumented():
-        raise Wrong(f'rank 0 grew by {peaks[0] - before} KiB')
+        raise Wrong(f'rank 1 grew by {peaks[0] - before} KiB')
     return n_sent
 
 
@@ -189,7 +190,7 @@ def check(programs, folder):
     n_sent = attack(programs, folder, early_messages,
                     'more bytes unasked than its window permits', EARLY_KIB)
     if n_sent < WINDOW:
-        raise Wrong(f'rank 0 takes only {n_sent} bytes of a window of {WINDOW}')
+        raise Wrong(f'rank 1 takes only {n_sent} bytes of a window of {WINDOW}')
     attack(programs, folder, questions,
            'it does not read what it asked for', UNREAD_KIB)
 
