@@ -23,7 +23,8 @@ CASE = re.compile(r'^\[\s*(OK|SKIPPED|FAILED)\s*\] (\w+)', re.M)
 
 
 def sources(build, tree):
-    """The programs that are made of a source: {path: [program]}."""
+    """The programs that are made of a source, as the log may name them: from the
+    root, or, as arguments of a script, from the build folder. {path: [program]}."""
     found = {}
     with open(f'{build}/meson-info/intro-targets.json',
               encoding='utf-8') as targets:
@@ -31,7 +32,10 @@ def sources(build, tree):
             for part in target['target_sources']:
                 for source in part.get('sources', []):
                     path = os.path.relpath(source, tree)
-                    found.setdefault(path, []).extend(target['filename'])
+                    found.setdefault(path, []).extend(
+                        target['filename'] +
+                        [os.path.relpath(name, build)
+                         for name in target['filename']])
     return found
 
 

@@ -1,8 +1,11 @@
 """tests/promised_test.py - tests/promised.py"""
 
+import json
+import os
+import tempfile
 import unittest
 
-from promised import Run, judge
+from promised import Run, judge, sources
 
 PAGE = ('| promise | shown by |\n|---|---|\n'
         '| it flies | `tests/bird_test.c`: `bird_flies`, `wing_length`; '
@@ -61,6 +64,20 @@ class Judge(unittest.TestCase):
                      record('/b/bird_test', 'OK', '[       OK ] bird_flies\n'),
                      record('/tree/tests/fly_check.py', 'OK'))[0],
             'passed')
+
+
+class Sources(unittest.TestCase):
+    def test_program_is_known_by_both_its_names(self):
+        with tempfile.TemporaryDirectory() as build:
+            os.mkdir(f'{build}/meson-info')
+            with open(f'{build}/meson-info/intro-targets.json', 'w',
+                      encoding='utf-8') as targets:
+                json.dump([{'filename': [f'{build}/tests/bird'],
+                            'target_sources': [
+                                {'sources': ['/tree/tests/bird.c']}]}], targets)
+            self.assertEqual(
+                sources(build, '/tree'),
+                {'tests/bird.c': [f'{build}/tests/bird', 'tests/bird']})
 
 
 if __name__ == '__main__':

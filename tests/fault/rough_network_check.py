@@ -182,7 +182,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('hoopd')
     parser.add_argument('steady')
-    parser.add_argument('--seconds', type=float, default=15)
+    parser.add_argument('--seconds', type=float, default=10)
     parser.add_argument('--scene', help='the name of one of them')
     options = parser.parse_args()
     # The default is what is tested.
