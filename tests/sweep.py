@@ -78,7 +78,7 @@ PATHS = {
 # Tests, paths (whole names, as regular expressions), why not.
 NOT_APPLICABLE = (
     ('hoopd_.*|hoopctl|hooprun|hooprun_help|scale_check|hostile_check|'
-     'coordinator_away', '.*',
+     'hostile_member_check|coordinator_away', '.*',
      'of the coordinator and the starter: no path of payloads'),
     ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
@@ -86,7 +86,7 @@ NOT_APPLICABLE = (
     ('container_check|cut_off_check|forked|netns_check|partition_check|'
      'pid_namespaces_check|rough_network_check|seal_check|streams_check|tls_check', '.*',
      'chooses its paths itself'),
-    ('fault_matrix', '.*',
+    ('fault_matrix.*', '.*',
      'has memory and TCP among its cells, and a part with each commit'),
     ('damage_check', '.*',
      'goes over one connection: counts the bytes that pass a relay'),
