@@ -101,8 +101,10 @@ limit_ns(const struct fault_evidence *evidence)
     const struct fault_lab *lab = evidence->lab;
     const enum fault_kind kind = evidence->cell->fault->kind;
     const bool is_silent = kind == FAULT_KIND_FREEZE || kind == FAULT_KIND_MUTE;
-    /* Nobody sees the end of it: the coordinator asks all. */
-    const bool is_asked = evidence->cell->fault->blame == FAULT_BLAME_HIGHER;
+    /* Nobody sees the end of it: the coordinator asks all; or, of another call,
+     * whoever waits asks after a while. */
+    const bool is_asked = evidence->cell->fault->blame == FAULT_BLAME_HIGHER ||
+                          kind == FAULT_KIND_DIFFER;
 
     return ((is_silent ? lab->failure_timeout_ms : 0) +
             (is_silent || is_asked ? lab->slack_ms : lab->crash_ms)) *
@@ -136,7 +138,12 @@ judge_report(const struct fault_evidence *evidence,
     const uint64_t took_ns = report->when_ns - evidence->struck_ns;
     struct fault_why why;
     const uint32_t blamed = fault_blamed(rank, report->text, &why);
-    const uint32_t wrongdoer = fault_to_be_blamed(cell, evidence->peer);
+    /* Half a frame, and another behind it: that proves whose it is. */
+    const bool is_damaged = cell->fault->kind == FAULT_KIND_LINK &&
+                            strstr(report->text, "the stream is damaged");
+    const uint32_t wrongdoer = is_damaged
+                                   ? fault_cell_culprit(cell)
+                                   : fault_to_be_blamed(cell, evidence->peer);
 
     if (report->status != wanted)
         complain(outcome, "rank %u: status %d; ", rank, (int)report->status);
