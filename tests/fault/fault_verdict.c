@@ -106,7 +106,10 @@ limit_ns(const struct fault_evidence *evidence)
     const bool is_asked = evidence->cell->fault->blame == FAULT_BLAME_HIGHER ||
                           kind == FAULT_KIND_DIFFER;
 
-    return ((is_silent ? lab->failure_timeout_ms : 0) +
+    /* Who lives and finds no processor is given as much again. */
+    const uint32_t n_timeouts = is_silent ? 1 + (kind == FAULT_KIND_MUTE) : 0;
+
+    return (n_timeouts * lab->failure_timeout_ms +
             (is_silent || is_asked ? lab->slack_ms : lab->crash_ms)) *
            CLOCK_NS_PER_MS;
 }

@@ -139,11 +139,14 @@ answer_past(const struct channel *channel, uint32_t peer, uint64_t number)
         .op = number,
         .tag = is_noted ? channel->failed_status : HOOP_E_ABORTED,
     };
+    char told[LIMIT_ERROR_TEXT];
 
     if (past_has_failed(&channel->past, number))
         transport_tell(channel->engine->transport, peer, &verdict,
-                       is_noted ? channel->failed_text
-                                : "it has failed on another rank");
+                       is_noted
+                           ? lost_describe_to_others(channel->engine,
+                                                     channel->failed_text, told)
+                           : "it has failed on another rank");
     else
         tell(channel, peer,
              past ? answer_of_past(past)

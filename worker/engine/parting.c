@@ -19,6 +19,7 @@ static void
 board_write(const struct channel *channel)
 {
     struct hall_board *board = hall_board(channel->hall, channel->rank);
+    char told[LIMIT_ERROR_TEXT];
     const uint64_t next = channel->begin_next;
     uint64_t number = next > HALL_CALLS ? next - HALL_CALLS : 1;
     uint32_t n_calls = 0;
@@ -42,8 +43,9 @@ board_write(const struct channel *channel)
     board->n_calls = n_calls;
     board->failed_op = channel->failed_op;
     board->failed_status = channel->failed_status;
-    snprintf(board->failed_text, sizeof(board->failed_text), "%s",
-             channel->failed_text);
+    snprintf(
+        board->failed_text, sizeof(board->failed_text), "%s",
+        lost_describe_to_others(channel->engine, channel->failed_text, told));
     atomic_store_explicit(&board->has_left, 1, memory_order_release);
 }
 

@@ -31,10 +31,12 @@ bool
 revocation_answer(const struct channel *channel, uint32_t world_rank)
 {
     const struct frame verdict = verdict_on_all(channel);
+    char told[LIMIT_ERROR_TEXT];
 
     if (channel->is_revoked)
         transport_tell(channel->engine->transport, world_rank, &verdict,
-                       channel->revoked_text);
+                       lost_describe_to_others(channel->engine,
+                                               channel->revoked_text, told));
     return channel->is_revoked;
 }
 
@@ -44,13 +46,15 @@ revocation_tell(const struct channel *channel)
 {
     struct engine *engine = channel->engine;
     const struct frame verdict = verdict_on_all(channel);
+    char told[LIMIT_ERROR_TEXT];
+    const char *text =
+        lost_describe_to_others(engine, channel->revoked_text, told);
 
     for (uint32_t i = 0; i < channel->size; i++) {
         const uint32_t rank = channel->ranks[i];
 
         if (!engine->lost[rank].is_lost && !engine->lost[rank].has_left)
-            transport_tell_soon(engine->transport, rank, &verdict,
-                                channel->revoked_text);
+            transport_tell_soon(engine->transport, rank, &verdict, text);
     }
 }
 

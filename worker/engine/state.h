@@ -340,6 +340,12 @@ const char *
 lost_describe(const struct engine *engine,
               uint32_t rank,
               char text[LIMIT_ERROR_TEXT]);
+/* text, why a call failed here, as other ranks should read it: of this rank, if it
+ * was declared lost, by its name. Returns text or out_text. */
+const char *
+lost_describe_to_others(const struct engine *engine,
+                        const char *text,
+                        char out_text[LIMIT_ERROR_TEXT]);
 /* world_rank is a member. */
 bool
 channel_has(const struct channel *channel, uint32_t world_rank);

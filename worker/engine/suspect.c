@@ -150,13 +150,15 @@ time_describe(char text[32])
     snprintf(text, 32, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000));
 }
 
+static const char EXPELLED[] = "this rank was declared lost by ";
+
 void
 engine_describe_expulsion(const char *why, char text[LIMIT_ERROR_TEXT])
 {
     static const char word[] = ", reported by ";
     const char *who = strstr(why, word);
 
-    snprintf(text, LIMIT_ERROR_TEXT, "this rank was declared lost by %s (%.*s)",
+    snprintf(text, LIMIT_ERROR_TEXT, "%s%s (%.*s)", EXPELLED,
              who ? who + strlen(word) : "the coordinator",
              (int)(who ? who - why : (ptrdiff_t)strlen(why)), why);
 }
@@ -175,6 +177,22 @@ lost_describe(const struct engine *engine,
     snprintf(text, LIMIT_ERROR_TEXT, "%s is lost: %s",
              roster_name(engine->roster, rank, name), engine->lost[rank].why);
     return text;
+}
+
+const char *
+lost_describe_to_others(const struct engine *engine,
+                        const char *text,
+                        char out_text[LIMIT_ERROR_TEXT])
+{
+    const uint32_t self = engine->roster->rank;
+    char name[ROSTER_NAME_MAX];
+
+    if (!engine->lost[self].is_lost ||
+        strncmp(text, EXPELLED, sizeof(EXPELLED) - 1) != 0)
+        return text;
+    snprintf(out_text, LIMIT_ERROR_TEXT, "%s is lost: %s",
+             roster_name(engine->roster, self, name), engine->lost[self].why);
+    return out_text;
 }
 
 /* What was said, and when: before who said it. */
@@ -364,7 +382,7 @@ complain(struct engine *engine, uint32_t rank)
     char why[LIMIT_REASON];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
-        .slack_ms = views_slack_ms(engine),
+        .slack_ms = views_slack_ms(engine, rank),
         .why = why,
     };
 
@@ -438,7 +456,8 @@ engine_suspect(struct engine *engine,
     struct lost_rank *lost = &engine->lost[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
-            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
+            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine, rank)) *
+                  CLOCK_NS_PER_MS
             : 0;
 
     /* is_to_be_lost() advances operations, which may suspect rank itself. */

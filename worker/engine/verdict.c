@@ -206,8 +206,10 @@ verdict_tell(struct engine *engine,
         .op = number,
         .tag = status,
     };
+    char told[LIMIT_ERROR_TEXT];
 
-    transport_tell_all(engine->transport, engine->roster->rank, &verdict, text);
+    transport_tell_all(engine->transport, engine->roster->rank, &verdict,
+                       lost_describe_to_others(engine, text, told));
 }
 
 static struct foretold *

@@ -159,6 +159,34 @@ advice_is_told_whole_and_by_whom(void **state)
     couple_close(&couple);
 }
 
+/* The other one asks after the call that has failed. */
+static void
+others_read_of_an_expelled_rank_by_its_name(void **state)
+{
+    struct op *op = NULL;
+    int32_t value = 1;
+
+    (void)state;
+    open_with(NULL);
+    assert_int_equal(
+        sum_start(couple.sides[1].comms[0].channel, &value, 1, &op), HOOP_OK);
+    engine_turn_idle(couple.sides[1].engine);
+    engine_resign(couple.sides[1].engine, "it sent bytes out of order");
+    assert_int_equal(engine_wait(op, clock_deadline_ns(5000)),
+                     HOOP_E_PEER_LOST);
+    assert_non_null(strstr(
+        error_text(),
+        "this rank was declared lost by the coordinator (it sent bytes"));
+    couple_connect(&couple);
+    couple_start_backgrounds(&couple);
+    assert_int_equal(sum_run(couple.sides[0].comms[0].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+    assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: it sent "
+                                         "bytes out of order"));
+    assert_null(strstr(error_text(), "this rank was"));
+    couple_close(&couple);
+}
+
 static void
 what_is_too_long_is_cut_before_who_tells_it(void **state)
 {
@@ -257,6 +285,7 @@ main(void)
         cmocka_unit_test(last_two_believe_the_lower_if_it_lives),
         cmocka_unit_test(last_two_blame_the_other_if_it_may_be_dead),
         cmocka_unit_test(advice_is_told_whole_and_by_whom),
+        cmocka_unit_test(others_read_of_an_expelled_rank_by_its_name),
         cmocka_unit_test(what_is_too_long_is_cut_before_who_tells_it),
         cmocka_unit_test(dead_rank_is_told_with_how_it_ended),
         cmocka_unit_test(dead_rank_nobody_tells_of_is_lost_all_the_same),
