@@ -271,10 +271,11 @@ fault_table_append(const struct fault_table *table,
             "the network. Allowed are %u ms, and %u + %u ms for a silence.\n\n",
             lab->crash_ms, lab->failure_timeout_ms, lab->slack_ms);
     else
-        fprintf(out, "\n## In PID namespaces\n\n"
-                     "With `--own-pids` no rank sees another's process, as in "
-                     "containers\n"
-                     "on one host, and the same times are allowed.\n\n");
+        fprintf(out,
+                "\n## In PID namespaces\n\n"
+                "With `--own-pids` no rank sees another's process, as in "
+                "containers\n"
+                "on one host: a death has 250 ms there, without proof.\n\n");
     fault_table_write(table, out);
     fclose(out);
 }

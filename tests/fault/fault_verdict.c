@@ -103,8 +103,10 @@ limit_ns(const struct fault_evidence *evidence)
     const bool is_silent = kind == FAULT_KIND_FREEZE || kind == FAULT_KIND_MUTE;
     /* Nobody sees the end of it: the coordinator asks all; or, of another call,
      * whoever waits asks after a while. */
-    const bool is_asked = evidence->cell->fault->blame == FAULT_BLAME_HIGHER ||
-                          kind == FAULT_KIND_DIFFER;
+    const bool is_asked =
+        evidence->cell->fault->blame == FAULT_BLAME_HIGHER ||
+        kind == FAULT_KIND_DIFFER ||
+        (kind == FAULT_KIND_DEATH && lab->spaces.has_own_pids);
 
     /* Who lives and finds no processor is given as much again. */
     const uint32_t n_timeouts = is_silent ? 1 + (kind == FAULT_KIND_MUTE) : 0;
