@@ -48,11 +48,11 @@ enum {
     SLACK_MS = 250,
     OP_MS = 6000,
     CELL_MS = 9000,
-    /* Over a bad network: as long as a silence may last at most, twice for what is
-     * lost on the way of the news. */
+    /* Over a bad network: a silence may last for 20 s at most, and for 8 s more
+     * of a process that answers; the news of it may be lost on their way. */
     BAD_TIMEOUT_MS = 2000,
     BAD_CRASH_MS = 5000,
-    BAD_SLACK_MS = 25000,
+    BAD_SLACK_MS = 40000,
     BAD_OP_MS = 60000,
     BAD_CELL_MS = 90000,
     TRIES = 3, /* of a cell, where the promised times are not asked for */
