@@ -183,7 +183,8 @@ def main():
     parser.add_argument('hoopd')
     parser.add_argument('steady')
     parser.add_argument('--seconds', type=float, default=10)
-    parser.add_argument('--scene', help='the name of one of them')
+    parser.add_argument('--scene', help='one of them instead of all',
+                        choices=[body.__name__ for body, _ in SCENES])
     options = parser.parse_args()
     # The default is what is tested.
     os.environ.pop('HOOP_FAILURE_TIMEOUT', None)

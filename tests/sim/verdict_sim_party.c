@@ -111,10 +111,9 @@ transport_is_connected(const struct transport *transport, uint32_t peer)
 }
 
 uint32_t
-views_slack_ms(const struct engine *engine, uint32_t but)
+views_slack_ms(const struct engine *engine)
 {
     (void)engine;
-    (void)but;
     /* A complaint, a question, an answer, and a watch that is on its way. */
     return (uint32_t)(4 * sim->slowest_ns / SIM_MS);
 }

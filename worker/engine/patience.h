@@ -46,9 +46,9 @@ views_begin(struct engine *engine, uint64_t question);
 /* Returns when to look again. */
 uint64_t
 engine_check_views(struct engine *engine, uint64_t now_ns);
-/* The largest round trip to a peer but this one, whose answer nobody waits for. */
+/* The largest round trip to a peer. */
 uint32_t
-views_slack_ms(const struct engine *engine, uint32_t but);
+views_slack_ms(const struct engine *engine);
 
 /* suspect.c, by the driver: what this host shows of rank's process. how: how it
  * ended, or "". */

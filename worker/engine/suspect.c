@@ -382,7 +382,7 @@ complain(struct engine *engine, uint32_t rank)
     char why[LIMIT_REASON];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
-        .slack_ms = views_slack_ms(engine, rank),
+        .slack_ms = views_slack_ms(engine),
         .why = why,
     };
 
@@ -456,8 +456,7 @@ engine_suspect(struct engine *engine,
     struct lost_rank *lost = &engine->lost[rank];
     const uint64_t decide_ns =
         engine->options.on_suspected
-            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine, rank)) *
-                  CLOCK_NS_PER_MS
+            ? (EVIDENCE_UNDECIDED_MS + views_slack_ms(engine)) * CLOCK_NS_PER_MS
             : 0;
 
     /* is_to_be_lost() advances operations, which may suspect rank itself. */

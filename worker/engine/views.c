@@ -15,13 +15,12 @@
 static const uint64_t VIEWS_LOOK_NS = CLOCK_NS_PER_MS;
 
 uint32_t
-views_slack_ms(const struct engine *engine, uint32_t but)
+views_slack_ms(const struct engine *engine)
 {
     uint32_t slack_ms = 0;
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        const uint32_t ms =
-            rank == but ? 0 : transport_round_trip_ms(engine->transport, rank);
+        const uint32_t ms = transport_round_trip_ms(engine->transport, rank);
 
         slack_ms = ms > slack_ms ? ms : slack_ms;
     }
@@ -72,8 +71,7 @@ void
 views_begin(struct engine *engine, uint64_t question)
 {
     struct views *views = &engine->views;
-    const uint64_t answer_ms =
-        EVIDENCE_ANSWER_MS + views_slack_ms(engine, engine->roster->rank);
+    const uint64_t answer_ms = EVIDENCE_ANSWER_MS + views_slack_ms(engine);
 
     if (engine->is_leaving || !views_have_room(engine) ||
         !engine->options.on_views) {
