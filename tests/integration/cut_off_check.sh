@@ -171,10 +171,16 @@ loses_hoopd only-hoopd several
 echo '== ... and hoopd is started again'
 loses_hoopd restarted again
 
+# has_ended PID
+has_ended() {
+  ! kill -0 "$1" 2>/dev/null
+}
+
 # all_say JOB TEXT: each of the four, who then ends with a failure.
 all_say() {
   local job=$1 text=$2 rank
   for rank in 0 1 2 3; do
+    await "$job: rank $rank ends" has_ended "${worker_pids[$rank]}"
     if wait "${worker_pids[$rank]}"; then
       fail "$job: rank $rank has ended well"
     fi
@@ -207,12 +213,15 @@ range=$(ip netns exec "$name-0" sysctl -n net.ipv4.ip_local_port_range)
 worker_pids=()
 worker_start ports 0 "$steady" "$scratch/ports.stop"
 await 'rank 0 listens and has joined' ports_end
+# Those who connect to it first would spare it to connect.
+ip netns exec "$name-0" iptables -A INPUT -p tcp --syn -j DROP
 for rank in 1 2 3; do
   worker_start ports "$rank" "$steady" "$scratch/ports.stop"
 done
 all_say ports 'rank 0 (.*) cannot connect to .*local ports.*([0-9]*-[0-9]*, net.ipv4.ip_local_port_range)'
 one_lost ports 0
 ip netns exec "$name-0" sysctl -q -w net.ipv4.ip_local_port_range="$range"
+heal
 
 echo "== rank 0's host refuses what goes to rank 2"
 ip -n "$name-0" link set lo up # by which it is told
