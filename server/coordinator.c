@@ -33,6 +33,8 @@ enum {
     DRAIN_MS = 2000,
 };
 
+static const char DEFAULT_LISTEN[] = "127.0.0.1:0";
+
 struct hoop_coordinator {
     struct seal *seal; /* NULL: no TLS */
     struct loop *loop;
@@ -228,13 +230,12 @@ hoop_coordinator_start(const struct hoop_coordinator_options *options,
     if (!options || !out_coordinator)
         return error_raise(HOOP_E_INVALID, "%s is NULL",
                            options ? "out_coordinator" : "options");
-    if (!options->listen)
-        return error_raise(HOOP_E_INVALID,
-                           "options->listen is NULL: a coordinator needs an "
-                           "address to listen on");
-    enum hoop_status status = exposure_check(options);
+    struct hoop_coordinator_options filled = *options;
+    if (!filled.listen)
+        filled.listen = DEFAULT_LISTEN;
+    enum hoop_status status = exposure_check(&filled);
     if (status == HOOP_OK)
-        status = coordinator_begin(coordinator, options);
+        status = coordinator_begin(coordinator, &filled);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_coordinator = STEAL(coordinator);

@@ -40,6 +40,24 @@ bound_addresses_are_told(void **state)
 }
 
 static void
+default_address_is_any_port_of_loopback(void **state)
+{
+    CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    const struct hoop_coordinator_options options = {0};
+    unsigned port = 0;
+
+    (void)state;
+    assert_int_equal(hoop_coordinator_start(&options, &coordinator), HOOP_OK);
+    assert_int_equal(
+        sscanf(hoop_coordinator_address(coordinator), "127.0.0.1:%u", &port),
+        1);
+    assert_true(port > 0);
+    assert_null(hoop_coordinator_http_address(coordinator));
+    assert_int_equal(probe_run(hoop_coordinator_address(coordinator), NULL),
+                     HOOP_OK);
+}
+
+static void
 coordinator_serves_until_it_is_stopped(void **state)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
@@ -132,7 +150,7 @@ second_on_the_same_data_is_refused(void **state)
 }
 
 static void
-options_without_an_address_are_invalid(void **state)
+options_with_a_bad_address_are_invalid(void **state)
 {
     hoop_coordinator_t *coordinator = NULL;
 
@@ -270,12 +288,13 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_addresses_are_told),
+        cmocka_unit_test(default_address_is_any_port_of_loopback),
         cmocka_unit_test(coordinator_serves_until_it_is_stopped),
         cmocka_unit_test(two_live_in_one_process),
         cmocka_unit_test(address_in_use_is_unavailable),
         cmocka_unit_test(http_address_in_use_is_unavailable),
         cmocka_unit_test(second_on_the_same_data_is_refused),
-        cmocka_unit_test(options_without_an_address_are_invalid),
+        cmocka_unit_test(options_with_a_bad_address_are_invalid),
         cmocka_unit_test(under_tls_it_serves_who_knows_the_token),
         cmocka_unit_test(under_tls_it_serves_who_has_a_certificate),
         cmocka_unit_test(tls_of_nothing_is_refused),
