@@ -2,7 +2,8 @@
 # tests/integration/pid_namespaces_check.sh - workers with process numbers of their own
 #
 # pid_namespaces_check.sh HOOPD STEADY: as in containers that share a network,
-# each worker is process 1 of a PID namespace. One connection between two that
+# each worker is in a PID namespace: as process 1, or with a number that no
+# process has in the namespaces of the others. One connection between two that
 # live is cut: all blame the same one of the two, and nobody says that a process
 # has ended. A worker is stopped: it is named as soon as anywhere else. The same
 # under a /proc that shows no process of others. Exits with 77 where namespaces
@@ -42,6 +43,15 @@ await 'hoopd serves' serves
 # own_numbers COMMAND...: as process 1 of a PID namespace, with its /proc.
 own_numbers() {
   in_room c unshare --pid --fork --kill-child --mount-proc "$@"
+}
+
+# other_numbers COMMAND...: as a child of such a process 1, with a number that
+# only this rank's namespace has.
+other_numbers() {
+  own_numbers sh -c 'n=0
+    while [ $n -lt $((10 * HOOP_RANK)) ]; do (:); n=$((n + 1)); done
+    "$@"
+    exit $?' sh "$@"
 }
 
 # no_processes COMMAND...: among all others, as a user who sees none of them.
@@ -109,7 +119,14 @@ expect_lost() {
   done
 }
 
-# connection_cut RANK RANK: all that the two have with each other.
+# expect_unblamed JOB RANK: nobody names it, the one that is lost included.
+expect_unblamed() {
+  ! grep "rank $2 ([^)]*) is lost" "$scratch/$1".*.log ||
+    fail "$1: rank $2 is blamed, too"
+}
+
+# connection_cut RANK RANK: all that the two have with each other; the first one
+# sees it first.
 connection_cut() {
   local one=${worker_pids[$1]} two=${worker_pids[$2]} ports
   # Ports of both ends of what either has open.
@@ -128,28 +145,43 @@ connection_cut() {
     refuse 'this kernel resets no connection of others'
 }
 
-for space in own_numbers no_processes; do
-  echo "== $space: a connection between two that live is cut"
-  job_start "cut-$space" "$space"
+# cut_is_told JOB SPACE
+cut_is_told() {
+  local job=$1 began took
+  job_start "$job" "$2"
   began=$(now_ms)
-  connection_cut 1 2
-  await 'all know' job_says "cut-$space" 0 1
-  took=$(($(decided_ms "cut-$space") - began))
-  expect_lost "cut-$space" 2 0 1
-  grep -h '^steady: ' "$scratch/cut-$space".*.log
+  connection_cut 2 1
+  await 'all know' job_says "$job" 0 1 2
+  took=$(($(decided_ms "$job") - began))
+  expect_lost "$job" 2 0 1
+  expect_unblamed "$job" 1
+  grep -h '^steady: ' "$scratch/$job".*.log
   echo "after $took ms"
   [ "$took" -le "$cut_ms" ] || fail "decided after $took ms"
+}
 
-  echo "== $space: one is stopped"
-  job_start "stop-$space" "$space"
+# stop_is_told JOB SPACE
+stop_is_told() {
+  local job=$1 began took
+  job_start "$job" "$2"
   began=$(now_ms)
   kill -STOP "${worker_pids[1]}"
-  await 'both know' job_says "stop-$space" 0 2
-  took=$(($(decided_ms "stop-$space") - began))
-  expect_lost "stop-$space" 1 0 2
-  grep -h '^steady: ' "$scratch/stop-$space".*.log
+  await 'both know' job_says "$job" 0 2
+  took=$(($(decided_ms "$job") - began))
+  expect_lost "$job" 1 0 2
+  grep -h '^steady: ' "$scratch/$job".*.log
   echo "after $took ms"
   kill -KILL "${worker_pids[1]}"
   [ "$took" -le "$stop_ms" ] || fail "decided after $took ms"
+}
+
+for space in own_numbers other_numbers no_processes; do
+  # It is chance which end speaks first.
+  for turn in 1 2 3; do
+    echo "== $space: a connection between two that live is cut"
+    cut_is_told "cut-$space-$turn" "$space"
+  done
+  echo "== $space: one is stopped"
+  stop_is_told "stop-$space" "$space"
 done
 echo 'pid_namespaces_check.sh: ok'
