@@ -1,6 +1,6 @@
 """tests/fault/strangers.py - what may come to a port that was not invited
 
-strangers.py HOST:PORT: a crowd that comes there until it is ended.
+strangers.py HOST:PORT: a crowd that says nothing comes there until it is ended.
 
 Messages of those who know nothing of hoop, of those who know its handshake but
 not the token, of those who have listened; and a crowd of them at once.
@@ -141,11 +141,15 @@ def drips(message):
     return [message[at:at + 1] for at in range(len(message))]
 
 
+def silent():
+    return [], True, False
+
+
 # What it says, whether it then stays, and whether it ends with a reset.
 CROWD = [
     lambda: ([], False, False),
     lambda: ([], False, True),
-    lambda: ([], True, False),
+    silent,
     lambda: ([tls_hello()], False, False),
     lambda: ([tls_hello()], True, True),
     lambda: ([http_request()], True, False),
@@ -166,9 +170,10 @@ class Crowd:
     """n_strangers (None: without end), one kind after another to one target
     after another."""
 
-    def __init__(self, targets, n_strangers):
+    def __init__(self, targets, n_strangers, kinds=CROWD):
         self.arrivals = itertools.islice(
-            zip(itertools.cycle(CROWD), self.turns(targets)), n_strangers)
+            zip(itertools.cycle(kinds), self.turns(targets, len(kinds))),
+            n_strangers)
         self.selector = selectors.DefaultSelector()
         self.due = []  # (when, a number, a stranger)
         self.numbers = itertools.count()
@@ -178,10 +183,10 @@ class Crowd:
         self.on_arrival = lambda number: None
 
     @staticmethod
-    def turns(targets):
+    def turns(targets, n_kinds):
         """A target for a round of kinds each, so that all meet all."""
         for target in itertools.cycle(targets):
-            yield from itertools.repeat(target, len(CROWD))
+            yield from itertools.repeat(target, n_kinds)
 
     def enter(self, kind, target):
         stranger = Stranger(target, *kind())
@@ -246,9 +251,10 @@ class Crowd:
 
 
 def main():
-    """Says how many have come."""
+    """Says how many have come. Each of them takes a place, so that all places are
+    taken anew within a round trip of a slow network."""
     host, port = sys.argv[1].rsplit(':', 1)
-    crowd = Crowd([(host, int(port))], None)
+    crowd = Crowd([(host, int(port))], None, [silent])
     crowd.on_arrival = lambda number: number % 500 or print(
         number, 'connections', flush=True)
     crowd.run()
