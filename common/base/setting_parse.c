@@ -144,6 +144,36 @@ duration_parse(const struct setting *setting,
     return HOOP_OK;
 }
 
+/* The first port in the lower 16 bits, the last one above them. */
+static enum hoop_status
+ports_parse(const struct setting *setting,
+            const struct setting_input *input,
+            uint64_t *out_number)
+{
+    static const char expected[] = "a port, or a range such as 5000-5063";
+    const char *at = input->text;
+    uint64_t first;
+    uint64_t last;
+
+    if (!digits_read(&at, &first))
+        return refuse_form(setting, input, expected);
+    last = first;
+    const bool is_range = *at == '-';
+    if (is_range) {
+        at++;
+        if (!digits_read(&at, &last))
+            return refuse_form(setting, input, expected);
+    }
+    if (*at || (is_range && (first == 0 || last < first)))
+        return refuse_form(setting, input, expected);
+
+    const char *complaint = number_check(setting, last);
+    if (complaint)
+        return refuse_bounds(setting, input, complaint);
+    *out_number = first | last << 16;
+    return HOOP_OK;
+}
+
 static enum hoop_status
 choice_parse(const struct setting *setting,
              const struct setting_input *input,
@@ -176,6 +206,8 @@ number_parse(const struct setting *setting,
         return duration_parse(setting, input, out_number);
     case SETTING_TYPE_CHOICE:
         return choice_parse(setting, input, out_number);
+    case SETTING_TYPE_PORTS:
+        return ports_parse(setting, input, out_number);
     }
     return error_raise(HOOP_E_INTERNAL, "setting %s has no type",
                        setting->name);

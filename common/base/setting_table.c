@@ -154,10 +154,12 @@ static const struct setting rows[SETTING_COUNT] = {
     [SETTING_PORT] = {.name = "port",
                       .environment = "HOOP_PORT",
                       .option = "port",
-                      .placeholder = "PORT",
-                      .help = "port on which peers connect; 0 takes any",
+                      .placeholder = "PORTS",
+                      .help = "port on which peers connect, or a range, as "
+                              "5000-5063, of which a rank takes the first free "
+                              "one; 0 takes any",
                       .default_text = "0",
-                      .type = SETTING_TYPE_UINT,
+                      .type = SETTING_TYPE_PORTS,
                       .max = PORT_MAX,
                       .users = WORKER},
     [SETTING_CODEC] = {.name = "codec",

@@ -194,3 +194,14 @@ settings_number(const struct settings *settings, enum setting_id id)
 {
     return settings->values[id].number;
 }
+
+struct port_range
+settings_ports(const struct settings *settings, enum setting_id id)
+{
+    const uint64_t number = settings_number(settings, id);
+
+    return (struct port_range){
+        .first = (uint16_t)(number & UINT16_MAX),
+        .last = (uint16_t)(number >> 16),
+    };
+}

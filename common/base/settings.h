@@ -80,6 +80,13 @@ enum setting_type {
     SETTING_TYPE_UINT,
     SETTING_TYPE_DURATION, /* "10", "2.5s", "500ms", "5m", "1h"; in ms */
     SETTING_TYPE_CHOICE,   /* index into choices */
+    SETTING_TYPE_PORTS,    /* "5000", "5000-5063"; settings_ports() */
+};
+
+/* Ports from the first to the last one; 0, 0: any. */
+struct port_range {
+    uint16_t first;
+    uint16_t last;
 };
 
 /* Bits of setting.users. */
@@ -228,5 +235,9 @@ settings_text(const struct settings *settings, enum setting_id id);
 /* A uint, milliseconds of a duration, or the index of a choice; else 0. */
 uint64_t
 settings_number(const struct settings *settings, enum setting_id id);
+
+/* The value of a SETTING_TYPE_PORTS. */
+struct port_range
+settings_ports(const struct settings *settings, enum setting_id id);
 
 #endif

@@ -47,7 +47,8 @@ struct hoop_join_options {
     uint32_t op_timeout_ms;   /* HOOP_TIMEOUT (seconds), 10 min; 60 s in CI */
     const char *advertise;    /* HOOP_ADVERTISE, address told to the peers */
     const char *interface;    /* HOOP_INTERFACE, its address is advertised */
-    uint16_t port;            /* HOOP_PORT, where peers connect; 0: any */
+    uint16_t port;            /* HOOP_PORT, where peers connect; 0: any;
+                                 only the variable may be a range */
     const char *codec;        /* HOOP_CODEC: "none", "auto", "bf16", ... */
     const char *check;        /* HOOP_CHECK, "frames" or "full" */
 };

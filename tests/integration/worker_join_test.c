@@ -118,6 +118,34 @@ process_joins_leaves_and_joins_again(void **state)
     assert_int_equal(workers_run(daemon_here.address, 2, twice_body, NULL), 0);
 }
 
+/* An address of loopback's that no other test's processes use, and a range with
+ * as many ports as there are ranks. */
+static int
+ranges_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    const unsigned parent = (unsigned)getppid();
+    char address[LIMIT_ADDRESS];
+    hoop_session_t *session = NULL;
+
+    snprintf(address, sizeof(address), "127.%u.%u.%u",
+             100 + parent / 62500 % 100, 1 + parent / 250 % 250,
+             1 + parent % 250);
+    setenv("HOOP_PORT", "24000-24003", 1);
+    options.advertise = address;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    WORKER_CHECK(worker_allreduce(hoop_world(session), ELEMENTS) == 0);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+ranks_of_a_host_share_a_range_of_ports(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(daemon_here.address, 4, ranges_body, NULL), 0);
+}
+
 static int
 two_body(const struct worker *worker)
 {
@@ -431,6 +459,7 @@ main(void)
         cmocka_unit_test(join_connects_the_ring_neighbours),
         cmocka_unit_test(join_succeeds_though_others_have_left_again),
         cmocka_unit_test(process_joins_leaves_and_joins_again),
+        cmocka_unit_test(ranks_of_a_host_share_a_range_of_ports),
         cmocka_unit_test(two_sessions_live_in_one_process),
         cmocka_unit_test(join_takes_the_environment_and_the_launcher),
         cmocka_unit_test(join_at_its_deadline_names_the_missing_rank),

@@ -9,10 +9,13 @@
 
 #include "base/error.h"
 #include "base/resource_limit.h"
+#include "net/port_holder.h"
 #include "net/socket.h"
 
 enum {
     LISTEN_BACKLOG = 1024,
+    HOLDERS_SHOWN = 3, /* of those who have the ports, in an error */
+    RANGE_ADVISED = 64,
 };
 
 /* "host:port", with port 0 if text has none. */
@@ -105,9 +108,81 @@ advertise_find(const struct advertise *wanted, struct address *out_address)
     return routed_find(wanted, out_address);
 }
 
+/* "5000 is held by process 7 (train), 5001 by ..., and 2 more". The thread's
+ * last error says why the last of them could not be taken. */
+static void
+holders_describe(struct port_range ports,
+                 const struct address *local,
+                 char out_text[LIMIT_REASON])
+{
+    struct address address = *local;
+    const char *reason = strrchr(error_text(), ':');
+    size_t n_text = 0;
+
+    out_text[0] = '\0';
+    for (unsigned port = ports.first; port <= ports.last; port++) {
+        char holder[LIMIT_NAME];
+
+        if (port - ports.first == HOLDERS_SHOWN) {
+            snprintf(out_text + n_text, LIMIT_REASON - n_text, ", and %u more",
+                     ports.last - port + 1U);
+            return;
+        }
+        address_set_port(&address, (uint16_t)port);
+        const bool is_held = port_holder(&address, holder);
+        n_text += (size_t)snprintf(out_text + n_text, LIMIT_REASON - n_text,
+                                   "%s%u is %s%.60s", n_text > 0 ? ", " : "",
+                                   port, is_held ? "held by " : "not free:",
+                                   is_held  ? holder
+                                   : reason ? reason + 1
+                                            : " in use");
+    }
+}
+
+static enum hoop_status
+ports_raise(struct port_range ports, const struct address *local)
+{
+    char holders[LIMIT_REASON];
+
+    holders_describe(ports, local, holders);
+    if (ports.first < ports.last)
+        return error_raise(HOOP_E_UNAVAILABLE,
+                           "no port of HOOP_PORT=%u-%u can be listened on: %s; "
+                           "each rank of a host needs a port of its own: set a "
+                           "wider range",
+                           ports.first, ports.last, holders);
+    return error_raise(HOOP_E_UNAVAILABLE,
+                       "HOOP_PORT=%u cannot be listened on: %s; each rank of a "
+                       "host needs a port of its own: set a range, such as "
+                       "HOOP_PORT=%u-%u",
+                       ports.first, holders, ports.first,
+                       ports.first > UINT16_MAX - RANGE_ADVISED + 1
+                           ? UINT16_MAX
+                           : ports.first + RANGE_ADVISED - 1);
+}
+
+/* On the first port that is free. */
+static enum hoop_status
+ports_listen(struct port_range ports, struct address *local, int *out_fd)
+{
+    for (unsigned port = ports.first; port <= ports.last; port++) {
+        address_set_port(local, (uint16_t)port);
+        const enum hoop_status status =
+            socket_listen(local, LISTEN_BACKLOG, out_fd);
+
+        if (status == HOOP_OK)
+            return HOOP_OK;
+        if (status != HOOP_E_UNAVAILABLE || ports.last == 0)
+            return error_pass(status);
+    }
+    return ports_raise(ports, local);
+}
+
 /* Loopback is where nobody else needs to reach us: do not listen elsewhere. */
 enum hoop_status
-advertise_listen(uint16_t port, struct address *advertised, int *out_fd)
+advertise_listen(struct port_range ports,
+                 struct address *advertised,
+                 int *out_fd)
 {
     struct address local;
 
@@ -116,8 +191,7 @@ advertise_listen(uint16_t port, struct address *advertised, int *out_fd)
         return error_pass(status);
     if (address_is_loopback(advertised))
         local = *advertised;
-    address_set_port(&local, port);
-    status = socket_listen(&local, LISTEN_BACKLOG, out_fd);
+    status = ports_listen(ports, &local, out_fd);
     if (status == HOOP_OK)
         status = socket_local_address(*out_fd, &local);
     if (status != HOOP_OK)

@@ -13,6 +13,7 @@
 
 #include "hoop/status.h"
 
+#include "base/settings.h"
 #include "net/address.h"
 
 struct advertise {
@@ -31,10 +32,13 @@ enum hoop_status
 advertise_find(const struct advertise *wanted, struct address *out_address);
 
 /*
- * Listen for peers who are told this address, on port or (0) any, which
- * advertised has then. Handle: HOOP_E_UNAVAILABLE (the port is in use).
+ * Listen for peers who are told this address, on the first free one of ports,
+ * which advertised has then.
+ * Handle: HOOP_E_UNAVAILABLE (none is free; the text says who has them).
  */
 enum hoop_status
-advertise_listen(uint16_t port, struct address *advertised, int *out_fd);
+advertise_listen(struct port_range ports,
+                 struct address *advertised,
+                 int *out_fd);
 
 #endif

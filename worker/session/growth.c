@@ -337,7 +337,9 @@ successor_terms(const struct hoop_comm *comm,
     grown.size_min = size + 1;
     grown.settle_ms = SETTLE_MS;
     grown.join_timeout_ms = timeout_ms;
-    grown.port = 0; /* the other session has it */
+    /* The other session has the only one. */
+    if (grown.ports.first == grown.ports.last)
+        grown.ports = (struct port_range){0};
     return grown;
 }
 

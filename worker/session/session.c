@@ -279,7 +279,7 @@ world_await(struct hoop_session *session, struct join_reply *out_reply)
 
     enum hoop_status status = advertise_find(&wanted, &address);
     if (status == HOOP_OK)
-        status = advertise_listen(terms->port, &address, &session->listen_fd);
+        status = advertise_listen(terms->ports, &address, &session->listen_fd);
     if (status != HOOP_OK)
         return error_pass(status);
     address_format(&address, text);

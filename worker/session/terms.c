@@ -178,7 +178,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->late_warning_ms = late_warning_of(settings);
     terms->on_failure =
         (enum comm_remedy)settings_number(settings, SETTING_ON_FAILURE);
-    terms->port = (uint16_t)settings_number(settings, SETTING_PORT);
+    terms->ports = settings_ports(settings, SETTING_PORT);
     terms->codec = (enum codec_id)(codec % CODEC_CHOICES);
     terms->loss = (enum codec_loss)(codec / CODEC_CHOICES);
     terms->checking =

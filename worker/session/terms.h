@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "codec/codec.h"
 #include "engine/engine.h"
 #include "net/tls.h"
@@ -47,7 +48,7 @@ struct terms {
     bool is_failure_timeout_fixed; /* it is no default */
     uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
     enum comm_remedy on_failure;
-    uint16_t port;
+    struct port_range ports; /* where peers connect */
     enum codec_id codec;
     enum codec_loss loss; /* counts on rank 0 of the job */
     enum engine_checking checking;

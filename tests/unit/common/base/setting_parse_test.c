@@ -81,13 +81,14 @@ setting_parse_uint_takes_its_bounds(void **state)
     uint64_t number = 7;
 
     (void)state;
-    assert_int_equal(parse(SETTING_PORT, "0", &number), HOOP_OK);
+    assert_int_equal(parse(SETTING_RANK, "0", &number), HOOP_OK);
     assert_int_equal(number, 0);
-    assert_int_equal(parse(SETTING_PORT, "65535", &number), HOOP_OK);
-    assert_int_equal(number, 65535);
-    assert_refused(SETTING_PORT, "65536", "too large for port: 0 to 65535");
+    assert_int_equal(parse(SETTING_CONNECTIONS_PER_ADDRESS, "1", &number),
+                     HOOP_OK);
+    assert_int_equal(number, 1);
+    assert_refused(SETTING_RANK, "999999999", "too large for rank: 0 to ");
     assert_refused(SETTING_WORLD_SIZE, "0", "too small");
-    assert_refused(SETTING_PORT, "18446744073709551616", "too large");
+    assert_refused(SETTING_RANK, "18446744073709551616", "too large");
 }
 
 static void
@@ -97,7 +98,58 @@ setting_parse_uint_refuses_what_is_none(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        assert_refused(SETTING_PORT, texts[i], "give a whole number");
+        assert_refused(SETTING_RANK, texts[i], "give a whole number");
+}
+
+static void
+setting_parse_ports_are_one_or_a_range(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned first;
+        unsigned last;
+    } rows[] = {
+        {"0", 0, 0},
+        {"5000", 5000, 5000},
+        {"65535", 65535, 65535},
+        {"5000-5063", 5000, 5063},
+        {"7-7", 7, 7},
+        {"1-65535", 1, 65535},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CLEANUP(settings_destroy) struct settings *settings = NULL;
+
+        assert_int_equal(settings_create(SETTING_USER_WORKER, &settings),
+                         HOOP_OK);
+        assert_int_equal(
+            settings_set(settings, SETTING_PORT,
+                         &(struct setting_input){SETTING_FROM_CALLER, "--here",
+                                                 rows[i].text}),
+            HOOP_OK);
+        const struct port_range ports = settings_ports(settings, SETTING_PORT);
+        assert_int_equal(ports.first, rows[i].first);
+        assert_int_equal(ports.last, rows[i].last);
+    }
+}
+
+static void
+setting_parse_ports_refuse_what_is_none(void **state)
+{
+    static const char *const texts[] = {
+        "5063-5000", "0-10",  "5000-", "-5000",     "5000-5063-5100",
+        "5000:5063", "5000 ", "ten",   "5000,5001",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        assert_refused(SETTING_PORT, texts[i],
+                       "is no value for port: give a port, or a range such as "
+                       "5000-5063");
+    assert_refused(SETTING_PORT, "65536", "too large for port: 0 to 65535");
+    assert_refused(SETTING_PORT, "5000-65536", "too large for port");
+    assert_refused(SETTING_PORT, "18446744073709551616", "too large");
 }
 
 static void
@@ -157,6 +209,8 @@ main(void)
         cmocka_unit_test(setting_parse_duration_is_bounded),
         cmocka_unit_test(setting_parse_uint_takes_its_bounds),
         cmocka_unit_test(setting_parse_uint_refuses_what_is_none),
+        cmocka_unit_test(setting_parse_ports_are_one_or_a_range),
+        cmocka_unit_test(setting_parse_ports_refuse_what_is_none),
         cmocka_unit_test(setting_parse_choice_is_its_index),
         cmocka_unit_test(setting_parse_text_is_bounded),
         cmocka_unit_test(setting_parse_empty_is_refused_for_every_setting),

@@ -41,7 +41,7 @@ terms_without_anything_are_the_defaults(void **state)
     assert_int_equal(terms.world_size, 0);
     assert_int_equal(terms.join_timeout_ms, 60000);
     assert_int_equal(terms.op_timeout_ms, 600000);
-    assert_int_equal(terms.port, 0);
+    assert_int_equal(terms.ports.last, 0);
     assert_int_equal(terms.codec, CODEC_NONE);
     assert_int_equal(terms.checking, ENGINE_CHECK_FRAMES);
     assert_int_equal(terms.spinning, ENGINE_SPIN_AUTO);
@@ -90,7 +90,8 @@ terms_options_win_over_the_environment(void **state)
     assert_int_equal(terms.world_size, 3);
     assert_int_equal(terms.join_timeout_ms, 1500);
     assert_int_equal(terms.op_timeout_ms, 250);
-    assert_int_equal(terms.port, 77);
+    assert_int_equal(terms.ports.first, 77);
+    assert_int_equal(terms.ports.last, 77);
     assert_int_equal(terms.codec, CODEC_ZSTD);
     assert_int_equal(terms.checking, ENGINE_CHECK_FIRST);
 }
