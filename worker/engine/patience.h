@@ -38,6 +38,10 @@ pulse_ask(struct engine *engine, uint32_t peer);
 /* Whether nothing has come of peer for the failure timeout, which waits for it. */
 bool
 pulse_is_gone(struct engine *engine, uint32_t peer);
+/* The round trip to peer, and four times its variation: of one that is silent what
+ * was measured while it still spoke. */
+uint32_t
+pulse_round_trip_ms(const struct engine *engine, uint32_t peer);
 
 /* views.c, by the driver. */
 

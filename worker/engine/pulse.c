@@ -220,11 +220,31 @@ pulse_take(struct engine *engine, uint32_t rank, uint64_t n_ns)
         if (!is_new)
             return false;
     }
-    if (!pulse->is_asked)
+    if (!pulse->is_asked) {
+        pulse->round_trip_ms = transport_round_trip_ms(engine->transport, rank);
         send_sign(engine, rank, FRAME_ASKS);
+    }
     pulse->is_asked = true;
     pulse->silent_ns += is_new ? 0 : n_ns;
     return !engine->lost[rank].is_suspect && has_been_silent(engine, rank);
+}
+
+/* Somebody waits for it at present. */
+static bool
+is_watched(const struct engine *engine, const struct pulse *pulse)
+{
+    return engine->n_looks > 0 && pulse->n_looks + 1 >= engine->n_looks;
+}
+
+/* A kernel whose process reads nothing acknowledges late, by 40 ms and more. */
+uint32_t
+pulse_round_trip_ms(const struct engine *engine, uint32_t peer)
+{
+    const struct pulse *pulse = &engine->pulses[peer];
+
+    return is_watched(engine, pulse) && pulse->is_asked
+               ? pulse->round_trip_ms
+               : transport_round_trip_ms(engine->transport, peer);
 }
 
 bool
@@ -233,7 +253,7 @@ pulse_is_gone(struct engine *engine, uint32_t peer)
     const struct pulse *pulse = &engine->pulses[peer];
 
     return engine->options.failure_timeout_ms > 0 &&
-           pulse->n_looks + 1 >= engine->n_looks &&
+           is_watched(engine, pulse) &&
            pulse->silent_ns >= failure_timeout_ns(engine, peer);
 }
 
@@ -244,7 +264,7 @@ pulse_of(const struct engine *engine, uint32_t rank)
     const uint64_t period_ns =
         engine->options.failure_timeout_ms * CLOCK_NS_PER_MS / LOOKS;
 
-    if (engine->n_looks == 0 || pulse->n_looks + 1 < engine->n_looks)
+    if (!is_watched(engine, pulse))
         return PULSE_UNKNOWN;
     /* Asked at one look, it has answered at the next but one at the latest. */
     return pulse->silent_ns > 3 * period_ns ? PULSE_MISSED : PULSE_FELT;

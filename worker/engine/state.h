@@ -179,6 +179,7 @@ struct pulse {
     struct probe probe; /* of its listener, when half the time had passed */
     bool is_weighed;    /* share is known, and probe has begun */
     bool is_asked;
+    uint32_t round_trip_ms; /* just before it was asked */
 };
 
 /* Whom this rank hears, while that is asked. */

@@ -20,7 +20,7 @@ views_slack_ms(const struct engine *engine)
     uint32_t slack_ms = 0;
 
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
-        const uint32_t ms = transport_round_trip_ms(engine->transport, rank);
+        const uint32_t ms = pulse_round_trip_ms(engine, rank);
 
         slack_ms = ms > slack_ms ? ms : slack_ms;
     }

@@ -15,6 +15,7 @@
 #include "couple.h"
 #include "engine/patience.h"
 #include "net/bell.h"
+#include "transport/transport.h"
 
 /* What every process has had of processors; NULL: what it really has. */
 static const struct process_share *shown;
@@ -40,6 +41,24 @@ enum {
     LONG_MS = 30000,
     LOOKS = 32, /* in a failure timeout */
 };
+
+/* How far peers are, and what is added with each time that is asked: a kernel
+ * acknowledges later while its process is stopped. */
+static uint32_t round_trip_ms;
+static uint32_t round_trip_grows_ms;
+
+uint32_t
+__wrap_transport_round_trip_ms(const struct transport *transport,
+                               uint32_t peer);
+
+uint32_t
+__wrap_transport_round_trip_ms(const struct transport *transport, uint32_t peer)
+{
+    (void)transport;
+    if (peer == 1)
+        round_trip_ms += round_trip_grows_ms;
+    return round_trip_ms;
+}
 
 static struct couple couple;
 
@@ -99,6 +118,35 @@ silent_sender_of_a_message_is_lost_as_soon(void **state)
     assert_non_null(strstr(error_text(), "frozen or unreachable"));
     assert_true(clock_now_ns() - begin_ns < LONG_MS / 2 * CLOCK_NS_PER_MS);
     couple_close(&couple);
+}
+
+static atomic_uint slack_ms;
+
+static void
+on_suspected(void *owner,
+             uint32_t rank,
+             const struct engine_suspicion *suspicion)
+{
+    (void)rank;
+    atomic_store(&slack_ms, suspicion->slack_ms);
+    /* As the coordinator would decide. */
+    engine_condemn(((struct side *)owner)->engine, 1, "frozen");
+}
+
+static void
+way_to_a_silent_rank_is_as_long_as_while_it_spoke(void **state)
+{
+    (void)state;
+    round_trip_ms = 0;
+    round_trip_grows_ms = 7;
+    couple_open_with(&couple,
+                     &(struct engine_options){.failure_timeout_ms = FAILURE_MS,
+                                              .on_suspected = on_suspected});
+    assert_int_equal(wait_for_nobody(), HOOP_E_PEER_LOST);
+    assert_int_equal(atomic_load(&slack_ms), 7);
+    couple_close(&couple);
+    round_trip_grows_ms = 0;
+    round_trip_ms = 0;
 }
 
 static pid_t
@@ -271,6 +319,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_rank_is_lost_after_the_failure_timeout),
         cmocka_unit_test(silent_sender_of_a_message_is_lost_as_soon),
+        cmocka_unit_test(way_to_a_silent_rank_is_as_long_as_while_it_spoke),
         cmocka_unit_test(starved_rank_has_more_time),
         cmocka_unit_test(starved_rank_has_so_much_more_time_and_no_more),
         cmocka_unit_test(dead_rank_whose_connection_lives_is_lost),
