@@ -305,38 +305,75 @@ allocated(void)
     return now.uordblks + now.hblkhd;
 }
 
+/* How a reply comes to be kept. */
+typedef void
+keep_fn(struct reply_cache *cache,
+        const struct reply_cache_key *key,
+        struct message_span reply);
+
+static void
+reply_finish(struct reply_cache *cache,
+             const struct reply_cache_key *key,
+             struct message_span reply)
+{
+    struct reply_cache_found found;
+
+    assert_int_equal(reply_cache_begin(cache, key, &owner, &found),
+                     REPLY_CACHE_NEW);
+    reply_cache_finish(cache, key, reply);
+}
+
+static void
+reply_revive(struct reply_cache *cache,
+             const struct reply_cache_key *key,
+             struct message_span reply)
+{
+    uint8_t stored[32] = {0};
+
+    memcpy(stored, key->client.bytes, sizeof(key->client.bytes));
+    stored[23] = (uint8_t)key->id;
+    assert_int_equal(
+        reply_cache_revive(cache, (struct message_span){stored, sizeof(stored)},
+                           reply, 0),
+        HOOP_OK);
+}
+
+/* Of 3000 clients. */
+struct load {
+    uint64_t n_each;
+    size_t n_reply;
+};
+
+static void
+load_keep(struct reply_cache *cache, const struct load *load, keep_fn *keep)
+{
+    uint8_t *reply = calloc(1, load->n_reply + 1);
+
+    assert_non_null(reply);
+    for (unsigned client = 0; client < 3000; client++) {
+        struct reply_cache_key key = {
+            .client = {{(uint8_t)client, (uint8_t)(client >> 8)}}};
+
+        for (key.id = 1; key.id <= load->n_each; key.id++)
+            keep(cache, &key, (struct message_span){reply, load->n_reply});
+    }
+    free(reply);
+}
+
 /* Whatever sizes replies have, and however few each client has. */
 static void
-cache_counts_what_is_allocated(void **state)
+expect_counted(keep_fn *keep)
 {
-    static const struct {
-        uint64_t n_each;
-        size_t n_reply;
-    } loads[] = {{1, 244}, {1, 912}, {1, 0}, {40, 244}, {40, 17}, {4, 20000}};
+    static const struct load loads[] = {{1, 244},  {1, 912}, {1, 0},
+                                        {40, 244}, {40, 17}, {4, 20000}};
     const struct reply_cache_bounds bounds = {4096, 64, 2 << 20};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(loads) / sizeof(*loads); i++) {
         const size_t before = allocated();
         struct reply_cache *cache = NULL;
 
         assert_int_equal(reply_cache_create(&bounds, &cache), HOOP_OK);
-        for (unsigned client = 0; client < 3000; client++) {
-            struct reply_cache_key key = {
-                .client = {{(uint8_t)client, (uint8_t)(client >> 8)}}};
-            uint8_t *reply = calloc(1, loads[i].n_reply + 1);
-            struct reply_cache_found found;
-
-            assert_non_null(reply);
-            for (key.id = 1; key.id <= loads[i].n_each; key.id++) {
-                assert_int_equal(reply_cache_begin(cache, &key, &owner, &found),
-                                 REPLY_CACHE_NEW);
-                reply_cache_finish(
-                    cache, &key,
-                    (struct message_span){reply, loads[i].n_reply});
-            }
-            free(reply);
-        }
+        load_keep(cache, &loads[i], keep);
         if (allocator_counts()) {
             const size_t n_bytes = allocated() - before;
 
@@ -351,6 +388,20 @@ cache_counts_what_is_allocated(void **state)
         assert_int_equal(reply_cache_bytes(cache), 0);
         reply_cache_destroy(cache);
     }
+}
+
+static void
+cache_counts_what_is_allocated(void **state)
+{
+    (void)state;
+    expect_counted(reply_finish);
+}
+
+static void
+cache_revived_counts_what_is_allocated(void **state)
+{
+    (void)state;
+    expect_counted(reply_revive);
 }
 
 /* A copy of a cache, as a disk has it. */
@@ -571,6 +622,7 @@ main(void)
         WITH_CACHE(cache_of_running_requests_alone_is_full),
         WITH_CACHE(cache_bytes_are_bounded_over_all_clients),
         cmocka_unit_test(cache_counts_what_is_allocated),
+        cmocka_unit_test(cache_revived_counts_what_is_allocated),
         WITH_CACHE(cache_random_requests_are_applied_at_most_once),
         WITH_CACHE(cache_client_goes_when_nothing_of_it_is_due),
         WITH_CACHE(cache_client_stays_while_nobody_has_looked),
