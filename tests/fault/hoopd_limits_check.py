@@ -5,8 +5,9 @@ hoopd_limits_check.py HOOPD: a hoopd with a token, and loads that come near its 
 each against a hoopd of its own. Strangers take all of its descriptors, at 64 and
 at 1024; an operator parks 1,000 watches whose bodies are as large as a message may
 be, and so does a worker; strangers, and workers, send the beginning of messages and
-no more; a worker asks for more than it reads; 10,000 connections. Each time hoopd's
-memory stays under a bound, an honest client is answered, and so is /healthz.
+no more; a worker asks for more than it reads; replies to 100,000 clients are kept;
+10,000 connections. Each time hoopd's memory stays under a bound, an honest client is
+answered, and so is /healthz.
 """
 
 import os
@@ -33,6 +34,7 @@ WATCHES = 1000
 HEALTH_S = 1
 CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
 LOG_LINES_MAX = 60  # in the same time
+AT_ONCE = 256  # requests that wait for their replies
 
 
 class Coordinator:
@@ -252,6 +254,29 @@ def unread_replies_are_bounded(hoopd, folder):
     coordinator.end()
 
 
+def kept_replies_are_bounded(hoopd, folder, n_clients):
+    """Each request is of a client of its own, so that what a client and a reply
+    take besides counts for most; hoopd keeps 64 MiB of them."""
+    coordinator = Coordinator(hoopd, folder, 'kept')
+    coordinator.client().set('small', bytes(450))
+    before = coordinator.rss()
+    client = connected(coordinator)
+    request = frame(client, 1, 'Store/CompareSet',
+                    pack(['small', True, b'', b'', 0]))
+    for _ in range(n_clients // AT_ONCE):
+        client.link.sendall(b''.join(
+            request.replace(client.name, os.urandom(16))
+            for _ in range(AT_ONCE)))
+        for _ in range(AT_ONCE):
+            reply = reply_read(client)
+            if reply[2] != 0 or len(reply[4]) < 450:
+                raise Wrong(f'no such reply: {reply}')
+    coordinator.below(f'replies of 500 bytes kept for {n_clients} clients',
+                      before + 96 * MIB)
+    client.close()
+    coordinator.end()
+
+
 def many_connections(hoopd, folder, n_connections):
     coordinator = Coordinator(hoopd, folder, 'many')
     before, clients = coordinator.rss(), []
@@ -276,6 +301,8 @@ def check(hoopd, folder):
     watches_are_bounded(hoopd, folder)
     beginnings_are_bounded(hoopd, folder)
     unread_replies_are_bounded(hoopd, folder)
+    kept_replies_are_bounded(hoopd, folder,
+                             100000 if not is_slow_build() else 2000)
     many_connections(hoopd, folder, n_many)
 
 
