@@ -287,9 +287,9 @@ accept_should_go_on(int error)
 bool
 socket_has_pending(int fd)
 {
-    struct pollfd listening = {.fd = fd, .events = POLLIN};
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
 
-    return poll(&listening, 1, 0) == 1;
+    return poll(&waiting, 1, 0) == 1;
 }
 
 enum hoop_status
@@ -428,6 +428,14 @@ socket_silence(int fd, uint64_t *out_n_ms)
         return false;
     *out_n_ms = info.tcpi_last_data_recv;
     return true;
+}
+
+uint64_t
+socket_silence_before_accept(int fd)
+{
+    uint64_t n_ms = 0;
+
+    return !socket_has_pending(fd) && socket_silence(fd, &n_ms) ? n_ms : 0;
 }
 
 void

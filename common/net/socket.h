@@ -41,7 +41,8 @@ socket_listeners_close(struct socket_listeners *listeners);
 enum hoop_status
 socket_accept(int fd, int *out_fd, struct address *out_peer);
 
-/* Whether a connection waits to be accepted. Does not block. */
+/* Whether something waits to be read, at a listener to be accepted. Does not
+ * block. */
 bool
 socket_has_pending(int fd);
 
@@ -73,6 +74,11 @@ socket_outlast_timeouts(int fd);
  * it does not, of what is no TCP. */
 bool
 socket_silence(int fd, uint64_t *out_n_ms);
+
+/* For how many ms a connection just accepted has been silent, in the queue of its
+ * listener, too. 0: there is something to read, or the kernel does not know. */
+uint64_t
+socket_silence_before_accept(int fd);
 
 /* -1 is fine. */
 void

@@ -6,6 +6,8 @@
  *
  * Strangers stand in three lists: by age, for those that take too long; by when
  * they were last heard, in all and in their network, for those that make room.
+ * Networks stand in classes by how many strangers they have, to a power of two,
+ * so that crowds are found without looking at all.
  */
 
 /* Without memory an insertion leaves the element out instead of exiting. */
@@ -24,13 +26,20 @@
 #include "base/limits.h"
 #include "net/loop.h"
 
+enum {
+    CLASSES = 8 * sizeof(size_t),
+    CROWD_PART = 4,
+};
+
 TAILQ_HEAD(pool_list, pool_entry);
+TAILQ_HEAD(network_list, pool_network);
 
 struct pool_network {
     struct address_network key;
     bool is_loopback;
     size_t n_strangers;
-    struct pool_list strangers; /* the longest silent first */
+    struct pool_list strangers;     /* the longest silent first */
+    TAILQ_ENTRY(pool_network) link; /* of its class */
     UT_hash_handle hh;
 };
 
@@ -42,7 +51,8 @@ struct connection_pool {
     size_t n_known[ROLE_ANYBODY];
     uint64_t n_closed;
     struct pool_network *networks;
-    struct pool_list by_age;      /* strangers, the oldest first */
+    struct network_list classes[CLASSES]; /* of 2^i to 2^(i+1) - 1 strangers */
+    struct pool_list by_age;              /* strangers, the oldest first */
     struct pool_list by_activity; /* strangers, the longest silent first */
 };
 
@@ -123,6 +133,8 @@ connection_pool_create(const struct connection_pool_options *options,
     };
     TAILQ_INIT(&pool->by_age);
     TAILQ_INIT(&pool->by_activity);
+    for (size_t i = 0; i < CLASSES; i++)
+        TAILQ_INIT(&pool->classes[i]);
 
     const enum hoop_status status =
         loop_timer_create(options->loop, on_patience, pool, &pool->patience);
@@ -172,10 +184,42 @@ connection_pool_close_silent(struct connection_pool *pool,
     return silent != NULL;
 }
 
+static bool
+is_of_crowd(const struct connection_pool *pool, const struct pool_entry *entry)
+{
+    const size_t n = entry->network->n_strangers;
+
+    return n > 1 && n >= pool->n_strangers / CROWD_PART;
+}
+
+struct pool_entry *
+connection_pool_first_to_go(const struct connection_pool *pool,
+                            struct pool_entry *first,
+                            struct pool_entry *second)
+{
+    if (!first || is_of_crowd(pool, first) < is_of_crowd(pool, second))
+        return second;
+    if (is_of_crowd(pool, first) > is_of_crowd(pool, second))
+        return first;
+    return second->active_ns < first->active_ns ? second : first;
+}
+
+/* Few networks are visited, since each of these classes has a part of all. */
 bool
 connection_pool_make_room(struct connection_pool *pool)
 {
-    return connection_pool_close_silent(pool, TAILQ_FIRST(&pool->by_activity));
+    struct pool_entry *first = TAILQ_FIRST(&pool->by_activity);
+    struct pool_network *network;
+
+    for (size_t i = CLASSES - 1;
+         i > 0 && pool->n_strangers >> i >> 1 < CROWD_PART; i--) {
+        TAILQ_FOREACH(network, &pool->classes[i], link)
+        {
+            first = connection_pool_first_to_go(
+                pool, first, TAILQ_FIRST(&network->strangers));
+        }
+    }
+    return connection_pool_close_silent(pool, first);
 }
 
 bool
@@ -207,11 +251,27 @@ network_take(struct connection_pool *pool, const struct address *address)
     return NULL;
 }
 
+/* Of one that has strangers. */
+static struct network_list *
+network_class(struct connection_pool *pool, const struct pool_network *network)
+{
+    return &pool->classes[CLASSES - 1 -
+                          (size_t)__builtin_clzl(network->n_strangers)];
+}
+
+/* The network may be freed when it has none left. */
 static void
-network_drop_unused(struct connection_pool *pool, struct pool_network *network)
+network_count(struct connection_pool *pool,
+              struct pool_network *network,
+              size_t n_strangers)
 {
     if (network->n_strangers > 0)
+        TAILQ_REMOVE(network_class(pool, network), network, link);
+    network->n_strangers = n_strangers;
+    if (n_strangers > 0) {
+        TAILQ_INSERT_TAIL(network_class(pool, network), network, link);
         return;
+    }
     HASH_DEL(pool->networks, network);
     free(network);
 }
@@ -242,8 +302,11 @@ network_make_room(struct connection_pool *pool, struct pool_network *network)
 enum hoop_status
 connection_pool_enter(struct connection_pool *pool,
                       struct pool_entry *entry,
-                      const struct address *address)
+                      const struct address *address,
+                      uint64_t silent_ms)
 {
+    const bool is_silent = silent_ms >= pool->limits.silence_ms;
+
     assert(entry->state == POOL_ENTRY_NONE);
     struct pool_network *network = network_take(pool, address);
     if (!network)
@@ -257,12 +320,18 @@ connection_pool_enter(struct connection_pool *pool,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a connection");
 
     entry->state = POOL_ENTRY_STRANGER;
-    entry->since_ns = entry->active_ns = clock_now_ns();
+    entry->since_ns = clock_now_ns();
+    entry->active_ns = entry->since_ns - silent_ms * CLOCK_NS_PER_MS;
     entry->network = network;
     TAILQ_INSERT_TAIL(&pool->by_age, entry, by_age);
-    TAILQ_INSERT_TAIL(&pool->by_activity, entry, by_activity);
-    TAILQ_INSERT_TAIL(&network->strangers, entry, by_activity_in_network);
-    network->n_strangers++;
+    if (is_silent) {
+        TAILQ_INSERT_HEAD(&pool->by_activity, entry, by_activity);
+        TAILQ_INSERT_HEAD(&network->strangers, entry, by_activity_in_network);
+    } else {
+        TAILQ_INSERT_TAIL(&pool->by_activity, entry, by_activity);
+        TAILQ_INSERT_TAIL(&network->strangers, entry, by_activity_in_network);
+    }
+    network_count(pool, network, network->n_strangers + 1);
     if (++pool->n_strangers == 1)
         patience_arm(pool);
     return HOOP_OK;
@@ -277,8 +346,7 @@ stranger_forget(struct connection_pool *pool, struct pool_entry *entry)
     TAILQ_REMOVE(&pool->by_activity, entry, by_activity);
     TAILQ_REMOVE(&network->strangers, entry, by_activity_in_network);
     pool->n_strangers--;
-    network->n_strangers--;
-    network_drop_unused(pool, network);
+    network_count(pool, network, network->n_strangers - 1);
     entry->network = NULL;
 }
 

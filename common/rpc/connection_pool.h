@@ -8,8 +8,10 @@
  * and never closed for others.
  *
  * Who needs room closes the stranger that has been silent for longest, if that
- * is a second; nobody who is about to show who they are is displaced by those
- * who come faster. If there is none, the newcomer waits or is turned away.
+ * is a second; so nobody who is about to show who they are is displaced by those
+ * who come faster. Where networks have a quarter of all strangers each, it is one
+ * of theirs: a crowd displaces itself. If there is none, the newcomer waits or is
+ * turned away.
  *
  * Thread: the loop's.
  */
@@ -81,22 +83,30 @@ connection_pool_destroy(struct connection_pool *pool);
 bool
 connection_pool_is_full(const struct connection_pool *pool);
 
-/* Closes the stranger that has been silent for longest. False: all have been
- * heard within the last second. */
+/* Closes the stranger that has been silent for longest, see above. False: all
+ * that would have to go have been heard within the last second. */
 bool
 connection_pool_make_room(struct connection_pool *pool);
 
-/* Closes this one, if it has been silent for a second. */
+/* Closes this one, if it has been silent for a second. NULL: false. */
 bool
 connection_pool_close_silent(struct connection_pool *pool,
                              struct pool_entry *entry);
 
-/* Handle: HOOP_E_EXHAUSTED (its network has as many strangers as it may, or
+/* Which of two strangers makes room before the other. first may be NULL. */
+struct pool_entry *
+connection_pool_first_to_go(const struct connection_pool *pool,
+                            struct pool_entry *first,
+                            struct pool_entry *second);
+
+/* It has been silent for silent_ms; if that is long enough to make room, it is the
+ * first to do so. Handle: HOOP_E_EXHAUSTED (its network has as many strangers as it may, or
  * no memory; the text says which): it is not in, close it. */
 enum hoop_status
 connection_pool_enter(struct connection_pool *pool,
                       struct pool_entry *entry,
-                      const struct address *address);
+                      const struct address *address,
+                      uint64_t silent_ms);
 /* One that has not entered, or has left, is fine. */
 void
 connection_pool_leave(struct connection_pool *pool, struct pool_entry *entry);

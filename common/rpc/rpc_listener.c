@@ -77,11 +77,9 @@ struct rpc_listener {
 static enum hoop_status
 exchange_charge(struct rpc_exchange *exchange, size_t n_bytes)
 {
-    struct budget_account *account =
-        exchange->connection ? &exchange->connection->account : NULL;
-
-    if (!account)
+    if (!exchange->connection)
         return HOOP_OK;
+    struct budget_account *account = &exchange->connection->account;
     if (n_bytes > exchange->n_charged) {
         const enum hoop_status status =
             budget_charge(account, n_bytes - exchange->n_charged);
@@ -516,7 +514,8 @@ listener_admit(struct rpc_listener *listener,
         &listener->options, fd, peer, &connection);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = connection_pool_enter(listener->pool, &connection->entry, peer);
+    status = connection_pool_enter(listener->pool, &connection->entry, peer,
+                                   socket_silence_before_accept(fd));
     if (status != HOOP_OK) {
         stranger_log(listener, connection, status);
         coordinator_connection_destroy(connection);
@@ -558,19 +557,18 @@ listener_is_full(const struct rpc_listener *listener)
            greeting_is_full(listener);
 }
 
-/* Of those that have not shaken hands the one that has been silent for longest. */
 static bool
 greeting_make_room(struct rpc_listener *listener)
 {
-    struct pool_entry *silent = NULL;
-    struct coordinator_connection *connection;
+    struct connection_pool *pool = listener->pool;
+    struct pool_entry *first = NULL;
+    struct coordinator_connection *each;
 
-    TAILQ_FOREACH(connection, &listener->greeting, link)
+    TAILQ_FOREACH(each, &listener->greeting, link)
     {
-        if (!silent || connection->entry.active_ns < silent->active_ns)
-            silent = &connection->entry;
+        first = connection_pool_first_to_go(pool, first, &each->entry);
     }
-    return connection_pool_close_silent(listener->pool, silent);
+    return connection_pool_close_silent(pool, first);
 }
 
 /* False: whoever could make room has been heard within a second. */
@@ -597,7 +595,8 @@ connections_accept(struct rpc_listener *listener, int listening)
         struct address peer;
         int fd;
 
-        if (listener_is_full(listener) && !socket_has_pending(listening))
+        /* Without a descriptor accept() would fail all the same. */
+        if (!socket_has_pending(listening))
             return HOOP_E_PENDING;
         /* All have been heard just now: whoever comes waits a little. */
         if (!listener_make_room(listener)) {
@@ -605,6 +604,10 @@ connections_accept(struct rpc_listener *listener, int listening)
             return HOOP_E_PENDING;
         }
         status = socket_accept(listening, &fd, &peer);
+        /* What else this process has opened takes descriptors, too. */
+        if (status != HOOP_OK && status != HOOP_E_PENDING &&
+            connection_pool_make_room(listener->pool))
+            status = socket_accept(listening, &fd, &peer);
         if (status == HOOP_OK)
             status = listener_admit(listener, fd, &peer);
     }
@@ -621,13 +624,12 @@ listener_on_ready(void *owner, enum loop_interest ready)
         const enum hoop_status status =
             connections_accept(listener, listener->sockets.fds[i]);
 
-        if (status == HOOP_OK || status == HOOP_E_PENDING)
-            continue;
-        const uint64_t pause_ms = accept_pause_begin(
-            &listener->pause, "RPC port", error_text(), clock_now_ns());
-        connection_pool_make_room(listener->pool);
-        listener_pause(listener, pause_ms);
-        return;
+        if (status != HOOP_OK && status != HOOP_E_PENDING) {
+            listener_pause(listener,
+                           accept_pause_begin(&listener->pause, "RPC port",
+                                              error_text(), clock_now_ns()));
+            return;
+        }
     }
 }
 
@@ -783,9 +785,7 @@ rpc_listener_create(const struct rpc_listener_options *options,
 uint16_t
 rpc_listener_port(const struct rpc_listener *listener)
 {
-    return listener->sockets.n
-               ? address_port(&listener->sockets.addresses.items[0])
-               : 0;
+    return address_port(&listener->sockets.addresses.items[0]);
 }
 
 struct rpc_listener_counters

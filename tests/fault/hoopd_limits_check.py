@@ -32,6 +32,8 @@ SMALL = 64 * 1024
 MIB = 1024 * 1024
 WATCHES = 1000
 HEALTH_S = 1
+QUEUE = 3000  # at 64 descriptors: more than 60 times as many
+QUEUE_S = 30
 CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
 LOG_LINES_MAX = 60  # in the same time
 AT_ONCE = 256  # requests that wait for their replies
@@ -159,6 +161,21 @@ def strangers_hold_all_descriptors(hoopd, folder, n_files, n_strangers):
         raise Wrong(f'hoopd used {share:.0%} of a processor')
     if n_lines > LOG_LINES_MAX:
         raise Wrong(f'{n_lines} lines:\n' + coordinator.program.text())
+    for stranger in strangers:
+        stranger.close()
+    coordinator.end()
+
+
+def silence_costs_no_time(hoopd, folder):
+    """Whoever speaks at once does not wait for a second for each time that those
+    who were there before, and say nothing, fill the descriptors."""
+    coordinator = Coordinator(hoopd, folder, 'queue', 64)
+    strangers = [dial(coordinator.places[0]) for _ in range(QUEUE)]
+    taken_s = coordinator.serves()
+    print(f'behind {QUEUE} silent connections an honest client waited for '
+          f'{taken_s:.1f} s')
+    if taken_s > QUEUE_S:
+        raise Wrong(f'an honest client waited for {taken_s:.1f} s')
     for stranger in strangers:
         stranger.close()
     coordinator.end()
@@ -298,6 +315,7 @@ def check(hoopd, folder):
     n_many = min(10000, hard - 1000) if not is_slow_build() else 500
     strangers_hold_all_descriptors(hoopd, folder, 64, 120)
     strangers_hold_all_descriptors(hoopd, folder, 1024, 3000)
+    silence_costs_no_time(hoopd, folder)
     watches_are_bounded(hoopd, folder)
     beginnings_are_bounded(hoopd, folder)
     unread_replies_are_bounded(hoopd, folder)

@@ -121,6 +121,7 @@ socket_silence_is_since_the_last_byte(void **state)
 {
     struct pair pair;
     uint64_t n_ms = 0;
+    char byte = 0;
     int ends[2];
 
     (void)state;
@@ -129,6 +130,10 @@ socket_silence_is_since_the_last_byte(void **state)
     wait_for(pair.server, POLLIN);
     usleep(50000);
     assert_true(socket_silence(pair.server, &n_ms));
+    assert_true(n_ms >= 40 && n_ms < 20000);
+    assert_int_equal(socket_silence_before_accept(pair.server), 0);
+    assert_int_equal(recv(pair.server, &byte, 1, 0), 1);
+    n_ms = socket_silence_before_accept(pair.server);
     assert_true(n_ms >= 40 && n_ms < 20000);
     pair_close(&pair);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -1,6 +1,7 @@
 /* tests/unit/common/rpc/connection_pool_test.c - rpc/connection_pool.c */
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,7 +84,7 @@ try_enter(struct fixture *fixture, size_t i, const char *text)
 
     assert_int_equal(address_parse(text, &address), HOOP_OK);
     return connection_pool_enter(fixture->pool, &fixture->connections[i].entry,
-                                 &address);
+                                 &address, 0);
 }
 
 static void
@@ -269,6 +270,101 @@ too_many_in_all_cost_the_longest_silent_of_all(void **state)
 }
 
 static void
+enter_silent(struct fixture *fixture,
+             size_t i,
+             const char *text,
+             uint64_t silent_ms)
+{
+    struct address address;
+
+    assert_int_equal(address_parse(text, &address), HOOP_OK);
+    assert_int_equal(connection_pool_enter(fixture->pool,
+                                           &fixture->connections[i].entry,
+                                           &address, silent_ms),
+                     HOOP_OK);
+}
+
+/* What was silent while it waited to be accepted goes before those that spoke. */
+static void
+silence_before_it_was_accepted_counts(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_all_max = 3,
+                                                     .silence_ms = 60000});
+    enter(&f, 0, "10.0.0.1:1");
+    enter(&f, 1, "10.0.0.2:1");
+    enter_silent(&f, 2, "10.0.0.3:1", 60000);
+    assert_true(has_room(&f));
+    assert_int_equal(closed(&f), 1 << 2);
+    enter_silent(&f, 3, "10.0.0.4:1", 59000);
+    assert_false(has_room(&f));
+    fixture_deinit(&f);
+}
+
+/* One that is slow to shake hands is not ended by many of another network,
+ * neither while they are fresh nor when they are silent, too. */
+static void
+crowd_of_one_network_displaces_itself(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_all_max = 5,
+                                                     .silence_ms = 60000});
+    enter_silent(&f, 0, "10.0.0.1:1", 200000);
+    for (size_t i = 1; i < 5; i++)
+        enter(&f, i, "10.0.0.2:1");
+    assert_false(has_room(&f));
+    assert_int_equal(closed(&f), 0);
+    connection_pool_leave(f.pool, &f.connections[1].entry);
+    enter_silent(&f, 5, "10.0.0.2:1", 100000);
+    assert_true(has_room(&f));
+    assert_int_equal(closed(&f), 1 << 5);
+    assert_ptr_equal(connection_pool_first_to_go(f.pool,
+                                                 &f.connections[0].entry,
+                                                 &f.connections[2].entry),
+                     &f.connections[2].entry);
+    assert_ptr_equal(connection_pool_first_to_go(f.pool,
+                                                 &f.connections[2].entry,
+                                                 &f.connections[0].entry),
+                     &f.connections[2].entry);
+    fixture_deinit(&f);
+}
+
+/* Whoever holds few of many is no crowd: two silent for longer go first. */
+static void
+few_of_many_are_no_crowd(void **state)
+{
+    struct fixture f;
+    char text[32];
+
+    (void)state;
+    fixture_init(&f, (struct connection_pool_limits){.n_all_max = 1000,
+                                                     .silence_ms = 60000});
+    struct pool_entry *others = calloc(100, sizeof(*others));
+    assert_non_null(others);
+    for (size_t i = 0; i < 100; i++) {
+        struct address address;
+
+        snprintf(text, sizeof(text), "10.0.%zu.1:1", i);
+        assert_int_equal(address_parse(text, &address), HOOP_OK);
+        assert_int_equal(connection_pool_enter(f.pool, &others[i], &address, 0),
+                         HOOP_OK);
+    }
+    for (size_t i = 0; i < 3; i++)
+        enter(&f, i, "10.1.0.1:1");
+    enter_silent(&f, 3, "10.1.0.2:1", 60000);
+    assert_true(connection_pool_make_room(f.pool));
+    assert_int_equal(closed(&f), 1 << 3);
+    for (size_t i = 0; i < 100; i++)
+        connection_pool_leave(f.pool, &others[i]);
+    free(others);
+    fixture_deinit(&f);
+}
+
+static void
 lesser_roles_leave_room_for_workers(void **state)
 {
     struct fixture f;
@@ -376,6 +472,9 @@ main(void)
         cmocka_unit_test(known_ones_never_make_room),
         cmocka_unit_test(own_host_has_a_bound_of_its_own),
         cmocka_unit_test(too_many_in_all_cost_the_longest_silent_of_all),
+        cmocka_unit_test(silence_before_it_was_accepted_counts),
+        cmocka_unit_test(crowd_of_one_network_displaces_itself),
+        cmocka_unit_test(few_of_many_are_no_crowd),
         cmocka_unit_test(lesser_roles_leave_room_for_workers),
         cmocka_unit_test(who_shows_nothing_is_closed_after_a_while),
         cmocka_unit_test(who_has_left_is_not_closed),
