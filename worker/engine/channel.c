@@ -32,7 +32,7 @@ static void
 strays_end(struct engine *engine, unsigned n_expected)
 {
     if (n_expected == 0 && atomic_exchange(&engine->has_strays, false))
-        engine_letter(engine, &(struct letter){.kind = LETTER_SWEEP});
+        engine_sweep_later(engine);
 }
 
 void

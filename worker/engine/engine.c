@@ -78,7 +78,8 @@ engine_open(struct engine *engine)
         atomic_init(&engine->bells[i], -1);
     engine->lost = calloc(engine->roster->size, sizeof(*engine->lost));
     engine->pulses = calloc(engine->roster->size, sizeof(*engine->pulses));
-    if (!engine->lost || !engine->bells || !engine->pulses)
+    engine->notices = calloc(engine->roster->size, sizeof(*engine->notices));
+    if (!engine->lost || !engine->bells || !engine->pulses || !engine->notices)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the engine");
     return transport_create(&options, &engine->transport);
 }
@@ -99,6 +100,7 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     TAILQ_INIT(&engine->waiters);
     TAILQ_INIT(&engine->mailbox);
     TAILQ_INIT(&engine->letters);
+    TAILQ_INIT(&engine->noticed);
     TAILQ_INIT(&engine->spares);
     TAILQ_INIT(&engine->channels);
     TAILQ_INIT(&engine->watched);
@@ -160,15 +162,10 @@ engine_destroy(struct engine *engine)
         free(engine->lost[i].failed);
     free(engine->lost);
     free(engine->pulses);
+    free(engine->notices);
     free(engine->views.n_heard);
     free(engine->views.seen);
     free(engine);
-}
-
-static void
-letter_why(struct letter *letter, const char *why)
-{
-    reason_write(why, "", letter->why);
 }
 
 void
@@ -215,26 +212,26 @@ engine_encrypted(struct engine *engine,
 void
 engine_unreachable(struct engine *engine, uint32_t rank, const char *why)
 {
-    struct letter letter = {.kind = LETTER_UNREACHABLE, .rank = rank};
+    struct notice notice = {.kinds = NOTICE_UNREACHABLE, .rank = rank};
 
-    letter_why(&letter, why);
-    engine_letter(engine, &letter);
+    reason_write(why, "", notice.why);
+    engine_notify(engine, &notice);
 }
 
 void
 engine_condemn(struct engine *engine, uint32_t rank, const char *why)
 {
-    struct letter letter = {.kind = LETTER_CONDEMNED, .rank = rank};
+    struct notice notice = {.kinds = NOTICE_CONDEMNED, .rank = rank};
 
-    letter_why(&letter, why);
-    engine_letter(engine, &letter);
+    reason_write(why, "", notice.why);
+    engine_notify(engine, &notice);
 }
 
 void
 engine_undecided(struct engine *engine, uint32_t rank)
 {
-    engine_letter(engine,
-                  &(struct letter){.kind = LETTER_UNDECIDED, .rank = rank});
+    engine_notify(engine,
+                  &(struct notice){.kinds = NOTICE_UNDECIDED, .rank = rank});
 }
 
 static enum hoop_status
@@ -280,6 +277,16 @@ connect_outcome(const struct engine *engine, uint32_t rank)
                                          : shortage_raise(engine, rank);
 }
 
+/* The caller drives. A shortage that was told before, read or not, is no reason not
+ * to try again. */
+static void
+connect_begin(struct engine *engine, uint32_t rank)
+{
+    engine_take_mail(engine);
+    engine->lost[rank].short_status = HOOP_OK;
+    transport_need(engine->transport, rank);
+}
+
 /* It may be a suspect meanwhile. */
 static int
 look_ms(uint64_t deadline_ns)
@@ -294,17 +301,19 @@ engine_connect(struct engine *engine, uint32_t rank, uint64_t deadline_ns)
 {
     enum hoop_status status = HOOP_E_PENDING;
     char name[ROSTER_NAME_MAX];
+    bool is_needed = false;
 
-    engine_letter(engine,
-                  &(struct letter){.kind = LETTER_NEEDED, .rank = rank});
-    while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns)) {
+    do {
         if (!engine_seize_until(engine, deadline_ns))
             break;
+        if (!is_needed)
+            connect_begin(engine, rank);
+        is_needed = true;
         status = connect_outcome(engine, rank);
         if (status == HOOP_E_PENDING)
             engine_turn(engine, look_ms(deadline_ns));
         engine_release(engine);
-    }
+    } while (status == HOOP_E_PENDING && !clock_is_past(deadline_ns));
     if (status == HOOP_E_PENDING)
         return error_raise(HOOP_E_TIMEOUT, "no connection to %s in time",
                            roster_name(engine->roster, rank, name));

@@ -1,18 +1,17 @@
 /*
  * engine/mail.c - what is handed in to whoever drives
  *
- * Letters of the control thread, operations, and channels to be closed, revoked
- * or looked at: when all that was handed in before has begun. A question of the
- * coordinator replaces the one before, and takes no memory.
- *
- * No test of its own: drive_test.c, engine_test.c, views_test.c and channel_test.c
- * hand in.
+ * The control thread's connections and notices, operations, and channels to be
+ * closed, revoked or looked at: when all that was handed in before has begun. A
+ * question of the coordinator replaces the one before. Only a connection takes
+ * memory: whatever ends a wait must not be lost where there is none.
  */
 
 #include <stdlib.h>
 
 #include "engine/closing.h"
 #include "engine/patience.h"
+#include "engine/reason.h"
 #include "engine/state.h"
 #include "net/socket.h"
 #include "net/tls.h"
@@ -21,9 +20,6 @@
 void
 letter_refuse(const struct letter *letter)
 {
-    if (letter->kind != LETTER_CONNECTED && letter->kind != LETTER_STREAM &&
-        letter->kind != LETTER_ENCRYPTED)
-        return;
     tls_destroy(letter->tls);
     socket_close(letter->fd);
     segment_destroy(letter->segment);
@@ -49,11 +45,43 @@ engine_letter(struct engine *engine, const struct letter *content)
 
     if (!letter) {
         letter_refuse(content);
+        /* The other end sees each of them close; of the first, nobody here
+         * would ask again. */
+        if (content->stream == 0)
+            engine_unreachable(engine, content->rank,
+                               "no memory for its connection");
         return;
     }
     *letter = *content;
     pthread_mutex_lock(&engine->gate);
     TAILQ_INSERT_TAIL(&engine->letters, letter, link);
+    mail_tell(engine);
+}
+
+void
+engine_notify(struct engine *engine, const struct notice *content)
+{
+    struct notice *notice = &engine->notices[content->rank];
+
+    pthread_mutex_lock(&engine->gate);
+    if (notice->kinds == 0)
+        TAILQ_INSERT_TAIL(&engine->noticed, notice, link);
+    if (content->kinds > notice->kinds)
+        reason_write(content->why, "", notice->why);
+    if (content->kinds == NOTICE_SHORTAGE) {
+        notice->of = content->of;
+        notice->status = content->status;
+    }
+    notice->rank = content->rank;
+    notice->kinds |= content->kinds;
+    mail_tell(engine);
+}
+
+void
+engine_sweep_later(struct engine *engine)
+{
+    pthread_mutex_lock(&engine->gate);
+    engine->must_sweep = true;
     mail_tell(engine);
 }
 
@@ -76,9 +104,11 @@ engine_is_asked(const struct engine *engine)
 struct mail {
     uint64_t question; /* the last; 0: none */
     struct letter *letter;
+    struct notice *notice; /* in no list, and still to be read */
     struct op *op;
     struct closing *closing;
     bool has_cancelled;
+    bool must_sweep;
 };
 
 /* A channel is closed when all that was handed in before has begun. */
@@ -90,15 +120,20 @@ mail_take(struct engine *engine)
     pthread_mutex_lock(&engine->gate);
     mail.has_cancelled = engine->has_cancelled;
     engine->has_cancelled = false;
-    /* Behind the letters: a connection may be in one. */
+    /* Connections first: who has come meanwhile is not unreachable, and is asked
+     * whom it hears. */
     if ((mail.letter = TAILQ_FIRST(&engine->letters)))
         TAILQ_REMOVE(&engine->letters, mail.letter, link);
+    else if ((mail.notice = TAILQ_FIRST(&engine->noticed)))
+        TAILQ_REMOVE(&engine->noticed, mail.notice, link);
     else if ((mail.question = engine->asked) != 0)
         engine->asked = 0;
     else if ((mail.op = TAILQ_FIRST(&engine->mailbox)))
         TAILQ_REMOVE(&engine->mailbox, mail.op, link);
     else if ((mail.closing = TAILQ_FIRST(&engine->closings)))
         TAILQ_REMOVE(&engine->closings, mail.closing, link);
+    else if ((mail.must_sweep = engine->must_sweep))
+        engine->must_sweep = false;
     else
         atomic_store(&engine->has_mail, false);
     pthread_mutex_unlock(&engine->gate);
@@ -121,26 +156,26 @@ letter_open(struct engine *engine, const struct letter *letter)
         transport_encrypted(engine->transport, letter->rank, letter->stream,
                             letter->fd, letter->tls);
         return;
-    case LETTER_UNREACHABLE:
-        transport_unreachable(engine->transport, letter->rank, letter->why);
-        return;
-    case LETTER_CONDEMNED:
-        engine_lose(engine, letter->rank, EVIDENCE_TOLD, letter->why);
-        return;
-    case LETTER_UNDECIDED:
-        suspect_undecided(engine, letter->rank);
-        return;
-    case LETTER_SHORTAGE:
-        shortage_take(engine, letter);
-        return;
-    case LETTER_NEEDED:
-        engine->lost[letter->rank].short_status = HOOP_OK;
-        transport_need(engine->transport, letter->rank);
-        return;
-    case LETTER_SWEEP:
-        engine_sweep(engine);
-        return;
     }
+}
+
+/* The gravest first: what it ends the others find ended. */
+static void
+notice_open(struct engine *engine, struct notice *unread)
+{
+    pthread_mutex_lock(&engine->gate);
+    const struct notice notice = *unread;
+    unread->kinds = 0;
+    pthread_mutex_unlock(&engine->gate);
+
+    if (notice.kinds & NOTICE_CONDEMNED)
+        engine_lose(engine, notice.rank, EVIDENCE_TOLD, notice.why);
+    if (notice.kinds & NOTICE_UNREACHABLE)
+        transport_unreachable(engine->transport, notice.rank, notice.why);
+    if (notice.kinds & NOTICE_SHORTAGE)
+        shortage_take(engine, &notice);
+    if (notice.kinds & NOTICE_UNDECIDED)
+        suspect_undecided(engine, notice.rank);
 }
 
 static void
@@ -192,10 +227,14 @@ engine_take_mail(struct engine *engine)
 
         if (mail.has_cancelled)
             engine_end_cancelled(engine);
+        if (mail.must_sweep)
+            engine_sweep(engine);
         if (mail.question)
             views_begin(engine, mail.question);
         if (mail.letter)
             letter_open(engine, mail.letter);
+        if (mail.notice)
+            notice_open(engine, mail.notice);
         if (mail.op)
             op_begin(mail.op);
         if (mail.closing)

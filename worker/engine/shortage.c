@@ -86,27 +86,27 @@ send_failed(const struct op *op, enum hoop_status status, const char *text)
 }
 
 void
-shortage_take(struct engine *engine, const struct letter *letter)
+shortage_take(struct engine *engine, const struct notice *notice)
 {
-    struct lost_rank *lost = &engine->lost[letter->rank];
+    struct lost_rank *lost = &engine->lost[notice->rank];
     char text[LIMIT_ERROR_TEXT];
     struct op *next;
 
     if (lost->is_lost || lost->has_left ||
-        !transport_fall_back(engine->transport, letter->rank))
+        !transport_fall_back(engine->transport, notice->rank))
         return;
-    lost->short_status = letter->status;
-    lost->short_of = letter->of;
-    memcpy(lost->why, letter->why, sizeof(lost->why));
-    shortage_describe(engine, letter->rank, text);
+    lost->short_status = notice->status;
+    lost->short_of = notice->of;
+    memcpy(lost->why, notice->why, sizeof(lost->why));
+    shortage_describe(engine, notice->rank, text);
     log_warning("engine", "%s", text);
     for (struct op *op = TAILQ_FIRST(&engine->running); op; op = next) {
         next = TAILQ_NEXT(op, link);
-        if (!op_waits_for(op, letter->rank))
+        if (!op_waits_for(op, notice->rank))
             continue;
         if (op->is_message && !op->message.is_receive)
-            send_failed(op, letter->status, text);
-        op_fail(op, letter->status, text);
+            send_failed(op, notice->status, text);
+        op_fail(op, notice->status, text);
     }
 }
 
@@ -114,15 +114,15 @@ void
 engine_shortage(struct engine *engine,
                 const struct connector_shortage *shortage)
 {
-    struct letter letter = {
-        .kind = LETTER_SHORTAGE,
+    struct notice notice = {
+        .kinds = NOTICE_SHORTAGE,
         .rank = shortage->rank,
         .of = shortage->of,
         .status = shortage->status,
     };
 
-    reason_write(shortage->why, "", letter.why);
-    engine_letter(engine, &letter);
+    reason_write(shortage->why, "", notice.why);
+    engine_notify(engine, &notice);
 }
 
 /* Whether op is the receive of what source sends with that tag. */

@@ -24,33 +24,47 @@ TAILQ_HEAD(waiter_list, waiter);
 TAILQ_HEAD(channel_list, channel);
 TAILQ_HEAD(residue_list, residue);
 
-/* What the control thread has to say to the driver. */
+/* A connection that the control thread hands to the driver. */
 enum letter_kind {
     LETTER_CONNECTED,
     LETTER_STREAM,
     LETTER_ENCRYPTED,
-    LETTER_UNREACHABLE,
-    LETTER_CONDEMNED,
-    LETTER_SHORTAGE,
-    LETTER_UNDECIDED,
-    LETTER_NEEDED,
-    LETTER_SWEEP, /* what is kept for communicators that will not come */
 };
 
 struct letter {
     TAILQ_ENTRY(letter) link;
     enum letter_kind kind;
     uint32_t rank;
-    uint32_t of;             /* LETTER_SHORTAGE: who lacks something ... */
-    enum hoop_status status; /* ... and what operations end with */
     int fd;
     unsigned stream;
     struct segment *segment;
     struct tls *tls;
-    char why[LIMIT_REASON];
 };
 
 TAILQ_HEAD(letter_list, letter);
+
+/* What the control thread may tell the driver of a rank: bits, of which a higher
+ * one is the graver. */
+enum notice_kind {
+    NOTICE_UNDECIDED = 1, /* the coordinator will not decide about it */
+    NOTICE_SHORTAGE = 2,
+    NOTICE_UNREACHABLE = 4,
+    NOTICE_CONDEMNED = 8,
+};
+
+/* All that the driver has not been told yet of one rank. Each rank has its own from
+ * the beginning: a notice that found no memory would leave calls waiting. */
+struct notice {
+    TAILQ_ENTRY(notice) link;
+    unsigned
+        kinds; /* enum notice_kind; 0: none, else the driver will read it */
+    uint32_t rank;
+    uint32_t of;             /* NOTICE_SHORTAGE: who lacks something ... */
+    enum hoop_status status; /* ... and what operations end with */
+    char why[LIMIT_REASON];  /* of the gravest kind */
+};
+
+TAILQ_HEAD(notice_list, notice);
 
 /* Once for what others have sent, once for what they then say of it. */
 enum {
@@ -206,12 +220,15 @@ struct engine {
     struct waiter_list waiters;
     struct op_list mailbox;
     struct letter_list letters;
+    struct notice *notices; /* [world rank] */
+    struct notice_list noticed;
     struct op_list spares;
     unsigned n_spares;
     struct channel_list channels;
     struct closing_list closings;
     uint64_t asked;         /* a question that is to be looked at */
     bool has_cancelled;     /* operations, since the last look */
+    bool must_sweep;        /* what came for communicators that are not kept */
     unsigned n_expected;    /* channels that are being formed */
     uint64_t n_failed_told; /* failed sends, to others: the driver's */
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
@@ -269,12 +286,21 @@ engine_count(struct engine *engine)
 
 /* mail.c */
 
-/* Put into the box; the driver, or the next one, opens it. */
+/* Hand the connection in content, which is taken, to the driver or the next one.
+ * Without memory for that it is closed, and its rank unreachable. */
 void
 engine_letter(struct engine *engine, const struct letter *content);
-/* The connection in it, if it is one, that nobody takes. */
+/* Close the connection in letter: nobody takes it. */
 void
 letter_refuse(const struct letter *letter);
+/* Tell the driver, or the next one, what content says of content->rank; of two
+ * reasons that it has not read yet it is given the graver, or the first. Needs no
+ * memory. */
+void
+engine_notify(struct engine *engine, const struct notice *content);
+/* Have the driver call engine_sweep(). Needs no memory. */
+void
+engine_sweep_later(struct engine *engine);
 /* By the driver: do what was handed in. Returns whether there was any. */
 bool
 engine_take_mail(struct engine *engine);
@@ -427,9 +453,9 @@ mismatch_early(struct op *op);
 bool
 mismatch_surplus(struct op *op);
 
-/* shortage.c, by the driver: the control thread's letter is opened. */
+/* shortage.c, by the driver: the control thread's notice of one. */
 void
-shortage_take(struct engine *engine, const struct letter *letter);
+shortage_take(struct engine *engine, const struct notice *notice);
 /* That there is no connection to rank, as this thread's last error. */
 enum hoop_status
 shortage_raise(const struct engine *engine, uint32_t rank);
