@@ -127,6 +127,9 @@ struct hoop_control_roster {
     uint64_t n_waiters; /* parked requests */
     size_t n_ranks;
     const struct hoop_control_rank *ranks; /* by rank; forming: by arrival */
+    /* While forming, never NULL; "" of a coordinator that does not say it. */
+    const char *missing; /* "ranks 0, 3"; "": the size of the world is */
+    const char *hosts;   /* of those that have come: "a, b" */
 };
 
 /* One job and its members. Handle: HOOP_E_NOT_FOUND (no such job). */

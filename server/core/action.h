@@ -217,6 +217,10 @@ struct cluster_job_detail {
     size_t n_keys;
     size_t n_store_bytes;
     size_t n_waiters;
+    /* While forming, else 0 and "". */
+    uint32_t size_min;
+    const char *missing; /* core/roll.h */
+    const char *hosts;
 };
 
 struct cluster_reply {

@@ -60,7 +60,7 @@ enum cluster_event_kind {
     /* Questions of operators. */
     CLUSTER_JOBS, /* -> CLUSTER_REPLY_JOBS; job and token not looked at,
                      except that a configured token must match */
-    CLUSTER_JOB,  /* -> CLUSTER_REPLY_JOB */
+    CLUSTER_JOB,  /* view -> CLUSTER_REPLY_JOB */
 };
 
 /*
@@ -197,6 +197,11 @@ struct cluster_scan {
     uint64_t since;    /* WATCH: revision of the last change seen */
 };
 
+enum cluster_view {
+    CLUSTER_VIEW_WITH_MEMBERS,
+    CLUSTER_VIEW_BRIEF, /* without them */
+};
+
 struct cluster_event {
     enum cluster_event_kind kind;
     uint64_t now_ns;      /* never less than in the event before */
@@ -219,6 +224,7 @@ struct cluster_event {
         struct cluster_write write;
         struct cluster_keys keys;
         struct cluster_scan scan;
+        enum cluster_view view;
     };
 };
 

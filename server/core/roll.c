@@ -2,6 +2,7 @@
 
 #include "core/roll.h"
 
+#include <string.h>
 #include <uthash.h>
 
 #include "base/clock.h"
@@ -88,9 +89,7 @@ highest_request(const struct job *job)
 }
 
 static void
-roll_add_missing(struct sentence *sentence,
-                 const struct job *job,
-                 uint32_t size)
+roll_add_ranks(struct sentence *sentence, const struct job *job, uint32_t size)
 {
     const uint32_t n_requests = HASH_CNT(hh_rank, job->requests);
     const uint32_t n_missing = size - job->n_members;
@@ -105,6 +104,78 @@ roll_add_missing(struct sentence *sentence,
                      plural(n_missing));
     sentence_add(sentence, "rank%s ", plural(size - n_requests));
     roll_add_free_ranks(sentence, job, size);
+}
+
+/* size is known. */
+static void
+roll_add_missing(struct sentence *sentence,
+                 const struct cluster *cluster,
+                 const struct job *job)
+{
+    const uint32_t size = wish_size(cluster, job);
+    const uint32_t size_min = wish_size_min(cluster, job);
+
+    if (size_min == size)
+        roll_add_ranks(sentence, job, size);
+    else if (job->n_members < size_min)
+        sentence_add(sentence, "at least %u more worker%s",
+                     size_min - job->n_members,
+                     plural(size_min - job->n_members));
+    else
+        roll_add_ranks(sentence, job, highest_request(job) + 1);
+}
+
+struct sentence
+roll_missing(const struct cluster *cluster, const struct job *job)
+{
+    const uint32_t size_min = wish_size_min(cluster, job);
+    struct sentence sentence = {0};
+
+    if (!size_min)
+        return sentence;
+    if (job->n_members < size_min || highest_request(job) >= job->n_members)
+        roll_add_missing(&sentence, cluster, job);
+    else
+        sentence_add(&sentence, "others, until nobody has come for %.1f s",
+                     (double)wish_settle_ns(cluster, job) /
+                         (double)CLOCK_NS_PER_S);
+    return sentence;
+}
+
+static bool
+host_is_first(const struct job *job, const struct member *member)
+{
+    const struct member *other = NULL;
+
+    TAILQ_FOREACH(other, &job->arrivals, arrival)
+    {
+        if (other == member)
+            break;
+        if (strcmp(other->host, member->host) == 0)
+            return false;
+    }
+    return true;
+}
+
+struct sentence
+roll_hosts(const struct job *job)
+{
+    const struct member *member = NULL;
+    struct sentence sentence = {0};
+    uint32_t n_named = 0;
+
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        if (!host_is_first(job, member))
+            continue;
+        if (n_named == NAMES_MAX) {
+            sentence_add(&sentence, ", ...");
+            break;
+        }
+        sentence_add(&sentence, "%s%s", n_named ? ", " : "", member->host);
+        n_named++;
+    }
+    return sentence;
 }
 
 static void
@@ -154,14 +225,8 @@ roll_call(const struct cluster *cluster, const struct job *job)
     if (!size)
         sentence_add(&sentence, "the world size, which nobody said (set "
                                 "HOOP_WORLD_SIZE, or hoopd --world-size)");
-    else if (size_min == size)
-        roll_add_missing(&sentence, job, size);
-    else if (job->n_members < size_min)
-        sentence_add(&sentence, "at least %u more worker%s",
-                     size_min - job->n_members,
-                     plural(size_min - job->n_members));
     else
-        roll_add_missing(&sentence, job, highest_request(job) + 1);
+        roll_add_missing(&sentence, cluster, job);
     roll_add_earlier(&sentence, cluster, job);
     return sentence;
 }

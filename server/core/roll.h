@@ -15,4 +15,15 @@ struct job;
 struct sentence
 roll_call(const struct cluster *cluster, const struct job *job);
 
+/*
+ * Who is missing of a job that forms: "ranks 0, 3", "2 more workers", or, where
+ * there are enough, until when others may come. "": the world size is not known.
+ */
+struct sentence
+roll_missing(const struct cluster *cluster, const struct job *job);
+
+/* Of those who have joined, each once, in the order of arrival: "a, b". */
+struct sentence
+roll_hosts(const struct job *job);
+
 #endif

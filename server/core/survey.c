@@ -4,7 +4,9 @@
 
 #include "core/ending.h"
 #include "core/job.h"
+#include "core/roll.h"
 #include "core/state.h"
+#include "core/wish.h"
 
 static struct cluster_job_line
 ending_line(struct cluster *cluster, const struct ending *ending)
@@ -62,15 +64,29 @@ members_view(const struct cluster *cluster,
     return n_members;
 }
 
+static void
+forming_view(struct cluster *cluster,
+             const struct job *job,
+             struct cluster_job_detail *detail)
+{
+    const struct sentence missing = roll_missing(cluster, job);
+    const struct sentence hosts = roll_hosts(job);
+
+    detail->size_min = wish_size_min(cluster, job);
+    detail->missing = outbox_text(&cluster->outbox, missing.text);
+    detail->hosts = outbox_text(&cluster->outbox, hosts.text);
+}
+
 enum hoop_status
 survey_job(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event)
 {
-    const size_t n_room = job->epoch ? job->size : job->n_members;
+    const bool is_brief = event->view == CLUSTER_VIEW_BRIEF;
+    const size_t n_all = job->epoch ? job->size : job->n_members;
     struct cluster_member *members =
-        outbox_memory(&cluster->outbox, n_room, sizeof(*members));
-    const size_t n_members = members_view(cluster, job, members);
+        outbox_memory(&cluster->outbox, is_brief ? 0 : n_all, sizeof(*members));
+    const size_t n_members = is_brief ? 0 : members_view(cluster, job, members);
     struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
 
     reply->kind = CLUSTER_REPLY_JOB;
@@ -84,6 +100,10 @@ survey_job(struct cluster *cluster,
         .n_keys = job->store.n_keys,
         .n_store_bytes = job->store.n_bytes,
         .n_waiters = job->n_waiters,
+        .missing = "",
+        .hosts = "",
     };
+    if (job->state == CLUSTER_JOB_FORMING)
+        forming_view(cluster, job, &reply->job);
     return HOOP_OK;
 }

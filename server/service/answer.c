@@ -309,6 +309,7 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
         .n_store_bytes = from->n_store_bytes,
         .n_waiters = from->n_waiters,
         .n_members = from->n_members,
+        .size_min = from->size_min,
     };
     CLEANUP(free)
     struct job_member *members =
@@ -319,6 +320,8 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     for (size_t i = 0; i < from->n_members; i++)
         member_copy(&from->members[i], &members[i]);
     line_copy(&from->line, &reply.line);
+    text_copy(reply.missing, sizeof(reply.missing), from->missing);
+    text_copy(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
     job_reply_encode(&reply, pack);
     return HOOP_OK;

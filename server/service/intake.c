@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "rpc/messages/status_messages.h"
 
 enum {
     /* A parked reply leaves so much before its caller stops waiting, or a
@@ -346,6 +347,24 @@ group_key_read(struct intake *intake,
     return HOOP_OK;
 }
 
+static enum hoop_status
+job_read(struct intake *intake,
+         struct message_span body,
+         struct cluster_event *event)
+{
+    struct job_request request = {0};
+
+    (void)intake;
+    if (body.n_bytes > 0) {
+        const enum hoop_status status = job_request_decode(body, &request);
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    event->view =
+        request.is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
+    return HOOP_OK;
+}
+
 /* Questions without arguments. */
 static enum hoop_status
 nothing_read(struct intake *intake,
@@ -375,7 +394,7 @@ static const struct intake_row intake_rows[] = {
     [METHOD_RENDEZVOUS_RENEW] = {CLUSTER_RENEW, renew_read, INTAKE_GOES_ON},
     [METHOD_RENDEZVOUS_REPORT] = {CLUSTER_REPORT, report_read, INTAKE_GOES_ON},
     [METHOD_RENDEZVOUS_WATCH] = {CLUSTER_WATCH, watch_read, INTAKE_GOES_ON},
-    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, nothing_read, INTAKE_GOES_ON},
+    [METHOD_RENDEZVOUS_MEMBERS] = {CLUSTER_JOB, job_read, INTAKE_GOES_ON},
     [METHOD_STORE_SET] = {CLUSTER_STORE_SET, set_read, INTAKE_ADDS},
     [METHOD_STORE_GET] = {CLUSTER_STORE_GET, keys_read, INTAKE_GOES_ON},
     [METHOD_STORE_WAIT] = {CLUSTER_STORE_WAIT, keys_read, INTAKE_GOES_ON},
@@ -396,7 +415,7 @@ static const struct intake_row intake_rows[] = {
     [METHOD_GROUPS_AGREE] = {CLUSTER_COUNCIL, group_agree_read, INTAKE_GOES_ON},
     [METHOD_HEALTH_CHECK] = {0},
     [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read, INTAKE_GOES_ON},
-    [METHOD_STATUS_JOB] = {CLUSTER_JOB, nothing_read, INTAKE_GOES_ON},
+    [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_read, INTAKE_GOES_ON},
 };
 
 enum hoop_status

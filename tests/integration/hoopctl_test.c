@@ -137,6 +137,44 @@ ranks_show_every_member(void **state)
 }
 
 static void
+ranks_of_a_job_that_forms_say_who_is_missing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct joiner joiners[3];
+    struct crowd crowd;
+
+    crowd_open(&crowd,
+               &(struct crowd_options){.address = fixture->daemon.address,
+                                       .job = "forming",
+                                       .token = "secret",
+                                       .n_clients = 3});
+    for (int i = 0; i < 3; i++)
+        joiner_init(&joiners[i], crowd.clients[i], 0);
+    joiners[0].request.rank = 1;
+    joiner_start(&joiners[0]);
+    daemon_expect_log(&fixture->daemon, "joins job \"forming\"");
+    assert_says("--job forming ranks", 0,
+                "\nwaiting for the world size, which nobody has given; 1 here: "
+                "testhost\n");
+    joiners[1].request.world_size = 3;
+    joiners[1].request.rank = 2;
+    joiner_start(&joiners[1]);
+    daemon_expect_log(&fixture->daemon, "job \"forming\": 2 there");
+    assert_says("--job forming ranks", 0,
+                "\nwaiting for rank 0; 2 of 3 here: testhost\n");
+    json_t *object = run_json("--json --job forming ranks");
+    assert_string_equal(json_string_value(json_object_get(object, "missing")),
+                        "rank 0");
+    json_decref(object);
+    joiner_start(&joiners[2]);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(joiner_wait(&joiners[i]), HOOP_OK);
+        joiner_deinit(&joiners[i]);
+    }
+    crowd_close(&crowd);
+}
+
+static void
 store_values_go_in_and_out(void **state)
 {
     (void)state;
@@ -219,6 +257,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_shows_the_job_in_both_forms),
         cmocka_unit_test(ranks_show_every_member),
+        cmocka_unit_test(ranks_of_a_job_that_forms_say_who_is_missing),
         cmocka_unit_test(store_values_go_in_and_out),
         cmocka_unit_test(groups_and_health_answer),
         cmocka_unit_test(tokens_that_allow_less_are_made_and_refused_more),

@@ -32,13 +32,15 @@ json_show(const struct hoop_control_roster *roster)
     for (size_t i = 0; i < roster->n_ranks; i++)
         json_array_append_new(ranks, rank_json(&roster->ranks[i]));
     json_print(json_pack(
-        "{so so so so so so so so so so}", "job", json_text(roster->job.name),
-        "state", json_text(roster->job.state), "size",
-        json_number(roster->job.size), "epoch", json_number(roster->job.epoch),
-        "membership_epoch", json_number(roster->membership_epoch), "groups",
+        "{so so so so so so so so so so so}", "job",
+        json_text(roster->job.name), "state", json_text(roster->job.state),
+        "size", json_number(roster->job.size), "epoch",
+        json_number(roster->job.epoch), "membership_epoch",
+        json_number(roster->membership_epoch), "groups",
         json_number(roster->n_groups), "keys", json_number(roster->n_keys),
         "store_bytes", json_number(roster->n_store_bytes), "waiters",
-        json_number(roster->n_waiters), "ranks", ranks));
+        json_number(roster->n_waiters), "missing", json_text(roster->missing),
+        "ranks", ranks));
 }
 
 static void
@@ -56,6 +58,23 @@ rank_show(const struct hoop_control_rank *rank)
            show(rank->address, &address), (double)rank->lease_left_ms / 1000);
 }
 
+/* As joins that wait tell it. */
+static void
+missing_show(const struct hoop_control_roster *roster)
+{
+    struct shown missing;
+    struct shown hosts;
+
+    if (roster->missing[0])
+        printf("waiting for %s; %u of %u here: %s\n",
+               show(roster->missing, &missing), roster->job.n_members,
+               roster->job.size, show(roster->hosts, &hosts));
+    else if (roster->job.size == 0)
+        printf("waiting for the world size, which nobody has given; %u here: "
+               "%s\n",
+               roster->job.n_members, show(roster->hosts, &hosts));
+}
+
 static void
 table_show(const struct hoop_control_roster *roster)
 {
@@ -67,6 +86,7 @@ table_show(const struct hoop_control_roster *roster)
            roster->job.size, (unsigned long long)roster->job.epoch,
            (unsigned long long)roster->n_groups,
            (unsigned long long)roster->n_keys);
+    missing_show(roster);
     printf("%6s %-8s %-24s %8s %-28s %10s\n", "RANK", "STATE", "HOST", "PID",
            "ADDRESS", "LEASE");
     for (size_t i = 0; i < roster->n_ranks; i++)

@@ -127,6 +127,8 @@ hoop_control_ranks(hoop_control_t *control,
         .n_waiters = reply->n_waiters,
         .n_ranks = reply->n_members,
         .ranks = ranks,
+        .missing = reply->missing,
+        .hosts = reply->hosts,
     };
     *out_roster = &control->answer.roster;
     return HOOP_OK;

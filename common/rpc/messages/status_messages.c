@@ -15,7 +15,9 @@ enum {
     JOB_LINE_FIELDS = 8,
     JOBS_REPLY_FIELDS = 4,
     JOB_MEMBER_FIELDS = 7,
+    JOB_REQUEST_FIELDS = 1,
     JOB_REPLY_FIELDS = 8,
+    JOB_FORMING_FIELDS = 3, /* behind them, which may be missing */
 };
 
 void
@@ -175,9 +177,36 @@ job_member_read(struct unpack *unpack, struct job_member *member)
 }
 
 void
+job_request_encode(const struct job_request *request, struct pack *pack)
+{
+    pack_array(pack, JOB_REQUEST_FIELDS);
+    pack_uint(pack, request->is_brief);
+}
+
+enum hoop_status
+job_request_decode(struct message_span in, struct job_request *out_request)
+{
+    struct job_request request = {0};
+    struct unpack unpack;
+
+    /* It had none once. */
+    size_t n_unknown = message_open(&unpack, in, 0);
+    if (n_unknown > 0) {
+        request.is_brief = message_u32(&unpack);
+        n_unknown--;
+    }
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
 job_reply_encode(const struct job_reply *reply, struct pack *pack)
 {
-    pack_array(pack, JOB_REPLY_FIELDS);
+    pack_array(pack, JOB_REPLY_FIELDS + JOB_FORMING_FIELDS);
     job_line_encode(&reply->line, pack);
     pack_uint(pack, reply->membership_epoch);
     pack_uint(pack, reply->revision);
@@ -188,6 +217,9 @@ job_reply_encode(const struct job_reply *reply, struct pack *pack)
     pack_array(pack, reply->n_members);
     for (size_t i = 0; i < reply->n_members; i++)
         job_member_encode(&reply->members[i], pack);
+    pack_uint(pack, reply->size_min);
+    pack_str(pack, reply->missing);
+    pack_str(pack, reply->hosts);
 }
 
 enum hoop_status
@@ -197,7 +229,7 @@ job_reply_decode(struct message_span in, struct job_reply *out_reply)
     struct message_items items;
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, JOB_REPLY_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, JOB_REPLY_FIELDS);
     job_line_read(&unpack, &reply.line);
     reply.membership_epoch = message_u64(&unpack);
     reply.revision = message_u64(&unpack);
@@ -215,6 +247,12 @@ job_reply_decode(struct message_span in, struct job_reply *out_reply)
     reply.n_members = items.n_items;
     for (size_t i = 0; i < reply.n_members; i++)
         job_member_read(&unpack, &reply.members[i]);
+    if (n_unknown >= JOB_FORMING_FIELDS) {
+        reply.size_min = message_u32(&unpack);
+        unpack_text(&unpack, reply.missing, sizeof(reply.missing));
+        unpack_text(&unpack, reply.hosts, sizeof(reply.hosts));
+        n_unknown -= JOB_FORMING_FIELDS;
+    }
 
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)

@@ -1,7 +1,7 @@
 /*
  * rpc/messages/status_messages.h - bodies of what operators ask
  *
- * hoop.v1.Health/Check, hoop.v1.Status/Jobs and Rendezvous/Members.
+ * hoop.v1.Health/Check, hoop.v1.Status/Jobs, Status/Job and Rendezvous/Members.
  */
 
 #ifndef RPC_MESSAGES_STATUS_MESSAGES_H
@@ -64,7 +64,11 @@ struct job_member {
     uint64_t lease_left_ms; /* joining: until its join deadline */
 };
 
-/* Members: of the job in the metadata; the request has no body. */
+/* Job, Members: of the job in the metadata. The body may be missing. */
+struct job_request {
+    uint32_t is_brief; /* not 0: the reply has no members */
+};
+
 struct job_reply {
     struct job_line line;
     uint64_t membership_epoch;
@@ -75,6 +79,10 @@ struct job_reply {
     uint64_t n_waiters; /* parked requests */
     size_t n_members;
     struct job_member *members; /* by rank; forming: by arrival */
+    /* While forming; an older coordinator says none of it. */
+    uint32_t size_min;          /* it may form with so many; 0: nobody said */
+    char missing[LIMIT_REASON]; /* "ranks 0, 3", "2 more workers" */
+    char hosts[LIMIT_REASON];   /* of its members: "a, b" */
 };
 
 void
@@ -100,6 +108,11 @@ jobs_reply_deinit_at(struct jobs_reply *at)
 {
     jobs_reply_deinit(at);
 }
+
+void
+job_request_encode(const struct job_request *request, struct pack *pack);
+enum hoop_status
+job_request_decode(struct message_span in, struct job_request *out_request);
 
 void
 job_reply_encode(const struct job_reply *reply, struct pack *pack);

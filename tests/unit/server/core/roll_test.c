@@ -1,5 +1,7 @@
 /* tests/unit/server/core/roll_test.c - who is missing, in words */
 
+#include <stdio.h>
+
 #include "fixture.h"
 
 /* The text when nobody else comes. */
@@ -79,6 +81,81 @@ roll_many_are_not_all_named(void **state)
     fixture_deinit(&f);
 }
 
+/* Of job "a". */
+static const struct cluster_job_detail *
+job_ask(struct fixture *f)
+{
+    const uint64_t ticket =
+        fixture_step(f, (struct cluster_event){.kind = CLUSTER_JOB,
+                                               .view = CLUSTER_VIEW_BRIEF});
+
+    return &fixture_reply(f, ticket)->job;
+}
+
+static void
+roll_before_the_deadline_says_for_whom_it_waits(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){
+                         .world_size = 8, .size_min = 3, .settle_ms = 2500});
+    fixture_join(&f, 1, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 2 more workers");
+    fixture_join(&f, 2, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing, "at least 1 more worker");
+    fixture_join(&f, 3, CLUSTER_RANK_ANY, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "others, until nobody has come for 2.5 s");
+    assert_int_equal(job_ask(&f)->size_min, 3);
+    fixture_join(&f, 4, 5, 0);
+    assert_string_equal(job_ask(&f)->missing,
+                        "2 more workers for the ranks 0-4");
+    fixture_deinit(&f);
+}
+
+static void
+roll_without_a_size_misses_the_size(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 0);
+    assert_string_equal(job_ask(&f)->missing, "");
+    assert_int_equal(job_ask(&f)->line.size, 0);
+    fixture_join(&f, 2, 0, 3);
+    assert_string_equal(job_ask(&f)->missing, "rank 2");
+    fixture_deinit(&f);
+}
+
+static void
+roll_names_each_host_once_and_not_all(void **state)
+{
+    struct fixture f;
+    char host[8];
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.world_size = 100});
+    for (uint32_t i = 0; i < 20; i++) {
+        snprintf(host, sizeof(host), "n%u", i / 2);
+        fixture_step(&f,
+                     (struct cluster_event){
+                         .kind = CLUSTER_JOIN,
+                         .join = {.incarnation = 1 + i,
+                                  .protocol_version = CLUSTER_PROTOCOL_VERSION,
+                                  .rank = CLUSTER_RANK_ANY,
+                                  .pid = 1,
+                                  .host = host,
+                                  .address = "n:1"}});
+        if (i == 3)
+            assert_string_equal(job_ask(&f)->hosts, "n0, n1");
+    }
+    assert_string_equal(job_ask(&f)->hosts,
+                        "n0, n1, n2, n3, n4, n5, n6, n7, ...");
+    fixture_deinit(&f);
+}
+
 int
 main(void)
 {
@@ -88,6 +165,9 @@ main(void)
         cmocka_unit_test(roll_unknown_size_says_how_to_give_it),
         cmocka_unit_test(roll_range_says_how_many_are_enough),
         cmocka_unit_test(roll_many_are_not_all_named),
+        cmocka_unit_test(roll_before_the_deadline_says_for_whom_it_waits),
+        cmocka_unit_test(roll_without_a_size_misses_the_size),
+        cmocka_unit_test(roll_names_each_host_once_and_not_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,48 @@ survey_shows_who_waits_for_a_world(void **state)
 }
 
 static void
+survey_of_a_job_that_forms_says_who_is_missing(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 1, 4);
+    fixture_join(&f, 2, 2, 4);
+    const uint64_t ticket =
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB,
+                                                .view = CLUSTER_VIEW_BRIEF});
+    const struct cluster_job_detail *job = &fixture_reply(&f, ticket)->job;
+
+    assert_int_equal(job->n_members, 0);
+    assert_int_equal(job->line.n_members, 2);
+    assert_int_equal(job->line.size, 4);
+    assert_int_equal(job->size_min, 4);
+    assert_string_equal(job->missing, "ranks 0, 3");
+    assert_string_equal(job->hosts, "h");
+    fixture_deinit(&f);
+}
+
+static void
+survey_of_a_job_that_runs_misses_nobody(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_join(&f, 1, 0, 1);
+    const uint64_t ticket =
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_JOB});
+    const struct cluster_job_detail *job = &fixture_reply(&f, ticket)->job;
+
+    assert_int_equal(job->line.state, CLUSTER_JOB_RUNNING);
+    assert_int_equal(job->size_min, 0);
+    assert_string_equal(job->missing, "");
+    assert_string_equal(job->hosts, "");
+    fixture_deinit(&f);
+}
+
+static void
 survey_needs_a_configured_token(void **state)
 {
     struct fixture f;
@@ -101,6 +143,8 @@ main(void)
         cmocka_unit_test(survey_shows_jobs_that_live_and_that_ended),
         cmocka_unit_test(survey_shows_members_of_a_job),
         cmocka_unit_test(survey_shows_who_waits_for_a_world),
+        cmocka_unit_test(survey_of_a_job_that_forms_says_who_is_missing),
+        cmocka_unit_test(survey_of_a_job_that_runs_misses_nobody),
         cmocka_unit_test(survey_needs_a_configured_token),
     };
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
+#include "rpc/messages/status_messages.h"
 #include "service/intake.h"
 #include "wire/pack.h"
 
@@ -100,6 +101,22 @@ request_without_a_job_is_for_the_default_one(void **state)
     fixture.envelope.job[0] = '\0';
     assert_int_equal(fixture_read(&fixture, METHOD_STATUS_JOB), HOOP_OK);
     assert_string_equal(fixture.event.job, "default");
+}
+
+static void
+job_is_viewed_with_its_members_unless_asked_otherwise(void **state)
+{
+    CLEANUP(fixture_deinit) struct fixture fixture;
+
+    (void)state;
+    fixture_init(&fixture);
+    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS),
+                     HOOP_OK);
+    assert_int_equal(fixture.event.view, CLUSTER_VIEW_WITH_MEMBERS);
+    job_request_encode(&(struct job_request){.is_brief = 1}, &fixture.pack);
+    assert_int_equal(fixture_read(&fixture, METHOD_RENDEZVOUS_MEMBERS),
+                     HOOP_OK);
+    assert_int_equal(fixture.event.view, CLUSTER_VIEW_BRIEF);
 }
 
 static void
@@ -311,6 +328,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_carries_who_and_brings_its_deadline_closer),
         cmocka_unit_test(request_without_a_job_is_for_the_default_one),
+        cmocka_unit_test(job_is_viewed_with_its_members_unless_asked_otherwise),
         cmocka_unit_test(join_deadline_beyond_the_call_does_not_extend_it),
         cmocka_unit_test(swap_says_what_it_expects),
         cmocka_unit_test(keys_are_texts),

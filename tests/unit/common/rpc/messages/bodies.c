@@ -254,6 +254,17 @@ jobs_reply_again(struct message_span in, struct pack *pack)
 }
 
 static enum hoop_status
+job_request_again(struct message_span in, struct pack *pack)
+{
+    struct job_request body;
+
+    const enum hoop_status status = job_request_decode(in, &body);
+    if (status == HOOP_OK)
+        job_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
 job_reply_again(struct message_span in, struct pack *pack)
 {
     CLEANUP(job_reply_deinit) struct job_reply body = {0};
@@ -384,6 +395,7 @@ const struct body bodies[] = {
     {"auth_challenge_reply", auth_challenge_reply_again},
     {"auth_prove_request", auth_prove_request_again},
     {"renew_request", renew_request_again},
+    {"job_request", job_request_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

@@ -23,6 +23,9 @@ static const struct job_reply sample_job = {
     .n_waiters = 1,
     .n_members = 2,
     .members = sample_members,
+    .size_min = 2,
+    .missing = "ranks 0, 3",
+    .hosts = "node-1, node-2",
 };
 
 static void
@@ -50,6 +53,39 @@ job_reply_travels_whole(void **state)
     assert_int_equal(reply.n_members, 2);
     assert_string_equal(reply.members[1].state, "lost");
     assert_int_equal(reply.members[0].lease_left_ms, 9000);
+    assert_int_equal(reply.size_min, 2);
+    assert_string_equal(reply.missing, "ranks 0, 3");
+    assert_string_equal(reply.hosts, "node-1, node-2");
+}
+
+/* As a coordinator wrote it that knew eight fields. */
+static void
+job_reply_of_an_older_coordinator_says_less(void **state)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    CLEANUP(free) uint8_t *bytes = NULL;
+    CLEANUP(job_reply_deinit) struct job_reply reply = {0};
+    size_t n_bytes = 0;
+
+    (void)state;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    pack_array(&pack, 8);
+    pack_array(&pack, 8);
+    pack_str(&pack, "train");
+    pack_str(&pack, "forming");
+    for (uint32_t i = 0; i < 6 + 6; i++)
+        pack_uint(&pack, i);
+    pack_array(&pack, 0);
+    assert_int_equal(pack_take(&pack, &bytes, &n_bytes), HOOP_OK);
+    assert_int_equal(
+        job_reply_decode((struct message_span){bytes, n_bytes}, &reply),
+        HOOP_OK);
+    assert_string_equal(reply.line.state, "forming");
+    assert_int_equal(reply.line.size, 1);
+    assert_int_equal(reply.n_waiters, 11);
+    assert_int_equal(reply.size_min, 0);
+    assert_string_equal(reply.missing, "");
+    assert_string_equal(reply.hosts, "");
 }
 
 static void
@@ -62,6 +98,8 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
     body_check("job_reply", &pack);
+    job_request_encode(&(struct job_request){1}, &pack);
+    body_check("job_request", &pack);
     jobs_reply_encode(
         &(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2, lines}, &pack);
     body_check("jobs_reply", &pack);
@@ -76,6 +114,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job_reply_travels_whole),
+        cmocka_unit_test(job_reply_of_an_older_coordinator_says_less),
         cmocka_unit_test(operator_bodies_hold_the_rules_of_bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
