@@ -123,6 +123,18 @@ static const struct setting rows[SETTING_COUNT] = {
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,
          .users = WORKER},
+    [SETTING_WAIT_NOTICE] =
+        {.name = "wait_notice",
+         .environment = "HOOP_WAIT_NOTICE",
+         .option = "wait-notice",
+         .placeholder = "SECONDS",
+         .help = "who joins and has waited so long says for whom on standard "
+                 "error, then again and again, ever more rarely, unless "
+                 "HOOP_LOG is set to off or error; 0: never",
+         .default_text = "1",
+         .type = SETTING_TYPE_DURATION,
+         .max = MS_PER_WEEK,
+         .users = WORKER},
     [SETTING_ENDINGS] =
         {.name = "endings",
          .environment = "HOOP_ENDINGS",

@@ -482,6 +482,13 @@ rpc_client_is_away(const struct rpc_client *client)
     return client->is_away;
 }
 
+const char *
+rpc_client_trouble(const struct rpc_client *client)
+{
+    return rpc_link_is_ready(client->link) ? NULL
+                                           : rpc_link_reason(client->link);
+}
+
 void
 rpc_client_answer_all(struct rpc_client *client,
                       const struct rpc_answer *answer)

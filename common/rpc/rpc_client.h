@@ -92,6 +92,12 @@ rpc_client_call(struct rpc_client *client,
 bool
 rpc_client_is_away(const struct rpc_client *client);
 
+/* Why there is no connection at present, for the user: the last error, with its
+ * address, or what is waited for; "": nothing is known yet. NULL: there is one.
+ * Lives until the loop runs. */
+const char *
+rpc_client_trouble(const struct rpc_client *client);
+
 /* Every call that waits is answered so. */
 void
 rpc_client_answer_all(struct rpc_client *client,

@@ -627,9 +627,18 @@ rpc_link_wake(struct rpc_link *link)
     }
 }
 
+bool
+rpc_link_is_ready(const struct rpc_link *link)
+{
+    return link->state == LINK_READY;
+}
+
 const char *
 rpc_link_reason(const struct rpc_link *link)
 {
+    if (link->state == LINK_CONNECTING && !link->reason[0])
+        return "nothing answers a connection there: is there a route, or a "
+               "firewall between?";
     if (link->state == LINK_SECURING && !link->reason[0])
         return "it accepts connections but does not answer: is HOOP_TLS on at "
                "the coordinator, too?";

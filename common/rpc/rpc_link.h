@@ -10,6 +10,7 @@
 #ifndef RPC_RPC_LINK_H
 #define RPC_RPC_LINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,10 @@ rpc_link_destroy(struct rpc_link *link);
  * calls back from within. */
 void
 rpc_link_wake(struct rpc_link *link);
+
+/* Requests can be sent, and be answered, on the connection that it has. */
+bool
+rpc_link_is_ready(const struct rpc_link *link);
 
 /* Why it was lost last, or what it waits for, for the user; empty if neither. */
 const char *

@@ -206,6 +206,12 @@ rpc_client_is_away(const struct rpc_client *client)
     return client->is_away;
 }
 
+const char *
+rpc_client_trouble(const struct rpc_client *client)
+{
+    return client->is_away ? "the script took it away" : NULL;
+}
+
 void
 rpc_client_answer_all(struct rpc_client *client,
                       const struct rpc_answer *answer)

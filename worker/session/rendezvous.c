@@ -21,6 +21,7 @@
 #include "session/endings.h"
 #include "session/growth.h"
 #include "session/host.h"
+#include "session/join_notice.h"
 #include "wire/pack.h"
 
 DEFINE_CLEANUP(struct roster *, roster_destroy)
@@ -233,6 +234,8 @@ join_repeatedly(const struct rendezvous *rendezvous,
                 hoop_control_t **control)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
+    CLEANUP(join_notice_destroy)
+    struct join_notice *notice = join_notice_create(rendezvous, errand->text);
     enum hoop_status status = join_once(rendezvous, request, errand);
 
     while (status == HOOP_E_UNAVAILABLE) {

@@ -15,6 +15,14 @@
 #include "session/launcher.h"
 #include "tune/tuner.h"
 
+enum {
+    /* In a world of more ranks only the first of them give notice of a wait as
+     * soon as they may. */
+    NOTICE_SIZE = 64,
+    NOTICE_RANKS = 8,
+    NOTICE_DELAY = 10,
+};
+
 static enum hoop_status
 option_set(struct settings *settings, enum setting_id id, const char *text)
 {
@@ -145,15 +153,23 @@ texts_take(const struct settings *settings, struct terms *terms)
 /* Nobody who silences the log wants to be warned; by itself the log is silent,
  * but a job that seems to hang is worth a line. */
 static uint32_t
-late_warning_of(const struct settings *settings)
+warning_of(const struct settings *settings, enum setting_id id)
 {
     const bool is_silenced =
         settings_is_set(settings, SETTING_LOG) &&
         settings_number(settings, SETTING_LOG) < LOG_WARNING;
 
-    return is_silenced
-               ? 0
-               : (uint32_t)settings_number(settings, SETTING_LATE_WARNING);
+    return is_silenced ? 0 : (uint32_t)settings_number(settings, id);
+}
+
+/* Where many ranks wait for the same, some of them say it first. */
+static void
+wait_notice_delay(struct terms *terms)
+{
+    if (terms->world_size > NOTICE_SIZE && terms->rank >= NOTICE_RANKS &&
+        terms->rank != RENDEZVOUS_RANK_ANY &&
+        terms->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY)
+        terms->wait_notice_ms *= NOTICE_DELAY;
 }
 
 static void
@@ -175,7 +191,8 @@ numbers_take(const struct settings *settings, struct terms *terms)
         (uint32_t)settings_number(settings, SETTING_FAILURE_TIMEOUT);
     terms->is_failure_timeout_fixed =
         settings_is_set(settings, SETTING_FAILURE_TIMEOUT);
-    terms->late_warning_ms = late_warning_of(settings);
+    terms->late_warning_ms = warning_of(settings, SETTING_LATE_WARNING);
+    terms->wait_notice_ms = warning_of(settings, SETTING_WAIT_NOTICE);
     terms->on_failure =
         (enum comm_remedy)settings_number(settings, SETTING_ON_FAILURE);
     terms->ports = settings_ports(settings, SETTING_PORT);
@@ -258,6 +275,7 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
     texts_take(settings, &terms);
     numbers_take(settings, &terms);
     launcher_apply(settings, &terms);
+    wait_notice_delay(&terms);
     /* The file may be on rank 0's host only. */
     if (terms.rank > 0 && terms.rank != RENDEZVOUS_RANK_ANY)
         terms.tuning[0] = '\0';

@@ -47,6 +47,7 @@ struct terms {
     uint32_t failure_timeout_ms;
     bool is_failure_timeout_fixed; /* it is no default */
     uint32_t late_warning_ms; /* 0: none, also where the log is off by word */
+    uint32_t wait_notice_ms;  /* likewise */
     enum comm_remedy on_failure;
     struct port_range ports; /* where peers connect */
     enum codec_id codec;

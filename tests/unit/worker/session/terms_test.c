@@ -236,6 +236,46 @@ terms_name_the_late_unless_silenced(void **state)
     assert_int_equal(resolved(NULL).late_warning_ms, 0);
 }
 
+static uint32_t
+wait_notice_of(const struct hoop_join_options *options)
+{
+    return resolved(options).wait_notice_ms;
+}
+
+static void
+terms_give_notice_of_a_wait_unless_silenced(void **state)
+{
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    assert_int_equal(wait_notice_of(NULL), 1000);
+    setenv("HOOP_WAIT_NOTICE", "2.5", 1);
+    setenv("HOOP_LOG", "warning", 1);
+    assert_int_equal(wait_notice_of(NULL), 2500);
+    setenv("HOOP_LOG", "off", 1);
+    assert_int_equal(wait_notice_of(NULL), 0);
+    unsetenv("HOOP_LOG");
+    setenv("HOOP_WAIT_NOTICE", "0", 1);
+    assert_int_equal(wait_notice_of(NULL), 0);
+}
+
+/* 1,024 lines a second help nobody. */
+static void
+terms_of_many_ranks_have_the_first_give_notice_first(void **state)
+{
+    const uint32_t ranks[] = {7, 8};
+    struct hoop_join_options options = {
+        .coordinator = "host:1", .world_size = 64, .rank = &ranks[1]};
+
+    (void)state;
+    assert_int_equal(wait_notice_of(&options), 1000);
+    options.world_size = 65;
+    assert_int_equal(wait_notice_of(&options), 10000);
+    options.rank = &ranks[0];
+    assert_int_equal(wait_notice_of(&options), 1000);
+    options.rank = NULL;
+    assert_int_equal(wait_notice_of(&options), 1000);
+}
+
 int
 main(void)
 {
@@ -253,6 +293,11 @@ main(void)
         cmocka_unit_test_setup(terms_rank_beyond_the_size_is_refused,
                                environment_clear),
         cmocka_unit_test_setup(terms_say_when_a_call_spins, environment_clear),
+        cmocka_unit_test_setup(terms_give_notice_of_a_wait_unless_silenced,
+                               environment_clear),
+        cmocka_unit_test_setup(
+            terms_of_many_ranks_have_the_first_give_notice_first,
+            environment_clear),
         cmocka_unit_test_setup(terms_name_the_late_unless_silenced,
                                environment_clear),
         cmocka_unit_test_setup(terms_wrong_value_names_its_variable,

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""tests/fault/join_notice_check.py - a join that waits says for whom
+
+join_notice_check.py HOOPD ARRIVAL: joins that cannot end yet, of each kind. Each must
+say on standard error, word for word, what it waits for, and how long it may; and as
+soon as what it waits for has come it must end well. All of it is awaited: how long a
+line takes to come is not looked at, only that it does not come before its time.
+"""
+
+import re
+import signal
+import socket
+
+from programs import Program, Wrong, await_true, check_main, free_addresses
+
+HOST = socket.gethostname()
+LINE = re.compile(r'^\S+Z hoop warning wait: (.*) '
+                  r'\(since (\d+\.\d) s; HOOP_JOIN_TIMEOUT allows 77 s\)$')
+NO_SIZE = ('nobody has given a world size yet: set HOOP_WORLD_SIZE, or world_size '
+           'in the options of hoop_join(), for one rank at least, or start hoopd '
+           'with --world-size')
+
+
+class Jobs:
+    """A hoopd and the workers of jobs there."""
+
+    def __init__(self, programs, folder):
+        self.programs = programs
+        self.folder = folder
+        self.started = []
+        (host, port), = free_addresses(1)
+        self.address = f'{host}:{port}'
+        self.hoopd = None
+
+    def serve(self):
+        self.hoopd = Program(self.folder, f'hoopd{len(self.started)}', [
+            self.programs[0], f'--listen={self.address}',
+            '--http=127.0.0.1:0'], HOOP_TOKEN='secret')
+        self.started.append(self.hoopd)
+        self.hoopd.expect('serves workers')
+
+    def join(self, job, **settings):
+        worker = Program(
+            self.folder, f'{job}{len(self.started)}', [self.programs[1]],
+            **({'HOOP_COORDINATOR': self.address, 'HOOP_JOB': job,
+                'HOOP_TOKEN': 'secret', 'HOOP_WAIT_NOTICE': '0.1',
+                'HOOP_JOIN_TIMEOUT': '77'} | settings))
+        self.started.append(worker)
+        return worker
+
+    def end(self):
+        for program in self.started:
+            if program.popen.poll() is None:
+                program.popen.send_signal(signal.SIGCONT)
+            program.kill()
+
+
+def notices(worker):
+    """What it has said, and since when it had waited; whole lines alone."""
+    text = worker.text()
+    lines = text[:text.rfind('\n') + 1].splitlines()
+    found = [LINE.match(line) for line in lines if ' wait: ' in line]
+    if None in found:
+        raise Wrong(f'not a notice:\n{text}')
+    return [(line.group(1), float(line.group(2))) for line in found]
+
+
+def expect(worker, text):
+    await_true(f'{worker.name} says "{text}"; its output is {worker.path}',
+               lambda: text in [said for said, _ in notices(worker)])
+
+
+def expect_end(*workers):
+    for worker in workers:
+        if worker.code() != 0:
+            raise Wrong(f'{worker.name} fails:\n{worker.text()}')
+
+
+def check_coordinator(jobs):
+    """None listens; it comes, stands still, is killed, and comes again."""
+    refused = (f'waiting for hoopd at {jobs.address}: cannot connect: '
+               'Connection refused')
+    early = jobs.join('early', HOOP_WORLD_SIZE='2')
+    expect(early, refused)
+    jobs.serve()
+    expect(early, "joined job 'early'; waiting for 1 more worker; 1 of 2 is here: "
+                  f'host {HOST}')
+    expect_end(early, jobs.join('early'))
+    late = jobs.join('late', HOOP_WORLD_SIZE='2')
+    jobs.hoopd.expect('joins job "late"')
+    jobs.hoopd.popen.send_signal(signal.SIGSTOP)
+    expect(late, f'waiting for hoopd at {jobs.address}: it is connected, but does '
+                 'not answer')
+    jobs.hoopd.kill()
+    expect(late, refused)
+    jobs.serve()
+    expect_end(late, jobs.join('late'))
+
+
+def check_ranks(jobs):
+    first = jobs.join('ranks', HOOP_WORLD_SIZE='4', HOOP_RANK='1')
+    expect(first, "joined job 'ranks' as rank 1; waiting for ranks 0, 2-3; 1 of 4 "
+                  f'is here: host {HOST}')
+    second = jobs.join('ranks', HOOP_WORLD_SIZE='4', HOOP_RANK='2')
+    expect(first, "joined job 'ranks' as rank 1; waiting for ranks 0, 3; 2 of 4 "
+                  f'are here: host {HOST}')
+    expect(second, "joined job 'ranks' as rank 2; waiting for ranks 0, 3; 2 of 4 "
+                   f'are here: host {HOST}')
+    expect_end(first, second, jobs.join('ranks', HOOP_RANK='0'),
+               jobs.join('ranks', HOOP_RANK='3'))
+
+
+def check_size(jobs):
+    first = jobs.join('size', HOOP_RANK='0')
+    expect(first, f"joined job 'size' as rank 0; {NO_SIZE}; 1 is here: host {HOST}")
+    expect_end(first, jobs.join('size', HOOP_WORLD_SIZE='2'))
+
+
+def check_silence(jobs):
+    """Until it fails, or ends well."""
+    for setting in ({'HOOP_LOG': 'off'}, {'HOOP_LOG': 'error'},
+                    {'HOOP_WAIT_NOTICE': '0'}):
+        worker = jobs.join('silent', HOOP_WORLD_SIZE='2', HOOP_JOIN_TIMEOUT='1',
+                           **setting)
+        if worker.code() == 0 or ' wait: ' in worker.text():
+            raise Wrong(f'{setting}: {worker.text()}')
+
+
+def check_pauses(jobs):
+    """As it is set by default."""
+    worker = jobs.join('pauses', HOOP_WORLD_SIZE='2', HOOP_WAIT_NOTICE='')
+    since = await_true('two notices', lambda: (
+        lambda found: found if len(found) >= 2 else None)(
+            [since for _, since in notices(worker)]))
+    # Both are rounded.
+    if since[0] < 0.9 or since[1] < since[0] + 1.8:
+        raise Wrong(f'notices after {since} s')
+    expect_end(worker, jobs.join('pauses'))
+
+
+def check(programs, folder):
+    jobs = Jobs(programs, folder)
+    try:
+        check_coordinator(jobs)
+        check_ranks(jobs)
+        check_size(jobs)
+        check_silence(jobs)
+        check_pauses(jobs)
+    finally:
+        jobs.end()
+
+
+if __name__ == '__main__':
+    check_main('join_notice_check', check)

@@ -1,0 +1,272 @@
+/* session/join_notice.c - while a join waits: for what, on standard error */
+
+#include "session/join_notice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "net/loop.h"
+#include "rpc/method.h"
+#include "rpc/rpc_client.h"
+#include "session/wait_notice.h"
+#include "wire/pack.h"
+
+enum {
+    ANSWER_MS = 1000, /* of the coordinator, when asked who has come */
+};
+
+struct join_notice {
+    const struct terms *terms;
+    struct rpc_client *client;
+    const char *refusal;
+    struct wait_notice wait;
+    struct loop_timer *timer;
+    uint64_t question; /* the call that asks who has come */
+};
+
+/* As the user calls it. */
+static const char *
+job_name(const struct terms *terms)
+{
+    return terms->root[0] ? terms->root : terms->job;
+}
+
+void
+join_notice_describe_trouble(const struct terms *terms,
+                             const char *trouble,
+                             char out_text[LIMIT_ERROR_TEXT])
+{
+    const char *where = terms->coordinator;
+    const size_t n_where = strlen(where);
+
+    /* It may begin with the address that was tried. */
+    if (strncmp(trouble, where, n_where) == 0 && trouble[n_where] == ':')
+        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s",
+                 trouble);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s: %.700s",
+                 where, trouble[0] ? trouble : "no answer yet");
+}
+
+/* "2 of 4 are here: hosts a, b". */
+static void
+members_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
+{
+    const struct job_line *line = &job->line;
+    const bool has_range = job->size_min > 0 && job->size_min < line->size;
+    const char *plural = strchr(job->hosts, ',') ? "s" : "";
+    char size[48] = "";
+
+    if (has_range)
+        snprintf(size, sizeof(size), " of %u to %u", job->size_min, line->size);
+    else if (line->size > 0)
+        snprintf(size, sizeof(size), " of %u", line->size);
+    snprintf(out_text, LIMIT_ERROR_TEXT, "%u%s %s here%s%s%s%s",
+             line->n_members, size, line->n_members == 1 ? "is" : "are",
+             job->hosts[0] ? ": host" : "", job->hosts[0] ? plural : "",
+             job->hosts[0] ? " " : "", job->hosts);
+}
+
+/* An older coordinator names nobody. */
+static void
+missing_describe(const struct job_reply *job, char out_text[LIMIT_ERROR_TEXT])
+{
+    const struct job_line *line = &job->line;
+
+    if (line->size == 0)
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "nobody has given a world size yet: set HOOP_WORLD_SIZE, or "
+                 "world_size in the options of hoop_join(), for one rank at "
+                 "least, or start hoopd with --world-size");
+    else if (job->missing[0])
+        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for %s", job->missing);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for others");
+}
+
+void
+join_notice_describe_job(const struct terms *terms,
+                         const struct job_reply *job,
+                         char out_text[LIMIT_ERROR_TEXT])
+{
+    char missing[LIMIT_ERROR_TEXT];
+    char members[LIMIT_ERROR_TEXT];
+    char rank[32] = "";
+
+    if (terms->rank != RENDEZVOUS_RANK_ANY)
+        snprintf(rank, sizeof(rank), " as rank %u", terms->rank);
+    missing_describe(job, missing);
+    members_describe(job, members);
+    snprintf(out_text, LIMIT_ERROR_TEXT, "joined job '%s'%s; %.350s; %.350s",
+             job_name(terms), rank, missing, members);
+}
+
+void
+join_notice_describe_refusal(const struct terms *terms,
+                             const char *refusal,
+                             char out_text[LIMIT_ERROR_TEXT])
+{
+    snprintf(out_text, LIMIT_ERROR_TEXT, "waiting to join job '%s': %.700s",
+             job_name(terms), refusal);
+}
+
+void
+join_notice_describe_silence(const struct terms *terms,
+                             const char *why,
+                             char out_text[LIMIT_ERROR_TEXT])
+{
+    if (why[0])
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "waiting for job '%s' to form; hoopd at %s does not say who "
+                 "has come: %.500s",
+                 job_name(terms), terms->coordinator, why);
+    else
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "waiting for hoopd at %s: it is connected, but does not "
+                 "answer",
+                 terms->coordinator);
+}
+
+static void
+notice_plan(struct join_notice *notice)
+{
+    const int left_ms = wait_notice_left_ms(&notice->wait);
+
+    if (left_ms >= 0)
+        loop_timer_start(notice->timer, (uint64_t)left_ms);
+}
+
+/* Where the world has just formed there is nothing to say: the join ends now. */
+static void
+notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    if (strcmp(job->line.state, "forming") == 0)
+        join_notice_describe_job(notice->terms, job, text);
+    else if (notice->refusal[0])
+        join_notice_describe_refusal(notice->terms, notice->refusal, text);
+    else
+        return;
+    wait_notice_say(&notice->wait, text);
+}
+
+static void
+notice_say_unknown(struct join_notice *notice, const struct rpc_answer *answer)
+{
+    const char *trouble = rpc_client_trouble(notice->client);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (trouble)
+        join_notice_describe_trouble(notice->terms, trouble, text);
+    else if (answer->status == HOOP_E_TIMEOUT)
+        join_notice_describe_silence(notice->terms, "", text);
+    else if (notice->refusal[0])
+        join_notice_describe_refusal(notice->terms, notice->refusal, text);
+    else
+        join_notice_describe_silence(notice->terms, answer->message, text);
+    wait_notice_say(&notice->wait, text);
+}
+
+static void
+notice_on_answer(void *owner, const struct rpc_answer *answer)
+{
+    CLEANUP(job_reply_deinit) struct job_reply job = {0};
+    struct join_notice *notice = owner;
+    struct rpc_answer known = *answer;
+
+    notice->question = 0;
+    if (known.status == HOOP_OK) {
+        known.status = job_reply_decode(answer->body, &job);
+        known.message = error_text();
+    }
+    if (known.status == HOOP_OK)
+        notice_say_of_job(notice, &job);
+    else
+        notice_say_unknown(notice, &known);
+    notice_plan(notice);
+}
+
+static enum hoop_status
+question_send(struct join_notice *notice)
+{
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *bytes = NULL;
+    struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
+        .timeout_ms = ANSWER_MS,
+        .on_answer = notice_on_answer,
+        .owner = notice,
+    };
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    job_request_encode(&(struct job_request){.is_brief = 1}, &pack);
+    enum hoop_status status = pack_take(&pack, &bytes, &call.body.n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    call.body.bytes = bytes;
+    status = rpc_client_call(notice->client, &call, &notice->question);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static void
+notice_on_timer(void *owner)
+{
+    struct join_notice *notice = owner;
+    const char *trouble = rpc_client_trouble(notice->client);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!trouble && question_send(notice) == HOOP_OK)
+        return;
+    join_notice_describe_trouble(notice->terms,
+                                 trouble ? trouble : error_text(), text);
+    wait_notice_say(&notice->wait, text);
+    notice_plan(notice);
+}
+
+/* Members of a job that grows wait as long as the call says. */
+static const char *
+bound_of(const struct terms *terms)
+{
+    return terms->root[0] && terms->rank < terms->size_min - 1
+               ? "the timeout of hoop_comm_grow()"
+               : "HOOP_JOIN_TIMEOUT";
+}
+
+struct join_notice *
+join_notice_create(const struct rendezvous *rendezvous, const char *refusal)
+{
+    const struct terms *terms = rendezvous->terms;
+    CLEANUP(join_notice_destroy) struct join_notice *notice = NULL;
+
+    if (terms->wait_notice_ms == 0)
+        return NULL;
+    notice = calloc(1, sizeof(*notice));
+    if (!notice)
+        return NULL;
+    notice->terms = terms;
+    notice->client = rendezvous->client;
+    notice->refusal = refusal;
+    if (loop_timer_create(rendezvous->loop, notice_on_timer, notice,
+                          &notice->timer) != HOOP_OK) {
+        log_debug("session", "a join will not tell: %s", error_text());
+        return NULL;
+    }
+    wait_notice_begin(&notice->wait, terms->wait_notice_ms, bound_of(terms),
+                      terms->join_timeout_ms);
+    notice_plan(notice);
+    return STEAL(notice);
+}
+
+void
+join_notice_destroy(struct join_notice *notice)
+{
+    if (!notice)
+        return;
+    rpc_client_cancel(notice->client, notice->question);
+    loop_timer_destroy(notice->timer);
+    free(notice);
+}
