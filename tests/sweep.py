@@ -78,7 +78,8 @@ PATHS = {
 # Tests, paths (whole names, as regular expressions), why not.
 NOT_APPLICABLE = (
     ('hoopd_.*|hoopctl|hooprun|hooprun_help|scale_check|hostile_check|'
-     'hostile_member_check|coordinator_away|join_notice_check', '.*',
+     'hostile_member_check|coordinator_away|'
+     'join_notice_check|join_refused_check', '.*',
      'of the coordinator and the starter: no path of payloads'),
     ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',

@@ -152,6 +152,18 @@ client_watch_deadline(struct rpc_client *client, uint64_t deadline_ns)
     loop_timer_start(client->deadline, (uint64_t)left_ms);
 }
 
+/* Why there is no connection, without the address where it is the client's. */
+static const char *
+reason_of(const struct rpc_client *client)
+{
+    const char *reason = rpc_link_reason(client->link);
+    const size_t n_address = strlen(client->address);
+    const bool is_named = strncmp(reason, client->address, n_address) == 0 &&
+                          strncmp(reason + n_address, ": ", 2) == 0;
+
+    return is_named ? reason + n_address + 2 : reason;
+}
+
 /* What call was not answered for, of which the coordinator is no cause where
  * this side has nothing to connect with. */
 static void
@@ -159,12 +171,18 @@ lateness_describe(const struct rpc_client *client,
                   const struct client_call *call,
                   char out_text[LIMIT_ERROR_TEXT])
 {
-    const char *reason = rpc_link_reason(client->link);
+    const char *reason = reason_of(client);
 
     if (rpc_link_shortage(client->link) != HOOP_OK)
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "this process cannot connect to the coordinator at %s: "
                  "%.500s; %s was tried for %llu ms",
+                 client->address, reason, call->method,
+                 (unsigned long long)call->timeout_ms);
+    else if (call->n_sent == 0 && reason[0])
+        snprintf(out_text, LIMIT_ERROR_TEXT,
+                 "no connection to the coordinator at %s: %.500s; %s was tried "
+                 "for %llu ms",
                  client->address, reason, call->method,
                  (unsigned long long)call->timeout_ms);
     else
@@ -485,8 +503,7 @@ rpc_client_is_away(const struct rpc_client *client)
 const char *
 rpc_client_trouble(const struct rpc_client *client)
 {
-    return rpc_link_is_ready(client->link) ? NULL
-                                           : rpc_link_reason(client->link);
+    return rpc_link_is_ready(client->link) ? NULL : reason_of(client);
 }
 
 void

@@ -92,8 +92,8 @@ rpc_client_call(struct rpc_client *client,
 bool
 rpc_client_is_away(const struct rpc_client *client);
 
-/* Why there is no connection at present, for the user: the last error, with its
- * address, or what is waited for; "": nothing is known yet. NULL: there is one.
+/* Why there is no connection at present, for the user: the last error, with the
+ * address that was tried where it is another than the client's, or what is waited for; "": nothing is known yet. NULL: there is one.
  * Lives until the loop runs. */
 const char *
 rpc_client_trouble(const struct rpc_client *client);

@@ -88,16 +88,22 @@ join_check(const struct cluster *cluster, const struct cluster_event *event)
         return error_raise(HOOP_E_UNAVAILABLE,
                            "the coordinator is shutting down and takes no "
                            "more workers");
-    /* It must not make the attempt fail for the others. */
-    if (event->deadline_ns <= cluster->now_ns)
-        return error_raise(HOOP_E_TIMEOUT,
-                           "the join deadline had passed when the join came");
-
     const enum hoop_status status = join_check_numbers(join);
 
     if (status != HOOP_OK)
         return error_pass(status);
     return join_check_texts(join);
+}
+
+/* It must not make the attempt fail for the others. Behind all that would have
+ * been refused before the deadline, too: that is the cause. */
+static enum hoop_status
+deadline_check(const struct cluster *cluster, const struct cluster_event *event)
+{
+    if (event->deadline_ns > cluster->now_ns)
+        return HOOP_OK;
+    return error_raise(HOOP_E_TIMEOUT,
+                       "the join deadline had passed when the join came");
 }
 
 static enum hoop_status
@@ -120,9 +126,11 @@ rank_check(const struct cluster *cluster,
         HASH_FIND(hh_rank, job->requests, &join->rank, sizeof(join->rank),
                   holder);
     if (holder)
-        return error_raise(HOOP_E_EXISTS, "rank %u is taken by %s:%u at %s",
-                           join->rank, holder->host, holder->pid,
-                           holder->address);
+        return error_raise(
+            HOOP_E_EXISTS,
+            "rank %u is taken by %s:%u at %s: give each worker a "
+            "HOOP_RANK of its own, or none",
+            join->rank, holder->host, holder->pid, holder->address);
     return HOOP_OK;
 }
 
@@ -183,8 +191,10 @@ join_repeat(struct cluster *cluster,
                                                  : "left",
             job->name);
 
-    const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
+    enum hoop_status status = deadline_check(cluster, event);
 
+    if (status == HOOP_OK)
+        status = waiter_park(cluster, job, event, &waiter);
     if (status != HOOP_OK)
         return error_pass(status);
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, former),
@@ -265,6 +275,8 @@ admission_join(struct cluster *cluster,
         status = rank_check(cluster, job, join);
     if (status == HOOP_OK)
         status = room_check(cluster, job);
+    if (status == HOOP_OK)
+        status = deadline_check(cluster, event);
     if (status != HOOP_OK)
         return error_pass(status);
 

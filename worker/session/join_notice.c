@@ -39,16 +39,8 @@ join_notice_describe_trouble(const struct terms *terms,
                              const char *trouble,
                              char out_text[LIMIT_ERROR_TEXT])
 {
-    const char *where = terms->coordinator;
-    const size_t n_where = strlen(where);
-
-    /* It may begin with the address that was tried. */
-    if (strncmp(trouble, where, n_where) == 0 && trouble[n_where] == ':')
-        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s",
-                 trouble);
-    else
-        snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s: %.700s",
-                 where, trouble[0] ? trouble : "no answer yet");
+    snprintf(out_text, LIMIT_ERROR_TEXT, "waiting for hoopd at %s: %.700s",
+             terms->coordinator, trouble[0] ? trouble : "no answer yet");
 }
 
 /* "2 of 4 are here: hosts a, b". */

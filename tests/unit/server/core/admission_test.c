@@ -39,6 +39,38 @@ join_taken_rank_names_the_holder(void **state)
     fixture_deinit(&f);
 }
 
+/* Whoever asks again until its deadline must not learn of the deadline alone. */
+static void
+join_past_its_deadline_is_told_what_it_would_have_been_before(void **state)
+{
+    struct fixture f;
+    struct cluster_event event = {
+        .kind = CLUSTER_JOIN,
+        .join = {.incarnation = 12,
+                 .protocol_version = CLUSTER_PROTOCOL_VERSION,
+                 .rank = 1,
+                 .world_size = 2,
+                 .pid = 12,
+                 .host = "h",
+                 .address = "h:1"},
+    };
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    event.deadline_ns = f.now_ns;
+    fixture_join(&f, 11, 1, 2);
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_EXISTS,
+                    "rank 1 is taken by h:11 at h:1: give each worker a "
+                    "HOOP_RANK of its own, or none");
+    event.join.world_size = 3;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_PRECONDITION,
+                    "use one value for all workers");
+    fixture_join(&f, 10, 0, 2);
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_PRECONDITION,
+                    "job \"a\" is full: 2 of 2 ranks have joined");
+    fixture_deinit(&f);
+}
+
 static void
 join_rank_out_of_range_is_refused(void **state)
 {
@@ -204,6 +236,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_wrong_version_names_both),
         cmocka_unit_test(join_taken_rank_names_the_holder),
+        cmocka_unit_test(
+            join_past_its_deadline_is_told_what_it_would_have_been_before),
         cmocka_unit_test(join_rank_out_of_range_is_refused),
         cmocka_unit_test(join_least_rank_above_the_rank_is_refused),
         cmocka_unit_test(join_fifth_of_four_is_refused),
