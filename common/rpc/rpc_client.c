@@ -506,6 +506,13 @@ rpc_client_trouble(const struct rpc_client *client)
     return rpc_link_is_ready(client->link) ? NULL : reason_of(client);
 }
 
+bool
+rpc_client_local_address(const struct rpc_client *client,
+                         struct address *out_address)
+{
+    return rpc_link_local_address(client->link, out_address);
+}
+
 void
 rpc_client_answer_all(struct rpc_client *client,
                       const struct rpc_answer *answer)

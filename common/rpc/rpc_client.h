@@ -21,6 +21,7 @@
 
 #include "hoop/status.h"
 
+#include "net/address.h"
 #include "rpc/messages/message.h"
 
 struct loop;
@@ -97,6 +98,12 @@ rpc_client_is_away(const struct rpc_client *client);
  * Lives until the loop runs. */
 const char *
 rpc_client_trouble(const struct rpc_client *client);
+
+/* This host's address, by which it reached the coordinator last; its port is of
+ * no use to others. False: it has not reached it yet. */
+bool
+rpc_client_local_address(const struct rpc_client *client,
+                         struct address *out_address);
 
 /* Every call that waits is answered so. */
 void

@@ -97,6 +97,8 @@ struct rpc_link {
     struct address addresses[LIMIT_RPC_ADDRESSES];
     size_t n_addresses;
     size_t next_address;
+    struct address local; /* of the last connection that was ready */
+    bool has_local;
     struct resolver *resolver;
 
     struct loop_timer *timer; /* back-off, or the limit of connecting */
@@ -235,6 +237,8 @@ static void
 link_become_ready(struct rpc_link *link)
 {
     loop_timer_stop(link->timer);
+    link->has_local =
+        socket_local_address(link->carrier.fd, &link->local) == HOOP_OK;
     link_move(link, LINK_READY);
 }
 
@@ -631,6 +635,14 @@ bool
 rpc_link_is_ready(const struct rpc_link *link)
 {
     return link->state == LINK_READY;
+}
+
+bool
+rpc_link_local_address(const struct rpc_link *link, struct address *out_address)
+{
+    if (link->has_local)
+        *out_address = link->local;
+    return link->has_local;
 }
 
 const char *

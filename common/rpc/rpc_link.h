@@ -16,6 +16,7 @@
 
 #include "hoop/status.h"
 
+#include "net/address.h"
 #include "rpc/envelope.h"
 #include "rpc/sp_stream.h"
 
@@ -74,6 +75,12 @@ rpc_link_wake(struct rpc_link *link);
 /* Requests can be sent, and be answered, on the connection that it has. */
 bool
 rpc_link_is_ready(const struct rpc_link *link);
+
+/* This host's address, by which it reached the coordinator last. False: it has
+ * not reached it yet. */
+bool
+rpc_link_local_address(const struct rpc_link *link,
+                       struct address *out_address);
 
 /* Why it was lost last, or what it waits for, for the user; empty if neither. */
 const char *

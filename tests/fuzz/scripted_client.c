@@ -212,6 +212,15 @@ rpc_client_trouble(const struct rpc_client *client)
     return client->is_away ? "the script took it away" : NULL;
 }
 
+bool
+rpc_client_local_address(const struct rpc_client *client,
+                         struct address *out_address)
+{
+    (void)client;
+    (void)out_address;
+    return false;
+}
+
 void
 rpc_client_answer_all(struct rpc_client *client,
                       const struct rpc_answer *answer)

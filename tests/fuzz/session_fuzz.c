@@ -226,9 +226,10 @@ session_join(struct session *session)
 {
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     const struct rendezvous rendezvous = rendezvous_of(session);
-    enum hoop_status status =
-        rendezvous_join(&rendezvous, "127.0.0.1:1", &reply);
+    struct advertised advertised = {.is_guess = false};
 
+    fuzz_require(address_parse("127.0.0.1:1", &advertised.address) == HOOP_OK);
+    enum hoop_status status = rendezvous_join(&rendezvous, &advertised, &reply);
     successor_check(&session->successor);
     if (status == HOOP_OK)
         status = rendezvous_roster(&session->terms, &reply, &session->roster);

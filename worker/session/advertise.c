@@ -77,11 +77,28 @@ route_find(const struct address *remote, struct address *out_address)
                        resource_describe(RESOURCE_CONNECT, error, why));
 }
 
+/* One more address from which the coordinator may be reached. The first that is
+ * not loopback is guessed, so that the listener is there for all of them; which
+ * of two loopback addresses it is does not matter within a host. */
+static void
+candidate_add(const struct address *candidate, struct advertised *advertised)
+{
+    const bool was_loopback = address_is_loopback(&advertised->address);
+    const bool is_loopback = address_is_loopback(candidate);
+
+    if (!address_same_host(candidate, &advertised->address))
+        advertised->is_guess |= !is_loopback || !was_loopback;
+    if (was_loopback && !is_loopback)
+        advertised->address = *candidate;
+}
+
 static enum hoop_status
-routed_find(const struct advertise *wanted, struct address *out_address)
+routed_find(const struct advertise *wanted, struct advertised *out_advertised)
 {
     struct address remotes[LIMIT_RPC_ADDRESSES];
+    struct advertised advertised = {.is_guess = false};
     size_t n_remotes = 0;
+    size_t n_found = 0;
 
     enum hoop_status status = address_resolve_all(
         wanted->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
@@ -89,23 +106,42 @@ routed_find(const struct advertise *wanted, struct address *out_address)
         return error_pass(status);
 
     status = HOOP_E_UNAVAILABLE;
-    for (size_t i = 0; i < n_remotes && status != HOOP_OK; i++)
-        status = route_find(&remotes[i], out_address);
+    for (size_t i = 0; i < n_remotes; i++) {
+        struct address candidate;
+        const enum hoop_status found = route_find(&remotes[i], &candidate);
+
+        if (found == HOOP_OK) {
+            address_unmap(&candidate);
+            address_set_port(&candidate, 0);
+            if (n_found++ == 0)
+                advertised.address = candidate;
+            candidate_add(&candidate, &advertised);
+        }
+        status = n_found > 0 ? HOOP_OK : found;
+    }
     if (status != HOOP_OK)
         return error_pass(status);
-    address_unmap(out_address);
-    address_set_port(out_address, 0);
+    *out_advertised = advertised;
     return HOOP_OK;
 }
 
 enum hoop_status
-advertise_find(const struct advertise *wanted, struct address *out_address)
+advertise_find(const struct advertise *wanted,
+               struct advertised *out_advertised)
 {
+    struct advertised advertised = {.is_guess = false};
+    enum hoop_status status = HOOP_OK;
+
     if (wanted->advertise[0])
-        return told_find(wanted, out_address);
-    if (wanted->interface[0])
-        return address_of_interface(wanted->interface, out_address);
-    return routed_find(wanted, out_address);
+        status = told_find(wanted, &advertised.address);
+    else if (wanted->interface[0])
+        status = address_of_interface(wanted->interface, &advertised.address);
+    else
+        status = routed_find(wanted, &advertised);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_advertised = advertised;
+    return HOOP_OK;
 }
 
 /* "5000 is held by process 7 (train), 5001 by ..., and 2 more". The thread's

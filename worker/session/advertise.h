@@ -5,11 +5,15 @@
  * names, the local address from which this host reaches the coordinator. The
  * last is the kernel's own choice of route. It is a loopback address only if
  * the coordinator is on one, and a container bridge's only if the coordinator
- * is behind that bridge.
+ * is behind that bridge. Where the coordinator's name has several addresses,
+ * which this host reaches from different ones of its own, a route does not say
+ * which of them answers: that is known once the coordinator has been reached.
  */
 
 #ifndef SESSION_ADVERTISE_H
 #define SESSION_ADVERTISE_H
+
+#include <stdbool.h>
 
 #include "hoop/status.h"
 
@@ -22,6 +26,11 @@ struct advertise {
     const char *coordinator; /* "host:port" */
 };
 
+struct advertised {
+    struct address address;
+    bool is_guess; /* whichever reaches the coordinator takes its place */
+};
+
 /*
  * Its port is 0 unless the user says one: the listener's. May block in name
  * resolution.
@@ -29,7 +38,8 @@ struct advertise {
  * HOOP_E_UNAVAILABLE (unknown name, no route to the coordinator).
  */
 enum hoop_status
-advertise_find(const struct advertise *wanted, struct address *out_address);
+advertise_find(const struct advertise *wanted,
+               struct advertised *out_advertised);
 
 /*
  * Listen for peers who are told this address, on the first free one of ports,

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "rpc/messages/status_messages.h"
 #include "rpc/method.h"
 #include "session/endings.h"
 #include "session/growth.h"
@@ -89,7 +90,7 @@ errand_run(struct errand *errand,
 
 static enum hoop_status
 request_fill(const struct terms *terms,
-             const char *address,
+             const struct advertised *advertised,
              struct join_request *request)
 {
     *request = (struct join_request){
@@ -105,7 +106,7 @@ request_fill(const struct terms *terms,
     };
     host_name(request->host);
     host_id(terms->node, request->host_id);
-    snprintf(request->address, sizeof(request->address), "%s", address);
+    address_format(&advertised->address, request->address);
     while (request->incarnation == 0) {
         const enum hoop_status status =
             random_fill(&request->incarnation, sizeof(request->incarnation));
@@ -179,6 +180,41 @@ absence_watch(struct absence *absence, struct loop *loop)
     return HOOP_OK;
 }
 
+/* Reach the coordinator, and tell peers the address of this host by which that
+ * succeeded: a coordinator whose name has several may serve one of them only. */
+static enum hoop_status
+address_settle(const struct rendezvous *rendezvous,
+               struct join_request *request,
+               struct errand *errand)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
+    const struct rpc_call call = {
+        .method = method_of(METHOD_HEALTH_CHECK)->name,
+        .timeout_ms = request->deadline_ms,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    struct errand question = {0};
+    struct address local;
+    struct address guess;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    health_request_encode(&(struct health_request){""}, &pack);
+    const enum hoop_status status =
+        errand_run(&question, rendezvous, call, &pack);
+    if (status != HOOP_OK) {
+        memcpy(errand->text, question.text, sizeof(errand->text));
+        return status;
+    }
+    if (rpc_client_local_address(rendezvous->client, &local) &&
+        address_parse(request->address, &guess) == HOOP_OK) {
+        address_set_port(&local, address_port(&guess));
+        address_format(&local, request->address);
+    }
+    const int left_ms = clock_left_ms(deadline_ns);
+    request->deadline_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
+    return HOOP_OK;
+}
+
 static enum hoop_status
 join_once(const struct rendezvous *rendezvous,
           const struct join_request *request,
@@ -205,6 +241,22 @@ join_once(const struct rendezvous *rendezvous,
     return status;
 }
 
+static enum hoop_status
+join_attempt(const struct rendezvous *rendezvous,
+             const struct advertised *advertised,
+             struct join_request *request,
+             struct errand *errand)
+{
+    if (advertised->is_guess) {
+        const enum hoop_status status =
+            address_settle(rendezvous, request, errand);
+
+        if (status != HOOP_OK)
+            return status;
+    }
+    return join_once(rendezvous, request, errand);
+}
+
 static void
 pause_on_timer(void *owner)
 {
@@ -229,6 +281,7 @@ join_pause(struct loop *loop)
 /* Until the answer is final: a job may have to end before it can form anew. */
 static enum hoop_status
 join_repeatedly(const struct rendezvous *rendezvous,
+                const struct advertised *advertised,
                 struct join_request *request,
                 struct errand *errand,
                 hoop_control_t **control)
@@ -236,7 +289,8 @@ join_repeatedly(const struct rendezvous *rendezvous,
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     CLEANUP(join_notice_destroy)
     struct join_notice *notice = join_notice_create(rendezvous, errand->text);
-    enum hoop_status status = join_once(rendezvous, request, errand);
+    enum hoop_status status =
+        join_attempt(rendezvous, advertised, request, errand);
 
     while (status == HOOP_E_UNAVAILABLE) {
         /* A successor forms once; and there is no time left to look for one
@@ -254,14 +308,14 @@ join_repeatedly(const struct rendezvous *rendezvous,
         request->deadline_ms = (uint32_t)(left_ms - JOIN_PAUSE_MS);
         if (join_pause(rendezvous->loop) != HOOP_OK)
             break;
-        status = join_once(rendezvous, request, errand);
+        status = join_attempt(rendezvous, advertised, request, errand);
     }
     return status;
 }
 
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
-                const char *address,
+                const struct advertised *advertised,
                 struct join_reply *out_reply)
 {
     const struct terms *terms = rendezvous->terms;
@@ -271,10 +325,11 @@ rendezvous_join(const struct rendezvous *rendezvous,
     hoop_control_t *control = NULL;
 
     *rendezvous->successor = (struct successor){0};
-    enum hoop_status status = request_fill(terms, address, &request);
+    enum hoop_status status = request_fill(terms, advertised, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    status = join_repeatedly(rendezvous, &request, &errand, &control);
+    status =
+        join_repeatedly(rendezvous, advertised, &request, &errand, &control);
     hoop_control_destroy(control);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s", terms->job,

@@ -13,6 +13,7 @@
 #include "net/loop.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/rpc_client.h"
+#include "session/advertise.h"
 #include "session/lifetime.h"
 #include "session/terms.h"
 #include "transport/roster.h"
@@ -26,7 +27,8 @@ struct rendezvous {
 };
 
 /*
- * Wait until the world has formed. address is "host:port" for the peers.
+ * Wait until the world has formed. Peers are told the advertised address; where
+ * it is a guess, that by which the coordinator is reached, with its port.
  * The caller deinits *out_reply.
  *
  * Handle: HOOP_E_TIMEOUT and whatever the coordinator answers; the text says
@@ -35,7 +37,7 @@ struct rendezvous {
  */
 enum hoop_status
 rendezvous_join(const struct rendezvous *rendezvous,
-                const char *address,
+                const struct advertised *advertised,
                 struct join_reply *out_reply);
 
 /* The members as the transport knows them. Handle: HOOP_E_DATA_LOSS. */

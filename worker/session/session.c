@@ -274,16 +274,15 @@ world_await(struct hoop_session *session, struct join_reply *out_reply)
         .coordinator = terms->coordinator,
     };
     const struct rendezvous rendezvous = rendezvous_of(session);
-    struct address address;
-    char text[LIMIT_ADDRESS];
+    struct advertised advertised;
 
-    enum hoop_status status = advertise_find(&wanted, &address);
+    enum hoop_status status = advertise_find(&wanted, &advertised);
     if (status == HOOP_OK)
-        status = advertise_listen(terms->ports, &address, &session->listen_fd);
+        status = advertise_listen(terms->ports, &advertised.address,
+                                  &session->listen_fd);
     if (status != HOOP_OK)
         return error_pass(status);
-    address_format(&address, text);
-    status = rendezvous_join(&rendezvous, text, out_reply);
+    status = rendezvous_join(&rendezvous, &advertised, out_reply);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -19,11 +19,12 @@ enum {
 static void
 expect(const struct advertise *wanted, const char *text)
 {
-    struct address address;
+    struct advertised advertised;
     char found[LIMIT_ADDRESS];
 
-    assert_int_equal(advertise_find(wanted, &address), HOOP_OK);
-    address_format(&address, found);
+    assert_int_equal(advertise_find(wanted, &advertised), HOOP_OK);
+    assert_false(advertised.is_guess);
+    address_format(&advertised.address, found);
     assert_string_equal(found, text);
 }
 
@@ -51,7 +52,7 @@ advertise_what_is_told_is_taken(void **state)
 static void
 advertise_nowhere_is_refused(void **state)
 {
-    struct address address;
+    struct advertised address;
     struct advertise wanted = told("0.0.0.0:99");
 
     (void)state;
@@ -65,7 +66,7 @@ static void
 advertise_interface_gives_its_address(void **state)
 {
     const struct advertise none = {"", "no such", "127.0.0.1:1"};
-    struct address address;
+    struct advertised address;
 
     (void)state;
     expect(&(struct advertise){"", "lo", "10.0.0.1:1"}, "127.0.0.1:0");
@@ -77,6 +78,9 @@ advertise_loopback_is_for_a_coordinator_on_loopback(void **state)
 {
     (void)state;
     expect(&(struct advertise){"", "", "127.0.0.1:4667"}, "127.0.0.1:0");
+    /* Of two names, and two loopback addresses, either will do. */
+    expect(&(struct advertise){"", "", "127.0.0.1:4667,127.0.0.2:4667"},
+           "127.0.0.1:0");
 }
 
 /* 192.0.2.0/24 is nobody's; no packet is sent. */
@@ -84,12 +88,12 @@ static void
 advertise_to_a_remote_coordinator_is_never_loopback(void **state)
 {
     const struct advertise wanted = {"", "", "192.0.2.1:4667"};
-    struct address address;
+    struct advertised advertised;
 
     (void)state;
     /* A machine without any route says so instead. */
-    if (advertise_find(&wanted, &address) == HOOP_OK)
-        assert_false(address_is_loopback(&address));
+    if (advertise_find(&wanted, &advertised) == HOOP_OK)
+        assert_false(address_is_loopback(&advertised.address));
     else
         assert_non_null(strstr(error_text(), "no route to 192.0.2.1:4667"));
 }
