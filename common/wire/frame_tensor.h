@@ -22,8 +22,8 @@ static const uint32_t FRAME_ANY_DTYPE = UINT8_MAX;
 
 /* Its dtype is the call's. */
 struct frame_tensor {
-    /* Its place in a list: how many tensors in the upper 16 bits, the index of
-     * this one in the lower. 0: it is in no list. An index that is not below the
+    /* Its place in a list: how many tensors in bits 16 to 30, the index of this
+     * one in the lower. 0: it is in no list. An index that is not below the
      * number is not a place, but some number that both sides must agree on. */
     uint32_t part;
     struct hoop_shape shape;
@@ -31,6 +31,13 @@ struct frame_tensor {
 
 /* Stands for a list that has no tensors. */
 static const uint32_t FRAME_PART_EMPTY = UINT16_MAX;
+
+/* Added to one of a list that travels in shares, on both sides. */
+static const uint32_t FRAME_PART_IN_SHARES = (uint32_t)1 << 31;
+
+enum {
+    FRAME_LIST_MAX = INT16_MAX, /* tensors */
+};
 
 static inline uint32_t
 frame_part(size_t n_tensors, size_t index)
@@ -54,20 +61,26 @@ frame_part_numbered(size_t n, size_t index)
 static inline uint32_t
 frame_part_count(uint32_t part)
 {
-    return part >> 16;
+    return (part & ~FRAME_PART_IN_SHARES) >> 16;
+}
+
+static inline bool
+frame_part_is_empty(uint32_t part)
+{
+    return (part & ~FRAME_PART_IN_SHARES) == FRAME_PART_EMPTY;
 }
 
 static inline uint32_t
 frame_part_index(uint32_t part)
 {
-    return part == FRAME_PART_EMPTY ? 0 : part & UINT16_MAX;
+    return frame_part_is_empty(part) ? 0 : part & UINT16_MAX;
 }
 
 /* Whether part is a place in a list. */
 static inline bool
 frame_part_is_listed(uint32_t part)
 {
-    return part == FRAME_PART_EMPTY ||
+    return frame_part_is_empty(part) ||
            frame_part_index(part) < frame_part_count(part);
 }
 

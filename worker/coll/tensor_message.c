@@ -8,6 +8,7 @@
 
 #include "coll/tensor_message.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -153,6 +154,8 @@ request_of(const struct tensor_message *message,
         .out = is_receive ? message->received : NULL,
         .is_owned = is_receive && !tensor->data,
         .mode = mode,
+        .is_refusal = message->refusal != NULL,
+        .came_part = message->came_part,
     };
 
     if (is_any_shape(tensor)) {
@@ -166,6 +169,10 @@ request_of(const struct tensor_message *message,
     request.call.dtype = tensor->dtype;
     request.call.count = operand_count(tensor);
     request.bytes = is_receive ? made->data : tensor->data;
+    if (message->refusal) {
+        request.call.dtype = (enum hoop_dtype)FRAME_ANY_DTYPE;
+        request.bytes = (void *)(uintptr_t)message->refusal;
+    }
     return request;
 }
 

@@ -29,6 +29,10 @@ struct tensor_message {
     uint32_t
         part; /* frame_part(), FRAME_PART_EMPTY or 0, on both sides alike */
     bool has_dtype; /* HOOP_ANY_SHAPE, but only of the tensor's dtype */
+    /* A receive that takes nothing, of a tensor of no elements: it fails, and so
+     * does what is sent, with this text. NULL: it is an ordinary one. */
+    const char *refusal;
+    uint32_t *came_part; /* of what comes and does not fit; NULL: not told */
 };
 
 /*

@@ -11,7 +11,7 @@
 #include "tensor/shape.h"
 
 enum {
-    PART_TEXT_MAX = 40
+    PART_TEXT_MAX = 48
 };
 
 /* What a call has besides its name, dtype and count. */
@@ -101,8 +101,9 @@ part_describe(uint32_t part, char text[PART_TEXT_MAX])
 {
     text[0] = '\0';
     if (frame_part_is_listed(part))
-        snprintf(text, PART_TEXT_MAX, ", number %u of %u",
-                 frame_part_index(part) + 1, frame_part_count(part));
+        snprintf(text, PART_TEXT_MAX, ", number %u of %u%s",
+                 frame_part_index(part) + 1, frame_part_count(part),
+                 part & FRAME_PART_IN_SHARES ? ", in shares" : "");
     else if (part > 0)
         snprintf(text, PART_TEXT_MAX, ", number %u of %u", (part >> 16) + 1,
                  part & INT16_MAX);
@@ -137,9 +138,10 @@ call_describe_message(const struct frame_call *call,
                  is_any ? "" : dtype_name((enum hoop_dtype)call->dtype), part);
         return;
     }
-    if (tensor->part == FRAME_PART_EMPTY) {
-        snprintf(text, CALL_TEXT_MAX, "%s%s (a list of no tensors)",
-                 call_text((enum call_name)call->name), place);
+    if (frame_part_is_empty(tensor->part)) {
+        snprintf(text, CALL_TEXT_MAX, "%s%s (a list of no tensors%s)",
+                 call_text((enum call_name)call->name), place,
+                 tensor->part & FRAME_PART_IN_SHARES ? ", in shares" : "");
         return;
     }
     snprintf(text, CALL_TEXT_MAX, "%s%s (%s %.96s%s)",

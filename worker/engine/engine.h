@@ -349,8 +349,12 @@ struct engine_message {
     struct hoop_tensor *out;
     struct engine_object object; /* of CALL_RECV_OBJECT, instead of *out */
     bool is_owned; /* ... and bytes are out's then, but freed otherwise */
-    struct hoop_received *received;
+    /* A tensor's receive that takes nothing: both end with HOOP_E_MISMATCH, and
+     * the sender's text is bytes. Its dtype is FRAME_ANY_DTYPE. */
+    bool is_refusal;
     enum engine_mode mode;
+    struct hoop_received *received;
+    uint32_t *came_part; /* of a tensor that did not fit; NULL: not told */
 };
 
 /* The buffers are borrowed until the operation is waited for. */

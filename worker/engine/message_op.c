@@ -80,6 +80,8 @@ set_tensor(struct op *op, const struct engine_message *message)
         return;
     op->tensor = (struct frame_tensor){message->part, message->tensor->shape};
     op->label.tensor = &op->tensor;
+    op->is_refusal = message->is_refusal;
+    op->came_part = message->came_part;
     /* An object is always what is expected. */
     op->label.is_confirmed = message->call.name != CALL_SEND_OBJECT &&
                              message->call.name != CALL_RECV_OBJECT;

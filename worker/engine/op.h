@@ -159,7 +159,9 @@ struct op {
     /* A message. */
     struct step_flow message;
     struct hoop_received *received;
-    struct frame_tensor tensor;  /* label.tensor, if it is one */
+    struct frame_tensor tensor;  /* label.tensor, if it is one: */
+    bool is_refusal;             /* the message's bytes are why */
+    uint32_t *came_part;         /* the caller's, for one that does not fit */
     struct hoop_tensor *out;     /* the caller's, for what comes */
     struct engine_object object; /* ... or where its bytes are handed out */
     struct hoop_tensor made;     /* what comes */

@@ -72,11 +72,25 @@ refusal_of_other(struct op *op,
                  const struct frame *frame,
                  const struct frame_tensor *tensor)
 {
+    const struct frame_tensor *expected = op->label.tensor;
+    const bool are_tensors = expected && tensor;
+
+    if (are_tensors && op->is_refusal) {
+        refuse(op, frame, HOOP_E_MISMATCH, (const char *)op->message.in.place);
+        return;
+    }
+    if (are_tensors && op->came_part)
+        *op->came_part = tensor->part;
+    const bool is_one_shared =
+        are_tensors && (expected->part ^ tensor->part) & FRAME_PART_IN_SHARES;
     const struct ends ends = ends_of(op, frame, tensor);
     char text[LIMIT_ERROR_TEXT];
 
-    snprintf(text, sizeof(text), "%s called %s, but %s called %s", ends.name,
-             ends.call, ends.peer_name, ends.peer_call);
+    snprintf(text, sizeof(text), "%s called %s, but %s called %s%s", ends.name,
+             ends.call, ends.peer_name, ends.peer_call,
+             is_one_shared ? ": set HOOP_PIPE_SCATTER_GATHER on all ranks of "
+                             "both stages, or on none"
+                           : "");
     refuse(op, frame, HOOP_E_MISMATCH, text);
 }
 

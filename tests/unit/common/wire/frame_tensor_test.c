@@ -61,6 +61,31 @@ frame_tensor_of_every_rank_passes(void **state)
     }
 }
 
+static void
+place_in_shares_is_the_same_place(void **state)
+{
+    const uint32_t last = frame_part(FRAME_LIST_MAX, FRAME_LIST_MAX - 1);
+    const uint32_t parts[] = {frame_part(1, 0), frame_part(3, 2),          last,
+                              FRAME_PART_EMPTY, frame_part_numbered(7, 3), 0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const uint32_t shared = parts[i] | FRAME_PART_IN_SHARES;
+
+        assert_int_not_equal(parts[i], shared);
+        assert_int_equal(frame_part_is_empty(parts[i]),
+                         parts[i] == FRAME_PART_EMPTY);
+        assert_int_equal(frame_part_is_empty(shared),
+                         frame_part_is_empty(parts[i]));
+        assert_int_equal(frame_part_is_listed(shared),
+                         frame_part_is_listed(parts[i]));
+        assert_int_equal(frame_part_count(shared), frame_part_count(parts[i]));
+        assert_int_equal(frame_part_index(shared), frame_part_index(parts[i]));
+    }
+    assert_int_equal(frame_part_count(last), FRAME_LIST_MAX);
+    assert_true(frame_part_is_listed(last));
+}
+
 /* Whatever the sizes are, of a product below 2^63: the bits are dealt out in
  * every way that changes how long the integers are. */
 static void
@@ -159,6 +184,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frame_tensor_of_every_rank_passes),
+        cmocka_unit_test(place_in_shares_is_the_same_place),
         cmocka_unit_test(frame_tensor_of_greatest_sizes_fits),
         cmocka_unit_test(frame_tensor_is_one_only_where_it_says_something),
         cmocka_unit_test(frame_tensor_that_is_damaged_is_refused),
