@@ -93,6 +93,19 @@ enum hoop_pipe_flag {
      * receivers gather the shares: they must hold the same. Decided for each
      * tensor: one that cannot be cut into equal shares is sent whole by all.
      * The receivers must say the shape. ColossalAI's scatter_gather_tensors.
+     *
+     * All ranks of both groups set it in a call, or none, and the groups have
+     * one size and one order. Where one receiver does not get its list, because
+     * the flag, the list or the group differs from its sender's, or its sender is
+     * lost, the others of its group and their senders are told: their calls are
+     * HOOP_E_MISMATCH, with the reason, and nothing is handed out. For that a
+     * sender waits until its receiver has gathered: HOOP_OK says that this one
+     * has the whole list. So the ranks of a group send lists of several lanes in
+     * one order, unless by several threads.
+     *
+     * A receiver and its sender that both leave it out have made a call that is
+     * right, and know nothing of the others: a receiver that has to do with it
+     * waits for the one that left it out until its deadline.
      */
     HOOP_PIPE_SCATTER_GATHER = 1,
 };

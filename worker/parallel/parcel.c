@@ -21,18 +21,21 @@ struct way {
     enum hoop_message_kind kind;
     enum pipe_kind whole;
     enum pipe_kind share;
+    enum pipe_kind closing;
     bool is_next; /* the other side */
 };
 
 static const struct way ways[] = {
     [TRANSFER_SEND_PREV] = {"input_grad", HOOP_SEND, PIPE_GRADIENT,
-                            PIPE_GRADIENT_SHARE, false},
+                            PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING, false},
     [TRANSFER_RECV_PREV] = {"input", HOOP_RECV, PIPE_ACTIVATION,
-                            PIPE_ACTIVATION_SHARE, false},
+                            PIPE_ACTIVATION_SHARE, PIPE_ACTIVATION_CLOSING,
+                            false},
     [TRANSFER_RECV_NEXT] = {"output_grad", HOOP_RECV, PIPE_GRADIENT,
-                            PIPE_GRADIENT_SHARE, true},
+                            PIPE_GRADIENT_SHARE, PIPE_GRADIENT_CLOSING, true},
     [TRANSFER_SEND_NEXT] = {"output", HOOP_SEND, PIPE_ACTIVATION,
-                            PIPE_ACTIVATION_SHARE, true},
+                            PIPE_ACTIVATION_SHARE, PIPE_ACTIVATION_CLOSING,
+                            true},
 };
 
 const char *
@@ -47,18 +50,27 @@ parcel_is_received(const struct parcel *parcel)
     return ways[parcel->way].kind == HOOP_RECV;
 }
 
-static size_t
-list_size(const struct parcel *parcel)
-{
-    return parcel->transfer->lists[parcel->way]->n_tensors;
-}
-
 static uint32_t
 peer_of(const struct parcel *parcel)
 {
     const struct transfer *transfer = parcel->transfer;
 
     return ways[parcel->way].is_next ? transfer->next : transfer->prev;
+}
+
+bool
+parcel_has_closing(const struct parcel *parcel)
+{
+    const struct transfer *transfer = parcel->transfer;
+
+    return transfer->sharing &&
+           peer_of(parcel) != hoop_comm_rank(transfer->stages);
+}
+
+static size_t
+list_size(const struct parcel *parcel)
+{
+    return parcel->transfer->lists[parcel->way]->n_tensors;
 }
 
 /* Expected by the receiver, or sent. */
@@ -112,6 +124,19 @@ tensor_prepare(struct parcel *parcel, const char *name)
     return operand_check(&parcel->tensor, name);
 }
 
+/* No elements; its sizes are the group and this rank's place in it, which the
+ * other side must have alike. */
+static struct hoop_tensor
+closing_of(const hoop_comm_t *sharing)
+{
+    return (struct hoop_tensor){
+        .dtype = HOOP_UINT8,
+        .shape = {.n_dims = 3,
+                  .dims = {0, hoop_comm_size(sharing),
+                           hoop_comm_rank(sharing)}},
+    };
+}
+
 enum hoop_status
 parcel_prepare(struct parcel *parcel)
 {
@@ -119,6 +144,10 @@ parcel_prepare(struct parcel *parcel)
     const uint32_t n_ranks = hoop_comm_size(sharing);
     char name[LIMIT_NAME];
 
+    if (parcel->is_closing) {
+        parcel->tensor = closing_of(sharing);
+        return HOOP_OK;
+    }
     parcel->is_empty = list_size(parcel) == 0;
     if (parcel->is_empty) {
         parcel->tensor = share_none(HOOP_UINT8);
@@ -142,7 +171,7 @@ parcel_hand_out(struct parcel *parcel)
 {
     struct hoop_tensor *told;
 
-    if (parcel->is_empty || !parcel_is_received(parcel))
+    if (parcel->is_empty || parcel->is_closing || !parcel_is_received(parcel))
         return;
     told = tensor_told(parcel);
     parcel->tensor.strides = NULL;
@@ -166,8 +195,11 @@ parcel_share_tag(const struct parcel *parcel)
 uint32_t
 parcel_part(const struct parcel *parcel)
 {
-    return parcel->is_empty ? FRAME_PART_EMPTY
-                            : frame_part(list_size(parcel), parcel->index);
+    const uint32_t part = parcel->is_empty
+                              ? FRAME_PART_EMPTY
+                              : frame_part(list_size(parcel), parcel->index);
+
+    return part | (parcel->transfer->sharing ? FRAME_PART_IN_SHARES : 0);
 }
 
 struct tensor_message
@@ -182,26 +214,29 @@ parcel_message(struct parcel *parcel)
         .tensor = parcel->is_any_shape ? tensor_given(parcel) : tensor,
         .received = parcel->is_any_shape ? tensor : NULL,
         .peer = peer_of(parcel),
-        .tag = pipe_tag(way->whole, parcel->transfer->lane),
-        .part = parcel_part(parcel),
+        .tag = pipe_tag(parcel->is_closing ? way->closing : way->whole,
+                        parcel->transfer->lane),
+        .part = parcel->is_closing ? 0 : parcel_part(parcel),
+        .came_part = &parcel->came_part,
     };
 }
 
 enum hoop_status
-parcel_raise(const struct parcel *parcel)
+parcel_raise(const struct parcel *parcel, enum hoop_status status)
 {
     const struct way *way = &ways[parcel->way];
     char text[LIMIT_ERROR_TEXT];
-
     char name[LIMIT_NAME];
 
     snprintf(text, sizeof(text), "%s", error_text());
-    if (parcel->is_empty)
+    if (parcel->is_closing)
+        snprintf(name, sizeof(name), "%s, in shares,", way->name);
+    else if (parcel->is_empty)
         snprintf(name, sizeof(name), "%s, no tensors,", way->name);
     else
         snprintf(name, sizeof(name), "%s[%zu] of %zu", way->name, parcel->index,
                  list_size(parcel));
-    return error_raise(parcel->status, "%s %s stage %u, lane %u: %s", name,
+    return error_raise(status, "%s %s stage %u, lane %u: %s", name,
                        way->kind == HOOP_SEND ? "to" : "from", peer_of(parcel),
                        parcel->transfer->lane, text);
 }

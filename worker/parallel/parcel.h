@@ -4,7 +4,9 @@
  * What is received has its memory before it is started, unless it may be of any
  * shape, and is handed out or withdrawn when all has ended. With sharing, what
  * travels is this rank's share of a tensor that can be cut. A list of no tensors
- * travels, too, as a parcel that is empty.
+ * travels, too, as a parcel that is empty. With sharing a list has a closing
+ * besides: an empty tensor that is sent with the list, but which the receiver
+ * takes or refuses when the shares have been gathered, so that the sender knows.
  */
 
 #ifndef PARALLEL_PARCEL_H
@@ -25,10 +27,12 @@ struct parcel {
     struct hoop_tensor tensor; /* what is sent, or received to */
     struct hoop_tensor share;  /* of it, when it is cut */
     bool is_cut;
-    bool is_empty;           /* stands for a list of none */
-    bool is_any_shape;       /* expected: tensor is what comes */
-    bool is_owned;           /* tensor's data are hoop's until handed out */
-    enum hoop_status status; /* how its journey has ended */
+    bool is_empty;      /* stands for a list of none */
+    bool is_closing;    /* of its list, which it is not part of */
+    bool is_any_shape;  /* expected: tensor is what comes */
+    bool is_owned;      /* tensor's data are hoop's until handed out */
+    uint32_t came_part; /* of what came and did not fit */
+    hoop_op_t *op;      /* while it is under way */
 };
 
 /*
@@ -47,6 +51,15 @@ parcel_withdraw(struct parcel *parcel);
 
 bool
 parcel_is_received(const struct parcel *parcel);
+/* Whether its list has a closing: not to itself. */
+bool
+parcel_has_closing(const struct parcel *parcel);
+/* Whether it is received when the rest of the transfer has been. */
+static inline bool
+parcel_is_late(const struct parcel *parcel)
+{
+    return parcel->is_closing && parcel_is_received(parcel);
+}
 
 /* Tag of its shares among those who gather. */
 uint64_t
@@ -62,6 +75,6 @@ parcel_message(struct parcel *parcel);
 /* Its journey failed, with the text that is the last error's: raised again
  * with a word on what it was. */
 enum hoop_status
-parcel_raise(const struct parcel *parcel);
+parcel_raise(const struct parcel *parcel, enum hoop_status status);
 
 #endif

@@ -84,9 +84,10 @@ options_apply(const struct hoop_pipe_options *options,
         return error_raise(HOOP_E_INVALID, "flags %#x are not known to hoop",
                            options->flags);
     transfer->lane = options->lane;
-    if ((options->flags & HOOP_PIPE_SCATTER_GATHER) &&
-        hoop_comm_size(pipeline->tensor_parallel) > 1)
-        transfer->sharing = pipeline->tensor_parallel;
+    if (hoop_comm_size(pipeline->tensor_parallel) > 1)
+        transfer->tensor_parallel = pipeline->tensor_parallel;
+    if (options->flags & HOOP_PIPE_SCATTER_GATHER)
+        transfer->sharing = transfer->tensor_parallel;
     const enum hoop_status status =
         rank_choose(options->prev, "prev", hoop_pipeline_prev(pipeline),
                     pipeline, &transfer->prev);

@@ -18,6 +18,9 @@ enum pipe_kind {
     /* Shares of them, among the ranks that gather. */
     PIPE_ACTIVATION_SHARE,
     PIPE_GRADIENT_SHARE,
+    /* Behind a list in shares: taken when all of them have been gathered. */
+    PIPE_ACTIVATION_CLOSING,
+    PIPE_GRADIENT_CLOSING,
 };
 
 enum {

@@ -48,6 +48,21 @@ share_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks)
 }
 
 struct hoop_tensor
+share_uncut(const struct hoop_tensor *tensor)
+{
+    struct hoop_tensor share = {
+        .dtype = tensor->dtype,
+        .shape = {.n_dims = 1, .dims = {0}},
+    };
+    uint32_t *n_dims = &share.shape.n_dims;
+
+    for (uint32_t i = 0; i < tensor->shape.n_dims && *n_dims < HOOP_MAX_DIMS;
+         i++)
+        share.shape.dims[(*n_dims)++] = tensor->shape.dims[i];
+    return share;
+}
+
+struct hoop_tensor
 share_none(enum hoop_dtype dtype)
 {
     return (struct hoop_tensor){

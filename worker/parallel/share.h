@@ -24,6 +24,11 @@ share_is_cut(size_t count, uint32_t n_ranks);
 struct hoop_tensor
 share_of(const struct hoop_tensor *tensor, uint32_t rank, uint32_t n_ranks);
 
+/* Instead of one, of a tensor that is not cut: no elements, but the tensor's sizes,
+ * as many as fit, so that ranks which do not mean the same find out. */
+struct hoop_tensor
+share_uncut(const struct hoop_tensor *tensor);
+
 /* Of nobody: no elements, so that it fits none. */
 struct hoop_tensor
 share_none(enum hoop_dtype dtype);

@@ -3,62 +3,50 @@
  *
  * Messages and not a collective: transfers of several lanes may be under way at
  * once, in any order. Every tensor that was to come is exchanged by all ranks,
- * also one that is not cut, or did not come, as nothing: ranks may differ in
- * that, by a mistake, and a share that is left behind would be taken for one of
- * the next transfer.
+ * also one that is not cut, as nothing: ranks may differ in that, by a mistake,
+ * and a share that is left behind would be taken for one of the next transfer.
  *
  * No test of its own: tests/integration/pipe_share_test.c gathers.
  */
 
 #include "parallel/share_gather.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "engine/engine.h"
 #include "parallel/share.h"
 
-/* A list of none has no shares. */
-static bool
-is_gathered(const struct parcel *parcel)
-{
-    return parcel_is_received(parcel) && !parcel->is_empty;
-}
+/* What a rank says to one whose list is lost. */
+struct refusals {
+    char texts[TRANSFER_WAYS][LIMIT_ERROR_TEXT];
+};
 
-static bool
-has_come(const struct parcel *parcel)
-{
-    return parcel->status == HOOP_OK;
-}
-
-/* What this rank has of it. */
-static struct hoop_tensor
-share_sent(const struct parcel *parcel)
-{
-    return has_come(parcel) && parcel->is_cut
-               ? parcel->share
-               : share_none(parcel->tensor.dtype);
-}
-
-/* What another has; whatever it is, to be freed, when all is lost anyway. */
-static struct hoop_tensor
-share_expected(const struct parcel *parcel, uint32_t rank, uint32_t n_ranks)
-{
-    if (!has_come(parcel))
-        return (struct hoop_tensor){.shape = {.n_dims = HOOP_ANY_SHAPE}};
-    return parcel->is_cut ? share_of(&parcel->tensor, rank, n_ranks)
-                          : share_none(parcel->tensor.dtype);
-}
-
-/* Both halves of what goes on between this rank and another. */
+/* Both halves of what goes on between this rank and the others. */
 struct gathering {
+    hoop_comm_t *group;
     struct tensor_message *messages;
     struct hoop_tensor *shares; /* one for each message */
+    enum transfer_way *ways;
+    hoop_op_t **ops;
+    bool *is_given_up; /* [way][rank] */
     size_t n_messages;
 };
 
+/* Whether the group gathers it: the flag is this rank's, or its sender's. */
+static bool
+is_gathered(const struct parcel *parcel)
+{
+    return parcel_is_received(parcel) && !parcel->is_closing &&
+           (parcel->transfer->sharing ||
+            parcel->came_part & FRAME_PART_IN_SHARES);
+}
+
 static void
 gathering_add(struct gathering *gathering,
+              enum transfer_way way,
               const struct tensor_message *message,
               const struct hoop_tensor *share)
 {
@@ -67,19 +55,26 @@ gathering_add(struct gathering *gathering,
     gathering->shares[i] = *share;
     gathering->messages[i] = *message;
     gathering->messages[i].tensor = &gathering->shares[i];
-    if (share->shape.n_dims == HOOP_ANY_SHAPE)
-        gathering->messages[i].received = &gathering->shares[i];
+    gathering->ways[i] = way;
+}
+
+/* What rank has of it. */
+static struct hoop_tensor
+share_had(const struct parcel *parcel, uint32_t rank, uint32_t n_ranks)
+{
+    return parcel->is_cut ? share_of(&parcel->tensor, rank, n_ranks)
+                          : share_uncut(&parcel->tensor);
 }
 
 static void
 parcel_add(struct gathering *gathering, const struct parcel *parcel)
 {
-    const hoop_comm_t *sharing = parcel->transfer->sharing;
-    const uint32_t n_ranks = hoop_comm_size(sharing);
-    const struct hoop_tensor mine = share_sent(parcel);
+    const uint32_t n_ranks = hoop_comm_size(gathering->group);
+    const uint32_t self = hoop_comm_rank(gathering->group);
+    const struct hoop_tensor mine = share_had(parcel, self, n_ranks);
 
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
-        const struct hoop_tensor theirs = share_expected(parcel, rank, n_ranks);
+        const struct hoop_tensor theirs = share_had(parcel, rank, n_ranks);
         struct tensor_message message = {
             .kind = HOOP_SEND,
             .peer = rank,
@@ -87,56 +82,150 @@ parcel_add(struct gathering *gathering, const struct parcel *parcel)
             .part = parcel_part(parcel),
         };
 
-        if (rank == hoop_comm_rank(sharing))
+        if (rank == self)
             continue;
-        gathering_add(gathering, &message, &mine);
+        gathering_add(gathering, parcel->way, &message, &mine);
         message.kind = HOOP_RECV;
-        gathering_add(gathering, &message, &theirs);
+        gathering_add(gathering, parcel->way, &message, &theirs);
     }
 }
 
-/* Of those that are lost. */
+/* Of a list that is lost: once, however many tensors it has. Those of the others
+ * are as many as they say. */
 static void
-gathering_free(const struct gathering *gathering,
-               const struct parcel *parcels,
-               size_t n_parcels)
+refusal_add(struct gathering *gathering,
+            const struct parcel *parcel,
+            const char *text)
 {
-    size_t at = 0;
+    const struct hoop_tensor none = share_none(HOOP_UINT8);
+
+    for (uint32_t rank = 0; rank < hoop_comm_size(gathering->group); rank++) {
+        struct tensor_message message = {
+            .kind = HOOP_SEND,
+            .peer = rank,
+            .tag = parcel_share_tag(parcel),
+            .part = frame_part(1, 0) | FRAME_PART_IN_SHARES,
+        };
+
+        if (rank == hoop_comm_rank(gathering->group))
+            continue;
+        gathering_add(gathering, parcel->way, &message, &none);
+        message.kind = HOOP_RECV;
+        message.refusal = text;
+        gathering_add(gathering, parcel->way, &message, &none);
+    }
+}
+
+static void
+gathering_fill(struct gathering *gathering,
+               const struct parcel *parcels,
+               size_t n_parcels,
+               const struct transfer_end *ends,
+               struct refusals *refusals)
+{
+    bool is_refused[TRANSFER_WAYS] = {false};
 
     for (size_t i = 0; i < n_parcels; i++) {
-        const struct parcel *parcel = &parcels[i];
-        const size_t n = 2 * (hoop_comm_size(parcel->transfer->sharing) - 1);
+        const enum transfer_way way = parcels[i].way;
+        char *text = refusals->texts[way];
 
-        if (!is_gathered(parcel))
+        if (!is_gathered(&parcels[i]) || is_refused[way])
             continue;
-        for (size_t k = 1; k < n && !has_come(parcel); k += 2)
-            hoop_tensor_free(&gathering->shares[at + k]);
-        at += n;
+        if (ends[way].status == HOOP_OK) {
+            parcel_add(gathering, &parcels[i]);
+            continue;
+        }
+        is_refused[way] = true;
+        snprintf(text, LIMIT_ERROR_TEXT,
+                 "rank %u of tensor_parallel has not got its share: %.900s",
+                 hoop_comm_rank(gathering->group), ends[way].text);
+        refusal_add(gathering, &parcels[i], text);
     }
 }
 
-enum hoop_status
-share_gather(const struct parcel *parcels, size_t n_parcels)
+static void
+fail_gathered(struct transfer_end *ends,
+              enum transfer_way way,
+              enum hoop_status status)
 {
-    hoop_comm_t *sharing = parcels->transfer->sharing;
-    const size_t n_most = 2 * n_parcels * hoop_comm_size(sharing);
-    CLEANUP(free)
-    struct tensor_message *messages = calloc(n_most, sizeof(*messages));
-    CLEANUP(free)
-    struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
-    struct gathering gathering = {messages, shares, 0};
+    char text[LIMIT_ERROR_TEXT];
 
-    if (!messages || !shares)
-        return error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares",
-                           n_most);
+    snprintf(text, sizeof(text), "%s", error_text());
+    transfer_end_fail(&ends[way],
+                      error_raise(status, "%s, gathering the shares: %s",
+                                  transfer_name(way), text));
+}
+
+/* When one of a list does not fit, the other side sends or takes no more of it:
+ * what still comes is refused. */
+static void
+gathering_wait(const struct gathering *gathering, struct transfer_end *ends)
+{
+    const size_t n_ranks = hoop_comm_size(gathering->group);
+
+    for (size_t i = 0; i < gathering->n_messages; i++) {
+        const struct tensor_message *message = &gathering->messages[i];
+        const enum transfer_way way = gathering->ways[i];
+        bool *is_given_up =
+            &gathering->is_given_up[way * n_ranks + message->peer];
+
+        if (*is_given_up && message->kind == HOOP_RECV)
+            engine_cancel((struct op *)gathering->ops[i]);
+        const enum hoop_status status =
+            hoop_wait(gathering->ops[i], HOOP_FOREVER);
+        if (status == HOOP_E_MISMATCH && message->kind == HOOP_RECV)
+            *is_given_up = true;
+        if (status != HOOP_OK)
+            fail_gathered(ends, way, status);
+    }
+}
+
+static bool
+is_any_gathered(const struct parcel *parcels, size_t n_parcels)
+{
     for (size_t i = 0; i < n_parcels; i++) {
         if (is_gathered(&parcels[i]))
-            parcel_add(&gathering, &parcels[i]);
+            return true;
     }
-    const enum hoop_status status =
-        tensor_message_run(messages, gathering.n_messages, sharing);
-    gathering_free(&gathering, parcels, n_parcels);
-    if (status != HOOP_OK)
-        return error_raise(status, "gathering the shares: %s", error_text());
-    return HOOP_OK;
+    return false;
+}
+
+void
+share_gather(const struct parcel *parcels,
+             size_t n_parcels,
+             struct transfer_end ends[TRANSFER_WAYS])
+{
+    hoop_comm_t *group = parcels->transfer->tensor_parallel;
+    const size_t n_ranks = hoop_comm_size(group);
+    const size_t n_most = 2 * n_parcels * n_ranks;
+
+    if (!is_any_gathered(parcels, n_parcels))
+        return;
+    CLEANUP(free)
+    struct tensor_message *messages = calloc(n_most, sizeof(*messages));
+    CLEANUP(free) struct hoop_tensor *shares = calloc(n_most, sizeof(*shares));
+    CLEANUP(free) enum transfer_way *ways = calloc(n_most, sizeof(*ways));
+    CLEANUP(free) hoop_op_t **ops = calloc(n_most, sizeof(hoop_op_t *));
+    CLEANUP(free) bool *is_given_up = calloc(TRANSFER_WAYS * n_ranks, 1);
+    CLEANUP(free) struct refusals *refusals = malloc(sizeof(*refusals));
+    struct gathering gathering = {group, messages,    shares, ways,
+                                  ops,   is_given_up, 0};
+    enum hoop_status status = HOOP_OK;
+
+    if (!messages || !shares || !ways || !ops || !is_given_up || !refusals)
+        status =
+            error_raise(HOOP_E_EXHAUSTED, "no memory for %zu shares", n_most);
+    if (status == HOOP_OK) {
+        gathering_fill(&gathering, parcels, n_parcels, ends, refusals);
+        status =
+            tensor_message_start(messages, gathering.n_messages, group, ops);
+    }
+    if (status == HOOP_OK) {
+        gathering_wait(&gathering, ends);
+        return;
+    }
+    for (size_t i = 0; i < n_parcels; i++) {
+        if (is_gathered(&parcels[i]))
+            fail_gathered(ends, parcels[i].way, status);
+    }
 }

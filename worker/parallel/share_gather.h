@@ -8,12 +8,16 @@
 #include "parallel/parcel.h"
 
 /*
- * Of the parcels of one transfer those that were received: every rank that
- * shares sends its share to all others. Of one that is not cut it sends
- * nothing, as of one that failed, so that the others fail, too.
- * Handle: as tensor_message_run().
+ * Of the lists of one transfer those that were received in shares: every rank
+ * that shares sends its share to all others, of a tensor that is not cut nothing.
+ * For a list that has failed here it sends nothing and refuses what comes, with
+ * the text of how it has ended, so that the others fail, too; also where only
+ * its sender meant shares, and for which no rank is to wait. ends has a list's
+ * failure if it had none.
  */
-enum hoop_status
-share_gather(const struct parcel *parcels, size_t n_parcels);
+void
+share_gather(const struct parcel *parcels,
+             size_t n_parcels,
+             struct transfer_end ends[TRANSFER_WAYS]);
 
 #endif

@@ -6,10 +6,13 @@
 #ifndef PARALLEL_TRANSFER_H
 #define PARALLEL_TRANSFER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hoop/pipeline.h"
 #include "hoop/tensor.h"
+
+#include "base/limits.h"
 
 /* In the order in which they are started. */
 enum transfer_way {
@@ -29,8 +32,20 @@ struct transfer {
     uint32_t prev; /* ranks of stages */
     uint32_t next;
     uint32_t lane;
+    hoop_comm_t *tensor_parallel; /* NULL: none, or alone in it */
     hoop_comm_t *sharing; /* tensors are cut in shares for it; NULL: whole */
 };
+
+/* How a list of a transfer has ended. */
+struct transfer_end {
+    enum hoop_status status;
+    bool has_moved;              /* between the stages: both know */
+    char text[LIMIT_ERROR_TEXT]; /* unless status is HOOP_OK */
+};
+
+/* A list has failed with the last error: its first failure counts. */
+void
+transfer_end_fail(struct transfer_end *end, enum hoop_status status);
 
 /* What the lists are called: "input_grad". */
 const char *

@@ -160,8 +160,8 @@ too_long_a_list_is_invalid(void **state)
     (void)state;
     assert_invalid(
         hoop_pipe_send_forward(
-            pipeline, &(struct hoop_tensors){65536, &tensor, &tensor, 0}, NULL),
-        "a list at most 65535");
+            pipeline, &(struct hoop_tensors){32768, &tensor, &tensor, 0}, NULL),
+        "a list at most 32767");
 }
 
 /* Of the first stage, and of a process that is none. */

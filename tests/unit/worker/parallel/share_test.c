@@ -76,6 +76,30 @@ shapes_that_differ_have_shares_that_differ(void **state)
     assert_false(shape_equal(&share, &none.shape));
 }
 
+static void
+tensors_that_are_not_cut_say_their_sizes(void **state)
+{
+    struct hoop_tensor tensor = {
+        .dtype = HOOP_INT8,
+        .shape = {HOOP_MAX_DIMS, {1, 2, 3, 4, 5, 6, 7, 8}},
+    };
+    const struct hoop_shape greatest = {HOOP_MAX_DIMS,
+                                        {0, 1, 2, 3, 4, 5, 6, 7}};
+
+    struct hoop_tensor share = share_uncut(&tensor);
+
+    (void)state;
+    assert_true(shape_equal(&share.shape, &greatest));
+    tensor.shape.n_dims = 1;
+    share = share_uncut(&tensor);
+    assert_true(shape_equal(&share.shape, &(struct hoop_shape){2, {0, 1}}));
+    tensor.shape.n_dims = 0;
+    share = share_uncut(&tensor);
+    assert_true(shape_equal(&share.shape, &(struct hoop_shape){1, {0}}));
+    assert_int_equal(share.dtype, HOOP_INT8);
+    assert_null(share.data);
+}
+
 int
 main(void)
 {
@@ -84,6 +108,7 @@ main(void)
         cmocka_unit_test(shares_are_equal_runs),
         cmocka_unit_test(shapes_of_shares_have_the_right_count),
         cmocka_unit_test(shapes_that_differ_have_shares_that_differ),
+        cmocka_unit_test(tensors_that_are_not_cut_say_their_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
