@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """tests/fault/hoopd_limits_check.py - what others can make hoopd hold is bounded
 
-hoopd_limits_check.py HOOPD: a hoopd with a token, and loads that come near its limits,
+hoopd_limits_check.py HOOPD [SECONDS]: a hoopd with a token, and loads that come near its limits,
 each against a hoopd of its own. Strangers take all of its descriptors, at 64 and
 at 1024; an operator parks 1,000 watches whose bodies are as large as a message may
 be, and so does a worker; strangers, and workers, send the beginning of messages and
 no more; a worker asks for more than it reads; replies to 100,000 clients are kept;
-10,000 connections. Each time hoopd's memory stays under a bound, an honest client is
+10,000 connections; and most of these at once, for so many SECONDS (4). Each time hoopd's memory stays under a bound, an honest client is
 answered, and so is /healthz.
 """
 
@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -37,6 +38,7 @@ QUEUE_S = 30
 CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
 LOG_LINES_MAX = 60  # in the same time
 AT_ONCE = 256  # requests that wait for their replies
+SECONDS = 4
 
 
 class Coordinator:
@@ -181,12 +183,12 @@ def silence_costs_no_time(hoopd, folder):
     coordinator.end()
 
 
-def parks_watches(coordinator, token, method, fields):
+def parks_watches(coordinator, token, method, fields, n_watches=WATCHES):
     """Watches that each fill a message, over ten connections: what became of
     them, as {status or None: how many}."""
     body = pack(fields + [bytes(MESSAGE - 8192)])
     clients = [connected(coordinator, token) for _ in range(10)]
-    for number in range(WATCHES):
+    for number in range(n_watches):
         client = clients[number % len(clients)]
         client.link.sendall(frame(client, 1000 + number, method, body))
     statuses = {}
@@ -253,21 +255,25 @@ def beginnings_are_bounded(hoopd, folder):
     coordinator.end()
 
 
+def asks_before_it_reads(coordinator, n_replies, between):
+    """Replies of a MiB each; between what is asked and what is read."""
+    client = connected(coordinator)
+    for number in range(1, n_replies + 1):
+        client.link.sendall(frame(client, number, 'Store/Get',
+                                  pack([['large']])))
+    between()
+    statuses = [reply_read(client)[2] for _ in range(n_replies)]
+    if statuses != [0] * n_replies:
+        raise Wrong(f'not all replies came: {set(statuses)}')
+    client.close()
+
+
 def unread_replies_are_bounded(hoopd, folder):
     """It asks for 600 MiB before it reads anything; then gets all of it."""
     coordinator = Coordinator(hoopd, folder, 'unread')
     before = coordinator.rss()
-    client = connected(coordinator)
-    for number in range(1, 601):
-        client.link.sendall(frame(client, number, 'Store/Get',
-                                  pack([['large']])))
-    time.sleep(0.2)
-    coordinator.below('600 MiB of replies that are not read',
-                      before + 100 * MIB)
-    statuses = [reply_read(client)[2] for _ in range(600)]
-    if statuses != [0] * 600:
-        raise Wrong(f'not all replies came: {set(statuses)}')
-    client.close()
+    asks_before_it_reads(coordinator, 600, lambda: coordinator.below(
+        '600 MiB of replies that are not read', before + 100 * MIB))
     coordinator.end()
 
 
@@ -294,6 +300,53 @@ def kept_replies_are_bounded(hoopd, folder, n_clients):
     coordinator.end()
 
 
+def parks_and_leaves(coordinator, revision):
+    clients, _ = parks_watches(coordinator, TOKEN, 'Store/Watch',
+                               ['p', False, revision], 100)
+    for client in clients:
+        client.close()
+
+
+def all_at_once(hoopd, folder, n_seconds):
+    """Strangers without end at both ports, watches that are as large as they may be,
+    replies that are asked for before they are read."""
+    coordinator = Coordinator(hoopd, folder, 'all')
+    asker = coordinator.client()
+    revision = asker.call('Store/Get', [['large']])[0]
+    asker.close()
+    until = time.monotonic() + n_seconds
+    failures = []
+
+    def again_and_again(load, *args):
+        try:
+            while time.monotonic() < until:
+                load(coordinator, *args)
+        except (Wrong, Refused, OSError) as error:
+            failures.append(error)
+
+    script = os.path.join(os.path.dirname(__file__), 'strangers.py')
+    crowds = [Program(folder, f'crowd{port}', [sys.executable, '-B', script,
+                                              f'{host}:{port}'])
+              for host, port in coordinator.places]
+    threads = [threading.Thread(target=again_and_again, args=load) for load in [
+        (parks_and_leaves, revision), (asks_before_it_reads, 100, lambda: None)]]
+    for thread in threads:
+        thread.start()
+    try:
+        while time.monotonic() < until and not failures:
+            coordinator.below('all kinds at once', 600 * MIB)
+            time.sleep(0.5)
+    finally:
+        until = 0
+        for thread in threads:
+            thread.join()
+        for crowd in crowds:
+            crowd.kill()
+    if failures:
+        raise failures[0]
+    coordinator.end()
+
+
 def many_connections(hoopd, folder, n_connections):
     coordinator = Coordinator(hoopd, folder, 'many')
     before, clients = coordinator.rss(), []
@@ -308,7 +361,7 @@ def many_connections(hoopd, folder, n_connections):
     coordinator.end()
 
 
-def check(hoopd, folder):
+def check(hoopd, folder, n_seconds):
     # As many as hoopd may have; this process has the other ends.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -322,12 +375,14 @@ def check(hoopd, folder):
     kept_replies_are_bounded(hoopd, folder,
                              100000 if not is_slow_build() else 2000)
     many_connections(hoopd, folder, n_many)
+    all_at_once(hoopd, folder, n_seconds)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
-            check(sys.argv[1], folder)
+            check(sys.argv[1], folder,
+                  float(sys.argv[2]) if len(sys.argv) > 2 else SECONDS)
         except (Wrong, Refused, OSError) as error:
             sys.exit(f'hoopd_limits_check: {error}')
 

@@ -4,8 +4,8 @@
 # pid_namespaces_check.sh HOOPD STEADY: as in containers that share a network,
 # each worker is in a PID namespace: as process 1, or with a number that no
 # process has in the namespaces of the others. One connection between two that
-# live is cut: all blame the same one of the two, and nobody says that a process
-# has ended. A worker is stopped: it is named as soon as anywhere else. The same
+# live is cut: all blame the same one of the two (which of them is a matter of
+# tests/sim and of how busy the machine is), and nobody says that a process has ended. A worker is stopped: it is named as soon as anywhere else. The same
 # under a /proc that shows no process of others. Exits with 77 where namespaces
 # cannot be made, unless HOOP_REQUIRE_NETNS is set.
 set -euo pipefail
@@ -147,14 +147,17 @@ connection_cut() {
 
 # cut_is_told JOB SPACE
 cut_is_told() {
-  local job=$1 began took
+  local job=$1 began took lost
   job_start "$job" "$2"
   began=$(now_ms)
   connection_cut 1 2
   await 'all know' job_says "$job" 0 1 2
   took=$(($(decided_ms "$job") - began))
-  expect_lost "$job" 2 0 1
-  expect_unblamed "$job" 1
+  lost=$(sed -n "s/.*rank \([0-9]\) (.*) of job \"$job\" is lost.*/\1/p" \
+    "$scratch/hoopd.log")
+  [ "$lost" = 1 ] || [ "$lost" = 2 ] || fail "$job: lost: ${lost//$'\n'/ and }"
+  expect_lost "$job" "$lost" 0 $((3 - lost))
+  expect_unblamed "$job" $((3 - lost))
   grep -h '^steady: ' "$scratch/$job".*.log
   echo "after $took ms"
   [ "$took" -le "$cut_ms" ] || fail "decided after $took ms"
