@@ -1,5 +1,5 @@
 /*
- * tests/integration/hooprun_test.c - hooprun, with shells as workers
+ * tests/integration/hooprun_test.c - launcher, with shells as workers
  *
  * The first argument is hooprun. Nothing here joins: the launcher is tested.
  */
@@ -12,53 +12,12 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "integration/program.h"
-
-static const char *hooprun;
-
-/* hooprun [options...] sh -c script; options end with NULL. */
-static struct program *
-crew_start(const char *const *options, const char *script)
-{
-    const char *arguments[PROGRAM_ARGUMENTS_MAX] = {hooprun};
-    size_t n = 1;
-
-    for (size_t i = 0; options[i]; i++)
-        arguments[n++] = options[i];
-    arguments[n++] = "sh";
-    arguments[n++] = "-c";
-    arguments[n++] = script;
-    return program_start(arguments, NULL);
-}
-
-static const char *const three[] = {"-n", "3", NULL};
-
-/* Runs to its end and keeps the program, for its texts. */
-static int
-crew_code(void **state, const char *const *options, const char *script)
-{
-    struct program *program = crew_start(options, script);
-
-    *state = program;
-    return program_wait(program);
-}
-
-static const char *
-out_of(void **state)
-{
-    return ((struct program *)*state)->out.text;
-}
-
-static const char *
-err_of(void **state)
-{
-    return ((struct program *)*state)->err.text;
-}
+#include "integration/launcher.h"
 
 static void
 hooprun_good_workers_exit_zero(void **state)
 {
-    assert_int_equal(crew_code(state, three, "exit 0"), 0);
+    assert_int_equal(launcher_code(state, launcher_three, "exit 0"), 0);
     assert_string_equal(out_of(state), "");
     assert_string_equal(err_of(state), "");
 }
@@ -66,9 +25,9 @@ hooprun_good_workers_exit_zero(void **state)
 static void
 hooprun_lines_carry_their_rank(void **state)
 {
-    assert_int_equal(crew_code(state, three,
-                               "echo to out; echo to err >&2; "
-                               "printf 'no newline'"),
+    assert_int_equal(launcher_code(state, launcher_three,
+                                   "echo to out; echo to err >&2; "
+                                   "printf 'no newline'"),
                      0);
     for (int rank = 0; rank < 3; rank++) {
         char line[64];
@@ -87,7 +46,8 @@ hooprun_one_worker_is_verbatim(void **state)
 {
     static const char *const one[] = {"-n", "1", NULL};
 
-    assert_int_equal(crew_code(state, one, "printf 'a\\rb'; echo c >&2"), 0);
+    assert_int_equal(launcher_code(state, one, "printf 'a\\rb'; echo c >&2"),
+                     0);
     assert_string_equal(out_of(state), "a\rb");
     assert_string_equal(err_of(state), "c\n");
 }
@@ -97,7 +57,7 @@ hooprun_no_prefix_is_verbatim(void **state)
 {
     static const char *const plain[] = {"-n", "2", "--no-prefix", NULL};
 
-    assert_int_equal(crew_code(state, plain, "echo same"), 0);
+    assert_int_equal(launcher_code(state, plain, "echo same"), 0);
     assert_string_equal(out_of(state), "same\nsame\n");
 }
 
@@ -107,9 +67,9 @@ hooprun_environment_says_how_to_join(void **state)
     static const char *const job[] = {"-n", "2", "--job", "night", NULL};
 
     assert_int_equal(
-        crew_code(state, job,
-                  "echo $HOOP_RANK $HOOP_LOCAL_RANK $HOOP_WORLD_SIZE "
-                  "$HOOP_JOB ${HOOP_COORDINATOR%:*} ${#HOOP_TOKEN}"),
+        launcher_code(state, job,
+                      "echo $HOOP_RANK $HOOP_LOCAL_RANK $HOOP_WORLD_SIZE "
+                      "$HOOP_JOB ${HOOP_COORDINATOR%:*} ${#HOOP_TOKEN}"),
         0);
     assert_non_null(strstr(out_of(state), "[0] 0 0 2 night 127.0.0.1 64\n"));
     assert_non_null(strstr(out_of(state), "[1] 1 1 2 night 127.0.0.1 64\n"));
@@ -121,11 +81,11 @@ hooprun_token_is_another_each_time(void **state)
     static const char *const one[] = {"-n", "1", NULL};
     char first[64];
 
-    assert_int_equal(crew_code(state, one, "echo $HOOP_TOKEN"), 0);
+    assert_int_equal(launcher_code(state, one, "echo $HOOP_TOKEN"), 0);
     assert_int_equal(strlen(out_of(state)), sizeof(first) + 1);
     memcpy(first, out_of(state), sizeof(first));
     program_teardown(state);
-    assert_int_equal(crew_code(state, one, "echo $HOOP_TOKEN"), 0);
+    assert_int_equal(launcher_code(state, one, "echo $HOOP_TOKEN"), 0);
     assert_memory_not_equal(first, out_of(state), sizeof(first));
 }
 
@@ -137,15 +97,15 @@ hooprun_nodes_are_of_consecutive_ranks(void **state)
     static const char *const none[] = {"-n", "2", "--nodes", "0", NULL};
 
     assert_int_equal(
-        crew_code(state, two, "echo ${HOOP_NODE##*/} $HOOP_LOCAL_RANK"), 0);
+        launcher_code(state, two, "echo ${HOOP_NODE##*/} $HOOP_LOCAL_RANK"), 0);
     assert_non_null(strstr(out_of(state), "[0] 0 0\n"));
     assert_non_null(strstr(out_of(state), "[2] 0 2\n"));
     assert_non_null(strstr(out_of(state), "[3] 1 0\n"));
     assert_non_null(strstr(out_of(state), "[4] 1 1\n"));
     program_teardown(state);
-    assert_int_equal(crew_code(state, many, "true"), 64);
+    assert_int_equal(launcher_code(state, many, "true"), 64);
     program_teardown(state);
-    assert_int_equal(crew_code(state, none, "true"), 64);
+    assert_int_equal(launcher_code(state, none, "true"), 64);
 }
 
 static void
@@ -155,9 +115,9 @@ hooprun_given_coordinator_is_passed_on(void **state)
                                         NULL};
 
     setenv("HOOP_TOKEN", "mine", 1);
-    const int code = crew_code(state, given,
-                               "echo $HOOP_COORDINATOR "
-                               "$HOOP_TOKEN");
+    const int code = launcher_code(state, given,
+                                   "echo $HOOP_COORDINATOR "
+                                   "$HOOP_TOKEN");
     unsetenv("HOOP_TOKEN");
     assert_int_equal(code, 0);
     assert_string_equal(out_of(state), "head:7000 mine\n");
@@ -166,7 +126,7 @@ hooprun_given_coordinator_is_passed_on(void **state)
 static void
 hooprun_stdin_is_rank_zeros(void **state)
 {
-    const char *const arguments[] = {hooprun, "-n", "3", "cat", NULL};
+    const char *const arguments[] = {launcher, "-n", "3", "cat", NULL};
     struct program *program = program_start(arguments, "one\ntwo\n");
 
     *state = program;
@@ -177,10 +137,11 @@ hooprun_stdin_is_rank_zeros(void **state)
 static void
 hooprun_progress_off_terminal_leaves_its_last_state(void **state)
 {
-    assert_int_equal(crew_code(state, three,
-                               "[ $HOOP_RANK = 0 ] || exit 0; "
-                               "printf '\\rstep 1\\rstep 2\\rready\\n' >&2"),
-                     0);
+    assert_int_equal(
+        launcher_code(state, launcher_three,
+                      "[ $HOOP_RANK = 0 ] || exit 0; "
+                      "printf '\\rstep 1\\rstep 2\\rready\\n' >&2"),
+        0);
     assert_string_equal(err_of(state), "[0] ready\n");
 }
 
@@ -202,8 +163,8 @@ hooprun_progress_on_terminal_stays_below_lines(void **state)
 {
     char folder[] = "/tmp/hooprun_test.XXXXXX";
     char script[512];
-    const char *const arguments[] = {hooprun, "-n",   "2", "sh",
-                                     "-c",    script, NULL};
+    const char *const arguments[] = {launcher, "-n",   "2", "sh",
+                                     "-c",     script, NULL};
 
     assert_non_null(mkdtemp(folder));
     snprintf(script, sizeof(script),
@@ -234,7 +195,8 @@ static void
 hooprun_failing_code_is_passed_and_named(void **state)
 {
     assert_int_equal(
-        crew_code(state, three, "[ $HOOP_RANK = 1 ] && exit 3; exec sleep 60"),
+        launcher_code(state, launcher_three,
+                      "[ $HOOP_RANK = 1 ] && exit 3; exec sleep 60"),
         3);
     assert_non_null(strstr(err_of(state), "hooprun: rank 1 (pid "));
     assert_non_null(strstr(err_of(state), ") exited with code 3\n"));
@@ -244,8 +206,8 @@ static void
 hooprun_killed_worker_is_named_with_its_signal(void **state)
 {
     assert_int_equal(
-        crew_code(state, three,
-                  "[ $HOOP_RANK = 2 ] && kill -9 $$; exec sleep 60"),
+        launcher_code(state, launcher_three,
+                      "[ $HOOP_RANK = 2 ] && kill -9 $$; exec sleep 60"),
         128 + SIGKILL);
     assert_non_null(strstr(err_of(state), "hooprun: rank 2 (pid "));
     assert_non_null(
@@ -278,7 +240,7 @@ ends_code(void **state, const char *end2, const char *end1)
              "1) while ! is_dead 2; do sleep 0.01; done; %s;; "
              "2) while ! [ -e go ]; do sleep 0.01; done; %s;; esac",
              folder, end1, end2);
-    const int code = crew_code(state, three, script);
+    const int code = launcher_code(state, launcher_three, script);
 
     snprintf(script, sizeof(script), "rm -r %s", folder);
     assert_int_equal(system(script), 0);
@@ -326,9 +288,9 @@ hooprun_exit_before_a_signal_is_named_first(void **state)
 static void
 hooprun_survivors_may_still_report(void **state)
 {
-    assert_int_equal(crew_code(state, three,
-                               "[ $HOOP_RANK = 1 ] && exit 3; sleep 0.5; "
-                               "echo I lost rank 1 >&2; exit 9"),
+    assert_int_equal(launcher_code(state, launcher_three,
+                                   "[ $HOOP_RANK = 1 ] && exit 3; sleep 0.5; "
+                                   "echo I lost rank 1 >&2; exit 9"),
                      3);
     assert_non_null(strstr(err_of(state), "[0] I lost rank 1\n"));
     assert_non_null(strstr(err_of(state), "[2] I lost rank 1\n"));
@@ -339,9 +301,9 @@ hooprun_stubborn_worker_is_killed_after_grace(void **state)
 {
     static const char *const grace[] = {"-n", "2", "--grace", "1", NULL};
 
-    assert_int_equal(crew_code(state, grace,
-                               "[ $HOOP_RANK = 1 ] && exit 3; "
-                               "trap '' TERM; while :; do sleep 1; done"),
+    assert_int_equal(launcher_code(state, grace,
+                                   "[ $HOOP_RANK = 1 ] && exit 3; "
+                                   "trap '' TERM; while :; do sleep 1; done"),
                      3);
     assert_non_null(strstr(err_of(state), "killing what did not end by "
                                           "itself within 1 s: rank 0\n"));
@@ -350,9 +312,9 @@ hooprun_stubborn_worker_is_killed_after_grace(void **state)
 static void
 hooprun_what_a_failed_worker_started_is_ended(void **state)
 {
-    assert_int_equal(crew_code(state, three,
-                               "[ $HOOP_RANK = 1 ] || exec sleep 60; "
-                               "sleep 60 & echo child $!; exit 4"),
+    assert_int_equal(launcher_code(state, launcher_three,
+                                   "[ $HOOP_RANK = 1 ] || exec sleep 60; "
+                                   "sleep 60 & echo child $!; exit 4"),
                      4);
     const char *child = strstr(out_of(state), "child ");
     assert_non_null(child);
@@ -362,8 +324,8 @@ hooprun_what_a_failed_worker_started_is_ended(void **state)
 static void
 hooprun_killed_launcher_takes_workers_along(void **state)
 {
-    struct program *program =
-        crew_start(three, "echo worker $$ of $HOOP_RANK; exec sleep 60");
+    struct program *program = launcher_start(
+        launcher_three, "echo worker $$ of $HOOP_RANK; exec sleep 60");
     pid_t pids[3];
 
     *state = program;
@@ -384,9 +346,9 @@ hooprun_killed_launcher_takes_workers_along(void **state)
 static void
 hooprun_sigterm_is_passed_on(void **state)
 {
-    struct program *program =
-        crew_start(three, "trap 'echo got it; exit 5' TERM; echo ready; "
-                          "while :; do sleep 0.1; done");
+    struct program *program = launcher_start(
+        launcher_three, "trap 'echo got it; exit 5' TERM; echo ready; "
+                        "while :; do sleep 0.1; done");
 
     *state = program;
     program_await(program, "[0] ready\n");
@@ -403,7 +365,7 @@ static void
 hooprun_ignored_hangup_stays_ignored(void **state)
 {
     const char *const arguments[] = {
-        "/bin/sh", "-c", "trap '' HUP; exec \"$0\" \"$@\"", hooprun, "-n", "2",
+        "/bin/sh", "-c", "trap '' HUP; exec \"$0\" \"$@\"", launcher, "-n", "2",
         "sh",      "-c", "echo ready; exec sleep 60",       NULL};
     struct program *program = program_start(arguments, NULL);
 
@@ -420,8 +382,8 @@ static void
 hooprun_workers_that_end_well_on_sigint_exit_zero(void **state)
 {
     struct program *program =
-        crew_start(three, "trap 'exit 0' INT; echo ready; "
-                          "while :; do sleep 0.1; done");
+        launcher_start(launcher_three, "trap 'exit 0' INT; echo ready; "
+                                       "while :; do sleep 0.1; done");
 
     *state = program;
     program_await(program, "[0] ready\n");
@@ -436,7 +398,7 @@ hooprun_timeout_ends_all(void **state)
 {
     static const char *const timeout[] = {"-n", "2", "--timeout", "1", NULL};
 
-    assert_int_equal(crew_code(state, timeout, "exec sleep 60"), 124);
+    assert_int_equal(launcher_code(state, timeout, "exec sleep 60"), 124);
     assert_non_null(strstr(err_of(state), "not finished after 1 s"));
     assert_non_null(strstr(err_of(state), "rank 0, 1\n"));
 }
@@ -444,8 +406,8 @@ hooprun_timeout_ends_all(void **state)
 static void
 hooprun_program_that_cannot_run_is_named(void **state)
 {
-    const char *const missing[] = {hooprun, "-n", "2", "/no/such", NULL};
-    const char *const folder[] = {hooprun, "-n", "2", "/", NULL};
+    const char *const missing[] = {launcher, "-n", "2", "/no/such", NULL};
+    const char *const folder[] = {launcher, "-n", "2", "/", NULL};
 
     struct program *program = program_start(missing, NULL);
     assert_int_equal(program_wait(program), 127);
@@ -462,14 +424,14 @@ static void
 hooprun_wrong_command_lines_are_refused(void **state)
 {
     const char *const cases[][6] = {
-        {hooprun, "-n", "0", "true"},
-        {hooprun, "-n", "-1", "true"},
-        {hooprun, "-n", "9999", "true"},
-        {hooprun, "-n", "2x", "true"},
-        {hooprun, "-n", "2"},
-        {hooprun, "true"},
-        {hooprun, "--bogus", "-n", "1", "true"},
-        {hooprun, "-n", "1", "-t", "soon", "true"},
+        {launcher, "-n", "0", "true"},
+        {launcher, "-n", "-1", "true"},
+        {launcher, "-n", "9999", "true"},
+        {launcher, "-n", "2x", "true"},
+        {launcher, "-n", "2"},
+        {launcher, "true"},
+        {launcher, "--bogus", "-n", "1", "true"},
+        {launcher, "-n", "1", "-t", "soon", "true"},
     };
 
     (void)state;
@@ -488,8 +450,8 @@ hooprun_wrong_command_lines_are_refused(void **state)
 static void
 hooprun_options_after_the_program_are_its_own(void **state)
 {
-    const char *const arguments[] = {hooprun, "-n", "1", "echo",
-                                     "-n",    "7",  NULL};
+    const char *const arguments[] = {launcher, "-n", "1", "echo",
+                                     "-n",     "7",  NULL};
     struct program *program = program_start(arguments, NULL);
 
     *state = program;
@@ -553,6 +515,6 @@ main(int argc, char **argv)
 {
     if (argc < 2)
         return EXIT_FAILURE;
-    hooprun = argv[1];
+    launcher = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
