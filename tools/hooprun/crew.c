@@ -98,6 +98,9 @@ crew_block(sigset_t *out_old_mask)
 {
     sigset_t mask;
 
+    /* If SIGCHLD was ignored when hooprun was started, the kernel would reap
+     * the workers, and neither their exit codes nor their ends be told. */
+    signal(SIGCHLD, SIG_DFL);
     crew_mask(&mask);
     sigprocmask(SIG_BLOCK, &mask, out_old_mask);
 }

@@ -14,7 +14,8 @@
 int
 crew_run(struct worker_setup *setup, struct keeper *keeper);
 
-/* Block the signals that crew_run() reads; the former mask is for workers. */
+/* Block the signals that crew_run() reads, and have SIGCHLD sent even if it was
+ * ignored. The former mask is for workers. */
 void
 crew_block(sigset_t *out_old_mask);
 
