@@ -6,6 +6,7 @@
 
 #include "hoop-checkpoint/inventory.h"
 #include "hoop-checkpoint/options.h"
+#include "standard_output.h"
 
 static int
 failure_show(enum hoop_status status)
@@ -32,6 +33,7 @@ main(int argc, char **argv)
     struct hoop_checkpoint_contents *contents = NULL;
     struct options options;
 
+    standard_output_check_at_exit();
     options_parse(argc, argv, &options);
     const enum hoop_status status =
         hoop_checkpoint_list(options.folder, &contents);
@@ -40,8 +42,6 @@ main(int argc, char **argv)
     inventory_print(contents, options.detail, stdout);
     hoop_checkpoint_contents_free(contents);
     fflush(stdout);
-    const int code = options.check == OPTIONS_VERIFY
-                         ? folder_verify(options.folder)
-                         : EXIT_SUCCESS;
-    return fflush(stdout) == 0 ? code : EXIT_FAILURE;
+    return options.check == OPTIONS_VERIFY ? folder_verify(options.folder)
+                                           : EXIT_SUCCESS;
 }

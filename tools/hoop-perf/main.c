@@ -16,6 +16,7 @@
 #include "hoop-perf/race_log.h"
 #include "hoop-perf/report.h"
 #include "hoop-perf/rivals.h"
+#include "standard_output.h"
 
 /* What a run needs on every rank; report and race log are rank 0's. */
 struct run {
@@ -167,6 +168,7 @@ main(int argc, char **argv)
     struct options options;
     hoop_session_t *session = NULL;
 
+    standard_output_check_at_exit();
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
     const enum hoop_status status = hoop_join(NULL, &session);

@@ -94,11 +94,12 @@ listing_close(struct listing *listing)
     if (!listing->csv)
         return HOOP_OK;
 
+    const bool is_whole = !ferror(listing->csv);
     const int failed =
         listing->csv == stdout ? fflush(stdout) : fclose(listing->csv);
 
     listing->csv = NULL;
-    if (failed == 0)
+    if (failed == 0 && is_whole)
         return HOOP_OK;
     warn("cannot write %s", listing->options->csv);
     return HOOP_E_DATA_LOSS;

@@ -11,6 +11,7 @@
 #include "hoop-sim/options.h"
 #include "hoop-sim/picture.h"
 #include "hoop-sim/study.h"
+#include "standard_output.h"
 
 static enum hoop_status
 group_run(struct study *study,
@@ -82,6 +83,7 @@ main(int argc, char **argv)
     struct options options;
     struct study study = {0};
 
+    standard_output_check_at_exit();
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
 

@@ -13,6 +13,7 @@
 #include "hoopctl/command.h"
 #include "hoopctl/options.h"
 #include "hoopctl/shown.h"
+#include "standard_output.h"
 
 enum command_need {
     COMMAND_ASKS, /* a coordinator */
@@ -136,11 +137,11 @@ main(int argc, char **argv)
 {
     struct options options;
 
+    standard_output_check_at_exit();
     options_parse(argc, argv, &options);
     const struct command *command = command_find(&options);
     if (!command)
         return OPTIONS_EXIT_USAGE;
 
-    const int code = command_run(command, &options);
-    return fflush(stdout) == 0 ? code : EXIT_FAILURE;
+    return command_run(command, &options);
 }

@@ -544,6 +544,8 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
     output_drain(&crew.output);
     output_clear_progress(&crew.output);
     later_sum_up(&crew);
+    const bool is_whole = output_is_whole(&crew.output);
     crew_deinit(&crew);
-    return outcome_exit_code(&crew.outcome);
+    const int code = outcome_exit_code(&crew.outcome);
+    return code == EXIT_SUCCESS && !is_whole ? EXIT_FAILURE : code;
 }

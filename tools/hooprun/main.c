@@ -1,6 +1,7 @@
 /* hooprun/main.c - N workers on this machine as one hoop job */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "hooprun/crew.h"
 #include "hooprun/keeper.h"
 #include "hooprun/options.h"
+#include "standard_output.h"
 
 enum {
     DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
@@ -24,6 +26,20 @@ descriptors_raise(uint32_t n_workers)
         return;
     limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Reserve the standard descriptors that are closed, so that nothing else gets
+ * their numbers. Writing to them fails as before. */
+static void
+descriptors_reserve(void)
+{
+    int fd = -1;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
 }
 
 static int
@@ -49,10 +65,12 @@ main(int argc, char **argv)
     struct options options;
     sigset_t old_mask;
 
+    standard_output_check_at_exit();
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
     if (options.is_encrypted)
         setenv("HOOP_TLS", "on", 1);
+    descriptors_reserve();
     descriptors_raise(options.n_workers);
     crew_block(&old_mask);
 

@@ -2,8 +2,10 @@
 
 #include "hooprun/output.h"
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,49 +17,73 @@ enum {
     READ_MAX = 16 * 1024,
 };
 
+/* Once for stdout and once for stderr. The run goes on: the workers' results
+ * still count. */
 static void
-bytes_write(int fd, const char *bytes, size_t n_bytes)
+failure_tell(struct output *output, int fd)
 {
-    while (n_bytes > 0) {
-        const ssize_t n = write(fd, bytes, n_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        /* Whoever read us has gone; the workers' result still counts. */
-        if (n < 0)
-            return;
-        bytes += n;
-        n_bytes -= (size_t)n;
-    }
+    if (output->has_failed[fd])
+        return;
+    output->has_failed[fd] = true;
+    warn("cannot write standard %s", fd == STDOUT_FILENO ? "output" : "error");
+}
+
+/* Whether to write again after a write has failed. Whoever shares the file with
+ * hooprun may have set it to O_NONBLOCK. */
+static bool
+write_is_repeated(int fd)
+{
+    if (errno == EAGAIN)
+        poll(&(struct pollfd){fd, POLLOUT, 0}, 1, -1);
+    return errno == EINTR || errno == EAGAIN;
 }
 
 /* One writev(2) where possible: nobody else's line comes between. */
 static void
-line_write(int fd, uint32_t rank, const char *bytes, size_t n_bytes)
+parts_write(struct output *output, int fd, struct iovec *parts, int n_parts)
+{
+    while (n_parts > 0) {
+        const ssize_t n = writev(fd, parts, n_parts);
+        size_t n_left = n < 0 ? 0 : (size_t)n;
+
+        if (n < 0 && write_is_repeated(fd))
+            continue;
+        if (n < 0) {
+            failure_tell(output, fd);
+            return;
+        }
+        while (n_parts > 0 && n_left >= parts->iov_len) {
+            n_left -= parts->iov_len;
+            parts++;
+            n_parts--;
+        }
+        if (n_parts > 0) {
+            parts->iov_base = (char *)parts->iov_base + n_left;
+            parts->iov_len -= n_left;
+        }
+    }
+}
+
+static void
+bytes_write(struct output *output, int fd, const char *bytes, size_t n_bytes)
+{
+    struct iovec part = {(void *)(uintptr_t)bytes, n_bytes};
+
+    parts_write(output, fd, &part, 1);
+}
+
+static void
+line_write(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
 {
     char prefix[24];
-    const int n_prefix = snprintf(prefix, sizeof(prefix), "[%u] ", rank);
-    const struct iovec parts[] = {
+    const int n_prefix = snprintf(prefix, sizeof(prefix), "[%u] ", pipe->rank);
+    struct iovec parts[] = {
         {prefix, (size_t)n_prefix},
         {(void *)(uintptr_t)bytes, n_bytes},
         {(void *)(uintptr_t) "\n", 1},
     };
-    size_t n_written = 0;
-    ssize_t n = 0;
 
-    do
-        n = writev(fd, parts, 3);
-    while (n < 0 && errno == EINTR);
-    n_written = n < 0 ? 0 : (size_t)n;
-    if (n < 0)
-        return;
-
-    for (size_t i = 0; i < 3; i++) {
-        const size_t n_done =
-            n_written < parts[i].iov_len ? n_written : parts[i].iov_len;
-        bytes_write(fd, (const char *)parts[i].iov_base + n_done,
-                    parts[i].iov_len - n_done);
-        n_written -= n_done;
-    }
+    parts_write(pipe->output, pipe->target_fd, parts, 3);
 }
 
 static size_t
@@ -82,15 +108,15 @@ progress_draw(struct output *output)
     /* A line that wraps could not be erased. */
     if ((size_t)n > n_columns)
         n = (int)n_columns;
-    bytes_write(fd, line, (size_t)n);
-    bytes_write(fd, "\033[K", 3);
+    bytes_write(output, fd, line, (size_t)n);
+    bytes_write(output, fd, "\033[K", 3);
 }
 
 static void
-progress_erase(const struct output *output)
+progress_erase(struct output *output)
 {
     if (output->progress)
-        bytes_write(output->progress->target_fd, "\r\033[K", 4);
+        bytes_write(output, output->progress->target_fd, "\r\033[K", 4);
 }
 
 void
@@ -134,7 +160,7 @@ line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
     progress_erase(output);
     if (output->progress == pipe)
         output->progress = NULL;
-    line_write(pipe->target_fd, pipe->rank, bytes, n_bytes);
+    line_write(pipe, bytes, n_bytes);
     if (output->progress)
         progress_draw(output);
 }
@@ -209,6 +235,13 @@ output_drain(struct output *output)
         if (pipe->fd >= 0)
             pipe_end(pipe);
     }
+}
+
+bool
+output_is_whole(const struct output *output)
+{
+    return !output->has_failed[STDOUT_FILENO] &&
+           !output->has_failed[STDERR_FILENO];
 }
 
 void

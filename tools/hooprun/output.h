@@ -29,6 +29,7 @@ struct output_pipe {
 
 struct output {
     bool is_terminal[3];            /* by target_fd */
+    bool has_failed[3];             /* a write to target_fd; it was said */
     struct output_pipe *progress;   /* whose line is shown; NULL: nobody's */
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
     uint32_t n_pipes;
@@ -50,6 +51,10 @@ output_drain(struct output *output);
 /* Call before hooprun itself prints. */
 void
 output_clear_progress(struct output *output);
+
+/* Whether all lines could be written. If not, stderr was told why. */
+bool
+output_is_whole(const struct output *output);
 
 /* Closes what is open. Zeroed memory is fine. */
 void

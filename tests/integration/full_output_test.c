@@ -1,0 +1,118 @@
+/*
+ * tests/integration/full_output_test.c - output that nobody can have
+ *
+ * The arguments are the programs, hooprun first.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "integration/program.h"
+
+static char **programs;
+
+/* Run a shell's command whose $0 is the program. */
+static struct program *
+shell_start(const char *command, const char *program)
+{
+    const char *const arguments[] = {"/bin/sh", "-c", command, program, NULL};
+
+    return program_start(arguments, NULL);
+}
+
+static void
+assert_fails(const char *command, const char *path)
+{
+    struct program *program = shell_start(command, path);
+    const int code = program_wait(program);
+
+    if (code != EXIT_FAILURE ||
+        !strstr(program->err.text, "cannot write standard output"))
+        fail_msg("%s: %s: code %d, err '%s'", path, command, code,
+                 program->err.text);
+    program_destroy(program);
+}
+
+static void
+tools_without_room_for_their_output_fail(void **state)
+{
+    (void)state;
+    for (size_t i = 0; programs[i]; i++) {
+        assert_fails("exec \"$0\" --help >/dev/full", programs[i]);
+        assert_fails("exec \"$0\" --version >/dev/full", programs[i]);
+    }
+}
+
+static void
+tools_with_a_closed_output_fail(void **state)
+{
+    (void)state;
+    for (size_t i = 0; programs[i]; i++)
+        assert_fails("exec \"$0\" --help >&-", programs[i]);
+}
+
+static void
+hooprun_lines_that_cannot_be_written_are_a_failure(void **state)
+{
+    (void)state;
+    assert_fails("exec \"$0\" -n 2 echo line >/dev/full", programs[0]);
+    assert_fails("exec \"$0\" -n 2 echo line >&-", programs[0]);
+    assert_fails("exec \"$0\" --settings >/dev/full", programs[0]);
+}
+
+/* However many lines there are. */
+static void
+hooprun_tells_once_that_it_cannot_write(void **state)
+{
+    struct program *program =
+        shell_start("exec \"$0\" -n 2 seq 100 >/dev/full", programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), EXIT_FAILURE);
+    assert_string_equal(program->err.text,
+                        "hooprun: cannot write standard output: "
+                        "No space left on device\n");
+}
+
+static void
+hooprun_keeps_the_code_of_a_worker_whose_lines_are_lost(void **state)
+{
+    struct program *program = shell_start(
+        "exec \"$0\" -n 2 sh -c 'echo line; exit 3' >/dev/full", programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 3);
+}
+
+static void
+hooprun_without_standard_error_fails(void **state)
+{
+    struct program *program = shell_start(
+        "exec \"$0\" -n 2 sh -c 'echo line >&2' 2>/dev/full", programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), EXIT_FAILURE);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(tools_without_room_for_their_output_fail),
+    cmocka_unit_test(tools_with_a_closed_output_fail),
+    cmocka_unit_test(hooprun_lines_that_cannot_be_written_are_a_failure),
+    cmocka_unit_test_teardown(hooprun_tells_once_that_it_cannot_write,
+                              program_teardown),
+    cmocka_unit_test_teardown(
+        hooprun_keeps_the_code_of_a_worker_whose_lines_are_lost,
+        program_teardown),
+    cmocka_unit_test_teardown(hooprun_without_standard_error_fails,
+                              program_teardown),
+};
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2)
+        return EXIT_FAILURE;
+    programs = argv + 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
