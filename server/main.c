@@ -34,6 +34,8 @@ static void
 signals_block(sigset_t *out_ending)
 {
     signal(SIGPIPE, SIG_IGN);
+    /* A write beyond RLIMIT_FSIZE is an error, as one to a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(out_ending);
     sigaddset(out_ending, SIGTERM);
     sigaddset(out_ending, SIGINT);

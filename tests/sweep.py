@@ -77,7 +77,7 @@ PATHS = {
 
 # Tests, paths (whole names, as regular expressions), why not.
 NOT_APPLICABLE = (
-    ('hoopd_.*|hoopctl|hooprun|hooprun_help|scale_check|hostile_check|'
+    ('hoopd_.*|hoopctl|hooprun.*|full_output|scale_check|hostile_check|'
      'hostile_member_check|coordinator_away|'
      'join_notice_check|join_refused_check', '.*',
      'of the coordinator and the starter: no path of payloads'),

@@ -125,6 +125,11 @@ resource_describe(enum resource_call call,
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host may open no more files (%sfs.file-max)",
                  value_of("/proc/sys/fs/file-max", value));
+    else if (error == EFBIG)
+        snprintf(out_text, RESOURCE_LIMIT_TEXT,
+                 "its process may make files of %" PRIu64
+                 " bytes (RLIMIT_FSIZE, ulimit -f)",
+                 own_limit(RLIMIT_FSIZE));
     else if (error == EADDRNOTAVAIL && call == RESOURCE_CONNECT)
         snprintf(out_text, RESOURCE_LIMIT_TEXT,
                  "its host has used up its local ports for this address "

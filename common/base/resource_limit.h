@@ -21,7 +21,7 @@ enum {
 enum resource_call {
     RESOURCE_DESCRIPTOR, /* socket(), accept(), pipe(), memfd_create(), ... */
     RESOURCE_CONNECT,    /* connect() */
-    RESOURCE_MAPPING,    /* mmap(), fallocate() of memory */
+    RESOURCE_MAPPING,    /* mmap(), fallocate() and ftruncate() of memory */
     RESOURCE_THREAD,     /* pthread_create() */
 };
 

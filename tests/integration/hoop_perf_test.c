@@ -327,6 +327,29 @@ perf_progress_is_shown_when_asked(void **state)
     assert_non_null(strstr(program->err.text, "\rallreduce ["));
 }
 
+/* Neither a rank nor hooprun can make files then, and so no shared memory. */
+static void
+perf_runs_under_a_file_size_limit(void **state)
+{
+    static const char *const commands[] = {
+        "ulimit -f 0 && exec \"$0\" -n 3 \"$1\" --max 64",
+        "ulimit -f 1024 && exec \"$0\" -n 3 \"$1\" --max 64",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const char *const arguments[] = {"/bin/sh", "-c",      commands[i],
+                                         hooprun,   hoop_perf, NULL};
+        struct program *program = program_start(arguments, NULL);
+        const int code = program_wait(program);
+
+        if (code != 0)
+            fail_msg("%s: exit %d: %s", commands[i], code, program->err.text);
+        assert_non_null(strstr(program->out.text, "allreduce"));
+        program_destroy(program);
+    }
+}
+
 /* With prefixes: both ranks say it at once, and lines must stay whole. */
 static void
 perf_impossible_pair_is_an_error(void **state)
@@ -410,6 +433,7 @@ main(int argc, char **argv)
                                   program_teardown),
         cmocka_unit_test_teardown(perf_progress_is_shown_when_asked,
                                   program_teardown),
+        cmocka_unit_test(perf_runs_under_a_file_size_limit),
         cmocka_unit_test_teardown(perf_impossible_pair_is_an_error,
                                   program_teardown),
         cmocka_unit_test_teardown(perf_without_coordinator_says_what_to_do,

@@ -49,10 +49,28 @@ hooprun_workers_do_not_inherit_ignored_sigchld(void **state)
     assert_int_equal(program_wait(program), 0);
 }
 
+/* hooprun ignores SIGXFSZ for itself only. */
+static void
+hooprun_workers_keep_the_action_for_sigxfsz(void **state)
+{
+    static const char script[] =
+        "grep -q '^SigIgn:.*[13579bdf]......$' /proc/$$/status && exit 4; "
+        "exit 0";
+
+    assert_int_equal(launcher_code(state, launcher_three, script), 0);
+    program_teardown(state);
+
+    struct program *program = ignoring_start("XFSZ", script);
+    *state = program;
+    assert_int_equal(program_wait(program), 4);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_under_ignored_sigchld_ends_with_the_code,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_workers_do_not_inherit_ignored_sigchld,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_workers_keep_the_action_for_sigxfsz,
                               program_teardown),
 };
 

@@ -79,6 +79,8 @@ main(int argc, char **argv)
         .coordinator = options.coordinator,
         .has_terminal = isatty(STDERR_FILENO) == 1,
         .old_mask = &old_mask,
+        /* Where hooprun may write no more, write() says so. */
+        .xfsz_action = signal(SIGXFSZ, SIG_IGN),
     };
     return options.coordinator ? crew_run(&setup, NULL)
                                : run_with_keeper(&setup);

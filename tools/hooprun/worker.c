@@ -134,6 +134,7 @@ worker_become(const struct worker_setup *setup,
 
     environment_set(setup, rank);
     descriptors_set(pipes, rank);
+    signal(SIGXFSZ, setup->xfsz_action);
     sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
     execvp(setup->options->command[0], setup->options->command);
 

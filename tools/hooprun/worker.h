@@ -16,10 +16,11 @@
 struct worker_setup {
     const struct options *options;
     const char *coordinator;
-    const char *endings; /* the path of an obituary; "": there is none */
-    const char *token;   /* NULL: leave what the environment has */
-    bool has_terminal;   /* rank 0 may draw a progress line */
-    sigset_t *old_mask;  /* what the program's signal mask shall be */
+    const char *endings;      /* the path of an obituary; "": there is none */
+    const char *token;        /* NULL: leave what the environment has */
+    bool has_terminal;        /* rank 0 may draw a progress line */
+    sigset_t *old_mask;       /* what the program's signal mask shall be */
+    sighandler_t xfsz_action; /* and its action for SIGXFSZ */
 };
 
 struct worker {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,6 +153,27 @@ allot_none(int fd, size_t n_bytes)
     return ftruncate(fd, (off_t)n_bytes);
 }
 
+/* The kernel refuses a file of memory that is larger than RLIMIT_FSIZE, and sends
+ * SIGXFSZ to the process that asks for it, which would end it. */
+static bool
+size_is_allowed(size_t n_bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+           limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= n_bytes;
+}
+
+/* allot(), without SIGXFSZ. */
+static int
+file_allot(int fd, size_t n_bytes, allotment_fn *allot)
+{
+    if (size_is_allowed(n_bytes))
+        return allot(fd, n_bytes);
+    errno = EFBIG;
+    return -1;
+}
+
 /* An unnamed file whose size is final. */
 static enum hoop_status
 file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
@@ -166,14 +188,16 @@ file_open(const char *name, size_t n_bytes, allotment_fn *allot, int *out_fd)
         return error_raise(HOOP_E_UNAVAILABLE, "no file of memory: %s",
                            resource_describe(RESOURCE_DESCRIPTOR, errno, why));
     descriptor_track(fd);
-    if (allot(fd, n_bytes) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+    if (file_allot(fd, n_bytes, allot) == 0 &&
+        fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
         *out_fd = fd;
         return HOOP_OK;
     }
     const int error = errno;
     descriptor_close(fd);
     return error_raise(HOOP_E_UNAVAILABLE, "no %zu bytes of shared memory: %s",
-                       n_bytes, strerror(error));
+                       n_bytes,
+                       resource_describe(RESOURCE_MAPPING, error, why));
 }
 
 static enum hoop_status

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,27 @@ segment_that_is_sealed_off_cannot_be_opened(void **state)
     assert_int_equal(segment_open(&place, &taker), HOOP_E_UNAVAILABLE);
     assert_null(taker);
     segment_destroy(maker);
+}
+
+/* The kernel sends SIGXFSZ to a process that makes a file larger than it may. */
+static void
+segment_beyond_the_file_size_limit_is_an_error(void **state)
+{
+    struct segment *segment = NULL;
+    struct memory_place place;
+    struct rlimit before;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit less = {LIMIT_RING_MIN, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+    const enum hoop_status status =
+        segment_create(LIMIT_RING_MIN, &place, &segment);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+
+    assert_int_equal(status, HOOP_E_UNAVAILABLE);
+    assert_null(segment);
+    assert_non_null(strstr(error_text(), "(RLIMIT_FSIZE, ulimit -f)"));
 }
 
 static void
@@ -182,6 +204,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_ends_write_what_the_other_reads),
         cmocka_unit_test(segment_that_is_sealed_off_cannot_be_opened),
+        cmocka_unit_test(segment_beyond_the_file_size_limit_is_an_error),
         cmocka_unit_test(key_must_be_the_makers),
         cmocka_unit_test(places_without_a_segment_are_out_of_reach),
         cmocka_unit_test(memory_that_is_not_what_it_must_be_is_refused),
