@@ -47,12 +47,12 @@ struct hoop_coordinator {
 
 DEFINE_CLEANUP(struct hoop_coordinator *, hoop_coordinator_destroy)
 
-static bool
-is_ready(void *owner)
+static const char *
+unready_text(void *owner)
 {
     const struct hoop_coordinator *coordinator = owner;
 
-    return service_is_ready(coordinator->service);
+    return service_unready_text(coordinator->service);
 }
 
 static void
@@ -176,7 +176,7 @@ http_begin(struct hoop_coordinator *coordinator,
     const enum hoop_status status =
         http_port_open(options,
                        &(struct http_port_pages){
-                           .is_ready = is_ready,
+                           .unready_text = unready_text,
                            .write_metrics = write_metrics,
                            .owner = coordinator,
                        },

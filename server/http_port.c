@@ -23,12 +23,12 @@ struct http_port {
     struct token token; /* and those that are made of it */
 };
 
-static bool
-is_ready(void *owner)
+static const char *
+unready_text(void *owner)
 {
     const struct http_port *port = owner;
 
-    return port->pages.is_ready(port->pages.owner);
+    return port->pages.unready_text(port->pages.owner);
 }
 
 static void
@@ -97,7 +97,7 @@ port_begin(struct http_port *port,
         status = http_create(
             &(struct http_options){
                 .listen = options->http,
-                .is_ready = is_ready,
+                .unready_text = unready_text,
                 .write_metrics = write_metrics,
                 .role_of = shown_role,
                 .owner = port,

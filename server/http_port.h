@@ -20,7 +20,7 @@ struct http_port;
 
 /* On the port's own thread. */
 struct http_port_pages {
-    bool (*is_ready)(void *owner);
+    const char *(*unready_text)(void *owner);      /* NULL: it takes new work */
     void (*write_metrics)(void *owner, FILE *out); /* Prometheus' text format */
     void *owner;
 };

@@ -75,6 +75,7 @@ question_ask(struct rpc_client *client, struct probe *probe)
                                  .method = method_of(METHOD_HEALTH_CHECK)->name,
                                  .body = {bytes, n_bytes},
                                  .timeout_ms = PROBE_MS,
+                                 .tries_once = true,
                                  .on_answer = on_answer,
                                  .owner = probe,
                              },

@@ -25,11 +25,11 @@
 
 static const struct timespec look_again = {.tv_nsec = 50 * 1000000L};
 
-static bool
-is_ready(void *owner)
+static const char *
+unready_text(void *owner)
 {
     (void)owner;
-    return false;
+    return "standby: another hoopd uses the data\n";
 }
 
 static void
@@ -60,7 +60,7 @@ standby_wait(const struct hoop_coordinator_options *options,
         return error_pass(status);
     status = http_port_open(
         options,
-        &(struct http_port_pages){.is_ready = is_ready,
+        &(struct http_port_pages){.unready_text = unready_text,
                                   .write_metrics = write_metrics},
         &http);
     if (status != HOOP_OK)

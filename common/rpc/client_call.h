@@ -24,6 +24,7 @@ struct client_call {
     size_t n_body;
     uint64_t timeout_ms;
     uint64_t deadline_ns;
+    bool tries_once;
     unsigned n_sent; /* times */
     rpc_answer_fn *on_answer;
     void *owner;

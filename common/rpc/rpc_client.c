@@ -340,6 +340,26 @@ client_on_frame(void *owner, const struct sp_frame *frame)
     return HOOP_OK;
 }
 
+/* Those that try once, when no address could be connected to. */
+static void
+calls_give_up(struct rpc_client *client)
+{
+    struct client_call *call = TAILQ_FIRST(&client->queued);
+    char text[LIMIT_ERROR_TEXT];
+
+    snprintf(text, sizeof(text), "no connection to the coordinator at %.900s",
+             rpc_link_reason(client->link));
+    while (call) {
+        struct client_call *next = TAILQ_NEXT(call, link);
+
+        if (call->tries_once)
+            call_finish(client, &client->queued, call,
+                        &(struct rpc_answer){.status = HOOP_E_UNAVAILABLE,
+                                             .message = text});
+        call = next;
+    }
+}
+
 static void
 client_on_lost(void *owner)
 {
@@ -348,6 +368,8 @@ client_on_lost(void *owner)
     client->is_away = true;
     TAILQ_CONCAT(&client->sent, &client->queued, link);
     TAILQ_CONCAT(&client->queued, &client->sent, link);
+    if (rpc_link_is_unreachable(client->link))
+        calls_give_up(client);
     if (!TAILQ_EMPTY(&client->queued))
         rpc_link_wake(client->link);
 }

@@ -50,6 +50,7 @@ struct rpc_call {
     const char *method;       /* "hoop.v1.Store/Get" */
     struct message_span body; /* copied */
     uint64_t timeout_ms;      /* every call has a deadline */
+    bool tries_once; /* fails when each address has refused a connection */
     rpc_answer_fn *on_answer;
     void *owner;
 };
@@ -75,8 +76,8 @@ rpc_client_destroy(struct rpc_client *client);
 /*
  * If it fails, on_answer is not called. Otherwise the answer is the server's,
  * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
- * HOOP_E_UNAVAILABLE (never reached the server in that time; the text says
- * why), HOOP_E_EXHAUSTED (nor could, without a descriptor, a port or memory; the
+ * HOOP_E_UNAVAILABLE (never reached the server in that time, or, if it
+ * tries once, at none of its addresses; the text says why), HOOP_E_EXHAUSTED (nor could, without a descriptor, a port or memory; the
  * text names the limit; or the server's answer), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
  * agree on TLS or on the token), HOOP_E_UNIMPLEMENTED (at once: it speaks
  * another version), HOOP_E_CANCELLED.

@@ -97,6 +97,7 @@ struct rpc_link {
     struct address addresses[LIMIT_RPC_ADDRESSES];
     size_t n_addresses;
     size_t next_address;
+    size_t n_unconnected; /* attempts in a row */
     struct address local; /* of the last connection that was ready */
     bool has_local;
     struct resolver *resolver;
@@ -188,6 +189,8 @@ link_lose(struct rpc_link *link, enum hoop_status status)
         status == HOOP_E_UNAUTHENTICATED && link->state != LINK_READY;
 
     reason_take(link, status);
+    link->n_unconnected =
+        link->state == LINK_CONNECTING ? link->n_unconnected + 1 : 0;
 
     link_close(link);
     link->next_address++;
@@ -643,6 +646,12 @@ rpc_link_local_address(const struct rpc_link *link, struct address *out_address)
     if (link->has_local)
         *out_address = link->local;
     return link->has_local;
+}
+
+bool
+rpc_link_is_unreachable(const struct rpc_link *link)
+{
+    return link->n_unconnected >= link->n_addresses;
 }
 
 const char *

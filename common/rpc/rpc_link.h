@@ -85,6 +85,9 @@ rpc_link_local_address(const struct rpc_link *link,
 /* Why it was lost last, or what it waits for, for the user; empty if neither. */
 const char *
 rpc_link_reason(const struct rpc_link *link);
+/* Since it was last connected, an attempt at each of its addresses has failed. */
+bool
+rpc_link_is_unreachable(const struct rpc_link *link);
 /* HOOP_E_EXHAUSTED or HOOP_E_DENIED: of the last attempt, this process or host
  * had nothing to connect with, or forbids it. Then the reason is of this side and
  * names no address. Else HOOP_OK. */

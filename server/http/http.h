@@ -32,8 +32,9 @@ struct http;
 struct tls_files;
 
 /* All are called on the thread of the server, also during http_create(). */
-typedef bool
-http_ready_fn(void *owner);
+/* NULL: it takes new work. Else why it does not: a line, with its end. */
+typedef const char *
+http_unready_fn(void *owner);
 typedef void
 http_metrics_fn(void *owner, FILE *out);
 /* Whose the token is that a request shows; "": it shows none. */
@@ -50,7 +51,7 @@ enum http_audience {
 struct http_options {
     const char
         *listen; /* see address_resolve_listen(); borrowed for the call */
-    http_ready_fn *is_ready;
+    http_unready_fn *unready_text;
     http_metrics_fn *write_metrics; /* Prometheus' text format */
     http_role_fn *role_of;          /* for HTTP_TOKENS */
     void *owner;

@@ -162,9 +162,12 @@ plain_answer(const struct http_options *options,
         return (struct answer){HTTP_STATUS_NOT_FOUND, NULL,
                                "not here: there are /healthz, /readyz and "
                                "/metrics\n"};
-    if (options->is_ready(options->owner))
+
+    const char *unready = options->unready_text(options->owner);
+
+    if (!unready)
         return (struct answer){HTTP_STATUS_OK, NULL, "ready\n"};
-    return (struct answer){HTTP_STATUS_UNAVAILABLE, NULL, "not ready\n"};
+    return (struct answer){HTTP_STATUS_UNAVAILABLE, NULL, unready};
 }
 
 void

@@ -77,7 +77,7 @@ timer_arm(struct service *service)
 static uint32_t
 serving(const struct service *service)
 {
-    return service_is_ready(service) ? HEALTH_SERVING : HEALTH_NOT_SERVING;
+    return service_unready_text(service) ? HEALTH_NOT_SERVING : HEALTH_SERVING;
 }
 
 static void
@@ -523,11 +523,14 @@ service_port(const struct service *service)
     return rpc_server_port(service->server);
 }
 
-bool
-service_is_ready(const struct service *service)
+const char *
+service_unready_text(const struct service *service)
 {
-    return !atomic_load(&service->is_draining) &&
-           (!service->keep || keep_is_well(service->keep));
+    if (atomic_load(&service->is_draining))
+        return "draining: it is about to end\n";
+    if (service->keep && !keep_is_well(service->keep))
+        return "not ready: it cannot write its data\n";
+    return NULL;
 }
 
 bool

@@ -75,9 +75,10 @@ service_is_replaced(const struct service *service);
 uint16_t
 service_port(const struct service *service);
 
-/* Whether new work is taken, and what has to be kept can be. Thread: any. */
-bool
-service_is_ready(const struct service *service);
+/* NULL: new work is taken, and what has to be kept can be. Else a line that says
+ * why not. Thread: any. */
+const char *
+service_unready_text(const struct service *service);
 
 /* In Prometheus' text format. Thread: any. */
 void

@@ -259,7 +259,7 @@ def open_coordinator_cannot_prove(programs, folder):
         [programs[1], '-c', coordinator.address, '-t', '20', 'status'],
         capture_output=True, text=True, check=False, timeout=20,
         env=os.environ | {'HOOP_TOKEN': SECRET})
-    if answer.returncode != 1 or 'has no token' not in answer.stderr:
+    if answer.returncode != 77 or 'has no token' not in answer.stderr:
         raise Wrong('hoopctl does not say that hoopd has no token: ' +
                     answer.stderr)
     lesser_token_is_no_secret(programs, folder, coordinator)

@@ -89,7 +89,7 @@ class Check:
 
     def refused(self, address, words, **settings):
         answer = self.ask(address, **settings)
-        if answer.returncode != 1 or words not in answer.stderr:
+        if answer.returncode != 77 or words not in answer.stderr:
             raise Wrong(f'"{words}" is not what hoopctl says, but:\n'
                         f'{answer.stdout}{answer.stderr}')
         print(f'refused: {answer.stderr.strip()}')

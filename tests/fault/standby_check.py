@@ -31,6 +31,7 @@ class Standby(Coordinator):
         super().__init__(path, folder, 'process')
         self.arguments += ['--standby', 'on']
         self.name = name
+        self.reason = ''
 
     def begin(self):
         self.n_lives += 1
@@ -42,7 +43,8 @@ class Standby(Coordinator):
             with urllib.request.urlopen(f'http://{self.http}/readyz',
                                         timeout=5) as page:
                 return page.status == 200
-        except urllib.error.HTTPError:
+        except urllib.error.HTTPError as error:
+            self.reason = error.read().decode()
             return False  # It listens, and says that it is not.
         except OSError:
             return None
@@ -91,6 +93,8 @@ def check(hoopd, hoopctl, steady, folder):
         pair[1].program.expect('standing by')
         if pair[1].is_ready() is not False:
             raise Wrong('the standby does not say that it is up, not ready')
+        if not pair[1].reason.startswith('standby: '):
+            raise Wrong(f'the standby says of itself: {pair[1].reason}')
         both = f'{pair[0].address},{pair[1].address}'
         programs = workers_start(steady, folder, both)
         await_true('the world forms', lambda: 'running' in subprocess.run(

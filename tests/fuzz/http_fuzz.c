@@ -23,11 +23,11 @@ enum {
 static struct http *http;
 static struct address address;
 
-static bool
-is_ready(void *owner)
+static const char *
+unready_text(void *owner)
 {
     (void)owner;
-    return true;
+    return NULL;
 }
 
 static void
@@ -48,7 +48,7 @@ server_start(void)
 {
     const struct http_options options = {
         .listen = "127.0.0.1:0",
-        .is_ready = is_ready,
+        .unready_text = unready_text,
         .write_metrics = write_metrics,
         .audience = HTTP_ANYBODY,
     };

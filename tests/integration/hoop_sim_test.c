@@ -196,6 +196,8 @@ sim_what_cannot_be_is_said(void **state)
     const char *const many[] = {"--ranks", "1G", NULL};
     const char *const nowhere[] = {"--ranks", "2", "--svg",
                                    "/nonexistent/picture", NULL};
+    const char *const nowhere_and_many[] = {"--ranks", "1G", "--svg",
+                                            "/nonexistent/picture", NULL};
     struct program *program = sim_start(many);
 
     (void)state;
@@ -207,6 +209,12 @@ sim_what_cannot_be_is_said(void **state)
     assert_int_equal(program_wait(program), 1);
     assert_non_null(
         strstr(program->err.text, "cannot write /nonexistent/picture"));
+    assert_string_equal(program->out.text, "");
+    program_destroy(program);
+    /* Before anything is simulated. */
+    program = sim_start(nowhere_and_many);
+    assert_int_equal(program_wait(program), 1);
+    assert_null(strstr(program->err.text, "cannot simulate"));
     program_destroy(program);
 }
 

@@ -428,6 +428,8 @@ hooprun_wrong_command_lines_are_refused(void **state)
         {launcher, "-n", "-1", "true"},
         {launcher, "-n", "9999", "true"},
         {launcher, "-n", "2x", "true"},
+        {launcher, "-np", "true"},
+        {launcher, "-np"},
         {launcher, "-n", "2"},
         {launcher, "true"},
         {launcher, "--bogus", "-n", "1", "true"},
@@ -444,6 +446,44 @@ hooprun_wrong_command_lines_are_refused(void **state)
         assert_ptr_equal(strstr(program->err.text, "hooprun: "),
                          program->err.text);
         program_destroy(program);
+    }
+}
+
+/* As mpirun's users write it. */
+static void
+hooprun_np_is_the_number_of_workers(void **state)
+{
+    static const char *const cases[][3] = {
+        {"-np", "2", NULL}, {"--np", "2", NULL}, {"--np=2", NULL}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(
+            launcher_code(state, cases[i], "echo $HOOP_WORLD_SIZE"), 0);
+        assert_non_null(strstr(out_of(state), "[0] 2\n"));
+        assert_non_null(strstr(out_of(state), "[1] 2\n"));
+        program_teardown(state);
+    }
+}
+
+static void
+hooprun_short_options_say_what_long_ones_do(void **state)
+{
+    static const char *const pairs[][2] = {{"-h", "--help"},
+                                           {"-v", "--version"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        const char *const brief[] = {launcher, pairs[i][0], NULL};
+        const char *const full[] = {launcher, pairs[i][1], NULL};
+        struct program *one = program_start(brief, NULL);
+        struct program *other = program_start(full, NULL);
+
+        assert_int_equal(program_wait(one), 0);
+        assert_int_equal(program_wait(other), 0);
+        assert_string_equal(one->out.text, other->out.text);
+        assert_int_not_equal(one->out.n_bytes, 0);
+        program_destroy(one);
+        program_destroy(other);
     }
 }
 
@@ -506,6 +546,9 @@ static const struct CMUnitTest tests[] = {
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_wrong_command_lines_are_refused,
                               program_teardown),
+    cmocka_unit_test_teardown(hooprun_np_is_the_number_of_workers,
+                              program_teardown),
+    cmocka_unit_test(hooprun_short_options_say_what_long_ones_do),
     cmocka_unit_test_teardown(hooprun_options_after_the_program_are_its_own,
                               program_teardown),
 };

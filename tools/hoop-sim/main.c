@@ -87,7 +87,9 @@ main(int argc, char **argv)
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
 
-    enum hoop_status status = study_run(&study, &options);
+    enum hoop_status status = options.svg ? picture_check(&options) : HOOP_OK;
+    if (status == HOOP_OK)
+        status = study_run(&study, &options);
     if (status == HOOP_OK && options.svg)
         status = picture_write(&study, &options);
     study_deinit(&study);

@@ -9,8 +9,10 @@
 #include "hoop-sim/picture.h"
 
 #include <err.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hoop-perf/byte_size.h"
 #include "hoop-sim/log_scale.h"
@@ -340,6 +342,19 @@ picture_draw(struct picture *picture, const struct options *options)
         panel_draw(picture, &panel);
     }
     fputs("</svg>\n", picture->file);
+}
+
+enum hoop_status
+picture_check(const struct options *options)
+{
+    const int fd = open(options->svg, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        warn("cannot write %s", options->svg);
+        return HOOP_E_UNAVAILABLE;
+    }
+    close(fd);
+    return HOOP_OK;
 }
 
 enum hoop_status

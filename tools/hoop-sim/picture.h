@@ -12,6 +12,11 @@
 #include "hoop-sim/options.h"
 #include "hoop-sim/study.h"
 
+/* Whether options->svg can be written, before a study that takes its time. What
+ * it holds stays. Handle: HOOP_E_UNAVAILABLE (says so on stderr). */
+HOOP_NODISCARD enum hoop_status
+picture_check(const struct options *options);
+
 /* To options->svg. Handle: HOOP_E_UNAVAILABLE, HOOP_E_DATA_LOSS (both say so on
  * stderr). */
 HOOP_NODISCARD enum hoop_status

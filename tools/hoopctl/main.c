@@ -102,11 +102,21 @@ command_find(const struct options *options)
 }
 
 static int
+exit_code(enum hoop_status status)
+{
+    if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
+        return OPTIONS_EXIT_UNAVAILABLE;
+    if (status == HOOP_E_UNAUTHENTICATED || status == HOOP_E_DENIED)
+        return OPTIONS_EXIT_DENIED;
+    return EXIT_FAILURE;
+}
+
+static int
 failure_show(enum hoop_status status)
 {
     fprintf(stderr, "hoopctl: %s: %s\n", hoop_status_name(status),
             hoop_error_text());
-    return EXIT_FAILURE;
+    return exit_code(status);
 }
 
 static int
@@ -117,8 +127,10 @@ command_run(const struct command *command, const struct options *options)
 
     if (command->need == COMMAND_ASKS)
         status = hoop_control_create(&options->control, &control);
-    if (status != HOOP_OK)
-        return failure_show(status);
+    if (status != HOOP_OK) {
+        const int code = failure_show(status);
+        return status == HOOP_E_INVALID ? OPTIONS_EXIT_USAGE : code;
+    }
 
     status = command->run(&(struct command_call){
         .options = &options->control,

@@ -26,7 +26,8 @@ static const char description[] =
     "  token ROLE              print a token that allows less, made of the\n"
     "                          job's: operator, metrics; worker: its own\n"
     "\n"
-    "Exit code 0, 1 if the answer is an error, 64 for a wrong command line.";
+    "Exit code 0, 1 if the answer is an error, 69 if there is no answer, 77 if "
+    "the token is refused, 64 for a wrong command line.";
 
 static const struct argp_option table[] = {
     {"coordinator", 'c', "HOST:PORT", 0,

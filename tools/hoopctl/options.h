@@ -8,7 +8,9 @@
 #include "hoopctl/command.h"
 
 enum {
-    OPTIONS_EXIT_USAGE = 64,
+    OPTIONS_EXIT_USAGE = 64, /* EX_USAGE, and so on */
+    OPTIONS_EXIT_UNAVAILABLE = 69,
+    OPTIONS_EXIT_DENIED = 77,
 };
 
 struct options {

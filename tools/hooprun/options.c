@@ -12,6 +12,7 @@
 
 enum {
     KEY_NO_PREFIX = 256,
+    KEY_NP,
     KEY_GRACE,
     KEY_NODES,
     KEY_TLS,
@@ -37,7 +38,8 @@ static const char settings_description[] =
     "with --nodes HOOP_NODE, and with --tls HOOP_TLS.";
 
 static const struct argp_option table[] = {
-    {"workers", 'n', "N", 0, "number of workers (required)", 0},
+    {"workers", 'n', "N", 0, "number of workers (required); also -np N", 0},
+    {"np", KEY_NP, "N", OPTION_HIDDEN, NULL, 0},
     {"coordinator", 'c', "HOST:PORT", 0,
      "use this coordinator instead of starting one", 0},
     {"job", 'j', "NAME", 0, "name of the job (default: HOOP_JOB or default)",
@@ -53,6 +55,8 @@ static const struct argp_option table[] = {
      "pass output through as it is, without the rank in front", 0},
     {"settings", KEY_SETTINGS, NULL, 0,
      "list the variables that workers read, and exit", 0},
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
+    {NULL, 'v', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -80,6 +84,17 @@ workers_parse(struct argp_state *state, const char *text)
                      "-n %s: between 1 and %d workers are possible", text,
                      OPTIONS_WORKERS_MAX);
     return n;
+}
+
+/* -np N is -n with the value p to getopt, and N is the argument behind it. */
+static const char *
+workers_text(struct argp_state *state, const char *value)
+{
+    if (strcmp(value, "p") != 0)
+        return value;
+    if (state->next >= state->argc)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0, "-np: how many workers?");
+    return state->argv[state->next++];
 }
 
 static void
@@ -129,8 +144,15 @@ option_take(int key, char *value, struct argp_state *state)
 
     switch (key) {
     case 'n':
-        options->n_workers = workers_parse(state, value);
+    case KEY_NP:
+        options->n_workers = workers_parse(state, workers_text(state, value));
         return 0;
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case 'v':
+        printf("%s\n", argp_program_version);
+        exit(EXIT_SUCCESS);
     case 'c':
         options->coordinator = value;
         return 0;

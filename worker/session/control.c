@@ -302,6 +302,8 @@ control_call(struct hoop_control *control,
         .method = method_of(method)->name,
         .body = {bytes, n_bytes},
         .timeout_ms = control->timeout_ms,
+        /* Whether it serves now: what comes later is no answer to that. */
+        .tries_once = method == METHOD_HEALTH_CHECK,
         .on_answer = on_answer,
         .owner = control,
     };

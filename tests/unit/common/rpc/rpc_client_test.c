@@ -182,6 +182,33 @@ files_restore(void *owner)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, owner), 0);
 }
 
+/* Others go on trying until their deadlines. */
+static void
+client_call_that_tries_once_fails_when_refused(void **state)
+{
+    struct tally tally;
+    const struct rpc_call once = {
+        .method = "hoop.v1.Store/Get",
+        .timeout_ms = 86400000,
+        .tries_once = true,
+        .on_answer = tally_on_answer,
+        .owner = &tally,
+    };
+
+    (void)state;
+    tally_init(&tally, "127.0.0.1:1", 1);
+    assert_int_equal(tally_call(&tally, "hoop.v1.Store/Add", 86400000, NULL),
+                     HOOP_OK);
+    assert_int_equal(rpc_client_call(tally.client, &once, NULL), HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.n_answers, 1);
+    assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
+    assert_non_null(strstr(tally.message, "127.0.0.1:1"));
+    tally_deinit(&tally);
+    assert_int_equal(tally.n_answers, 2);
+    assert_int_equal(tally.status, HOOP_E_CANCELLED);
+}
+
 static void
 client_without_descriptors_names_the_limit_and_tries_on(void **state)
 {
@@ -521,6 +548,7 @@ main(int argc, char **argv)
         cmocka_unit_test(client_many_calls_are_outstanding_at_once),
         cmocka_unit_test(client_deadline_passes_while_the_server_parks),
         cmocka_unit_test(client_without_a_server_says_why),
+        cmocka_unit_test(client_call_that_tries_once_fails_when_refused),
         cmocka_unit_test(
             client_without_descriptors_names_the_limit_and_tries_on),
         cmocka_unit_test(client_cancelled_call_is_not_answered),

@@ -26,12 +26,12 @@ struct fixture {
     enum role role; /* of who shows no token */
 };
 
-static bool
-fixture_is_ready(void *owner)
+static const char *
+fixture_unready_text(void *owner)
 {
     const struct fixture *fixture = owner;
 
-    return fixture->is_ready;
+    return fixture->is_ready ? NULL : "draining: it ends\n";
 }
 
 static void
@@ -65,7 +65,7 @@ setup_patient(void **state, int patience_ms)
     assert_int_equal(http_create(
                          &(struct http_options){
                              .listen = "127.0.0.1:0",
-                             .is_ready = fixture_is_ready,
+                             .unready_text = fixture_unready_text,
                              .write_metrics = fixture_write_metrics,
                              .role_of = fixture_role_of,
                              .owner = fixture,
@@ -185,6 +185,7 @@ draining_server_is_healthy_but_not_ready(void **state)
     assert_begins(answer, "HTTP/1.1 200 ");
     ask(fixture, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", answer);
     assert_begins(answer, "HTTP/1.1 503 ");
+    assert_non_null(strstr(answer, "\r\n\r\ndraining: it ends\n"));
 }
 
 static void
@@ -405,7 +406,7 @@ address_in_use_is_unavailable(void **state)
     assert_int_equal(http_create(
                          &(struct http_options){
                              .listen = http_address(fixture->http),
-                             .is_ready = fixture_is_ready,
+                             .unready_text = fixture_unready_text,
                              .write_metrics = fixture_write_metrics,
                              .owner = *state,
                          },
