@@ -110,8 +110,15 @@ nodes_play(const char *const *arguments)
     return changed;
 }
 
-struct program *
-program_start(const char *const *arguments, const char *input)
+enum program_group {
+    GROUP_INHERITED,
+    GROUP_OWN,
+};
+
+static struct program *
+program_fork(const char *const *arguments,
+             const char *input,
+             enum program_group group)
 {
     struct program *program = program_create();
     const int in = input_open(input);
@@ -124,6 +131,8 @@ program_start(const char *const *arguments, const char *input)
     program->pid = fork();
     assert_true(program->pid >= 0);
     if (program->pid == 0) {
+        if (group == GROUP_OWN)
+            setpgid(0, 0);
         dup2(in, STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         dup2(err[1], STDERR_FILENO);
@@ -135,6 +144,18 @@ program_start(const char *const *arguments, const char *input)
     program->out.fd = out[0];
     program->err.fd = err[0];
     return program;
+}
+
+struct program *
+program_start(const char *const *arguments, const char *input)
+{
+    return program_fork(arguments, input, GROUP_INHERITED);
+}
+
+struct program *
+program_start_group(const char *const *arguments)
+{
+    return program_fork(arguments, NULL, GROUP_OWN);
 }
 
 /* The child's side: a session whose terminal this is. */
@@ -284,8 +305,9 @@ program_teardown(void **state)
     return 0;
 }
 
-int
-process_is_alive(pid_t pid)
+/* As /proc has it, 'T' of one that is stopped; 0: there is no such process. */
+static char
+process_state(pid_t pid)
 {
     char path[64];
     char text[512] = {0};
@@ -298,8 +320,28 @@ process_is_alive(pid_t pid)
     fclose(file);
 
     /* "pid (name) state": the name may hold anything. */
-    const char *state = n > 0 ? strrchr(text, ')') : NULL;
-    return state && state[2] != 'Z' && state[2] != 'X';
+    const char *name_end = n > 0 ? strrchr(text, ')') : NULL;
+    return name_end && name_end[1] ? name_end[2] : 0;
+}
+
+int
+process_is_alive(pid_t pid)
+{
+    const char state = process_state(pid);
+
+    return state != 0 && state != 'Z' && state != 'X';
+}
+
+void
+process_await_stop(pid_t pid)
+{
+    const int64_t end_ms = now_ms() + DEADLINE_MS;
+
+    while (process_state(pid) != 'T') {
+        if (now_ms() > end_ms)
+            fail_msg("process %d is not stopped", pid);
+        poll(NULL, 0, LOOK_MS);
+    }
 }
 
 void

@@ -36,6 +36,11 @@ struct program {
 struct program *
 program_start(const char *const *arguments, const char *input);
 
+/* As program_start(), in a process group of its own. The kernel stops no process
+ * by SIGTSTP whose group has no parent in another one of the session. */
+struct program *
+program_start_group(const char *const *arguments);
+
 /* hooprun --no-prefix -n n_ranks program options..., up to NULL. */
 struct program *
 program_start_ranks(const char *hooprun,
@@ -65,6 +70,10 @@ program_teardown(void **state);
 /* Whether the process exists and is no zombie. */
 int
 process_is_alive(pid_t pid);
+
+/* Until it is stopped. */
+void
+process_await_stop(pid_t pid);
 
 /* Until it does not exist or is a zombie. */
 void

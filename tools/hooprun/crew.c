@@ -2,12 +2,14 @@
  * hooprun/crew.c - the poll loop: signals, pipes, deadlines
  *
  *   RUNNING --a worker fails--> FAILING --2 s--> ENDING --grace--> KILLING
- *      \______asked to end, timeout_________________^
+ *      |\______SIGTERM, timeout____________________^ ^
+ *       \______SIGINT, SIGHUP, SIGQUIT--> ASKED --grace
  *
  * In FAILING the survivors may still notice the loss and say what it means to
- * them; their own texts are worth more than ours. ENDING has sent SIGTERM,
- * KILLING SIGKILL. Each state ends early when nobody is left, FAILING also when
- * all who are left stand still: they say nothing more.
+ * them; their own texts are worth more than ours. ASKED has passed on the signal
+ * that hooprun got, ENDING has sent SIGTERM, KILLING SIGKILL. Each state ends
+ * early when nobody is left, FAILING also when all who are left stand still: they
+ * say nothing more.
  */
 
 #include "hooprun/crew.h"
@@ -23,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooprun/agent.h"
 #include "hooprun/ends.h"
 #include "hooprun/obituary.h"
 #include "hooprun/outcome.h"
@@ -30,7 +33,8 @@
 
 enum {
     FAILING_MS = 2000,
-    LATER_MAX = 4, /* failures after the first that have a line each */
+    LATER_MAX = 4,   /* failures after the first that have a line each */
+    POLL_OTHERS = 2, /* the signal descriptor and the front's */
     LIST_MAX = 200,
     CAUSE_MAX = 2 * LIST_MAX,
 };
@@ -40,6 +44,7 @@ static const int64_t NEVER_MS = INT64_MAX;
 enum crew_phase {
     CREW_RUNNING,
     CREW_FAILING,
+    CREW_ASKED,
     CREW_ENDING,
     CREW_KILLING,
 };
@@ -56,10 +61,12 @@ struct crew {
     enum crew_phase phase;
     int64_t phase_end_ms;
     int64_t run_end_ms;
+    int64_t suspended_ms; /* since when all stand still */
     struct ends ends;
     uint32_t n_later; /* failures after the first, of their own accord */
     int signal_fd;
-    struct pollfd *polls; /* the signal descriptor, then the pipes */
+    int front_fd;
+    struct pollfd *polls; /* POLL_OTHERS, then the pipes */
 };
 
 static int64_t
@@ -83,26 +90,29 @@ signal_is_ignored(int number)
 static void
 crew_mask(sigset_t *out_mask)
 {
+    static const int ignorable[] = {SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
+
     sigemptyset(out_mask);
     sigaddset(out_mask, SIGCHLD);
     /* nohup's wish; a descriptor of signals hears ignored ones, too. */
-    if (!signal_is_ignored(SIGHUP))
-        sigaddset(out_mask, SIGHUP);
+    for (size_t i = 0; i < sizeof(ignorable) / sizeof(ignorable[0]); i++) {
+        if (!signal_is_ignored(ignorable[i]))
+            sigaddset(out_mask, ignorable[i]);
+    }
+    sigaddset(out_mask, SIGCONT);
     sigaddset(out_mask, SIGINT);
     sigaddset(out_mask, SIGQUIT);
     sigaddset(out_mask, SIGTERM);
 }
 
 void
-crew_block(sigset_t *out_old_mask)
+crew_block(sigset_t *out_mask, sigset_t *out_old_mask)
 {
-    sigset_t mask;
-
     /* If SIGCHLD was ignored when hooprun was started, the kernel would reap
      * the workers, and neither their exit codes nor their ends be told. */
     signal(SIGCHLD, SIG_DFL);
-    crew_mask(&mask);
-    sigprocmask(SIG_BLOCK, &mask, out_old_mask);
+    crew_mask(out_mask);
+    sigprocmask(SIG_BLOCK, out_mask, out_old_mask);
 }
 
 static void
@@ -141,15 +151,22 @@ crew_end(struct crew *crew)
     crew_signal(crew, SIGCONT);
 }
 
+/* What is done to those that did not end within the grace time. */
 static void
-crew_kill(struct crew *crew)
+stubborn_announce(struct crew *crew, const char *what)
 {
     char list[LIST_MAX];
 
     running_list(crew, list);
     output_clear_progress(&crew->output);
-    warnx("killing what did not end by itself within %u s: rank %s",
+    warnx("%s what did not end by itself within %u s: rank %s", what,
           crew->options->grace_s, list);
+}
+
+static void
+crew_kill(struct crew *crew)
+{
+    stubborn_announce(crew, "killing");
     crew->phase = CREW_KILLING;
     crew->phase_end_ms = NEVER_MS;
     crew_signal(crew, SIGKILL);
@@ -283,7 +300,7 @@ worker_reap(struct crew *crew, struct worker *worker)
     siginfo_t ended = {0};
     waitid(P_PID, (id_t)worker->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
     const bool is_good = ended.si_code == CLD_EXITED && ended.si_status == 0;
-    if (worker->has_group && (!is_good || crew->phase >= CREW_ENDING))
+    if (worker->has_group && (!is_good || crew->phase >= CREW_ASKED))
         worker_signal(worker, SIGKILL);
 
     waitpid(worker->pid, &ending.wait_status, 0);
@@ -352,8 +369,41 @@ crew_reap(struct crew *crew)
         else
             waitpid(ended.si_pid, NULL, 0);
     }
-    if (crew->phase == CREW_FAILING && all_are_stopped(crew))
+    if (crew->phase == CREW_FAILING && crew->suspended_ms == NEVER_MS &&
+        all_are_stopped(crew))
         crew_end(crew);
+}
+
+/* Time in which nothing runs is none of the deadlines'. */
+static void
+crew_suspend(struct crew *crew)
+{
+    if (crew->suspended_ms == NEVER_MS)
+        crew->suspended_ms = now_ms();
+    crew_signal(crew, SIGSTOP);
+    if (crew->keeper && crew->keeper->pid > 0)
+        kill(crew->keeper->pid, SIGSTOP);
+}
+
+static void
+deadline_move(int64_t *deadline_ms, int64_t by_ms)
+{
+    if (*deadline_ms != NEVER_MS)
+        *deadline_ms += by_ms;
+}
+
+/* The coordinator first: it forgives what leases have run out meanwhile. */
+static void
+crew_resume(struct crew *crew)
+{
+    if (crew->keeper && crew->keeper->pid > 0)
+        kill(crew->keeper->pid, SIGCONT);
+    crew_signal(crew, SIGCONT);
+    if (crew->suspended_ms == NEVER_MS)
+        return;
+    deadline_move(&crew->phase_end_ms, now_ms() - crew->suspended_ms);
+    deadline_move(&crew->run_end_ms, now_ms() - crew->suspended_ms);
+    crew->suspended_ms = NEVER_MS;
 }
 
 static void
@@ -361,8 +411,10 @@ crew_pass_on(struct crew *crew, const struct signalfd_siginfo *received)
 {
     const int number = (int)received->ssi_signo;
 
+    if (crew->suspended_ms != NEVER_MS)
+        crew_resume(crew);
     /* The second time it is meant. */
-    if (crew->phase >= CREW_ENDING) {
+    if (crew->phase >= CREW_ASKED) {
         crew_signal(crew, SIGKILL);
         crew->phase = CREW_KILLING;
         crew->phase_end_ms = NEVER_MS;
@@ -371,13 +423,14 @@ crew_pass_on(struct crew *crew, const struct signalfd_siginfo *received)
     output_clear_progress(&crew->output);
     warnx("SIG%s received, passed on to the workers", sigabbrev_np(number));
     crew->outcome.passed_signal = number;
-    crew->phase = CREW_ENDING;
+    crew->phase = number == SIGTERM ? CREW_ENDING : CREW_ASKED;
     crew->phase_end_ms = now_ms() + (int64_t)crew->options->grace_s * 1000;
     for (uint32_t i = 0; i < crew->n_workers; i++) {
         const struct worker *worker = &crew->workers[i];
         /* The terminal has told its foreground group already. */
-        const bool has_it =
-            !worker->has_group && received->ssi_code == SI_KERNEL;
+        const bool has_it = !worker->has_group &&
+                            received->ssi_code == SI_QUEUE &&
+                            received->ssi_int != 0;
         if (worker->is_running && !has_it)
             worker_signal(worker, number);
     }
@@ -392,6 +445,10 @@ signals_take(struct crew *crew)
            (ssize_t)sizeof(received)) {
         if (received.ssi_signo == SIGCHLD)
             crew_reap(crew);
+        else if (received.ssi_signo == SIGCONT)
+            crew_resume(crew);
+        else if (received.ssi_signo == SIGTSTP)
+            crew_suspend(crew);
         else
             crew_pass_on(crew, &received);
     }
@@ -417,6 +474,8 @@ deadlines_look(struct crew *crew)
 {
     const int64_t now = now_ms();
 
+    if (crew->suspended_ms != NEVER_MS)
+        return;
     if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
         timeout_announce(crew);
         crew->outcome.has_timed_out = true;
@@ -424,7 +483,9 @@ deadlines_look(struct crew *crew)
     }
     if (now < crew->phase_end_ms)
         return;
-    if (crew->phase == CREW_FAILING)
+    if (crew->phase == CREW_ASKED)
+        stubborn_announce(crew, "sending SIGTERM to");
+    if (crew->phase == CREW_FAILING || crew->phase == CREW_ASKED)
         crew_end(crew);
     else if (crew->phase == CREW_ENDING)
         crew_kill(crew);
@@ -437,7 +498,7 @@ wait_ms(const struct crew *crew)
         crew->phase == CREW_RUNNING ? crew->run_end_ms : NEVER_MS;
     const int64_t end_ms =
         run_end_ms < crew->phase_end_ms ? run_end_ms : crew->phase_end_ms;
-    if (end_ms == NEVER_MS)
+    if (end_ms == NEVER_MS || crew->suspended_ms != NEVER_MS)
         return -1;
 
     const int64_t left_ms = end_ms - now_ms();
@@ -446,18 +507,30 @@ wait_ms(const struct crew *crew)
     return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
 }
 
+/* hooprun was killed: nobody is left to be told anything. */
+static void
+crew_vanish(void)
+{
+    agent_kill_descendants(0);
+    _exit(EXIT_FAILURE);
+}
+
 static void
 crew_turn(struct crew *crew)
 {
     struct output *output = &crew->output;
 
     crew->polls[0] = (struct pollfd){crew->signal_fd, POLLIN, 0};
+    crew->polls[1] = (struct pollfd){crew->front_fd, POLLIN, 0};
     for (uint32_t i = 0; i < output->n_pipes; i++)
-        crew->polls[i + 1] = (struct pollfd){output->pipes[i].fd, POLLIN, 0};
+        crew->polls[i + POLL_OTHERS] =
+            (struct pollfd){output->pipes[i].fd, POLLIN, 0};
 
-    if (poll(crew->polls, output->n_pipes + 1, wait_ms(crew)) > 0) {
+    if (poll(crew->polls, output->n_pipes + POLL_OTHERS, wait_ms(crew)) > 0) {
+        if (crew->polls[1].revents != 0)
+            crew_vanish();
         for (uint32_t i = 0; i < output->n_pipes; i++) {
-            if (crew->polls[i + 1].revents != 0)
+            if (crew->polls[i + POLL_OTHERS].revents != 0)
                 output_read(&output->pipes[i]);
         }
         if (crew->polls[0].revents != 0)
@@ -475,7 +548,8 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
     crew_mask(&mask);
     crew->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     crew->workers = calloc(n_workers, sizeof(*crew->workers));
-    crew->polls = calloc(2 * (size_t)n_workers + 1, sizeof(*crew->polls));
+    crew->polls =
+        calloc(2 * (size_t)n_workers + POLL_OTHERS, sizeof(*crew->polls));
     if (crew->signal_fd < 0 || !crew->workers || !crew->polls) {
         warn("cannot prepare %u workers", n_workers);
         return HOOP_E_EXHAUSTED;
@@ -527,6 +601,8 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
         .phase = CREW_RUNNING,
         .phase_end_ms = NEVER_MS,
         .run_end_ms = NEVER_MS,
+        .suspended_ms = NEVER_MS,
+        .front_fd = setup->front->fd,
         .signal_fd = -1,
     };
 
@@ -541,6 +617,9 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
 
     while (crew.n_running > 0)
         crew_turn(&crew);
+    /* Also what has left the process groups of its workers. */
+    if (outcome_exit_code(&crew.outcome) != EXIT_SUCCESS)
+        agent_kill_descendants(keeper ? keeper->pid : 0);
     output_drain(&crew.output);
     output_clear_progress(&crew.output);
     later_sum_up(&crew);

@@ -17,6 +17,6 @@ crew_run(struct worker_setup *setup, struct keeper *keeper);
 /* Block the signals that crew_run() reads, and have SIGCHLD sent even if it was
  * ignored. The former mask is for workers. */
 void
-crew_block(sigset_t *out_old_mask);
+crew_block(sigset_t *out_mask, sigset_t *out_old_mask);
 
 #endif

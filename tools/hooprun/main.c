@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "hooprun/agent.h"
 #include "hooprun/crew.h"
 #include "hooprun/keeper.h"
 #include "hooprun/options.h"
@@ -59,10 +60,20 @@ run_with_keeper(struct worker_setup *setup)
     return code;
 }
 
+static int
+run_in_agent(void *owner, const struct agent_front *front)
+{
+    struct worker_setup *setup = owner;
+
+    setup->front = front;
+    return setup->coordinator ? crew_run(setup, NULL) : run_with_keeper(setup);
+}
+
 int
 main(int argc, char **argv)
 {
     struct options options;
+    sigset_t mask;
     sigset_t old_mask;
 
     standard_output_check_at_exit();
@@ -72,7 +83,7 @@ main(int argc, char **argv)
         setenv("HOOP_TLS", "on", 1);
     descriptors_reserve();
     descriptors_raise(options.n_workers);
-    crew_block(&old_mask);
+    crew_block(&mask, &old_mask);
 
     struct worker_setup setup = {
         .options = &options,
@@ -82,6 +93,5 @@ main(int argc, char **argv)
         /* Where hooprun may write no more, write() says so. */
         .xfsz_action = signal(SIGXFSZ, SIG_IGN),
     };
-    return options.coordinator ? crew_run(&setup, NULL)
-                               : run_with_keeper(&setup);
+    return agent_run(run_in_agent, &setup, &mask);
 }

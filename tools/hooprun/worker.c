@@ -3,7 +3,7 @@
  *
  * A worker leads a process group, so that what it starts is ended with it.
  * The one exception is rank 0 on a terminal: only the terminal's foreground
- * group may read it, so rank 0 stays in hooprun's.
+ * group may read it, so rank 0 is in hooprun's.
  */
 
 #include "hooprun/worker.h"
@@ -126,14 +126,17 @@ worker_become(const struct worker_setup *setup,
               const struct pipes *pipes,
               pid_t parent)
 {
-    if (group_wanted(rank))
-        setpgid(0, 0);
+    setpgid(0, group_wanted(rank) ? 0 : setup->front->group);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
 
     environment_set(setup, rank);
     descriptors_set(pipes, rank);
+    /* Shells have what they start in the background ignore these two, since the
+     * terminal's are not for it. hooprun passes on what is meant. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
     signal(SIGXFSZ, setup->xfsz_action);
     sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
     execvp(setup->options->command[0], setup->options->command);

@@ -10,11 +10,13 @@
 
 #include "hoop/status.h"
 
+#include "hooprun/agent.h"
 #include "hooprun/options.h"
 
 /* What all workers of a run share. Borrowed for worker_start(). */
 struct worker_setup {
     const struct options *options;
+    const struct agent_front *front;
     const char *coordinator;
     const char *endings;      /* the path of an obituary; "": there is none */
     const char *token;        /* NULL: leave what the environment has */

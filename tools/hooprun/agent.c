@@ -1,0 +1,159 @@
+/*
+ * hooprun/agent.c - the process that stands between hooprun and its workers
+ *
+ * No test of its own: hooprun_signals_test.c kills either of the two.
+ */
+
+#include "hooprun/agent.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The first child that is not spared; 0: there is none. */
+static pid_t
+child_find(pid_t spare)
+{
+    char path[64];
+    int found = 0;
+    int pid;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (found == 0 && fscanf(file, "%d", &pid) == 1)
+        found = pid == spare ? 0 : pid;
+    fclose(file);
+    return found;
+}
+
+void
+agent_kill_descendants(pid_t spare)
+{
+    pid_t child;
+
+    while ((child = child_find(spare)) > 0) {
+        kill(child, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+}
+
+/* Whether the agent has ended, which is what makes the exit code known. */
+static bool
+agent_has_ended(pid_t agent, int *out_code)
+{
+    int status = 0;
+
+    if (waitpid(agent, &status, WNOHANG) != agent)
+        return false;
+    if (WIFEXITED(status)) {
+        *out_code = WEXITSTATUS(status);
+        return true;
+    }
+    agent_kill_descendants(0);
+    /* Whoever reads the output has gone: no news to its user. */
+    if (WTERMSIG(status) != SIGPIPE)
+        warnx("its agent (pid %d) was killed by signal %d; the workers were "
+              "ended",
+              (int)agent, WTERMSIG(status));
+    *out_code = 128 + WTERMSIG(status);
+    return true;
+}
+
+/* Whether a shell can continue what is stopped here. The kernel, which stops
+ * nobody for ever, takes the agent for that shell. */
+static bool
+front_has_shell(void)
+{
+    const pid_t parent = getppid();
+
+    return parent > 0 && getsid(parent) == getsid(0) &&
+           getpgid(parent) != getpgrp();
+}
+
+/* As the signal does where nobody takes it. Returns when the process goes on. */
+static void
+front_stop(int number)
+{
+    sigset_t mask;
+
+    sigemptyset(&mask);
+    sigaddset(&mask, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &mask, NULL);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+}
+
+static void
+front_pass_on(pid_t agent, const siginfo_t *received)
+{
+    const int number = received->si_signo;
+    /* Whether the terminal has sent it, to its whole foreground group. */
+    const union sigval origin = {.sival_int = received->si_code == SI_KERNEL};
+
+    if (number != SIGTSTP && number != SIGTTIN && number != SIGTTOU) {
+        sigqueue(agent, number, origin);
+        return;
+    }
+    /* The terminal has stopped rank 0, too, and what that has started. */
+    if (!front_has_shell()) {
+        kill(0, SIGCONT);
+        return;
+    }
+    sigqueue(agent, SIGTSTP, origin);
+    front_stop(number);
+    sigqueue(agent, SIGCONT, origin);
+}
+
+static int
+front_run(pid_t agent, const sigset_t *mask)
+{
+    siginfo_t received;
+    int code = EXIT_FAILURE;
+
+    for (;;) {
+        if (sigwaitinfo(mask, &received) < 0)
+            continue;
+        if (received.si_signo != SIGCHLD)
+            front_pass_on(agent, &received);
+        else if (agent_has_ended(agent, &code))
+            return code;
+    }
+}
+
+int
+agent_run(agent_fn *run, void *owner, const sigset_t *mask)
+{
+    const pid_t group = getpgrp();
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        warn("no pipe for the agent");
+        return EXIT_FAILURE;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t agent = fork();
+    if (agent < 0) {
+        warn("cannot fork the agent; raise ulimit -u");
+        return EXIT_FAILURE;
+    }
+    if (agent > 0) {
+        close(ends[0]);
+        return front_run(agent, mask);
+    }
+    close(ends[1]);
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, "hooprun agent");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    /* It would sleep on if it was stopped when hooprun is killed. */
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    return run(owner, &(struct agent_front){ends[0], group});
+}
