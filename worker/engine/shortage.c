@@ -182,29 +182,93 @@ failed_send_forget(struct channel *channel, struct failed_send *failed)
     free(failed);
 }
 
-/* Which of the news of one rank have come: the highest number, and in a ring of
- * bits those below it, as receivers of IPsec do (RFC 4303, 3.4.3). */
-struct failed_window {
-    uint64_t last;
+/* Numbers of news that have come: the highest, and in a ring of bits those below
+ * it, as receivers of IPsec do (RFC 4303, 3.4.3). */
+struct failed_run {
+    uint64_t first; /* from here on, all below the ring have come */
+    uint64_t last;  /* 0: the run is not in use */
+    uint64_t used;
     uint64_t seen[LIMIT_FAILED_SENDS / WORD_BITS];
 };
 
+/*
+ * Of the news of one rank. What others pass on may be forged: a number far from
+ * those that have come begins a run of its own, and leaves the other runs as they
+ * are. So no number keeps others from being told.
+ */
+struct failed_window {
+    uint64_t n_used;
+    struct failed_run runs[4];
+};
+
 static uint64_t *
-word_of(struct failed_window *window, uint64_t number)
+word_of(struct failed_run *run, uint64_t number)
 {
-    return &window->seen[number / WORD_BITS % COUNT_OF(window->seen)];
+    return &run->seen[number / WORD_BITS % COUNT_OF(run->seen)];
 }
 
-/* Those that leave it are never asked for again. */
-static void
-window_advance(struct failed_window *window, uint64_t number)
+static bool
+is_seen(struct failed_run *run, uint64_t number)
 {
-    if (number - window->last >= LIMIT_FAILED_SENDS)
-        memset(window->seen, 0, sizeof(window->seen));
-    else
-        for (uint64_t i = window->last + 1; i <= number; i++)
-            *word_of(window, i) &= ~(UINT64_C(1) << i % WORD_BITS);
-    window->last = number;
+    return *word_of(run, number) & UINT64_C(1) << number % WORD_BITS;
+}
+
+static bool
+run_has(struct failed_run *run, uint64_t number)
+{
+    return number >= run->first && number <= run->last &&
+           (run->last - number >= LIMIT_FAILED_SENDS || is_seen(run, number));
+}
+
+/* Whether number is in the ring, or would be after fewer steps than that has. */
+static bool
+run_reaches(const struct failed_run *run, uint64_t number)
+{
+    return run->last != 0 && number >= run->first &&
+           (number <= run->last || number - run->last < LIMIT_FAILED_SENDS);
+}
+
+static void
+run_begin(struct failed_run *run, uint64_t number)
+{
+    *run = (struct failed_run){
+        .first =
+            number > LIMIT_FAILED_SENDS ? number - LIMIT_FAILED_SENDS + 1 : 1,
+        .last = number,
+    };
+}
+
+/* What leaves the ring and has not come is no part of the run any more. */
+static void
+run_advance(struct failed_run *run, uint64_t number)
+{
+    while (run->last < number) {
+        run->last++;
+        if (run->last > LIMIT_FAILED_SENDS) {
+            const uint64_t left = run->last - LIMIT_FAILED_SENDS;
+
+            if (left >= run->first && !is_seen(run, left))
+                run->first = left + 1;
+        }
+        *word_of(run, run->last) &= ~(UINT64_C(1) << run->last % WORD_BITS);
+    }
+}
+
+/* The run that number belongs to; a new one takes the place of the one that was
+ * used least recently. */
+static struct failed_run *
+run_of(struct failed_window *window, uint64_t number)
+{
+    struct failed_run *oldest = &window->runs[0];
+
+    for (size_t i = 0; i < COUNT_OF(window->runs); i++) {
+        if (run_reaches(&window->runs[i], number))
+            return &window->runs[i];
+        if (window->runs[i].used < oldest->used)
+            oldest = &window->runs[i];
+    }
+    run_begin(oldest, number);
+    return oldest;
 }
 
 /* Whether news of that number are new. Each path to here brings all in order,
@@ -212,34 +276,50 @@ window_advance(struct failed_window *window, uint64_t number)
 static bool
 news_are_new(struct lost_rank *source, uint64_t number)
 {
-    const uint64_t bit = UINT64_C(1) << number % WORD_BITS;
-
     if (!source->failed)
         source->failed = calloc(1, sizeof(*source->failed));
-    if (!source->failed || number == 0)
+    if (!source->failed)
         return false;
-    if (number > source->failed->last)
-        window_advance(source->failed, number);
-    if (source->failed->last - number >= LIMIT_FAILED_SENDS ||
-        (*word_of(source->failed, number) & bit) != 0)
-        return false;
-    *word_of(source->failed, number) |= bit;
+    for (size_t i = 0; i < COUNT_OF(source->failed->runs); i++) {
+        if (run_has(&source->failed->runs[i], number))
+            return false;
+    }
+    struct failed_run *run = run_of(source->failed, number);
+    run_advance(run, number);
+    run->used = ++source->failed->n_used;
+    *word_of(run, number) |= UINT64_C(1) << number % WORD_BITS;
     return true;
 }
 
-void
-shortage_came(struct engine *engine,
-              uint32_t peer,
-              const struct frame *frame,
-              const char *text)
+/* What is wrong with the news, for which peer is to blame, or NULL. A rank tells
+ * all of its own in order to those that it is connected to; what it passes on it has
+ * from others. */
+static const char *
+news_blame(struct engine *engine, uint32_t peer, const struct frame *frame)
+{
+    if (frame->step >= engine->roster->size || frame->offset == 0)
+        return "it told of a failed send of no rank, or of no number";
+    if (frame->step != peer)
+        return NULL;
+    struct lost_rank *source = &engine->lost[peer];
+    const uint64_t last = source->failed_told;
+    if (last != 0 &&
+        (frame->offset <= last || frame->offset - last > LIMIT_FAILED_SENDS))
+        return "it told of a failed send whose number does not follow its last";
+    source->failed_told = frame->offset;
+    return NULL;
+}
+
+/* Tell all but peer, who said so, and the receive of this rank, if it has one. */
+static void
+news_tell(struct engine *engine,
+          uint32_t peer,
+          const struct frame *frame,
+          const char *text)
 {
     struct channel *channel = engine_channel(engine, frame->comm);
     struct op *op;
 
-    if (frame->step >= engine->roster->size ||
-        frame->step == engine->roster->rank ||
-        !news_are_new(&engine->lost[frame->step], frame->offset))
-        return;
     transport_tell_all(engine->transport, peer, frame, text);
     if (frame->signature != engine->roster->rank || !channel)
         return;
@@ -251,6 +331,21 @@ shortage_came(struct engine *engine,
         }
     }
     failed_send_keep(channel, frame, text);
+}
+
+void
+shortage_came(struct engine *engine,
+              uint32_t peer,
+              const struct frame *frame,
+              const char *text)
+{
+    const char *why = news_blame(engine, peer, frame);
+
+    if (why)
+        transport_give_up(engine->transport, peer, why);
+    else if (frame->step != engine->roster->rank &&
+             news_are_new(&engine->lost[frame->step], frame->offset))
+        news_tell(engine, peer, frame, text);
 }
 
 bool

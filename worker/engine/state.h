@@ -178,6 +178,7 @@ struct lost_rank {
     enum hoop_status short_status;
     uint32_t short_of;
     struct failed_window *failed; /* its failed sends; NULL: none are known */
+    uint64_t failed_told;         /* number of the last that it told itself */
     char why[LIMIT_REASON];
 };
 

@@ -299,6 +299,15 @@ transport_tell_all(struct transport *transport,
 }
 
 void
+transport_give_up(struct transport *transport, uint32_t rank, const char *why)
+{
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->state == PEER_READY)
+        peer_doom_for(peer, why);
+}
+
+void
 transport_leave(struct transport *transport)
 {
     transport->is_leaving = true;

@@ -314,6 +314,11 @@ transport_tell_all(struct transport *transport,
                    const struct frame *frame,
                    const char *text);
 
+/* Lose a peer that is connected with the next turn, and tell all why: it has broken
+ * the protocol. why is kept. */
+void
+transport_give_up(struct transport *transport, uint32_t peer, const char *why);
+
 /* Tell one peer, also when it has to be connected first. */
 void
 transport_tell_soon(struct transport *transport,

@@ -182,6 +182,53 @@ news_that_overtake_each_other_are_all_told(void **state)
     }
 }
 
+/* What a member forges in the name of rank 1 does not silence it: numbers far
+ * beyond its own, at first and in between, near the greatest, one by one and in
+ * steps that just fit. */
+static void
+forged_numbers_silence_no_other_rank(void **state)
+{
+    struct side *side = &couple.sides[0];
+    uint64_t number = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        for (uint64_t step = 1; step <= i; step++) {
+            const uint64_t forged[] = {UINT64_MAX - i * step,
+                                       (number + BORDER) << step,
+                                       number + step * LIMIT_FAILED_SENDS};
+
+            for (unsigned at = 0; at < COUNT_OF(forged); at++)
+                news_come(side, forged[at], 0);
+        }
+        shortage_forget(side->comms[0].channel);
+        number++;
+        news_come(side, number, 9);
+        news_come(side, number, 9);
+        assert_int_equal(receive_begun(side, 9), HOOP_E_EXHAUSTED);
+        assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
+    }
+}
+
+/* By a rank that passes them on late, one after the other. */
+static void
+news_that_come_again_much_later_are_not_told(void **state)
+{
+    struct side *side = &couple.sides[0];
+    const uint64_t first = 3;
+    const uint64_t n = 5 * LIMIT_FAILED_SENDS;
+
+    (void)state;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint64_t number = first; number < first + n; number++) {
+            news_come(side, number, 9);
+            if (pass == 0)
+                shortage_forget(side->comms[0].channel);
+        }
+        assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
+    }
+}
+
 /* More than are kept apart. */
 static void
 failed_sends_of_one_tag_all_fail_their_receives(void **state)
@@ -195,6 +242,68 @@ failed_sends_of_one_tag_all_fail_their_receives(void **state)
     for (uint64_t number = 1; number <= n; number++)
         assert_int_equal(receive_begun(side, 9), HOOP_E_EXHAUSTED);
     assert_int_equal(receive_begun(side, 9), HOOP_E_PENDING);
+}
+
+/* Rank 1, which is connected, tells of a send of its own, or of rank 2. */
+static void
+neighbour_tells(uint32_t source, uint64_t number)
+{
+    struct side *side = &couple.sides[0];
+    const struct frame frame = {
+        .kind = FRAME_VERDICT,
+        .flags = FRAME_POINT_TO_POINT | FRAME_WITHDRAWN,
+        .comm = side->comms[0].channel->id,
+        .op = 9,
+        .signature = 2,
+        .tag = HOOP_E_EXHAUSTED,
+        .step = source,
+        .offset = number,
+    };
+
+    shortage_came(side->engine, 1, &frame, "no more files");
+    engine_turn_idle(side->engine);
+}
+
+static void
+numbers_of_a_connected_rank_follow_each_other(void **state)
+{
+    static const struct {
+        uint32_t source;
+        uint64_t numbers[2];
+        const char *why; /* NULL: nothing is wrong */
+    } rows[] = {
+        {1, {1, 2}, NULL},
+        {1, {70000, 70001}, NULL},
+        {1, {UINT64_MAX - 1, UINT64_MAX}, NULL},
+        {1, {7, 7 + LIMIT_FAILED_SENDS}, NULL},
+        {1, {7, 8 + LIMIT_FAILED_SENDS}, "does not follow"},
+        {1, {7, UINT64_MAX}, "does not follow"},
+        {1, {7, 7}, "does not follow"},
+        {1, {7, 6}, "does not follow"},
+        {1, {0, 1}, "of no rank, or of no number"},
+        {2, {0, 1}, "of no rank, or of no number"},
+        {3, {1, 2}, "of no rank, or of no number"},
+        /* What it passes on was told by others, of whom it believes them. */
+        {2, {7, UINT64_MAX}, NULL},
+        {2, {UINT64_MAX, 7}, NULL},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT_OF(rows); i++) {
+        couple_open(&couple);
+        couple_connect(&couple);
+        engine_turn_idle(couple.sides[0].engine);
+        for (unsigned at = 0; at < COUNT_OF(rows[i].numbers); at++)
+            neighbour_tells(rows[i].source, rows[i].numbers[at]);
+        const struct side *side = &couple.sides[0];
+        assert_int_equal(atomic_load(&side->n_lost), rows[i].why ? 1 : 0);
+        if (rows[i].why) {
+            assert_int_equal(side->evidence, EVIDENCE_CLOSED);
+            assert_true(side->engine->lost[1].is_lost);
+            assert_non_null(strstr(side->why, rows[i].why));
+        }
+        couple_close(&couple);
+    }
 }
 
 int
@@ -218,6 +327,12 @@ main(void)
         cmocka_unit_test_setup_teardown(
             failed_sends_of_one_tag_all_fail_their_receives, couple_set_up,
             couple_tear_down),
+        cmocka_unit_test_setup_teardown(forged_numbers_silence_no_other_rank,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(
+            news_that_come_again_much_later_are_not_told, couple_set_up,
+            couple_tear_down),
+        cmocka_unit_test(numbers_of_a_connected_rank_follow_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
