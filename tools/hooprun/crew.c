@@ -254,6 +254,17 @@ failure_announce(struct crew *crew)
     warnx("%s", text);
 }
 
+/* Those that are left go on. */
+static void
+loss_announce(struct crew *crew, const struct ending *ending)
+{
+    char text[CAUSE_MAX];
+
+    outcome_describe(ending, text, sizeof(text));
+    last_words_read(crew, ending->rank);
+    warnx("%s%s", text, crew->n_running > 0 ? "; the others go on" : "");
+}
+
 /* Below the first, in the order of their ends. */
 static void
 later_announce(struct crew *crew, const struct ending *ending)
@@ -309,7 +320,9 @@ worker_reap(struct crew *crew, struct worker *worker)
     crew->n_running--;
     if (!outcome_note(&crew->outcome, &ending))
         return;
-    if (crew->phase == CREW_RUNNING) {
+    if (crew->phase == CREW_RUNNING && crew->outcome.is_forgiving) {
+        loss_announce(crew, &ending);
+    } else if (crew->phase == CREW_RUNNING) {
         failure_announce(crew);
         crew_fail(crew);
     } else if (crew->phase == CREW_FAILING) {
@@ -593,7 +606,9 @@ crew_abandon(struct crew *crew, enum hoop_status status)
 }
 
 int
-crew_run(struct worker_setup *setup, struct keeper *keeper)
+crew_run(struct worker_setup *setup,
+         struct keeper *keeper,
+         struct outcome *out_outcome)
 {
     struct crew crew = {
         .options = setup->options,
@@ -603,14 +618,18 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
         .run_end_ms = NEVER_MS,
         .suspended_ms = NEVER_MS,
         .front_fd = setup->front->fd,
+        .outcome.is_forgiving = setup->options->on_exit == ON_EXIT_CONTINUE,
         .signal_fd = -1,
     };
 
     obituary_open(&crew.obituary);
     ends_open(&crew.ends);
     setup->endings = crew.obituary.path;
-    if (setup->options->timeout_s > 0)
-        crew.run_end_ms = now_ms() + (int64_t)setup->options->timeout_s * 1000;
+    if (setup->options->timeout_s > 0 && setup->run_end_ms == 0)
+        setup->run_end_ms =
+            now_ms() + (int64_t)setup->options->timeout_s * 1000;
+    if (setup->run_end_ms > 0)
+        crew.run_end_ms = setup->run_end_ms;
     const enum hoop_status status = crew_start(&crew, setup);
     if (status != HOOP_OK)
         return crew_abandon(&crew, status);
@@ -625,6 +644,8 @@ crew_run(struct worker_setup *setup, struct keeper *keeper)
     later_sum_up(&crew);
     const bool is_whole = output_is_whole(&crew.output);
     crew_deinit(&crew);
+    setup->run_end_ms = crew.run_end_ms == NEVER_MS ? 0 : crew.run_end_ms;
+    *out_outcome = crew.outcome;
     const int code = outcome_exit_code(&crew.outcome);
     return code == EXIT_SUCCESS && !is_whole ? EXIT_FAILURE : code;
 }

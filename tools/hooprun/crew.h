@@ -4,15 +4,19 @@
 #define HOOPRUN_CREW_H
 
 #include "hooprun/keeper.h"
+#include "hooprun/outcome.h"
 #include "hooprun/worker.h"
 
 /*
  * Start the workers, forward their output, end all when one fails or hooprun
  * is asked to end. The signals of crew_block() must be blocked. keeper may be
- * NULL. Returns hooprun's exit code.
+ * NULL. *out_outcome is written if the workers could be started. Returns
+ * hooprun's exit code.
  */
 int
-crew_run(struct worker_setup *setup, struct keeper *keeper);
+crew_run(struct worker_setup *setup,
+         struct keeper *keeper,
+         struct outcome *out_outcome);
 
 /* Block the signals that crew_run() reads, and have SIGCHLD sent even if it was
  * ignored. The former mask is for workers. */

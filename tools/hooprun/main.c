@@ -1,5 +1,6 @@
 /* hooprun/main.c - N workers on this machine as one hoop job */
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ descriptors_reserve(void)
 }
 
 static int
-run_with_keeper(struct worker_setup *setup)
+run_with_keeper(struct worker_setup *setup, struct outcome *out_outcome)
 {
     char token[KEEPER_TOKEN_MAX];
     struct keeper keeper = {0};
@@ -55,18 +56,40 @@ run_with_keeper(struct worker_setup *setup)
         return EXIT_FAILURE;
     setup->coordinator = keeper.address;
     setup->token = token;
-    const int code = crew_run(setup, &keeper);
+    const int code = crew_run(setup, &keeper, out_outcome);
     keeper_stop(&keeper);
     return code;
 }
 
+/* A worker has failed by itself, and there is a restart left. */
+static bool
+restart_is_due(const struct worker_setup *setup, const struct outcome *outcome)
+{
+    return outcome->has_failed && !outcome->has_timed_out &&
+           outcome->passed_signal == 0 &&
+           setup->n_restarts < setup->options->n_restarts;
+}
+
+/* Each time with a coordinator of its own, unless there is one. */
 static int
 run_in_agent(void *owner, const struct agent_front *front)
 {
     struct worker_setup *setup = owner;
+    const struct options *options = setup->options;
 
     setup->front = front;
-    return setup->coordinator ? crew_run(setup, NULL) : run_with_keeper(setup);
+    for (;;) {
+        struct outcome outcome = {0};
+        const int code = options->coordinator
+                             ? crew_run(setup, NULL, &outcome)
+                             : run_with_keeper(setup, &outcome);
+
+        if (!restart_is_due(setup, &outcome))
+            return code;
+        setup->n_restarts++;
+        warnx("starting all %u workers again: restart %u of %u",
+              options->n_workers, setup->n_restarts, options->n_restarts);
+    }
 }
 
 int

@@ -11,7 +11,10 @@
 #include "hooprun/settings_rows.h"
 
 enum {
+    RESTARTS_DEFAULT = 3,
+
     KEY_NO_PREFIX = 256,
+    KEY_ON_EXIT,
     KEY_NP,
     KEY_GRACE,
     KEY_NODES,
@@ -49,6 +52,11 @@ static const struct argp_option table[] = {
      "let this machine play N nodes of consecutive ranks (HOOP_NODE)", 0},
     {"grace", KEY_GRACE, "SECONDS", 0,
      "time between SIGTERM and SIGKILL when ending workers (default: 5)", 0},
+    {"on-exit", KEY_ON_EXIT, "WHAT", 0,
+     "when a worker fails: end the others, continue with them, or "
+     "restart[=N] all, N times at most (default: end; continue where "
+     "HOOP_ON_FAILURE is retry)",
+     0},
     {"tls", KEY_TLS, NULL, 0, "encrypt all connections, as HOOP_TLS=on does",
      0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
@@ -95,6 +103,33 @@ workers_text(struct argp_state *state, const char *value)
     if (state->next >= state->argc)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0, "-np: how many workers?");
     return state->argv[state->next++];
+}
+
+static void
+on_exit_take(struct argp_state *state, const char *text)
+{
+    static const char restart[] = "restart=";
+    struct options *options = state->input;
+
+    options->n_restarts = 0;
+    if (strcmp(text, "end") == 0) {
+        options->on_exit = ON_EXIT_END;
+        return;
+    }
+    if (strcmp(text, "continue") == 0) {
+        options->on_exit = ON_EXIT_CONTINUE;
+        return;
+    }
+    options->on_exit = ON_EXIT_RESTART;
+    if (strcmp(text, "restart") == 0)
+        options->n_restarts = RESTARTS_DEFAULT;
+    else if (strncmp(text, restart, strlen(restart)) == 0)
+        options->n_restarts =
+            number_parse(state, "--on-exit restart=", text + strlen(restart));
+    else
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--on-exit %s: end, continue or restart[=N] is expected",
+                     text);
 }
 
 static void
@@ -171,6 +206,9 @@ option_take(int key, char *value, struct argp_state *state)
             argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                          "--nodes 0: at least one is needed");
         return 0;
+    case KEY_ON_EXIT:
+        on_exit_take(state, value);
+        return 0;
     case KEY_TLS:
         options->is_encrypted = true;
         return 0;
@@ -203,11 +241,14 @@ options_parse(int argc, char **argv, struct options *out_options)
         .doc = description,
     };
     const char *job = getenv("HOOP_JOB");
+    const char *remedy = getenv("HOOP_ON_FAILURE");
 
     *out_options = (struct options){
         .job = job && *job ? job : "default",
         .grace_s = 5,
         .style = OUTPUT_PREFIXED,
+        .on_exit = remedy && strcmp(remedy, "retry") == 0 ? ON_EXIT_CONTINUE
+                                                          : ON_EXIT_END,
     };
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
     if (out_options->n_workers == 1)

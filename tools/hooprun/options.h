@@ -16,6 +16,13 @@ enum output_style {
     OUTPUT_VERBATIM, /* the workers inherit stdout and stderr */
 };
 
+/* What is done when a worker fails. */
+enum on_exit {
+    ON_EXIT_END,      /* the others are ended */
+    ON_EXIT_CONTINUE, /* the others go on */
+    ON_EXIT_RESTART,  /* the others are ended, and all are started again */
+};
+
 /* All text is borrowed from argv. */
 struct options {
     uint32_t n_workers;
@@ -26,7 +33,9 @@ struct options {
     uint32_t grace_s;   /* between SIGTERM and SIGKILL */
     bool is_encrypted;  /* HOOP_TLS=on, whatever it was */
     enum output_style style;
-    char **command; /* ends with NULL, as execvp() wants it */
+    enum on_exit on_exit;
+    uint32_t n_restarts; /* at most; with ON_EXIT_RESTART */
+    char **command;      /* ends with NULL, as execvp() wants it */
 };
 
 /* Prints what is wrong and exits OPTIONS_EXIT_USAGE, or fills *out_options. */

@@ -11,8 +11,10 @@ bool
 outcome_note(struct outcome *outcome, const struct ending *ending)
 {
     if (WIFEXITED(ending->wait_status) &&
-        WEXITSTATUS(ending->wait_status) == EXIT_SUCCESS)
+        WEXITSTATUS(ending->wait_status) == EXIT_SUCCESS) {
+        outcome->has_failed = outcome->has_failed && !outcome->is_forgiving;
         return false;
+    }
     if (!outcome->has_failed)
         outcome->first = *ending;
     outcome->has_failed = true;

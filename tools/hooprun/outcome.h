@@ -25,6 +25,8 @@ struct ending {
 struct outcome {
     bool has_failed;
     bool has_timed_out;
+    bool is_forgiving; /* a worker that ends well makes up for the failures of
+                          those that have ended before it */
     int passed_signal; /* hooprun was asked to end; 0: it was not */
     struct ending first;
 };

@@ -93,6 +93,7 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
     if (setup->options->n_nodes > 0)
         node_set(setup->options, rank);
     number_set("HOOP_WORLD_SIZE", setup->options->n_workers);
+    number_set("TORCHELASTIC_RESTART_COUNT", setup->n_restarts);
     if (setup->has_terminal && rank == 0)
         setenv("HOOP_PROGRESS", "1", 0);
 }

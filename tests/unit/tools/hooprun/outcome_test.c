@@ -53,6 +53,22 @@ outcome_first_end_is_first_whatever_follows(void **state)
     assert_int_equal(outcome_exit_code(&outcome), 1);
 }
 
+/* Where the others go on, who ends well has outlived the failures so far. */
+static void
+outcome_of_survivors_is_that_of_the_last_that_count(void **state)
+{
+    struct outcome outcome = {.is_forgiving = true};
+
+    (void)state;
+    outcome_note(&outcome, &killed);
+    assert_int_equal(outcome_exit_code(&outcome), 128 + SIGKILL);
+    outcome_note(&outcome, &good);
+    assert_int_equal(outcome_exit_code(&outcome), 0);
+    outcome_note(&outcome, &exits_3);
+    outcome_note(&outcome, &exits_1);
+    assert_int_equal(outcome_exit_code(&outcome), 3);
+}
+
 static void
 outcome_after_passed_signal_is_the_signals(void **state)
 {
@@ -97,6 +113,7 @@ main(void)
         cmocka_unit_test(outcome_without_failure_is_zero),
         cmocka_unit_test(outcome_is_the_first_failures),
         cmocka_unit_test(outcome_first_end_is_first_whatever_follows),
+        cmocka_unit_test(outcome_of_survivors_is_that_of_the_last_that_count),
         cmocka_unit_test(outcome_after_passed_signal_is_the_signals),
         cmocka_unit_test(outcome_after_timeout_is_124),
         cmocka_unit_test(outcome_text_names_rank_pid_and_reason),

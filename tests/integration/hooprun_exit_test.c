@@ -1,0 +1,161 @@
+/*
+ * tests/integration/hooprun_exit_test.c - what becomes of the others
+ *
+ * The first argument is hooprun. Its workers are shells.
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "integration/launcher.h"
+
+static const char *const continuing[] = {"-n", "3", "--on-exit=continue", NULL};
+
+/*
+ * Rank 1 fails. The others go on until rank 0 has seen that hooprun knows of it,
+ * by its file of ends, and longer than those that are to be ended may.
+ */
+static const char outliving_script[] =
+    "[ $HOOP_RANK = 1 ] && exit 3; "
+    "until grep -q 'rank 1 ended' $HOOP_ENDINGS; do sleep 0.01; done; "
+    "trap 'exit 5' TERM; for i in 1 2 3 4 5 6; do sleep 0.5; done; "
+    "echo rank $HOOP_RANK has ended well";
+
+static void
+others_are_left_when_told_so(void **state)
+{
+    assert_int_equal(launcher_code(state, continuing, outliving_script), 0);
+    assert_non_null(strstr(out_of(state), "[0] rank 0 has ended well\n"));
+    assert_non_null(strstr(out_of(state), "[2] rank 2 has ended well\n"));
+    assert_non_null(
+        strstr(err_of(state), ") exited with code 3; the others go on\n"));
+}
+
+static void
+others_are_left_where_calls_are_tried_again(void **state)
+{
+    assert_int_equal(setenv("HOOP_ON_FAILURE", "retry", 1), 0);
+    const int code = launcher_code(state, launcher_three, outliving_script);
+    assert_int_equal(unsetenv("HOOP_ON_FAILURE"), 0);
+    assert_int_equal(code, 0);
+    assert_non_null(strstr(out_of(state), "[0] rank 0 has ended well\n"));
+}
+
+static void
+others_are_ended_where_calls_are_tried_again_but_told_so(void **state)
+{
+    static const char *const ending[] = {"-n", "3", "--on-exit", "end", NULL};
+
+    assert_int_equal(setenv("HOOP_ON_FAILURE", "retry", 1), 0);
+    const int code = launcher_code(state, ending,
+                                   "[ $HOOP_RANK = 1 ] && exit 3; "
+                                   "exec sleep 3600");
+    assert_int_equal(unsetenv("HOOP_ON_FAILURE"), 0);
+    assert_int_equal(code, 3);
+}
+
+/* Rank 2 fails when it knows that rank 1 has. */
+static void
+failures_that_nobody_outlives_count(void **state)
+{
+    assert_int_equal(
+        launcher_code(state, continuing,
+                      "case $HOOP_RANK in 0) exit 0;; "
+                      "1) until grep -q 'rank 0 ended' $HOOP_ENDINGS; do "
+                      "sleep 0.01; done; exit 4;; "
+                      "2) until grep -q 'rank 1 ended' $HOOP_ENDINGS; do "
+                      "sleep 0.01; done; kill -9 $$;; esac"),
+        4);
+}
+
+static void
+restarted_workers_may_succeed(void **state)
+{
+    static const char *const twice[] = {"-n", "3", "--on-exit=restart=2", NULL};
+
+    assert_int_equal(
+        launcher_code(state, twice,
+                      "echo try $TORCHELASTIC_RESTART_COUNT; "
+                      "[ $TORCHELASTIC_RESTART_COUNT = 2 ] && exit 0; "
+                      "[ $HOOP_RANK = 1 ] && exit 3; exec sleep 3600"),
+        0);
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < 3; i++) {
+            char line[32];
+
+            snprintf(line, sizeof(line), "[%d] try %d\n", rank, i);
+            if (rank == 1 || i == 2)
+                assert_non_null(strstr(out_of(state), line));
+        }
+    }
+    assert_non_null(strstr(err_of(state), "restart 1 of 2\n"));
+    assert_non_null(strstr(err_of(state), "restart 2 of 2\n"));
+}
+
+static void
+restarts_are_counted(void **state)
+{
+    static const char *const once[] = {"-n", "2", "--on-exit=restart=1", NULL};
+
+    assert_int_equal(launcher_code(state, once,
+                                   "[ $HOOP_RANK = 1 ] || exec sleep 3600; "
+                                   "exit $((3 + TORCHELASTIC_RESTART_COUNT))"),
+                     4);
+}
+
+static void
+restart_is_none_after_a_signal(void **state)
+{
+    static const char *const many[] = {"-n", "2", "--on-exit=restart", NULL};
+    struct program *program =
+        launcher_start(many, "echo ready; exec sleep 3600");
+
+    *state = program;
+    program_await(program, "[0] ready\n");
+    program_await(program, "[1] ready\n");
+    kill(program->pid, SIGTERM);
+    assert_int_equal(program_wait(program), 128 + SIGTERM);
+}
+
+static void
+what_becomes_of_others_is_one_of_three(void **state)
+{
+    static const char *const cases[] = {"", "stop", "restart=", "restart=x",
+                                        "continue=1"};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const options[] = {"-n", "1", "--on-exit", cases[i], NULL};
+
+        assert_int_equal(launcher_code(state, options, "true"), 64);
+        assert_non_null(strstr(err_of(state), "--on-exit"));
+        program_teardown(state);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_teardown(others_are_left_when_told_so, program_teardown),
+    cmocka_unit_test_teardown(others_are_left_where_calls_are_tried_again,
+                              program_teardown),
+    cmocka_unit_test_teardown(
+        others_are_ended_where_calls_are_tried_again_but_told_so,
+        program_teardown),
+    cmocka_unit_test_teardown(failures_that_nobody_outlives_count,
+                              program_teardown),
+    cmocka_unit_test_teardown(restarted_workers_may_succeed, program_teardown),
+    cmocka_unit_test_teardown(restarts_are_counted, program_teardown),
+    cmocka_unit_test_teardown(restart_is_none_after_a_signal, program_teardown),
+    cmocka_unit_test_teardown(what_becomes_of_others_is_one_of_three,
+                              program_teardown),
+};
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 2)
+        return EXIT_FAILURE;
+    launcher = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
