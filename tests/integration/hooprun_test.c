@@ -75,6 +75,40 @@ hooprun_environment_says_how_to_join(void **state)
     assert_non_null(strstr(out_of(state), "[1] 1 1 2 night 127.0.0.1 64\n"));
 }
 
+/* As torchrun and Open MPI would set them. */
+static void
+hooprun_environment_is_that_of_other_launchers(void **state)
+{
+    static const char *const nodes[] = {"-n", "3", "--nodes", "2", NULL};
+
+    assert_int_equal(unsetenv("OMP_NUM_THREADS"), 0);
+    assert_int_equal(
+        launcher_code(
+            state, nodes,
+            "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE "
+            "$OMP_NUM_THREADS $TORCHELASTIC_RESTART_COUNT; "
+            "echo mpi $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE "
+            "$OMPI_COMM_WORLD_LOCAL_RANK $OMPI_COMM_WORLD_LOCAL_SIZE; "
+            "echo at $MASTER_ADDR; [ $MASTER_PORT -gt 0 ]"),
+        0);
+    assert_non_null(strstr(out_of(state), "[0] 0 3 0 2 1 0\n"));
+    assert_non_null(strstr(out_of(state), "[1] 1 3 1 2 1 0\n"));
+    assert_non_null(strstr(out_of(state), "[2] 2 3 0 1 1 0\n"));
+    assert_non_null(strstr(out_of(state), "[1] mpi 1 3 1 2\n"));
+    assert_non_null(strstr(out_of(state), "[2] mpi 2 3 0 1\n"));
+    assert_non_null(strstr(out_of(state), "[0] at 127.0.0.1\n"));
+}
+
+static void
+hooprun_threads_that_are_asked_for_are_kept(void **state)
+{
+    assert_int_equal(setenv("OMP_NUM_THREADS", "7", 1), 0);
+    const int code =
+        launcher_code(state, launcher_three, "[ $OMP_NUM_THREADS = 7 ]");
+    assert_int_equal(unsetenv("OMP_NUM_THREADS"), 0);
+    assert_int_equal(code, 0);
+}
+
 static void
 hooprun_token_is_another_each_time(void **state)
 {
@@ -505,6 +539,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, program_teardown),
     cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, program_teardown),
     cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_environment_is_that_of_other_launchers,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_threads_that_are_asked_for_are_kept,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_token_is_another_each_time,
                               program_teardown),

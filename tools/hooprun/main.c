@@ -3,8 +3,10 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "hooprun/agent.h"
@@ -61,6 +63,25 @@ run_with_keeper(struct worker_setup *setup, struct outcome *out_outcome)
     return code;
 }
 
+/* One that nobody has now; 0: there is none. */
+static uint16_t
+port_find(void)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    socklen_t n_bytes = sizeof(address);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, n_bytes) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &n_bytes) != 0)
+        address.sin_port = 0;
+    if (fd >= 0)
+        close(fd);
+    return ntohs(address.sin_port);
+}
+
 /* A worker has failed by itself, and there is a restart left. */
 static bool
 restart_is_due(const struct worker_setup *setup, const struct outcome *outcome)
@@ -80,6 +101,8 @@ run_in_agent(void *owner, const struct agent_front *front)
     setup->front = front;
     for (;;) {
         struct outcome outcome = {0};
+
+        setup->master_port = port_find();
         const int code = options->coordinator
                              ? crew_run(setup, NULL, &outcome)
                              : run_with_keeper(setup, &outcome);

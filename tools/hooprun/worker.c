@@ -64,24 +64,76 @@ number_set(const char *name, uint32_t value)
     setenv(name, text, 1);
 }
 
-/* Consecutive ranks share a node; the last may have fewer. */
-static void
-node_set(const struct options *options, uint32_t rank)
+/* The ranks of one node, which are consecutive. */
+struct node {
+    uint32_t number;
+    uint32_t n_ranks;
+    uint32_t local_rank;
+};
+
+/* The last node may have fewer. */
+static struct node
+node_of(const struct options *options, uint32_t rank)
 {
-    const uint32_t n_each =
-        (options->n_workers + options->n_nodes - 1) / options->n_nodes;
+    const uint32_t n = options->n_workers;
+    const uint32_t n_nodes = options->n_nodes > 0 ? options->n_nodes : 1;
+    const uint32_t n_each = (n + n_nodes - 1) / n_nodes;
+    const uint32_t first = rank - rank % n_each;
+
+    return (struct node){
+        .number = rank / n_each,
+        .n_ranks = n - first < n_each ? n - first : n_each,
+        .local_rank = rank - first,
+    };
+}
+
+static void
+node_set(uint32_t number)
+{
     char host[HOST_NAME_MAX + 1] = "";
     char node[HOST_NAME_MAX + 16];
 
     gethostname(host, sizeof(host) - 1);
-    snprintf(node, sizeof(node), "%s/%u", host, rank / n_each);
+    snprintf(node, sizeof(node), "%s/%u", host, number);
     setenv("HOOP_NODE", node, 1);
-    number_set("HOOP_LOCAL_RANK", rank % n_each);
+}
+
+/* What programs read that torchrun or mpirun started so far. */
+static void
+others_set(const struct worker_setup *setup,
+           uint32_t rank,
+           const struct node *node)
+{
+    const uint32_t n_workers = setup->options->n_workers;
+    const struct {
+        const char *torchrun;
+        const char *open_mpi;
+        uint32_t value;
+    } numbers[] = {
+        {"RANK", "OMPI_COMM_WORLD_RANK", rank},
+        {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", n_workers},
+        {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", node->local_rank},
+        {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", node->n_ranks},
+        {"TORCHELASTIC_RESTART_COUNT", NULL, setup->n_restarts},
+        {"MASTER_PORT", NULL, setup->master_port},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        number_set(numbers[i].torchrun, numbers[i].value);
+        if (numbers[i].open_mpi)
+            number_set(numbers[i].open_mpi, numbers[i].value);
+    }
+    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    /* As torchrun does: each would take all processors. */
+    if (n_workers > 1)
+        setenv("OMP_NUM_THREADS", "1", 0);
 }
 
 static void
 environment_set(const struct worker_setup *setup, uint32_t rank)
 {
+    const struct node node = node_of(setup->options, rank);
+
     setenv("HOOP_COORDINATOR", setup->coordinator, 1);
     setenv("HOOP_JOB", setup->options->job, 1);
     if (setup->token)
@@ -89,13 +141,13 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
     if (setup->endings[0])
         setenv("HOOP_ENDINGS", setup->endings, 1);
     number_set("HOOP_RANK", rank);
-    number_set("HOOP_LOCAL_RANK", rank);
+    number_set("HOOP_LOCAL_RANK", node.local_rank);
     if (setup->options->n_nodes > 0)
-        node_set(setup->options, rank);
+        node_set(node.number);
     number_set("HOOP_WORLD_SIZE", setup->options->n_workers);
-    number_set("TORCHELASTIC_RESTART_COUNT", setup->n_restarts);
     if (setup->has_terminal && rank == 0)
         setenv("HOOP_PROGRESS", "1", 0);
+    others_set(setup, rank, &node);
 }
 
 static void

@@ -18,12 +18,13 @@ struct worker_setup {
     const struct options *options;
     const struct agent_front *front;
     const char *coordinator;
-    const char *endings; /* the path of an obituary; "": there is none */
-    const char *token;   /* NULL: leave what the environment has */
-    uint32_t n_restarts; /* so far, of all workers */
-    int64_t run_end_ms;  /* of all of them; 0: it is not known yet, or never */
-    bool has_terminal;   /* rank 0 may draw a progress line */
-    sigset_t *old_mask;  /* what the program's signal mask shall be */
+    const char *endings;  /* the path of an obituary; "": there is none */
+    const char *token;    /* NULL: leave what the environment has */
+    uint32_t n_restarts;  /* so far, of all workers */
+    uint16_t master_port; /* free on loopback; for rank 0 to listen on */
+    int64_t run_end_ms;   /* of all of them; 0: it is not known yet, or never */
+    bool has_terminal;    /* rank 0 may draw a progress line */
+    sigset_t *old_mask;   /* what the program's signal mask shall be */
     sighandler_t xfsz_action; /* and its action for SIGXFSZ */
 };
 
