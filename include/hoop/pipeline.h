@@ -104,8 +104,9 @@ enum hoop_pipe_flag {
      * one order, unless by several threads.
      *
      * A receiver and its sender that both leave it out have made a call that is
-     * right, and know nothing of the others: a receiver that has to do with it
-     * waits for the one that left it out until its deadline.
+     * right, and know nothing of the others. Where another of the two groups has
+     * set it, its receiver cannot tell that from a late one, and fails only at
+     * its deadline; what comes next is as if it had not been.
      */
     HOOP_PIPE_SCATTER_GATHER = 1,
 };
