@@ -29,6 +29,7 @@ enum {
 struct suspicion_rank {
     bool is_heard;           /* since the question, by the coordinator */
     bool has_answered;       /* it */
+    bool has_spoken;         /* it has answered, or complained */
     char reason[REASON_MAX]; /* of the first that complained of it */
 };
 
@@ -162,13 +163,20 @@ static void
 question_decide(struct cluster *cluster, struct job *job)
 {
     struct suspicion *suspicion = &job->suspicion;
-    bool *flags = memory_create(3 * (size_t)job->size, sizeof(*flags));
+    bool *flags = memory_create(4 * (size_t)job->size, sizeof(*flags));
     struct suspicion_count *counts = memory_create(job->size, sizeof(*counts));
     bool *is_living = flags;
     bool *is_heard = flags + job->size;
     bool *has_answered = is_heard + job->size;
-    const struct suspicion_words words = {job->size, suspicion->views,
-                                          is_living, is_heard, has_answered};
+    bool *has_spoken = has_answered + job->size;
+    const struct suspicion_words words = {
+        .n_ranks = job->size,
+        .views = suspicion->views,
+        .is_living = is_living,
+        .is_heard = is_heard,
+        .has_answered = has_answered,
+        .has_spoken = has_spoken,
+    };
     bool is_settled = false;
     uint32_t rank;
 
@@ -176,6 +184,7 @@ question_decide(struct cluster *cluster, struct job *job)
         is_living[rank] = job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
         is_heard[rank] = suspicion->ranks[rank].is_heard;
         has_answered[rank] = suspicion->ranks[rank].has_answered;
+        has_spoken[rank] = suspicion->ranks[rank].has_spoken;
     }
     suspicion_count(&words, counts);
     while ((rank = suspicion_choose(&words, counts, &is_settled)) !=
@@ -258,6 +267,7 @@ suspicion_complain(struct cluster *cluster,
     suspicion->views[(uint64_t)reporter->rank * job->size + accused->rank] =
         call->evidence == EVIDENCE_SILENT ? VIEW_SILENT : VIEW_BROKEN;
     suspicion->ranks[reporter->rank].is_heard = true;
+    suspicion->ranks[reporter->rank].has_spoken = true;
 
     char *reason = suspicion->ranks[accused->rank].reason;
     if (!reason[0])
@@ -292,6 +302,7 @@ suspicion_answer(struct cluster *cluster,
             membership_heard(cluster, job->ranks[rank], member);
     }
     suspicion->ranks[member->rank].has_answered = true;
+    suspicion->ranks[member->rank].has_spoken = true;
     question_look(cluster, job);
 }
 

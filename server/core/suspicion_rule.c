@@ -144,11 +144,12 @@ is_cut_off(const struct suspicion_count *count)
            (count->n_mute >= PEERS_MIN && count->n_heard == 0);
 }
 
-/* How much the coordinator has heard of it: nothing, a sign, its answer. */
+/* How much the coordinator has heard of it: nothing, a sign, its own word. Who has
+ * complained lives as surely as who has answered. */
 static unsigned
 contact_of(const struct suspicion_words *words, uint32_t rank)
 {
-    return (unsigned)words->is_heard[rank] + words->has_answered[rank];
+    return (unsigned)words->is_heard[rank] + words->has_spoken[rank];
 }
 
 /* Whether one goes rather than other, a lower rank. */

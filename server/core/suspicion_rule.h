@@ -24,6 +24,7 @@ struct suspicion_words {
                                  first complaint */
     const bool *has_answered; /* [rank]: ... and it said whom it hears: what is
                                  still missing is the word of the others */
+    const bool *has_spoken;   /* [rank]: ... and it complained or answered */
 };
 
 /* What is said among the living of one of them: pairs that it is in, and others
@@ -56,7 +57,8 @@ suspicion_discount(const struct suspicion_words *words,
  *   1. who is in most pairs. A pair counts against whoever is complained of, and
  *      against who complains only while the coordinator hears the other one;
  *   2. whom none of its peers hears, or who hears none, of at least two;
- *   3. whom the coordinator has not heard, then who has not answered it;
+ *   3. whom the coordinator has not heard, then who has neither complained nor
+ *      answered it;
  *   4. the higher rank.
  */
 uint32_t

@@ -25,6 +25,7 @@ struct table {
     bool is_living[RANKS_MAX];
     bool is_heard[RANKS_MAX];
     bool has_answered[RANKS_MAX];
+    bool has_spoken[RANKS_MAX];
 };
 
 static struct suspicion_words
@@ -36,6 +37,7 @@ words_of(const struct table *table)
         .is_living = table->is_living,
         .is_heard = table->is_heard,
         .has_answered = table->has_answered,
+        .has_spoken = table->has_spoken,
     };
 }
 
@@ -55,7 +57,7 @@ struct bits {
     uint32_t complains[RANKS_MAX];
     uint32_t silent[RANKS_MAX]; /* what came no sign of: complaints, too */
     uint32_t hears[RANKS_MAX];
-    uint32_t living, heard, answered;
+    uint32_t living, heard, spoken;
 };
 
 static struct bits
@@ -66,7 +68,7 @@ bits_of(const struct table *table)
     for (uint32_t i = 0; i < table->n; i++) {
         bits.living |= (uint32_t)table->is_living[i] << i;
         bits.heard |= (uint32_t)table->is_heard[i] << i;
-        bits.answered |= (uint32_t)table->has_answered[i] << i;
+        bits.spoken |= (uint32_t)table->has_spoken[i] << i;
         for (uint32_t j = 0; j < table->n; j++) {
             const uint8_t view = table->views[i * table->n + j];
 
@@ -113,7 +115,7 @@ expected(const struct table *table)
         const uint32_t mark =
             1000u * (uint32_t)__builtin_popcount(pairs) +
             100u * (uint32_t)(is_deaf || is_mute) +
-            10u * (2 - (bits.heard >> rank & 1) - (bits.answered >> rank & 1)) +
+            10u * (2 - (bits.heard >> rank & 1) - (bits.spoken >> rank & 1)) +
             rank + 1;
 
         if (!(bits.living >> rank & 1) ||
@@ -133,7 +135,7 @@ table_until(const struct table *full, uint32_t complete, bool keeps_broken)
     struct table table = *full;
 
     for (uint32_t i = 0; i < full->n; i++) {
-        table.has_answered[i] = complete >> i & 1;
+        table.has_answered[i] = table.has_spoken[i] = complete >> i & 1;
         if (table.has_answered[i])
             continue;
         table.is_heard[i] = false;
@@ -143,7 +145,7 @@ table_until(const struct table *full, uint32_t complete, bool keeps_broken)
             if (!keeps_broken || *view != VIEW_BROKEN)
                 *view = VIEW_NONE;
             else
-                table.is_heard[i] = true;
+                table.is_heard[i] = table.has_spoken[i] = true;
         }
     }
     return table;
@@ -195,7 +197,8 @@ table_of(uint32_t n)
     struct table table = {.n = n};
 
     for (uint32_t i = 0; i < n; i++)
-        table.is_living[i] = table.is_heard[i] = table.has_answered[i] = true;
+        table.is_living[i] = table.is_heard[i] = table.has_answered[i] =
+            table.has_spoken[i] = true;
     return table;
 }
 
@@ -317,6 +320,7 @@ counts_that_are_discounted_are_those_counted_anew(void **state)
             for (uint32_t rank = 0; rank < 4; rank++) {
                 table.is_heard[rank] = (set ^ i) >> rank & 1;
                 table.has_answered[rank] = table.is_heard[rank] && set % 3 > 0;
+                table.has_spoken[rank] = table.is_heard[rank] && set % 4 > 0;
             }
             survivors_of(&table);
         }
@@ -337,7 +341,8 @@ large_world_that_parts_is_decided_in_few_steps(void **state)
     bool *flags = malloc(n);
     bool *is_living = malloc(n);
     struct suspicion_count *counts = malloc(n * sizeof(*counts));
-    const struct suspicion_words words = {n, views, is_living, flags, flags};
+    const struct suspicion_words words = {n,     views, is_living,
+                                          flags, flags, flags};
     bool is_settled;
 
     (void)state;
@@ -440,7 +445,8 @@ first_complaint_of_who_is_cut_off_hurts_nobody(void **state)
     }
 }
 
-/* Two ranks: the one that is silent to the coordinator, or else the higher. */
+/* Two ranks: the one that is silent to the coordinator, or else the higher, though
+ * the lower one has only complained so far. */
 static void
 of_two_the_silent_or_the_higher_goes(void **state)
 {
@@ -453,7 +459,13 @@ of_two_the_silent_or_the_higher_goes(void **state)
         table.views[from * 2 + 1 - from] = VIEW_BROKEN;
         assert_int_equal(choose(&table, &is_settled), 1);
         assert_true(is_settled);
-        table.is_heard[1 - from] = table.has_answered[1 - from] = false;
+        table.views[2 * 0 + 1] = table.views[2 * 1 + 0] = VIEW_BROKEN;
+        table.has_answered[0] = false;
+        assert_int_equal(choose(&table, &is_settled), 1);
+        table = table_of(2);
+        table.views[from * 2 + 1 - from] = VIEW_BROKEN;
+        table.has_answered[0] = table.has_answered[1] = false;
+        table.is_heard[1 - from] = table.has_spoken[1 - from] = false;
         assert_int_equal(choose(&table, &is_settled), 1 - from);
         assert_false(is_settled);
     }

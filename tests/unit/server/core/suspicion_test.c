@@ -201,6 +201,28 @@ broken_link_costs_the_higher_rank(void **state)
     }
 }
 
+/* A busy rank that has complained has spoken, though it answers late: it does not
+ * go for that. */
+static void
+broken_link_costs_the_higher_rank_though_the_lower_is_late(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 1, 2, EVIDENCE_BROKEN);
+    question_take(&world);
+    complain(&world, 2, 1, EVIDENCE_BROKEN);
+    answer(&world, 0, "-hhh");
+    answer(&world, 2, "hb-h");
+    answer(&world, 3, "hhh-");
+    expect_nobody_lost(&world);
+    world_pass(&world, EVIDENCE_DECIDE_MS);
+    expect_lost(&world, "rank 2 (h:3) of job \"a\" is lost: ");
+    assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
+    fixture_deinit(&world.f);
+}
+
 static void
 complaint_is_taken_back_by_who_hears_again(void **state)
 {
@@ -386,6 +408,8 @@ main(void)
         cmocka_unit_test(verdict_comes_in_100_ms_whoever_is_silent),
         cmocka_unit_test(rank_that_is_cut_off_expels_nobody),
         cmocka_unit_test(broken_link_costs_the_higher_rank),
+        cmocka_unit_test(
+            broken_link_costs_the_higher_rank_though_the_lower_is_late),
         cmocka_unit_test(complaint_is_taken_back_by_who_hears_again),
         cmocka_unit_test(slow_networks_have_more_time),
         cmocka_unit_test(answer_that_makes_no_sense_says_nothing),
