@@ -36,6 +36,7 @@ room_add 0 "$net.1"
 room_add 1 "$net.2"
 # Rank 0 and hoopd share a host.
 ip -n "$name-0" link set lo up
+ip -n "$name-1" link set lo up
 ip -n "$name-0" address add 2001:db8:a::1/64 dev near nodad
 ip -n "$name-1" address add 2001:db8:b::1/64 dev near nodad
 (by_name 0 getent ahosts node0.test) >"$scratch/names.log" 2>&1 ||
@@ -84,6 +85,27 @@ await 'two members with IPv4 addresses' addresses
 touch "$scratch/stop"
 job_wait
 grep -h 'reduced' "$scratch"/worker.*.log
+
+echo '== ranks of two hosts that advertise loopback are told what to set'
+worker_pids=()
+for rank in 0 1; do
+  (
+    export HOOP_COORDINATOR=$net.1:7078 HOOP_JOB=loopback HOOP_RANK=$rank
+    export HOOP_WORLD_SIZE=2 HOOP_TOKEN=secret HOOP_JOIN_TIMEOUT=60
+    export HOOP_ADVERTISE=127.0.0.1
+    in_room "$rank" "$steady" "$scratch/stop"
+  ) >"$scratch/loopback.$rank.log" 2>&1 &
+  worker_pids+=($!)
+  pids+=($!)
+done
+for rank in 0 1; do
+  if wait "${worker_pids[$rank]}"; then
+    fail "rank $rank of two on loopback has joined"
+  fi
+  grep 'rank [01] (.*[0-9]).*no connection to 127.0.0.1:[0-9]*, advertised by '\
+'rank [01]: .*; loopback of another host: set HOOP_ADVERTISE there' \
+    "$scratch/loopback.$rank.log" || fail "rank $rank is not told what to set"
+done
 
 kill -TERM "$hoopd_pid"
 wait "$hoopd_pid"

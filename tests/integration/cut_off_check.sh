@@ -229,7 +229,7 @@ for with in icmp-port-unreachable icmp-host-unreachable; do
   ip netns exec "$name-0" iptables -A OUTPUT -d "$net.13" -j REJECT \
     --reject-with "$with"
   job_start "$with" "$steady" "$scratch/$with.stop"
-  all_say "$with" "no connection to $net.1[13]:[0-9]*: "
+  all_say "$with" "no connection to $net.1[13]:[0-9]*, advertised by rank [02]: "
   one_lost "$with" 02
   heal
 done

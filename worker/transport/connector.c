@@ -18,6 +18,7 @@
 #include "net/descriptor.h"
 #include "net/socket.h"
 #include "transport/connector_state.h"
+#include "transport/dial_error.h"
 
 enum {
     RETRY_FIRST_MS = 20,
@@ -123,16 +124,22 @@ connector_forget(struct connector *connector, struct greeting *greeting)
     (void)connector_refill(connector);
 }
 
-/* The thread's last error does not say where. */
+/* The thread's last error says why there is no connection to link's rank. */
 static enum hoop_status
-dial_raise(const struct greeting *greeting, enum hoop_status status)
+dial_raise(const struct link *link,
+           enum hoop_status status,
+           enum greeting_state state)
 {
-    char address[LIMIT_ADDRESS];
     char why[LIMIT_ERROR_TEXT];
 
-    address_format(&greeting->address, address);
     snprintf(why, sizeof(why), "%s", error_text());
-    return error_raise(status, "no connection to %s: %s", address, why);
+    return dial_error_raise(link->connector->options.roster,
+                            &(struct dial_failure){
+                                .rank = link->rank,
+                                .status = status,
+                                .why = why,
+                                .was_connected = state != DIALING,
+                            });
 }
 
 static void
@@ -143,7 +150,7 @@ dial_failed(struct connector *connector,
     struct link *link = &connector->links[greeting->handshake.peer];
 
     if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
-        (void)dial_raise(greeting, status);
+        (void)dial_raise(link, status, greeting->state);
     const unsigned stream = greeting->handshake.stream;
     /* Not after the proof: nobody else's connection displaces it then. */
     const bool has_answered =
@@ -420,7 +427,9 @@ link_try(void *owner)
     if (status == HOOP_OK) {
         link->state = LINK_DIALED;
         link->dial->handshake.peer = link->rank;
-    } else if (status == HOOP_E_UNAVAILABLE || is_calling(connector, link)) {
+    } else if (status == HOOP_E_UNAVAILABLE) {
+        link_retry(link, dial_raise(link, status, DIALING), false);
+    } else if (is_calling(connector, link)) {
         link_retry(link, status, false);
     } else {
         link_fall_short(link, status);

@@ -1,0 +1,106 @@
+/*
+ * transport/dial_error.c - why a peer cannot be connected to, and what to do
+ *
+ * The address is what the peer advertises. Whether the peer has ended, or was
+ * never there, cannot be seen from here: the advice says what may be wrong, and
+ * which settings change it. It is short: hoopd keeps 139 bytes of a complaint,
+ * since what it infers, and whose word that is, follow.
+ */
+
+#include "transport/dial_error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Where the address is, as seen from this rank. */
+enum place {
+    PLACE_HERE,     /* the peer is on this host */
+    PLACE_LOOPBACK, /* it is not, but its address is one of this host */
+    PLACE_REMOTE,
+    PLACE_ANY, /* of a row of the table */
+};
+
+enum {
+    ERROR_ANY = -1,
+    ERROR_SILENCE = -2, /* nothing answered */
+};
+
+/* The first row that fits. */
+static const struct {
+    enum place place;
+    int error;
+    const char *advice;
+} advices[] = {
+    {PLACE_LOOPBACK, ERROR_ANY,
+     "loopback of another host: set HOOP_ADVERTISE there"},
+    {PLACE_HERE, ECONNREFUSED, "it has ended, or listens no more"},
+    {PLACE_ANY, ECONNREFUSED,
+     "it ended, or set HOOP_PORT (firewall), HOOP_ADVERTISE"},
+    {PLACE_ANY, ENETUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
+    {PLACE_ANY, EHOSTUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
+    {PLACE_ANY, ERROR_SILENCE,
+     "a firewall? set HOOP_PORT, or HOOP_ADVERTISE there"},
+};
+
+static enum place
+place_of(const struct roster *roster, uint32_t rank)
+{
+    if (roster_is_near(roster, rank))
+        return PLACE_HERE;
+    return address_is_loopback(&roster->members[rank].address) ? PLACE_LOOPBACK
+                                                               : PLACE_REMOTE;
+}
+
+/* NULL: there is none. */
+static const char *
+advice_find(enum place place, const struct dial_failure *failure)
+{
+    for (size_t i = 0; i < COUNT_OF(advices); i++) {
+        const int error = advices[i].error;
+        const bool is_place =
+            advices[i].place == PLACE_ANY || advices[i].place == place;
+
+        if (is_place && (error == ERROR_ANY ||
+                         (error == ERROR_SILENCE
+                              ? failure->status == HOOP_E_TIMEOUT
+                              : strstr(failure->why, strerror(error)) != NULL)))
+            return advices[i].advice;
+    }
+    return NULL;
+}
+
+/* Without what stands before the kernel's words, the address. */
+static const char *
+reason_of(const struct dial_failure *failure)
+{
+    const char *colon = strrchr(failure->why, ':');
+
+    if (failure->was_connected)
+        return failure->why;
+    if (failure->status == HOOP_E_TIMEOUT)
+        return "nothing answers";
+    return colon && colon[1] == ' ' ? colon + 2 : failure->why;
+}
+
+enum hoop_status
+dial_error_raise(const struct roster *roster,
+                 const struct dial_failure *failure)
+{
+    const char *advice =
+        failure->was_connected
+            ? NULL
+            : advice_find(place_of(roster, failure->rank), failure);
+    char address[LIMIT_ADDRESS];
+    char reason[LIMIT_REASON];
+
+    address_format(&roster->members[failure->rank].address, address);
+    snprintf(reason, sizeof(reason), "%s", reason_of(failure));
+    return error_raise(failure->status,
+                       "no connection to %s, advertised by rank %u: %s%s%s",
+                       address, failure->rank, reason, advice ? "; " : "",
+                       advice ? advice : "");
+}
