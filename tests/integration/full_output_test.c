@@ -95,6 +95,51 @@ hooprun_without_standard_error_fails(void **state)
     assert_int_equal(program_wait(program), EXIT_FAILURE);
 }
 
+/* A file of each rank has what it said, line by line, and nothing else. */
+static void
+hooprun_writes_a_file_for_each_rank(void **state)
+{
+    static const char command[] =
+        "d=$(mktemp -d) && echo old > $d/rank0.log && "
+        "\"$0\" -n 2 --output $d sh -c 'echo out $RANK; echo err $RANK >&2; "
+        "printf half' >$d/all 2>&1 && sort $d/rank0.log && "
+        "sort $d/rank1.log && sort $d/all; rm -r $d";
+    struct program *program = shell_start(command, programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_string_equal(program->out.text, "err 0\nhalf\nout 0\n"
+                                           "err 1\nhalf\nout 1\n"
+                                           "[0] err 0\n[0] half\n[0] out 0\n"
+                                           "[1] err 1\n[1] half\n[1] out 1\n");
+}
+
+static void
+hooprun_makes_the_folder_of_its_files(void **state)
+{
+    struct program *program = shell_start(
+        "d=$(mktemp -d) && \"$0\" -n 1 --output $d/new echo line && "
+        "cat $d/new/rank0.log; rm -r $d",
+        programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), 0);
+    assert_string_equal(program->out.text, "[0] line\nline\n");
+}
+
+/* Before anything runs. */
+static void
+hooprun_without_its_files_does_not_begin(void **state)
+{
+    struct program *program = shell_start(
+        "exec \"$0\" -n 2 --output /proc/none echo line", programs[0]);
+
+    *state = program;
+    assert_int_equal(program_wait(program), EXIT_FAILURE);
+    assert_string_equal(program->out.text, "");
+    assert_non_null(strstr(program->err.text, "/proc/none"));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tools_without_room_for_their_output_fail),
     cmocka_unit_test(tools_with_a_closed_output_fail),
@@ -104,6 +149,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(
         hooprun_keeps_the_code_of_a_worker_whose_lines_are_lost,
         program_teardown),
+    cmocka_unit_test_teardown(hooprun_writes_a_file_for_each_rank,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_makes_the_folder_of_its_files,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_without_its_files_does_not_begin,
+                              program_teardown),
     cmocka_unit_test_teardown(hooprun_without_standard_error_fails,
                               program_teardown),
 };

@@ -576,7 +576,8 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
         crew->n_workers++;
         crew->n_running++;
     }
-    return output_init(&crew->output, crew->workers, n_workers);
+    return output_init(&crew->output, crew->workers, n_workers,
+                       setup->options->output);
 }
 
 static void

@@ -13,17 +13,18 @@
 #include "hooprun/crew.h"
 #include "hooprun/keeper.h"
 #include "hooprun/options.h"
+#include "hooprun/output.h"
 #include "standard_output.h"
 
 enum {
     DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
 };
 
-/* Two pipes and a process for each worker may pass the usual soft limit of 1024. */
+/* Two pipes, a process and a file for each worker may pass the usual soft limit of 1024. */
 static void
 descriptors_raise(uint32_t n_workers)
 {
-    const rlim_t needed = 3 * (rlim_t)n_workers + DESCRIPTORS_OTHER;
+    const rlim_t needed = 4 * (rlim_t)n_workers + DESCRIPTORS_OTHER;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
@@ -129,6 +130,9 @@ main(int argc, char **argv)
         setenv("HOOP_TLS", "on", 1);
     descriptors_reserve();
     descriptors_raise(options.n_workers);
+    if (options.output &&
+        output_prepare(options.output, options.n_workers) != HOOP_OK)
+        return EXIT_FAILURE;
     crew_block(&mask, &old_mask);
 
     struct worker_setup setup = {

@@ -15,6 +15,7 @@ enum {
 
     KEY_NO_PREFIX = 256,
     KEY_ON_EXIT,
+    KEY_OUTPUT,
     KEY_NP,
     KEY_GRACE,
     KEY_NODES,
@@ -57,6 +58,8 @@ static const struct argp_option table[] = {
      "restart[=N] all, N times at most (default: end; continue where "
      "HOOP_ON_FAILURE is retry)",
      0},
+    {"output", KEY_OUTPUT, "DIR", 0,
+     "write the lines of each rank to a file of its own as well", 0},
     {"tls", KEY_TLS, NULL, 0, "encrypt all connections, as HOOP_TLS=on does",
      0},
     {"no-prefix", KEY_NO_PREFIX, NULL, 0,
@@ -143,6 +146,10 @@ options_check(struct argp_state *state, const struct options *options)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "--nodes %u: there are only %u workers", options->n_nodes,
                      options->n_workers);
+    if (options->output && options->style == OUTPUT_VERBATIM)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--output %s: hooprun sees no lines with --no-prefix",
+                     options->output);
     if (!options->command)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "which program? Say it after the options, for example: "
@@ -209,6 +216,9 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_ON_EXIT:
         on_exit_take(state, value);
         return 0;
+    case KEY_OUTPUT:
+        options->output = value;
+        return 0;
     case KEY_TLS:
         options->is_encrypted = true;
         return 0;
@@ -251,6 +261,6 @@ options_parse(int argc, char **argv, struct options *out_options)
                                                           : ON_EXIT_END,
     };
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
-    if (out_options->n_workers == 1)
+    if (out_options->n_workers == 1 && !out_options->output)
         out_options->style = OUTPUT_VERBATIM;
 }

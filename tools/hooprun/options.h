@@ -29,6 +29,7 @@ struct options {
     uint32_t n_nodes;        /* to be played by this machine; 0: as it is */
     const char *coordinator; /* NULL: embedded */
     const char *job;
+    const char *output; /* folder of a file for each rank; NULL: none */
     uint32_t timeout_s; /* 0: none */
     uint32_t grace_s;   /* between SIGTERM and SIGKILL */
     bool is_encrypted;  /* HOOP_TLS=on, whatever it was */

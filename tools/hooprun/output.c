@@ -5,11 +5,13 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,15 +19,23 @@ enum {
     READ_MAX = 16 * 1024,
 };
 
-/* Once for stdout and once for stderr. The run goes on: the workers' results
+/* Once for stdout, stderr and the files. The run goes on: the workers' results
  * still count. */
 static void
 failure_tell(struct output *output, int fd)
 {
-    if (output->has_failed[fd])
+    bool *has_failed = fd <= STDERR_FILENO ? &output->has_failed[fd]
+                                           : &output->has_failed_file;
+
+    if (*has_failed)
         return;
-    output->has_failed[fd] = true;
-    warn("cannot write standard %s", fd == STDOUT_FILENO ? "output" : "error");
+    *has_failed = true;
+    if (fd == STDOUT_FILENO)
+        warn("cannot write standard output");
+    else if (fd == STDERR_FILENO)
+        warn("cannot write standard error");
+    else
+        warn("cannot write a file of --output");
 }
 
 /* Whether to write again after a write has failed. Whoever shares the file with
@@ -77,13 +87,19 @@ line_write(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
 {
     char prefix[24];
     const int n_prefix = snprintf(prefix, sizeof(prefix), "[%u] ", pipe->rank);
-    struct iovec parts[] = {
+    const struct iovec whole[] = {
         {prefix, (size_t)n_prefix},
         {(void *)(uintptr_t)bytes, n_bytes},
         {(void *)(uintptr_t) "\n", 1},
     };
+    struct iovec parts[3];
 
+    memcpy(parts, whole, sizeof(whole));
     parts_write(pipe->output, pipe->target_fd, parts, 3);
+    if (pipe->file_fd < 0)
+        return;
+    memcpy(parts, whole + 1, 2 * sizeof(*whole));
+    parts_write(pipe->output, pipe->file_fd, parts, 2);
 }
 
 static size_t
@@ -165,8 +181,56 @@ line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
         progress_draw(output);
 }
 
+/* -1: says on stderr why. */
+static int
+file_open(const char *folder, uint32_t rank, int flags)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/rank%u.log", folder, rank);
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666);
+    if (fd < 0)
+        warn("cannot write %s", path);
+    return fd;
+}
+
 enum hoop_status
-output_init(struct output *output, struct worker *workers, uint32_t n_workers)
+output_prepare(const char *folder, uint32_t n_workers)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        warn("cannot make the folder %s", folder);
+        return HOOP_E_UNAVAILABLE;
+    }
+    for (uint32_t rank = 0; rank < n_workers; rank++) {
+        const int fd = file_open(folder, rank, O_CREAT | O_TRUNC);
+
+        if (fd < 0)
+            return HOOP_E_UNAVAILABLE;
+        close(fd);
+    }
+    return HOOP_OK;
+}
+
+static void
+pipe_init(struct output_pipe *pipe,
+          struct output *output,
+          const struct worker *worker,
+          int target_fd)
+{
+    pipe->output = output;
+    pipe->rank = worker->rank;
+    pipe->fd = target_fd == STDOUT_FILENO ? worker->out_fd : worker->err_fd;
+    pipe->target_fd = target_fd;
+    pipe->file_fd = -1;
+    if (pipe->fd >= 0)
+        fcntl(pipe->fd, F_SETFL, O_NONBLOCK);
+}
+
+enum hoop_status
+output_init(struct output *output,
+            struct worker *workers,
+            uint32_t n_workers,
+            const char *folder)
 {
     *output = (struct output){
         .is_terminal = {false, isatty(STDOUT_FILENO) == 1,
@@ -177,16 +241,18 @@ output_init(struct output *output, struct worker *workers, uint32_t n_workers)
     if (!output->pipes)
         return HOOP_E_EXHAUSTED;
 
-    for (uint32_t i = 0; i < 2 * n_workers; i++) {
-        struct worker *worker = &workers[i / 2];
-        struct output_pipe *pipe = &output->pipes[i];
+    for (uint32_t i = 0; i < n_workers; i++) {
+        pipe_init(&output->pipes[2 * i], output, &workers[i], STDOUT_FILENO);
+        pipe_init(&output->pipes[2 * i + 1], output, &workers[i],
+                  STDERR_FILENO);
+    }
+    /* Both streams of a rank end up in one file, which the first closes. */
+    for (uint32_t i = 0; folder && i < n_workers; i++) {
+        const int fd = file_open(folder, workers[i].rank, 0);
 
-        pipe->output = output;
-        pipe->rank = worker->rank;
-        pipe->fd = i % 2 == 0 ? worker->out_fd : worker->err_fd;
-        pipe->target_fd = i % 2 == 0 ? STDOUT_FILENO : STDERR_FILENO;
-        if (pipe->fd >= 0)
-            fcntl(pipe->fd, F_SETFL, O_NONBLOCK);
+        if (fd < 0)
+            return HOOP_E_UNAVAILABLE;
+        output->pipes[2 * i].file_fd = output->pipes[2 * i + 1].file_fd = fd;
     }
     return HOOP_OK;
 }
@@ -241,7 +307,7 @@ bool
 output_is_whole(const struct output *output)
 {
     return !output->has_failed[STDOUT_FILENO] &&
-           !output->has_failed[STDERR_FILENO];
+           !output->has_failed[STDERR_FILENO] && !output->has_failed_file;
 }
 
 void
@@ -250,6 +316,8 @@ output_deinit(struct output *output)
     for (uint32_t i = 0; output->pipes && i < output->n_pipes; i++) {
         if (output->pipes[i].fd >= 0)
             close(output->pipes[i].fd);
+        if (i % 2 == 0 && output->pipes[i].file_fd >= 0)
+            close(output->pipes[i].file_fd);
     }
     free(output->pipes);
     *output = (struct output){0};

@@ -22,6 +22,7 @@ enum {
 struct output_pipe {
     struct output *output;
     uint32_t rank;
+    int file_fd;   /* of this rank; -1: none */
     int fd;        /* to read; -1: ended or never open */
     int target_fd; /* to write */
     struct stream stream;
@@ -30,15 +31,27 @@ struct output_pipe {
 struct output {
     bool is_terminal[3];            /* by target_fd */
     bool has_failed[3];             /* a write to target_fd; it was said */
+    bool has_failed_file;           /* the same of a rank's own file */
     struct output_pipe *progress;   /* whose line is shown; NULL: nobody's */
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
     uint32_t n_pipes;
     struct output_pipe *pipes; /* two for each worker */
 };
 
-/* Takes the workers' descriptors. Handle: HOOP_E_EXHAUSTED. */
+/*
+ * Make the folder, unless it is there, and in it an empty file for each rank.
+ * Says on stderr what failed. Handle: HOOP_E_UNAVAILABLE.
+ */
 HOOP_NODISCARD enum hoop_status
-output_init(struct output *output, struct worker *workers, uint32_t n_workers);
+output_prepare(const char *folder, uint32_t n_workers);
+
+/* Takes the workers' descriptors. folder: of output_prepare(), or NULL. Handle:
+ * HOOP_E_EXHAUSTED, HOOP_E_UNAVAILABLE (a file is gone; says so on stderr). */
+HOOP_NODISCARD enum hoop_status
+output_init(struct output *output,
+            struct worker *workers,
+            uint32_t n_workers,
+            const char *folder);
 
 /* Read once what has come and print its whole lines; closes at the end. */
 void
