@@ -71,6 +71,39 @@ failures_that_nobody_outlives_count(void **state)
         4);
 }
 
+/* Rank 0 says much when rank 1 has failed, which is out of sight then. */
+static void
+first_failure_is_told_again_with_its_last_lines(void **state)
+{
+    static const char *const patient[] = {"-n", "2", "--grace", "3600", NULL};
+
+    assert_int_equal(
+        launcher_code(state, patient,
+                      "if [ $HOOP_RANK = 1 ]; then echo one; echo two; "
+                      "echo three >&2; echo why >&2; exit 3; fi; "
+                      "trap '' TERM; "
+                      "until grep -q 'rank 1 ended' $HOOP_ENDINGS; do "
+                      "sleep 0.01; done; seq 20"),
+        3);
+
+    const char *again = strstr(err_of(state), "hooprun: first of all rank 1 ");
+    assert_non_null(again);
+    assert_non_null(
+        strstr(again, ") exited with code 3; its last lines:\n[1] "));
+    assert_non_null(strstr(again, "[1] why\n"));
+    assert_null(strstr(again, "[1] one\n"));
+}
+
+static void
+first_failure_in_sight_is_told_once(void **state)
+{
+    assert_int_equal(launcher_code(state, launcher_three,
+                                   "[ $HOOP_RANK = 1 ] && echo why && exit 3; "
+                                   "exec sleep 3600"),
+                     3);
+    assert_null(strstr(err_of(state), "first of all"));
+}
+
 static void
 restarted_workers_may_succeed(void **state)
 {
@@ -143,6 +176,10 @@ static const struct CMUnitTest tests[] = {
         others_are_ended_where_calls_are_tried_again_but_told_so,
         program_teardown),
     cmocka_unit_test_teardown(failures_that_nobody_outlives_count,
+                              program_teardown),
+    cmocka_unit_test_teardown(first_failure_is_told_again_with_its_last_lines,
+                              program_teardown),
+    cmocka_unit_test_teardown(first_failure_in_sight_is_told_once,
                               program_teardown),
     cmocka_unit_test_teardown(restarted_workers_may_succeed, program_teardown),
     cmocka_unit_test_teardown(restarts_are_counted, program_teardown),

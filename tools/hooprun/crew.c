@@ -33,6 +33,7 @@
 
 enum {
     FAILING_MS = 2000,
+    FAR_LINES = 10,  /* after which the first failure is told once more */
     LATER_MAX = 4,   /* failures after the first that have a line each */
     POLL_OTHERS = 2, /* the signal descriptor and the front's */
     LIST_MAX = 200,
@@ -63,7 +64,8 @@ struct crew {
     int64_t run_end_ms;
     int64_t suspended_ms; /* since when all stand still */
     struct ends ends;
-    uint32_t n_later; /* failures after the first, of their own accord */
+    uint64_t n_lines_then; /* printed when the first failure was told */
+    uint32_t n_later;      /* failures after the first, of their own accord */
     int signal_fd;
     int front_fd;
     struct pollfd *polls; /* POLL_OTHERS, then the pipes */
@@ -252,6 +254,7 @@ failure_announce(struct crew *crew)
     failure_describe(crew, text);
     last_words_read(crew, crew->outcome.first.rank);
     warnx("%s", text);
+    crew->n_lines_then = crew->output.n_lines;
 }
 
 /* Those that are left go on. */
@@ -284,6 +287,21 @@ later_sum_up(struct crew *crew)
     if (crew->n_later <= LATER_MAX)
         return;
     warnx("then %u more failed", crew->n_later - LATER_MAX);
+}
+
+/* The lines of the others have moved the cause out of sight. */
+static void
+failure_repeat(struct crew *crew)
+{
+    const uint32_t rank = crew->outcome.first.rank;
+    char text[CAUSE_MAX];
+
+    if (crew->n_lines_then == 0 || crew->output.last[rank].n_lines == 0 ||
+        crew->output.n_lines < crew->n_lines_then + FAR_LINES)
+        return;
+    outcome_describe(&crew->outcome.first, text, sizeof(text));
+    warnx("first of all %s; its last lines:", text);
+    output_repeat_last(&crew->output, rank);
 }
 
 static void
@@ -643,6 +661,7 @@ crew_run(struct worker_setup *setup,
     output_drain(&crew.output);
     output_clear_progress(&crew.output);
     later_sum_up(&crew);
+    failure_repeat(&crew);
     const bool is_whole = output_is_whole(&crew.output);
     crew_deinit(&crew);
     setup->run_end_ms = crew.run_end_ms == NEVER_MS ? 0 : crew.run_end_ms;

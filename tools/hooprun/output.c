@@ -83,6 +83,15 @@ bytes_write(struct output *output, int fd, const char *bytes, size_t n_bytes)
 }
 
 static void
+last_keep(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
+{
+    struct output_last *last = &pipe->output->last[pipe->rank];
+    char *line = last->lines[last->n_lines++ % OUTPUT_LAST_LINES];
+
+    snprintf(line, OUTPUT_LAST_MAX, "%.*s", (int)n_bytes, bytes);
+}
+
+static void
 line_write(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
 {
     char prefix[24];
@@ -177,6 +186,8 @@ line_print(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
     if (output->progress == pipe)
         output->progress = NULL;
     line_write(pipe, bytes, n_bytes);
+    last_keep(pipe, bytes, n_bytes);
+    output->n_lines++;
     if (output->progress)
         progress_draw(output);
 }
@@ -237,8 +248,9 @@ output_init(struct output *output,
                         isatty(STDERR_FILENO) == 1},
         .n_pipes = 2 * n_workers,
         .pipes = calloc(2 * (size_t)n_workers, sizeof(*output->pipes)),
+        .last = calloc(n_workers, sizeof(*output->last)),
     };
-    if (!output->pipes)
+    if (!output->pipes || !output->last)
         return HOOP_E_EXHAUSTED;
 
     for (uint32_t i = 0; i < n_workers; i++) {
@@ -303,6 +315,27 @@ output_drain(struct output *output)
     }
 }
 
+void
+output_repeat_last(struct output *output, uint32_t rank)
+{
+    const struct output_last *last = &output->last[rank];
+    const uint32_t n =
+        last->n_lines < OUTPUT_LAST_LINES ? last->n_lines : OUTPUT_LAST_LINES;
+
+    for (uint32_t i = last->n_lines - n; i < last->n_lines; i++) {
+        const char *line = last->lines[i % OUTPUT_LAST_LINES];
+        char prefix[24];
+        const int n_prefix = snprintf(prefix, sizeof(prefix), "[%u] ", rank);
+        struct iovec parts[] = {
+            {prefix, (size_t)n_prefix},
+            {(void *)(uintptr_t)line, strlen(line)},
+            {(void *)(uintptr_t) "\n", 1},
+        };
+
+        parts_write(output, STDERR_FILENO, parts, 3);
+    }
+}
+
 bool
 output_is_whole(const struct output *output)
 {
@@ -320,5 +353,6 @@ output_deinit(struct output *output)
             close(output->pipes[i].file_fd);
     }
     free(output->pipes);
+    free(output->last);
     *output = (struct output){0};
 }

@@ -16,6 +16,14 @@
 
 enum {
     OUTPUT_PROGRESS_MAX = 512,
+    OUTPUT_LAST_LINES = 3,
+    OUTPUT_LAST_MAX = 512, /* bytes of one of them; the rest is left out */
+};
+
+/* What a rank has written last, on either stream. */
+struct output_last {
+    uint32_t n_lines;                               /* so far */
+    char lines[OUTPUT_LAST_LINES][OUTPUT_LAST_MAX]; /* n % OUTPUT_LAST_LINES */
 };
 
 /* One worker's pipe on its way to stdout or stderr. */
@@ -34,8 +42,10 @@ struct output {
     bool has_failed_file;           /* the same of a rank's own file */
     struct output_pipe *progress;   /* whose line is shown; NULL: nobody's */
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
+    uint64_t n_lines;               /* printed so far */
     uint32_t n_pipes;
     struct output_pipe *pipes; /* two for each worker */
+    struct output_last *last;  /* one for each worker */
 };
 
 /*
@@ -64,6 +74,10 @@ output_drain(struct output *output);
 /* Call before hooprun itself prints. */
 void
 output_clear_progress(struct output *output);
+
+/* Print once more, to stderr, what the rank has written last. */
+void
+output_repeat_last(struct output *output, uint32_t rank);
 
 /* Whether all lines could be written. If not, stderr was told why. */
 bool
