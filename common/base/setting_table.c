@@ -128,7 +128,8 @@ static const struct setting rows[SETTING_COUNT] = {
          .environment = "HOOP_WAIT_NOTICE",
          .option = "wait-notice",
          .placeholder = "SECONDS",
-         .help = "who joins and has waited so long says for whom on standard "
+         .help = "who has waited so long for others to join, or to create, "
+                 "agree, shrink or grow with it, says for whom on standard "
                  "error, then again and again, ever more rarely, unless "
                  "HOOP_LOG is set to off or error; 0: never",
          .default_text = "1",

@@ -60,6 +60,9 @@ static const struct method methods[] = {
     {METHOD_GROUPS_AGREE, "hoop.v1.Groups/Agree", METHOD_REPEATS,
      METHOD_LONG_POLL, ROLE_WORKER,
      "what the survivors of a communicator agree on"},
+    {METHOD_GROUPS_AWAITED, "hoop.v1.Groups/Awaited", METHOD_READS,
+     METHOD_AT_ONCE, ROLE_WORKER,
+     "whom a join or an agreement of the member waits for"},
 
     {METHOD_HEALTH_CHECK, "hoop.v1.Health/Check", METHOD_READS, METHOD_AT_ONCE,
      ROLE_ANYBODY, "SERVING or NOT_SERVING"},

@@ -53,6 +53,10 @@ struct rpc_call {
     bool tries_once; /* fails when each address has refused a connection */
     rpc_answer_fn *on_answer;
     void *owner;
+    /* Of rpc_client_call_wait(), whose caller looks at something else on the way:
+     * in how many ms, -1: never; and then does, with other calls if need be. */
+    int (*due_ms)(const void *owner); /* NULL: never */
+    void (*on_due)(void *owner);
 };
 
 /*
@@ -116,7 +120,7 @@ void
 rpc_client_cancel(struct rpc_client *client, uint64_t id);
 
 /*
- * The blocking form: on_answer and owner of the call are not looked at. The
+ * The blocking form: on_answer of the call is not looked at. The
  * loop must be running in another thread. Returns the answer's status with
  * its message as error text; on HOOP_OK the caller frees *out_body (NULL if
  * it is empty). Both may be NULL if no body is wanted.

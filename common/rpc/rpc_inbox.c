@@ -244,6 +244,27 @@ note_wait(struct note *note, uint64_t deadline_ns)
     return note->has_answer;
 }
 
+/* The same, and what is due on the way without the lock. */
+static bool
+note_wait_busily(struct note *note,
+                 const struct rpc_call *call,
+                 uint64_t deadline_ns)
+{
+    for (;;) {
+        const int due_ms = call->due_ms ? call->due_ms(call->owner) : -1;
+        const uint64_t due_ns =
+            due_ms < 0 ? CLOCK_NEVER : clock_deadline_ns((uint64_t)due_ms);
+
+        if (due_ns >= deadline_ns)
+            return note_wait(note, deadline_ns);
+        if (note_wait(note, due_ns))
+            return true;
+        pthread_mutex_unlock(&note->lock);
+        call->on_due(call->owner);
+        pthread_mutex_lock(&note->lock);
+    }
+}
+
 enum hoop_status
 rpc_inbox_call(struct rpc_inbox *inbox,
                const struct rpc_call *call,
@@ -262,7 +283,7 @@ rpc_inbox_call(struct rpc_inbox *inbox,
 
     pthread_mutex_lock(&note->lock);
     enum hoop_status status = HOOP_E_TIMEOUT;
-    if (!note_wait(note, deadline_ns))
+    if (!note_wait_busily(note, call, deadline_ns))
         error_raise(status, "%s: the event loop does not run", call->method);
     else if (note->status != HOOP_OK)
         status =

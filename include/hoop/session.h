@@ -34,8 +34,9 @@ HOOP_BEGIN
  * HOOP_TUNING (hoop/tuning.h), HOOP_FAILURE_TIMEOUT (a rank that others wait
  * for and nothing comes from is lost then, 2 s), HOOP_LATE_WARNING (who is
  * waited for so long is named on standard error, 10 s; 0: nobody is, nor where
- * HOOP_LOG is "off" or "error"), HOOP_WAIT_NOTICE (likewise, a join that has
- * waited so long says for whom, and how long it may, then ever more rarely, 1 s),
+ * HOOP_LOG is "off" or "error"), HOOP_WAIT_NOTICE (likewise, a join, or
+ * a call that creates, agrees, shrinks or grows, that has waited so long says for
+ * whom, and how long it may, then ever more rarely, 1 s),
  * HOOP_LOG, HOOP_LOG_FORMAT.
  */
 struct hoop_join_options {

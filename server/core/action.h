@@ -30,6 +30,7 @@ enum cluster_reply_kind {
     CLUSTER_REPLY_GROUPS,
     CLUSTER_REPLY_SEAT,
     CLUSTER_REPLY_OUTCOME,
+    CLUSTER_REPLY_AWAITED,
     CLUSTER_REPLY_STORE,
     CLUSTER_REPLY_KEY_CHANGES,
     CLUSTER_REPLY_JOBS,
@@ -223,6 +224,13 @@ struct cluster_job_detail {
     const char *hosts;
 };
 
+/* Who is missing where a member waits. */
+struct cluster_awaited {
+    uint32_t n_ranks; /* that are to come */
+    uint32_t n_here;
+    const char *missing; /* "rank 2 (a:7), rank 3 (b:9)" */
+};
+
 struct cluster_reply {
     uint64_t ticket;
     enum hoop_status status; /* one of gRPC's */
@@ -235,6 +243,7 @@ struct cluster_reply {
         struct cluster_groups groups;
         struct cluster_seat seat;
         struct cluster_outcome outcome;
+        struct cluster_awaited awaited;
         struct cluster_store_reply store;
         struct cluster_key_changes key_changes;
         struct cluster_jobs jobs;

@@ -67,6 +67,7 @@ static const struct verb {
     [CLUSTER_GROUP_JOIN] = {seat_join, VERB_JOB},
     [CLUSTER_GROUP_LEAVE] = {seat_leave, VERB_JOB},
     [CLUSTER_COUNCIL] = {council_attend, VERB_JOB},
+    [CLUSTER_AWAITED] = {seat_awaited, VERB_JOB},
     [CLUSTER_STORE_SET] = {key_set, VERB_JOB},
     [CLUSTER_STORE_ADD] = {key_add, VERB_JOB},
     [CLUSTER_STORE_SWAP] = {key_swap, VERB_JOB},

@@ -392,9 +392,9 @@ council_attend(struct cluster *cluster,
     return HOOP_OK;
 }
 
-/* ": not asked for by rank 2 (a:7), rank 3 (b:9) and 5 others" */
+/* title, then "rank 2 (a:7), rank 3 (b:9) and 5 others" */
 static struct sentence
-missing_name(const struct council *council)
+missing_name(const struct council *council, const char *title)
 {
     struct sentence sentence = {0};
     uint32_t n_missing = 0;
@@ -405,8 +405,7 @@ missing_name(const struct council *council)
         if (!is_expected(seat) || seat->has_come)
             continue;
         if (n_missing++ < NAMES_MAX)
-            sentence_add(&sentence, "%s%s",
-                         n_missing > 1 ? ", " : ": not asked for by ",
+            sentence_add(&sentence, "%s%s", n_missing > 1 ? ", " : title,
                          member_label(seat->member).text);
     }
     if (n_missing > NAMES_MAX)
@@ -418,7 +417,8 @@ void
 council_expire(struct cluster *cluster, struct waiter *waiter)
 {
     struct council_seat *seat = waiter->chair;
-    const struct sentence missing = missing_name(seat->council);
+    const struct sentence missing =
+        missing_name(seat->council, ": not asked for by ");
 
     seat->has_come = false;
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
@@ -426,6 +426,36 @@ council_expire(struct cluster *cluster, struct waiter *waiter)
                   "the survivors of %u ranks have not come together before the "
                   "deadline%s",
                   seat->council->n_seats, missing.text);
+}
+
+/* Its member waits in council, by this number. */
+static bool
+is_waiting(const struct council_seat *seat, uint64_t number)
+{
+    return seat && seat->waiter && seat->has_come && seat->number == number;
+}
+
+bool
+councils_awaited(const struct member *member,
+                 uint64_t number,
+                 struct cluster_awaited *out_awaited,
+                 struct sentence *out_missing)
+{
+    struct council *council = member->job->councils;
+
+    while (council && !is_waiting(seat_of(council, member), number))
+        council = council->hh.next;
+    if (!council)
+        return false;
+    *out_awaited = (struct cluster_awaited){0};
+    for (uint32_t i = 0; i < council->n_seats; i++) {
+        const struct council_seat *seat = &council->seats[i];
+
+        out_awaited->n_ranks += is_expected(seat);
+        out_awaited->n_here += is_expected(seat) && seat->has_come;
+    }
+    *out_missing = missing_name(council, "");
+    return true;
 }
 
 void

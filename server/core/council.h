@@ -29,6 +29,7 @@ struct council;
 struct group;
 struct job;
 struct member;
+struct sentence;
 struct waiter;
 
 /* A member's place in a council. */
@@ -84,6 +85,13 @@ council_expire(struct cluster *cluster, struct waiter *waiter);
 /* member has ended, or has left a communicator. */
 void
 councils_vacate(struct cluster *cluster, const struct member *member);
+
+/* Whether a call of member's, of this number, waits; and if it does, for whom. */
+bool
+councils_awaited(const struct member *member,
+                 uint64_t number,
+                 struct cluster_awaited *out_awaited,
+                 struct sentence *out_missing);
 
 /* member gives up what it would call number. */
 void

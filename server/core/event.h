@@ -45,6 +45,7 @@ enum cluster_event_kind {
     CLUSTER_GROUP_LEAVE,  /* seat.numbers -> CLUSTER_REPLY_NONE */
     CLUSTER_COUNCIL,      /* council -> CLUSTER_REPLY_OUTCOME; may be parked
                              until all that survive have come or deadline_ns */
+    CLUSTER_AWAITED,      /* awaited -> CLUSTER_REPLY_AWAITED */
 
     /* The store of a job. WAIT and WATCH may be parked until deadline_ns. */
     CLUSTER_STORE_SET,    /* write -> CLUSTER_REPLY_STORE */
@@ -144,6 +145,12 @@ struct cluster_seat_call {
     size_t n_numbers;
 };
 
+/* Whom does the join, or the council call, of this number wait for? */
+struct cluster_awaited_call {
+    struct cluster_member_id member;
+    uint64_t number;
+};
+
 /* As on the wire. */
 enum cluster_council_kind {
     CLUSTER_COUNCIL_AGREE = 1,
@@ -221,6 +228,7 @@ struct cluster_event {
         struct cluster_group_call group;
         struct cluster_seat_call seat;
         struct cluster_council_call council;
+        struct cluster_awaited_call awaited;
         struct cluster_write write;
         struct cluster_keys keys;
         struct cluster_scan scan;

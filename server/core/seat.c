@@ -363,6 +363,54 @@ seat_expire(struct cluster *cluster, struct waiter *waiter)
     seat_withdraw(cluster, seat);
 }
 
+static struct seat *
+seat_waiting(const struct member *member, uint64_t number)
+{
+    struct seat *seat = NULL;
+
+    TAILQ_FOREACH(seat, &member->awaited, link)
+    {
+        if (seat->waiter && seat->number == number)
+            return seat;
+    }
+    return NULL;
+}
+
+enum hoop_status
+seat_awaited(struct cluster *cluster,
+             struct job *job,
+             const struct cluster_event *event)
+{
+    const struct cluster_awaited_call *call = &event->awaited;
+    struct cluster_awaited awaited = {0};
+    struct sentence missing = {0};
+    struct member *member = NULL;
+    const enum hoop_status status =
+        membership_check(job, &call->member, &member);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const struct seat *seat = seat_waiting(member, call->number);
+
+    if (seat) {
+        awaited.n_ranks = seat->group->shown.n_ranks;
+        awaited.n_here = seat->group->n_taken;
+        missing_write(&missing, seat->group, ABSENCE_NEVER_ASKED, "");
+        missing_write(&missing, seat->group, ABSENCE_GAVE_UP,
+                      missing.n_bytes ? "; again for " : "");
+    } else if (!councils_awaited(member, call->number, &awaited, &missing)) {
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "nothing of number %llu waits for others",
+                           (unsigned long long)call->number);
+    }
+    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
+
+    reply->kind = CLUSTER_REPLY_AWAITED;
+    reply->awaited = awaited;
+    reply->awaited.missing = outbox_text(&cluster->outbox, missing.text);
+    return HOOP_OK;
+}
+
 /* One of those it waits for will not come. */
 static void
 group_dissolve(struct cluster *cluster,

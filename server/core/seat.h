@@ -53,6 +53,12 @@ seat_leave(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event);
 
+/* Answer CLUSTER_AWAITED, also for a member that waits in a council. */
+enum hoop_status
+seat_awaited(struct cluster *cluster,
+             struct job *job,
+             const struct cluster_event *event);
+
 /* All of group's seats are taken at once: its i-th member calls it numbers[i]. */
 void
 seats_fill(struct group *group, const uint64_t *numbers);

@@ -182,6 +182,19 @@ outcome_encode(const struct cluster_outcome *outcome, struct pack *pack)
 }
 
 static enum hoop_status
+awaited_encode(const struct cluster_awaited *awaited, struct pack *pack)
+{
+    struct group_awaited_reply reply = {
+        .n_ranks = awaited->n_ranks,
+        .n_here = awaited->n_here,
+    };
+
+    text_copy(reply.missing, sizeof(reply.missing), awaited->missing);
+    group_awaited_reply_encode(&reply, pack);
+    return HOOP_OK;
+}
+
+static enum hoop_status
 store_encode(const struct cluster_reply *reply, struct pack *pack)
 {
     const struct cluster_store_reply *from = &reply->store;
@@ -355,6 +368,8 @@ answer_encode(const struct cluster_reply *reply,
         return seat_encode(&reply->seat, pack);
     case CLUSTER_REPLY_OUTCOME:
         return outcome_encode(&reply->outcome, pack);
+    case CLUSTER_REPLY_AWAITED:
+        return awaited_encode(&reply->awaited, pack);
     case CLUSTER_REPLY_STORE:
         return store_encode(reply, pack);
     case CLUSTER_REPLY_KEY_CHANGES:

@@ -332,6 +332,25 @@ group_agree_read(struct intake *intake,
 }
 
 static enum hoop_status
+group_awaited_read(struct intake *intake,
+                   struct message_span body,
+                   struct cluster_event *event)
+{
+    struct group_awaited_request request;
+    const enum hoop_status status =
+        group_awaited_request_decode(body, &request);
+
+    (void)intake;
+    if (status != HOOP_OK)
+        return error_pass(status);
+    event->awaited = (struct cluster_awaited_call){
+        .member = member_id(&request.member),
+        .number = request.number,
+    };
+    return HOOP_OK;
+}
+
+static enum hoop_status
 group_key_read(struct intake *intake,
                struct message_span body,
                struct cluster_event *event)
@@ -413,6 +432,8 @@ static const struct intake_row intake_rows[] = {
     [METHOD_GROUPS_LEAVE] = {CLUSTER_GROUP_LEAVE, group_leave_read,
                              INTAKE_GOES_ON},
     [METHOD_GROUPS_AGREE] = {CLUSTER_COUNCIL, group_agree_read, INTAKE_GOES_ON},
+    [METHOD_GROUPS_AWAITED] = {CLUSTER_AWAITED, group_awaited_read,
+                               INTAKE_GOES_ON},
     [METHOD_HEALTH_CHECK] = {0},
     [METHOD_STATUS_JOBS] = {CLUSTER_JOBS, nothing_read, INTAKE_GOES_ON},
     [METHOD_STATUS_JOB] = {CLUSTER_JOB, job_read, INTAKE_GOES_ON},

@@ -58,6 +58,7 @@ def bodies(epoch):
         'Groups/Join': me + [1, [0]],
         'Groups/Leave': me + [[1]],
         'Groups/Agree': me + [0, 1, 1, 1, 1, 0],
+        'Groups/Awaited': me + [1],
         'Health/Check': [''],
         'Status/Jobs': [],
         'Status/Job': [],

@@ -46,6 +46,7 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
         [CLUSTER_REPLY_GROUPS] = "groups_reply",
         [CLUSTER_REPLY_SEAT] = "group_join_reply",
         [CLUSTER_REPLY_OUTCOME] = "group_agree_reply",
+        [CLUSTER_REPLY_AWAITED] = "group_awaited_reply",
         [CLUSTER_REPLY_STORE] = "store_reply",
         [CLUSTER_REPLY_KEY_CHANGES] = "store_watch_reply",
         [CLUSTER_REPLY_JOBS] = "jobs_reply",

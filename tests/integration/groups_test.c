@@ -1,5 +1,6 @@
 /* tests/integration/groups_test.c - communicators formed, used, freed */
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
 #include "workers.h"
@@ -521,6 +523,86 @@ ranks_in_each_others_way_are_told_of_the_communicator(void **state)
     assert_int_equal(workers_run(hoopd.address, 2, crossed_body, NULL), 0);
 }
 
+/* Where rank 0 says what it waits for. */
+static char notices[] = "/tmp/hoop_groups.XXXXXX";
+
+/* Until rank 0 has said, of rank 1 of n ranks, that it waits for it to do so. */
+static int
+notice_await(const char *what, uint32_t n_ranks)
+{
+    const uint64_t deadline_ns = clock_deadline_ns(60000);
+    char host[256] = "";
+    char expected[512];
+    static char text[65536];
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(expected, sizeof(expected),
+             " wait: waiting for rank 1 (%s:%d) to %s, too; %u of %u are here "
+             "(since ",
+             host, (int)getpid(), what, n_ranks - 1, n_ranks);
+    while (!clock_is_past(deadline_ns)) {
+        const int fd = open(notices, O_RDONLY | O_CLOEXEC);
+        const ssize_t n_bytes = read(fd, text, sizeof(text) - 1);
+
+        close(fd);
+        text[n_bytes > 0 ? n_bytes : 0] = '\0';
+        const char *at = strstr(text, expected);
+        /* Where the call had to wait before, less is left. */
+        if (at && (strstr(at, " s; HOOP_TIMEOUT allows 77 s)\n") ||
+                   strstr(at, " s; the call's deadline allows ")))
+            return 0;
+        usleep(1000);
+    }
+    fprintf(stderr, "not said: %s\nbut: %s\n", expected, text);
+    return 1;
+}
+
+static int
+notice_body(const struct worker *worker)
+{
+    static const uint32_t ranks[] = {0, 1};
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comm = NULL;
+    hoop_comm_t *shrunk = NULL;
+    uint64_t flags = 1;
+
+    options.op_timeout_ms = 77000;
+    if (worker->index == 0) {
+        const int fd = open(notices, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+        WORKER_CHECK(dup2(fd, STDERR_FILENO) == STDERR_FILENO);
+        close(fd);
+        setenv("HOOP_WAIT_NOTICE", "0.05", 1);
+    }
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (worker->index == 1)
+        WORKER_CHECK(notice_await("create the same communicator", 2) == 0);
+    WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK);
+    if (worker->index == 1)
+        WORKER_CHECK(notice_await("agree", 2) == 0);
+    WORKER_CHECK(hoop_comm_agree(comm, &flags) == HOOP_OK);
+    if (worker->index == 1)
+        WORKER_CHECK(notice_await("shrink the communicator", 2) == 0);
+    WORKER_CHECK(hoop_comm_shrink(comm, &shrunk) == HOOP_OK);
+    WORKER_CHECK(sum_is_right(shrunk) == 0);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+who_waits_for_others_says_for_whom(void **state)
+{
+    const int fd = mkstemp(notices);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    const uint32_t n_bad = workers_run(hoopd.address, 2, notice_body, NULL);
+    unlink(notices);
+    assert_int_equal(n_bad, 0);
+}
+
 int
 main(void)
 {
@@ -536,6 +618,7 @@ main(void)
         cmocka_unit_test(comm_free_does_not_disturb_the_others),
         cmocka_unit_test(comm_has_a_deadline_of_its_own),
         cmocka_unit_test(ranks_in_each_others_way_are_told_of_the_communicator),
+        cmocka_unit_test(who_waits_for_others_says_for_whom),
     };
     return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
 }

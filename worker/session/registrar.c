@@ -11,19 +11,24 @@
 #include "session/registrar.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
 #include "session/comm.h"
+#include "session/wait_notice.h"
 #include "wire/pack.h"
 
 enum {
-    LEAVE_MS = 5000, /* one call */
+    LEAVE_MS = 5000,   /* one call */
+    AWAITED_MS = 1000, /* likewise */
+    ROUND_MS = 1000,
     RETRY_MS = 1000,
     RANK_SHIFT = 40,
 };
@@ -48,6 +53,15 @@ struct registrar {
 static void
 leaves_send(void *owner);
 
+/* A call that waits for others says for whom, on its thread. */
+struct registrar_wait {
+    struct registrar *registrar;
+    struct wait_notice notice;
+    uint64_t number;
+    const char *what; /* they are to do, too; static */
+    uint64_t deadline_ns;
+};
+
 /* Ask what is packed, and wait for the answer: as rpc_client_call_wait(). */
 static enum hoop_status
 packed_ask(struct registrar *registrar,
@@ -67,6 +81,92 @@ packed_ask(struct registrar *registrar,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* While a call waits. */
+
+static enum hoop_status
+awaited_ask(const struct registrar_wait *wait,
+            struct group_awaited_reply *out_reply)
+{
+    const int left_ms = clock_left_ms(wait->deadline_ns);
+    const struct group_awaited_request request = {
+        .member = wait->registrar->self,
+        .number = wait->number,
+    };
+    const struct rpc_call call = {
+        .method = method_of(METHOD_GROUPS_AWAITED)->name,
+        .timeout_ms = left_ms > 0 && left_ms < AWAITED_MS ? (uint64_t)left_ms
+                                                          : AWAITED_MS,
+    };
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    CLEANUP(free) uint8_t *body = NULL;
+    size_t n_body = 0;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    group_awaited_request_encode(&request, &pack);
+    enum hoop_status status =
+        packed_ask(wait->registrar, call, &pack, &body, &n_body);
+    if (status == HOOP_OK)
+        status = group_awaited_reply_decode((struct message_span){body, n_body},
+                                            out_reply);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+/* An older coordinator names nobody. */
+static void
+wait_on_due(void *owner)
+{
+    struct registrar_wait *wait = owner;
+    struct group_awaited_reply reply;
+    char text[LIMIT_ERROR_TEXT];
+
+    const enum hoop_status status = awaited_ask(wait, &reply);
+    if (status == HOOP_OK)
+        snprintf(text, sizeof(text),
+                 "waiting for %s to %s, too; %u of %u are here", reply.missing,
+                 wait->what, reply.n_here, reply.n_ranks);
+    else if (status == HOOP_E_UNIMPLEMENTED)
+        snprintf(text, sizeof(text), "waiting for others to %s, too",
+                 wait->what);
+    else if (status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT)
+        snprintf(text, sizeof(text), "waiting for others to %s, too; %.700s",
+                 wait->what, error_text());
+    else
+        text[0] = '\0'; /* They have all come, or the call fails now. */
+    if (text[0])
+        wait_notice_say(&wait->notice, text);
+    else
+        wait_notice_put_off(&wait->notice);
+}
+
+static int
+wait_due_ms(const void *owner)
+{
+    const struct registrar_wait *wait = owner;
+
+    return clock_is_past(wait->deadline_ns)
+               ? -1
+               : wait_notice_left_ms(&wait->notice);
+}
+
+static void
+wait_begin(struct registrar_wait *wait,
+           struct rpc_call *call,
+           struct registrar *registrar)
+{
+    const struct registrar_options *options = &registrar->options;
+    /* A little of it has passed. */
+    const bool is_whole = call->timeout_ms + ROUND_MS > options->timeout_ms;
+
+    wait->registrar = registrar;
+    wait->deadline_ns = clock_deadline_ns(call->timeout_ms);
+    wait_notice_begin(&wait->notice, options->wait_notice_ms,
+                      is_whole ? "HOOP_TIMEOUT" : "the call's deadline",
+                      is_whole ? options->timeout_ms : call->timeout_ms);
+    call->due_ms = wait_due_ms;
+    call->on_due = wait_on_due;
+    call->owner = wait;
+}
+
 /* A join. */
 
 static enum hoop_status
@@ -77,12 +177,18 @@ join_ask(struct registrar *registrar,
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
-    const struct rpc_call call = {
+    struct rpc_call call = {
         .method = method_of(METHOD_GROUPS_JOIN)->name,
         .timeout_ms = timeout_ms,
     };
+    struct registrar_wait wait = {
+        .number = request->number,
+        .what = "create the same communicator",
+    };
     struct group_join_reply reply;
     size_t n_body = 0;
+
+    wait_begin(&wait, &call, registrar);
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_join_request_encode(request, &pack);
@@ -154,11 +260,23 @@ agree_ask(struct registrar *registrar,
 {
     CLEANUP(pack_deinit) struct pack pack = {0};
     CLEANUP(free) uint8_t *body = NULL;
-    const struct rpc_call call = {
+    static const char *const whats[] = {
+        [GROUP_AGREE] = "agree",
+        [GROUP_SHRINK] = "shrink the communicator",
+        [GROUP_CONFIRM] = "open the shrunk communicator",
+        [GROUP_GROW] = "grow the communicator",
+    };
+    struct rpc_call call = {
         .method = method_of(METHOD_GROUPS_AGREE)->name,
         .timeout_ms = timeout_ms,
     };
+    struct registrar_wait wait = {
+        .number = request->number,
+        .what = whats[request->kind],
+    };
     size_t n_body = 0;
+
+    wait_begin(&wait, &call, registrar);
 
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     group_agree_request_encode(request, &pack);

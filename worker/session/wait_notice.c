@@ -48,16 +48,22 @@ wait_notice_format(const struct wait_notice *notice,
 }
 
 void
-wait_notice_say(struct wait_notice *notice, const char *what)
+wait_notice_put_off(struct wait_notice *notice)
 {
     const uint64_t most_ns = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
-    const uint64_t now_ns = clock_now_ns();
+    const uint64_t twice_ns = 2 * notice->pause_ns;
+
+    if (notice->pause_ns < most_ns)
+        notice->pause_ns = twice_ns < most_ns ? twice_ns : most_ns;
+    notice->due_ns = clock_now_ns() + notice->pause_ns;
+}
+
+void
+wait_notice_say(struct wait_notice *notice, const char *what)
+{
     char text[LIMIT_ERROR_TEXT];
 
-    wait_notice_format(notice, now_ns, what, text);
+    wait_notice_format(notice, clock_now_ns(), what, text);
     log_write(LOG_WARNING, "wait", "%s", text);
-    if (notice->pause_ns < most_ns)
-        notice->pause_ns =
-            2 * notice->pause_ns < most_ns ? 2 * notice->pause_ns : most_ns;
-    notice->due_ns = now_ns + notice->pause_ns;
+    wait_notice_put_off(notice);
 }

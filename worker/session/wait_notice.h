@@ -44,4 +44,8 @@ wait_notice_format(const struct wait_notice *notice,
 void
 wait_notice_say(struct wait_notice *notice, const char *what);
 
+/* There is nothing to say now: the next line as if there had been one. */
+void
+wait_notice_put_off(struct wait_notice *notice);
+
 #endif

@@ -20,6 +20,8 @@ family_init(const struct world_options *options, struct comm_family *family)
         .loop = options->loop,
         .client = options->client,
         .roster = options->roster,
+        .wait_notice_ms = options->terms->wait_notice_ms,
+        .timeout_ms = options->terms->op_timeout_ms,
     };
 
     *family = (struct comm_family){

@@ -16,6 +16,8 @@ enum {
     GROUP_LEAVE_REQUEST_FIELDS = 3,
     GROUP_AGREE_REQUEST_FIELDS = 8,
     GROUP_AGREE_REPLY_FIELDS = 5,
+    GROUP_AWAITED_REQUEST_FIELDS = 3,
+    GROUP_AWAITED_REPLY_FIELDS = 3,
     GROUP_KEY_REQUEST_FIELDS = 1,
     GROUP_ENTRY_FIELDS = 4,
     GROUPS_REPLY_FIELDS = 2,
@@ -287,6 +289,66 @@ group_agree_reply_deinit(struct group_agree_reply *reply)
 {
     free(reply->ranks);
     *reply = (struct group_agree_reply){0};
+}
+
+void
+group_awaited_request_encode(const struct group_awaited_request *request,
+                             struct pack *pack)
+{
+    pack_array(pack, GROUP_AWAITED_REQUEST_FIELDS);
+    pack_uint(pack, request->member.epoch);
+    pack_uint(pack, request->member.incarnation);
+    pack_uint(pack, request->number);
+}
+
+enum hoop_status
+group_awaited_request_decode(struct message_span in,
+                             struct group_awaited_request *out_request)
+{
+    struct group_awaited_request request = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_AWAITED_REQUEST_FIELDS);
+    request.member.epoch = message_u64(&unpack);
+    request.member.incarnation = message_u64(&unpack);
+    request.number = message_u64(&unpack);
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_request = request;
+    return HOOP_OK;
+}
+
+void
+group_awaited_reply_encode(const struct group_awaited_reply *reply,
+                           struct pack *pack)
+{
+    pack_array(pack, GROUP_AWAITED_REPLY_FIELDS);
+    pack_uint(pack, reply->n_ranks);
+    pack_uint(pack, reply->n_here);
+    pack_str(pack, reply->missing);
+}
+
+enum hoop_status
+group_awaited_reply_decode(struct message_span in,
+                           struct group_awaited_reply *out_reply)
+{
+    struct group_awaited_reply reply = {0};
+    struct unpack unpack;
+
+    const size_t n_unknown =
+        message_open(&unpack, in, GROUP_AWAITED_REPLY_FIELDS);
+    reply.n_ranks = message_u32(&unpack);
+    reply.n_here = message_u32(&unpack);
+    unpack_text(&unpack, reply.missing, sizeof(reply.missing));
+
+    const enum hoop_status status = message_close(&unpack, n_unknown);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_reply = reply;
+    return HOOP_OK;
 }
 
 void

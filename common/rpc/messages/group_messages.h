@@ -46,6 +46,18 @@ struct group_leave_request {
     uint64_t *numbers;
 };
 
+/* Awaited: by which join, or agreement, of the member. */
+struct group_awaited_request {
+    struct member_request member;
+    uint64_t number;
+};
+
+struct group_awaited_reply {
+    uint32_t n_ranks; /* that are to come */
+    uint32_t n_here;
+    char missing[LIMIT_REASON]; /* "rank 2 (a:7), rank 3 (b:9)" */
+};
+
 enum group_agree_kind {
     GROUP_AGREE = 1,
     GROUP_SHRINK,  /* the survivors get a communicator of their own */
@@ -166,6 +178,20 @@ group_agree_reply_deinit_at(struct group_agree_reply *at)
 {
     group_agree_reply_deinit(at);
 }
+
+void
+group_awaited_request_encode(const struct group_awaited_request *request,
+                             struct pack *pack);
+enum hoop_status
+group_awaited_request_decode(struct message_span in,
+                             struct group_awaited_request *out_request);
+
+void
+group_awaited_reply_encode(const struct group_awaited_reply *reply,
+                           struct pack *pack);
+enum hoop_status
+group_awaited_reply_decode(struct message_span in,
+                           struct group_awaited_reply *out_reply);
 
 void
 group_key_request_encode(const struct group_key_request *request,

@@ -358,6 +358,67 @@ list_goes_on_behind_a_group_that_is_gone(void **state)
     fixture_deinit(&f);
 }
 
+static uint64_t
+awaited(struct fixture *f, uint64_t epoch, uint64_t worker, uint64_t number)
+{
+    return fixture_step(
+        f, (struct cluster_event){.kind = CLUSTER_AWAITED,
+                                  .awaited = {{epoch, worker}, number}});
+}
+
+static void
+join_that_waits_can_be_asked_for_whom(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    join(&f, epoch, (struct join){1, 7, trio, 3});
+    uint64_t ticket = awaited(&f, epoch, 1, 7);
+    const struct cluster_awaited *told = &fixture_reply(&f, ticket)->awaited;
+
+    assert_int_equal(fixture_reply(&f, ticket)->kind, CLUSTER_REPLY_AWAITED);
+    assert_string_equal(told->missing, "rank 2 (h:3), rank 1 (h:2)");
+    assert_int_equal(told->n_ranks, 3);
+    assert_int_equal(told->n_here, 1);
+    fixture_refused(&f, awaited(&f, epoch, 1, 8), HOOP_E_NOT_FOUND,
+                    "nothing of number 8 waits");
+    fixture_refused(&f, awaited(&f, epoch, 2, 7), HOOP_E_NOT_FOUND, "");
+    join(&f, epoch, (struct join){2, 1, trio, 3});
+    ticket = awaited(&f, epoch, 2, 1);
+    assert_string_equal(fixture_reply(&f, ticket)->awaited.missing,
+                        "rank 2 (h:3)");
+    join(&f, epoch, (struct join){3, 1, trio, 3});
+    fixture_refused(&f, awaited(&f, epoch, 1, 7), HOOP_E_NOT_FOUND, "");
+    fixture_deinit(&f);
+}
+
+static void
+council_call_that_waits_can_be_asked_for_whom(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_COUNCIL,
+                                   .client = 2,
+                                   .council = {.member = {epoch, 2},
+                                               .kind = CLUSTER_COUNCIL_AGREE,
+                                               .turn = 1,
+                                               .number = 5}});
+    const uint64_t ticket = awaited(&f, epoch, 2, 5);
+    const struct cluster_awaited *told = &fixture_reply(&f, ticket)->awaited;
+
+    assert_string_equal(told->missing, "rank 0 (h:1), rank 2 (h:3)");
+    assert_int_equal(told->n_ranks, 3);
+    assert_int_equal(told->n_here, 1);
+    fixture_refused(&f, awaited(&f, epoch, 1, 5), HOOP_E_NOT_FOUND, "");
+    fixture_deinit(&f);
+}
+
 int
 main(void)
 {
@@ -375,6 +436,8 @@ main(void)
         cmocka_unit_test(member_that_leaves_has_left_its_groups),
         cmocka_unit_test(join_of_a_bad_list_is_refused),
         cmocka_unit_test(list_goes_on_behind_a_group_that_is_gone),
+        cmocka_unit_test(join_that_waits_can_be_asked_for_whom),
+        cmocka_unit_test(council_call_that_waits_can_be_asked_for_whom),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,6 +363,28 @@ auth_prove_request_again(struct message_span in, struct pack *pack)
     return status;
 }
 
+static enum hoop_status
+group_awaited_request_again(struct message_span in, struct pack *pack)
+{
+    struct group_awaited_request body;
+
+    const enum hoop_status status = group_awaited_request_decode(in, &body);
+    if (status == HOOP_OK)
+        group_awaited_request_encode(&body, pack);
+    return status;
+}
+
+static enum hoop_status
+group_awaited_reply_again(struct message_span in, struct pack *pack)
+{
+    struct group_awaited_reply body;
+
+    const enum hoop_status status = group_awaited_reply_decode(in, &body);
+    if (status == HOOP_OK)
+        group_awaited_reply_encode(&body, pack);
+    return status;
+}
+
 const struct body bodies[] = {
     {"join_request", join_request_again},
     {"member_request", member_request_again},
@@ -396,6 +418,8 @@ const struct body bodies[] = {
     {"auth_prove_request", auth_prove_request_again},
     {"renew_request", renew_request_again},
     {"job_request", job_request_again},
+    {"group_awaited_request", group_awaited_request_again},
+    {"group_awaited_reply", group_awaited_reply_again},
 };
 
 const size_t n_bodies = COUNT_OF(bodies);

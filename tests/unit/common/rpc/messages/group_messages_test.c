@@ -87,6 +87,13 @@ group_bodies_hold_the_rules_of_bodies(void **state)
         &(struct group_leave_request){{3, 9}, 2, (uint64_t[]){1, UINT64_MAX}},
         &pack);
     body_check("group_leave_request", &pack);
+    group_awaited_request_encode(
+        &(struct group_awaited_request){{3, UINT64_MAX}, 1ULL << 40}, &pack);
+    body_check("group_awaited_request", &pack);
+    group_awaited_reply_encode(
+        &(struct group_awaited_reply){4, 2, "rank 2 (a:7), rank 3 (b:9)"},
+        &pack);
+    body_check("group_awaited_reply", &pack);
     group_agree_request_encode(
         &(struct group_agree_request){
             {3, 9}, 5, GROUP_SHRINK, 2, UINT64_MAX, 77, 6},
