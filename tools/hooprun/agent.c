@@ -20,12 +20,10 @@
 static pid_t
 child_find(pid_t spare)
 {
-    char path[64];
     int found = 0;
     int pid;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
+    FILE *file = fopen("/proc/thread-self/children", "re");
     if (!file)
         return 0;
     while (found == 0 && fscanf(file, "%d", &pid) == 1)
