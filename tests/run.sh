@@ -83,6 +83,8 @@ done
 # Who waits long for a processor of a busy machine is not lost. Tests of loss say
 # their own, setups of sanitizers more.
 export HOOP_FAILURE_TIMEOUT=10
+# Nor does who starts late change what others say. Tests of that say their own.
+export HOOP_WAIT_NOTICE=0
 
 log=$build/meson-logs/testlog${setup_name:+-$setup_name}.json
 [ -z "$sweep" ] || log=$build/meson-logs/sweep.json
