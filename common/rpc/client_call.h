@@ -23,6 +23,7 @@ struct client_call {
     uint8_t *body; /* of the request */
     size_t n_body;
     uint64_t timeout_ms;
+    uint64_t grace_ms; /* still to come; 0 once it has begun */
     uint64_t deadline_ns;
     bool tries_once;
     unsigned n_sent; /* times */

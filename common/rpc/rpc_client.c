@@ -221,6 +221,21 @@ call_expire(struct rpc_client *client,
     call_finish(client, list, call, &late);
 }
 
+/* Who has asked may wait a little longer for the answer. */
+static void
+calls_prolong(struct client_calls *sent)
+{
+    struct client_call *call;
+
+    TAILQ_FOREACH(call, sent, link)
+    {
+        if (!clock_is_past(call->deadline_ns))
+            continue;
+        call->deadline_ns += call->grace_ms * CLOCK_NS_PER_MS;
+        call->grace_ms = 0;
+    }
+}
+
 static void
 calls_expire(struct rpc_client *client, struct client_calls *list)
 {
@@ -243,6 +258,7 @@ client_on_deadline(void *owner)
     struct rpc_client *client = owner;
 
     client->deadline_ns = CLOCK_NEVER;
+    calls_prolong(&client->sent);
     calls_expire(client, &client->sent);
     calls_expire(client, &client->queued);
 }
@@ -255,7 +271,8 @@ call_encode(const struct rpc_client *client,
     struct envelope_request request = {
         .client = client->id,
         .id = call->id,
-        .deadline_ms = (uint64_t)clock_left_ms(call->deadline_ns),
+        .deadline_ms =
+            (uint64_t)clock_left_ms(call->deadline_ns) + call->grace_ms,
         .body = {call->body, call->n_body},
     };
 

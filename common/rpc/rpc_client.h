@@ -50,7 +50,8 @@ struct rpc_call {
     const char *method;       /* "hoop.v1.Store/Get" */
     struct message_span body; /* copied */
     uint64_t timeout_ms;      /* every call has a deadline */
-    bool tries_once; /* fails when each address has refused a connection */
+    uint64_t grace_ms; /* behind it, for the answer to a call that was sent */
+    bool tries_once;   /* fails when each address has refused a connection */
     rpc_answer_fn *on_answer;
     void *owner;
     /* Of rpc_client_call_wait(), whose caller looks at something else on the way:

@@ -63,7 +63,7 @@ def check_strangers(jobs):
 def check_nobody(jobs):
     jobs.hoopd.kill()
     expect(jobs, 'no connection to the coordinator at HOOPD: cannot connect: '
-           'Connection refused; hoop.v1.Rendezvous/Join was tried for 5000 ms',
+           'Connection refused; hoop.v1.Rendezvous/Join was tried for 4000 ms',
            HOOP_JOIN_TIMEOUT='4')
 
 

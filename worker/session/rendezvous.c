@@ -28,7 +28,8 @@
 DEFINE_CLEANUP(struct roster *, roster_destroy)
 
 enum {
-    /* What the coordinator may take to answer once the deadline has come. */
+    /* What the coordinator, if it has been asked, may take to answer once the
+     * deadline has come. */
     JOIN_GRACE_MS = 1000,
     /* Between two tries, when it says that a later one may succeed. */
     JOIN_PAUSE_MS = 50,
@@ -222,7 +223,8 @@ join_once(const struct rendezvous *rendezvous,
 {
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_JOIN)->name,
-        .timeout_ms = (uint64_t)request->deadline_ms + JOIN_GRACE_MS,
+        .timeout_ms = request->deadline_ms,
+        .grace_ms = JOIN_GRACE_MS,
     };
     CLEANUP(pack_deinit) struct pack pack = {0};
 

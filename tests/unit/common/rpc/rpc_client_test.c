@@ -183,6 +183,54 @@ files_restore(void *owner)
 }
 
 /* Others go on trying until their deadlines. */
+/* Else it would end after minutes. */
+static void
+client_call_that_was_not_sent_has_no_grace(void **state)
+{
+    struct tally tally;
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Get",
+        .timeout_ms = 50,
+        .grace_ms = 600000,
+        .on_answer = tally_on_answer,
+        .owner = &tally,
+    };
+
+    (void)state;
+    tally_init(&tally, "127.0.0.1:1", 1);
+    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+    loop_run(tally.loop);
+    assert_int_equal(tally.status, HOOP_E_UNAVAILABLE);
+    assert_non_null(strstr(tally.message, "was tried for 50 ms"));
+    tally_deinit(&tally);
+}
+
+/* The server answers when the deadline has passed. */
+static void
+client_call_that_was_sent_has_its_grace(void **state)
+{
+    struct bench_server server = {0};
+    struct tally tally;
+    const struct rpc_call call = {
+        .method = "hoop.v1.Store/Wait",
+        .timeout_ms = 50,
+        .grace_ms = 100,
+        .on_answer = tally_on_answer,
+        .owner = &tally,
+    };
+
+    (void)state;
+    bench_server_start(&server, 0);
+    tally_init(&tally, server.address, 1);
+    const uint64_t begin_ns = clock_now_ns();
+    assert_int_equal(rpc_client_call(tally.client, &call, NULL), HOOP_OK);
+    loop_run(tally.loop);
+    if (tally.status == HOOP_E_TIMEOUT)
+        assert_true(clock_now_ns() - begin_ns >= 150 * CLOCK_NS_PER_MS);
+    tally_deinit(&tally);
+    bench_server_stop(&server);
+}
+
 static void
 client_call_that_tries_once_fails_when_refused(void **state)
 {
@@ -548,6 +596,8 @@ main(int argc, char **argv)
         cmocka_unit_test(client_many_calls_are_outstanding_at_once),
         cmocka_unit_test(client_deadline_passes_while_the_server_parks),
         cmocka_unit_test(client_without_a_server_says_why),
+        cmocka_unit_test(client_call_that_was_not_sent_has_no_grace),
+        cmocka_unit_test(client_call_that_was_sent_has_its_grace),
         cmocka_unit_test(client_call_that_tries_once_fails_when_refused),
         cmocka_unit_test(
             client_without_descriptors_names_the_limit_and_tries_on),
