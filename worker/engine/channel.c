@@ -8,6 +8,7 @@
  */
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,14 @@ channel_give_up(struct engine *engine)
     strays_end(engine, n_expected);
 }
 
+static void
+channel_free(struct channel *channel)
+{
+    pthread_mutex_destroy(&channel->name_lock);
+    free(channel->ranks);
+    free(channel);
+}
+
 static struct channel *
 channel_create(struct engine *engine, const struct channel_options *options)
 {
@@ -77,6 +86,39 @@ channel_create(struct engine *engine, const struct channel_options *options)
     return channel;
 }
 
+/* Under the gate. */
+static bool
+is_open(const struct engine *engine, uint64_t id)
+{
+    const struct channel *channel;
+
+    TAILQ_FOREACH(channel, &engine->channels, link)
+    {
+        if (channel->id == id)
+            return true;
+    }
+    return false;
+}
+
+/* Frames find their communicator by its id, so that two cannot have the same. */
+static enum hoop_status
+channel_add(struct engine *engine, struct channel *channel)
+{
+    pthread_mutex_lock(&engine->gate);
+    const bool is_there = is_open(engine, channel->id);
+    if (!is_there)
+        TAILQ_INSERT_TAIL(&engine->channels, channel, link);
+    pthread_mutex_unlock(&engine->gate);
+    if (is_there)
+        return error_raise(HOOP_E_DATA_LOSS,
+                           "a communicator was given the id %" PRIu64
+                           ", which another one of this rank has: the "
+                           "coordinator gives no id twice, unless it is broken "
+                           "or not what it says",
+                           channel->id);
+    return HOOP_OK;
+}
+
 enum hoop_status
 channel_open(struct engine *engine,
              const struct channel_options *options,
@@ -90,10 +132,12 @@ channel_open(struct engine *engine,
                            "no memory for a communicator of %u ranks",
                            options->size);
     }
-    pthread_mutex_lock(&engine->gate);
-    TAILQ_INSERT_TAIL(&engine->channels, channel, link);
-    pthread_mutex_unlock(&engine->gate);
+    const enum hoop_status status = channel_add(engine, channel);
     channel_give_up(engine);
+    if (status != HOOP_OK) {
+        channel_free(channel);
+        return error_pass(status);
+    }
     *out_channel = channel;
     return HOOP_OK;
 }
@@ -118,9 +162,7 @@ channel_destroy(struct channel *channel)
     if (channel->quick)
         op_destroy(channel->quick);
     hall_destroy(channel->hall);
-    pthread_mutex_destroy(&channel->name_lock);
-    free(channel->ranks);
-    free(channel);
+    channel_free(channel);
 }
 
 /* The other members of a collective would wait for this rank's part of it. */
@@ -167,19 +209,6 @@ channel_close(struct channel *channel)
 }
 
 /* Under the gate. */
-static bool
-is_open(const struct engine *engine, uint64_t id)
-{
-    const struct channel *channel;
-
-    TAILQ_FOREACH(channel, &engine->channels, link)
-    {
-        if (channel->id == id)
-            return true;
-    }
-    return false;
-}
-
 static bool
 is_gone(const struct engine *engine, uint64_t id)
 {

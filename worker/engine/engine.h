@@ -200,6 +200,7 @@ channel_expect(struct engine *engine);
 void
 channel_give_up(struct engine *engine);
 
+/* Handle: HOOP_E_DATA_LOSS (another one that is open has its id), HOOP_E_EXHAUSTED. */
 enum hoop_status
 channel_open(struct engine *engine,
              const struct channel_options *options,

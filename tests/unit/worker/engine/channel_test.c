@@ -2,6 +2,7 @@
 
 #include "check.h"
 /* after cmocka */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -11,6 +12,7 @@
 #include "engine/state.h"
 
 static struct couple couple;
+static atomic_uint_fast64_t ids = 1000; /* of open_and_close() */
 
 static int
 setup(void **state)
@@ -224,10 +226,12 @@ open_and_close(void *owner)
 {
     static const uint32_t ranks[] = {0};
     struct engine *engine = owner;
+    /* No two threads have the same ids. */
+    const uint64_t first = atomic_fetch_add(&ids, 200);
 
     for (uint64_t i = 0; i < 200; i++) {
         const struct channel_options options = {
-            .id = 1000 + i, .size = 1, .ranks = ranks, .timeout_ms = 5000};
+            .id = first + i, .size = 1, .ranks = ranks, .timeout_ms = 5000};
         struct channel *channel = NULL;
         int32_t value = 1;
 
@@ -239,6 +243,27 @@ open_and_close(void *owner)
         channel_close(channel);
     }
     return NULL;
+}
+
+/* Else frames of the one would be taken for the other's. */
+static void
+id_that_is_in_use_is_refused(void **state)
+{
+    static const uint32_t ranks[] = {0, 1};
+    const struct channel_options options = {
+        .id = 77, .size = 2, .ranks = ranks, .timeout_ms = 5000};
+    struct channel *former = channel_new(0, 77);
+    struct channel *channel = NULL;
+
+    (void)state;
+    channel_expect(couple.sides[0].engine);
+    assert_int_equal(channel_open(couple.sides[0].engine, &options, &channel),
+                     HOOP_E_DATA_LOSS);
+    assert_non_null(strstr(error_text(), "the id 77"));
+    assert_null(channel);
+    assert_int_equal(couple.sides[0].engine->n_expected, 0);
+    channel_close(former);
+    channel_close(channel_new(0, 77));
 }
 
 static void
@@ -338,6 +363,8 @@ main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             close_while_another_thread_drives_is_done_by_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(id_that_is_in_use_is_refused, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(channels_of_several_threads_come_and_go,
                                         setup, teardown),
     };
