@@ -153,19 +153,25 @@ enum {
 
     /* The coordinator: what one client, or all, can make it keep. */
     LIMIT_JOBS = 1024,
-    LIMIT_JOB_ENDINGS = 64,      /* of which it remembers that they were */
-    LIMIT_MEMBERS = 2 * 65536,   /* over all jobs */
-    LIMIT_GROUPS = 65536,        /* per job, one for each rank ... */
-    LIMIT_GROUP_RANKS = 1 << 20, /* ... with this many ranks in all */
-    LIMIT_GROUP_NUMBERS = 4096,  /* left with one call */
-    LIMIT_STORE_KEYS = 131072,   /* per job: two for each rank */
+    LIMIT_JOB_ENDINGS = 64,    /* of which it remembers that they were */
+    LIMIT_MEMBERS = 2 * 65536, /* over all jobs */
+    /* What is allocated for a job's members, groups, waiting requests and changes
+     * of keys that a watch may look back at ... */
+    LIMIT_JOB_BYTES = 256 << 20,
+    LIMIT_JOBS_BYTES = 512 << 20, /* ... and over all jobs */
+    LIMIT_GROUPS = 65536,         /* per job, one for each rank ... */
+    LIMIT_GROUP_RANKS = 1 << 20,  /* ... with this many ranks in all */
+    LIMIT_GROUP_NUMBERS = 4096,   /* left with one call */
+    LIMIT_STORE_KEYS = 131072,    /* per job: two for each rank */
     /* Keys and values, per job, with so much for each key beside them: what it
      * takes to find it, and the change that a watch may look back at ... */
     LIMIT_STORE_OVERHEAD = 384,
     LIMIT_STORE_BYTES = 96 << 20,
     LIMIT_STORE_TOTAL = 512 << 20, /* ... and over all jobs */
     LIMIT_STORE_KEYS_CALL = 1024,  /* in one get, wait or delete */
-    LIMIT_STORE_HISTORY = 4096,    /* changes a watch can look back */
+    /* Changes a watch can look back, as long as their keys take so many bytes. */
+    LIMIT_STORE_HISTORY = 4096,
+    LIMIT_STORE_HISTORY_BYTES = 256 * 1024,
     LIMIT_PAGE = 512,              /* keys, groups or changes in one answer */
     LIMIT_WAITERS = 2 * 65536,     /* parked requests per job: a watch and a
                                       join or wait for each rank ... */

@@ -151,8 +151,18 @@ full_raise(const struct job *job)
 }
 
 static enum hoop_status
-room_check(const struct cluster *cluster, const struct job *job)
+room_check(const struct cluster *cluster,
+           const struct job *job,
+           const struct cluster_join *join)
 {
+    /* What its world allocates for each member when it forms ... */
+    const size_t n_place = sizeof(struct member *) +
+                           sizeof(struct cluster_member) +
+                           sizeof(struct cluster_change);
+    /* ... and the host may be the host id, too. */
+    const size_t n_member =
+        sizeof(struct member) + 3 * (LIMIT_NAME + 1) + strlen(join->address);
+
     if (!job && cluster->counters.jobs >= LIMIT_JOBS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator serves %d jobs, the limit",
@@ -165,7 +175,11 @@ room_check(const struct cluster *cluster, const struct job *job)
         return error_raise(HOOP_E_EXHAUSTED,
                            "job \"%s\" has %d workers, the limit", job->name,
                            LIMIT_RANKS);
-    return HOOP_OK;
+    if (!job)
+        return memory_check(&cluster->memory,
+                            sizeof(struct job) + n_member + 2 * n_place);
+    return memory_check(&job->memory,
+                        n_member + (job->n_members + 2) * n_place);
 }
 
 /* The same incarnation once more: its first answer may have been lost. */
@@ -239,6 +253,7 @@ join_enter(struct cluster *cluster,
              member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_ADD(hh_rank, job->requests, rank, sizeof(member->rank), member);
+    job_count_tables(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
     wish_add(job, member);
     agenda_remove(&cluster->agenda, &job->grace);
@@ -274,7 +289,7 @@ admission_join(struct cluster *cluster,
     if (status == HOOP_OK)
         status = rank_check(cluster, job, join);
     if (status == HOOP_OK)
-        status = room_check(cluster, job);
+        status = room_check(cluster, job, join);
     if (status == HOOP_OK)
         status = deadline_check(cluster, event);
     if (status != HOOP_OK)
@@ -297,6 +312,7 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_DELETE(hh_rank, job->requests, member);
+    job_count_tables(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     job->n_members--;
     cluster->counters.members--;

@@ -134,7 +134,7 @@ waiters_forget(struct cluster *cluster)
     while (waiter) {
         struct waiter *next = waiter->hh.next;
 
-        free(waiter);
+        memory_free(&waiter->job->memory, waiter);
         waiter = next;
     }
 }
@@ -426,8 +426,8 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     cluster->now_ns = event->now_ns;
     cluster->role = ROLE_ANYBODY;
     outbox_clear(&cluster->outbox);
+    groups_forget(cluster); /* they are charged to jobs */
     jobs_forget(cluster);
-    groups_forget(cluster);
 
     lateness_check(cluster);
     due_run(cluster);
@@ -436,6 +436,7 @@ cluster_step(struct cluster *cluster, const struct cluster_event *event)
     due_run(cluster);
 
     replies_count(cluster);
+    cluster->counters.job_bytes = cluster->memory.n_bytes;
     return (struct cluster_actions){
         .items = cluster->outbox.actions,
         .n_items = cluster->outbox.n_actions,

@@ -73,6 +73,7 @@ struct cluster_counters {
     uint64_t waiters; /* parked requests */
     uint64_t keys;
     uint64_t store_bytes;
+    uint64_t job_bytes; /* allocated for jobs, see core/memory.h */
 };
 
 /*

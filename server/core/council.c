@@ -48,13 +48,14 @@ council_create(struct job *job,
                struct group *group)
 {
     const uint32_t n_seats = group ? group->shown.n_ranks : job->size;
-    struct council *council =
-        memory_create(1, sizeof(*council) + n_seats * sizeof(*council->seats));
+    struct council *council = memory_take(
+        &job->memory, 1, sizeof(*council) + n_seats * sizeof(*council->seats));
 
     council->key = *key;
     council->job = job;
     council->group = group;
-    council->ranks = memory_create(n_seats, sizeof(*council->ranks));
+    council->ranks =
+        memory_take(&job->memory, n_seats, sizeof(*council->ranks));
     council->n_seats = n_seats;
     for (uint32_t i = 0; i < n_seats; i++) {
         council->seats[i].council = council;
@@ -62,14 +63,19 @@ council_create(struct job *job,
             group ? group->seats[i].member : job->ranks[i];
     }
     HASH_ADD(hh, job->councils, key, sizeof(council->key), council);
+    job_count_tables(job);
     return council;
 }
 
+/* It has left the table. */
 static void
 council_free(struct council *council)
 {
-    free(council->ranks);
-    free(council);
+    struct job *job = council->job;
+
+    memory_free(&job->memory, council->ranks);
+    memory_free(&job->memory, council);
+    job_count_tables(job);
 }
 
 /* The communicator has formed, and member is in it. */
@@ -89,6 +95,14 @@ council_open(struct job *job,
                                ", or it has been freed",
                                job->name, key->communicator);
     }
+
+    const uint32_t n_seats = group ? group->shown.n_ranks : job->size;
+    const enum hoop_status status =
+        memory_check(&job->memory, sizeof(struct council) +
+                                       n_seats * (sizeof(struct council_seat) +
+                                                  sizeof(uint32_t)));
+    if (status != HOOP_OK)
+        return error_pass(status);
 
     struct council *council = council_create(job, key, group);
 

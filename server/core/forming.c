@@ -61,6 +61,7 @@ requests_end(struct job *job)
     struct member *member = NULL;
 
     HASH_CLEAR(hh_rank, job->requests);
+    job_count_tables(job);
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
         if (member->rank >= job->size)
@@ -122,9 +123,10 @@ static void
 world_form(struct cluster *cluster, struct job *job)
 {
     job->size = job->n_members;
-    job->ranks = memory_create(job->size, sizeof(struct member *));
-    job->roster = memory_create(job->size, sizeof(*job->roster));
-    job->changes = memory_create(1 + (size_t)job->size, sizeof(*job->changes));
+    job->ranks = memory_take(&job->memory, job->size, sizeof(struct member *));
+    job->roster = memory_take(&job->memory, job->size, sizeof(*job->roster));
+    job->changes =
+        memory_take(&job->memory, 1 + (size_t)job->size, sizeof(*job->changes));
 
     requests_end(job);
     const uint32_t n_hosts = ranks_give(job);
@@ -188,6 +190,7 @@ member_dismiss(struct cluster *cluster, struct member *member, const char *text)
     HASH_DEL(job->members, member);
     if (member->rank != CLUSTER_RANK_ANY)
         HASH_DELETE(hh_rank, job->requests, member);
+    job_count_tables(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     wish_remove(cluster, job, member);
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
@@ -219,8 +222,7 @@ given_up_text(const struct cluster *cluster, struct job *job)
     if (!job->given_up_text) {
         const struct sentence why = roll_call(cluster, job);
 
-        job->given_up_text =
-            strcpy(memory_create(strlen(why.text) + 1, 1), why.text);
+        job->given_up_text = memory_take_text(&job->memory, why.text);
     }
     return job->given_up_text;
 }
@@ -228,7 +230,7 @@ given_up_text(const struct cluster *cluster, struct job *job)
 void
 forming_forget(struct job *job)
 {
-    free(job->given_up_text);
+    memory_free(&job->memory, job->given_up_text);
     job->given_up_text = NULL;
 }
 

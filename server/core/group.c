@@ -23,8 +23,10 @@ static const char GATHERED = '@';
 static void
 group_free(struct group *group)
 {
-    free(group->seats);
-    free(group);
+    struct memory_account *memory = &group->job->memory;
+
+    memory_free(memory, group->seats);
+    memory_free(memory, group);
 }
 
 void
@@ -48,6 +50,7 @@ group_retire(struct cluster *cluster, struct group *group)
 
     councils_close(cluster, group);
     HASH_DEL(groups->by_key, group);
+    job_count_tables(group->job);
     groups->n_groups--;
     groups->n_ranks -= group->shown.n_ranks;
     STAILQ_INSERT_TAIL(&cluster->retired_groups, group, retired_link);
@@ -136,7 +139,9 @@ room_check(const struct job *job, uint32_t n_ranks)
                            "the groups of job \"%s\" have more than %d ranks "
                            "in all, the limit",
                            job->name, LIMIT_GROUP_RANKS);
-    return HOOP_OK;
+    return memory_check(&job->memory,
+                        sizeof(struct group) + LIMIT_NAME +
+                            n_ranks * (sizeof(uint32_t) + sizeof(struct seat)));
 }
 
 static struct group *
@@ -147,7 +152,7 @@ group_add(struct job *job,
     const size_t n_bytes = call->n_ranks * sizeof(*call->ranks);
     const size_t n_key = strlen(call->key) + 1;
     struct group *group =
-        memory_create(1, sizeof(struct group) + n_bytes + n_key);
+        memory_take(&job->memory, 1, sizeof(struct group) + n_bytes + n_key);
     char *key = (char *)group->ranks + n_bytes;
 
     memcpy(group->ranks, call->ranks, n_bytes);
@@ -160,6 +165,7 @@ group_add(struct job *job,
         .n_ranks = call->n_ranks,
     };
     HASH_ADD_KEYPTR(hh, job->groups.by_key, key, n_key - 1, group);
+    job_count_tables(job);
     job->groups.n_groups++;
     job->groups.n_ranks += call->n_ranks;
     return group;
@@ -186,7 +192,7 @@ group_gather(struct job *job,
              job->groups.communicator + 1);
     *out_group = group_add(job, &named, ++job->groups.communicator);
     (*out_group)->seats =
-        memory_create(call->n_ranks, sizeof(*(*out_group)->seats));
+        memory_take(&job->memory, call->n_ranks, sizeof(*(*out_group)->seats));
     return HOOP_OK;
 }
 

@@ -18,8 +18,8 @@ void
 history_deinit(struct history *history)
 {
     for (size_t i = 0; history->ring && i < LIMIT_STORE_HISTORY; i++)
-        free(history->ring[i].key);
-    free(history->ring);
+        memory_free(history->memory, history->ring[i].key);
+    memory_free(history->memory, history->ring);
 }
 
 uint64_t
@@ -30,17 +30,34 @@ history_add(struct history *history,
     const size_t n_bytes = strlen(key) + 1;
 
     if (!history->ring)
-        history->ring =
-            memory_create(LIMIT_STORE_HISTORY, sizeof(*history->ring));
+        history->ring = memory_take(history->memory, LIMIT_STORE_HISTORY,
+                                    sizeof(*history->ring));
 
     const uint64_t revision = ++history->revision;
     struct history_record *record =
         &history->ring[revision % LIMIT_STORE_HISTORY];
 
     record->kind = kind;
-    record->key = memory_resize(record->key, n_bytes, 1);
+    history->n_key_bytes -= memory_size(record->key);
+    record->key = memory_retake(history->memory, record->key, n_bytes, 1);
+    history->n_key_bytes += memory_size(record->key);
     memcpy(record->key, key, n_bytes);
     return revision;
+}
+
+void
+history_trim(struct history *history)
+{
+    while (history->n_key_bytes > LIMIT_STORE_HISTORY_BYTES) {
+        const uint64_t oldest = history_first(history);
+        struct history_record *record =
+            &history->ring[oldest % LIMIT_STORE_HISTORY];
+
+        history->n_key_bytes -= memory_size(record->key);
+        memory_free(history->memory, record->key);
+        record->key = NULL;
+        history->forgotten = oldest;
+    }
 }
 
 void

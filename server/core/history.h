@@ -9,17 +9,21 @@
 #ifndef CORE_HISTORY_H
 #define CORE_HISTORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/action.h"
 
 struct history_record;
+struct memory_account;
 
-/* Zeroed: empty. */
+/* Zeroed but for memory: empty. */
 struct history {
-    struct history_record *ring; /* revision r is at r modulo its size */
-    uint64_t revision;           /* the last one */
-    uint64_t forgotten;          /* up to here, nothing is known any more */
+    struct memory_account *memory; /* to what it is charged */
+    struct history_record *ring;   /* revision r is at r modulo its size */
+    uint64_t revision;             /* the last one */
+    size_t n_key_bytes;            /* allocated for keys */
+    uint64_t forgotten;            /* up to here, nothing is known any more */
 };
 
 void
@@ -30,6 +34,11 @@ uint64_t
 history_add(struct history *history,
             enum cluster_key_change_kind kind,
             const char *key);
+
+/* Forgets the oldest changes while their keys take more than they may. Nobody has
+ * still to look at them. */
+void
+history_trim(struct history *history);
 
 /* All that was up to revision is forgotten. The history is empty. */
 void

@@ -70,9 +70,11 @@ job_revive(struct cluster *cluster,
            const char *token,
            uint64_t number)
 {
-    struct job *job = memory_create(1, sizeof(*job));
+    struct memory_account memory = {.all = &cluster->memory};
+    struct job *job = memory_take(&memory, 1, sizeof(*job));
 
     assert(strlen(name) < LIMIT_NAME);
+    job->memory = memory;
     strcpy(job->name, name);
     const enum hoop_status status = token_init(&job->token, token);
     assert(status == HOOP_OK);
@@ -85,7 +87,7 @@ job_revive(struct cluster *cluster,
     job->grace.kind = AGENDA_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
-    store_init(&job->store);
+    store_init(&job->store, &job->memory);
     HASH_ADD_STR(cluster->jobs, name, job);
     cluster->counters.jobs++;
     return job;
@@ -108,6 +110,29 @@ job_expire(struct cluster *cluster, struct job *job)
     job_touch(cluster, job);
 }
 
+/* Of a hash table, by an element of it or NULL. */
+static size_t
+table_size(const UT_hash_handle *handle)
+{
+    return handle ? sizeof(UT_hash_table) + sizeof(size_t) +
+                        handle->tbl->num_buckets * sizeof(UT_hash_bucket) +
+                        sizeof(size_t)
+                  : 0;
+}
+
+void
+job_count_tables(struct job *job)
+{
+    const size_t n_bytes =
+        table_size(job->members ? &job->members->hh : NULL) +
+        table_size(job->requests ? &job->requests->hh_rank : NULL) +
+        table_size(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
+        table_size(job->councils ? &job->councils->hh : NULL);
+
+    memory_recount(&job->memory, job->n_table_bytes, n_bytes);
+    job->n_table_bytes = n_bytes;
+}
+
 static void
 job_destroy(struct job *job)
 {
@@ -124,13 +149,18 @@ job_destroy(struct job *job)
     councils_destroy(job);
     groups_deinit(&job->groups);
     store_deinit(&job->store);
-    free(job->suspicion.views);
-    free(job->suspicion.ranks);
-    free(job->ranks);
-    free(job->roster);
-    free(job->given_up_text);
-    free(job->changes);
-    free(job);
+    job_count_tables(job);
+    memory_free(&job->memory, job->suspicion.views);
+    memory_free(&job->memory, job->suspicion.ranks);
+    memory_free(&job->memory, job->ranks);
+    memory_free(&job->memory, job->roster);
+    memory_free(&job->memory, job->given_up_text);
+    memory_free(&job->memory, job->changes);
+
+    struct memory_account memory = job->memory;
+
+    assert(memory.n_bytes == memory_size(job));
+    memory_free(&memory, job);
 }
 
 void
@@ -224,8 +254,8 @@ jobs_destroy(struct cluster *cluster)
 {
     struct job *job = cluster->jobs;
 
-    jobs_forget(cluster);
     groups_forget(cluster);
+    jobs_forget(cluster);
     HASH_CLEAR(hh, cluster->jobs);
     while (job) {
         struct job *next = job->hh.next;

@@ -21,6 +21,7 @@
 #include "core/council.h"
 #include "core/group.h"
 #include "core/member.h"
+#include "core/memory.h"
 #include "core/muster.h"
 #include "core/state.h"
 #include "core/store.h"
@@ -35,6 +36,9 @@ struct job {
     struct token token;
     enum cluster_job_state state; /* changed by job_move() only */
     uint64_t born_ns;
+    /* Of all that follows but the store's entries. */
+    struct memory_account memory;
+    size_t n_table_bytes; /* of it, those of hash tables */
 
     struct member *members;      /* hash by incarnation */
     struct member *requests;     /* hash by requested rank, while forming */
@@ -101,6 +105,11 @@ job_move(struct job *job, enum cluster_job_state state);
 /* Nobody has come back in time: it ends. */
 void
 job_expire(struct cluster *cluster, struct job *job);
+
+/* An element has come into a hash table of the job, or has left one: the tables are
+ * charged as they are now. */
+void
+job_count_tables(struct job *job);
 
 /* Settle it at the end of this step. */
 void

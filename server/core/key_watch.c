@@ -185,6 +185,7 @@ key_watches_answer(struct cluster *cluster, struct job *job)
         }
         waiter = next;
     }
+    history_trim(&job->store.history);
 }
 
 void

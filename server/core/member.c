@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/job.h"
 #include "core/memory.h"
 #include "core/waiter.h"
 
@@ -51,7 +52,8 @@ member_create(struct job *job, const struct cluster_join *join)
         join->host_id && *join->host_id ? join->host_id : join->host;
     const size_t n_texts =
         strlen(join->host) + strlen(host_id) + strlen(join->address) + 3;
-    struct member *member = memory_create(1, sizeof(*member) + n_texts);
+    struct member *member =
+        memory_take(&job->memory, 1, sizeof(*member) + n_texts);
     char *at = member->texts;
 
     member->job = job;
@@ -76,9 +78,13 @@ member_create(struct job *job, const struct cluster_join *join)
 void
 member_destroy(struct member *member)
 {
-    if (member)
-        free(member->reason);
-    free(member);
+    struct memory_account *memory;
+
+    if (!member)
+        return;
+    memory = &member->job->memory;
+    memory_free(memory, member->reason);
+    memory_free(memory, member);
 }
 
 void

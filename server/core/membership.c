@@ -153,8 +153,7 @@ membership_lose(struct cluster *cluster,
 {
     const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
 
-    member->reason = memory_create(strlen(reason) + 1, 1);
-    strcpy(member->reason, reason);
+    member->reason = memory_take_text(&member->job->memory, reason);
     member_end(cluster, member, CLUSTER_MEMBER_LOST);
     cluster->counters.verdicts++;
     outbox_notice(&cluster->outbox, &notice,

@@ -45,6 +45,7 @@ member_enter(struct cluster *cluster,
     member->state = state;
     HASH_ADD(hh, job->members, incarnation, sizeof(member->incarnation),
              member);
+    job_count_tables(job);
     TAILQ_INSERT_TAIL(&job->arrivals, member, arrival);
     job->n_members += state == CLUSTER_MEMBER_ACTIVE;
     job->n_left += state == CLUSTER_MEMBER_LEFT;
@@ -93,7 +94,7 @@ member_read(struct cluster *cluster,
 
     member_enter(cluster, member, state);
     if (state == CLUSTER_MEMBER_LOST)
-        member->reason = strcpy(memory_create(strlen(reason) + 1, 1), reason);
+        member->reason = memory_take_text(&job->memory, reason);
     return HOOP_OK;
 }
 
@@ -150,8 +151,8 @@ change_read(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    job->changes =
-        memory_resize(job->changes, job->n_changes + 1, sizeof(*job->changes));
+    job->changes = memory_retake(&job->memory, job->changes, job->n_changes + 1,
+                                 sizeof(*job->changes));
     job->changes[job->n_changes++] = change;
     return HOOP_OK;
 }
@@ -183,10 +184,10 @@ world_revive(const struct cluster *cluster, struct job *job)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    job->ranks = memory_create(job->size, sizeof(struct member *));
-    job->roster = memory_create(job->size, sizeof(*job->roster));
-    job->changes = memory_resize(job->changes, 1 + (size_t)job->size,
-                                 sizeof(*job->changes));
+    job->ranks = memory_take(&job->memory, job->size, sizeof(struct member *));
+    job->roster = memory_take(&job->memory, job->size, sizeof(*job->roster));
+    job->changes = memory_retake(&job->memory, job->changes,
+                                 1 + (size_t)job->size, sizeof(*job->changes));
     job->n_published = job->n_changes;
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {

@@ -450,7 +450,8 @@ seats_vacate(struct cluster *cluster, struct member *member)
 void
 seats_revive(struct group *group, const uint64_t *numbers)
 {
-    group->seats = memory_create(group->shown.n_ranks, sizeof(*group->seats));
+    group->seats = memory_take(&group->job->memory, group->shown.n_ranks,
+                               sizeof(*group->seats));
     seats_fill(group, numbers);
 }
 

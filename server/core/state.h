@@ -11,6 +11,7 @@
 #include "core/cluster.h"
 #include "core/ending.h"
 #include "core/group.h"
+#include "core/memory.h"
 #include "core/outbox.h"
 #include "core/token.h"
 
@@ -37,9 +38,10 @@ struct cluster {
     uint64_t suspicion_last; /* ... and to a question */
     struct job *reviving;    /* while records are read: whose; or NULL */
 
-    struct job *jobs;       /* hash by name, in the order of creation */
-    struct waiter *waiters; /* hash by ticket */
-    size_t n_onlookers;     /* of them, those whose token was a lesser one */
+    struct memory_account memory; /* of all jobs */
+    struct job *jobs;             /* hash by name, in the order of creation */
+    struct waiter *waiters;       /* hash by ticket */
+    size_t n_onlookers; /* of them, those whose token was a lesser one */
     struct agenda agenda;
     struct job_list touched; /* to be settled at the end of the step */
     struct job_list retired; /* actions point into them until the next step */

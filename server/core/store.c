@@ -13,9 +13,9 @@
 #include "core/state.h"
 
 void
-store_init(struct store *store)
+store_init(struct store *store, struct memory_account *memory)
 {
-    *store = (struct store){0};
+    *store = (struct store){.history.memory = memory};
 }
 
 static void

@@ -22,6 +22,7 @@
 
 struct cluster;
 struct job;
+struct memory_account;
 
 struct store_entry {
     struct job *job;
@@ -48,8 +49,9 @@ struct store_value {
     uint64_t end_ns; /* when it goes away; UINT64_MAX: never */
 };
 
+/* memory: to what its history is charged; it must outlive the store. */
 void
-store_init(struct store *store);
+store_init(struct store *store, struct memory_account *memory);
 void
 store_deinit(struct store *store);
 

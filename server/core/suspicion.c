@@ -41,8 +41,9 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
     const size_t n_views = (size_t)job->size * job->size;
 
     if (suspicion->number == 0) {
-        suspicion->views = memory_create(n_views, 1);
-        suspicion->ranks = memory_create(job->size, sizeof(*suspicion->ranks));
+        suspicion->views = memory_take(&job->memory, n_views, 1);
+        suspicion->ranks =
+            memory_take(&job->memory, job->size, sizeof(*suspicion->ranks));
         suspicion->close_ns = close_ns;
     }
     memset(suspicion->views, VIEW_NONE, n_views);
@@ -66,8 +67,8 @@ suspicion_deinit(struct cluster *cluster, struct job *job)
     struct suspicion *suspicion = &job->suspicion;
 
     agenda_remove(&cluster->agenda, &suspicion->entry);
-    free(suspicion->views);
-    free(suspicion->ranks);
+    memory_free(&job->memory, suspicion->views);
+    memory_free(&job->memory, suspicion->ranks);
     *suspicion = (struct suspicion){0};
 }
 

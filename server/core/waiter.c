@@ -82,17 +82,19 @@ room_check(const struct cluster *cluster,
                            "the keys that job \"%s\" waits for take more than "
                            "%d bytes, the limit",
                            job->name, LIMIT_WAITER_BYTES);
-    return HOOP_OK;
+    return memory_check(&job->memory, sizeof(struct waiter) + wants->n_bytes +
+                                          wants->n_keys * sizeof(char *));
 }
 
 static struct waiter *
-waiter_create(const struct waiter_wants *wants)
+waiter_create(struct job *job, const struct waiter_wants *wants)
 {
     const size_t n_pointers = wants->n_keys * sizeof(char *);
-    struct waiter *waiter =
-        memory_create(1, sizeof(*waiter) + n_pointers + wants->n_bytes);
+    struct waiter *waiter = memory_take(
+        &job->memory, 1, sizeof(*waiter) + n_pointers + wants->n_bytes);
     char *at = (char *)&waiter->keys[wants->n_keys];
 
+    waiter->job = job;
     waiter->kind = wants->kind;
     waiter->timer.kind = AGENDA_WAITER;
     waiter->n_keys = wants->n_keys;
@@ -117,12 +119,11 @@ waiter_park(struct cluster *cluster,
         return error_pass(status);
     assert(!waiter_find(cluster, event->ticket));
 
-    struct waiter *waiter = waiter_create(&wants);
+    struct waiter *waiter = waiter_create(job, &wants);
 
     waiter->ticket = event->ticket;
     waiter->client = event->client;
     waiter->role = cluster->role;
-    waiter->job = job;
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
     agenda_set(&cluster->agenda, &waiter->timer, event->deadline_ns);
@@ -152,7 +153,7 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
     job->n_waiters--;
     job->n_waiter_bytes -= waiter->n_bytes;
     cluster->counters.waiters--;
-    free(waiter);
+    memory_free(&job->memory, waiter);
 }
 
 struct cluster_reply *

@@ -105,6 +105,8 @@ static const struct metrics_row metrics_rows[] = {
      "Keys in all stores."},
     {offsetof(struct metrics, cluster.store_bytes), "hoop_store_bytes", "gauge",
      "Bytes of keys and values in all stores."},
+    {offsetof(struct metrics, cluster.job_bytes), "hoop_job_bytes", "gauge",
+     "Bytes allocated for members, groups and parked requests of all jobs."},
     {offsetof(struct metrics, server.connections_closed),
      "hoop_rpc_strangers_closed_total", "counter",
      "Connections closed that showed no token in time, or were too many."},

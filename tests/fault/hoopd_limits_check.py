@@ -6,8 +6,9 @@ each against a hoopd of its own. Strangers take all of its descriptors, at 64 an
 at 1024; an operator parks 1,000 watches whose bodies are as large as a message may
 be, and so does a worker; strangers, and workers, send the beginning of messages and
 no more; a worker asks for more than it reads; replies to 100,000 clients are kept;
-10,000 connections; and most of these at once, for so many SECONDS (4). Each time hoopd's memory stays under a bound, an honest client is
-answered, and so is /healthz.
+jobs have groups and requests that wait; 10,000 connections; and most of these at
+once, for so many SECONDS (4). Each time hoopd's memory stays under a bound, an
+honest client is answered, and so is /healthz.
 """
 
 import os
@@ -35,6 +36,8 @@ WATCHES = 1000
 HEALTH_S = 1
 QUEUE = 3000  # at 64 descriptors: more than 60 times as many
 QUEUE_S = 30
+JOBS, JOB_GROUPS, JOB_WAITS = 200, 10, 10
+SLACK = 16 * MIB  # connections, kept replies, and what the allocator adds
 CPU_MAX = 0.5  # of a processor, while strangers hold all descriptors
 LOG_LINES_MAX = 60  # in the same time
 AT_ONCE = 256  # requests that wait for their replies
@@ -58,18 +61,32 @@ class Coordinator:
             words = ['sh', '-c', f'ulimit -n {n_files}; exec "$@"', 'sh', *words]
         self.program = Program(folder, name, words)
         self.program.expect('serves workers')
-        self.operator = subprocess.run(
-            [os.path.join(os.path.dirname(hoopd), '..', 'tools', 'hoopctl',
-                          'hoopctl'), 'token', 'operator'],
-            capture_output=True, text=True, check=True,
-            env=os.environ | {'HOOP_TOKEN': TOKEN}).stdout.strip()
+        self.operator = self.token(hoopd, 'operator')
+        self.metrics = self.token(hoopd, 'metrics')
         worker = self.client()
         self.epoch = worker.call('Rendezvous/Join', JOIN)[0]
         worker.set('large', bytes(MIB - 64))
         worker.close()
 
+    @staticmethod
+    def token(hoopd, role):
+        return subprocess.run(
+            [os.path.join(os.path.dirname(hoopd), '..', 'tools', 'hoopctl',
+                          'hoopctl'), 'token', role],
+            capture_output=True, text=True, check=True,
+            env=os.environ | {'HOOP_TOKEN': TOKEN}).stdout.strip()
+
     def client(self, token=TOKEN):
         return Client(self.address, 'default', token)
+
+    def figure(self, name):
+        """Of /metrics."""
+        page = urllib.request.Request(
+            'http://%s:%d/metrics' % self.places[1],
+            headers={'Authorization': 'Bearer ' + self.metrics})
+        with urllib.request.urlopen(page, timeout=30) as lines:
+            return next(int(line.split()[1]) for line in lines
+                        if line.split()[0] == name.encode())
 
     def rss(self):
         with open(f'/proc/{self.program.popen.pid}/status',
@@ -129,7 +146,7 @@ def is_slow_build():
 
 def frame(client, number, method, body):
     message = pack([VERSION, 'hoop.v1.' + method, client.name, number, 60000,
-                    ['job', 'default'], body])
+                    client.metadata, body])
     return struct.pack('>QI', len(message) + 4, 0x80000000 | number) + message
 
 
@@ -347,6 +364,51 @@ def all_at_once(hoopd, folder, n_seconds):
     coordinator.end()
 
 
+def job_begin(coordinator, name):
+    """A world of one with groups, and requests that wait for many short keys: its
+    client, and its epoch."""
+    client = Client(coordinator.address, name, TOKEN)
+    epoch = client.call('Rendezvous/Join', JOIN)[0]
+    for number in range(JOB_GROUPS):
+        client.call('Groups/Create', [epoch, INCARNATION, f'g{number}', [0]])
+    for number in range(JOB_WAITS):
+        client.link.sendall(frame(client, 1000 + number, 'Store/Wait',
+                                  pack([list('abcdefgh' * 128)])))
+    return client, epoch
+
+
+def jobs_are_counted(hoopd, folder):
+    """What hoopd says that it has allocated for jobs, and holds for their
+    connections, is what it has grown by; and all of it is given back."""
+    coordinator = Coordinator(hoopd, folder, 'jobs')
+    before, jobs_before = coordinator.rss(), coordinator.figure('hoop_job_bytes')
+    n_waits = coordinator.figure('hoop_requests_parked') + JOBS * JOB_WAITS
+    jobs = [job_begin(coordinator, f'job{number}') for number in range(JOBS)]
+    await_true('all requests wait', lambda: coordinator.figure(
+        'hoop_requests_parked') == n_waits)
+    n_jobs = coordinator.figure('hoop_job_bytes') - jobs_before
+    n_held = coordinator.figure('hoop_rpc_held_bytes')
+    grown = coordinator.rss() - before
+    print(f'{JOBS} jobs: {n_jobs / MIB:.1f} MiB are allocated for them and '
+          f'{n_held / MIB:.1f} held for their connections, and hoopd grew by '
+          f'{grown / MIB:.1f} MiB')
+    # Pointers to the keys, each of 8 bytes, and their texts, are the most of it.
+    if n_jobs < JOBS * JOB_WAITS * 1024 * 10:
+        raise Wrong(f'only {n_jobs} bytes are charged')
+    if grown > n_jobs + n_held + SLACK and not is_slow_build():
+        raise Wrong(f'hoopd has grown by {grown} bytes')
+    for client, epoch in jobs:
+        client.close()
+        client.call('Rendezvous/Leave', [epoch, INCARNATION])
+        client.close()
+    # What a job was goes when hoopd is asked the next time.
+    asker = coordinator.client()
+    await_true('nothing is charged any more', lambda: asker.get('large') and
+               coordinator.figure('hoop_job_bytes') == jobs_before)
+    asker.close()
+    coordinator.end()
+
+
 def many_connections(hoopd, folder, n_connections):
     coordinator = Coordinator(hoopd, folder, 'many')
     before, clients = coordinator.rss(), []
@@ -374,6 +436,7 @@ def check(hoopd, folder, n_seconds):
     unread_replies_are_bounded(hoopd, folder)
     kept_replies_are_bounded(hoopd, folder,
                              100000 if not is_slow_build() else 2000)
+    jobs_are_counted(hoopd, folder)
     many_connections(hoopd, folder, n_many)
     all_at_once(hoopd, folder, n_seconds)
 

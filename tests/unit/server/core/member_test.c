@@ -1,6 +1,7 @@
 /* tests/unit/server/core/member_test.c - names, views and states of a member */
 
 #include "check.h"
+#include "core/job.h"
 #include "core/member.h"
 
 static struct cluster_join
@@ -19,7 +20,9 @@ static void
 member_label_names_rank_host_and_pid(void **state)
 {
     struct cluster_join join = join_make(3);
-    struct member *member = member_create(NULL, &join);
+    struct memory_account all = {0};
+    struct job job = {.memory.all = &all};
+    struct member *member = member_create(&job, &join);
 
     (void)state;
     assert_string_equal(member_label(member).text, "rank 3 (node1:42)");
@@ -28,13 +31,16 @@ member_label_names_rank_host_and_pid(void **state)
     assert_string_equal(member->host_id, "node1");
     member_destroy(member);
     member_destroy(NULL);
+    assert_int_equal(all.n_bytes, 0);
 }
 
 static void
 member_view_shows_the_lease_left(void **state)
 {
     struct cluster_join join = join_make(3);
-    struct member *member = member_create(NULL, &join);
+    struct memory_account all = {0};
+    struct job job = {.memory.all = &all};
+    struct member *member = member_create(&job, &join);
 
     (void)state;
     assert_int_equal(member_view(member, 100).lease_left_ns, 0);
