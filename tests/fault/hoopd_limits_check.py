@@ -318,8 +318,10 @@ def kept_replies_are_bounded(hoopd, folder, n_clients):
 
 
 def parks_and_leaves(coordinator, revision):
+    """Few enough that the share of all workers (384 MiB) has room for those that
+    hoopd has still to find gone, and for others' replies."""
     clients, _ = parks_watches(coordinator, TOKEN, 'Store/Watch',
-                               ['p', False, revision], 100)
+                               ['p', False, revision], 20)
     for client in clients:
         client.close()
 
