@@ -79,7 +79,9 @@ PATHS = {
 NOT_APPLICABLE = (
     ('hoopd_.*|hoopctl|hooprun.*|full_output|scale_check|hostile_check|'
      'hostile_member_check|coordinator_away|'
-     'join_notice_check|join_refused_check', '.*',
+     'join_notice_check|join_refused_check|exposure_check|http_check|'
+     'unsafe_names_check|private_files_check|full_disk_check|fence_check|'
+     'data_damage_check|wall_clock_check', '.*',
      'of the coordinator and the starter: no path of payloads'),
     ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
@@ -96,8 +98,7 @@ NOT_APPLICABLE = (
      'tells what is chosen by its own races, on one node: what a path forces '
      'takes their place'),
     ('init|worker_join', 'tls.*', 'some of its jobs have no token'),
-    ('attrition_deaths|coordinator_deaths|full_disk_check|roles_check|'
-     'standby_check', 'tls.*',
+    ('attrition_deaths|coordinator_deaths|roles_check|standby_check', 'tls.*',
      'asks hoopd from Python, whose ssl has no pre-shared keys; seal_check has '
      'a standby under TLS'),
     ('large', '.*', '10 GiB, for a minute'),
