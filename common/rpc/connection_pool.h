@@ -100,8 +100,8 @@ connection_pool_first_to_go(const struct connection_pool *pool,
                             struct pool_entry *second);
 
 /* It has been silent for silent_ms; if that is long enough to make room, it is the
- * first to do so. Handle: HOOP_E_EXHAUSTED (its network has as many strangers as it may, or
- * no memory; the text says which): it is not in, close it. */
+ * first to do so. Handle: HOOP_E_EXHAUSTED (its network has as many strangers as
+ * it may, or no memory; the text says which): it is not in, close it. */
 enum hoop_status
 connection_pool_enter(struct connection_pool *pool,
                       struct pool_entry *entry,

@@ -79,9 +79,9 @@ reply_cache_follow(struct reply_cache *cache,
 
 /*
  * What was put and not erased, while nobody follows. A reply, and what is known
- * of those that were forgotten early, has its whole term again, counted from now_ms: how long the cache was away is known by no clock
- * that can be trusted, and a reply that is dropped too early lets its request be
- * applied twice. Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED.
+ * of those that were forgotten early, has its whole term again, counted from
+ * now_ms: how long the cache was away is known by no clock that can be trusted,
+ * and a reply that is dropped too early lets its request be applied twice. Handle: HOOP_E_DATA_LOSS, HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 reply_cache_revive(struct reply_cache *cache,

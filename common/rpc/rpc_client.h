@@ -82,10 +82,11 @@ rpc_client_destroy(struct rpc_client *client);
  * If it fails, on_answer is not called. Otherwise the answer is the server's,
  * or of our own: HOOP_E_TIMEOUT (sent, not answered in time),
  * HOOP_E_UNAVAILABLE (never reached the server in that time, or, if it
- * tries once, at none of its addresses; the text says why), HOOP_E_EXHAUSTED (nor could, without a descriptor, a port or memory; the
- * text names the limit; or the server's answer), HOOP_E_UNAUTHENTICATED (at once: there is a server, but the two do not
- * agree on TLS or on the token), HOOP_E_UNIMPLEMENTED (at once: it speaks
- * another version), HOOP_E_CANCELLED.
+ * tries once, at none of its addresses; the text says why), HOOP_E_EXHAUSTED
+ * (nor could, without a descriptor, a port or memory; the text names the limit;
+ * or the server's answer), HOOP_E_UNAUTHENTICATED (at once: there is a server,
+ * but the two do not agree on TLS or on the token), HOOP_E_UNIMPLEMENTED (at
+ * once: it speaks another version), HOOP_E_CANCELLED.
  *
  * *out_id (NULL: not wanted) is for rpc_client_cancel().
  * Handle: HOOP_E_EXHAUSTED (LIMIT_RPC_CALLS wait, the body is too large).
@@ -100,8 +101,8 @@ bool
 rpc_client_is_away(const struct rpc_client *client);
 
 /* Why there is no connection at present, for the user: the last error, with the
- * address that was tried where it is another than the client's, or what is waited for; "": nothing is known yet. NULL: there is one.
- * Lives until the loop runs. */
+ * address that was tried where it is another than the client's, or what is waited
+ * for; "": nothing is known yet. NULL: there is one. Lives until the loop runs. */
 const char *
 rpc_client_trouble(const struct rpc_client *client);
 

@@ -43,9 +43,9 @@ pages_check(struct keep_bytes file);
 
 /*
  * The records of the last commit that can be read, in the order of their keys;
- * what cannot be is told, also that they may be those of the commit before. *out_written: what that commit says it left, zeroed if
- * it does not say. Handle: HOOP_E_DATA_LOSS (no page says where they begin),
- * HOOP_E_EXHAUSTED.
+ * what cannot be is told, also that they may be those of the commit before.
+ * *out_written: what that commit says it left, zeroed if it does not say.
+ * Handle: HOOP_E_DATA_LOSS (no page says where they begin), HOOP_E_EXHAUSTED.
  */
 enum hoop_status
 pages_read(struct keep_bytes file,

@@ -37,20 +37,21 @@ join_notice_describe_trouble(const struct terms *terms,
                              const char *trouble,
                              char out_text[LIMIT_ERROR_TEXT]);
 
-/* ... of a job that forms, as the coordinator describes it. */
+/* What a join waits for in a job that forms, as the coordinator describes it. */
 void
 join_notice_describe_job(const struct terms *terms,
                          const struct job_reply *job,
                          char out_text[LIMIT_ERROR_TEXT]);
 
-/* ... where the coordinator has refused it for now. */
+/* What a join waits for that the coordinator has refused and will be asked for again.
+ * refusal: the coordinator's reason. */
 void
 join_notice_describe_refusal(const struct terms *terms,
                              const char *refusal,
                              char out_text[LIMIT_ERROR_TEXT]);
 
-/* ... where nobody says who has come. why: the coordinator's; "": it does not
- * answer. */
+/* What a join waits for where nobody says who has come. why: the coordinator's
+ * reason; "": it does not answer. */
 void
 join_notice_describe_silence(const struct terms *terms,
                              const char *why,
