@@ -4,7 +4,6 @@
  * Arguments: hooprun, and steady, which reduces until a file exists.
  */
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,17 +25,6 @@ enum {
     DEADLINE_MS = 100000,
 };
 
-static void
-file_create(const char *folder, const char *name)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    close(fd);
-}
-
 /* Rank 0 removes a mark between two of its calls. */
 static void
 call_await(const char *folder)
@@ -44,7 +32,7 @@ call_await(const char *folder)
     const uint64_t deadline_ns = clock_deadline_ns(DEADLINE_MS);
     char path[64];
 
-    file_create(folder, "stop.mark");
+    event_happens(folder, "stop.mark");
     snprintf(path, sizeof(path), "%s/stop.mark", folder);
     while (access(path, F_OK) == 0) {
         assert_false(clock_is_past(deadline_ns));
@@ -88,7 +76,7 @@ hooprun_stopped_and_continued_job_goes_on(void **state)
 
     kill(program->pid, SIGCONT);
     call_await(folder);
-    file_create(folder, "stop");
+    event_happens(folder, "stop");
     assert_int_equal(program_wait(program), 0);
     assert_string_equal(program->err.text, "");
 

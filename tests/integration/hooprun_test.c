@@ -4,7 +4,6 @@
  * The first argument is hooprun. Nothing here joins: the launcher is tested.
  */
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,18 +176,6 @@ hooprun_progress_off_terminal_leaves_its_last_state(void **state)
                       "printf '\\rstep 1\\rstep 2\\rready\\n' >&2"),
         0);
     assert_string_equal(err_of(state), "[0] ready\n");
-}
-
-/* What its workers wait for, in their folder. */
-static void
-event_happens(const char *folder, const char *name)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    close(fd);
 }
 
 /* On a terminal it is drawn, taken away for a line, and drawn again. */

@@ -355,3 +355,14 @@ process_await_end(pid_t pid)
         poll(NULL, 0, LOOK_MS);
     }
 }
+
+void
+event_happens(const char *folder, const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}

@@ -79,4 +79,8 @@ process_await_stop(pid_t pid);
 void
 process_await_end(pid_t pid);
 
+/* A file of that name is made in the folder, for which programs wait there. */
+void
+event_happens(const char *folder, const char *name);
+
 #endif
