@@ -26,9 +26,13 @@ enum {
     RESEND_MAX_OPTION = 44,
     RESEND_MAX_MS = 120000,
     RESEND_MIN_US = 200000, /* of the kernel */
+    VARIATIONS = 4,         /* of RFC 6298 */
+    SHORTEST_TIMES = 10,
     /* Fewer say nothing about a share. */
     PACKETS_MIN = 8,
 };
+
+static const uint64_t LATE_NS = 2 * CLOCK_NS_PER_MS;
 
 /* Beyond that it is as good as cut. What comes out of order is more than what
  * was lost. */
@@ -60,7 +64,7 @@ path_sample_take(int fd, struct path_sample *out_sample)
         n_bytes < offsetof(struct tcp_info, tcpi_data_segs_out) +
                       sizeof(info.tcpi_data_segs_out))
         return false;
-    const uint64_t spread_us = 4 * (uint64_t)info.tcpi_rttvar;
+    const uint64_t spread_us = VARIATIONS * (uint64_t)info.tcpi_rttvar;
     const uint64_t resend_us =
         info.tcpi_rtt + (spread_us > RESEND_MIN_US ? spread_us : RESEND_MIN_US);
 
@@ -70,11 +74,25 @@ path_sample_take(int fd, struct path_sample *out_sample)
         .n_received = info.tcpi_data_segs_in,
         .n_disordered = info.tcpi_rcv_ooopack,
         .round_trip_ns = (uint64_t)info.tcpi_rtt * 1000,
+        .round_trip_ns_min = (uint64_t)info.tcpi_min_rtt * 1000,
+        .variation_ns = (uint64_t)info.tcpi_rttvar * 1000,
         .resend_ns = resend_us * 1000,
         .resend_ns_max = resend_ns_max(fd),
         .n_resends_now = info.tcpi_retransmits,
     };
     return true;
+}
+
+uint32_t
+path_round_trip_ms_max(const struct path_sample *sample)
+{
+    const uint64_t varied_ns =
+        sample->round_trip_ns + VARIATIONS * sample->variation_ns;
+    const uint64_t most_ns =
+        SHORTEST_TIMES * sample->round_trip_ns_min + LATE_NS;
+
+    return (uint32_t)((varied_ns < most_ns ? varied_ns : most_ns) /
+                      CLOCK_NS_PER_MS);
 }
 
 /* The share of what was lost since then; 0 where there was too little. */

@@ -26,6 +26,8 @@ struct path_sample {
     uint64_t n_received;
     uint64_t n_disordered;  /* of them: came out of order */
     uint64_t round_trip_ns; /* smoothed */
+    uint64_t round_trip_ns_min;
+    uint64_t variation_ns;  /* of round trips, as RFC 6298 has it */
     uint64_t resend_ns;     /* after which a packet is sent again at first */
     uint64_t resend_ns_max; /* ... and at last: each time takes twice as long */
     unsigned n_resends_now; /* of the oldest packet that is not acknowledged */
@@ -41,6 +43,13 @@ struct path {
 /* False: fd is no TCP connection, or the kernel does not say. */
 bool
 path_sample_take(int fd, struct path_sample *out_sample);
+
+/* Longer a round trip hardly takes. Four times the variation is added, as for
+ * retransmissions; but no more than ten times the shortest round trip and 2 ms:
+ * beyond that the peer's kernel has acknowledged late, because it had nothing to
+ * send (40 ms and more), which no answer of a process has to wait for. */
+uint32_t
+path_round_trip_ms_max(const struct path_sample *sample);
 
 /* Account for what has happened since the last sample. Costs nothing while that
  * is less than PATH_PERIOD_NS ago. */

@@ -200,7 +200,7 @@ struct pulse {
 /* Whom this rank hears, while that is asked. */
 struct views {
     uint64_t question; /* 0: it is not */
-    uint64_t until_ns;
+    uint64_t asked_ns;
     uint64_t *n_heard; /* [world rank]: when it was asked; NULL: never yet */
     uint8_t *seen;     /* [world rank] */
 };

@@ -71,7 +71,6 @@ void
 views_begin(struct engine *engine, uint64_t question)
 {
     struct views *views = &engine->views;
-    const uint64_t answer_ms = EVIDENCE_ANSWER_MS + views_slack_ms(engine);
 
     if (engine->is_leaving || !views_have_room(engine) ||
         !engine->options.on_views) {
@@ -81,7 +80,7 @@ views_begin(struct engine *engine, uint64_t question)
     /* The answer to the one before may have come in between. */
     atomic_store(&engine->is_asked, true);
     views->question = question;
-    views->until_ns = clock_deadline_ns(answer_ms);
+    views->asked_ns = clock_now_ns();
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
         views->n_heard[rank] = transport_received(engine->transport, rank);
         if (is_peer(engine, rank) &&
@@ -90,6 +89,20 @@ views_begin(struct engine *engine, uint64_t question)
     }
     engine->must_flush = true;
     engine->deadline_ns = 0;
+}
+
+/* Whether rank may still answer. A far one, which has, lets nobody wait for a near
+ * one that does not: the coordinator waits for this answer only so long. */
+static bool
+is_awaited(const struct engine *engine, uint32_t rank, uint64_t now_ns)
+{
+    const struct views *views = &engine->views;
+    const uint8_t seen = views->seen[rank];
+
+    return (seen == VIEW_UNANSWERED || seen == VIEW_SILENT) &&
+           now_ns < views->asked_ns + (EVIDENCE_ANSWER_MS +
+                                       pulse_round_trip_ms(engine, rank)) *
+                                          CLOCK_NS_PER_MS;
 }
 
 uint64_t
@@ -102,10 +115,9 @@ engine_check_views(struct engine *engine, uint64_t now_ns)
         return CLOCK_NEVER;
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
         views->seen[rank] = view_of(engine, rank);
-        is_complete &= views->seen[rank] != VIEW_UNANSWERED &&
-                       views->seen[rank] != VIEW_SILENT;
+        is_complete &= !is_awaited(engine, rank, now_ns);
     }
-    if (!is_complete && now_ns < views->until_ns)
+    if (!is_complete)
         return now_ns + VIEWS_LOOK_NS;
     const uint64_t question = views->question;
     views->question = 0;

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -319,18 +318,16 @@ transport_silence_ms(const struct transport *transport, uint32_t rank)
                                     : TRANSPORT_SILENCE_UNKNOWN;
 }
 
-/* Four times the variation, as retransmission timeouts have it (RFC 6298). */
 uint32_t
 transport_round_trip_ms(const struct transport *transport, uint32_t rank)
 {
     const struct peer *peer = &transport->peers[rank];
-    struct tcp_info info = {.tcpi_rtt = 0};
-    socklen_t n_bytes = sizeof(info);
+    struct path_sample sample;
 
     if (peer->state != PEER_READY || peer->fd < 0 ||
-        getsockopt(peer->fd, IPPROTO_TCP, TCP_INFO, &info, &n_bytes) != 0)
+        !path_sample_take(peer->fd, &sample))
         return 0;
-    return (info.tcpi_rtt + 4 * info.tcpi_rttvar) / 1000;
+    return path_round_trip_ms_max(&sample);
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
 #include "net/path.h"
@@ -75,6 +76,33 @@ path_without_loss_adds_nothing(void **state)
     (void)state;
     assert_int_equal(path_silence_ns(&good), 0);
     assert_int_equal(path_silence_ns(&unknown), 0);
+}
+
+/* Samples of TCP_INFO, in us: two of loopback, whose peer acknowledged late; one
+ * of a network with 20 ms, and one of a busy wireless one. */
+static void
+late_acknowledgements_are_no_part_of_a_round_trip(void **state)
+{
+    static const struct {
+        uint64_t round_trip_us, variation_us, min_us, expected_ms;
+    } rows[] = {
+        {26000, 20000, 60, 2},
+        {44000, 22000, 900, 11},
+        {20300, 400, 20000, 21},
+        {9000, 4000, 2500, 25},
+        {60, 30, 20, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct path_sample sample = {
+            .round_trip_ns = rows[i].round_trip_us * 1000,
+            .round_trip_ns_min = rows[i].min_us * 1000,
+            .variation_ns = rows[i].variation_us * 1000,
+        };
+
+        assert_int_equal(path_round_trip_ms_max(&sample), rows[i].expected_ms);
+    }
 }
 
 static void
@@ -256,6 +284,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silence_is_longer_than_chance_makes_it),
         cmocka_unit_test(path_without_loss_adds_nothing),
+        cmocka_unit_test(late_acknowledgements_are_no_part_of_a_round_trip),
         cmocka_unit_test(loss_rises_at_once_and_falls_slowly),
         cmocka_unit_test(few_packets_are_counted_with_the_next),
         cmocka_unit_test(loss_of_what_comes_is_seen_by_its_order),
