@@ -34,6 +34,7 @@ enum {
     /* Records under one key: less than a tenth of what AES-GCM allows. */
     RECORDS_PER_KEY = 1 << 21,
     OUT_FIRST = 4096,
+    TLS_WHY_BYTES = TLS_DATES_BYTES + LIMIT_NAME,
 };
 
 struct tls {
@@ -43,7 +44,7 @@ struct tls {
     bool has_ended; /* the socket said so */
     int error;      /* errno of the socket's end; 0: none */
     int first_byte; /* ever read; -1: none */
-    char why[LIMIT_NAME];
+    char why[TLS_WHY_BYTES];
     uint32_t n_records;
 
     /* NULL: nothing is read ahead. LIMIT_TLS_BUFFER. */
@@ -178,6 +179,18 @@ flush(struct tls *tls)
     return true;
 }
 
+/* The other side's alert may be about the dates of what this one has shown. A
+ * certificate that is not valid yet is "bad". */
+static void
+note_own_dates(struct tls *tls, int reason)
+{
+    const X509 *own = SSL_get_certificate(tls->ssl);
+
+    if (own && (reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED ||
+                reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE))
+        tls_dates_format(own, tls->party.dates);
+}
+
 /* OpenSSL's reason, and what is wrong with a certificate. */
 static void
 note_why(struct tls *tls)
@@ -186,10 +199,11 @@ note_why(struct tls *tls)
     const long verdict = SSL_get_verify_result(tls->ssl);
     const char *reason = code ? ERR_reason_error_string(code) : NULL;
 
-    snprintf(tls->why, sizeof(tls->why), "%s%s%s",
+    note_own_dates(tls, ERR_GET_REASON(code));
+    snprintf(tls->why, sizeof(tls->why), "%s%s%s%s%s",
              reason ? reason : "it is broken", verdict != X509_V_OK ? ": " : "",
-             verdict != X509_V_OK ? X509_verify_cert_error_string(verdict)
-                                  : "");
+             verdict != X509_V_OK ? X509_verify_cert_error_string(verdict) : "",
+             *tls->party.dates ? ": " : "", tls->party.dates);
 }
 
 const char *
@@ -276,9 +290,10 @@ shake_fail(struct tls *tls)
                                       : "connection closed");
     note_why(tls);
     return error_raise(HOOP_E_UNAUTHENTICATED,
-                       "no TLS with the other side: %s; have both the same "
-                       "HOOP_TLS, token and certificates of one CA?",
-                       tls->why);
+                       "no TLS with the other side: %s%s", tls->why,
+                       *tls->party.dates ? ""
+                                         : "; have both the same HOOP_TLS, "
+                                           "token and certificates of one CA?");
 }
 
 enum hoop_status

@@ -65,7 +65,8 @@ struct tls_options {
 };
 
 /* All is copied. Handle: HOOP_E_INVALID (what is said contradicts itself, or
- * cannot be used), HOOP_E_NOT_FOUND (a file), HOOP_E_DENIED (others can use the
+ * cannot be used; the certificate, or all of files.ca, have expired or are not
+ * valid yet by this host's clock), HOOP_E_NOT_FOUND (a file), HOOP_E_DENIED (others can use the
  * file of the key). */
 enum hoop_status
 tls_context_create(const struct tls_options *options,

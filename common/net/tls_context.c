@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -149,6 +150,117 @@ file_raise(const char *what, const char *path)
                        path, openssl_reason());
 }
 
+/* ---- Dates of certificates. */
+
+enum {
+    SUBJECT_BYTES = 128,
+    TIME_BYTES = 32,
+};
+
+static void
+time_format(const struct tm *time, char text[TIME_BYTES])
+{
+    if (strftime(text, TIME_BYTES, "%Y-%m-%d %H:%M:%S", time) == 0)
+        snprintf(text, TIME_BYTES, "a time without a date");
+}
+
+static void
+date_format(const ASN1_TIME *date, char text[TIME_BYTES])
+{
+    struct tm time = {0};
+
+    if (ASN1_TIME_to_tm(date, &time) == 1)
+        time_format(&time, text);
+    else
+        snprintf(text, TIME_BYTES, "no date");
+}
+
+void
+tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES])
+{
+    const time_t now = time(NULL);
+    char subject[SUBJECT_BYTES];
+    char begin[TIME_BYTES];
+    char end[TIME_BYTES];
+    char clock[TIME_BYTES];
+    struct tm here = {0};
+
+    /* It spells out what could disturb a terminal. */
+    X509_NAME_oneline(X509_get_subject_name(certificate), subject,
+                      sizeof(subject));
+    date_format(X509_get0_notBefore(certificate), begin);
+    date_format(X509_get0_notAfter(certificate), end);
+    time_format(gmtime_r(&now, &here), clock);
+    snprintf(text, TLS_DATES_BYTES,
+             "the certificate of %s is valid from %s to %s UTC, and the clock "
+             "of this host says %s UTC: renew the certificate, or set the "
+             "clock that is wrong",
+             subject, begin, end, clock);
+}
+
+/* NULL: it is valid now. */
+static const char *
+date_fault(const X509 *certificate)
+{
+    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
+        return "has expired";
+    if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
+        return "is not valid yet";
+    return NULL;
+}
+
+static enum hoop_status
+date_raise(const char *what, const char *path, const X509 *certificate)
+{
+    char dates[TLS_DATES_BYTES];
+
+    tls_dates_format(certificate, dates);
+    return error_raise(HOOP_E_INVALID, "the TLS %s %s %s: %s", what, path,
+                       date_fault(certificate), dates);
+}
+
+/* One of those that are believed must be valid: a file may hold old ones. */
+static enum hoop_status
+ca_check_dates(SSL_CTX *ssl, const char *path)
+{
+    STACK_OF(X509) *all =
+        X509_STORE_get1_all_certs(SSL_CTX_get_cert_store(ssl));
+    const X509 *invalid = NULL;
+    bool is_valid = false;
+
+    for (int i = 0; all && i < sk_X509_num(all); i++) {
+        const X509 *certificate = sk_X509_value(all, i);
+
+        if (date_fault(certificate))
+            invalid = certificate;
+        else
+            is_valid = true;
+    }
+    const enum hoop_status status =
+        invalid && !is_valid ? date_raise("CA", path, invalid) : HOOP_OK;
+    sk_X509_pop_free(all, X509_free);
+    return status;
+}
+
+/* Keeps the dates of a certificate that the other side showed. */
+static int
+on_verified(int is_good, X509_STORE_CTX *store)
+{
+    const int error = X509_STORE_CTX_get_error(store);
+    const X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+
+    if (!is_good && certificate &&
+        (error == X509_V_ERR_CERT_HAS_EXPIRED ||
+         error == X509_V_ERR_CERT_NOT_YET_VALID)) {
+        SSL *ssl = X509_STORE_CTX_get_ex_data(
+            store, SSL_get_ex_data_X509_STORE_CTX_idx());
+        struct tls_party *party = SSL_get_app_data(ssl);
+
+        tls_dates_format(certificate, party->dates);
+    }
+    return is_good;
+}
+
 /* Of a file that nobody else can use. */
 static enum hoop_status
 key_file_load(SSL_CTX *ssl, const char *path)
@@ -185,21 +297,28 @@ own_load(SSL_CTX *ssl, const struct tls_files *files)
     if (SSL_CTX_use_certificate_chain_file(ssl, files->certificate) != 1)
         return file_raise("TLS certificate", files->certificate);
     const enum hoop_status status = key_file_load(ssl, files->key);
-    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    const X509 *certificate = SSL_CTX_get0_certificate(ssl);
+    return date_fault(certificate)
+               ? date_raise("certificate", files->certificate, certificate)
+               : HOOP_OK;
 }
 
 static enum hoop_status
 files_load(struct tls_context *context, const struct tls_files *files)
 {
-    const enum hoop_status status = own_load(context->ssl, files);
+    enum hoop_status status = own_load(context->ssl, files);
 
     if (status != HOOP_OK)
         return error_pass(status);
     if (SSL_CTX_load_verify_locations(context->ssl, files->ca, NULL) != 1)
         return file_raise("TLS CA", files->ca);
     SSL_CTX_set_verify(context->ssl,
-                       SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    return HOOP_OK;
+                       SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
+                       on_verified);
+    status = ca_check_dates(context->ssl, files->ca);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

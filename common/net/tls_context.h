@@ -13,11 +13,22 @@
 #include "base/limits.h"
 #include "net/tls.h"
 
+enum {
+    TLS_DATES_BYTES = 384,
+};
+
 /* What a connection of the context knows of itself; its SSL's app data. */
 struct tls_party {
     struct tls_context *context;
     char identity[LIMIT_NAME];
+    /* Of a certificate that is not valid now, by one of both clocks; "": none. */
+    char dates[TLS_DATES_BYTES];
 };
+
+/* From when until when a certificate is valid, what this host's clock says, and
+ * what to do. */
+void
+tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES]);
 
 /* Counted: connections keep what they were made of. */
 struct tls_context *

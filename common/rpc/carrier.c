@@ -28,7 +28,7 @@ carrier_raise(const struct carrier *carrier, int error)
     if (error == EPROTO && carrier->tls)
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "the TLS of the connection ended: %s; have both "
-                           "sides certificates of one CA, not expired?",
+                           "sides certificates of one CA?",
                            tls_why(carrier->tls));
     return error_raise(HOOP_E_UNAVAILABLE, "the connection broke: %s",
                        strerror(error));

@@ -2,7 +2,7 @@
  * tests/fault/clock_ahead.c - a wall clock that has been set forward
  *
  * To be preloaded: the wall clock of the program shows CLOCK_AHEAD_S seconds more
- * than the machine's; its other clocks are untouched.
+ * than the machine's, also to OpenSSL; its other clocks are untouched.
  */
 
 #include <stdlib.h>
@@ -19,4 +19,15 @@ clock_gettime(clockid_t clock, struct timespec *out_time)
     if (result == 0 && clock == CLOCK_REALTIME && ahead)
         out_time->tv_sec += strtol(ahead, NULL, 10);
     return (int)result;
+}
+
+__attribute__((visibility("default"))) time_t
+time(time_t *out_time)
+{
+    struct timespec now = {0};
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out_time)
+        *out_time = now.tv_sec;
+    return now.tv_sec;
 }

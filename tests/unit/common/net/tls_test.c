@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "certificates.h"
@@ -15,6 +17,7 @@
 #include "net/tls.h"
 
 enum {
+    DAY_S = 24 * 60 * 60,
     LARGE = 3 * 1024 * 1024,
     TURNS_MAX = 100000,
 };
@@ -31,14 +34,17 @@ static struct rig rig;
 static const uint8_t right_key[TLS_KEY_BYTES] = "the key that both know";
 static const uint8_t wrong_key[TLS_KEY_BYTES] = "a key that one knows";
 
+/* Made by a clock by which all certificates are valid. */
 static void
 rig_open(const struct tls_options *client, const struct tls_options *server)
 {
     rig = (struct rig){0};
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, rig.fds), 0);
+    certificates_set_clock(CERTIFICATES_BEFORE_S);
     assert_int_equal(tls_context_create(client, &rig.contexts[0]), HOOP_OK);
     assert_int_equal(tls_context_create(server, &rig.contexts[1]), HOOP_OK);
+    certificates_set_clock(0);
     assert_int_equal(tls_create_client(rig.contexts[0], rig.fds[0],
                                        "rank 0 to 1", &rig.ends[0]),
                      HOOP_OK);
@@ -362,6 +368,119 @@ certificate_of_a_server_is_looked_at(void **state)
     rig_close();
 }
 
+/* Of "name", from 2 days ago to end_s from now, at clock_s from now; a minute is
+ * let pass for slow machines. */
+static void
+assert_dates(const char *text, const char *name, int64_t end_s, int64_t clock_s)
+{
+    static const char form[] = "%Y-%m-%d %H:%M:%S";
+    const char *at = strstr(text, "the certificate of /CN=");
+    const time_t now = time(NULL);
+    struct tm dates[3] = {0};
+    char said[32];
+
+    if (!at)
+        fail_msg("no dates are in '%s'", text);
+    at += strlen("the certificate of /CN=");
+    assert_int_equal(sscanf(at, "%31s", said), 1);
+    assert_string_equal(said, name);
+    at = strptime(strstr(at, "from ") + 5, form, &dates[0]);
+    at = strptime(at + strlen(" to "), form, &dates[1]);
+    at = strptime(at + strlen(" UTC, and the clock of this host says "), form,
+                  &dates[2]);
+    assert_string_equal(at,
+                        " UTC: renew the certificate, or set the clock that "
+                        "is wrong");
+    assert_in_range(now + end_s - timegm(&dates[1]), 0, 60);
+    assert_in_range(now + clock_s - timegm(&dates[2]), 0, 60);
+    assert_in_range(now - 2 * DAY_S - timegm(&dates[0]), 0, 60);
+}
+
+/* Who has what is not valid now is told when it starts. */
+static void
+own_certificate_that_is_not_valid_now_is_told_with_its_dates(void **state)
+{
+    const struct {
+        struct tls_files files;
+        int64_t clock_s;
+        const char *text;
+        const char *name;
+        int64_t end_s;
+    } rows[] = {
+        {certificates_of("late", "ca"), 0, "late.pem has expired: ", "late",
+         -DAY_S},
+        {certificates_of("good", "ca"), 2 * DAY_S,
+         "good.pem has expired: ", "good", DAY_S},
+        {certificates_of("good", "ca"), -3 * DAY_S,
+         "good.pem is not valid yet: ", "good", DAY_S},
+        {certificates_of("good", "ended"), 0, "the TLS CA /", "ended", -DAY_S},
+        {certificates_of(NULL, "ended"), 0, "ended.pem has expired: ", "ended",
+         -DAY_S},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct tls_options options = {.files = rows[i].files};
+        struct tls_context *context = NULL;
+
+        certificates_set_clock(rows[i].clock_s);
+        assert_int_equal(tls_context_create(&options, &context),
+                         HOOP_E_INVALID);
+        certificates_set_clock(0);
+        assert_non_null(strstr(error_text(), rows[i].text));
+        assert_dates(error_text(), rows[i].name, rows[i].end_s,
+                     rows[i].clock_s);
+    }
+}
+
+/* A server that anybody may call, too. */
+static void
+certificate_for_anybody_that_has_expired_is_told(void **state)
+{
+    const struct tls_options options = {.files = certificates_of("late", NULL),
+                                        .clients = TLS_CLIENTS_ANYBODY};
+    struct tls_context *context = NULL;
+
+    (void)state;
+    assert_int_equal(tls_context_create(&options, &context), HOOP_E_INVALID);
+    assert_dates(error_text(), "late", -DAY_S, 0);
+}
+
+/* The one whose certificate it is, and the one who refuses it, by his clock. */
+static void
+both_sides_tell_the_dates_of_a_certificate_that_is_refused(void **state)
+{
+    const struct tls_options good = {.files = certificates_of("good", "ca")};
+    const struct tls_options late = {.files = certificates_of("late", "ca")};
+    uint8_t byte;
+    const struct iovec room = {&byte, 1};
+    enum hoop_status outcomes[2];
+
+    (void)state;
+    rig_open(&late, &good);
+    shake(outcomes);
+    assert_int_equal(outcomes[1], HOOP_E_UNAUTHENTICATED);
+    assert_dates(tls_why(rig.ends[1]), "late", -DAY_S, 0);
+    assert_int_equal(tls_receive(rig.ends[0], &room, 1), -1);
+    assert_dates(tls_why(rig.ends[0]), "late", -DAY_S, 0);
+    rig_close();
+
+    rig_open(&good, &late);
+    shake(outcomes);
+    assert_dates(tls_why(rig.ends[0]), "late", -DAY_S, 0);
+    assert_dates(tls_why(rig.ends[1]), "late", -DAY_S, 0);
+    rig_close();
+
+    /* The clock of who refuses has not come to the first day of both. */
+    rig_open(&good, &good);
+    certificates_set_clock(-3 * DAY_S);
+    shake(outcomes);
+    certificates_set_clock(0);
+    assert_dates(tls_why(rig.ends[0]), "ca", DAY_S, -3 * DAY_S);
+    assert_dates(tls_why(rig.ends[1]), "good", DAY_S, -3 * DAY_S);
+    rig_close();
+}
+
 static void
 side_without_tls_is_named(void **state)
 {
@@ -438,6 +557,11 @@ main(void)
         cmocka_unit_test(certificates_of_one_ca_are_believed),
         cmocka_unit_test(certificates_that_are_not_good_are_refused),
         cmocka_unit_test(certificate_of_a_server_is_looked_at),
+        cmocka_unit_test(
+            own_certificate_that_is_not_valid_now_is_told_with_its_dates),
+        cmocka_unit_test(certificate_for_anybody_that_has_expired_is_told),
+        cmocka_unit_test(
+            both_sides_tell_the_dates_of_a_certificate_that_is_refused),
         cmocka_unit_test(side_without_tls_is_named),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
     };

@@ -153,10 +153,12 @@ seal_foreign_and_late_certificates_are_refused(void **state)
         const struct tls_files bad = certificates_of(names[i], "ca");
 
         pair = (struct pair){0};
+        certificates_set_clock(CERTIFICATES_BEFORE_S);
         assert_int_equal(seal_create_client(&good, "secret", &pair.seals[0]),
                          HOOP_OK);
         assert_int_equal(seal_create_server(&bad, "secret", &pair.seals[1]),
                          HOOP_OK);
+        certificates_set_clock(0);
         pair_open(&pair);
         assert_int_equal(pair_shake(&pair), HOOP_E_UNAUTHENTICATED);
         assert_words("certificate");
