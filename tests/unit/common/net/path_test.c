@@ -86,10 +86,8 @@ late_acknowledgements_are_no_part_of_a_round_trip(void **state)
     static const struct {
         uint64_t round_trip_us, variation_us, min_us, expected_ms;
     } rows[] = {
-        {26000, 20000, 60, 2},
-        {44000, 22000, 900, 11},
-        {20300, 400, 20000, 21},
-        {9000, 4000, 2500, 25},
+        {26000, 20000, 60, 2},   {44000, 22000, 900, 11},
+        {20300, 400, 20000, 21}, {9000, 4000, 2500, 25},
         {60, 30, 20, 0},
     };
 
