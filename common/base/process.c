@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +107,20 @@ process_look(uint32_t pid)
     snprintf(path, sizeof(path), "/proc/%u/stat", pid);
     const enum process_state state = state_read(path);
     return state == PROCESS_ENDED ? threads_look(pid) : state;
+}
+
+bool
+process_has_ended(uint32_t pid)
+{
+    char path[32];
+    struct stat shown;
+
+    if (pid == 0 || pid > INT_MAX)
+        return false;
+    if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        return true;
+    snprintf(path, sizeof(path), "/proc/%u", pid);
+    return stat(path, &shown) == 0 && process_look(pid) == PROCESS_ENDED;
 }
 
 bool

@@ -19,6 +19,15 @@ enum process_state
 process_look(uint32_t pid);
 
 /*
+ * Whether the kernel proves that there is no process of this number any more, or
+ * that it only waits to be reaped. Unlike process_look() it does not take one for
+ * ended that /proc hides from this user. False: it runs, or nothing is known.
+ * Thread: any.
+ */
+bool
+process_has_ended(uint32_t pid);
+
+/*
  * Equal in two processes, and not 0, where both give a process the same number:
  * they are in one PID namespace of one running kernel. 0 where that is not known,
  * as under a /proc of another namespace. Thread: any.

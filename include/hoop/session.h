@@ -70,7 +70,8 @@ struct hoop_join_options {
  *
  * Handle: HOOP_E_TIMEOUT (the text names the ranks that are missing),
  * HOOP_E_UNAUTHENTICATED, HOOP_E_PRECONDITION and HOOP_E_EXISTS (refused by
- * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator),
+ * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator, or
+ * until the deadline members were leaving, or perhaps dead, that have the places),
  * HOOP_E_MISMATCH (ranks differ in check), HOOP_E_PEER_LOST (a rank that the
  * world needs ended before it joined, as its launcher says).
  * Thread: any; several sessions may live in one process.

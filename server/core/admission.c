@@ -8,14 +8,22 @@
 #include "core/admission.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/forming.h"
 #include "core/job.h"
+#include "core/membership.h"
+#include "core/sentence.h"
 #include "core/state.h"
 #include "core/wish.h"
+
+enum {
+    NAMES_MAX = 4, /* in one text */
+};
 
 static bool
 text_is_clean(const char *text, size_t n_bytes_max)
@@ -107,6 +115,16 @@ deadline_check(const struct cluster *cluster, const struct cluster_event *event)
 }
 
 static enum hoop_status
+rank_raise(const struct member *holder)
+{
+    return error_raise(HOOP_E_EXISTS,
+                       "rank %u is taken by %s:%u at %s: give each worker a "
+                       "HOOP_RANK of its own, or none",
+                       holder->rank, holder->host, holder->pid,
+                       holder->address);
+}
+
+static enum hoop_status
 rank_check(const struct cluster *cluster,
            const struct job *job,
            const struct cluster_join *join)
@@ -125,29 +143,138 @@ rank_check(const struct cluster *cluster,
     if (job)
         HASH_FIND(hh_rank, job->requests, &join->rank, sizeof(join->rank),
                   holder);
-    if (holder)
-        return error_raise(
-            HOOP_E_EXISTS,
-            "rank %u is taken by %s:%u at %s: give each worker a "
-            "HOOP_RANK of its own, or none",
-            join->rank, holder->host, holder->pid, holder->address);
-    return HOOP_OK;
+    return holder ? rank_raise(holder) : HOOP_OK;
 }
 
-/* A job that is ending is worth another try, by workers that join again
- * sooner than the slowest of them has left. */
-static enum hoop_status
-full_raise(const struct job *job)
+/* The worker sees in its own PID namespace that members' processes are gone:
+ * whoever sees that may conclude alone (base/evidence.h). */
+static void
+ended_lose(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_join *join)
 {
-    const bool is_ending = job->n_left || job->n_lost;
-    const char *when_free = is_ending ? "; it ends when all have left" : "";
+    if (join->ended_epoch != job->epoch || join->process_space == 0)
+        return;
+    for (uint32_t rank = 0; rank < job->size && rank < join->n_ended; rank++) {
+        struct member *member = job->ranks[rank];
+        struct sentence reason = {0};
 
-    return error_raise(is_ending ? HOOP_E_UNAVAILABLE : HOOP_E_PRECONDITION,
+        if (!join->ended[rank] || member->state != CLUSTER_MEMBER_ACTIVE ||
+            member->process_space != join->process_space)
+            continue;
+        sentence_add(&reason,
+                     "its process has ended, reported by %s:%u, which comes "
+                     "after it",
+                     join->host, join->pid);
+        membership_lose(cluster, member, reason.text);
+    }
+}
+
+static int
+client_compare(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* [job->n_waiters], ascending: the connections over which somebody waits for an
+ * answer, as members always do for changes. Owned by the outbox. */
+static const uint64_t *
+clients_list(struct cluster *cluster, const struct job *job)
+{
+    uint64_t *clients =
+        outbox_memory(&cluster->outbox, job->n_waiters, sizeof(*clients));
+    const struct waiter *waiter = NULL;
+    size_t n_clients = 0;
+
+    TAILQ_FOREACH(waiter, &job->waiters, link)
+    clients[n_clients++] = waiter->client;
+    qsort(clients, n_clients, sizeof(*clients), client_compare);
+    return clients;
+}
+
+/* The connection is open on which member spoke last, and that is not long ago. */
+static bool
+is_present(const struct cluster *cluster,
+           const struct member *member,
+           const uint64_t *clients)
+{
+    const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
+
+    return cluster->now_ns - member->renewed_ns < half_ns &&
+           bsearch(&member->client, clients, member->job->n_waiters,
+                   sizeof(*clients), client_compare);
+}
+
+/* Who of the active members is named, as "rank 0 (a:7), rank 1 (b:9) and 2
+ * more"; how many of them there are. */
+static uint32_t
+active_write(struct sentence *sentence,
+             const struct cluster *cluster,
+             const struct job *job,
+             const uint64_t *clients)
+{
+    uint32_t n_named = 0;
+
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const struct member *member = job->ranks[rank];
+
+        if (member->state != CLUSTER_MEMBER_ACTIVE ||
+            (clients && is_present(cluster, member, clients)))
+            continue;
+        if (n_named++ < NAMES_MAX)
+            sentence_add(sentence, "%s%s", n_named > 1 ? ", " : "",
+                         member_label(member).text);
+    }
+    if (n_named > NAMES_MAX)
+        sentence_add(sentence, " and %u more", n_named - NAMES_MAX);
+    return n_named;
+}
+
+static enum hoop_status
+full_raise(const struct job *job, enum hoop_status status, const char *why)
+{
+    return error_raise(status,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
-                       "%llu (%u active, %u left, %u lost%s)",
+                       "%llu (%u active, %u left, %u lost)%s",
                        job->name, job->size, job->size,
                        (unsigned long long)job->epoch, job->n_members,
-                       job->n_left, job->n_lost, when_free);
+                       job->n_left, job->n_lost, why);
+}
+
+/* A world never takes anybody in. Its job is worth another try where it ends, or
+ * may have died: workers that are started again come sooner than the slowest of
+ * their predecessors has left, or is known to be dead. */
+static enum hoop_status
+world_refuse(struct cluster *cluster,
+             struct job *job,
+             const struct cluster_join *join)
+{
+    struct sentence names = {0};
+    struct sentence why = {0};
+
+    ended_lose(cluster, job, join);
+    if (job->n_left || job->n_lost) {
+        if (active_write(&names, cluster, job, NULL) > 0)
+            sentence_add(&why, "; it ends when these have left, too: %s",
+                         names.text);
+        return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
+    }
+
+    const uint64_t *clients = clients_list(cluster, job);
+
+    if (join->rank < job->size &&
+        is_present(cluster, job->ranks[join->rank], clients))
+        return rank_raise(job->ranks[join->rank]);
+    if (active_write(&names, cluster, job, clients) == 0)
+        return full_raise(job, HOOP_E_PRECONDITION, "");
+    sentence_add(&why,
+                 "; not connected, and lost unless they come back before their "
+                 "leases end: %s",
+                 names.text);
+    return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
 }
 
 static enum hoop_status
@@ -192,6 +319,7 @@ join_repeat(struct cluster *cluster,
     struct waiter *former = member->waiter;
     struct waiter *waiter = NULL;
 
+    member->client = event->client;
     if (member->state == CLUSTER_MEMBER_ACTIVE) {
         forming_welcome(cluster, member,
                         outbox_reply(&cluster->outbox, event->ticket));
@@ -247,6 +375,7 @@ join_enter(struct cluster *cluster,
 
     struct member *member = member_create(job, &event->join);
 
+    member->client = event->client;
     member->waiter = waiter;
     waiter->member = member;
     HASH_ADD(hh, job->members, incarnation, sizeof(member->incarnation),
@@ -283,7 +412,7 @@ admission_join(struct cluster *cluster,
     if (known)
         return join_repeat(cluster, known, event);
     if (job && job->state == CLUSTER_JOB_RUNNING)
-        return full_raise(job);
+        return world_refuse(cluster, job, join);
 
     status = job ? wish_check(cluster, job, join) : HOOP_OK;
     if (status == HOOP_OK)

@@ -85,7 +85,12 @@ struct cluster_join {
     const char *host;       /* name, for people */
     const char *host_id;    /* equal on one host; NULL: the name */
     const char *address;    /* host:port where peers connect */
-    uint64_t seed;          /* random, from the service; world.seed is made of
+    /* Of the world that holds the job's places, whose processes the worker sees
+     * to have ended: */
+    uint64_t ended_epoch; /* its epoch; 0: none has been looked at */
+    const uint8_t *ended; /* [rank]: not 0, this one has */
+    size_t n_ended;       /* fewer than ranks: the others have not */
+    uint64_t seed;        /* random, from the service; world.seed is made of
                             those of all joins */
 };
 

@@ -32,6 +32,7 @@ struct member {
     uint32_t rank_min; /* as requested */
     uint32_t pid;
     uint64_t process_space; /* where pid is its number; 0: not known */
+    uint64_t client;        /* the connection of its join, or last renewal */
     uint32_t wishes[MEMBER_N_WISHES]; /* 0: not said */
     struct waiter *waiter;            /* joining: its parked join */
     struct agenda_entry lease;        /* active */

@@ -105,6 +105,7 @@ membership_renew(struct cluster *cluster,
     muster_notice(cluster, member);
     member->is_asked_for = false;
     member->renewed_ns = cluster->now_ns;
+    member->client = event->client;
     agenda_set(&cluster->agenda, &member->lease,
                cluster->now_ns + cluster->lease_ms * CLOCK_NS_PER_MS);
     cluster->counters.renewals++;

@@ -309,6 +309,7 @@ member_copy(const struct cluster_member *from, struct job_member *to)
     text_copy(to->state, sizeof(to->state),
               cluster_member_state_name(from->state));
     to->lease_left_ms = from->lease_left_ns / CLOCK_NS_PER_MS;
+    to->process_space = from->process_space;
 }
 
 static enum hoop_status

@@ -7,6 +7,7 @@
 #include "session/rendezvous.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +38,10 @@ enum {
      * the answer was not on its way when it did. */
     ABSENCE_LOOK_MS = 100,
     ABSENCE_LOOKS = 2,
+    /* Between two looks at whether members have ended whose places are wanted, and
+     * what the coordinator may take to tell who they are. */
+    ENDED_LOOK_MS = 500,
+    ENDED_ANSWER_MS = 1000,
 };
 
 /* One call, for which the loop runs. */
@@ -45,6 +50,7 @@ struct errand {
     enum hoop_status status;
     char text[LIMIT_ERROR_TEXT];
     struct join_reply *reply; /* NULL: none wanted */
+    struct job_reply *job;    /* likewise */
     uint64_t call;
 };
 
@@ -55,11 +61,12 @@ errand_on_answer(void *owner, const struct rpc_answer *answer)
 
     errand->status = answer->status;
     snprintf(errand->text, sizeof(errand->text), "%s", answer->message);
-    if (answer->status == HOOP_OK && errand->reply) {
+    if (answer->status == HOOP_OK && errand->reply)
         errand->status = join_reply_decode(answer->body, errand->reply);
-        if (errand->status != HOOP_OK)
-            snprintf(errand->text, sizeof(errand->text), "%s", error_text());
-    }
+    if (answer->status == HOOP_OK && errand->job)
+        errand->status = job_reply_decode(answer->body, errand->job);
+    if (errand->status != answer->status)
+        snprintf(errand->text, sizeof(errand->text), "%s", error_text());
     loop_stop(errand->loop);
 }
 
@@ -265,19 +272,101 @@ pause_on_timer(void *owner)
     loop_stop(owner);
 }
 
+/* Before the next try; the last one comes at the deadline. */
 static enum hoop_status
-join_pause(struct loop *loop)
+join_pause(struct loop *loop, uint64_t deadline_ns)
 {
+    const uint64_t left_ms = (uint64_t)clock_left_ms(deadline_ns);
     struct loop_timer *timer = NULL;
     const enum hoop_status status =
         loop_timer_create(loop, pause_on_timer, loop, &timer);
 
     if (status != HOOP_OK)
         return error_pass(status);
-    loop_timer_start(timer, JOIN_PAUSE_MS);
+    loop_timer_start(timer, left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS);
     loop_run(loop);
     loop_timer_destroy(timer);
     return HOOP_OK;
+}
+
+/* Which members of the world that has the job's places were seen to have ended. */
+struct ended_members {
+    uint8_t *ranks; /* [n_ranks] of join_request's ended; owned */
+    uint64_t looked_ns;
+};
+
+/* Add to request who has ended since. Their processes are looked at where the
+ * numbers of both are of one PID namespace only. Returns whether there are any. */
+static bool
+ended_members_note(struct ended_members *ended,
+                   const struct job_reply *job,
+                   struct join_request *request)
+{
+    bool has_news = false;
+
+    if (request->process_space == 0 || job->n_members == 0)
+        return false;
+    if (request->ended_epoch != job->line.epoch) {
+        free(ended->ranks);
+        ended->ranks = calloc(job->n_members, 1);
+        request->ended_epoch = ended->ranks ? job->line.epoch : 0;
+        request->ended = (struct message_span){ended->ranks, job->n_members};
+    }
+    for (size_t i = 0; ended->ranks && i < job->n_members; i++) {
+        const struct job_member *member = &job->members[i];
+
+        if (member->rank >= request->ended.n_bytes ||
+            ended->ranks[member->rank] ||
+            member->process_space != request->process_space ||
+            strcmp(member->state, "active") != 0 ||
+            !process_has_ended(member->pid))
+            continue;
+        ended->ranks[member->rank] = 1;
+        has_news = true;
+    }
+    return has_news;
+}
+
+/* The places of a world are taken: ask by whom. Returns whether there is anything
+ * that the coordinator does not know yet. */
+static bool
+ended_members_look(struct ended_members *ended,
+                   const struct rendezvous *rendezvous,
+                   struct join_request *request)
+{
+    CLEANUP(job_reply_deinit) struct job_reply job = {0};
+    CLEANUP(pack_deinit) struct pack pack = {0};
+    struct errand question = {.job = &job};
+    const struct rpc_call call = {
+        .method = method_of(METHOD_RENDEZVOUS_MEMBERS)->name,
+        .timeout_ms = request->deadline_ms < ENDED_ANSWER_MS
+                          ? request->deadline_ms
+                          : ENDED_ANSWER_MS,
+    };
+    const uint64_t now_ns = clock_now_ns();
+
+    if (ended->looked_ns > 0 &&
+        now_ns - ended->looked_ns < ENDED_LOOK_MS * CLOCK_NS_PER_MS)
+        return false;
+    ended->looked_ns = now_ns;
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    job_request_encode(&(struct job_request){0}, &pack);
+    if (errand_run(&question, rendezvous, call, &pack) != HOOP_OK ||
+        job.line.epoch == 0) {
+        log_debug("session", "who has the places is not known: %s",
+                  question.text);
+        return false;
+    }
+    return ended_members_note(ended, &job, request);
+}
+
+/* Whether the coordinator may have said so only because a member has ended that it
+ * takes for living. */
+static bool
+is_of_places(enum hoop_status status)
+{
+    return status == HOOP_E_UNAVAILABLE || status == HOOP_E_PRECONDITION ||
+           status == HOOP_E_EXISTS;
 }
 
 /* Until the answer is final: a job may have to end before it can form anew. */
@@ -291,27 +380,30 @@ join_repeatedly(const struct rendezvous *rendezvous,
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     CLEANUP(join_notice_destroy)
     struct join_notice *notice = join_notice_create(rendezvous, errand->text);
+    struct ended_members ended = {0};
     enum hoop_status status =
         join_attempt(rendezvous, advertised, request, errand);
 
-    while (status == HOOP_E_UNAVAILABLE) {
-        /* A successor forms once; and there is no time left to look for one
-         * where the coordinator could not be reached. */
-        if (rendezvous->terms->root[0] || clock_is_past(deadline_ns))
-            break;
-        growth_look(rendezvous->terms, deadline_ns, control,
-                    rendezvous->successor);
-        if (rendezvous->successor->job[0])
-            break;
+    /* A successor forms once; and there is no time left to look for one where
+     * the coordinator could not be reached. */
+    while (is_of_places(status) && !rendezvous->terms->root[0] &&
+           !clock_is_past(deadline_ns)) {
+        if (!ended_members_look(&ended, rendezvous, request)) {
+            if (status != HOOP_E_UNAVAILABLE)
+                break;
+            growth_look(rendezvous->terms, deadline_ns, control,
+                        rendezvous->successor);
+            if (rendezvous->successor->job[0] ||
+                join_pause(rendezvous->loop, deadline_ns) != HOOP_OK)
+                break;
+        }
         const int left_ms = clock_left_ms(deadline_ns);
 
-        if (left_ms <= JOIN_PAUSE_MS)
-            break;
-        request->deadline_ms = (uint32_t)(left_ms - JOIN_PAUSE_MS);
-        if (join_pause(rendezvous->loop) != HOOP_OK)
-            break;
+        request->deadline_ms = left_ms > 0 ? (uint32_t)left_ms : 1;
         status = join_attempt(rendezvous, advertised, request, errand);
     }
+    free(ended.ranks);
+    request->ended = (struct message_span){0};
     return status;
 }
 

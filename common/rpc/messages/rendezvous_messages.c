@@ -10,7 +10,8 @@
 #include "wire/pack.h"
 
 enum {
-    JOIN_REQUEST_FIELDS = 11, /* and two that may be missing */
+    JOIN_REQUEST_FIELDS = 11, /* and three that may be missing */
+    JOIN_ENDED_FIELDS = 2,
     ROSTER_MEMBER_FIELDS = 6, /* and one that may be missing */
     JOIN_REPLY_FIELDS = 8,
     MEMBER_REQUEST_FIELDS = 2,
@@ -24,7 +25,7 @@ enum {
 void
 join_request_encode(const struct join_request *request, struct pack *pack)
 {
-    pack_array(pack, JOIN_REQUEST_FIELDS + 2);
+    pack_array(pack, JOIN_REQUEST_FIELDS + 3);
     pack_uint(pack, request->incarnation);
     pack_uint(pack, request->protocol);
     pack_uint(pack, request->rank);
@@ -38,6 +39,9 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->address);
     pack_uint(pack, request->rank_min);
     pack_uint(pack, request->process_space);
+    pack_array(pack, JOIN_ENDED_FIELDS);
+    pack_uint(pack, request->ended_epoch);
+    pack_bin(pack, request->ended.bytes, request->ended.n_bytes);
 }
 
 enum hoop_status
@@ -64,6 +68,14 @@ join_request_decode(struct message_span in, struct join_request *out_request)
     }
     if (n_unknown > 0) {
         request.process_space = message_u64(&unpack);
+        n_unknown--;
+    }
+    if (n_unknown > 0) {
+        const size_t n_more = message_enter(&unpack, JOIN_ENDED_FIELDS);
+
+        request.ended_epoch = message_u64(&unpack);
+        request.ended = message_bin(&unpack, LIMIT_RANKS);
+        unpack_skip(&unpack, n_more);
         n_unknown--;
     }
 

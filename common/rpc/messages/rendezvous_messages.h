@@ -42,6 +42,11 @@ struct join_request {
     uint32_t rank_min;           /* where the world is too small for rank, one
                                     from here on will do; 0: none will */
     uint64_t process_space;      /* where pid is its number; 0: not known */
+    /* Of the world that holds the job's places, whose processes the worker sees
+     * to have ended: */
+    uint64_t ended_epoch;      /* its epoch; 0: none has been looked at */
+    struct message_span ended; /* [rank]: not 0, this one has; decoded: points
+                                  into what was read */
 };
 
 struct roster_member {

@@ -14,7 +14,7 @@ enum {
     HEALTH_REPLY_FIELDS = 1,
     JOB_LINE_FIELDS = 8,
     JOBS_REPLY_FIELDS = 4,
-    JOB_MEMBER_FIELDS = 7,
+    JOB_MEMBER_FIELDS = 7, /* and one that may be missing */
     JOB_REQUEST_FIELDS = 1,
     JOB_REPLY_FIELDS = 8,
     JOB_FORMING_FIELDS = 3, /* behind them, which may be missing */
@@ -151,7 +151,7 @@ jobs_reply_deinit(struct jobs_reply *reply)
 static void
 job_member_encode(const struct job_member *member, struct pack *pack)
 {
-    pack_array(pack, JOB_MEMBER_FIELDS);
+    pack_array(pack, JOB_MEMBER_FIELDS + 1);
     pack_uint(pack, member->rank);
     pack_uint(pack, member->pid);
     pack_uint(pack, member->incarnation);
@@ -159,12 +159,13 @@ job_member_encode(const struct job_member *member, struct pack *pack)
     pack_str(pack, member->address);
     pack_str(pack, member->state);
     pack_uint(pack, member->lease_left_ms);
+    pack_uint(pack, member->process_space);
 }
 
 static void
 job_member_read(struct unpack *unpack, struct job_member *member)
 {
-    const size_t n_unknown = message_enter(unpack, JOB_MEMBER_FIELDS);
+    size_t n_unknown = message_enter(unpack, JOB_MEMBER_FIELDS);
 
     member->rank = message_u32(unpack);
     member->pid = message_u32(unpack);
@@ -173,6 +174,10 @@ job_member_read(struct unpack *unpack, struct job_member *member)
     unpack_text(unpack, member->address, sizeof(member->address));
     unpack_text(unpack, member->state, sizeof(member->state));
     member->lease_left_ms = message_u64(unpack);
+    if (n_unknown > 0) {
+        member->process_space = message_u64(unpack);
+        n_unknown--;
+    }
     unpack_skip(unpack, n_unknown);
 }
 

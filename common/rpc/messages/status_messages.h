@@ -62,6 +62,7 @@ struct job_member {
     char address[LIMIT_ADDRESS];
     char state[LIMIT_NAME]; /* "joining", "active", "left", "lost" */
     uint64_t lease_left_ms; /* joining: until its join deadline */
+    uint64_t process_space; /* as in its join; an older coordinator says 0 */
 };
 
 /* Job, Members: of the job in the metadata. The body may be missing. */

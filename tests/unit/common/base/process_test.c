@@ -1,10 +1,12 @@
 /* tests/unit/common/base/process_test.c - base/process.c */
 
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,8 +48,39 @@ process_that_has_ended_is_seen(void **state)
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
     assert_int_equal(process_look((uint32_t)child), PROCESS_ENDED);
+    assert_true(process_has_ended((uint32_t)child));
     assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(process_has_ended((uint32_t)child));
     assert_int_equal(process_look((uint32_t)getpid()), PROCESS_RUNS);
+    assert_false(process_has_ended((uint32_t)getpid()));
+    assert_false(process_has_ended(0));
+    assert_false(process_has_ended(UINT32_MAX));
+}
+
+/* Somebody else's, under hidepid: process_look() cannot tell. */
+static void
+process_that_proc_hides_has_not_ended(void **state)
+{
+    const pid_t child = fork();
+    int how;
+
+    (void)state;
+    if (child == 0) {
+        uint32_t shown = (uint32_t)getppid();
+
+        if (unshare(CLONE_NEWNS) != 0 ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+            mount("proc", "/proc", "proc", 0, "hidepid=2") != 0 ||
+            setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
+            setresuid(65534, 65534, 65534) != 0)
+            _exit(2);
+        _exit(process_look(shown) != PROCESS_ENDED || process_has_ended(shown));
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    if (WEXITSTATUS(how) == 2)
+        skip();
+    assert_int_equal(WEXITSTATUS(how), 0);
 }
 
 static void *
@@ -83,6 +116,7 @@ process_whose_first_thread_has_ended_runs(void **state)
     (void)state;
     assert_true(letter_await(child, 'Z'));
     assert_int_equal(process_look((uint32_t)child), PROCESS_RUNS);
+    assert_false(process_has_ended((uint32_t)child));
     kill(child, SIGSTOP);
     assert_int_equal(waitpid(child, &how, WUNTRACED), child);
     assert_true(WIFSTOPPED(how));
@@ -192,6 +226,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_that_is_stopped_is_seen),
         cmocka_unit_test(process_that_has_ended_is_seen),
+        cmocka_unit_test(process_that_proc_hides_has_not_ended),
         cmocka_unit_test(space_is_shared_by_those_who_number_alike),
         cmocka_unit_test(space_is_unknown_where_proc_shows_another),
         cmocka_unit_test(process_whose_first_thread_has_ended_runs),

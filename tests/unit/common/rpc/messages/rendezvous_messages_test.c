@@ -9,6 +9,8 @@
 #include "rpc/messages/rendezvous_messages.h"
 #include "wire/pack.h"
 
+static const uint8_t sample_ended[] = {1, 0, 1};
+
 static const struct join_request sample_join = {
     .incarnation = UINT64_MAX,
     .protocol = RENDEZVOUS_PROTOCOL,
@@ -23,6 +25,8 @@ static const struct join_request sample_join = {
     .host_id = "a1b2",
     .address = "10.0.0.1:7000",
     .process_space = UINT64_MAX - 1,
+    .ended_epoch = 6,
+    .ended = {sample_ended, sizeof(sample_ended)},
 };
 
 static struct roster_member sample_roster[] = {
@@ -70,6 +74,9 @@ join_request_travels_whole(void **state)
     assert_string_equal(request.host, "node-1");
     assert_string_equal(request.host_id, "a1b2");
     assert_string_equal(request.address, "10.0.0.1:7000");
+    assert_int_equal(request.ended_epoch, 6);
+    assert_int_equal(request.ended.n_bytes, 3);
+    assert_memory_equal(request.ended.bytes, sample_ended, 3);
 }
 
 static void
@@ -124,6 +131,8 @@ join_request_without_a_least_rank_is_read(void **state)
     assert_string_equal(request.address, "h");
     assert_int_equal(request.rank_min, 0);
     assert_int_equal(request.process_space, 0);
+    assert_int_equal(request.ended_epoch, 0);
+    assert_int_equal(request.ended.n_bytes, 0);
 }
 
 static void
