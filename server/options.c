@@ -52,7 +52,7 @@ option_table_fill(struct option_table *table)
         const struct setting *setting = setting_row((enum setting_id)id);
 
         if (!(setting->users & SETTING_USER_HOOPD) || !setting->option ||
-            setting->is_secret)
+            setting->is_secret || setting->is_internal)
             continue;
         setting_describe(setting, table->help[id], HELP_MAX);
         table->rows[n_rows++] = (struct argp_option){

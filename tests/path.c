@@ -37,17 +37,16 @@ void
 path_read(struct path *out_path)
 {
     CLEANUP(settings_destroy) struct settings *settings = settings_of_worker();
-    const uint64_t codec = settings_number(settings, SETTING_CODEC);
     const char *algorithms = settings_text(settings, SETTING_ALGORITHM);
     const char *n_nodes = getenv("HOOP_TEST_NODES");
 
     *out_path = (struct path){
-        .codec = (enum codec_id)(codec % CODEC_CHOICES),
-        .loss = (enum codec_loss)(codec / CODEC_CHOICES),
+        .codec = (enum codec_id)settings_number(settings, SETTING_CODEC),
+        .loss = (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE),
         .checking =
             (enum engine_checking)settings_number(settings, SETTING_CHECK),
         .spinning =
-            (enum engine_spinning)settings_number(settings, SETTING_SPIN),
+            (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN),
         .n_nodes = n_nodes ? (uint32_t)strtoul(n_nodes, NULL, 10) : 0,
         .is_tuned = is_tuned(settings),
     };

@@ -261,12 +261,12 @@ class Plan:
             yield Case(*row, 'torch', 'files', *rest, *self.torch(n))
 
     def coded(self):
-        """(name, codec, data) that hoop is measured with on a slow link."""
-        yield 'tcp', 'none', 'noise'
-        yield 'tcp-auto-noise', 'auto', 'noise'
-        yield 'tcp-bf16', 'bf16', 'noise'
-        yield 'tcp-auto', 'auto', self.program('gradient')
-        yield 'tcp-bf16+auto', 'bf16+auto', self.program('gradient')
+        """(name, codec, wire dtype, data) that hoop is measured with on a slow link."""
+        yield 'tcp', 'none', 'none', 'noise'
+        yield 'tcp-auto-noise', 'auto', 'none', 'noise'
+        yield 'tcp-bf16', 'none', 'bf16', 'noise'
+        yield 'tcp-auto', 'auto', 'none', self.program('gradient')
+        yield 'tcp-bf16+auto', 'auto', 'bf16', self.program('gradient')
 
     def rated(self, link, n):
         """One rank on each host. All move noise, unless it says otherwise."""
@@ -276,12 +276,12 @@ class Plan:
         wire = {**noise, 'GLOO_SOCKET_IFNAME': 'eth0'}
         row = (link, n)
         rest = (('allreduce',), schedule)
-        for name, codec, data in self.coded():
+        for name, codec, dtype, data in self.coded():
             yield Case(*row, 'hoop', name, *rest,
                        (os.path.join(self.peers, 'hoop_hosts.sh'), str(n),
                         self.build, self.program('bench/bench_hoop')),
                        {'HOOP_TRANSPORT': 'tcp', 'HOOP_CODEC': codec,
-                        'BENCH_DATA': data})
+                        'HOOP_WIRE_DTYPE': dtype, 'BENCH_DATA': data})
         reach = os.path.join(self.peers, 'reach.sh')
         first = (os.path.join(self.peers, 'in_first.sh'),)
         yield Case(*row, 'openmpi', 'tcp', *rest,

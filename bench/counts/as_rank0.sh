@@ -5,6 +5,6 @@
 if [ "${HOOP_RANK-}" = 0 ]; then
   # Words on purpose: a command line.
   # shellcheck disable=SC2086
-  HOOP_SPIN=never exec ${COUNT_TOOL-} "$@"
+  HOOP_DEBUG_SPIN=never exec ${COUNT_TOOL-} "$@"
 fi
 exec "$@"

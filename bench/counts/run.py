@@ -52,7 +52,7 @@ def run(build, call, tool, n_batches=N_BATCHES):
         for name, value in os.environ.items() if not name.startswith('HOOP_')
     }
     environment.update(COUNT_TOOL=tool, HOOP_TRANSPORT=call.transport,
-                       HOOP_SPIN='always')
+                       HOOP_DEBUG_SPIN='always')
     done = subprocess.run(command, env=environment, check=True, text=True,
                           timeout=DEADLINE_S, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)

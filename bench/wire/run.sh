@@ -15,14 +15,18 @@ export HOSTS
 trap '"$here/../peers/hosts.sh" down "$HOSTS"; rm -rf "$scratch"' EXIT
 
 "$build/bench/gradient" 60 4 "$scratch/gradient"
-# row CODEC [FILE]: of the ranks in $n.
+# row CODEC[,WIRE_DTYPE] [FILE]: of the ranks in $n.
 row() {
+  case $1 in
+    *,*) export HOOP_WIRE_DTYPE="${1#*,}" ;;
+    *) unset HOOP_WIRE_DTYPE ;;
+  esac
   printf '%-10s %-9s n=%s ' "$1" "${2+gradient}" "$n"
   if [ $# -gt 1 ]; then
-    HOOP_CODEC=$1 "$here/../peers/hoop_hosts.sh" "$n" "$build" \
+    HOOP_CODEC=${1%,*} "$here/../peers/hoop_hosts.sh" "$n" "$build" \
       sh -c "exec '$build/bench/allreduce_rate' 16 5 '$2'.\$HOOP_RANK"
   else
-    HOOP_CODEC=$1 "$here/../peers/hoop_hosts.sh" "$n" "$build" \
+    HOOP_CODEC=${1%,*} "$here/../peers/hoop_hosts.sh" "$n" "$build" \
       "$build/bench/allreduce_rate" 16 5
   fi
 }
@@ -31,7 +35,7 @@ for n in "$@"; do
   for codec in none auto; do
     row "$codec"
   done
-  for codec in ${CODECS-none auto zstd bf16 bf16+auto}; do
+  for codec in ${CODECS-none auto zstd none,bf16 auto,bf16}; do
     row "$codec" "$scratch/gradient"
   done
   "$here/../peers/hosts.sh" down "$HOSTS"

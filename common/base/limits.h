@@ -21,7 +21,7 @@ enum {
      * and for looking up names while joining. */
     LIMIT_STACK = 192 * 1024,
     LIMIT_SETTINGS_FILE = 64 * 1024,
-    LIMIT_CHOICES = 256, /* of a setting, as a text: codecs are sixteen */
+    LIMIT_CHOICES = 256, /* of a setting, as a text */
 
     /* The wire: see docs/wire-format.md. */
     LIMIT_FRAME_HEADER = 128,
@@ -31,7 +31,7 @@ enum {
      * 16 KiB with its header by one call; of a larger one, so much is copied. */
     LIMIT_READ_AHEAD = 16 * 1024 + 2 * LIMIT_FRAME_HEADER,
 
-    /* Rules of HOOP_FAULT that are about one rank: bits of a word. */
+    /* Rules of HOOP_DEBUG_FAULT that are about one rank: bits of a word. */
     LIMIT_FAULTS = 32,
 
     /* Ranks of one job: bounds what a roster can make us allocate. */

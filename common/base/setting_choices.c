@@ -17,15 +17,13 @@ const char *const setting_choices_log_levels[] = {
 };
 const char *const setting_choices_log_formats[] = {"text", "json", NULL};
 
-/* A row for each enum codec_loss (codec/loss.h), in it the order of enum
- * codec_id (codec/codec.h). */
-const char *const setting_choices_codecs[] = {
-    "none", "zstd",      "planes",      "auto",      /* nothing is lost */
-    "bf16", "bf16+zstd", "bf16+planes", "bf16+auto", /* half of a float is */
-    "fp16", "fp16+zstd", "fp16+planes", "fp16+auto", /* the same */
-    "int8", "int8+zstd", "int8+planes", "int8+auto", /* three quarters are */
-    NULL,
-};
+/* In the order of enum codec_id (codec/codec.h). */
+const char *const setting_choices_codecs[] = {"none", "zstd", "planes", "auto",
+                                              NULL};
+
+/* In the order of enum codec_loss (codec/loss.h). */
+const char *const setting_choices_wire_dtypes[] = {"none", "bf16", "fp16",
+                                                   "int8", NULL};
 
 /* In the order of enum engine_checking (engine/engine.h). */
 const char *const setting_choices_checks[] = {"frames", "full", NULL};

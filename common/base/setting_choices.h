@@ -10,6 +10,7 @@
 extern const char *const setting_choices_log_levels[];
 extern const char *const setting_choices_log_formats[];
 extern const char *const setting_choices_codecs[];
+extern const char *const setting_choices_wire_dtypes[];
 extern const char *const setting_choices_checks[];
 extern const char *const setting_choices_remedies[];
 extern const char *const setting_choices_switches[];

@@ -174,6 +174,48 @@ ports_parse(const struct setting *setting,
     return HOOP_OK;
 }
 
+static bool
+choice_is_there(const struct setting *setting, const char *text)
+{
+    for (size_t i = 0; setting->choices[i]; i++) {
+        if (strcmp(text, setting->choices[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What HOOP_CODEC was told until conversions had a setting of their own:
+ * "bf16+zstd". HOOP_OK if it is none of them.
+ */
+static enum hoop_status
+refuse_former_codec(const struct setting_input *input)
+{
+    const struct setting *codec = setting_row(SETTING_CODEC);
+    const struct setting *dtype = setting_row(SETTING_WIRE_DTYPE);
+    const bool is_variable = input->origin == SETTING_FROM_ENVIRONMENT;
+    const char *codec_name = is_variable ? codec->environment : codec->name;
+    const char *dtype_name = is_variable ? dtype->environment : dtype->name;
+
+    for (size_t i = 1; dtype->choices[i]; i++) {
+        const size_t n_bytes = strlen(dtype->choices[i]);
+        const char *rest = input->text + n_bytes;
+
+        if (strncmp(input->text, dtype->choices[i], n_bytes) != 0)
+            continue;
+        if (!*rest)
+            return error_raise(HOOP_E_INVALID, "%s: '%s' is %s=%s now",
+                               input->where, input->text, dtype_name,
+                               dtype->choices[i]);
+        if (*rest == '+' && choice_is_there(codec, rest + 1))
+            return error_raise(HOOP_E_INVALID,
+                               "%s: '%s' is %s=%s and %s=%s now", input->where,
+                               input->text, codec_name, rest + 1, dtype_name,
+                               dtype->choices[i]);
+    }
+    return HOOP_OK;
+}
+
 static enum hoop_status
 choice_parse(const struct setting *setting,
              const struct setting_input *input,
@@ -186,6 +228,12 @@ choice_parse(const struct setting *setting,
             *out_number = i;
             return HOOP_OK;
         }
+    }
+    if (setting == setting_row(SETTING_CODEC)) {
+        const enum hoop_status status = refuse_former_codec(input);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
     }
     setting_describe_choices(setting, choices, sizeof(choices));
     return refuse_form(setting, input, choices);

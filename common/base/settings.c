@@ -126,8 +126,11 @@ static enum hoop_status
 variable_take(struct settings *settings, enum setting_id id)
 {
     const char *name = setting_row(id)->environment;
+    const char *former = setting_row(id)->former;
     const char *text = name ? getenv(name) : NULL;
 
+    if (former && getenv(former) && *getenv(former))
+        return error_raise(HOOP_E_INVALID, "%s is named %s now", former, name);
     if (!text || !*text)
         return HOOP_OK;
 

@@ -39,6 +39,7 @@ enum setting_id {
     SETTING_INTERFACE,
     SETTING_PORT,
     SETTING_CODEC,
+    SETTING_WIRE_DTYPE,
     SETTING_CHECK,
     SETTING_CHECKSUM,
     SETTING_TRANSPORT,
@@ -48,13 +49,14 @@ enum setting_id {
     SETTING_TLS_KEY,
     SETTING_TLS_CA,
     SETTING_STREAMS,
-    SETTING_SPIN,
     SETTING_NODE,
     SETTING_ALGORITHM,
-    SETTING_LINK,
     SETTING_TUNING,
     SETTING_LOG,
     SETTING_LOG_FORMAT, /* hoopd, too */
+    SETTING_DEBUG_SPIN,
+    SETTING_DEBUG_LINK,
+    SETTING_DEBUG_FAULT, /* hoopd reads the variable by itself */
 
     /* hoopd. */
     SETTING_LISTEN,
@@ -117,7 +119,10 @@ struct setting {
     uint64_t max;               /* of the number, or bytes of a text */
     enum setting_type type;
     unsigned users;
-    bool is_secret; /* no option of hoopd's: others can read a command line */
+    const char *former; /* variable that it was before; NULL: none */
+    bool is_secret;   /* no option of hoopd's: others can read a command line */
+    bool is_internal; /* for tests and debugging, or between programs of hoop:
+                         in CONTRIBUTING.md, not in the man pages */
 };
 
 /* A value as it was written, and what to call the place in an error. */
@@ -148,6 +153,17 @@ setting_describe_choices(const struct setting *setting,
 /* "workers", "hoopd", "workers and hoopd". Static. */
 const char *
 setting_users_name(unsigned users);
+
+/*
+ * Which setting of user's a name means: "join_timeout".
+ * Handle: HOOP_E_INVALID (the text begins with where, names the name and, where
+ * there is one, the setting that is meant, or what its name is now).
+ */
+enum hoop_status
+setting_find(const char *where,
+             const char *name,
+             enum setting_user user,
+             enum setting_id *out_id);
 
 /*
  * Read a text as the setting's type and check its bounds.
@@ -197,10 +213,21 @@ settings_set_number(struct settings *settings,
  * Take the variables of this user's settings; empty ones count as not set.
  * With CI set, defaults are those for CI.
  *
- * Handle: HOOP_E_INVALID. Thread: while nobody calls setenv().
+ * Handle: HOOP_E_INVALID (also: a variable by its former name). Thread: while
+ * nobody calls setenv().
  */
 enum hoop_status
 settings_read_environment(struct settings *settings);
+
+/*
+ * Take the caller's list of texts "name=value", ended by NULL; NULL: none. They
+ * replace what the caller has set before, and are copied.
+ *
+ * Handle: HOOP_E_INVALID (the text names the item; unknown name, bad value,
+ * twice the same name).
+ */
+enum hoop_status
+settings_read_list(struct settings *settings, const char *const *list);
 
 /*
  * Take a file of lines `key = value`; # begins a comment line.

@@ -19,8 +19,8 @@
 
 struct file_reader {
     struct settings *settings;
-    const char *name; /* of the file */
     unsigned line;
+    char where[LIMIT_SETTING + 16]; /* the line, as errors name it */
     unsigned set_on[SETTING_COUNT]; /* line, 0: not yet */
 };
 
@@ -51,46 +51,19 @@ text_trim(char *text)
 }
 
 static enum hoop_status
-key_find(const struct file_reader *reader,
-         const char *key,
-         enum setting_id *out_id)
-{
-    const enum setting_user user = settings_user(reader->settings);
-
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        const struct setting *setting = setting_row((enum setting_id)i);
-
-        if (strcmp(key, setting->name) != 0)
-            continue;
-        if (!(setting->users & user))
-            return error_raise(
-                HOOP_E_INVALID, "%s:%u: '%s' is a setting of %s, not of %s",
-                reader->name, reader->line, key,
-                setting_users_name(setting->users), setting_users_name(user));
-        *out_id = (enum setting_id)i;
-        return HOOP_OK;
-    }
-    return error_raise(HOOP_E_INVALID, "%s:%u: unknown setting '%s'",
-                       reader->name, reader->line, key);
-}
-
-static enum hoop_status
 value_take(struct file_reader *reader, enum setting_id id, const char *value)
 {
-    char where[LIMIT_SETTING + 16];
-
     if (reader->set_on[id])
-        return error_raise(HOOP_E_INVALID, "%s:%u: %s is set on line %u, too",
-                           reader->name, reader->line, setting_row(id)->name,
+        return error_raise(HOOP_E_INVALID, "%s: %s is set on line %u, too",
+                           reader->where, setting_row(id)->name,
                            reader->set_on[id]);
     reader->set_on[id] = reader->line;
 
-    snprintf(where, sizeof(where), "%s:%u", reader->name, reader->line);
     const enum hoop_status status =
         settings_set(reader->settings, id,
                      &(struct setting_input){
                          .origin = SETTING_FROM_FILE,
-                         .where = where,
+                         .where = reader->where,
                          .text = value,
                      });
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
@@ -108,12 +81,13 @@ line_take(struct file_reader *reader, char *line)
     char *equals = strchr(key, '=');
     if (!equals)
         return error_raise(HOOP_E_INVALID,
-                           "%s:%u: a line is 'key = value' or a # comment",
-                           reader->name, reader->line);
+                           "%s: a line is 'key = value' or a # comment",
+                           reader->where);
     *equals = '\0';
     key = text_trim(key);
 
-    enum hoop_status status = key_find(reader, key, &id);
+    enum hoop_status status =
+        setting_find(reader->where, key, settings_user(reader->settings), &id);
     if (status != HOOP_OK)
         return error_pass(status);
 
@@ -129,8 +103,8 @@ line_read(struct file_reader *reader, const char *bytes, size_t n_bytes)
 
     if (n_bytes >= sizeof(line) || memchr(bytes, '\0', n_bytes))
         return error_raise(HOOP_E_INVALID,
-                           "%s:%u: longer than %zu bytes, or not text",
-                           reader->name, reader->line, sizeof(line) - 1);
+                           "%s: longer than %zu bytes, or not text",
+                           reader->where, sizeof(line) - 1);
     memcpy(line, bytes, n_bytes);
     line[n_bytes] = '\0';
 
@@ -144,7 +118,7 @@ settings_read_text(struct settings *settings,
                    const char *text,
                    size_t n_bytes)
 {
-    struct file_reader reader = {.settings = settings, .name = name};
+    struct file_reader reader = {.settings = settings};
     size_t at = 0;
 
     while (at < n_bytes) {
@@ -153,6 +127,8 @@ settings_read_text(struct settings *settings,
             newline ? (size_t)(newline - text) - at : n_bytes - at;
 
         reader.line++;
+        snprintf(reader.where, sizeof(reader.where), "%s:%u", name,
+                 reader.line);
         const enum hoop_status status = line_read(&reader, text + at, n_line);
         if (status != HOOP_OK)
             return error_pass(status);

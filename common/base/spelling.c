@@ -3,6 +3,7 @@
 #include "base/spelling.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,6 @@ static const char prefix[] = "HOOP_";
 
 /* Of no row of the table, but ours. */
 static const char *const others[] = {
-    "HOOP_FAULT",      /* common/fault */
     "HOOP_LOCAL_RANK", /* hooprun tells its workers */
     "HOOP_PROGRESS",   /* hooprun, to hoop-perf and the examples */
 };
@@ -36,7 +36,11 @@ static const char *const families[] = {"HOOP_TEST_", "HOOP_REQUIRE_",
 static const char *const services[] = {"_SERVICE_HOST", "_SERVICE_PORT",
                                        "_PORT_"};
 
-/* The known name at index; NULL: there are no more, or it has none. */
+enum {
+    KNOWN = SETTING_COUNT + COUNT_OF(others),
+};
+
+/* The known name at index; NULL: it has none. */
 static const char *
 known_name(size_t index)
 {
@@ -44,10 +48,6 @@ known_name(size_t index)
         return setting_row((enum setting_id)index)->environment;
     return others[index - SETTING_COUNT];
 }
-
-enum {
-    KNOWN = SETTING_COUNT + COUNT_OF(others),
-};
 
 static bool
 name_is_ours(const char *name)
@@ -108,24 +108,51 @@ distance(const char *a, const char *b)
     return rows[n_a % 3][n_b];
 }
 
-/* NULL: none is like it. */
-static const char *
-nearest_name(const char *name)
+const char *
+spelling_nearest(const char *word, const char *const *names, size_t n_names)
 {
     const char *nearest = NULL;
-    /* A third of its own letters may be wrong. */
-    unsigned best = (unsigned)(strlen(name) - (sizeof(prefix) - 1)) / 3 + 1;
+    unsigned best = (unsigned)strlen(word) / 3 + 1;
 
-    for (size_t i = 0; i < KNOWN; i++) {
-        const char *known = known_name(i);
-        const unsigned n = known ? distance(name, known) : best;
+    if (strlen(word) >= NAME_MAX_BYTES)
+        return NULL;
+    for (size_t i = 0; i < n_names; i++) {
+        const bool is_short = names[i] && strlen(names[i]) < NAME_MAX_BYTES;
+        const unsigned n = is_short ? distance(word, names[i]) : best;
 
         if (n < best) {
             best = n;
-            nearest = known;
+            nearest = names[i];
         }
     }
     return nearest;
+}
+
+/* What is most like name, a variable; without the prefix that both have. */
+static const char *
+nearest_variable(const char *name)
+{
+    const size_t n_prefix = sizeof(prefix) - 1;
+    const char *names[KNOWN];
+
+    for (size_t i = 0; i < KNOWN; i++)
+        names[i] = known_name(i) ? known_name(i) + n_prefix : NULL;
+
+    const char *nearest = spelling_nearest(name + n_prefix, names, KNOWN);
+    return nearest ? nearest - n_prefix : NULL;
+}
+
+/* What a variable is named that had another name before; NULL: it had none. */
+static const char *
+present_name(const char *name)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = setting_row((enum setting_id)i);
+
+        if (setting->former && strcmp(name, setting->former) == 0)
+            return setting->environment;
+    }
+    return NULL;
 }
 
 /* Whether fn has been told something. */
@@ -143,10 +170,14 @@ variable_check(const char *variable, spelling_fn *fn, void *owner)
     if (name_is_ours(name) || variable_is_service(name, value + 1))
         return false;
 
-    const char *nearest = nearest_name(name);
-    snprintf(text, sizeof(text), "%s is not a setting of hoop%s%s%s", name,
-             nearest ? "; do you mean " : "", nearest ? nearest : "",
-             nearest ? "?" : "");
+    const char *present = present_name(name);
+    const char *nearest = nearest_variable(name);
+    if (present)
+        snprintf(text, sizeof(text), "%s is named %s now", name, present);
+    else
+        snprintf(text, sizeof(text), "%s is not a setting of hoop%s%s%s", name,
+                 nearest ? "; do you mean " : "", nearest ? nearest : "",
+                 nearest ? "?" : "");
     fn(owner, text);
     return true;
 }

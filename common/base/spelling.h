@@ -9,8 +9,14 @@
 #ifndef BASE_SPELLING_H
 #define BASE_SPELLING_H
 
-#include <stdbool.h>
 #include <stddef.h>
+
+/*
+ * The one of n_names names that is most like word, where no more than a third of
+ * the word's letters are wrong; NULL: none is. Names may be NULL.
+ */
+const char *
+spelling_nearest(const char *word, const char *const *names, size_t n_names);
 
 /* "HOOP_TIMEOT is not a setting of hoop; do you mean HOOP_TIMEOUT?" */
 typedef void

@@ -25,8 +25,7 @@ enum codec_id {
 };
 
 enum {
-    CODEC_CHOICES = CODEC_AUTO + 1, /* in a row of the setting */
-    CODEC_LOSS_SHIFT = 4,           /* the upper part of an id on the wire */
+    CODEC_LOSS_SHIFT = 4, /* the upper part of an id on the wire */
 };
 
 static inline uint32_t

@@ -1,4 +1,4 @@
-/* fault/fault.c - faults on demand: HOOP_FAULT, in builds that are tested */
+/* fault/fault.c - faults on demand: HOOP_DEBUG_FAULT, in builds that are tested */
 
 #include "fault/fault.h"
 
@@ -69,8 +69,8 @@ rules_read(struct faults *faults,
             char why[LIMIT_ERROR_TEXT / 2];
 
             snprintf(why, sizeof(why), "%s", error_text());
-            return error_raise(status, "HOOP_FAULT, rule %u: %s", n_read + 1,
-                               why);
+            return error_raise(status, "HOOP_DEBUG_FAULT, rule %u: %s",
+                               n_read + 1, why);
         }
         at = *end ? end + 1 : NULL;
     }
@@ -101,17 +101,24 @@ faults_parse(const char *text,
 }
 
 enum hoop_status
-faults_create(uint32_t rank,
+faults_create(const char *text,
+              uint32_t rank,
               bool (*knows_op)(const char *name),
               struct faults **out_faults)
 {
-    const char *text = getenv("HOOP_FAULT");
+    const char *former = getenv("HOOP_FAULT");
+
+    if (!text || !text[0])
+        text = getenv("HOOP_DEBUG_FAULT");
 
     *out_faults = NULL;
+    if (former && former[0])
+        return error_raise(HOOP_E_INVALID,
+                           "HOOP_FAULT is named HOOP_DEBUG_FAULT now");
     if (!FAULT_IS_BUILT && text && text[0])
         return error_raise(HOOP_E_INVALID,
-                           "HOOP_FAULT is set, but this build has no faults: "
-                           "unset it, or build with -Dfaults=enabled");
+                           "HOOP_DEBUG_FAULT is set, but this build has no "
+                           "faults: unset it, or build with -Dfaults=enabled");
     return faults_parse(text, rank, knows_op, out_faults);
 }
 

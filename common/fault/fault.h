@@ -1,7 +1,7 @@
 /*
- * fault/fault.h - faults on demand: HOOP_FAULT, in builds that are tested
+ * fault/fault.h - faults on demand: HOOP_DEBUG_FAULT, in builds that are tested
  *
- * HOOP_FAULT holds rules (fault/fault_rule.h), with ';' between them. An
+ * HOOP_DEBUG_FAULT holds rules (fault/fault_rule.h), with ';' between them. An
  * operation learns with its beginning which rules are about it, as bits that
  * it carries; most have none, and whoever touches an operation looks no
  * further then. Without -Dfaults the bits are 0 and the looking is left out.
@@ -26,14 +26,15 @@ static const bool FAULT_IS_BUILT = FAULT_BUILD;
 struct faults;
 
 /*
- * Those of this rank, or of FAULT_COORDINATOR, that the environment asks for;
- * *out_faults is NULL when there are none. knows_op says whether there is an
- * operation of that name.
+ * Those of this rank, or of FAULT_COORDINATOR, in text, or, where text is NULL or
+ * "", in the environment; *out_faults is NULL when there are none. knows_op says
+ * whether there is an operation of that name.
  * Handle: HOOP_E_INVALID (the text says which rule, and why; or that this build
  * has no faults).
  */
 enum hoop_status
-faults_create(uint32_t rank,
+faults_create(const char *text,
+              uint32_t rank,
               bool (*knows_op)(const char *name),
               struct faults **out_faults);
 /* The same of a text; NULL or "": none. */

@@ -60,7 +60,7 @@ op_exists(const char *name)
 enum hoop_status
 rpc_faults_create(struct faults **out_faults)
 {
-    return faults_create(FAULT_COORDINATOR, op_exists, out_faults);
+    return faults_create(NULL, FAULT_COORDINATOR, op_exists, out_faults);
 }
 
 static void

@@ -2,7 +2,7 @@
  * rpc/rpc_fault.h - the coordinator fails on demand, at three moments of a call
  *
  * A call has come, and nothing was done; what it has changed is kept, and its
- * answer is about to leave; who asked has the answer. HOOP_FAULT says at which
+ * answer is about to leave; who asked has the answer. HOOP_DEBUG_FAULT says at which
  * call, "rank=coordinator,op=store_add,seq=3,at=send,do=kill" (fault/fault.h). A
  * part of the listeners.
  */

@@ -59,7 +59,7 @@ struct rpc_listener_counters {
 };
 
 /* A name is looked up, which may block.
- * Handle: HOOP_E_INVALID (also: HOOP_FAULT), HOOP_E_UNAVAILABLE. */
+ * Handle: HOOP_E_INVALID (also: HOOP_DEBUG_FAULT), HOOP_E_UNAVAILABLE. */
 enum hoop_status
 rpc_listener_create(const struct rpc_listener_options *options,
                     struct rpc_listener **out_listener);
@@ -73,7 +73,7 @@ rpc_listener_port(const struct rpc_listener *listener);
 struct rpc_listener_counters
 rpc_listener_counters(const struct rpc_listener *listener);
 
-/* It is a call of that method. False: it is no more, as HOOP_FAULT wants it. */
+/* It is a call of that method. False: it is no more, as HOOP_DEBUG_FAULT wants it. */
 bool
 rpc_exchange_begin(struct rpc_exchange *exchange, const char *method);
 

@@ -73,7 +73,7 @@ rows_print(void)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = setting_row((enum setting_id)i);
 
-        if (setting->users & SETTING_USER_WORKER)
+        if ((setting->users & SETTING_USER_WORKER) && !setting->is_internal)
             row_print(setting);
     }
     printf("    {0},\n};\n");
@@ -85,7 +85,7 @@ page_print(enum setting_user user)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = setting_row((enum setting_id)i);
 
-        if (!(setting->users & user) ||
+        if (!(setting->users & user) || setting->is_internal ||
             (setting->is_secret && user == SETTING_USER_HOOPD))
             continue;
         setting_print(setting, user);

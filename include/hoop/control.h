@@ -31,11 +31,12 @@ typedef struct hoop_control hoop_control_t;
 /* Borrowed for the call. Zero or NULL means: from the environment, as for
  * hoop_join(), then the default. */
 struct hoop_control_options {
-    const char *coordinator; /* HOOP_COORDINATOR, host:port */
-    const char *job;         /* HOOP_JOB, "default" */
-    const char *token;       /* HOOP_TOKEN */
-    const char *token_file;  /* HOOP_TOKEN_FILE, if there is no token */
-    uint32_t timeout_ms;     /* of each call, 5 s */
+    const char *coordinator;     /* HOOP_COORDINATOR, host:port */
+    const char *job;             /* HOOP_JOB, "default" */
+    const char *token;           /* HOOP_TOKEN */
+    const char *token_file;      /* HOOP_TOKEN_FILE, if there is no token */
+    uint32_t timeout_ms;         /* of each call, 5 s */
+    const char *const *settings; /* as of hoop_join_options: "tls=on", ... */
 };
 
 /*

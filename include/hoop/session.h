@@ -12,32 +12,48 @@
 HOOP_BEGIN
 
 /*
- * Everything is borrowed for the call. A zero or NULL member means: from the
- * environment (the name beside it), then from a launcher's variables (Slurm,
- * Open MPI, PMI, torchrun) for rank and world size, then the default. From the
- * environment alone: HOOP_ON_FAILURE ("error", or "retry": collectives go on with
- * those that are left, see hoop_comm_contributors()), HOOP_CHECKSUM ("on": frames are summed and those that were
- * damaged on their way end the connection, whose ends the error names; alike
- * for all ranks, who then share no hall), HOOP_TRANSPORT (between ranks of one
- * node: "auto" shares memory where that can be, between two and among all of a
- * communicator, "shm" fails where two cannot; "tcp" never does), HOOP_CMA
- * (ranks of a node that share memory read large buffers out of each other's,
- * where the system lets them: "on", "off", or "auto", where that is faster),
- * HOOP_TLS ("on": what ranks send each other and the coordinator is encrypted,
- * alike for all of them, by HOOP_TLS_CERT, HOOP_TLS_KEY and HOOP_TLS_CA, or,
+ * What a program says of its settings; the strings and arrays are borrowed for
+ * the call, which copies what it keeps. A setting has, in falling order, the
+ * value of
+ *
+ *   1. an item of settings, "name=value",
+ *   2. its member, unless that is zero or NULL,
+ *   3. the environment, the variable beside the member,
+ *   4. for rank and world size a launcher's variables (Slurm, Open MPI, PMI,
+ *      torchrun),
+ *   5. the default.
+ *
+ * A token, wherever it is given, wins over a file with one.
+ *
+ * Whatever hoop(7) lists for the environment may be an item: HOOP_STREAMS=4 is
+ * "streams=4". Values are written as there, times in seconds or with a unit
+ * ("2.5", "500ms"). An unknown name, a wrong value, and a name that is given
+ * twice in the list are HOOP_E_INVALID before anything is sent; the error names
+ * the item, the value and what is allowed, or the name that is like it. A
+ * variable or value that has another name now is refused with the new one.
+ *
+ * What has no member: "on_failure" ("error", or "retry": collectives go on with
+ * those that are left, see hoop_comm_contributors()), "checksum" ("on": frames
+ * are summed and those that were damaged on their way end the connection, whose
+ * ends the error names; alike for all ranks, who then share no hall),
+ * "transport" (between ranks of one node: "auto" shares memory where that can
+ * be, between two and among all of a communicator, "shm" fails where two cannot;
+ * "tcp" never does), "cma" (ranks of a node that share memory read large buffers
+ * out of each other's, where the system lets them: "on", "off", or "auto", where
+ * that is faster), "tls" ("on": what ranks send each other and the coordinator
+ * is encrypted, alike for all of them, by "tls_cert", "tls_key" and "tls_ca", or,
  * without the first two, by a key made of the token; what they share is not),
- * HOOP_STREAMS (connections that share what is large between two ranks: "1" to
- * "8", or "auto", one, and more where they bring more; the lower rank's
- * counts), HOOP_SPIN (whether a call that waits looks again and again before it
- * sleeps: "never", "always", or "auto", while every rank of the host has a
- * processor), HOOP_NODE (hoop/group.h), HOOP_ALGORITHM, HOOP_LINK and
- * HOOP_TUNING (hoop/tuning.h), HOOP_FAILURE_TIMEOUT (a rank that others wait
- * for and nothing comes from is lost then, 2 s), HOOP_LATE_WARNING (who is
- * waited for so long is named on standard error, 10 s; 0: nobody is, nor where
- * HOOP_LOG is "off" or "error"), HOOP_WAIT_NOTICE (likewise, a join, or
- * a call that creates, agrees, shrinks or grows, that has waited so long says for
- * whom, and how long it may, then ever more rarely, 1 s),
- * HOOP_LOG, HOOP_LOG_FORMAT.
+ * "streams" (connections that share what is large between two ranks: "1" to "8",
+ * or "auto", one, and more where they bring more; the lower rank's counts),
+ * "node" (hoop/group.h), "algorithm" and "tuning" (hoop/tuning.h),
+ * "failure_timeout" (a rank that others wait for and nothing comes from is lost
+ * then, 2 s), "late_warning" (who is waited for so long is named on standard
+ * error, 10 s; 0: nobody is, nor where "log" is "off" or "error"), "wait_notice"
+ * (likewise, a join, or a call that creates, agrees, shrinks or grows, that has
+ * waited so long says for whom, and how long it may, then ever more rarely, 1 s),
+ * "log" and "log_format" (of the process: the first session's count).
+ *
+ * Thread: while nobody calls setenv(), nor changes what is borrowed.
  */
 struct hoop_join_options {
     const char *coordinator;  /* HOOP_COORDINATOR, host:port */
@@ -51,9 +67,14 @@ struct hoop_join_options {
     const char *advertise;    /* HOOP_ADVERTISE, address told to the peers */
     const char *interface;    /* HOOP_INTERFACE, its address is advertised */
     uint16_t port;            /* HOOP_PORT, where peers connect; 0: any;
-                                 only the variable may be a range */
-    const char *codec;        /* HOOP_CODEC: "none", "auto", "bf16", ... */
+                                 a range is said by "port=5000-5063" */
+    const char *codec;        /* HOOP_CODEC, lossless compression: "none",
+                                 "zstd", "planes" or "auto" */
     const char *check;        /* HOOP_CHECK, "frames" or "full" */
+    const char *wire_dtype;   /* HOOP_WIRE_DTYPE, lossy conversion of float32:
+                                 "none", "bf16", "fp16" or "int8"; rank 0's */
+    const char *const *settings; /* "name=value" each, ended by NULL; NULL:
+                                    none */
 };
 
 /*
@@ -70,8 +91,9 @@ struct hoop_join_options {
  *
  * Handle: HOOP_E_TIMEOUT (the text names the ranks that are missing),
  * HOOP_E_UNAUTHENTICATED, HOOP_E_PRECONDITION and HOOP_E_EXISTS (refused by
- * the coordinator: job full, rank taken), HOOP_E_UNAVAILABLE (no coordinator, or
- * until the deadline members were leaving, or perhaps dead, that have the places),
+ * the coordinator: job full, rank taken), HOOP_E_INVALID (a setting is wrong),
+ * HOOP_E_UNAVAILABLE (no coordinator, or until the deadline members were
+ * leaving, or perhaps dead, that have the places),
  * HOOP_E_MISMATCH (ranks differ in check), HOOP_E_PEER_LOST (a rank that the
  * world needs ended before it joined, as its launcher says).
  * Thread: any; several sessions may live in one process.

@@ -5,15 +5,14 @@
  * to which size each is taken. On one host of two processors and for 2 to 8
  * ranks, in the memory that all of them share and, with HOOP_TRANSPORT=tcp, over
  * TCP, what was fastest on such a host is known, and taken instead.
- * HOOP_ALGORITHM on rank 0 of the job forces some, HOOP_LINK says what messages
- * cost instead of having it measured (hoop(7) has its names), and HOOP_TUNING is
- * a file of what algorithms took here, measured by hoop-perf --tune. With
+ * HOOP_ALGORITHM on rank 0 of the job forces some, and HOOP_TUNING is a file of
+ * what algorithms took here, measured by hoop-perf --tune. With
  * HOOP_TUNING=auto the first four jobs of as many ranks, 64 at most, on as many
  * nodes race for up to 1.5 s each when they begin, and keep that in
  * hoop/tuning-<signature>.txt of the user's cache folder; with HOOP_TUNING=model
  * what was fastest elsewhere does not count. Runs that must have the same bits
- * set one of the first two, since what is measured, and so the order in which
- * floats are summed, may differ.
+ * set HOOP_ALGORITHM, since what is measured, and so the order in which floats
+ * are summed, may differ.
  *
  * A collective is named as its function is, "allreduce" or "allgatherv"; the
  * forms along a dimension are those without it, and messages have none. Sizes

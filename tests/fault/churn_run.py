@@ -97,7 +97,7 @@ class Job:
             HOOP_COORDINATOR=self.run.coordinator.address,
             HOOP_JOB=self.name, HOOP_TIMEOUT='30', HOOP_FAILURE_TIMEOUT='20',
             HOOP_LATE_WARNING='0',
-            HOOP_LOG=options.log, HOOP_FAULT=fault, **extra)
+            HOOP_LOG=options.log, HOOP_DEBUG_FAULT=fault, **extra)
 
     def replace(self, slot):
         """Kill who is there, and have another come."""

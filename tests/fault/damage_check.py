@@ -99,7 +99,7 @@ def run(programs, folder, name, settings, **environment):
                    'HOOP_TRANSPORT': 'tcp',
                    'HOOP_ADVERTISE': '%s:%d' % relays[rank].address,
                    # Measures nothing.
-                   'HOOP_LINK': 'latency=20us,bandwidth=1GB/s',
+                   'HOOP_DEBUG_LINK': 'latency=20us,bandwidth=1GB/s',
                    'HOOP_TIMEOUT': str(WAIT_S)} | settings[rank])
         for rank in range(WORKERS)]
     try:

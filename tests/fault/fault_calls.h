@@ -22,7 +22,7 @@ enum fault_call_parts {
 
 struct fault_call {
     const char *name;
-    const char *op; /* as HOOP_FAULT names it */
+    const char *op; /* as HOOP_DEBUG_FAULT names it */
     unsigned parts; /* of these and enum matrix_parts */
     enum hoop_status (*run)(const struct matrix_args *args);
 };

@@ -82,7 +82,7 @@ fault_cell_absence(const struct fault_cell *cell);
 bool
 fault_cell_needs_piece(const struct fault_cell *cell);
 
-/* HOOP_FAULT, with a note to note_fd; "" where the program does it itself. */
+/* HOOP_DEBUG_FAULT, with a note to note_fd; "" where the program does it itself. */
 struct fault_cell_rule {
     char text[512];
 };

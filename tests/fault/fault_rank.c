@@ -40,14 +40,14 @@ environment_set(const struct fault_rank_options *options)
     char timeout[32];
 
     snprintf(timeout, sizeof(timeout), "%ums", options->failure_timeout_ms);
-    setenv("HOOP_FAULT", rule.text, 1);
+    setenv("HOOP_DEBUG_FAULT", rule.text, 1);
     if (options->failure_timeout_ms > 0)
         setenv("HOOP_FAILURE_TIMEOUT", timeout, 1);
     else
         unsetenv("HOOP_FAILURE_TIMEOUT");
     setenv("HOOP_TRANSPORT", options->cell->transport, 1);
     /* It is not measured then. */
-    setenv("HOOP_LINK", "latency=20us,bandwidth=2GB/s", 1);
+    setenv("HOOP_DEBUG_LINK", "latency=20us,bandwidth=2GB/s", 1);
 }
 
 static enum hoop_status

@@ -45,7 +45,7 @@ def run(hooprun, steady, case, folder):
     transport, rank, what, _, _ = case
     # A number that nobody knows the size of yet: in the middle of the job.
     settings = {'HOOP_TRANSPORT': transport, 'HOOP_TIMEOUT': '77',
-                'HOOP_FAULT': f'rank={rank},op=allreduce,seq=20,do={what}'}
+                'HOOP_DEBUG_FAULT': f'rank={rank},op=allreduce,seq=20,do={what}'}
     if what == 'stop':
         settings['HOOP_FAILURE_TIMEOUT'] = '2'
     ended = subprocess.run([hooprun, '-n', str(RANKS), steady, folder + '/stop'],

@@ -4,7 +4,7 @@
 recovery_run.py HOOPD CHURN_MEMBER [--cells N] [--seeds N] [--first N]
 
 A job of five calls collectives, loses one, shrinks, and takes in a newcomer
-(churn_member.c), again and again, until the faults of HOOP_FAULT have struck and
+(churn_member.c), again and again, until the faults of HOOP_DEBUG_FAULT have struck and
 all five are well. Two kinds of runs:
 
 - a cell: hoopd is killed, stopped, or loses its answer, at one call, before it has
@@ -108,7 +108,7 @@ class Mortal(Coordinator):
             if fault:
                 fault += f',note={notes.fileno()}'
             self.program = Program(self.folder, f'hoopd{self.n_lives}',
-                                   self.arguments, HOOP_FAULT=fault,
+                                   self.arguments, HOOP_DEBUG_FAULT=fault,
                                    pass_fds=(notes.fileno(),))
         self.program.expect('serves workers on')
 

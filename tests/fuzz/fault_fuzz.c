@@ -1,4 +1,4 @@
-/* tests/fuzz/fault_fuzz.c - any HOOP_FAULT is refused with a place, or makes
+/* tests/fuzz/fault_fuzz.c - any HOOP_DEBUG_FAULT is refused with a place, or makes
  * rules that strike once at most */
 
 #include <string.h>

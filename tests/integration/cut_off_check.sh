@@ -62,7 +62,7 @@ worker_start() {
     export HOOP_COORDINATOR=$coordinator HOOP_JOB=$job HOOP_RANK=$rank
     export HOOP_WORLD_SIZE=4 HOOP_TIMEOUT=50
     export HOOP_FAILURE_TIMEOUT=2 HOOP_TRANSPORT=tcp HOOP_NODE=host$rank
-    export HOOP_LINK=latency=50us,bandwidth=125MB/s
+    export HOOP_DEBUG_LINK=latency=50us,bandwidth=125MB/s
     # In which each rank sends to each.
     export HOOP_ALGORITHM=allreduce:pairwise
     in_room "$rank" "$@"

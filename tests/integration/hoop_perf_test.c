@@ -227,10 +227,10 @@ perf_explains_what_it_would_do(void **state)
                                    "32K",       "--factor", "8",   NULL};
 
     setenv("HOOP_ALGORITHM", "allreduce:ring", 1);
-    setenv("HOOP_LINK", "latency=3ms", 1);
+    setenv("HOOP_DEBUG_LINK", "latency=3ms", 1);
     struct program *program = perf_start("3", options);
     unsetenv("HOOP_ALGORITHM");
-    unsetenv("HOOP_LINK");
+    unsetenv("HOOP_DEBUG_LINK");
     *state = program;
     assert_int_equal(program_wait(program), 0);
     size_t n_rows = 0;

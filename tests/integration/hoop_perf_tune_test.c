@@ -48,7 +48,7 @@ perf_races_of_rank_0_are_chosen_by(void **state)
 
     file_make(path, races);
     snprintf(command, sizeof(command),
-             "export HOOP_LINK=latency=20us HOOP_TRANSPORT=tcp; "
+             "export HOOP_DEBUG_LINK=latency=20us HOOP_TRANSPORT=tcp; "
              "case $HOOP_RANK in 0) export HOOP_TUNING=%s ;; "
              "*) export HOOP_TUNING=/nowhere ;; esac; "
              "exec %s --min 64 --max 4K --factor 64 --iters 2 --check --csv -",

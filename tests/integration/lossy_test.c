@@ -286,7 +286,7 @@ int8_leaves_all_ranks_the_same_bits(void **state)
     run(LOSS_INT8, "planes", 3);
 }
 
-/* What HOOP_CODEC says, by the path's algorithms. */
+/* What HOOP_WIRE_DTYPE says, by the path's algorithms. */
 static void
 path_leaves_all_ranks_the_same_bits(void **state)
 {

@@ -106,7 +106,7 @@ for rank in 0 1 2 3; do
     export HOOP_COORDINATOR=$coordinator HOOP_JOB=nodes HOOP_RANK=$rank
     export HOOP_WORLD_SIZE=4 HOOP_TOKEN=secret HOOP_JOIN_TIMEOUT=30
     export HOOP_TIMEOUT=60 HOOP_NODE=node$((rank / 2)) HOOP_LOG=debug
-    export HOOP_LINK=latency=50us,bandwidth=125MB/s HOOP_STREAMS=2
+    export HOOP_DEBUG_LINK=latency=50us,bandwidth=125MB/s HOOP_STREAMS=2
     in_room $((rank / 2)) "$perf" --op allreduce --min 8 --max 4M --factor 8 \
       --iters 2 --check
   ) >"$scratch/nodes.$rank.log" 2>&1 &

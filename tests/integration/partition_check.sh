@@ -60,7 +60,7 @@ worker_start() {
   (
     export HOOP_COORDINATOR=$coordinator HOOP_RANK=$rank HOOP_WORLD_SIZE=5
     export HOOP_TOKEN=secret HOOP_TIMEOUT=60 HOOP_FAILURE_TIMEOUT=3
-    export HOOP_TRANSPORT=tcp HOOP_LINK=latency=50us,bandwidth=125MB/s
+    export HOOP_TRANSPORT=tcp HOOP_DEBUG_LINK=latency=50us,bandwidth=125MB/s
     export HOOP_NODE=host$rank
     in_room "$rank" "$parted" "$2" "$scratch/healed" "$scratch/stop"
   ) >"$scratch/worker.$rank.log" 2>&1 &

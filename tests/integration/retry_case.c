@@ -255,7 +255,7 @@ retry_join(const struct worker *worker, hoop_session_t **out_session)
     const struct hoop_join_options options = worker_options(worker);
 
     setenv("HOOP_ON_FAILURE", "retry", 1);
-    setenv("HOOP_FAULT", scene ? scene->faults : "", 1);
+    setenv("HOOP_DEBUG_FAULT", scene ? scene->faults : "", 1);
     /* Who is only slow on a busy machine is not lost. */
     setenv("HOOP_FAILURE_TIMEOUT", "30", 1);
     WORKER_CHECK(hoop_join(&options, out_session) == HOOP_OK);

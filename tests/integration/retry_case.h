@@ -1,7 +1,7 @@
 /*
  * tests/integration/retry_case.h - workers that make calls, and die
  *
- * Workers make the same calls, and HOOP_FAULT kills some of them at chosen
+ * Workers make the same calls, and HOOP_DEBUG_FAULT kills some of them at chosen
  * places. Each knows what a result must be from the inputs of those that the call
  * names as contributors, and writes a digest of both where all can see it: of one
  * call all digests are the same, also those of ranks that died after it.
@@ -14,7 +14,7 @@
 
 struct retry_scene {
     uint32_t n_workers;
-    const char *faults; /* HOOP_FAULT */
+    const char *faults; /* HOOP_DEBUG_FAULT */
 };
 
 /* Play one at hoopd; returns how many made all calls. Fails the test if any did

@@ -129,12 +129,12 @@ rank_without_an_answer_ends_the_call_that_others_repeat(void **state)
     (void)state;
     if (!FAULT_IS_BUILT)
         skip();
-    assert_int_equal(setenv("HOOP_FAULT",
+    assert_int_equal(setenv("HOOP_DEBUG_FAULT",
                             "rank=coordinator,op=groups_agree,seq=9,do=drop",
                             1),
                      0);
     daemon_start(&other, NULL);
-    assert_int_equal(unsetenv("HOOP_FAULT"), 0);
+    assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
     const uint32_t n_failed =
         workers_run(other.address, N_WORKERS, unanswered_body, NULL);
     daemon_stop(&other);

@@ -156,13 +156,13 @@ death_of_a_source_is_told_and_spares_the_others(void **state)
     (void)state;
     if (!FAULT_IS_BUILT)
         skip();
-    assert_int_equal(setenv("HOOP_FAULT", "rank=1,op=send,seq=70,do=kill", 1),
-                     0);
+    assert_int_equal(
+        setenv("HOOP_DEBUG_FAULT", "rank=1,op=send,seq=70,do=kill", 1), 0);
     assert_int_equal(ranks_run_all(4, death_body), 0);
-    assert_int_equal(setenv("HOOP_FAULT", "rank=1,op=send,seq=1,do=kill", 1),
-                     0);
+    assert_int_equal(
+        setenv("HOOP_DEBUG_FAULT", "rank=1,op=send,seq=1,do=kill", 1), 0);
     assert_int_equal(ranks_run_all(4, death_body), 0);
-    assert_int_equal(unsetenv("HOOP_FAULT"), 0);
+    assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
 }
 
 /* Between ranks 0 and 3, there and back. */
@@ -218,13 +218,13 @@ who_has_finished_goes_on_when_another_finds_a_loss(void **state)
         skip();
     assert_int_equal(setenv("HOOP_TRANSPORT", "tcp", 1), 0);
     assert_int_equal(setenv("HOOP_TEST_TUNED", "0", 1), 0);
-    assert_int_equal(setenv("HOOP_FAULT",
+    assert_int_equal(setenv("HOOP_DEBUG_FAULT",
                             "rank=1,op=allgather,round=3,peer=2,do=drop;"
                             "rank=1,op=allgather,at=end,do=stop",
                             1),
                      0);
     assert_int_equal(ranks_run_all(4, finished_body), 0);
-    assert_int_equal(unsetenv("HOOP_FAULT"), 0);
+    assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
 }
 
 int

@@ -227,7 +227,7 @@ join(const struct worker *worker)
     hoop_session_t *session = NULL;
 
     options.op_timeout_ms = TIMEOUT_MS;
-    setenv("HOOP_SPIN", "never", 1);
+    setenv("HOOP_DEBUG_SPIN", "never", 1);
     setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
     return CALL(hoop_join(&options, &session)) == HOOP_OK ? session : NULL;
 }

@@ -114,8 +114,8 @@ engine_create(const struct engine_options *options, struct engine **out_engine)
     engine->headcount_fd = headcount_enter();
     engine_look_round(engine);
 
-    enum hoop_status status =
-        faults_create(engine->roster->rank, mishap_exists, &engine->faults);
+    enum hoop_status status = faults_create(
+        options->faults, engine->roster->rank, mishap_exists, &engine->faults);
     if (status == HOOP_OK)
         status = engine_open(engine);
     if (status != HOOP_OK) {

@@ -65,6 +65,8 @@ struct engine_suspicion {
 
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
+    const char *faults; /* rules, borrowed for the call; NULL or "": those of
+                           the environment */
     enum codec_id codec;
     enum engine_checking checking;
     enum engine_spinning spinning;

@@ -2,7 +2,7 @@
  * engine/mishap.h - faults in the middle of a recovery
  *
  * Shrinking, agreeing and growing are no operations of the engine, and ranks die
- * in them, too. HOOP_FAULT knows them as "shrink", "agree" and "grow": at=begin,
+ * in them, too. HOOP_DEBUG_FAULT knows them as "shrink", "agree" and "grow": at=begin,
  * before anything; at=send, before the coordinator is asked; at=receive, when it
  * has decided; at=end, before the caller knows. A shrink asks twice, also for all
  * to confirm: segment=2. round=2 is its second try.
@@ -18,7 +18,7 @@
 
 struct engine;
 
-/* Whether HOOP_FAULT knows a call of that name, an operation or one of these. */
+/* Whether HOOP_DEBUG_FAULT knows a call of that name, an operation or one of these. */
 bool
 mishap_exists(const char *name);
 

@@ -63,7 +63,9 @@ options_read(const struct hoop_control_options *options,
         if (status != HOOP_OK)
             return error_pass(status);
     }
-    const enum hoop_status status = settings_read_environment(settings);
+    enum hoop_status status = settings_read_list(settings, options->settings);
+    if (status == HOOP_OK)
+        status = settings_read_environment(settings);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

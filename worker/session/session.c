@@ -293,6 +293,7 @@ engine_open(struct hoop_session *session)
 {
     const struct engine_options options = {
         .roster = session->roster,
+        .faults = session->terms.faults,
         .codec = session->terms.codec,
         .checking = session->terms.checking,
         .habits =

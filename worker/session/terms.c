@@ -50,6 +50,7 @@ texts_set(struct settings *settings, const struct hoop_join_options *options)
         {SETTING_ADVERTISE, options->advertise},
         {SETTING_INTERFACE, options->interface},
         {SETTING_CODEC, options->codec},
+        {SETTING_WIRE_DTYPE, options->wire_dtype},
         {SETTING_CHECK, options->check},
     };
 
@@ -139,9 +140,11 @@ texts_take(const struct settings *settings, struct terms *terms)
     text_take(settings, SETTING_NODE, sizeof(terms->node), terms->node);
     text_take(settings, SETTING_ALGORITHM, sizeof(terms->algorithms),
               terms->algorithms);
-    text_take(settings, SETTING_LINK, sizeof(terms->link), terms->link);
+    text_take(settings, SETTING_DEBUG_LINK, sizeof(terms->link), terms->link);
     text_take(settings, SETTING_ENDINGS, sizeof(terms->endings),
               terms->endings);
+    text_take(settings, SETTING_DEBUG_FAULT, sizeof(terms->faults),
+              terms->faults);
     text_take(settings, SETTING_TLS_CERT, sizeof(terms->tls_cert),
               terms->tls_cert);
     text_take(settings, SETTING_TLS_KEY, sizeof(terms->tls_key),
@@ -175,8 +178,6 @@ wait_notice_delay(struct terms *terms)
 static void
 numbers_take(const struct settings *settings, struct terms *terms)
 {
-    const uint64_t codec = settings_number(settings, SETTING_CODEC);
-
     terms->rank = settings_is_set(settings, SETTING_RANK)
                       ? (uint32_t)settings_number(settings, SETTING_RANK)
                       : RENDEZVOUS_RANK_ANY;
@@ -196,8 +197,9 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->on_failure =
         (enum comm_remedy)settings_number(settings, SETTING_ON_FAILURE);
     terms->ports = settings_ports(settings, SETTING_PORT);
-    terms->codec = (enum codec_id)(codec % CODEC_CHOICES);
-    terms->loss = (enum codec_loss)(codec / CODEC_CHOICES);
+    terms->codec = (enum codec_id)settings_number(settings, SETTING_CODEC);
+    terms->loss =
+        (enum codec_loss)settings_number(settings, SETTING_WIRE_DTYPE);
     terms->checking =
         (enum engine_checking)settings_number(settings, SETTING_CHECK);
     terms->sharing =
@@ -207,7 +209,7 @@ numbers_take(const struct settings *settings, struct terms *terms)
     terms->is_summing = settings_number(settings, SETTING_CHECKSUM) != 0;
     terms->n_streams = (unsigned)settings_number(settings, SETTING_STREAMS);
     terms->spinning =
-        (enum engine_spinning)settings_number(settings, SETTING_SPIN);
+        (enum engine_spinning)settings_number(settings, SETTING_DEBUG_SPIN);
     terms->log_level = (enum log_level)settings_number(settings, SETTING_LOG);
     terms->log_format =
         (enum log_format)settings_number(settings, SETTING_LOG_FORMAT);
@@ -255,6 +257,9 @@ sources_read(struct settings *settings, const struct hoop_join_options *options)
         status = texts_set(settings, options);
     if (status == HOOP_OK && options)
         status = numbers_set(settings, options);
+    /* After the members, so that it wins over them. */
+    if (status == HOOP_OK && options)
+        status = settings_read_list(settings, options->settings);
     if (status == HOOP_OK)
         status = settings_read_environment(settings);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);

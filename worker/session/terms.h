@@ -36,6 +36,7 @@ struct terms {
     char algorithms[LIMIT_SETTING]; /* "": not said */
     char link[LIMIT_NAME * 2];      /* "": to be measured */
     char endings[LIMIT_SETTING];    /* a path; "": not said */
+    char faults[LIMIT_SETTING];     /* "": not said */
     char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
     uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
     uint32_t rank_min;          /* a lower one will do from here on; 0: none */

@@ -1,5 +1,5 @@
 /*
- * transport/tamper.c - what HOOP_FAULT does to frames and connections
+ * transport/tamper.c - what HOOP_DEBUG_FAULT does to frames and connections
  *
  * A frame is tampered with when it has been cut and all before it are with the
  * kernel: so what was sent is known. Its bytes count as handed, whatever

@@ -1,4 +1,4 @@
-/* tune/link.c - what messages and bytes cost: as said by HOOP_LINK, or usual */
+/* tune/link.c - what messages and bytes cost: as said by HOOP_DEBUG_LINK, or usual */
 
 #include "tune/link.h"
 

@@ -1,5 +1,5 @@
 /*
- * tune/link.h - what messages and bytes cost: as said by HOOP_LINK, or usual
+ * tune/link.h - what messages and bytes cost: as said by HOOP_DEBUG_LINK, or usual
  *
  * A list of name=value, each once, any of:
  *

@@ -17,7 +17,7 @@
 #include "tune/record.h"
 
 static const char FROM_ALGORITHM[] = "HOOP_ALGORITHM";
-static const char FROM_LINK[] = "HOOP_LINK";
+static const char FROM_LINK[] = "HOOP_DEBUG_LINK";
 
 /* A table that was built, without what is forced. */
 struct kept {

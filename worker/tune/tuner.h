@@ -28,9 +28,9 @@ struct tuner;
 struct tuner_options {
     const struct roster *roster; /* borrowed for life */
     const char *algorithms;      /* HOOP_ALGORITHM; "": none is forced */
-    const char *link;            /* HOOP_LINK; "": to be measured */
-    enum codec_loss loss;        /* HOOP_CODEC's part of it */
-    bool is_coded;               /* and whether it compresses */
+    const char *link;            /* HOOP_DEBUG_LINK; "": to be measured */
+    enum codec_loss loss;        /* HOOP_WIRE_DTYPE */
+    bool is_coded;               /* whether HOOP_CODEC compresses */
     /* HOOP_TUNING, a file to read, "auto", or "model": not even the record
      * counts; NULL, "": none. Over what ranks of a host exchange messages, "tcp"
      * or "shm"; NULL: not said, and then no record counts. */

@@ -160,8 +160,13 @@ setting_parse_choice_is_its_index(void **state)
     (void)state;
     assert_int_equal(parse(SETTING_CODEC, "zstd", &number), HOOP_OK);
     assert_int_equal(number, 1);
-    assert_refused(SETTING_CODEC, "lz4", "for codec: give none, zstd, planes");
-    assert_refused(SETTING_CODEC, "ZSTD", "bf16+auto, fp16, ");
+    assert_refused(SETTING_CODEC, "lz4",
+                   "--here: 'lz4' is no value for codec: give none, zstd, "
+                   "planes or auto");
+    assert_refused(SETTING_CODEC, "ZSTD", "give none, zstd, planes or auto");
+    assert_refused(SETTING_WIRE_DTYPE, "float16",
+                   "--here: 'float16' is no value for wire_dtype: give none, "
+                   "bf16, fp16 or int8");
     assert_refused(SETTING_TRANSPORT, "rdma", "give auto, tcp or shm");
 }
 
@@ -200,6 +205,45 @@ setting_parse_does_not_quote_a_token(void **state)
     assert_null(strstr(error_text(), "ssss"));
 }
 
+/* Until there was a setting for conversions, the codec said both. */
+static void
+setting_parse_codec_names_the_present_settings(void **state)
+{
+    static const struct {
+        enum setting_origin origin;
+        const char *text;
+        const char *says;
+    } rows[] = {
+        {SETTING_FROM_ENVIRONMENT, "bf16",
+         "HOOP_CODEC: 'bf16' is HOOP_WIRE_DTYPE=bf16 now"},
+        {SETTING_FROM_ENVIRONMENT, "int8+auto",
+         "HOOP_CODEC: 'int8+auto' is HOOP_CODEC=auto and HOOP_WIRE_DTYPE=int8 "
+         "now"},
+        {SETTING_FROM_CALLER, "fp16", "codec: 'fp16' is wire_dtype=fp16 now"},
+        {SETTING_FROM_CALLER, "fp16+planes",
+         "codec: 'fp16+planes' is codec=planes and wire_dtype=fp16 now"},
+        {SETTING_FROM_CALLER, "fp16+lz4",
+         "codec: 'fp16+lz4' is no value for codec: give none, zstd, planes or "
+         "auto"},
+    };
+    uint64_t number;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct setting_input input = {
+            .origin = rows[i].origin,
+            .where =
+                rows[i].origin == SETTING_FROM_CALLER ? "codec" : "HOOP_CODEC",
+            .text = rows[i].text,
+        };
+
+        assert_int_equal(
+            setting_parse(setting_row(SETTING_CODEC), &input, &number),
+            HOOP_E_INVALID);
+        assert_string_equal(error_text(), rows[i].says);
+    }
+}
+
 int
 main(void)
 {
@@ -215,6 +259,7 @@ main(void)
         cmocka_unit_test(setting_parse_text_is_bounded),
         cmocka_unit_test(setting_parse_empty_is_refused_for_every_setting),
         cmocka_unit_test(setting_parse_does_not_quote_a_token),
+        cmocka_unit_test(setting_parse_codec_names_the_present_settings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* tests/unit/common/base/setting_table_test.c - base/setting_table.c */
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -95,9 +96,14 @@ setting_table_choices_match_their_enums(void **state)
                         "zstd");
     assert_string_equal(setting_row(SETTING_CODEC)->choices[CODEC_AUTO],
                         "auto");
-    assert_string_equal(setting_row(SETTING_CODEC)
-                            ->choices[CODEC_CHOICES * LOSS_FP16 + CODEC_PLANES],
-                        "fp16+planes");
+    assert_string_equal(setting_row(SETTING_CODEC)->choices[CODEC_PLANES],
+                        "planes");
+    const char *const *dtypes = setting_row(SETTING_WIRE_DTYPE)->choices;
+    assert_string_equal(dtypes[LOSS_NONE], "none");
+    assert_string_equal(dtypes[LOSS_BF16], "bf16");
+    assert_string_equal(dtypes[LOSS_FP16], "fp16");
+    assert_string_equal(dtypes[LOSS_INT8], "int8");
+    assert_null(dtypes[LOSS_COUNT]);
 }
 
 static void
@@ -107,8 +113,11 @@ setting_describe_says_help_choices_default_and_variable(void **state)
 
     (void)state;
     setting_describe(setting_row(SETTING_CODEC), text, sizeof(text));
-    assert_non_null(strstr(text, "coded on the wire: none, zstd, planes, "));
-    assert_non_null(strstr(text, " or int8+auto (default none; HOOP_CODEC)"));
+    assert_string_equal(text, "lossless compression of payloads on the wire: "
+                              "none, zstd, planes or auto (default none; "
+                              "HOOP_CODEC)");
+    setting_describe(setting_row(SETTING_WIRE_DTYPE), text, sizeof(text));
+    assert_non_null(strstr(text, ": none, bf16, fp16 or int8 (default none; "));
     setting_describe(setting_row(SETTING_LOG_FORMAT), text, sizeof(text));
     assert_non_null(strstr(text, ": text or json (default text; "));
     setting_describe(setting_row(SETTING_TIMEOUT), text, sizeof(text));
@@ -125,6 +134,32 @@ setting_describe_is_cut_to_its_room(void **state)
     (void)state;
     setting_describe(setting_row(SETTING_LOG), text, sizeof(text));
     assert_string_equal(text, "what the librar");
+}
+
+/* Internal settings of tests begin alike, and no other setting does. */
+static void
+setting_table_debug_settings_are_internal(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const bool is_debug =
+            strncmp(row(i)->environment, "HOOP_DEBUG_", 11) == 0;
+
+        assert_int_equal(is_debug, strncmp(row(i)->name, "debug_", 6) == 0);
+        assert_int_equal(row(i)->is_internal,
+                         is_debug || (int)i == SETTING_ENDINGS);
+    }
+}
+
+/* A former name is no name of today. */
+static void
+setting_table_former_names_are_free(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        for (size_t j = 0; j < SETTING_COUNT && row(i)->former; j++)
+            assert_string_not_equal(row(i)->former, row(j)->environment);
+    }
 }
 
 static void
@@ -150,6 +185,8 @@ main(void)
         cmocka_unit_test(
             setting_describe_says_help_choices_default_and_variable),
         cmocka_unit_test(setting_describe_is_cut_to_its_room),
+        cmocka_unit_test(setting_table_debug_settings_are_internal),
+        cmocka_unit_test(setting_table_former_names_are_free),
         cmocka_unit_test(setting_users_are_named),
     };
 

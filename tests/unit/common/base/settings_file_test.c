@@ -61,7 +61,11 @@ settings_file_lines_are_taken(void **state)
 static void
 settings_file_errors_name_the_line(void **state)
 {
-    assert_refused(*state, "\nlese = 3\n", "my.conf:2: unknown setting 'lese'");
+    assert_refused(*state, "\nlese = 3\n",
+                   "my.conf:2: unknown setting 'lese'; do you mean 'lease'?");
+    assert_refused(*state, "quantum = 3\n",
+                   "my.conf:1: unknown setting 'quantum'; hoopd(8) lists what "
+                   "there is");
     assert_refused(*state, "lease\n", "my.conf:1: a line is 'key = value'");
     assert_refused(*state, "= 3\n", "my.conf:1: unknown setting ''");
     assert_refused(*state, "lease =\n", "my.conf:1: lease has no value");

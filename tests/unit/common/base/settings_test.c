@@ -181,6 +181,31 @@ settings_users_share_a_variable(void **state)
     assert_string_equal(settings_text(worker, SETTING_LOG), "debug");
 }
 
+/* Also where the present one is set. */
+static void
+settings_environment_refuses_former_names(void **state)
+{
+    static const char *const rows[][2] = {
+        {"HOOP_SPIN", "HOOP_SPIN is named HOOP_DEBUG_SPIN now"},
+        {"HOOP_LINK", "HOOP_LINK is named HOOP_DEBUG_LINK now"},
+        {"HOOP_FAULT", "HOOP_FAULT is named HOOP_DEBUG_FAULT now"},
+    };
+
+    (void)state;
+    setenv("HOOP_DEBUG_SPIN", "never", 1);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CLEANUP(settings_destroy)
+        struct settings *settings = created(SETTING_USER_WORKER);
+
+        setenv(rows[i][0], "never", 1);
+        assert_int_equal(settings_read_environment(settings), HOOP_E_INVALID);
+        assert_string_equal(error_text(), rows[i][1]);
+        setenv(rows[i][0], "", 1);
+        assert_int_equal(settings_read_environment(settings), HOOP_OK);
+        unsetenv(rows[i][0]);
+    }
+}
+
 int
 main(void)
 {
@@ -204,6 +229,8 @@ main(void)
         cmocka_unit_test_setup(settings_in_ci_have_other_defaults,
                                environment_empty),
         cmocka_unit_test_setup(settings_users_share_a_variable,
+                               environment_empty),
+        cmocka_unit_test_setup(settings_environment_refuses_former_names,
                                environment_empty),
     };
 

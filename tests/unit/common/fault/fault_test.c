@@ -111,7 +111,8 @@ wrong_rule_is_refused_with_its_number(void **state)
     (void)state;
     assert_int_equal(faults_parse("do=kill;do=fly", 0, knows, &faults),
                      HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "HOOP_FAULT, rule 2: 'fly' is no"));
+    assert_non_null(
+        strstr(error_text(), "HOOP_DEBUG_FAULT, rule 2: 'fly' is no"));
     assert_int_equal(faults_parse("do=kill;", 0, knows, &faults),
                      HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "rule 2: '' is no pair"));
@@ -143,17 +144,22 @@ environment_is_read_where_faults_are_built(void **state)
     struct faults *faults = NULL;
 
     (void)state;
-    unsetenv("HOOP_FAULT");
-    assert_int_equal(faults_create(0, knows, &faults), HOOP_OK);
+    unsetenv("HOOP_DEBUG_FAULT");
+    assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_OK);
     assert_null(faults);
-    setenv("HOOP_FAULT", "do=kill", 1);
-    assert_int_equal(faults_create(0, knows, &faults),
+    setenv("HOOP_DEBUG_FAULT", "do=kill", 1);
+    assert_int_equal(faults_create(NULL, 0, knows, &faults),
                      FAULT_IS_BUILT ? HOOP_OK : HOOP_E_INVALID);
     if (FAULT_IS_BUILT)
         assert_non_null(faults);
     else
         assert_non_null(strstr(error_text(), "-Dfaults=enabled"));
     faults_destroy(faults);
+    unsetenv("HOOP_DEBUG_FAULT");
+    setenv("HOOP_FAULT", "do=kill", 1);
+    assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_E_INVALID);
+    assert_string_equal(error_text(),
+                        "HOOP_FAULT is named HOOP_DEBUG_FAULT now");
     unsetenv("HOOP_FAULT");
 }
 

@@ -24,12 +24,14 @@ released_build_cannot_be_told_to_fail(void **state)
 
     (void)state;
     assert_false(FAULT_IS_BUILT);
-    setenv("HOOP_FAULT", "op=allreduce,do=kill", 1);
-    assert_int_equal(faults_create(0, knows, &faults), HOOP_E_INVALID);
+    setenv("HOOP_DEBUG_FAULT", "op=allreduce,do=kill", 1);
+    assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_E_INVALID);
     assert_null(faults);
     assert_non_null(strstr(error_text(), "this build has no faults"));
-    unsetenv("HOOP_FAULT");
-    assert_int_equal(faults_create(0, knows, &faults), HOOP_OK);
+    unsetenv("HOOP_DEBUG_FAULT");
+    assert_int_equal(faults_create("do=kill", 0, knows, &faults),
+                     HOOP_E_INVALID);
+    assert_int_equal(faults_create(NULL, 0, knows, &faults), HOOP_OK);
     assert_null(faults);
 }
 

@@ -24,9 +24,9 @@ static const struct raw_request get = {"hoop.v1.Store/Get", 2, 5000};
 static void
 server_start(struct bench_server *server, const char *faults)
 {
-    setenv("HOOP_FAULT", faults, 1);
+    setenv("HOOP_DEBUG_FAULT", faults, 1);
     bench_server_start(server, 0);
-    unsetenv("HOOP_FAULT");
+    unsetenv("HOOP_DEBUG_FAULT");
 }
 
 static void
@@ -165,12 +165,12 @@ names_of_methods_are_known(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct faults *faults = NULL;
 
-        setenv("HOOP_FAULT", rows[i].text, 1);
+        setenv("HOOP_DEBUG_FAULT", rows[i].text, 1);
         if (rpc_faults_create(&faults) != rows[i].status)
             fail_msg("%s: %s", rows[i].text, error_text());
         faults_destroy(faults);
     }
-    unsetenv("HOOP_FAULT");
+    unsetenv("HOOP_DEBUG_FAULT");
 }
 
 int

@@ -1,5 +1,6 @@
 /* tests/unit/worker/session/terms_test.c - options, environment, launcher */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,153 @@ terms_options_win_over_the_environment(void **state)
     assert_int_equal(terms.checking, ENGINE_CHECK_FIRST);
 }
 
+/* An item over a member, a member over a variable, a variable over a default. */
+static void
+terms_settings_win_over_members_and_the_environment(void **state)
+{
+    const char *const settings[] = {"job=item", "timeout=3", "port=5000-5063",
+                                    "wire_dtype=fp16", NULL};
+    const struct hoop_join_options options = {
+        .coordinator = "member:1",
+        .job = "member",
+        .op_timeout_ms = 250,
+        .join_timeout_ms = 1500,
+        .port = 77,
+        .wire_dtype = "bf16",
+        .settings = settings,
+    };
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "environment:1", 1);
+    setenv("HOOP_JOB", "environment", 1);
+    setenv("HOOP_TIMEOUT", "9", 1);
+    setenv("HOOP_JOIN_TIMEOUT", "9", 1);
+    setenv("HOOP_PORT", "99", 1);
+    setenv("HOOP_WIRE_DTYPE", "int8", 1);
+    setenv("HOOP_FAILURE_TIMEOUT", "4", 1);
+    const struct terms terms = resolved(&options);
+
+    assert_string_equal(terms.coordinator, "member:1");
+    assert_string_equal(terms.job, "item");
+    assert_int_equal(terms.op_timeout_ms, 3000);
+    assert_int_equal(terms.join_timeout_ms, 1500);
+    assert_int_equal(terms.ports.first, 5000);
+    assert_int_equal(terms.ports.last, 5063);
+    assert_int_equal(terms.loss, LOSS_FP16);
+    assert_int_equal(terms.failure_timeout_ms, 4000);
+    assert_int_equal(terms.late_warning_ms, 10000);
+}
+
+/* A value of each setting of workers that is not its default. */
+static const struct {
+    enum setting_id id;
+    const char *value;
+} said[] = {
+    {SETTING_COORDINATOR, "host:1"},
+    {SETTING_JOB, "trial"},
+    {SETTING_TOKEN, "secret"},
+    {SETTING_TOKEN_FILE, "/nowhere"},
+    {SETTING_RANK, "0"},
+    {SETTING_WORLD_SIZE, "3"},
+    {SETTING_JOIN_TIMEOUT, "5m"},
+    {SETTING_TIMEOUT, "2.5"},
+    {SETTING_FAILURE_TIMEOUT, "700ms"},
+    {SETTING_LATE_WARNING, "1"},
+    {SETTING_WAIT_NOTICE, "2"},
+    {SETTING_ENDINGS, "/tmp/endings"},
+    {SETTING_ON_FAILURE, "retry"},
+    {SETTING_ADVERTISE, "node"},
+    {SETTING_INTERFACE, "eth0"},
+    {SETTING_PORT, "5000-5063"},
+    {SETTING_CODEC, "auto"},
+    {SETTING_WIRE_DTYPE, "bf16"},
+    {SETTING_CHECK, "full"},
+    {SETTING_CHECKSUM, "on"},
+    {SETTING_TRANSPORT, "tcp"},
+    {SETTING_CMA, "off"},
+    {SETTING_TLS, "on"},
+    {SETTING_TLS_CERT, "/cert"},
+    {SETTING_TLS_KEY, "/key"},
+    {SETTING_TLS_CA, "/ca"},
+    {SETTING_STREAMS, "3"},
+    {SETTING_NODE, "rack"},
+    {SETTING_ALGORITHM, "allreduce:ring"},
+    {SETTING_TUNING, "model"},
+    {SETTING_LOG, "warning"},
+    {SETTING_LOG_FORMAT, "json"},
+    {SETTING_DEBUG_SPIN, "never"},
+    {SETTING_DEBUG_LINK, "latency=20us"},
+    {SETTING_DEBUG_FAULT, "rank=1,do=kill"},
+};
+
+static void
+assert_terms_equal(const struct terms *a, const struct terms *b)
+{
+    assert_string_equal(a->coordinator, b->coordinator);
+    assert_string_equal(a->job, b->job);
+    assert_string_equal(a->token, b->token);
+    assert_string_equal(a->advertise, b->advertise);
+    assert_string_equal(a->interface, b->interface);
+    assert_string_equal(a->node, b->node);
+    assert_string_equal(a->algorithms, b->algorithms);
+    assert_string_equal(a->link, b->link);
+    assert_string_equal(a->endings, b->endings);
+    assert_string_equal(a->faults, b->faults);
+    assert_string_equal(a->tuning, b->tuning);
+    assert_string_equal(a->tls_cert, b->tls_cert);
+    assert_string_equal(a->tls_key, b->tls_key);
+    assert_string_equal(a->tls_ca, b->tls_ca);
+    assert_int_equal(a->rank, b->rank);
+    assert_int_equal(a->world_size, b->world_size);
+    assert_int_equal(a->join_timeout_ms, b->join_timeout_ms);
+    assert_int_equal(a->op_timeout_ms, b->op_timeout_ms);
+    assert_int_equal(a->failure_timeout_ms, b->failure_timeout_ms);
+    assert_int_equal(a->is_failure_timeout_fixed, b->is_failure_timeout_fixed);
+    assert_int_equal(a->late_warning_ms, b->late_warning_ms);
+    assert_int_equal(a->wait_notice_ms, b->wait_notice_ms);
+    assert_int_equal(a->on_failure, b->on_failure);
+    assert_int_equal(a->ports.first, b->ports.first);
+    assert_int_equal(a->ports.last, b->ports.last);
+    assert_int_equal(a->codec, b->codec);
+    assert_int_equal(a->loss, b->loss);
+    assert_int_equal(a->checking, b->checking);
+    assert_int_equal(a->sharing, b->sharing);
+    assert_int_equal(a->attaching, b->attaching);
+    assert_int_equal(a->is_encrypted, b->is_encrypted);
+    assert_int_equal(a->is_summing, b->is_summing);
+    assert_int_equal(a->n_streams, b->n_streams);
+    assert_int_equal(a->spinning, b->spinning);
+    assert_int_equal(a->log_level, b->log_level);
+    assert_int_equal(a->log_format, b->log_format);
+}
+
+/* Whatever the environment can say, a program can say. */
+static void
+terms_of_settings_are_those_of_the_environment(void **state)
+{
+    char items[COUNT_OF(said)][64];
+    const char *settings[COUNT_OF(said) + 1] = {0};
+    bool is_said[SETTING_COUNT] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        snprintf(items[i], sizeof(items[i]), "%s=%s",
+                 setting_row(said[i].id)->name, said[i].value);
+        settings[i] = items[i];
+        is_said[said[i].id] = true;
+    }
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        assert_int_equal(is_said[i], (setting_row((enum setting_id)i)->users &
+                                      SETTING_USER_WORKER) != 0);
+
+    const struct terms of_list =
+        resolved(&(struct hoop_join_options){.settings = settings});
+    for (size_t i = 0; i < COUNT_OF(said); i++)
+        setenv(setting_row(said[i].id)->environment, said[i].value, 1);
+    const struct terms of_environment = resolved(NULL);
+    assert_terms_equal(&of_list, &of_environment);
+}
+
 static void
 terms_launcher_fills_what_was_not_said(void **state)
 {
@@ -150,9 +298,9 @@ terms_say_when_a_call_spins(void **state)
 {
     (void)state;
     setenv("HOOP_COORDINATOR", "host:1", 1);
-    setenv("HOOP_SPIN", "never", 1);
+    setenv("HOOP_DEBUG_SPIN", "never", 1);
     assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_NEVER);
-    setenv("HOOP_SPIN", "always", 1);
+    setenv("HOOP_DEBUG_SPIN", "always", 1);
     assert_int_equal(resolved(NULL).spinning, ENGINE_SPIN_ALWAYS);
 }
 
@@ -166,7 +314,8 @@ terms_wrong_value_names_its_variable(void **state)
     setenv("HOOP_CODEC", "gzip", 1);
     assert_int_equal(terms_resolve(NULL, &terms), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_CODEC"));
-    setenv("HOOP_CODEC", "bf16+auto", 1);
+    setenv("HOOP_CODEC", "auto", 1);
+    setenv("HOOP_WIRE_DTYPE", "bf16", 1);
     assert_int_equal(terms_resolve(NULL, &terms), HOOP_OK);
     assert_int_equal(terms.codec, CODEC_AUTO);
     assert_int_equal(terms.loss, LOSS_BF16);
@@ -285,6 +434,11 @@ main(void)
         cmocka_unit_test_setup(terms_without_a_coordinator_are_refused,
                                environment_clear),
         cmocka_unit_test_setup(terms_options_win_over_the_environment,
+                               environment_clear),
+        cmocka_unit_test_setup(
+            terms_settings_win_over_members_and_the_environment,
+            environment_clear),
+        cmocka_unit_test_setup(terms_of_settings_are_those_of_the_environment,
                                environment_clear),
         cmocka_unit_test_setup(terms_launcher_fills_what_was_not_said,
                                environment_clear),

@@ -49,7 +49,7 @@ bad_texts_are_refused_by_the_name_of_the_setting(void **state)
     assert_int_equal(check("allreduce", "", NULL), HOOP_E_INVALID);
     assert_non_null(strstr(error_text(), "HOOP_ALGORITHM: 'allreduce'"));
     assert_int_equal(check("", "latency", NULL), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "HOOP_LINK: 'latency'"));
+    assert_non_null(strstr(error_text(), "HOOP_DEBUG_LINK: 'latency'"));
     assert_int_equal(check("", "", "/nowhere/times"), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "HOOP_TUNING: cannot open"));
 

@@ -1,0 +1,137 @@
+/*
+ * base/setting_find.c - the setting that a name means, and lists of name=value
+ *
+ * Who writes a name that there is not is told which one is like it, and what a
+ * setting is named now that had another name before.
+ */
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/settings.h"
+#include "base/spelling.h"
+
+static const char prefix[] = "HOOP_";
+
+/* "HOOP_TIMEOUT" is meant to be "timeout". Compared without regard to case. */
+static const char *
+prefix_omit(const char *name)
+{
+    const size_t n_bytes = sizeof(prefix) - 1;
+
+    return strncasecmp(name, prefix, n_bytes) == 0 ? name + n_bytes : name;
+}
+
+static enum hoop_status
+name_refuse(const char *where, const char *name, enum setting_user user)
+{
+    const char *page = user == SETTING_USER_HOOPD ? "hoopd(8)" : "hoop(7)";
+    const char *names[SETTING_COUNT];
+    char word[LIMIT_NAME];
+
+    snprintf(word, sizeof(word), "%s", prefix_omit(name));
+    for (char *at = word; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = setting_row((enum setting_id)i);
+
+        names[i] = setting->users & user ? setting->name : NULL;
+    }
+
+    const char *nearest = spelling_nearest(word, names, SETTING_COUNT);
+    if (nearest)
+        return error_raise(HOOP_E_INVALID,
+                           "%s: unknown setting '%s'; do you mean '%s'?", where,
+                           name, nearest);
+    return error_raise(HOOP_E_INVALID,
+                       "%s: unknown setting '%s'; %s lists what there is",
+                       where, name, page);
+}
+
+enum hoop_status
+setting_find(const char *where,
+             const char *name,
+             enum setting_user user,
+             enum setting_id *out_id)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = setting_row((enum setting_id)i);
+        const char *former = setting->former;
+
+        if (former && strcasecmp(prefix_omit(name), prefix_omit(former)) == 0)
+            return error_raise(HOOP_E_INVALID, "%s: '%s' is named '%s' now",
+                               where, name, setting->name);
+        if (strcmp(name, setting->name) != 0)
+            continue;
+        if (!(setting->users & user))
+            return error_raise(HOOP_E_INVALID,
+                               "%s: '%s' is a setting of %s, not of %s", where,
+                               name, setting_users_name(setting->users),
+                               setting_users_name(user));
+        *out_id = (enum setting_id)i;
+        return HOOP_OK;
+    }
+    return name_refuse(where, name, user);
+}
+
+/* A list of the caller, and where in it each setting is. */
+struct list_reader {
+    struct settings *settings;
+    size_t set_at[SETTING_COUNT]; /* counted from 1; 0: not yet */
+};
+
+/* The item at index, counted from 0, whose place errors call where. */
+static enum hoop_status
+item_take(struct list_reader *reader,
+          size_t index,
+          const char *where,
+          const char *item)
+{
+    const char *equals = strchr(item, '=');
+    const size_t n_bytes = equals ? (size_t)(equals - item) : 0;
+    enum setting_id id = SETTING_COUNT;
+    char name[LIMIT_NAME];
+
+    if (!equals || n_bytes >= sizeof(name))
+        return error_raise(HOOP_E_INVALID,
+                           "%s: an item is name=value, with a name of less "
+                           "than %zu bytes",
+                           where, sizeof(name));
+    snprintf(name, sizeof(name), "%.*s", (int)n_bytes, item);
+
+    const enum hoop_status status =
+        setting_find(where, name, settings_user(reader->settings), &id);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (reader->set_at[id] > 0)
+        return error_raise(HOOP_E_INVALID,
+                           "%s: %s is given twice, first in settings[%zu]",
+                           where, name, reader->set_at[id] - 1);
+    reader->set_at[id] = index + 1;
+    return settings_set(reader->settings, id,
+                        &(struct setting_input){
+                            .origin = SETTING_FROM_CALLER,
+                            .where = where,
+                            .text = equals + 1,
+                        });
+}
+
+enum hoop_status
+settings_read_list(struct settings *settings, const char *const *list)
+{
+    struct list_reader reader = {.settings = settings};
+    char where[LIMIT_NAME];
+
+    for (size_t i = 0; list && list[i]; i++) {
+        snprintf(where, sizeof(where), "options.settings[%zu]", i);
+        const enum hoop_status status = item_take(&reader, i, where, list[i]);
+
+        if (status != HOOP_OK)
+            return error_pass(status);
+    }
+    return HOOP_OK;
+}
