@@ -248,12 +248,26 @@ repair(const struct options *options)
     return EXIT_FAILURE;
 }
 
+/* A help or an answer that was not written is a failure, as of all programs. */
+static void
+standard_output_close(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout) &&
+        (fclose(stdout) == 0 || errno == EBADF))
+        return;
+    fprintf(stderr, "hoopd: cannot write standard output: %s\n",
+            strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
 int
 main(int argc, char **argv)
 {
     CLEANUP(options_deinit) struct options options;
 
     log_name("hoopd");
+    atexit(standard_output_close);
     if (options_init(argc, argv, &options) != HOOP_OK) {
         fprintf(stderr, "hoopd: %s\n", error_text());
         return OPTIONS_EXIT_USAGE;

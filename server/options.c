@@ -39,7 +39,7 @@ static const char description[] =
 
 /* The table that argp wants, and the texts it borrows. */
 struct option_table {
-    struct argp_option rows[SETTING_COUNT + 3];
+    struct argp_option rows[SETTING_COUNT + 5];
     char help[SETTING_COUNT][HELP_MAX];
 };
 
@@ -71,6 +71,10 @@ option_table_fill(struct option_table *table)
         .doc = "keep what can be read of damaged data in --data-dir, say what "
                "is lost, and exit; the damaged file stays beside the new one",
     };
+    table->rows[n_rows++] =
+        (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
+    table->rows[n_rows++] =
+        (struct argp_option){.key = 'v', .flags = OPTION_HIDDEN};
     table->rows[n_rows] = (struct argp_option){
         .name = "check",
         .key = KEY_CHECK,
@@ -112,6 +116,12 @@ option_take(int key, char *text, struct argp_state *state)
     if (key >= KEY_SETTING && key < KEY_SETTING + SETTING_COUNT) {
         setting_take(state, (enum setting_id)(key - KEY_SETTING), text);
         return 0;
+    }
+    if (key == 'h')
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    if (key == 'v') {
+        printf("%s\n", argp_program_version);
+        exit(EXIT_SUCCESS);
     }
     if (key == KEY_CHECK) {
         check_take(state, text);

@@ -44,6 +44,43 @@ tools_without_room_for_their_output_fail(void **state)
     }
 }
 
+/* What a program with one short option says, which ends it with 0. */
+static struct program *
+short_option_run(const char *path, const char *option)
+{
+    const char *const arguments[] = {path, option, NULL};
+    struct program *program = program_start(arguments, NULL);
+    const int code = program_wait(program);
+
+    if (code != 0 || program->err.text[0])
+        fail_msg("%s %s: code %d, err '%s'", path, option, code,
+                 program->err.text);
+    return program;
+}
+
+static void
+tools_know_short_options_for_help_and_version(void **state)
+{
+    (void)state;
+    for (size_t i = 0; programs[i]; i++) {
+        const char *slash = strrchr(programs[i], '/');
+        const char *name = slash ? slash + 1 : programs[i];
+        struct program *program = short_option_run(programs[i], "-h");
+
+        assert_non_null(strstr(program->out.text, "Usage: "));
+        program_destroy(program);
+        assert_fails("exec \"$0\" -h >/dev/full", programs[i]);
+        /* There -v has been to verify. */
+        if (strcmp(name, "hoop-checkpoint") == 0)
+            continue;
+        program = short_option_run(programs[i], "-v");
+        assert_int_equal(strncmp(program->out.text, name, strlen(name)), 0);
+        assert_non_null(strchr(program->out.text, '.'));
+        program_destroy(program);
+        assert_fails("exec \"$0\" -v >/dev/full", programs[i]);
+    }
+}
+
 static void
 tools_with_a_closed_output_fail(void **state)
 {
@@ -142,6 +179,7 @@ hooprun_without_its_files_does_not_begin(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tools_without_room_for_their_output_fail),
+    cmocka_unit_test(tools_know_short_options_for_help_and_version),
     cmocka_unit_test(tools_with_a_closed_output_fail),
     cmocka_unit_test(hooprun_lines_that_cannot_be_written_are_a_failure),
     cmocka_unit_test_teardown(hooprun_tells_once_that_it_cannot_write,

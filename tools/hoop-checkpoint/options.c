@@ -4,6 +4,8 @@
 
 #include <argp.h>
 
+#include "help_options.h"
+
 const char *argp_program_version = "hoop-checkpoint " VERSION_TEXT;
 
 static const char description[] =
@@ -49,11 +51,12 @@ option_take(int key, char *value, struct argp_state *state)
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
-    static const struct argp parser = {
+    const struct argp parser = {
         .options = table,
         .parser = option_take,
         .args_doc = "FOLDER",
         .doc = description,
+        .children = help_options(),
     };
 
     argp_err_exit_status = OPTIONS_EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "help_options.h"
 #include "hoop-perf/byte_size.h"
 #include "hoop-perf/element.h"
 #include "hoop-perf/race_log.h"
@@ -324,10 +325,11 @@ option_take(int key, char *value, struct argp_state *state)
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
-    static const struct argp parser = {
+    const struct argp parser = {
         .options = table,
         .parser = option_take,
         .doc = description,
+        .children = help_options(),
     };
 
     *out_options = (struct options){

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "help_options.h"
+
 enum {
     EXIT_USAGE = 64,
 
@@ -303,10 +305,11 @@ option_take(int key, char *value, struct argp_state *state)
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
-    static const struct argp parser = {
+    const struct argp parser = {
         .options = table,
         .parser = option_take,
         .doc = description,
+        .children = help_options(),
     };
 
     *out_options = (struct options){

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "help_options.h"
+
 enum {
     KEY_TOKEN_FILE = 256,
 };
@@ -92,11 +94,12 @@ option_take(int key, char *value, struct argp_state *state)
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
-    static const struct argp parser = {
+    const struct argp parser = {
         .options = table,
         .parser = option_take,
         .args_doc = "COMMAND [ARGUMENT...]",
         .doc = description,
+        .children = help_options(),
     };
 
     argp_err_exit_status = OPTIONS_EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "help_options.h"
 #include "hooprun/settings_rows.h"
 
 enum {
@@ -66,8 +67,6 @@ static const struct argp_option table[] = {
      "pass output through as it is, without the rank in front", 0},
     {"settings", KEY_SETTINGS, NULL, 0,
      "list the variables that workers read, and exit", 0},
-    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
-    {NULL, 'v', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -189,12 +188,6 @@ option_take(int key, char *value, struct argp_state *state)
     case KEY_NP:
         options->n_workers = workers_parse(state, workers_text(state, value));
         return 0;
-    case 'h':
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case 'v':
-        printf("%s\n", argp_program_version);
-        exit(EXIT_SUCCESS);
     case 'c':
         options->coordinator = value;
         return 0;
@@ -244,11 +237,12 @@ option_take(int key, char *value, struct argp_state *state)
 void
 options_parse(int argc, char **argv, struct options *out_options)
 {
-    static const struct argp parser = {
+    const struct argp parser = {
         .options = table,
         .parser = option_take,
         .args_doc = "PROGRAM [ARGUMENT...]",
         .doc = description,
+        .children = help_options(),
     };
     const char *job = getenv("HOOP_JOB");
     const char *remedy = getenv("HOOP_ON_FAILURE");
