@@ -36,7 +36,7 @@ transport_send_at_once(struct transport *transport,
                        struct outflow *flow,
                        bool *out_has_rest)
 {
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
 
     if (!can_send(peer, flow))
         return false;
@@ -58,8 +58,11 @@ transport_send_at_once(struct transport *transport,
 bool
 transport_has_rest(const struct transport *transport)
 {
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
-        if (has_rest(&transport->peers[rank]))
+    const struct peer *peer;
+
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
+        if (has_rest(peer))
             return true;
     }
     return false;
@@ -120,7 +123,7 @@ take(struct peer *peer,
 enum transport_found
 transport_take_at_once(struct transport *transport, struct inflow *flow)
 {
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
     struct ring_reader *ring = &peer->segment->in;
     uint8_t header[LIMIT_FRAME_HEADER];
     struct frame frame;

@@ -86,10 +86,12 @@ transport_find_early(const struct transport *transport,
 void
 transport_forget_grants(struct transport *transport, uint64_t comm, uint64_t op)
 {
+    struct peer *peer;
+
     if (transport->n_promises == 0)
         return;
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        peer_forget_grants(&transport->peers[rank], comm, op);
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    peer_forget_grants(peer, comm, op);
 }
 
 void
@@ -102,7 +104,7 @@ transport_forget(struct transport *transport, uint64_t comm, uint64_t op)
     for (struct arrival *at = TAILQ_FIRST(list); at; at = next) {
         next = TAILQ_NEXT(at, early_link);
         if (is_of(&at->key, comm, op))
-            match_arrival_destroy(&transport->peers[at->key.peer], at);
+            match_arrival_destroy(peer_at(transport, at->key.peer), at);
     }
 }
 
@@ -110,6 +112,8 @@ void
 transport_sweep(struct transport *transport,
                 bool (*wants)(void *owner, uint64_t comm))
 {
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        match_sweep(&transport->peers[rank], wants);
+    struct peer *peer;
+
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    match_sweep(peer, wants);
 }

@@ -109,7 +109,7 @@ posted_count(struct transport *transport,
         transport->n_posted_to_any += change;
         return;
     }
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
 
     peer->n_posted += change;
     peer_expect(peer);
@@ -480,7 +480,7 @@ open_arrival(struct transport *transport,
              struct inflow *flow,
              struct arrival *arrival)
 {
-    struct peer *peer = &transport->peers[arrival->key.peer];
+    struct peer *peer = peer_at(transport, arrival->key.peer);
     const struct flow_key key = arrival->key;
     const struct frame first = arrival->first;
     struct frame_tensor tensor;
@@ -500,11 +500,12 @@ static struct arrival *
 earliest_of_all(struct transport *transport, const struct inflow *flow)
 {
     struct arrival *best = NULL;
+    struct peer *peer;
 
     if (flow->key.peer != FLOW_ANY_PEER)
-        return earliest(&transport->peers[flow->key.peer], flow, NULL);
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++)
-        best = earliest(&transport->peers[rank], flow, best);
+        return earliest(peer_at(transport, flow->key.peer), flow, NULL);
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    best = earliest(peer, flow, best);
     return best;
 }
 
@@ -515,7 +516,7 @@ open_message(struct transport *transport, struct inflow *flow)
 
     while ((best = earliest_of_all(transport, flow)) &&
            list_order(flow, arrival_tensor(best)) > 0)
-        drop_arrival(&transport->peers[best->key.peer], best);
+        drop_arrival(peer_at(transport, best->key.peer), best);
     if (!best)
         return;
     if (list_order(flow, arrival_tensor(best)) < 0)
@@ -581,7 +582,7 @@ is_of_same_call(struct transport *transport, struct inflow *flow)
 
     if (flow->key.kind == FLOW_MESSAGE ||
         first->signature == flow->label->signature)
-        return peer_fits(&transport->peers[flow->key.peer], &frame, flow);
+        return peer_fits(peer_at(transport, flow->key.peer), &frame, flow);
     transport->events->on_mismatch(transport->owner, flow->key.peer, &frame,
                                    flow);
     return false;
@@ -590,7 +591,7 @@ is_of_same_call(struct transport *transport, struct inflow *flow)
 void
 match_drain(struct transport *transport, struct inflow *flow)
 {
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
 
     if (flow->arrival && !is_of_same_call(transport, flow))
         return;

@@ -39,9 +39,15 @@ peer_move(struct peer *peer, enum peer_state next)
         (enum peer_state)state_move(peer_states, "peer", peer->state, next);
 }
 
-void
-peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
+/* Most ranks of a large job never have to do with each other: of those, no page
+ * of memory is touched. */
+struct peer *
+peer_at(struct transport *transport, uint32_t rank)
 {
+    struct peer *peer = &transport->peers[rank];
+
+    if (peer->transport)
+        return peer;
     peer->transport = transport;
     peer->rank = rank;
     peer->fd = -1;
@@ -53,6 +59,8 @@ peer_init(struct peer *peer, struct transport *transport, uint32_t rank)
     TAILQ_INIT(&peer->promises);
     TAILQ_INIT(&peer->inflows);
     TAILQ_INIT(&peer->arrivals);
+    TAILQ_INSERT_TAIL(&transport->known, peer, known_link);
+    return peer;
 }
 
 /* Memory costs next to nothing to look at; a socket that may be silent for long
@@ -131,7 +139,7 @@ transport_tell_soon(struct transport *transport,
                     const struct frame *frame,
                     const char *text)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     transport_need(transport, rank);
     if (peer->state == PEER_CONNECTING || peer->state == PEER_READY)
@@ -296,7 +304,7 @@ transport_path_silence_ns(struct transport *transport,
                           uint32_t rank,
                           uint64_t now_ns)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
     struct path_sample sample;
 
     if (peer->segment || peer->fd < 0)

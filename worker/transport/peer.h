@@ -122,6 +122,7 @@ enum peer_target {
 
 struct peer {
     struct transport *transport;
+    TAILQ_ENTRY(peer) known_link;
     TAILQ_ENTRY(peer) dirty_link;
     TAILQ_ENTRY(peer) expected_link;
     TAILQ_ENTRY(peer) sharer_link;
@@ -255,13 +256,16 @@ struct transport {
     unsigned n_spare_stashes;
     struct counters counters;
     uint8_t *bin;
-    struct peer *peers; /* [rank] */
+    /* [rank], zeroed unless known: whoever only looks at one finds it new. */
+    struct peer *peers;
+    struct peer_list known;
 };
 
 /* peer.c */
 
-void
-peer_init(struct peer *peer, struct transport *transport, uint32_t rank);
+/* That of rank, new where it has not been asked for. */
+struct peer *
+peer_at(struct transport *transport, uint32_t rank);
 /* Every change of state. */
 void
 peer_move(struct peer *peer, enum peer_state next);

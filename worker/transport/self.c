@@ -88,7 +88,7 @@ try_send(struct peer *peer, struct outflow *flow)
 void
 self_cancel(struct transport *transport, const struct outflow *flow)
 {
-    struct peer *peer = &transport->peers[transport->roster->rank];
+    struct peer *peer = peer_at(transport, transport->roster->rank);
     const struct frame frame = outflow_frame(flow);
     struct arrival *arrival = match_arrival(peer, &frame);
 
@@ -99,7 +99,7 @@ self_cancel(struct transport *transport, const struct outflow *flow)
 bool
 self_turn(struct transport *transport)
 {
-    struct peer *peer = &transport->peers[transport->roster->rank];
+    struct peer *peer = peer_at(transport, transport->roster->rank);
     struct outflow *next;
     bool has_moved = false;
 

@@ -347,7 +347,7 @@ transport_stream(struct transport *transport,
                  unsigned stream,
                  int fd)
 {
-    stream_take(&transport->peers[rank], stream, fd, NULL);
+    stream_take(peer_at(transport, rank), stream, fd, NULL);
 }
 
 void
@@ -357,7 +357,7 @@ transport_encrypted(struct transport *transport,
                     int fd,
                     struct tls *tls)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (stream > 0) {
         stream_take(peer, stream, fd, tls);

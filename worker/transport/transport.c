@@ -35,6 +35,7 @@ transport_create(const struct transport_options *options,
     transport->n_streams = options->n_streams;
     transport->faults = options->faults;
     transport->window = window_share(size);
+    TAILQ_INIT(&transport->known);
     TAILQ_INIT(&transport->dirty);
     TAILQ_INIT(&transport->expected);
     TAILQ_INIT(&transport->hoped);
@@ -58,8 +59,6 @@ transport_create(const struct transport_options *options,
         transport_destroy(transport);
         return error_pass(status);
     }
-    for (uint32_t rank = 0; rank < size; rank++)
-        peer_init(&transport->peers[rank], transport, rank);
     *out_transport = transport;
     return HOOP_OK;
 }
@@ -67,15 +66,16 @@ transport_create(const struct transport_options *options,
 void
 transport_destroy(struct transport *transport)
 {
+    struct peer *peer;
+
     if (!transport)
         return;
-    for (uint32_t i = 0; transport->peers && i < transport->roster->size; i++) {
-        if (transport->peers[i].transport) {
-            peer_receive_clear(&transport->peers[i]);
-            peer_disconnect(&transport->peers[i]);
-        }
-        free(transport->peers[i].piece);
-        free(transport->peers[i].coded);
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
+        peer_receive_clear(peer);
+        peer_disconnect(peer);
+        free(peer->piece);
+        free(peer->coded);
     }
     cellar_deinit(transport);
     poller_destroy(transport->poller);
@@ -109,7 +109,7 @@ transport_shared(struct transport *transport,
                  int fd,
                  struct segment *segment)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
     const struct poller_interest reads = {.reads = true};
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING) {
@@ -144,7 +144,7 @@ transport_unreachable(struct transport *transport,
                       uint32_t rank,
                       const char *why)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (peer->state == PEER_NEW || peer->state == PEER_CONNECTING)
         peer_lose(peer, why);
@@ -153,7 +153,7 @@ transport_unreachable(struct transport *transport,
 bool
 transport_fall_back(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (peer->state != PEER_NEW && peer->state != PEER_CONNECTING)
         return false;
@@ -166,7 +166,7 @@ transport_fall_back(struct transport *transport, uint32_t rank)
 void
 transport_need(struct transport *transport, uint32_t rank)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (peer->state != PEER_NEW || peer_is_self(peer))
         return;
@@ -177,7 +177,7 @@ transport_need(struct transport *transport, uint32_t rank)
 void
 transport_send(struct transport *transport, struct outflow *flow)
 {
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
 
     transport_need(transport, flow->key.peer);
     flow->granted = match_promised(peer, flow);
@@ -189,13 +189,13 @@ void
 transport_send_more(struct transport *transport, struct outflow *flow)
 {
     if (flow->is_queued)
-        peer_touch(&transport->peers[flow->key.peer]);
+        peer_touch(peer_at(transport, flow->key.peer));
 }
 
 void
 transport_send_cancel(struct transport *transport, struct outflow *flow)
 {
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
     const bool is_half_sent =
         flow->is_unconfirmed ||
         (flow->is_queued && (flow->is_announced || flow->is_opened));
@@ -216,7 +216,7 @@ transport_receive(struct transport *transport, struct inflow *flow)
     if (flow->key.kind == FLOW_MESSAGE) {
         match_post(transport, flow);
     } else {
-        struct peer *peer = &transport->peers[flow->key.peer];
+        struct peer *peer = peer_at(transport, flow->key.peer);
 
         flow->is_matched = true;
         TAILQ_INSERT_TAIL(&peer->inflows, flow, link);
@@ -225,7 +225,7 @@ transport_receive(struct transport *transport, struct inflow *flow)
     }
     match_open(transport, flow);
     if (flow->is_open && flow->arrival)
-        match_begun(&transport->peers[flow->key.peer], flow,
+        match_begun(peer_at(transport, flow->key.peer), flow,
                     &flow->arrival->first);
     transport_receive_more(transport, flow);
 }
@@ -239,7 +239,7 @@ transport_receive_more(struct transport *transport, struct inflow *flow)
         flow->is_draining = true;
         TAILQ_INSERT_TAIL(&transport->drains, flow, drain_link);
     }
-    peer_grant(&transport->peers[flow->key.peer], flow);
+    peer_grant(peer_at(transport, flow->key.peer), flow);
 }
 
 void
@@ -256,7 +256,7 @@ transport_receive_cancel(struct transport *transport, struct inflow *flow)
         return;
     }
 
-    struct peer *peer = &transport->peers[flow->key.peer];
+    struct peer *peer = peer_at(transport, flow->key.peer);
     /* What nobody takes must not pile up; what is here already does not. */
     const bool has_rest = flow->key.kind == FLOW_MESSAGE &&
                           flow->arrived < flow->total &&
@@ -280,7 +280,7 @@ transport_tell(struct transport *transport,
                const struct frame *frame,
                const char *text)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (peer->state == PEER_READY)
         peer_control(peer, frame, text);
@@ -292,16 +292,19 @@ transport_tell_all(struct transport *transport,
                    const struct frame *frame,
                    const char *text)
 {
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
-        if (rank != except)
-            transport_tell(transport, rank, frame, text);
+    const struct peer *peer;
+
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
+        if (peer->rank != except)
+            transport_tell(transport, peer->rank, frame, text);
     }
 }
 
 void
 transport_give_up(struct transport *transport, uint32_t rank, const char *why)
 {
-    struct peer *peer = &transport->peers[rank];
+    struct peer *peer = peer_at(transport, rank);
 
     if (peer->state == PEER_READY)
         peer_doom_for(peer, why);
@@ -310,10 +313,11 @@ transport_give_up(struct transport *transport, uint32_t rank, const char *why)
 void
 transport_leave(struct transport *transport)
 {
-    transport->is_leaving = true;
-    for (uint32_t rank = 0; rank < transport->roster->size; rank++) {
-        struct peer *peer = &transport->peers[rank];
+    struct peer *peer;
 
+    transport->is_leaving = true;
+    TAILQ_FOREACH(peer, &transport->known, known_link)
+    {
         if (peer->state != PEER_READY && peer->fd < 0)
             continue;
         if (peer->state == PEER_READY) {
