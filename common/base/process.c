@@ -178,6 +178,39 @@ proc_is_ours(void)
     return n > 0 && strtol(text, NULL, 10) == (long)getpid();
 }
 
+/* "proc /proc proc rw,relatime,hidepid=invisible 0 0". The last one on /proc is
+ * what is seen. */
+static bool
+mount_read(const char *line, bool *out_hides)
+{
+    char target[8];
+    char type[8];
+    char options[256];
+
+    if (sscanf(line, "%*s %7s %7s %255s", target, type, options) != 3 ||
+        strcmp(target, "/proc") != 0)
+        return false;
+    const char *hidepid = strstr(options, "hidepid=");
+    *out_hides = strcmp(type, "proc") != 0 ||
+                 (hidepid && strncmp(hidepid, "hidepid=off", 11) != 0 &&
+                  strncmp(hidepid, "hidepid=0", 9) != 0);
+    return true;
+}
+
+bool
+process_shows_all(void)
+{
+    FILE *file = fopen("/proc/self/mounts", "re");
+    char line[1024];
+    bool hides = true;
+
+    while (file && fgets(line, sizeof(line), file))
+        (void)mount_read(line, &hides);
+    if (file)
+        fclose(file);
+    return !hides;
+}
+
 uint64_t
 process_space(void)
 {

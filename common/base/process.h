@@ -18,6 +18,12 @@ enum process_state {
 enum process_state
 process_look(uint32_t pid);
 
+/* /proc, as it is mounted here, hides no process of this namespace from anybody:
+ * who is not shown has ended. False where it may, or that is not known. Thread:
+ * any. */
+bool
+process_shows_all(void);
+
 /*
  * Whether the kernel proves that there is no process of this number any more, or
  * that it only waits to be reaped. Unlike process_look() it does not take one for

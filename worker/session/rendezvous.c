@@ -455,12 +455,17 @@ member_fill(const struct roster_member *told, struct member *member)
     return HOOP_OK;
 }
 
-/* Under hidepid, and by who runs as somebody else, it may never be shown. */
+/* Under hidepid, and by who runs as somebody else, it may never be shown. To look
+ * at each is too much where there are thousands. */
 static bool
-is_visible(const struct roster_member *self, const struct roster_member *told)
+is_visible(const struct roster_member *self,
+           const struct roster_member *told,
+           bool shows_all)
 {
     if (told->process_space == 0 || told->process_space != self->process_space)
         return false;
+    if (shows_all)
+        return true;
     const enum process_state state = process_look(told->pid);
 
     return state == PROCESS_RUNS || state == PROCESS_STOPPED;
@@ -487,6 +492,7 @@ rendezvous_roster(const struct terms *terms,
                   struct roster **out_roster)
 {
     CLEANUP(roster_destroy) struct roster *roster = NULL;
+    const bool shows_all = process_shows_all();
 
     enum hoop_status status = roster_create(reply->size, &roster);
     if (status != HOOP_OK)
@@ -503,8 +509,8 @@ rendezvous_roster(const struct terms *terms,
         status = member_fill(&reply->roster[rank], &roster->members[rank]);
         if (status != HOOP_OK)
             return error_pass(status);
-        roster->members[rank].is_visible =
-            is_visible(&reply->roster[reply->rank], &reply->roster[rank]);
+        roster->members[rank].is_visible = is_visible(
+            &reply->roster[reply->rank], &reply->roster[rank], shows_all);
     }
     for (uint32_t rank = 0; rank < reply->size; rank++)
         member_check(roster, &roster->members[rank]);

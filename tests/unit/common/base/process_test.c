@@ -220,6 +220,37 @@ process_that_waits_for_a_processor_is_delayed(void **state)
     assert_int_equal(process_share_of((uint32_t)children[0]).ran_ns, 0);
 }
 
+/* In a mount namespace of its own: under hidepid nobody knows. */
+static int
+hidepid_child(void)
+{
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, "hidepid=2") != 0)
+        return 77;
+    if (process_shows_all())
+        return 1;
+    if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0") != 0)
+        return 77;
+    return process_shows_all() ? 0 : 2;
+}
+
+static void
+proc_that_hides_processes_is_known(void **state)
+{
+    int how = 0;
+
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(hidepid_child());
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    if (WEXITSTATUS(how) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(how), 0);
+}
+
 int
 main(void)
 {
@@ -230,6 +261,7 @@ main(void)
         cmocka_unit_test(space_is_shared_by_those_who_number_alike),
         cmocka_unit_test(space_is_unknown_where_proc_shows_another),
         cmocka_unit_test(process_whose_first_thread_has_ended_runs),
+        cmocka_unit_test(proc_that_hides_processes_is_known),
         cmocka_unit_test(process_that_waits_for_a_processor_is_delayed),
         cmocka_unit_test(this_process_and_none_are_not_stopped),
     };
