@@ -45,7 +45,8 @@ enum {
     /* What the ring neighbours may take at least, however late we are: more
      * than the connector, which tells all whom it could not reach. Who gives
      * up before that, and leaves, would be named instead. */
-    CONNECT_MS = CONNECTOR_PATIENCE_MS + 1000,
+    TELLING_MS = 1000,
+    CONNECT_MS = CONNECTOR_PATIENCE_MS + TELLING_MS,
     GOODBYE_MS = 1000, /* to the peers, and to the coordinator */
 };
 
@@ -57,6 +58,7 @@ struct hoop_session {
     bool is_orphan; /* this process was forked from the one that joined */
     int listen_fd;
     uint64_t join_deadline_ns;
+    uint64_t forming_until_ns; /* it has joined: until the world has formed */
     struct loop *loop;
     struct rpc_client *client;
     struct roster *roster;
@@ -332,6 +334,8 @@ connector_open(struct hoop_session *session)
         .roster = session->roster,
         .token = terms->token,
         .listen_fd = session->listen_fd,
+        .forming_until_ns =
+            session->forming_until_ns - TELLING_MS * CLOCK_NS_PER_MS,
         .sharing = terms->sharing,
         .tls = terms->is_encrypted ? &files : NULL,
         .on_connected = on_connected,
@@ -402,9 +406,13 @@ tuner_open(struct hoop_session *session)
 static enum hoop_status
 parts_open(struct hoop_session *session, const struct join_reply *reply)
 {
+    const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
+
+    session->forming_until_ns = session->join_deadline_ns > least_ns
+                                    ? session->join_deadline_ns
+                                    : least_ns;
     enum hoop_status status =
         rendezvous_roster(&session->terms, reply, &session->roster);
-
     if (status == HOOP_OK) {
         session->roster->credential = session->credential;
         status = engine_open(session);
@@ -429,12 +437,8 @@ static enum hoop_status
 world_join(struct hoop_session *session)
 {
     const struct world_options options = world_options_of(session);
-    const uint64_t least_ns = clock_deadline_ns(CONNECT_MS);
-    const uint64_t deadline_ns = session->join_deadline_ns > least_ns
-                                     ? session->join_deadline_ns
-                                     : least_ns;
     const enum hoop_status status =
-        world_connect(&options, &session->world, deadline_ns);
+        world_connect(&options, &session->world, session->forming_until_ns);
 
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }

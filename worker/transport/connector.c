@@ -99,6 +99,7 @@ link_retry_until(struct link *link, uint64_t until_ns)
 static void
 link_retry(struct link *link, enum hoop_status status, bool has_answered)
 {
+    const uint64_t forming_until_ns = link->connector->options.forming_until_ns;
     const uint64_t in_tls_ns =
         link->refused_until_ns + BROKEN_TLS_MS * CLOCK_NS_PER_MS;
 
@@ -106,6 +107,8 @@ link_retry(struct link *link, enum hoop_status status, bool has_answered)
         link_retry_until(link, in_tls_ns);
     else if (status == HOOP_E_UNAVAILABLE && !has_answered)
         link_retry_until(link, link->refused_until_ns);
+    else if (has_answered && forming_until_ns > link->silent_until_ns)
+        link_retry_until(link, forming_until_ns);
     else
         link_retry_until(link, link->silent_until_ns);
 }
@@ -373,6 +376,7 @@ connector_greet(struct connector *connector,
         .handshake = {.key = &connector->key,
                       .roster = connector->options.roster},
         .sharing = {.mode = connector->options.sharing},
+        .until_ns = connector->options.forming_until_ns,
         .owner = connector,
         .on_verified = on_verified,
         .on_answered = on_answered,

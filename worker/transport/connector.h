@@ -46,6 +46,9 @@ struct connector_options {
     const struct roster *roster; /* borrowed for life */
     const char *token;           /* borrowed for the call */
     int listen_fd;               /* borrowed for life; -1: only dial */
+    /* Until when the world forms: whose kernel answers has so long to do so
+     * itself, if that is later than usual. 0: the usual. */
+    uint64_t forming_until_ns;
     enum sharing_mode sharing;
     /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
     const struct tls_files *tls;

@@ -14,6 +14,7 @@
 #include "transport/greeting.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,12 +65,26 @@ static void
 greeting_expired(void *owner)
 {
     struct greeting *greeting = owner;
+    const uint64_t n_ms =
+        (clock_now_ns() - greeting->begun_ns) / CLOCK_NS_PER_MS;
 
-    greeting_fail(greeting,
-                  error_raise(HOOP_E_TIMEOUT,
-                              "no handshake within %d s (%zu of %d bytes)",
-                              LIMIT_GREETING_MS / 1000, greeting->n_bytes,
-                              HANDSHAKE_BYTES));
+    greeting_fail(greeting, error_raise(HOOP_E_TIMEOUT,
+                                        "no handshake within %" PRIu64
+                                        " s (%zu of %d bytes)",
+                                        (n_ms + 500) / 1000, greeting->n_bytes,
+                                        HANDSHAKE_BYTES));
+}
+
+/* The other side's kernel answers, so its host is there: as long as the world
+ * forms, its process may have to wait for a processor. */
+static void
+greeting_extend(struct greeting *greeting)
+{
+    const int left_ms =
+        greeting->until_ns ? clock_left_ms(greeting->until_ns) : 0;
+
+    if (left_ms > LIMIT_GREETING_MS)
+        loop_timer_start(greeting->timer, (uint64_t)left_ms);
 }
 
 static void
@@ -265,8 +280,11 @@ greeting_begin(struct greeting *greeting)
 {
     enum hoop_status status = HOOP_OK;
 
-    if (greeting->state == DIALING)
+    if (greeting->state == DIALING) {
         status = socket_connected(greeting->fd);
+        if (status == HOOP_OK)
+            greeting_extend(greeting);
+    }
     if (status == HOOP_OK && greeting->secures)
         status = securing_go_on(greeting);
     if (status == HOOP_OK)
@@ -374,6 +392,8 @@ greeting_open(struct greeting *greeting)
     if (status != HOOP_OK)
         return error_pass(status);
     loop_timer_start(greeting->timer, LIMIT_GREETING_MS);
+    if (greeting->state != DIALING)
+        greeting_extend(greeting);
     loop_watch_set(greeting->watch,
                    greeting->state == DIALING ? LOOP_WRITE : LOOP_READ);
     return HOOP_OK;

@@ -42,6 +42,9 @@ struct greeting {
     struct address address;      /* of the other side */
     struct handshake handshake;
     struct sharing sharing; /* mode, at first */
+    /* Once there is a connection the handshake may last so long, if that is
+     * later than LIMIT_GREETING_MS; 0: it is not. */
+    uint64_t until_ns;
     void *owner;
     /* Acceptor: what its host or process has run out of, should there be no
      * other descriptor when the peer has proved itself; "": nothing. */

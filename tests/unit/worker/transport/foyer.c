@@ -148,6 +148,7 @@ foyer_start(struct foyer *foyer)
             .token = booth->token,
             .listen_fd = booth->listen_fd,
             .sharing = booth->sharing,
+            .forming_until_ns = booth->forming_until_ns,
             .tls = booth->tls,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,

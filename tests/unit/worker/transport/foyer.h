@@ -31,6 +31,7 @@ struct booth {
     const struct tls_files *tls;
     int listen_fd;
     bool refuses_streams;
+    uint64_t forming_until_ns;
     /* Under the foyer's lock: by the other side's rank. */
     unsigned n_connected[FOYER_RANKS];
     unsigned n_streams[FOYER_RANKS];

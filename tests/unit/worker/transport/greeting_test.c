@@ -5,7 +5,10 @@
 #include <semaphore.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "check.h"
 #include "foyer.h"
 #include "net/socket.h"
@@ -79,10 +82,37 @@ dialer_that_gave_up_may_come_again(void **state)
     foyer_close(&foyer);
 }
 
+/* Its kernel takes the connection, and nobody answers: while the world forms that
+ * may be want of a processor, which is waited for. */
+static void
+mute_peer_has_until_the_world_has_formed(void **state)
+{
+    uint8_t hello[HANDSHAKE_BYTES];
+
+    (void)state;
+    foyer_open(&foyer);
+    const int fd = foyer.booths[1].listen_fd;
+    foyer.booths[1].listen_fd = -1;
+    foyer.booths[0].forming_until_ns = clock_deadline_ns(60000);
+    foyer_start(&foyer);
+    connector_dial(foyer.booths[0].connector, 1);
+    struct pollfd comes = {.fd = fd, .events = POLLIN};
+    assert_int_equal(poll(&comes, 1, 20000), 1);
+    const int accepted = accept(fd, NULL, NULL);
+    assert_true(accepted >= 0);
+    receive_all(accepted, hello);
+    struct pollfd ends = {.fd = accepted, .events = POLLIN};
+    assert_int_equal(poll(&ends, 1, LIMIT_GREETING_MS + 500), 0);
+    close(accepted);
+    close(fd);
+    foyer_close(&foyer);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mute_peer_has_until_the_world_has_formed),
         cmocka_unit_test(dialer_that_gave_up_may_come_again),
     };
 
