@@ -17,7 +17,7 @@
 #include "base/error.h"
 
 /* How long a peer's death between operations may go unnoticed. */
-static const uint64_t LOOK_IN_MS = 50;
+static const uint64_t LOOK_IN_MS = 50; /* times rarity */
 /* ... while somebody waits to be told whom this rank hears. */
 static const uint64_t LOOK_OFTEN_MS = 5;
 
@@ -31,6 +31,7 @@ struct background {
     struct engine *engine;
     struct loop_watch *watch;
     struct loop_timer *timer;
+    uint64_t rarity; /* engine_rarity() */
     bool is_here;
     unsigned n_looks_in;
     atomic_bool is_woken; /* a post is on its way */
@@ -64,7 +65,7 @@ on_timer(void *owner)
 {
     struct background *background = owner;
 
-    loop_timer_start(background->timer, LOOK_IN_MS);
+    loop_timer_start(background->timer, LOOK_IN_MS * background->rarity);
     take_turn(background);
     if (++background->n_looks_in % LOOKS_IN_PER_LOOK_ROUND == 0)
         engine_look_round(background->engine);
@@ -90,6 +91,7 @@ background_create(struct loop *loop,
         return error_raise(HOOP_E_EXHAUSTED, "no memory for the background");
     background->loop = loop;
     background->engine = engine;
+    background->rarity = engine_rarity(engine);
     enum hoop_status status = loop_watch_create(
         loop, engine_fd(engine), on_readable, background, &background->watch);
     if (status == HOOP_OK)
@@ -99,7 +101,7 @@ background_create(struct loop *loop,
         background_destroy(background);
         return error_pass(status);
     }
-    loop_timer_start(background->timer, LOOK_IN_MS);
+    loop_timer_start(background->timer, LOOK_IN_MS * background->rarity);
     *out_background = background;
     return HOOP_OK;
 }

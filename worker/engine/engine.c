@@ -20,6 +20,9 @@
 
 enum {
     LOOK_MS = 20,
+    /* So many ranks on a processor look at everything as often as one does. */
+    CROWD_RANKS = 16,
+    RARITY_MAX = 20,
 };
 
 /* Those this process may use. */
@@ -33,14 +36,26 @@ count_processors(void)
     return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Where the own ranks are too many, others need not be counted: each would read
+ * the list of all, again and again. */
 void
 engine_look_round(struct engine *engine)
 {
-    const uint32_t n_seen = headcount_count();
-    const uint32_t n_own = roster_local_ranks(engine->roster);
+    const uint32_t n_processors = count_processors();
 
-    atomic_store(&engine->is_crowded,
-                 (n_seen > n_own ? n_seen : n_own) > count_processors());
+    atomic_store(&engine->is_crowded, engine->perch.n_ranks > n_processors ||
+                                          headcount_count() > n_processors);
+}
+
+uint64_t
+engine_rarity(const struct engine *engine)
+{
+    const uint64_t n_crowds =
+        engine->perch.n_ranks / (CROWD_RANKS * count_processors());
+
+    if (n_crowds > RARITY_MAX)
+        return RARITY_MAX;
+    return n_crowds > 0 ? n_crowds : 1;
 }
 
 enum endurance_rule

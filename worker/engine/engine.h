@@ -122,6 +122,11 @@ engine_destroy(struct engine *engine);
 void
 engine_look_round(struct engine *engine);
 
+/* How much rarer than usual to look at what seldom changes: 1, and more where so
+ * many ranks of this job share a processor that their looks would fill it. */
+uint64_t
+engine_rarity(const struct engine *engine);
+
 /* Thread: any, for all below. */
 
 /* Whether it can be used. Handle: HOOP_E_CLOSED (a forked child). */
