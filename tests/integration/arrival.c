@@ -1,17 +1,23 @@
 /*
- * tests/integration/arrival.c - join, pass a barrier, say what it took
+ * tests/integration/arrival.c - join, reduce, split, and say what it took
  *
- * Prints "joined_ms X barrier_ms Y peak_kib Z own_kib W threads T connections
- * C", where peak is all memory ever resident and own what is not shared with
- * others now.
+ * A barrier, an allreduce of 8 bytes, a split into 32 groups by rank, and an
+ * allreduce in each; every result is checked. Prints "joined_ms X barrier_ms Y
+ * reduced_ms R split_ms S peak_kib Z own_kib W threads T connections C", where
+ * peak is all memory ever resident and own what is not shared with others now.
  */
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "hoop/hoop.h"
+
+enum {
+    N_GROUPS = 32,
+};
 
 static double
 now_ms(void)
@@ -41,6 +47,48 @@ number_of(const char *path, const char *name)
     return number;
 }
 
+static void
+check(enum hoop_status status)
+{
+    if (status == HOOP_OK)
+        return;
+    fprintf(stderr, "arrival: %s\n", hoop_error_text());
+    exit(1);
+}
+
+/* The world ranks of comm, added up, must be expected. */
+static void
+sum_check(hoop_comm_t *comm, uint32_t world_rank, int64_t expected)
+{
+    const int64_t own = world_rank;
+    int64_t sum = -1;
+
+    check(hoop_allreduce(&own, &sum, 1, HOOP_INT64, HOOP_SUM, comm));
+    if (sum == expected)
+        return;
+    fprintf(stderr,
+            "arrival: rank %u: the ranks add up to %" PRId64 ", not %" PRId64
+            "\n",
+            world_rank, sum, expected);
+    exit(1);
+}
+
+/* Which has every 32nd rank. */
+static hoop_comm_t *
+group_join(hoop_comm_t *world)
+{
+    const uint32_t rank = hoop_comm_rank(world);
+    hoop_comm_t *group = NULL;
+    int64_t expected = 0;
+
+    check(hoop_comm_split(world, rank % N_GROUPS, rank, &group));
+    for (uint32_t member = rank % N_GROUPS; member < hoop_comm_size(world);
+         member += N_GROUPS)
+        expected += member;
+    sum_check(group, rank, expected);
+    return group;
+}
+
 int
 main(void)
 {
@@ -48,22 +96,27 @@ main(void)
     struct hoop_stats stats;
 
     const double start_ms = now_ms();
-    if (hoop_join(NULL, &session) != HOOP_OK)
-        return fprintf(stderr, "arrival: %s\n", hoop_error_text()), 1;
+    check(hoop_join(NULL, &session));
     const double joined_ms = now_ms();
-    if (hoop_barrier(hoop_world(session)) != HOOP_OK)
-        return fprintf(stderr, "arrival: %s\n", hoop_error_text()), 1;
+    hoop_comm_t *world = hoop_world(session);
+    const int64_t size = hoop_comm_size(world);
+    check(hoop_barrier(world));
     const double passed_ms = now_ms();
+    sum_check(world, hoop_comm_rank(world), size * (size - 1) / 2);
+    const double reduced_ms = now_ms();
+    hoop_comm_t *group = group_join(world);
+    const double split_ms = now_ms();
     hoop_session_stats(session, &stats);
-    printf("joined_ms %.0f barrier_ms %.0f peak_kib %" PRIu64
-           " own_kib %" PRIu64 " threads %" PRIu64 " connections %" PRIu64 "\n",
-           joined_ms - start_ms, passed_ms - joined_ms,
-           number_of("/proc/self/status", "VmHWM"),
+    printf("joined_ms %.0f barrier_ms %.0f reduced_ms %.0f split_ms %.0f"
+           " peak_kib %" PRIu64 " own_kib %" PRIu64 " threads %" PRIu64
+           " connections %" PRIu64 "\n",
+           joined_ms - start_ms, passed_ms - joined_ms, reduced_ms - passed_ms,
+           split_ms - reduced_ms, number_of("/proc/self/status", "VmHWM"),
            number_of("/proc/self/smaps_rollup", "Private_Dirty"),
            number_of("/proc/self/status", "Threads"), stats.connections);
     /* Nobody leaves before all have looked. */
-    if (hoop_barrier(hoop_world(session)) != HOOP_OK)
-        return fprintf(stderr, "arrival: %s\n", hoop_error_text()), 1;
+    check(hoop_barrier(world));
+    hoop_comm_free(group);
     hoop_leave(session);
     return 0;
 }

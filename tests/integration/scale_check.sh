@@ -30,6 +30,6 @@ if [ "$arrived" -ne "$workers" ]; then
   exit 1
 fi
 echo "$workers workers joined, passed a barrier and left in $((end_ms - start_ms)) ms"
-for name in joined_ms barrier_ms peak_kib own_kib threads connections; do
+for name in joined_ms barrier_ms reduced_ms split_ms peak_kib own_kib threads connections; do
   summary "$name"
 done
