@@ -2,7 +2,7 @@
 # deploy/install-deps.sh - install what building and testing need (Debian 12)
 #
 # install-deps.sh       to build and test
-# install-deps.sh ci    also clang, nmap and what runs containers
+# install-deps.sh ci    also clang, nmap, ssh and what runs containers
 set -eu
 packages='
   gcc
@@ -35,6 +35,8 @@ if [ "${1-}" = ci ]; then
   libclang-rt-14-dev
   curl
   iproute2
+  openssh-client
+  openssh-server
   nmap
   podman
   podman-compose

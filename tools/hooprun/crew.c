@@ -26,50 +26,16 @@
 #include <unistd.h>
 
 #include "hooprun/agent.h"
-#include "hooprun/ends.h"
-#include "hooprun/obituary.h"
-#include "hooprun/outcome.h"
-#include "hooprun/output.h"
+#include "hooprun/crew_state.h"
 
 enum {
     FAILING_MS = 2000,
-    FAR_LINES = 10,  /* after which the first failure is told once more */
-    LATER_MAX = 4,   /* failures after the first that have a line each */
-    POLL_OTHERS = 2, /* the signal descriptor and the front's */
-    LIST_MAX = 200,
-    CAUSE_MAX = 2 * LIST_MAX,
+    POLL_OTHERS = 2,  /* the signal descriptor and the front's */
+    KILLED_MS = 5000, /* until a host on which ranks were killed is given up */
+    TICK_MS = 1000,   /* with other hosts, whose silence has to be noticed */
 };
 
 static const int64_t NEVER_MS = INT64_MAX;
-
-enum crew_phase {
-    CREW_RUNNING,
-    CREW_FAILING,
-    CREW_ASKED,
-    CREW_ENDING,
-    CREW_KILLING,
-};
-
-struct crew {
-    const struct options *options;
-    struct keeper *keeper;
-    uint32_t n_workers; /* started */
-    uint32_t n_running;
-    struct worker *workers;
-    struct output output;
-    struct outcome outcome;
-    struct obituary obituary;
-    enum crew_phase phase;
-    int64_t phase_end_ms;
-    int64_t run_end_ms;
-    int64_t suspended_ms; /* since when all stand still */
-    struct ends ends;
-    uint64_t n_lines_then; /* printed when the first failure was told */
-    uint32_t n_later;      /* failures after the first, of their own accord */
-    int signal_fd;
-    int front_fd;
-    struct pollfd *polls; /* POLL_OTHERS, then the pipes */
-};
 
 static int64_t
 now_ms(void)
@@ -89,7 +55,7 @@ signal_is_ignored(int number)
            action.sa_handler == SIG_IGN;
 }
 
-static void
+void
 crew_mask(sigset_t *out_mask)
 {
     static const int ignorable[] = {SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -117,30 +83,23 @@ crew_block(sigset_t *out_mask, sigset_t *out_old_mask)
     sigprocmask(SIG_BLOCK, out_mask, out_old_mask);
 }
 
+/* Wherever it runs. */
+static void
+signal_send(const struct worker *worker, int number)
+{
+    if (worker->host)
+        host_signal(worker->host, worker->rank, number);
+    else
+        worker_signal(worker, number);
+}
+
 static void
 crew_signal(const struct crew *crew, int number)
 {
     for (uint32_t i = 0; i < crew->n_workers; i++) {
         if (crew->workers[i].is_running)
-            worker_signal(&crew->workers[i], number);
+            signal_send(&crew->workers[i], number);
     }
-}
-
-/* "1, 2, 5" */
-static void
-running_list(const struct crew *crew, char out_text[static LIST_MAX])
-{
-    size_t n = 0;
-
-    out_text[0] = '\0';
-    for (uint32_t i = 0; i < crew->n_workers && n < LIST_MAX - 16; i++) {
-        if (!crew->workers[i].is_running)
-            continue;
-        n += (size_t)snprintf(out_text + n, LIST_MAX - n, "%s%u", n ? ", " : "",
-                              crew->workers[i].rank);
-    }
-    if (n >= LIST_MAX - 16)
-        snprintf(out_text + n, LIST_MAX - n, " ...");
 }
 
 static void
@@ -153,25 +112,23 @@ crew_end(struct crew *crew)
     crew_signal(crew, SIGCONT);
 }
 
-/* What is done to those that did not end within the grace time. */
-static void
-stubborn_announce(struct crew *crew, const char *what)
-{
-    char list[LIST_MAX];
-
-    running_list(crew, list);
-    output_clear_progress(&crew->output);
-    warnx("%s what did not end by itself within %u s: rank %s", what,
-          crew->options->grace_s, list);
-}
-
 static void
 crew_kill(struct crew *crew)
 {
-    stubborn_announce(crew, "killing");
     crew->phase = CREW_KILLING;
-    crew->phase_end_ms = NEVER_MS;
+    crew->phase_end_ms = crew->hosts ? now_ms() + KILLED_MS : NEVER_MS;
     crew_signal(crew, SIGKILL);
+}
+
+/* SIGKILL works at once, unless it did not get there. */
+static void
+hosts_give_up(struct crew *crew)
+{
+    crew->phase_end_ms = NEVER_MS;
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (crew->workers[i].is_running)
+            host_abandon(crew->workers[i].host);
+    }
 }
 
 static void
@@ -179,129 +136,6 @@ crew_fail(struct crew *crew)
 {
     crew->phase = CREW_FAILING;
     crew->phase_end_ms = now_ms() + FAILING_MS;
-}
-
-static bool
-worker_is_stopped(const struct worker *worker, struct ending *out_stop)
-{
-    siginfo_t seen = {0};
-
-    if (!worker->is_running ||
-        waitid(P_PID, (id_t)worker->pid, &seen, WSTOPPED | WNOHANG | WNOWAIT) !=
-            0 ||
-        seen.si_pid == 0)
-        return false;
-    *out_stop =
-        (struct ending){worker->rank, worker->pid, W_STOPCODE(seen.si_status)};
-    return true;
-}
-
-/* Who stands still, and whom the others have waited for. */
-static bool
-stopped_find(const struct crew *crew, struct ending *out_stop)
-{
-    for (uint32_t i = 0; i < crew->n_workers; i++) {
-        if (worker_is_stopped(&crew->workers[i], out_stop))
-            return true;
-    }
-    return false;
-}
-
-static bool
-all_are_stopped(const struct crew *crew)
-{
-    struct ending stop;
-
-    for (uint32_t i = 0; i < crew->n_workers; i++) {
-        if (crew->workers[i].is_running &&
-            !worker_is_stopped(&crew->workers[i], &stop))
-            return false;
-    }
-    return true;
-}
-
-/* "rank 2 (pid 43) is stopped (SIGSTOP); rank 1 (pid 42) exited with code 1" */
-static void
-failure_describe(const struct crew *crew, char text[CAUSE_MAX])
-{
-    const struct ending *first = &crew->outcome.first;
-    struct ending stop;
-    size_t n = 0;
-
-    if (WIFEXITED(first->wait_status) && stopped_find(crew, &stop)) {
-        outcome_describe(&stop, text, CAUSE_MAX - 2);
-        n = strlen(strcat(text, "; "));
-    }
-    outcome_describe(first, text + n, CAUSE_MAX - n);
-}
-
-/* What the rank said before it ended comes before what is said of its end. */
-static void
-last_words_read(struct crew *crew, uint32_t rank)
-{
-    for (uint32_t i = 0; i < crew->output.n_pipes; i++) {
-        if (crew->output.pipes[i].rank == rank && crew->output.pipes[i].fd >= 0)
-            output_read(&crew->output.pipes[i]);
-    }
-    output_clear_progress(&crew->output);
-}
-
-static void
-failure_announce(struct crew *crew)
-{
-    char text[CAUSE_MAX];
-
-    failure_describe(crew, text);
-    last_words_read(crew, crew->outcome.first.rank);
-    warnx("%s", text);
-    crew->n_lines_then = crew->output.n_lines;
-}
-
-/* Those that are left go on. */
-static void
-loss_announce(struct crew *crew, const struct ending *ending)
-{
-    char text[CAUSE_MAX];
-
-    outcome_describe(ending, text, sizeof(text));
-    last_words_read(crew, ending->rank);
-    warnx("%s%s", text, crew->n_running > 0 ? "; the others go on" : "");
-}
-
-/* Below the first, in the order of their ends. */
-static void
-later_announce(struct crew *crew, const struct ending *ending)
-{
-    char text[CAUSE_MAX];
-
-    if (++crew->n_later > LATER_MAX)
-        return;
-    outcome_describe(ending, text, sizeof(text));
-    last_words_read(crew, ending->rank);
-    warnx("then %s", text);
-}
-
-static void
-later_sum_up(struct crew *crew)
-{
-    if (crew->n_later <= LATER_MAX)
-        return;
-    warnx("then %u more failed", crew->n_later - LATER_MAX);
-}
-
-/* The lines of the others have moved the cause out of sight. */
-static void
-failure_repeat(struct crew *crew)
-{
-    const uint32_t rank = crew->outcome.first.rank;
-    char text[CAUSE_MAX];
-
-    if (crew->n_lines_then == 0 || crew->output.last[rank].n_lines == 0 ||
-        crew->output.n_lines < crew->n_lines_then + FAR_LINES)
-        return;
-    outcome_describe(&crew->outcome.first, text, sizeof(text));
-    warnx("first of all %s; its last lines:", text);
-    output_repeat_last(&crew->output, rank);
 }
 
 static void
@@ -315,6 +149,26 @@ keeper_lost(struct crew *crew)
     crew->outcome.first.wait_status = W_EXITCODE(EXIT_FAILURE, 0);
     if (crew->phase == CREW_RUNNING)
         crew_end(crew);
+}
+
+/* It is reaped, here or on its host. */
+static void
+worker_ended(struct crew *crew,
+             struct worker *worker,
+             const struct ending *ending)
+{
+    worker->is_running = false;
+    crew->n_running--;
+    if (!outcome_note(&crew->outcome, ending))
+        return;
+    if (crew->phase == CREW_RUNNING && crew->outcome.is_forgiving) {
+        crew_report_loss(crew, ending);
+    } else if (crew->phase == CREW_RUNNING) {
+        crew_report_failure(crew);
+        crew_fail(crew);
+    } else if (crew->phase == CREW_FAILING) {
+        crew_report_later(crew, ending);
+    }
 }
 
 static void
@@ -334,17 +188,101 @@ worker_reap(struct crew *crew, struct worker *worker)
 
     waitpid(worker->pid, &ending.wait_status, 0);
     obituary_write(&crew->obituary, &ending);
-    worker->is_running = false;
-    crew->n_running--;
-    if (!outcome_note(&crew->outcome, &ending))
+    worker_ended(crew, worker, &ending);
+}
+
+static void
+remote_started(void *owner, uint32_t rank, pid_t pid)
+{
+    struct crew *crew = owner;
+
+    crew->workers[rank].pid = pid;
+}
+
+static void
+remote_output(void *owner,
+              uint32_t rank,
+              int fd,
+              const char *bytes,
+              size_t n_bytes)
+{
+    struct crew *crew = owner;
+
+    output_feed(&crew->output, rank, fd, bytes, n_bytes);
+}
+
+static struct ending
+remote_ending(const struct worker *worker, int wait_status)
+{
+    return (struct ending){
+        .rank = worker->rank,
+        .pid = worker->pid,
+        .wait_status = wait_status,
+        .host = host_name(worker->host),
+    };
+}
+
+static void
+remote_ended(void *owner, uint32_t rank, int wait_status)
+{
+    struct crew *crew = owner;
+    struct worker *worker = &crew->workers[rank];
+    const struct ending ending = remote_ending(worker, wait_status);
+
+    if (!worker->is_running)
         return;
-    if (crew->phase == CREW_RUNNING && crew->outcome.is_forgiving) {
-        loss_announce(crew, &ending);
-    } else if (crew->phase == CREW_RUNNING) {
-        failure_announce(crew);
-        crew_fail(crew);
-    } else if (crew->phase == CREW_FAILING) {
-        later_announce(crew, &ending);
+    hosts_notice(crew->hosts, rank, wait_status);
+    worker_ended(crew, worker, &ending);
+}
+
+static void
+remote_stopped(void *owner, uint32_t rank, int number)
+{
+    struct crew *crew = owner;
+
+    crew->workers[rank].stop_signal = number;
+    if (number != 0 && crew->phase == CREW_FAILING &&
+        crew->suspended_ms == NEVER_MS && crew_is_stopped(crew))
+        crew_end(crew);
+}
+
+/* No worker was started, or none is needed any more. */
+static void
+crew_cancel(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++)
+        crew->workers[i].is_running = false;
+    crew->n_running = 0;
+}
+
+static void
+remote_lost(void *owner, struct host *host, int code)
+{
+    struct crew *crew = owner;
+    uint32_t n_lost = 0;
+
+    for (uint32_t i = 0; i < crew->n_workers; i++)
+        n_lost += crew->workers[i].is_running && crew->workers[i].host == host;
+    if (n_lost == 0)
+        return;
+    output_clear_progress(&crew->output);
+    host_explain(host);
+    /* Others may have been started already: they end with their hosts. */
+    if (host_has_refused(host)) {
+        crew->start_code = code;
+        crew_cancel(crew);
+        return;
+    }
+    for (uint32_t i = 0; i < crew->n_workers; i++) {
+        struct worker *worker = &crew->workers[i];
+        struct ending ending;
+
+        if (!worker->is_running || worker->host != host)
+            continue;
+        ending = remote_ending(worker, W_EXITCODE(EXIT_FAILURE, 0));
+        ending.is_lost = true;
+        hosts_notice(crew->hosts, worker->rank, ending.wait_status);
+        worker_ended(crew, worker, &ending);
     }
 }
 
@@ -352,7 +290,8 @@ static struct worker *
 worker_find(struct crew *crew, pid_t pid)
 {
     for (uint32_t i = 0; i < crew->n_workers; i++) {
-        if (crew->workers[i].pid == pid && crew->workers[i].is_running)
+        if (crew->workers[i].pid == pid && crew->workers[i].is_running &&
+            !crew->workers[i].host)
             return &crew->workers[i];
     }
     return NULL;
@@ -397,11 +336,11 @@ crew_reap(struct crew *crew)
             worker_reap(crew, worker);
         else if (crew->keeper && ended.si_pid == crew->keeper->pid)
             keeper_lost(crew);
-        else
+        else if (!crew->hosts || !hosts_reap(crew->hosts, ended.si_pid))
             waitpid(ended.si_pid, NULL, 0);
     }
     if (crew->phase == CREW_FAILING && crew->suspended_ms == NEVER_MS &&
-        all_are_stopped(crew))
+        crew_is_stopped(crew))
         crew_end(crew);
 }
 
@@ -446,24 +385,29 @@ crew_pass_on(struct crew *crew, const struct signalfd_siginfo *received)
         crew_resume(crew);
     /* The second time it is meant. */
     if (crew->phase >= CREW_ASKED) {
-        crew_signal(crew, SIGKILL);
-        crew->phase = CREW_KILLING;
-        crew->phase_end_ms = NEVER_MS;
+        crew_kill(crew);
         return;
     }
     output_clear_progress(&crew->output);
-    warnx("SIG%s received, passed on to the workers", sigabbrev_np(number));
     crew->outcome.passed_signal = number;
+    if (crew->hosts && !hosts_have_begun(crew->hosts)) {
+        warnx("SIG%s received before any worker was started",
+              sigabbrev_np(number));
+        crew->start_code = 128 + number;
+        crew_cancel(crew);
+        return;
+    }
+    warnx("SIG%s received, passed on to the workers", sigabbrev_np(number));
     crew->phase = number == SIGTERM ? CREW_ENDING : CREW_ASKED;
     crew->phase_end_ms = now_ms() + (int64_t)crew->options->grace_s * 1000;
     for (uint32_t i = 0; i < crew->n_workers; i++) {
         const struct worker *worker = &crew->workers[i];
         /* The terminal has told its foreground group already. */
-        const bool has_it = !worker->has_group &&
+        const bool has_it = !worker->host && !worker->has_group &&
                             received->ssi_code == SI_QUEUE &&
                             received->ssi_int != 0;
         if (worker->is_running && !has_it)
-            worker_signal(worker, number);
+            signal_send(worker, number);
     }
 }
 
@@ -486,21 +430,6 @@ signals_take(struct crew *crew)
 }
 
 static void
-timeout_announce(struct crew *crew)
-{
-    struct ending stop;
-    char list[LIST_MAX];
-    char cause[CAUSE_MAX] = "";
-
-    running_list(crew, list);
-    if (stopped_find(crew, &stop))
-        outcome_describe(&stop, cause, sizeof(cause));
-    output_clear_progress(&crew->output);
-    warnx("not finished after %u s (--timeout); ending rank %s%s%s",
-          crew->options->timeout_s, list, *cause ? "; " : "", cause);
-}
-
-static void
 deadlines_look(struct crew *crew)
 {
     const int64_t now = now_ms();
@@ -508,22 +437,26 @@ deadlines_look(struct crew *crew)
     if (crew->suspended_ms != NEVER_MS)
         return;
     if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
-        timeout_announce(crew);
+        crew_report_timeout(crew);
         crew->outcome.has_timed_out = true;
         crew_end(crew);
     }
     if (now < crew->phase_end_ms)
         return;
     if (crew->phase == CREW_ASKED)
-        stubborn_announce(crew, "sending SIGTERM to");
+        crew_report_stubborn(crew, "sending SIGTERM to");
     if (crew->phase == CREW_FAILING || crew->phase == CREW_ASKED)
         crew_end(crew);
-    else if (crew->phase == CREW_ENDING)
+    else if (crew->phase == CREW_ENDING) {
+        crew_report_stubborn(crew, "killing");
         crew_kill(crew);
+    } else if (crew->phase == CREW_KILLING)
+        hosts_give_up(crew);
 }
 
+/* Until the next deadline; -1: there is none. */
 static int
-wait_ms(const struct crew *crew)
+deadline_wait_ms(const struct crew *crew)
 {
     const int64_t run_end_ms =
         crew->phase == CREW_RUNNING ? crew->run_end_ms : NEVER_MS;
@@ -536,6 +469,14 @@ wait_ms(const struct crew *crew)
     if (left_ms < 0)
         return 0;
     return left_ms > INT32_MAX ? INT32_MAX : (int)left_ms;
+}
+
+static int
+wait_ms(const struct crew *crew)
+{
+    const int wait = deadline_wait_ms(crew);
+
+    return crew->hosts && (wait < 0 || wait > TICK_MS) ? TICK_MS : wait;
 }
 
 /* hooprun was killed: nobody is left to be told anything. */
@@ -556,18 +497,70 @@ crew_turn(struct crew *crew)
     for (uint32_t i = 0; i < output->n_pipes; i++)
         crew->polls[i + POLL_OTHERS] =
             (struct pollfd){output->pipes[i].fd, POLLIN, 0};
+    struct pollfd *of_hosts = crew->polls + POLL_OTHERS + output->n_pipes;
+    const uint32_t n_of_hosts =
+        crew->hosts ? hosts_poll(crew->hosts, of_hosts) : 0;
 
-    if (poll(crew->polls, output->n_pipes + POLL_OTHERS, wait_ms(crew)) > 0) {
+    if (poll(crew->polls, POLL_OTHERS + output->n_pipes + n_of_hosts,
+             wait_ms(crew)) > 0) {
         if (crew->polls[1].revents != 0)
             crew_vanish();
         for (uint32_t i = 0; i < output->n_pipes; i++) {
             if (crew->polls[i + POLL_OTHERS].revents != 0)
                 output_read(&output->pipes[i]);
         }
+        if (crew->hosts)
+            hosts_take(crew->hosts, of_hosts);
         if (crew->polls[0].revents != 0)
             signals_take(crew);
     }
+    if (crew->hosts)
+        hosts_look(crew->hosts);
     deadlines_look(crew);
+}
+
+static enum hoop_status
+workers_start(struct crew *crew, const struct worker_setup *setup)
+{
+    for (uint32_t rank = 0; rank < setup->options->n_workers; rank++) {
+        const enum hoop_status status =
+            worker_start(setup, rank, &crew->workers[rank]);
+        if (status != HOOP_OK)
+            return status;
+        ends_add(&crew->ends, rank, crew->workers[rank].pid);
+        crew->n_workers++;
+        crew->n_running++;
+    }
+    return HOOP_OK;
+}
+
+/* Their agents start the workers, once all of them are ready. */
+static enum hoop_status
+hosts_start(struct crew *crew, const struct worker_setup *setup)
+{
+    static const struct hosts_events events = {
+        .on_started = remote_started,
+        .on_output = remote_output,
+        .on_ended = remote_ended,
+        .on_stopped = remote_stopped,
+        .on_lost = remote_lost,
+    };
+
+    crew->hosts = hosts_create(setup, &events, crew);
+    if (!crew->hosts)
+        return HOOP_E_EXHAUSTED;
+    crew->n_workers = crew->n_running = setup->options->n_workers;
+    for (uint32_t rank = 0; rank < crew->n_workers; rank++)
+        crew->workers[rank] = (struct worker){
+            .rank = rank,
+            .host = hosts_of(crew->hosts, rank),
+            .is_running = true,
+            .has_group = true,
+            .out_fd = -1,
+            .err_fd = -1,
+        };
+    crew->output.is_verbatim = setup->options->style == OUTPUT_VERBATIM;
+    return HOOP_OK;
 }
 
 static enum hoop_status
@@ -580,20 +573,17 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
     crew->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     crew->workers = calloc(n_workers, sizeof(*crew->workers));
     crew->polls =
-        calloc(2 * (size_t)n_workers + POLL_OTHERS, sizeof(*crew->polls));
+        calloc(2 * (size_t)n_workers + POLL_OTHERS + hosts_polls_max(setup),
+               sizeof(*crew->polls));
     if (crew->signal_fd < 0 || !crew->workers || !crew->polls) {
         warn("cannot prepare %u workers", n_workers);
         return HOOP_E_EXHAUSTED;
     }
-    for (uint32_t rank = 0; rank < n_workers; rank++) {
-        const enum hoop_status status =
-            worker_start(setup, rank, &crew->workers[rank]);
-        if (status != HOOP_OK)
-            return status;
-        ends_add(&crew->ends, rank, crew->workers[rank].pid);
-        crew->n_workers++;
-        crew->n_running++;
-    }
+    const enum hoop_status status = setup->options->hosts.n_hosts > 0
+                                        ? hosts_start(crew, setup)
+                                        : workers_start(crew, setup);
+    if (status != HOOP_OK)
+        return status;
     return output_init(&crew->output, crew->workers, n_workers,
                        setup->options->output);
 }
@@ -601,6 +591,7 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
 static void
 crew_deinit(struct crew *crew)
 {
+    hosts_destroy(crew->hosts);
     output_deinit(&crew->output);
     obituary_close(&crew->obituary);
     ends_close(&crew->ends);
@@ -615,13 +606,35 @@ static int
 crew_abandon(struct crew *crew, enum hoop_status status)
 {
     for (uint32_t i = 0; i < crew->n_workers; i++) {
+        if (crew->workers[i].host)
+            continue;
         worker_signal(&crew->workers[i], SIGKILL);
         waitpid(crew->workers[i].pid, NULL, 0);
     }
+    if (crew->hosts)
+        hosts_end(crew->hosts);
     crew_deinit(crew);
-    if (status == HOOP_E_NOT_FOUND)
-        return OUTCOME_EXIT_NOT_FOUND;
-    return status == HOOP_E_DENIED ? OUTCOME_EXIT_DENIED : EXIT_FAILURE;
+    return outcome_start_code(status);
+}
+
+/* What has left the process groups of its workers goes, too, unless all is well. */
+static void
+crew_finish(struct crew *crew)
+{
+    const bool is_good = crew->start_code == 0 &&
+                         outcome_exit_code(&crew->outcome) == EXIT_SUCCESS;
+
+    if (crew->hosts && is_good)
+        hosts_end_well(crew->hosts);
+    else if (crew->hosts)
+        hosts_end(crew->hosts);
+    if (!is_good)
+        agent_kill_descendants(crew->keeper ? crew->keeper->pid : 0);
+    output_drain(&crew->output);
+    output_clear_progress(&crew->output);
+    if (crew->start_code != 0)
+        return;
+    crew_report_end(crew);
 }
 
 int
@@ -655,17 +668,13 @@ crew_run(struct worker_setup *setup,
 
     while (crew.n_running > 0)
         crew_turn(&crew);
-    /* Also what has left the process groups of its workers. */
-    if (outcome_exit_code(&crew.outcome) != EXIT_SUCCESS)
-        agent_kill_descendants(keeper ? keeper->pid : 0);
-    output_drain(&crew.output);
-    output_clear_progress(&crew.output);
-    later_sum_up(&crew);
-    failure_repeat(&crew);
+    crew_finish(&crew);
     const bool is_whole = output_is_whole(&crew.output);
     crew_deinit(&crew);
     setup->run_end_ms = crew.run_end_ms == NEVER_MS ? 0 : crew.run_end_ms;
     *out_outcome = crew.outcome;
+    if (crew.start_code != 0)
+        return crew.start_code;
     const int code = outcome_exit_code(&crew.outcome);
     return code == EXIT_SUCCESS && !is_whole ? EXIT_FAILURE : code;
 }

@@ -18,6 +18,10 @@ crew_run(struct worker_setup *setup,
          struct keeper *keeper,
          struct outcome *out_outcome);
 
+/* The signals that crew_run() reads. */
+void
+crew_mask(sigset_t *out_mask);
+
 /* Block the signals that crew_run() reads, and have SIGCHLD sent even if it was
  * ignored. The former mask is for workers. */
 void

@@ -61,11 +61,11 @@ variable(const char *name)
 
 /* The keeper's own life: listen, report, wait for the end of stop_fd. */
 static void
-keeper_serve(const char *token, int report_fd, int stop_fd)
+keeper_serve(const char *token, const char *listen, int report_fd, int stop_fd)
 {
     hoop_coordinator_t *coordinator = NULL;
     const struct hoop_coordinator_options options = {
-        .listen = "127.0.0.1:0",
+        .listen = listen,
         .token = token,
         .tls = variable("HOOP_TLS"),
         .tls_cert = variable("HOOP_TLS_CERT"),
@@ -115,7 +115,7 @@ keeper_begin(pid_t parent)
 }
 
 enum hoop_status
-keeper_start(const char *token, struct keeper *out_keeper)
+keeper_start(const char *token, const char *listen, struct keeper *out_keeper)
 {
     const pid_t parent = getpid();
     int report[2];
@@ -134,7 +134,7 @@ keeper_start(const char *token, struct keeper *out_keeper)
         close(report[0]);
         close(stop[1]);
         keeper_begin(parent);
-        keeper_serve(token, report[1], stop[0]);
+        keeper_serve(token, listen, report[1], stop[0]);
     }
     close(report[1]);
     close(stop[0]);

@@ -28,12 +28,12 @@ HOOP_NODISCARD enum hoop_status
 keeper_token(char out_token[static KEEPER_TOKEN_MAX]);
 
 /*
- * Fork it, wait until it listens on loopback. Says on stderr what failed.
+ * Fork it, wait until it listens, on "127.0.0.1:0" say. Says on stderr what failed.
  *
  * Handle: HOOP_E_UNAVAILABLE.
  */
 HOOP_NODISCARD enum hoop_status
-keeper_start(const char *token, struct keeper *out_keeper);
+keeper_start(const char *token, const char *listen, struct keeper *out_keeper);
 
 /* Ask it to end and wait for that. Repeatable. */
 void

@@ -3,17 +3,18 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "hooprun/agent.h"
 #include "hooprun/crew.h"
+#include "hooprun/host_agent.h"
 #include "hooprun/keeper.h"
 #include "hooprun/options.h"
 #include "hooprun/output.h"
+#include "hooprun/reach.h"
 #include "standard_output.h"
 
 enum {
@@ -47,40 +48,40 @@ descriptors_reserve(void)
         close(fd);
 }
 
+/* Whether workers are on another host than this one. */
+static bool
+hosts_are_others(const struct options *options)
+{
+    for (uint32_t i = 0; i < options->hosts.n_hosts; i++) {
+        if (!host_is_this(options->hosts.hosts[i].name))
+            return true;
+    }
+    return false;
+}
+
 static int
 run_with_keeper(struct worker_setup *setup, struct outcome *out_outcome)
 {
     char token[KEEPER_TOKEN_MAX];
+    char addresses[REACH_LIST_BYTES];
     struct keeper keeper = {0};
 
     if (keeper_token(token) != HOOP_OK)
         return EXIT_FAILURE;
-    if (keeper_start(token, &keeper) != HOOP_OK)
+    if (keeper_start(token,
+                     hosts_are_others(setup->options) ? reach_listen()
+                                                      : "127.0.0.1:0",
+                     &keeper) != HOOP_OK)
         return EXIT_FAILURE;
-    setup->coordinator = keeper.address;
+    if (hosts_are_others(setup->options))
+        reach_expand(keeper.address, addresses);
+    else
+        snprintf(addresses, sizeof(addresses), "%s", keeper.address);
+    setup->coordinator = addresses;
     setup->token = token;
     const int code = crew_run(setup, &keeper, out_outcome);
     keeper_stop(&keeper);
     return code;
-}
-
-/* One that nobody has now; 0: there is none. */
-static uint16_t
-port_find(void)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-    };
-    socklen_t n_bytes = sizeof(address);
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, n_bytes) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &n_bytes) != 0)
-        address.sin_port = 0;
-    if (fd >= 0)
-        close(fd);
-    return ntohs(address.sin_port);
 }
 
 /* A worker has failed by itself, and there is a restart left. */
@@ -103,7 +104,10 @@ run_in_agent(void *owner, const struct agent_front *front)
     for (;;) {
         struct outcome outcome = {0};
 
-        setup->master_port = port_find();
+        char port[16];
+
+        snprintf(port, sizeof(port), "%u", reach_free_port("127.0.0.1"));
+        setup->master_port = port;
         const int code = options->coordinator
                              ? crew_run(setup, NULL, &outcome)
                              : run_with_keeper(setup, &outcome);
@@ -119,17 +123,19 @@ run_in_agent(void *owner, const struct agent_front *front)
 int
 main(int argc, char **argv)
 {
-    struct options options;
+    static struct options options;
     sigset_t mask;
     sigset_t old_mask;
 
     standard_output_check_at_exit();
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
+    if (options.is_agent)
+        descriptors_raise(OPTIONS_WORKERS_MAX);
     if (options.is_encrypted)
         setenv("HOOP_TLS", "on", 1);
     descriptors_reserve();
-    descriptors_raise(options.n_workers);
+    descriptors_raise(options.n_workers + options.hosts.n_hosts);
     if (options.output &&
         output_prepare(options.output, options.n_workers) != HOOP_OK)
         return EXIT_FAILURE;
@@ -139,9 +145,12 @@ main(int argc, char **argv)
         .options = &options,
         .coordinator = options.coordinator,
         .has_terminal = isatty(STDERR_FILENO) == 1,
+        .master_address = "127.0.0.1",
+        .input_fd = -1,
         .old_mask = &old_mask,
         /* Where hooprun may write no more, write() says so. */
         .xfsz_action = signal(SIGXFSZ, SIG_IGN),
     };
-    return agent_run(run_in_agent, &setup, &mask);
+    return agent_run(options.is_agent ? host_agent_run : run_in_agent, &setup,
+                     &mask);
 }

@@ -27,7 +27,8 @@ void
 obituary_close(struct obituary *obituary);
 
 /* "1234 killed by signal 9 (Killed)", and for those who wait for it in their
- * joins, "rank 2 ended (killed by signal 9)". */
+ * joins, "rank 2 ended (killed by signal 9)"; that alone where the pid is 0: it
+ * was another host's. */
 void
 obituary_write(const struct obituary *obituary, const struct ending *ending);
 

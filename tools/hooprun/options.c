@@ -22,12 +22,19 @@ enum {
     KEY_NODES,
     KEY_TLS,
     KEY_SETTINGS,
+    KEY_HOSTS,
+    KEY_HOSTFILE,
+    KEY_RSH,
+    KEY_PREFIX,
+    KEY_WDIR,
+    KEY_AGENT,
 };
 
 const char *argp_program_version = "hooprun " VERSION_TEXT;
 
 static const char description[] =
-    "Run N copies of a program on this machine as one hoop job.\v"
+    "Run N copies of a program, on this machine or on others, as one hoop "
+    "job.\v"
     "Each copy finds its rank, the coordinator and the job's token in the "
     "environment (HOOP_RANK, HOOP_COORDINATOR, HOOP_TOKEN ...). The exit code "
     "is 0, or that of the first rank that failed, or 128 + the signal that "
@@ -43,8 +50,24 @@ static const char settings_description[] =
     "with --nodes HOOP_NODE, and with --tls HOOP_TLS.";
 
 static const struct argp_option table[] = {
-    {"workers", 'n', "N", 0, "number of workers (required); also -np N", 0},
+    {"workers", 'n', "N", 0,
+     "number of workers (required without hosts); also -np N", 0},
     {"np", KEY_NP, "N", OPTION_HIDDEN, NULL, 0},
+    {"hosts", KEY_HOSTS, "HOST[:SLOTS],...", 0,
+     "run so many workers on each of these hosts, over ssh", 0},
+    {"host", 'H', "HOSTS", OPTION_HIDDEN, NULL, 0},
+    {"hostfile", KEY_HOSTFILE, "FILE", 0,
+     "the same with a line for each host: HOST slots=SLOTS", 0},
+    {"machinefile", KEY_HOSTFILE, "FILE", OPTION_HIDDEN, NULL, 0},
+    {"export", 'x', "NAME[=VALUE]", 0,
+     "a variable of the workers' environment, on other hosts, too", 0},
+    {"rsh", KEY_RSH, "COMMAND", 0,
+     "what to run instead of ssh (default: HOOP_RSH or ssh)", 0},
+    {"prefix", KEY_PREFIX, "DIR", 0,
+     "run DIR/bin/hooprun on other hosts (default: that in their PATH)", 0},
+    {"wdir", KEY_WDIR, "DIR", 0,
+     "run the workers in this folder (default: as hooprun)", 0},
+    {"agent", KEY_AGENT, NULL, OPTION_HIDDEN, NULL, 0},
     {"coordinator", 'c', "HOST:PORT", 0,
      "use this coordinator instead of starting one", 0},
     {"job", 'j', "NAME", 0, "name of the job (default: HOOP_JOB or default)",
@@ -107,6 +130,43 @@ workers_text(struct argp_state *state, const char *value)
     return state->argv[state->next++];
 }
 
+/* Of both ways to name hosts, and of both at once. */
+static void
+hosts_take(struct argp_state *state, int key, const char *text)
+{
+    struct options *options = state->input;
+    char error[HOST_ERROR_BYTES];
+    const bool is_good = key == KEY_HOSTFILE
+                             ? host_list_read(&options->hosts, text, error)
+                             : host_list_add(&options->hosts, text, error);
+
+    if (!is_good)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0, "%s %s",
+                     key == KEY_HOSTFILE ? "--hostfile" : "--hosts", error);
+}
+
+static void
+export_take(struct argp_state *state, char *text)
+{
+    struct options *options = state->input;
+    char *name = strndup(text, strcspn(text, "="));
+    const char **exported = reallocarray(
+        options->exported, options->n_exported + 1, sizeof(*options->exported));
+
+    if (!name || !exported)
+        argp_failure(state, EXIT_FAILURE, errno, "-x %s", text);
+    options->exported = exported;
+    options->exported[options->n_exported++] = name;
+    if (*name == '\0')
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "-x %s: NAME or NAME=VALUE is expected", text);
+    if (strchr(text, '='))
+        setenv(name, strchr(text, '=') + 1, 1);
+    else if (!getenv(name))
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "-x %s: it is not set; say -x %s=VALUE", text, text);
+}
+
 static void
 on_exit_take(struct argp_state *state, const char *text)
 {
@@ -135,8 +195,36 @@ on_exit_take(struct argp_state *state, const char *text)
 }
 
 static void
-options_check(struct argp_state *state, const struct options *options)
+hosts_check(struct argp_state *state, struct options *options)
 {
+    const uint32_t n_asked = options->n_workers;
+    const uint32_t n_slots = host_list_fill(&options->hosts, n_asked);
+
+    if (options->n_nodes > 0)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--nodes: hosts are nodes already; say one of the two");
+    if (n_slots < n_asked)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "-n %u: the hosts have only %u slots; name more of them, "
+                     "or HOST:SLOTS",
+                     n_asked, n_slots);
+    if (n_slots > OPTIONS_WORKERS_MAX)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "the hosts have %u slots: %d workers are possible",
+                     n_slots, OPTIONS_WORKERS_MAX);
+    options->n_workers = n_slots;
+    if (options->rsh[strspn(options->rsh, " \t")] == '\0')
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--rsh: which command runs another on a host?");
+}
+
+static void
+options_check(struct argp_state *state, struct options *options)
+{
+    if (options->is_agent)
+        return;
+    if (options->hosts.n_hosts > 0)
+        hosts_check(state, options);
     if (options->n_workers == 0)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "how many workers? Say -n N, for example: "
@@ -176,6 +264,38 @@ settings_print(void)
     argp_help(&list, stdout, ARGP_HELP_DOC | ARGP_HELP_LONG,
               program_invocation_short_name);
     free(rows);
+}
+
+/* Of the options for other hosts. */
+static error_t
+host_option_take(int key, char *value, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case KEY_HOSTS:
+    case 'H':
+    case KEY_HOSTFILE:
+        hosts_take(state, key, value);
+        return 0;
+    case 'x':
+        export_take(state, value);
+        return 0;
+    case KEY_RSH:
+        options->rsh = value;
+        return 0;
+    case KEY_PREFIX:
+        options->prefix = value;
+        return 0;
+    case KEY_WDIR:
+        options->folder = value;
+        return 0;
+    case KEY_AGENT:
+        options->is_agent = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static error_t
@@ -230,7 +350,7 @@ option_take(int key, char *value, struct argp_state *state)
         options_check(state, options);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return host_option_take(key, value, state);
     }
 }
 
@@ -246,15 +366,20 @@ options_parse(int argc, char **argv, struct options *out_options)
     };
     const char *job = getenv("HOOP_JOB");
     const char *remedy = getenv("HOOP_ON_FAILURE");
+    const char *rsh = getenv("HOOP_RSH");
 
     *out_options = (struct options){
         .job = job && *job ? job : "default",
+        .rsh = rsh && *rsh ? rsh : "ssh",
         .grace_s = 5,
         .style = OUTPUT_PREFIXED,
         .on_exit = remedy && strcmp(remedy, "retry") == 0 ? ON_EXIT_CONTINUE
                                                           : ON_EXIT_END,
     };
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
-    if (out_options->n_workers == 1 && !out_options->output)
+    /* It is for hooprun alone. */
+    unsetenv("HOOP_RSH");
+    if (out_options->n_workers == 1 && !out_options->output &&
+        out_options->hosts.n_hosts == 0)
         out_options->style = OUTPUT_VERBATIM;
 }

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hooprun/host_list.h"
+
 enum {
     OPTIONS_WORKERS_MAX = 4096, /* two pipes each: bounded by descriptors */
     OPTIONS_EXIT_USAGE = 64,    /* EX_USAGE, also argp's own */
@@ -29,6 +31,13 @@ struct options {
     uint32_t n_nodes;        /* to be played by this machine; 0: as it is */
     const char *coordinator; /* NULL: embedded */
     const char *job;
+    struct host_list hosts; /* empty: this one */
+    const char *rsh;        /* runs a command on another host */
+    const char *prefix;  /* where hoop is on other hosts; NULL: in their PATH */
+    const char *folder;  /* to run in; NULL: as it is */
+    bool is_agent;       /* of a hooprun on another host; all else is empty */
+    uint32_t n_exported; /* variables, by name, for other hosts, too */
+    const char **exported;
     const char *output; /* folder of a file for each rank; NULL: none */
     uint32_t timeout_s; /* 0: none */
     uint32_t grace_s;   /* between SIGTERM and SIGKILL */

@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
+enum {
+    OUTCOME_RANK_BYTES = 320,
+};
+
 bool
 outcome_note(struct outcome *outcome, const struct ending *ending)
 {
@@ -21,25 +25,53 @@ outcome_note(struct outcome *outcome, const struct ending *ending)
     return true;
 }
 
+/* "rank 2 (pid 1234)", "rank 2 (host b, pid 1234)" */
+static void
+rank_describe(const struct ending *ending, char *out_text, size_t n_bytes)
+{
+    if (ending->host && ending->pid == 0)
+        snprintf(out_text, n_bytes, "rank %u (host %s)", ending->rank,
+                 ending->host);
+    else if (ending->host)
+        snprintf(out_text, n_bytes, "rank %u (host %s, pid %d)", ending->rank,
+                 ending->host, ending->pid);
+    else
+        snprintf(out_text, n_bytes, "rank %u (pid %d)", ending->rank,
+                 ending->pid);
+}
+
 void
 outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes)
 {
+    char whose[OUTCOME_RANK_BYTES];
+
+    rank_describe(ending, whose, sizeof(whose));
+    if (ending->is_lost) {
+        snprintf(out_text, n_bytes, "%s is lost with its host", whose);
+        return;
+    }
     if (WIFSIGNALED(ending->wait_status)) {
         const int number = WTERMSIG(ending->wait_status);
-        snprintf(out_text, n_bytes,
-                 "rank %u (pid %d) was killed by signal %d (%s)%s",
-                 ending->rank, ending->pid, number, strsignal(number),
+        snprintf(out_text, n_bytes, "%s was killed by signal %d (%s)%s", whose,
+                 number, strsignal(number),
                  WCOREDUMP(ending->wait_status) ? ", core dumped" : "");
         return;
     }
     if (WIFSTOPPED(ending->wait_status)) {
-        snprintf(out_text, n_bytes, "rank %u (pid %d) is stopped (SIG%s)",
-                 ending->rank, ending->pid,
+        snprintf(out_text, n_bytes, "%s is stopped (SIG%s)", whose,
                  sigabbrev_np(WSTOPSIG(ending->wait_status)));
         return;
     }
-    snprintf(out_text, n_bytes, "rank %u (pid %d) exited with code %d",
-             ending->rank, ending->pid, WEXITSTATUS(ending->wait_status));
+    snprintf(out_text, n_bytes, "%s exited with code %d", whose,
+             WEXITSTATUS(ending->wait_status));
+}
+
+int
+outcome_start_code(enum hoop_status status)
+{
+    if (status == HOOP_E_NOT_FOUND)
+        return OUTCOME_EXIT_NOT_FOUND;
+    return status == HOOP_E_DENIED ? OUTCOME_EXIT_DENIED : EXIT_FAILURE;
 }
 
 int

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "hoop/status.h"
+
 enum {
     OUTCOME_EXIT_TIMEOUT = 124, /* as timeout(1) */
     OUTCOME_EXIT_DENIED = 126,  /* as a shell's: found, but cannot be run */
@@ -18,7 +20,9 @@ enum {
 struct ending {
     uint32_t rank;
     pid_t pid;
-    int wait_status; /* as waitpid() gives it */
+    int wait_status;  /* as waitpid() gives it */
+    const char *host; /* another one, on which it ran; NULL: this one */
+    bool is_lost;     /* its host is, and how it ended is not known */
 };
 
 /* Zeroed memory is a run that went well so far. */
@@ -39,6 +43,10 @@ outcome_note(struct outcome *outcome, const struct ending *ending);
 /* "rank 2 (pid 1234) was killed by signal 9 (Killed)" */
 void
 outcome_describe(const struct ending *ending, char *out_text, size_t n_bytes);
+
+/* The exit code where a worker could not be started. */
+int
+outcome_start_code(enum hoop_status status);
 
 int
 outcome_exit_code(const struct outcome *outcome);

@@ -303,6 +303,22 @@ output_read(struct output_pipe *pipe)
 }
 
 void
+output_feed(struct output *output,
+            uint32_t rank,
+            int target_fd,
+            const char *bytes,
+            size_t n_bytes)
+{
+    struct output_pipe *pipe =
+        &output->pipes[2 * (size_t)rank + (target_fd == STDERR_FILENO)];
+
+    if (output->is_verbatim)
+        bytes_write(output, target_fd, bytes, n_bytes);
+    else
+        stream_feed(&pipe->stream, bytes, n_bytes, line_print, pipe);
+}
+
+void
 output_drain(struct output *output)
 {
     for (uint32_t i = 0; i < output->n_pipes; i++) {
@@ -312,6 +328,8 @@ output_drain(struct output *output)
             continue;
         if (pipe->fd >= 0)
             pipe_end(pipe);
+        else
+            stream_end(&pipe->stream, line_print, pipe);
     }
 }
 

@@ -42,6 +42,7 @@ struct output {
     bool has_failed_file;           /* the same of a rank's own file */
     struct output_pipe *progress;   /* whose line is shown; NULL: nobody's */
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
+    bool is_verbatim;               /* output_feed() writes what it gets */
     uint64_t n_lines;               /* printed so far */
     uint32_t n_pipes;
     struct output_pipe *pipes; /* two for each worker */
@@ -66,6 +67,14 @@ output_init(struct output *output,
 /* Read once what has come and print its whole lines; closes at the end. */
 void
 output_read(struct output_pipe *pipe);
+
+/* What a worker on another host has written to stdout or stderr. */
+void
+output_feed(struct output *output,
+            uint32_t rank,
+            int target_fd,
+            const char *bytes,
+            size_t n_bytes);
 
 /* Read all that is there without waiting, print also half lines. */
 void

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hooprun/outcome.h"
+
 struct pipes {
     int out[2];
     int err[2];
@@ -64,15 +66,8 @@ number_set(const char *name, uint32_t value)
     setenv(name, text, 1);
 }
 
-/* The ranks of one node, which are consecutive. */
-struct node {
-    uint32_t number;
-    uint32_t n_ranks;
-    uint32_t local_rank;
-};
-
-/* The last node may have fewer. */
-static struct node
+/* Of the options; the last node may have fewer ranks. */
+static struct worker_node
 node_of(const struct options *options, uint32_t rank)
 {
     const uint32_t n = options->n_workers;
@@ -80,10 +75,11 @@ node_of(const struct options *options, uint32_t rank)
     const uint32_t n_each = (n + n_nodes - 1) / n_nodes;
     const uint32_t first = rank - rank % n_each;
 
-    return (struct node){
+    return (struct worker_node){
         .number = rank / n_each,
+        .n_nodes = (n + n_each - 1) / n_each,
+        .first_rank = first,
         .n_ranks = n - first < n_each ? n - first : n_each,
-        .local_rank = rank - first,
     };
 }
 
@@ -102,7 +98,7 @@ node_set(uint32_t number)
 static void
 others_set(const struct worker_setup *setup,
            uint32_t rank,
-           const struct node *node)
+           const struct worker_node *node)
 {
     const uint32_t n_workers = setup->options->n_workers;
     const struct {
@@ -112,10 +108,11 @@ others_set(const struct worker_setup *setup,
     } numbers[] = {
         {"RANK", "OMPI_COMM_WORLD_RANK", rank},
         {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", n_workers},
-        {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", node->local_rank},
+        {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", rank - node->first_rank},
         {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", node->n_ranks},
+        {"GROUP_RANK", NULL, node->number},
+        {"GROUP_WORLD_SIZE", NULL, node->n_nodes},
         {"TORCHELASTIC_RESTART_COUNT", NULL, setup->n_restarts},
-        {"MASTER_PORT", NULL, setup->master_port},
     };
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -123,7 +120,8 @@ others_set(const struct worker_setup *setup,
         if (numbers[i].open_mpi)
             number_set(numbers[i].open_mpi, numbers[i].value);
     }
-    setenv("MASTER_ADDR", "127.0.0.1", 1);
+    setenv("MASTER_ADDR", setup->master_address, 1);
+    setenv("MASTER_PORT", setup->master_port, 1);
     /* As torchrun does: each would take all processors. */
     if (n_workers > 1)
         setenv("OMP_NUM_THREADS", "1", 0);
@@ -132,7 +130,8 @@ others_set(const struct worker_setup *setup,
 static void
 environment_set(const struct worker_setup *setup, uint32_t rank)
 {
-    const struct node node = node_of(setup->options, rank);
+    const struct worker_node node =
+        setup->node ? *setup->node : node_of(setup->options, rank);
 
     setenv("HOOP_COORDINATOR", setup->coordinator, 1);
     setenv("HOOP_JOB", setup->options->job, 1);
@@ -141,7 +140,7 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
     if (setup->endings[0])
         setenv("HOOP_ENDINGS", setup->endings, 1);
     number_set("HOOP_RANK", rank);
-    number_set("HOOP_LOCAL_RANK", node.local_rank);
+    number_set("HOOP_LOCAL_RANK", rank - node.first_rank);
     if (setup->options->n_nodes > 0)
         node_set(node.number);
     number_set("HOOP_WORLD_SIZE", setup->options->n_workers);
@@ -151,8 +150,10 @@ environment_set(const struct worker_setup *setup, uint32_t rank)
 }
 
 static void
-descriptors_set(const struct pipes *pipes, uint32_t rank)
+descriptors_set(const struct pipes *pipes, uint32_t rank, int input_fd)
 {
+    if (rank == 0 && input_fd >= 0)
+        dup2(input_fd, STDIN_FILENO);
     if (rank != 0) {
         const int null = open("/dev/null", O_RDONLY);
         if (null >= 0)
@@ -184,8 +185,12 @@ worker_become(const struct worker_setup *setup,
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
 
+    if (setup->options->folder && chdir(setup->options->folder) != 0) {
+        warn("cannot enter %s (--wdir)", setup->options->folder);
+        _exit(OUTCOME_EXIT_DENIED);
+    }
     environment_set(setup, rank);
-    descriptors_set(pipes, rank);
+    descriptors_set(pipes, rank, setup->input_fd);
     /* Shells have what they start in the background ignore these two, since the
      * terminal's are not for it. hooprun passes on what is meant. */
     signal(SIGINT, SIG_DFL);

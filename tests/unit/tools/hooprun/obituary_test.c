@@ -14,6 +14,7 @@ obituary_tells_how_each_has_ended(void **state)
     const struct ending endings[] = {
         {.rank = 0, .pid = 11, .wait_status = W_EXITCODE(3, 0)},
         {.rank = 1, .pid = 22, .wait_status = W_EXITCODE(0, SIGKILL)},
+        {.rank = 2, .wait_status = W_EXITCODE(0, SIGKILL), .host = "b"},
     };
     struct obituary obituary;
     char text[256] = "";
@@ -23,6 +24,7 @@ obituary_tells_how_each_has_ended(void **state)
     assert_true(obituary.fd >= 0);
     obituary_write(&obituary, &endings[0]);
     obituary_write(&obituary, &endings[1]);
+    obituary_write(&obituary, &endings[2]);
     FILE *file = fopen(obituary.path, "r");
     assert_non_null(file);
     assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
@@ -30,7 +32,8 @@ obituary_tells_how_each_has_ended(void **state)
     assert_string_equal(text, "11 exited with code 3\n"
                               "rank 0 ended (exit code 3)\n"
                               "22 killed by signal 9 (Killed)\n"
-                              "rank 1 ended (killed by signal 9)\n");
+                              "rank 1 ended (killed by signal 9)\n"
+                              "rank 2 ended (killed by signal 9)\n");
     obituary_close(&obituary);
     assert_null(fopen(obituary.path, "r"));
 }

@@ -7,11 +7,19 @@
 #include "hooprun/outcome.h"
 
 static const struct ending good = {.rank = 1, .pid = 11};
-static const struct ending exits_3 = {2, 22, W_EXITCODE(3, 0)};
-static const struct ending exits_1 = {0, 10, W_EXITCODE(1, 0)};
-static const struct ending killed = {3, 33, W_EXITCODE(0, SIGKILL)};
+static const struct ending exits_3 = {.rank = 2,
+                                      .pid = 22,
+                                      .wait_status = W_EXITCODE(3, 0)};
+static const struct ending exits_1 = {.rank = 0,
+                                      .pid = 10,
+                                      .wait_status = W_EXITCODE(1, 0)};
+static const struct ending killed = {.rank = 3,
+                                     .pid = 33,
+                                     .wait_status = W_EXITCODE(0, SIGKILL)};
 
-static const struct ending stopped = {1, 11, W_STOPCODE(SIGTSTP)};
+static const struct ending stopped = {.rank = 1,
+                                      .pid = 11,
+                                      .wait_status = W_STOPCODE(SIGTSTP)};
 
 static void
 outcome_without_failure_is_zero(void **state)
@@ -106,11 +114,31 @@ outcome_text_names_rank_pid_and_reason(void **state)
     assert_string_equal(text, "rank 1 (pid 11) is stopped (SIGTSTP)");
 }
 
+static void
+outcome_text_names_another_host(void **state)
+{
+    struct ending ending = {
+        .rank = 4,
+        .pid = 44,
+        .wait_status = W_EXITCODE(3, 0),
+        .host = "b",
+    };
+    char text[200];
+
+    (void)state;
+    outcome_describe(&ending, text, sizeof(text));
+    assert_string_equal(text, "rank 4 (host b, pid 44) exited with code 3");
+    ending.is_lost = true;
+    outcome_describe(&ending, text, sizeof(text));
+    assert_string_equal(text, "rank 4 (host b, pid 44) is lost with its host");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcome_without_failure_is_zero),
+        cmocka_unit_test(outcome_text_names_another_host),
         cmocka_unit_test(outcome_is_the_first_failures),
         cmocka_unit_test(outcome_first_end_is_first_whatever_follows),
         cmocka_unit_test(outcome_of_survivors_is_that_of_the_last_that_count),

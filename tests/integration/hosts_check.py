@@ -1,0 +1,569 @@
+#!/usr/bin/env python3
+"""tests/integration/hosts_check.py - hooprun --hosts, over ssh, to other hosts
+
+hosts_check.py HOOPRUN STEADY [--long]: three hosts, each a network namespace
+with an sshd of its own; hooprun runs in a fourth. All of them see the same
+processes and files, so that the check sees what is left behind anywhere: it
+looks at all processes of the namespaces. Exits with 77 where there are no
+namespaces or no sshd, unless HOOP_REQUIRE_NETNS is set.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'fault'))
+from programs import Wrong, await_true, environment_clean  # noqa: E402
+
+INSIDE = 'HOOP_TEST_HOSTS_INSIDE'
+NET = '10.78.9.'
+HERE = NET + '1'
+HOSTS = {'a': NET + '11', 'b': NET + '12', 'c': NET + '13'}
+NOBODY = NET + '99'
+WAIT_S = 30
+
+# Says how it was started; rank 0 listens, as torch does, and all others come.
+REPORT = r'''
+import json, os, socket, sys
+environ = os.environ
+rank, size = int(environ["RANK"]), int(environ["WORLD_SIZE"])
+master = (environ["MASTER_ADDR"], int(environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(master) as listener:
+        for _ in range(size - 1):
+            listener.accept()[0].close()
+else:
+    for attempt in range(1000):
+        try:
+            socket.create_connection(master, 10).close()
+            break
+        except ConnectionRefusedError:
+            __import__("time").sleep(0.01)
+    else:
+        sys.exit("rank 0 does not listen")
+print(json.dumps({
+    "argv": [os.fsencode(word).hex() for word in sys.argv[1:]],
+    "folder": os.fsencode(os.getcwd()).hex(),
+    "net": os.readlink("/proc/self/ns/net"),
+    "environ": {name.decode(): os.environb[name].hex()
+                for name in os.environb}}))
+'''
+
+
+def run(*words):
+    subprocess.run(words, check=True, capture_output=True, text=True)
+
+
+def enter():
+    """Again in namespaces of its own."""
+    if os.environ.pop(INSIDE, None):
+        return
+    reason = None
+    if not shutil.which('sshd', path='/usr/sbin:/usr/bin:/sbin'):
+        reason = 'no sshd (openssh-server)'
+    elif not shutil.which('ssh') or not shutil.which('ip'):
+        reason = 'no ssh or no ip'
+    elif subprocess.run(['unshare', '--net', '--mount', 'true'],
+                        capture_output=True, check=False).returncode != 0:
+        reason = 'no network namespaces'
+    if reason:
+        print(f'hosts_check.py: {reason}')
+        sys.exit(1 if os.environ.get('HOOP_REQUIRE_NETNS') else 77)
+    os.environ[INSIDE] = '1'
+    os.execvp('unshare', ['unshare', '--net', '--mount', sys.executable]
+              + sys.argv)
+
+
+class World:
+    """The hosts, as long as the check runs."""
+
+    def __init__(self, folder, hooprun, steady):
+        self.folder = folder
+        self.hooprun = hooprun
+        self.steady = steady
+        self.holders = {}
+        self.daemons = []
+        self.known = set()
+        run('mount', '-t', 'tmpfs', 'none', '/run')
+        os.mkdir('/run/sshd', 0o755)
+        run('ip', 'link', 'set', 'lo', 'up')
+        run('ip', 'link', 'add', 'hub', 'type', 'bridge')
+        run('ip', 'address', 'add', HERE + '/24', 'dev', 'hub')
+        run('ip', 'link', 'set', 'hub', 'up')
+        for key in ('user', 'other'):
+            run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f',
+                f'{folder}/{key}')
+        for name in HOSTS:
+            self.host_add(name)
+        self.config_write('config', 'user', 'known')
+        self.config_write('no_key', 'other', 'known')
+        self.config_write('wrong_host_key', 'user', 'known_wrong')
+        self.known = self.processes()
+
+    def host_add(self, name):
+        holder = subprocess.Popen(['unshare', '--net', 'sleep', 'infinity'])
+        self.holders[name] = holder
+        own = os.readlink('/proc/self/ns/net')
+        await_true('a namespace', lambda: self.net_of(holder.pid) != own)
+        run('ip', 'link', 'add', f'to-{name}', 'type', 'veth', 'peer', 'name',
+            'near', 'netns', str(holder.pid))
+        run('ip', 'link', 'set', f'to-{name}', 'master', 'hub', 'up')
+        for words in ('link set lo up', 'link set near up',
+                      f'address add {HOSTS[name]}/24 dev near'):
+            run('nsenter', '-t', str(holder.pid), '-n', 'ip', *words.split())
+        run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f',
+            f'{self.folder}/host_{name}')
+        path = os.path.dirname(self.hooprun) + ':' if name != 'c' else ''
+        with open(f'{self.folder}/sshd_{name}', 'w', encoding='ascii') as file:
+            file.write(f'ListenAddress {HOSTS[name]}\nHostKey '
+                       f'{self.folder}/host_{name}\nAuthorizedKeysFile '
+                       f'{self.folder}/user.pub\nStrictModes no\nUsePAM no\n'
+                       'PermitRootLogin prohibit-password\nPidFile none\n'
+                       f'SetEnv PATH={path}/usr/bin:/bin\nUseDNS no\n')
+        self.daemons.append(subprocess.Popen(
+            ['nsenter', '-t', str(holder.pid), '-n', '/usr/sbin/sshd', '-D',
+             '-f', f'{self.folder}/sshd_{name}', '-E',
+             f'{self.folder}/sshd_{name}.log']))
+        log = pathlib.Path(f'{self.folder}/sshd_{name}.log')
+        await_true('sshd listens', lambda: log.exists() and
+                   'listening' in log.read_text())
+
+    def config_write(self, name, key, known):
+        with open(f'{self.folder}/{known}', 'w', encoding='ascii') as file:
+            for host, address in HOSTS.items():
+                other = 'b' if known == 'known_wrong' else host
+                with open(f'{self.folder}/host_{other}.pub',
+                          encoding='ascii') as public:
+                    file.write(f'{address} {public.read()}')
+        with open(f'{self.folder}/{name}', 'w', encoding='ascii') as file:
+            for host, address in HOSTS.items():
+                file.write(f'Host {host}\nHostName {address}\n')
+            file.write(f'Host *\nUser root\nIdentityFile {self.folder}/{key}\n'
+                       f'IdentitiesOnly yes\nUserKnownHostsFile '
+                       f'{self.folder}/{known}\nGlobalKnownHostsFile none\n')
+
+    @staticmethod
+    def net_of(pid):
+        try:
+            return os.readlink(f'/proc/{pid}/ns/net')
+        except OSError:
+            return None
+
+    def net(self, host):
+        return self.net_of(self.holders[host].pid)
+
+    def processes(self):
+        """Of all hosts: what is no zombie."""
+        nets = {self.net(host) for host in self.holders}
+        nets.add(os.readlink('/proc/self/ns/net'))
+        found = set()
+        for name in os.listdir('/proc'):
+            if name.isdigit() and self.net_of(name) in nets:
+                found.add(int(name))
+        return found
+
+    def cut(self, host):
+        run('ip', 'link', 'set', f'to-{host}', 'down')
+
+    def close(self):
+        for process in self.daemons + list(self.holders.values()):
+            process.kill()
+            process.wait()
+
+    def rsh(self, config='config'):
+        return f'ssh -F {self.folder}/{config}'
+
+    def start(self, *words, stdin=subprocess.DEVNULL, config='config',
+              **environment):
+        return subprocess.Popen(
+            [self.hooprun, *words], stdin=stdin, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, cwd=self.folder,
+            env=environment_clean() | {'HOOP_RSH': self.rsh(config)}
+            | environment)
+
+    def all_are_gone(self):
+        """Nothing is left anywhere of what hooprun has started."""
+        names = {}
+
+        def left():
+            names.clear()
+            for pid in self.processes() - self.known:
+                try:
+                    with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                        names[pid] = file.read()
+                except OSError:
+                    continue
+            return names
+        try:
+            await_true('all processes are gone', lambda: not left())
+        except Wrong as error:
+            raise Wrong(f'{error}: left are {names}') from error
+
+    def run(self, *words, code=0, **rest):
+        """Output and errors of a run that ends with this code."""
+        process = self.start(*words, **rest)
+        try:
+            out, err = process.communicate(timeout=2 * WAIT_S)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            out, err = process.communicate()
+            raise Wrong(f'{words}: no end: {out} {err}') from error
+        out, err = out.decode(errors='replace'), err.decode(errors='replace')
+        if process.returncode != code:
+            raise Wrong(f'{words}: exit code {process.returncode}, not {code}:'
+                        f'\n{out}\n{err}')
+        self.all_are_gone()
+        return out, err
+
+
+def expect(condition, what):
+    if not condition:
+        raise Wrong(what)
+
+
+def reports(out):
+    """Of each rank, as REPORT says them."""
+    found = {}
+    for line in out.splitlines():
+        rank, text = line.split('] ', 1)
+        found[int(rank.lstrip('['))] = json.loads(text)
+    return found
+
+
+def value(report, name):
+    return bytes.fromhex(report['environ'].get(name, '')).decode()
+
+
+def all_arrives_exactly(world):
+    folder = os.path.join(world.folder, 'a "b" \'c\' $d `e` \\ ö')
+    every = bytes(range(1, 256))
+    words = [every, b'', b"it's", b'a\nb', b'*', b'$HOME', b'--hosts', b'%s']
+    os.mkdir(folder)
+    out, err = world.run(
+        '--hosts', 'a:2,b', '--wdir', folder, '-x', b'BYTES=' + every, '-x',
+        'NAMED', '--', '/usr/bin/env', 'python3', '-c', REPORT, *words,
+        NAMED='by name', UNNAMED='stays', HOOP_CODEC='zstd',
+        HOOP_ADVERTISE='127.0.0.1')
+    expect(err == '', err)
+    found = reports(out)
+    expect(sorted(found) == [0, 1, 2], out)
+    for rank, report in found.items():
+        host, local = ('a', rank) if rank < 2 else ('b', 0)
+        expect([bytes.fromhex(word) for word in report['argv']] == words,
+               f'arguments: {report["argv"]}')
+        expect(bytes.fromhex(report['folder']) == os.fsencode(folder),
+               f'folder: {report["folder"]}')
+        expect(bytes.fromhex(report['environ']['BYTES']) == every, 'BYTES')
+        expect(report['net'] == world.net(host), f'rank {rank} is not on {host}')
+        wanted = {
+            'NAMED': 'by name', 'UNNAMED': '', 'HOOP_CODEC': 'zstd',
+            'HOOP_ADVERTISE': '', 'HOOP_RSH': '', 'RANK': str(rank),
+            'HOOP_RANK': str(rank), 'LOCAL_RANK': str(local),
+            'HOOP_LOCAL_RANK': str(local), 'WORLD_SIZE': '3',
+            'LOCAL_WORLD_SIZE': '2' if host == 'a' else '1',
+            'GROUP_RANK': '0' if host == 'a' else '1', 'GROUP_WORLD_SIZE': '2',
+            'OMPI_COMM_WORLD_LOCAL_SIZE': '2' if host == 'a' else '1',
+            'MASTER_ADDR': HOSTS['a'],
+            'MASTER_PORT': value(found[0], 'MASTER_PORT')}
+        for name, text in wanted.items():
+            expect(value(report, name) == text,
+                   f'rank {rank}: {name}={value(report, name)}, not {text}')
+        expect(value(report, 'HOOP_COORDINATOR').startswith(HERE + ':'),
+               value(report, 'HOOP_COORDINATOR'))
+
+
+def hostfile_names_hosts(world):
+    path = os.path.join(world.folder, 'hosts')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('# two\na slots=2 max_slots=4\n\nb:2 # more\n')
+    out, _ = world.run('-np', '3', '--hostfile', path, 'sh', '-c',
+                       'echo $LOCAL_RANK of $LOCAL_WORLD_SIZE')
+    expect(sorted(out.splitlines()) == ['[0] 0 of 2', '[1] 1 of 2', '[2] 0 of 1'],
+           out)
+
+
+def job_spans_hosts(world):
+    """With this host, too; and the token is in no command line."""
+    stop = os.path.join(world.folder, 'stop')
+    process = world.start('--hosts', 'b:1,localhost:1,a:2', 'sh', '-c',
+                          f'echo "$HOOP_TOKEN" >token; exec {world.steady} {stop}')
+    token = pathlib.Path(world.folder, 'token')
+    await_true('ranks run', lambda: token.exists() and
+               len(token.read_text().strip()) == 64)
+    secret = token.read_text().strip().encode()
+    # Rank 0 removes it between two calls.
+    pathlib.Path(stop + '.mark').touch()
+    await_true('ranks reduce', lambda: not os.path.exists(stop + '.mark'))
+    for pid in world.processes():
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            expect(secret not in file.read(), f'the token is shown by {pid}')
+    with open(stop, 'w', encoding='ascii'):
+        pass
+    _, err = process.communicate(timeout=2 * WAIT_S)
+    expect(process.returncode == 0, err.decode())
+    world.all_are_gone()
+
+
+def lines_are_whole(world):
+    script = ('import os, sys\nrank = os.environ["RANK"]\n'
+              'for i in range(2000):\n'
+              '    sys.stdout.write(f"{rank}:{i}:" + rank * (i % 300) + "\\n")\n'
+              '    if i % 7 == 0: sys.stdout.flush()\n')
+    folder = os.path.join(world.folder, 'output')
+    out, _ = world.run('--hosts', 'a:2,b:2', '--output', folder,
+                       '/usr/bin/env', 'python3', '-c', script)
+    seen = [0] * 4
+    for line in out.splitlines():
+        rank, text = line[1:].split('] ')
+        i = seen[int(rank)]
+        expect(text == f'{rank}:{i}:' + rank * (i % 300), f'mixed: {line}')
+        seen[int(rank)] += 1
+    expect(seen == [2000] * 4, str(seen))
+    with open(f'{folder}/rank3.log', encoding='ascii') as file:
+        expect(file.read().count('\n') == 2000, 'rank3.log')
+
+
+def input_is_rank_zeros(world):
+    read, write = os.pipe()
+    size = 1 << 20
+    process = world.start('--hosts', 'a,b', 'sh', '-c',
+                          'wc -c', stdin=read)
+    os.close(read)
+    with os.fdopen(write, 'wb') as file:
+        file.write(b'x' * size)
+    out, err = process.communicate(timeout=2 * WAIT_S)
+    expect(sorted(out.decode().splitlines()) == ['[0] 1048576', '[1] 0'],
+           f'{out} {err}')
+
+
+def first_failure_is_named(world):
+    out, err = world.run(
+        '--hosts', 'a:2,b:2', 'sh', '-c',
+        'if [ $RANK = 2 ]; then echo one; echo why >&2; exit 7; fi; '
+        'exec sleep 3600', code=7)
+    expect('[2] why\n' in err and '[2] one\n' in out, err)
+    expect('hooprun: rank 2 (host b, pid ' in err and
+           ') exited with code 7\n' in err, err)
+    _, err = world.run('--hosts', 'a:2,b:2', 'sh', '-c',
+                       '[ $RANK = 1 ] && kill -9 $$; sleep 3600 & exec sleep '
+                       '3600', code=137)
+    expect('rank 1 (host a, pid ' in err and
+           ') was killed by signal 9 (Killed)\n' in err, err)
+    _, err = world.run('--hosts', 'a,b', '--on-exit=restart=1', 'sh', '-c',
+                       '[ $RANK = 1 ] && exit $((3 - '
+                       '3 * TORCHELASTIC_RESTART_COUNT)); exec sleep 1')
+    expect('restart 1 of 1\n' in err, err)
+
+
+def signals_are_passed_on(world):
+    process = world.start(
+        '--hosts', 'a,b', 'sh', '-c',
+        'trap "echo interrupted; exit 3" INT; echo ready; '
+        'while :; do sleep 0.05; done')
+    ready = process.stdout.readline() + process.stdout.readline()
+    expect(ready.count(b'ready') == 2, str(ready))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=WAIT_S)
+    expect(process.returncode == 130 and out.count(b'interrupted') == 2,
+           f'{process.returncode} {out} {err}')
+    world.all_are_gone()
+
+
+def children(pid):
+    with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+        return [int(child) for child in file.read().split()]
+
+
+def parent(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as file:
+        return int(file.read().rsplit(')', 1)[1].split()[1])
+
+
+def nothing_is_left_after(world, victim, code):
+    """victim(hooprun's pid, the pid of a worker on b) is killed."""
+    process = world.start(
+        '--hosts', 'a:2,b:2', 'sh', '-c',
+        # A child that leaves its group, as daemons do.
+        'setsid sleep 3600 & echo $RANK $$; sleep 3600')
+    pids = {}
+    while len(pids) < 4:
+        words = process.stdout.readline().split()
+        expect(len(words) == 3, f'{words}: {process.stderr.read}')
+        pids[int(words[1])] = int(words[2])
+    os.kill(victim(process.pid, pids[3]), signal.SIGKILL)
+    _, err = process.communicate(timeout=2 * WAIT_S)
+    expect(process.returncode == code,
+           f'{victim.__name__}: {process.returncode}: {err.decode()}')
+    world.all_are_gone()
+    return err.decode()
+
+
+def of_hooprun(hooprun, _worker):
+    return hooprun
+
+
+def of_its_agent(hooprun, _worker):
+    return children(hooprun)[0]
+
+
+def of_ssh(hooprun, _worker):
+    """The one that goes to b was started after the one that goes to a."""
+    found = []
+    for pid in children(children(hooprun)[0]):
+        with open(f'/proc/{pid}/cmdline', 'rb') as file:
+            if file.read().startswith(b'ssh\0'):
+                found.append(pid)
+    return max(found)
+
+
+def of_the_agent_there(_hooprun, worker):
+    return parent(worker)
+
+
+def of_hooprun_there(_hooprun, worker):
+    return parent(parent(worker))
+
+
+def of_sshd_there(_hooprun, worker):
+    """Its parent may be the shell that has started it."""
+    pid = parent(parent(parent(worker)))
+    with open(f'/proc/{pid}/comm', encoding='ascii') as file:
+        return pid if file.read().strip() == 'sshd' else parent(pid)
+
+
+def nothing_is_left(world):
+    nothing_is_left_after(world, of_hooprun, -9)
+    err = nothing_is_left_after(world, of_its_agent, 137)
+    expect('its agent (pid ' in err, err)
+    err = nothing_is_left_after(world, of_ssh, 1)
+    expect('hooprun: host b is lost: ssh was killed by signal 9 (Killed); what '
+           'ran there is ended\n' in err, err)
+    expect('hooprun: rank 2 (host b, pid ' in err and
+           ') is lost with its host\n' in err, err)
+    err = nothing_is_left_after(world, of_the_agent_there, 1)
+    expect("hooprun: host b is lost: hooprun's agent there was killed by "
+           'signal 9 (Killed); what ran there is ended\n' in err, err)
+    nothing_is_left_after(world, of_hooprun_there, 1)
+    err = nothing_is_left_after(world, of_sshd_there, 1)
+    expect('hooprun: host b is lost: the connection of ssh broke; what ran '
+           'there is ended\n' in err, err)
+
+
+def refused(world, host, *words, code=1, config='config', lines=None):
+    """The first line of stderr begins with the cause; nothing was started. Which
+    of two hosts that lack a program is first nobody knows."""
+    begun = time.monotonic()
+    marker = os.path.join(world.folder, 'started')
+    _, err = world.run('--hosts', f'{host},a', '--', *(
+        words or ('touch', marker)), code=code, config=config)
+    expect(not os.path.exists(marker), f'{host}: something was started: {err}')
+    expect(time.monotonic() - begun < WAIT_S, f'{host}: {err}')
+    err = err.replace('host a: cannot run', 'host b: cannot run')
+    if lines:
+        expect(err.splitlines()[0] == lines, f'\n{err}\n, not\n{lines}')
+    return err
+
+
+def what_cannot_begin_says_why(world):
+    refused(world, NOBODY, lines=(
+        f'hooprun: host {NOBODY}: ssh: connect to host {NOBODY} port 22: No '
+        f"route to host; is it up, and the address right? 'ssh {NOBODY} true' "
+        'has to work'))
+    refused(world, HERE, lines=(
+        f'hooprun: host {HERE}: ssh: connect to host {HERE} port 22: '
+        'Connection refused; does sshd run there, on the port that ssh uses? '
+        f"'ssh {HERE} true' has to work"))
+    err = refused(world, 'b', config='no_key')
+    expect(err.startswith('hooprun: host ') and ': root@10.78.9.1' in err and
+           'Permission denied (publickey' in err.splitlines()[0] and
+           "; nobody can be asked for a password here: give ssh a key "
+           '(ssh-copy-id ' in err.splitlines()[0], err)
+    err = refused(world, 'c', config='wrong_host_key')
+    expect('Host key verification failed; the key that ' in
+           err.splitlines()[0], err)
+    expect('IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY' in err, err)
+    refused(world, 'c', lines=(
+        'hooprun: host c: hooprun was not found there; install hoop there, '
+        'where commands of ssh find it (PATH), or say with --prefix DIR where '
+        'it is (DIR/bin/hooprun)'))
+    refused(world, 'b', '/nosuch/program', code=127, lines=(
+        "hooprun: host b: cannot run '/nosuch/program': No such file or "
+        'directory; is the path right?'))
+    _, err = world.run('--hosts', 'a,b', '--wdir', '/nosuch', 'true', code=1)
+    expect(': cannot enter /nosuch: No such file or directory; that is where '
+           'hooprun was started: make it on all hosts, or say another one '
+           'with --wdir\n' in err, err)
+    _, err = world.run('--hosts', 'a:2', '-n', '3', 'true', code=64)
+    expect('-n 3: the hosts have only 2 slots; name more of them' in err, err)
+    _, err = world.run('--hosts', 'a,-oProxyCommand=x', 'true', code=64)
+    expect("'-oProxyCommand=x': that is no name of a host" in err, err)
+
+
+def prefix_names_another_place(world):
+    prefix = os.path.join(world.folder, "pre fix's")
+    os.makedirs(prefix + '/bin')
+    os.symlink(world.hooprun, prefix + '/bin/hooprun')
+    out, _ = world.run('--hosts', 'c:2', '--prefix', prefix, 'sh', '-c',
+                       'echo $RANK')
+    expect(sorted(out.splitlines()) == ['[0] 0', '[1] 1'], out)
+
+
+def firewall_is_named(world):
+    if not shutil.which('iptables'):
+        return
+    run('iptables', '-A', 'INPUT', '-s', HOSTS['b'], '-p', 'tcp', '--syn',
+        '-j', 'DROP')
+    err = refused(world, 'b')
+    run('iptables', '-F')
+    expect(err.startswith('hooprun: host b: cannot reach the coordinator, '
+                          f'which hooprun has started, from here: {HERE}:') and
+           ': no answer; let firewalls pass that, or start hoopd ' in err, err)
+
+
+def cut_cable_is_noticed(world):
+    """Both ends give up after 30 s."""
+    process = world.start('--hosts', 'a,b', 'sh', '-c',
+                          'echo $RANK $$; exec sleep 3600')
+    lines = [process.stdout.readline() for _ in range(2)]
+    pids = {int(line.split()[1]): int(line.split()[2]) for line in lines}
+    world.cut('b')
+    _, err = process.communicate(timeout=4 * WAIT_S)
+    expect(process.returncode == 1 and
+           b'host b is lost: nothing was heard of it for 30 s' in err,
+           err.decode())
+    await_true('its worker ends', lambda: not os.path.exists(
+        f'/proc/{pids[1]}'))
+
+
+PARTS = [all_arrives_exactly, hostfile_names_hosts, job_spans_hosts,
+         lines_are_whole, input_is_rank_zeros, first_failure_is_named,
+         signals_are_passed_on, nothing_is_left, what_cannot_begin_says_why,
+         prefix_names_another_place, firewall_is_named]
+
+
+def main():
+    enter()
+    hooprun, steady = (os.path.abspath(path) for path in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(folder, hooprun, steady)
+        try:
+            for part in PARTS + ([cut_cable_is_noticed]
+                                 if '--long' in sys.argv else []):
+                begun = time.monotonic()
+                part(world)
+                print(f'{part.__name__}: {time.monotonic() - begun:.1f} s')
+        except (Wrong, OSError, subprocess.SubprocessError) as error:
+            sys.exit(f'hosts_check.py: {error}')
+        finally:
+            world.close()
+    print('hosts_check.py: ok')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,509 @@
+/* hooprun/host_text.c - what is told to agents on other hosts, and of them */
+
+#include "hooprun/host_text.h"
+
+#include <err.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hooprun/outcome.h"
+
+extern char **environ;
+
+static void
+text_add(FILE *file, const char *name, const char *value)
+{
+    fprintf(file, "%s=%s", name, value);
+    fputc('\0', file);
+}
+
+static void
+number_add(FILE *file, const char *name, uint32_t value)
+{
+    fprintf(file, "%s=%u", name, value);
+    fputc('\0', file);
+}
+
+/* HOOP_ variables that a worker gets anew, or that are of one host only. */
+static bool
+variable_is_passed(const char *variable, size_t n_name)
+{
+    static const char *const own[] = {
+        "HOOP_RANK",        "HOOP_LOCAL_RANK", "HOOP_WORLD_SIZE",
+        "HOOP_COORDINATOR", "HOOP_JOB",        "HOOP_ENDINGS",
+        "HOOP_TOKEN",       "HOOP_TOKEN_FILE", "HOOP_ADVERTISE",
+        "HOOP_NODE",        "HOOP_PROGRESS",
+    };
+
+    if (strncmp(variable, "HOOP_", 5) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strlen(own[i]) == n_name && memcmp(own[i], variable, n_name) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+variable_is_exported(const struct options *options,
+                     const char *variable,
+                     size_t n_name)
+{
+    for (uint32_t i = 0; i < options->n_exported; i++) {
+        const char *name = options->exported[i];
+
+        if (strlen(name) == n_name && memcmp(name, variable, n_name) == 0)
+            return true;
+    }
+    return variable_is_passed(variable, n_name);
+}
+
+/* As libhoop reads it: the first line of a file, if no variable has it. */
+static void
+token_add(FILE *file, const struct worker_setup *setup)
+{
+    const char *token = setup->token ? setup->token : getenv("HOOP_TOKEN");
+    const char *path = getenv("HOOP_TOKEN_FILE");
+    char text[NAME_MAX + PATH_MAX] = "";
+
+    if ((!token || !*token) && path && *path) {
+        FILE *secret = fopen(path, "re");
+
+        if (!secret || !fgets(text, sizeof(text), secret))
+            err(EXIT_FAILURE, "cannot read the token in %s (HOOP_TOKEN_FILE)",
+                path);
+        fclose(secret);
+        text[strcspn(text, "\r\n")] = '\0';
+        token = text;
+    }
+    if (token && *token)
+        fprintf(file, "variable=HOOP_TOKEN=%s%c", token, '\0');
+    explicit_bzero(text, sizeof(text));
+}
+
+static void
+folder_add(FILE *file, const struct options *options)
+{
+    char folder[PATH_MAX];
+
+    if (options->folder)
+        text_add(file, "folder", options->folder);
+    else if (getcwd(folder, sizeof(folder)))
+        text_add(file, "folder", folder);
+    else
+        err(EXIT_FAILURE, "in which folder does this run?");
+}
+
+char *
+host_text_encode(const struct worker_setup *setup,
+                 const struct host_place *place,
+                 size_t *out_n_bytes)
+{
+    const struct options *options = setup->options;
+    char *text = NULL;
+    FILE *file = open_memstream(&text, out_n_bytes);
+
+    if (!file)
+        err(EXIT_FAILURE, "no memory to describe the run");
+    number_add(file, "number", place->number);
+    number_add(file, "n_hosts", place->n_hosts);
+    number_add(file, "first_rank", place->first_rank);
+    number_add(file, "n_ranks", place->n_ranks);
+    number_add(file, "n_workers", options->n_workers);
+    number_add(file, "n_restarts", setup->n_restarts);
+    number_add(file, "has_terminal", setup->has_terminal);
+    number_add(file, "has_coordinator", options->coordinator != NULL);
+    text_add(file, "job", options->job);
+    text_add(file, "coordinator", setup->coordinator);
+    folder_add(file, options);
+    for (char **variable = environ; *variable; variable++) {
+        const size_t n_name = strcspn(*variable, "=");
+
+        if (variable_is_exported(options, *variable, n_name))
+            text_add(file, "variable", *variable);
+    }
+    token_add(file, setup);
+    for (char **word = options->command; *word; word++)
+        text_add(file, "word", *word);
+    if (fclose(file) != 0)
+        err(EXIT_FAILURE, "no memory to describe the run");
+    return text;
+}
+
+/* The value, if the field has this name. */
+static char *
+value_of(char *field, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(field, name, n) == 0 && field[n] == '=' ? field + n + 1
+                                                           : NULL;
+}
+
+static bool
+number_take(char *field, struct host_run *run)
+{
+    uint32_t has_terminal = 0;
+    uint32_t has_coordinator = 0;
+    const struct {
+        const char *name;
+        uint32_t *value;
+    } numbers[] = {
+        {"number", &run->place.number},
+        {"n_hosts", &run->place.n_hosts},
+        {"first_rank", &run->place.first_rank},
+        {"n_ranks", &run->place.n_ranks},
+        {"n_workers", &run->n_workers},
+        {"n_restarts", &run->n_restarts},
+        {"has_terminal", &has_terminal},
+        {"has_coordinator", &has_coordinator},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const char *value = value_of(field, numbers[i].name);
+
+        if (!value)
+            continue;
+        *numbers[i].value = (uint32_t)strtoul(value, NULL, 10);
+        run->has_terminal = run->has_terminal || has_terminal;
+        run->has_coordinator = run->has_coordinator || has_coordinator;
+        return true;
+    }
+    return false;
+}
+
+static void
+field_take(char *field, struct host_run *run)
+{
+    char *value;
+
+    if (number_take(field, run))
+        return;
+    if ((value = value_of(field, "job")))
+        run->job = value;
+    else if ((value = value_of(field, "folder")))
+        run->folder = value;
+    else if ((value = value_of(field, "coordinator")))
+        run->coordinator = value;
+    else if ((value = value_of(field, "variable")))
+        run->variables[run->n_variables++] = value;
+    else if ((value = value_of(field, "word")))
+        run->command[run->n_words++] = value;
+}
+
+bool
+host_text_decode(char *text, size_t n_bytes, struct host_run *out_run)
+{
+    size_t n_fields = 0;
+
+    *out_run = (struct host_run){0};
+    if (n_bytes == 0 || text[n_bytes - 1] != '\0')
+        return false;
+    for (size_t at = 0; at < n_bytes; at += strlen(text + at) + 1)
+        n_fields++;
+    out_run->variables = calloc(n_fields + 1, sizeof(char *));
+    out_run->command = calloc(n_fields + 1, sizeof(char *));
+    if (!out_run->variables || !out_run->command)
+        return false;
+    for (size_t at = 0; at < n_bytes;) {
+        const size_t n = strlen(text + at) + 1;
+
+        field_take(text + at, out_run);
+        at += n;
+    }
+    return out_run->n_words > 0 && out_run->job && out_run->folder &&
+           out_run->coordinator && out_run->place.n_ranks > 0 &&
+           out_run->place.n_ranks <= OPTIONS_WORKERS_MAX;
+}
+
+void
+host_run_deinit(struct host_run *run)
+{
+    free(run->variables);
+    free(run->command);
+    *run = (struct host_run){0};
+}
+
+uint16_t
+host_fields_encode(const char *const *fields,
+                   uint32_t n_fields,
+                   char *out_bytes)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < n_fields; i++) {
+        strcpy(out_bytes + n, fields[i]);
+        n += strlen(fields[i]) + 1;
+    }
+    return (uint16_t)n;
+}
+
+void
+host_fields_decode(const char *bytes,
+                   size_t n_bytes,
+                   const char **out_fields,
+                   uint32_t n_fields)
+{
+    uint32_t i = 0;
+
+    for (size_t at = 0; at < n_bytes && i < n_fields; i++) {
+        const char *end = memchr(bytes + at, '\0', n_bytes - at);
+
+        if (!end)
+            return;
+        out_fields[i] = bytes + at;
+        at = (size_t)(end + 1 - bytes);
+    }
+}
+
+const char *
+host_program(const struct options *options)
+{
+    static char path[PATH_MAX];
+
+    if (!options->prefix)
+        return "hooprun";
+    snprintf(path, sizeof(path), "%s/bin/hooprun", options->prefix);
+    return path;
+}
+
+/* The shell on the other side takes the word as it is. */
+static char *
+word_quote(const char *word)
+{
+    char *quoted = malloc(4 * strlen(word) + 3);
+    char *to = quoted;
+
+    if (!quoted)
+        err(EXIT_FAILURE, "no memory for a command");
+    *to++ = '\'';
+    for (; *word; word++) {
+        if (*word == '\'')
+            to = stpcpy(to, "'\\''");
+        else
+            *to++ = *word;
+    }
+    strcpy(to, "'");
+    return quoted;
+}
+
+static bool
+word_is_plain(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+";
+
+    return word[strspn(word, plain)] == '\0';
+}
+
+static bool
+word_is_ssh(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    return strcmp(slash ? slash + 1 : word, "ssh") == 0;
+}
+
+void
+host_command(const struct options *options,
+             const char *host,
+             char *out_words[static HOST_COMMAND_MAX])
+{
+    /* It may ask nothing, since nobody is there to answer. */
+    static const char *const quiet[] = {
+        "-o", "BatchMode=yes",    "-o", "ConnectTimeout=10",
+        "-o", "ControlMaster=no", "-T",
+    };
+    const char *program = host_program(options);
+    static char *copy;
+    static char *quoted;
+    char *rest = NULL;
+    size_t n = 0;
+
+    free(copy);
+    free(quoted);
+    copy = strdup(options->rsh);
+    quoted = word_quote(program);
+    if (!copy)
+        err(EXIT_FAILURE, "no memory for a command");
+    for (char *word = strtok_r(copy, " \t", &rest);
+         word && n < HOST_COMMAND_MAX / 2; word = strtok_r(NULL, " \t", &rest))
+        out_words[n++] = word;
+    const bool is_ssh = n > 0 && word_is_ssh(out_words[0]);
+    for (size_t i = 0; is_ssh && i < sizeof(quiet) / sizeof(quiet[0]); i++)
+        out_words[n++] = (char *)(uintptr_t)quiet[i];
+    out_words[n++] = (char *)(uintptr_t)host;
+    out_words[n++] =
+        word_is_plain(program) ? (char *)(uintptr_t)program : quoted;
+    out_words[n++] = (char *)(uintptr_t) "--agent";
+    out_words[n] = NULL;
+}
+
+struct advice {
+    const char *words; /* in what ssh has said */
+    const char *text;  /* with the host in place of each @ */
+};
+
+static const struct advice advices[] = {
+    {"cannot run '", "install it (openssh-client), or say what to use instead "
+                     "with --rsh"},
+    {"Permission denied",
+     "nobody can be asked for a password here: give ssh a key "
+     "(ssh-copy-id @), until 'ssh -o BatchMode=yes @ true' works"},
+    {"Host key verification failed",
+     "the key that @ has shown is not the one that ssh knows, or it knows "
+     "none: compare it with the key of that host; 'ssh @' asks about a new "
+     "one, ssh-keygen -R removes an old one"},
+    {"Could not resolve hostname",
+     "is the name right? 'ssh @ true' has to work"},
+    {"Connection refused",
+     "does sshd run there, on the port that ssh uses? 'ssh @ true' has to "
+     "work"},
+    {"timed out", "is it up, and does no firewall drop what ssh sends? "
+                  "'ssh @ true' has to work"},
+    {"No route to host", "is it up, and the address right? 'ssh @ true' has "
+                         "to work"},
+    {"Network is unreachable", "is the address right, and is there a route? "
+                               "'ssh @ true' has to work"},
+};
+
+/* The last line, without whose it is and the full stop. */
+static void
+last_line(const char *said, char *out_line, size_t n_line)
+{
+    size_t n = strlen(said);
+
+    while (n > 0 && (said[n - 1] == '\n' || said[n - 1] == '.'))
+        n--;
+    const char *line = memrchr(said, '\n', n);
+    line = line ? line + 1 : said;
+    n -= (size_t)(line - said);
+    if (strncmp(line, "hooprun: ", 9) == 0) {
+        line += 9;
+        n -= 9;
+    }
+    snprintf(out_line, n_line, "%.*s", (int)n, line);
+}
+
+static void
+advice_write(FILE *file, const char *text, const char *host)
+{
+    for (; *text; text++) {
+        if (*text == '@')
+            fputs(host, file);
+        else
+            fputc(*text, file);
+    }
+}
+
+static void
+end_write(FILE *file, const char *whose, int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        fprintf(file, "%s was killed by signal %d (%s)", whose,
+                WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+    else
+        fprintf(file, "%s has ended with code %d", whose,
+                WEXITSTATUS(wait_status));
+}
+
+static void
+not_reached_write(FILE *file, const struct host_failure *failure)
+{
+    char line[HOST_FAILURE_BYTES / 2];
+
+    last_line(failure->said, line, sizeof(line));
+    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+        if (!strstr(line, advices[i].words))
+            continue;
+        fprintf(file, "%s; ", line);
+        advice_write(file, advices[i].text, failure->host);
+        return;
+    }
+    if (WIFEXITED(failure->wait_status) &&
+        WEXITSTATUS(failure->wait_status) == OUTCOME_EXIT_NOT_FOUND) {
+        fprintf(file,
+                "%s was not found there; install hoop there, where commands "
+                "of ssh find it (PATH), or say with --prefix DIR where it is "
+                "(DIR/bin/hooprun)",
+                failure->program);
+        return;
+    }
+    if (WIFEXITED(failure->wait_status) &&
+        WEXITSTATUS(failure->wait_status) == 64) {
+        fputs("the hooprun there knows no --agent: it is an older one; install "
+              "version " VERSION_TEXT " there",
+              file);
+        return;
+    }
+    end_write(file, "ssh", failure->wait_status);
+    if (*line)
+        fprintf(file, ": %s", line);
+    advice_write(file,
+                 "; 'ssh @ true' has to work; --rsh names another command",
+                 failure->host);
+}
+
+static void
+lost_write(FILE *file, const struct host_failure *failure)
+{
+    const int status = failure->wait_status;
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 255)
+        fputs("the connection of ssh broke", file);
+    else if (WIFEXITED(status) && WEXITSTATUS(status) > 128)
+        fprintf(file, "hooprun's agent there was killed by signal %d (%s)",
+                WEXITSTATUS(status) - 128,
+                strsignal(WEXITSTATUS(status) - 128));
+    else
+        end_write(file, "ssh", status);
+    fputs("; what ran there is ended", file);
+}
+
+void
+host_failure_describe(const struct host_failure *failure,
+                      char out_text[static HOST_FAILURE_BYTES])
+{
+    char line[HOST_FAILURE_BYTES / 2];
+    FILE *file = fmemopen(out_text, HOST_FAILURE_BYTES, "w");
+
+    out_text[0] = '\0';
+    if (!file)
+        return;
+    fprintf(file, "host %s%s: ", failure->host,
+            failure->kind >= HOST_LOST ? " is lost" : "");
+    last_line(failure->said, line, sizeof(line));
+    switch (failure->kind) {
+    case HOST_NOT_REACHED:
+        not_reached_write(file, failure);
+        break;
+    case HOST_LATE:
+        advice_write(file,
+                     "hooprun has not come up there within 60 s; does "
+                     "'ssh @ true' end at once?",
+                     failure->host);
+        break;
+    case HOST_OTHER_VERSION:
+        fprintf(file,
+                "hooprun there is of version %s, and this one of " VERSION_TEXT
+                "; install the same on all hosts",
+                failure->said);
+        break;
+    case HOST_REFUSED:
+        fputs(line, file);
+        break;
+    case HOST_LOST:
+        lost_write(file, failure);
+        break;
+    case HOST_SILENT:
+        fputs("nothing was heard of it for 30 s; is it up, and its network? "
+              "What runs there is ended when that hears nothing of this host",
+              file);
+        break;
+    }
+    fclose(file);
+}

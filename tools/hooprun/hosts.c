@@ -1,0 +1,791 @@
+/*
+ * hooprun/hosts.c - agents on other hosts, as hooprun sees them
+ *
+ *   CONNECTING --preamble--> PREPARING --ready--> READY --all are--> RUNNING
+ *
+ * and from each of them to GONE, when ssh has ended. A signal of the clock sends
+ * a ping to each agent also while hooprun waits for whoever reads its output, so
+ * that an agent that hears nothing knows that hooprun's host is gone.
+ *
+ * No test of its own: hosts_check.py runs it with a real sshd.
+ */
+
+#include "hooprun/hosts.h"
+
+#include <err.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hooprun/host_child.h"
+#include "hooprun/host_text.h"
+#include "hooprun/link.h"
+#include "hooprun/reach.h"
+#include "hooprun/stream.h"
+
+enum {
+    BEGIN_MS = 60 * 1000, /* until all are ready */
+    WORD_MS = 5 * 1000,   /* after which is said for whom hooprun waits */
+    END_MS = 5 * 1000,    /* between its end and that of ssh */
+    LIST_BYTES = 200,
+    SAID_BYTES = 4096,
+};
+
+enum host_state {
+    HOST_CONNECTING,
+    HOST_PREPARING,
+    HOST_READY,
+    HOST_RUNNING,
+    HOST_GONE,
+};
+
+struct host {
+    struct hosts *hosts;
+    const char *name;
+    uint32_t number;
+    uint32_t first_rank;
+    uint32_t n_ranks;
+    uint32_t n_started;
+    enum host_state state;
+    enum host_state last_state; /* before it was gone */
+    pid_t pid;                  /* of ssh; 0: it was reaped */
+    int wait_status;            /* of ssh */
+    int err_fd;
+    int refused_code; /* the agent has said that it cannot begin */
+    bool is_local;
+    bool was_silent;
+    bool has_version; /* another one than ours, which said holds */
+    int64_t heard_ms;
+    char address[REACH_ADDRESS_BYTES];
+    char port[16];
+    char coordinator[REACH_ADDRESS_BYTES];
+    size_t n_said;
+    char said[SAID_BYTES]; /* on standard error, before the workers ran */
+    struct stream err;
+    struct link link;
+};
+
+struct hosts {
+    const struct worker_setup *setup;
+    const struct hosts_events *events;
+    void *owner;
+    uint32_t n_hosts;
+    struct host *hosts;
+    int64_t begun_ms;
+    bool has_begun;
+    bool was_told;    /* for whom it waits */
+    pid_t input_pid;  /* reads standard input; 0: it was reaped */
+    int input_fd;     /* what it has read; -1: its end was passed on */
+    uint32_t n_input; /* bytes that rank 0's host takes now */
+};
+
+/* What the signal handler needs. */
+static int ping_fds[HOST_LIST_MAX];
+static volatile sig_atomic_t n_ping_fds;
+
+static int64_t
+now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void
+ping_all(int number)
+{
+    static const char ping[LINK_HEADER_BYTES] = {FRAME_PING};
+    const int error = errno;
+
+    (void)number;
+    for (int i = 0; i < n_ping_fds; i++)
+        link_write(ping_fds[i], ping, sizeof(ping));
+    errno = error;
+}
+
+/* Again from the start, whenever a descriptor is to be closed. */
+static void
+pings_set(const struct hosts *hosts)
+{
+    int n = 0;
+
+    n_ping_fds = 0;
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        const struct host *host = &hosts->hosts[i];
+
+        if (host->state != HOST_GONE && host->link.out_fd >= 0)
+            ping_fds[n++] = host->link.out_fd;
+    }
+    n_ping_fds = n;
+}
+
+static void
+pings_start(void)
+{
+    const struct sigaction action = {
+        .sa_handler = ping_all,
+        .sa_flags = SA_RESTART,
+    };
+    const struct itimerval interval = {{LINK_PING_S, 0}, {LINK_PING_S, 0}};
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &interval, NULL);
+}
+
+static void
+pings_stop(void)
+{
+    const struct itimerval never = {0};
+
+    setitimer(ITIMER_REAL, &never, NULL);
+    n_ping_fds = 0;
+}
+
+static void
+host_describe_run(struct host *host)
+{
+    const struct host_place place = {
+        .number = host->number,
+        .n_hosts = host->hosts->setup->options->hosts.n_hosts,
+        .first_rank = host->first_rank,
+        .n_ranks = host->n_ranks,
+    };
+    size_t n_bytes = 0;
+    char *text = host_text_encode(host->hosts->setup, &place, &n_bytes);
+
+    link_send_all(&host->link, FRAME_SETUP, text, n_bytes);
+    link_send(&host->link, &(struct frame){.kind = FRAME_READY});
+    explicit_bzero(text, n_bytes);
+    free(text);
+}
+
+static bool
+host_start(struct host *host)
+{
+    struct host_child child;
+
+    if (!host_child_start(host->hosts->setup, host->name, &child))
+        return false;
+    host->pid = child.pid;
+    host->link.in_fd = child.out_fd;
+    host->link.out_fd = child.in_fd;
+    host->err_fd = child.err_fd;
+    host->heard_ms = now_ms();
+    host_describe_run(host);
+    return true;
+}
+
+struct hosts *
+hosts_create(const struct worker_setup *setup,
+             const struct hosts_events *events,
+             void *owner)
+{
+    const struct host_list *list = &setup->options->hosts;
+    struct hosts *hosts = calloc(1, sizeof(*hosts));
+    uint32_t n_ranks = 0;
+
+    if (hosts)
+        hosts->hosts = calloc(list->n_hosts, sizeof(*hosts->hosts));
+    if (!hosts || !hosts->hosts) {
+        warn("cannot prepare %u hosts", list->n_hosts);
+        free(hosts);
+        return NULL;
+    }
+    hosts->setup = setup;
+    hosts->events = events;
+    hosts->owner = owner;
+    hosts->begun_ms = now_ms();
+    hosts->input_fd = -1;
+    for (uint32_t i = 0; i < list->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+
+        *host = (struct host){
+            .hosts = hosts,
+            .name = list->hosts[i].name,
+            .number = i,
+            .first_rank = n_ranks,
+            .n_ranks = list->hosts[i].n_slots,
+            .is_local = host_is_this(list->hosts[i].name),
+            .err_fd = -1,
+            .link = {.in_fd = -1, .out_fd = -1},
+        };
+        n_ranks += host->n_ranks;
+        hosts->n_hosts++;
+        if (!host_start(host)) {
+            hosts_end(hosts);
+            hosts_destroy(hosts);
+            return NULL;
+        }
+    }
+    pings_set(hosts);
+    pings_start();
+    return hosts;
+}
+
+static void
+line_said(void *owner, enum line_kind kind, const char *bytes, size_t n_bytes)
+{
+    struct host *host = owner;
+
+    if (kind != LINE_WHOLE || n_bytes == 0)
+        return;
+    /* Before that it says why it cannot begin. */
+    if (host->n_started == host->n_ranks) {
+        fprintf(stderr, "[host %s] %.*s\n", host->name, (int)n_bytes, bytes);
+        return;
+    }
+    /* The last ones say why. */
+    if (n_bytes > SAID_BYTES / 4)
+        n_bytes = SAID_BYTES / 4;
+    while (host->n_said + n_bytes + 2 > SAID_BYTES) {
+        const char *next =
+            (const char *)memchr(host->said, '\n', host->n_said) + 1;
+
+        host->n_said -= (size_t)(next - host->said);
+        memmove(host->said, next, host->n_said);
+    }
+    memcpy(host->said + host->n_said, bytes, n_bytes);
+    host->n_said += n_bytes;
+    host->said[host->n_said++] = '\n';
+    host->said[host->n_said] = '\0';
+}
+
+static void
+errors_read(struct host *host)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    while (host->err_fd >= 0 &&
+           (n = read(host->err_fd, bytes, sizeof(bytes))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        stream_feed(&host->err, bytes, (size_t)n, line_said, host);
+    }
+    if (host->err_fd < 0)
+        return;
+    stream_end(&host->err, line_said, host);
+    close(host->err_fd);
+    host->err_fd = -1;
+}
+
+static int
+lost_code(const struct host *host)
+{
+    return host->refused_code != 0 ? host->refused_code : EXIT_FAILURE;
+}
+
+/* ssh ends soon when its input or output has, and its exit code says why. */
+static void
+host_gone(struct host *host)
+{
+    if (host->state == HOST_GONE)
+        return;
+    host->last_state = host->state;
+    host->state = HOST_GONE;
+    pings_set(host->hosts);
+    link_close(&host->link);
+    host_child_end(&host->pid, &host->wait_status, END_MS / 2);
+    errors_read(host);
+    host->hosts->events->on_lost(host->hosts->owner, host, lost_code(host));
+}
+
+void
+host_abandon(struct host *host)
+{
+    host->was_silent = true;
+    if (host->pid > 0)
+        kill(host->pid, SIGKILL);
+    host_gone(host);
+}
+
+/* The fields of a FRAME_READY. */
+static void
+ready_take(struct host *host, const struct frame *frame)
+{
+    const char *fields[3] = {"", "", ""};
+
+    host_fields_decode(frame->bytes, frame->n_bytes, fields, 3);
+    snprintf(host->address, sizeof(host->address), "%s", fields[0]);
+    snprintf(host->port, sizeof(host->port), "%s", fields[1]);
+    snprintf(host->coordinator, sizeof(host->coordinator), "%s", fields[2]);
+    host->state = HOST_READY;
+}
+
+static void
+frame_take(void *owner, const struct frame *frame)
+{
+    struct host *host = owner;
+    struct hosts *hosts = host->hosts;
+    const struct hosts_events *events = hosts->events;
+    const bool is_of_rank = frame->rank >= host->first_rank &&
+                            frame->rank - host->first_rank < host->n_ranks;
+
+    if (frame->kind == FRAME_READY && host->state == HOST_PREPARING)
+        ready_take(host, frame);
+    if (frame->kind == FRAME_REFUSED && frame->n_bytes == 1)
+        host->refused_code = (unsigned char)frame->bytes[0];
+    if (frame->kind == FRAME_INPUT_TAKEN && host->number == 0)
+        hosts->n_input += frame_number(frame);
+    if (!is_of_rank || host->state != HOST_RUNNING)
+        return;
+    if (frame->kind == FRAME_STARTED) {
+        host->n_started++;
+        events->on_started(hosts->owner, frame->rank,
+                           (pid_t)frame_number(frame));
+    } else if (frame->kind == FRAME_OUTPUT) {
+        events->on_output(hosts->owner, frame->rank,
+                          frame->stream == STDERR_FILENO ? STDERR_FILENO
+                                                         : STDOUT_FILENO,
+                          frame->bytes, frame->n_bytes);
+    } else if (frame->kind == FRAME_ENDED) {
+        events->on_ended(hosts->owner, frame->rank, (int)frame_number(frame));
+    } else if (frame->kind == FRAME_STOPPED && frame->n_bytes == 1) {
+        events->on_stopped(hosts->owner, frame->rank, frame->bytes[0]);
+    }
+}
+
+/* Drop what a login shell has printed, and the preamble, once it is there. */
+static void
+preamble_find(struct host *host)
+{
+    const size_t n_mark = sizeof(LINK_PREAMBLE) - 1;
+    struct link *link = &host->link;
+    char *at = memmem(link->in, link->n_in, LINK_PREAMBLE, n_mark);
+
+    if (!at) {
+        const size_t n_kept = link->n_in < n_mark ? link->n_in : n_mark;
+
+        memmove(link->in, link->in + link->n_in - n_kept, n_kept);
+        link->n_in = n_kept;
+        return;
+    }
+    const char *version = at + n_mark;
+    char *end = memchr(at, '\n', link->n_in - (size_t)(at - link->in));
+    if (!end)
+        return;
+    if ((size_t)(end - version) != strlen(VERSION_TEXT) ||
+        memcmp(version, VERSION_TEXT, strlen(VERSION_TEXT)) != 0) {
+        *end = '\0';
+        host->has_version = true;
+        host->n_said = (size_t)snprintf(host->said, SAID_BYTES, "%s", version);
+        host_abandon(host);
+        return;
+    }
+    link->n_in -= (size_t)(end + 1 - link->in);
+    memmove(link->in, end + 1, link->n_in);
+    host->state = HOST_PREPARING;
+    link_deliver(link, frame_take, host);
+}
+
+static void
+host_receive(struct host *host)
+{
+    struct link *link = &host->link;
+    enum link_state state;
+
+    if (host->state == HOST_CONNECTING) {
+        const ssize_t n = read(link->in_fd, link->in + link->n_in,
+                               sizeof(link->in) - link->n_in);
+        if (n > 0) {
+            link->n_in += (size_t)n;
+            preamble_find(host);
+        }
+        state = n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))
+                    ? LINK_OPEN
+                    : LINK_ENDED;
+    } else {
+        state = link_receive(link, frame_take, host);
+    }
+    host->heard_ms = now_ms();
+    if (state != LINK_OPEN)
+        host_gone(host);
+}
+
+/* Where rank 0 may listen: as its agent sees itself, or as others see this host. */
+static const char *
+master_address(const struct hosts *hosts, char text[static HOST_NAME_BYTES])
+{
+    const struct host *first = &hosts->hosts[0];
+    const char *at = strrchr(first->name, '@');
+
+    if (first->address[0] && strncmp(first->address, "127.", 4) != 0 &&
+        strcmp(first->address, "::1") != 0)
+        return first->address;
+    if (first->is_local && (hosts->n_hosts == 1 || !first->address[0]))
+        return "127.0.0.1";
+    snprintf(text, HOST_NAME_BYTES, "%s", at ? at + 1 : first->name);
+    return text;
+}
+
+/* The coordinator as the first host that is not this one has reached it: so
+ * others reach workers here, who tell by which address they go there. */
+static const char *
+coordinator_here(const struct hosts *hosts)
+{
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        if (!hosts->hosts[i].is_local && hosts->hosts[i].coordinator[0])
+            return hosts->hosts[i].coordinator;
+    }
+    return "";
+}
+
+/* For the first host, if it is this one, rank 0's address is that of its
+ * coordinator. */
+static void
+first_address_set(struct hosts *hosts)
+{
+    struct host *first = &hosts->hosts[0];
+    const char *here = coordinator_here(hosts);
+    const char *colon = strrchr(here, ':');
+
+    if (!first->is_local || !colon || hosts->setup->options->coordinator)
+        return;
+    const bool has_brackets = here[0] == '[';
+    snprintf(first->address, sizeof(first->address), "%.*s",
+             (int)(colon - here) - 2 * has_brackets, here + has_brackets);
+}
+
+static void
+hosts_begin(struct hosts *hosts)
+{
+    char name[HOST_NAME_BYTES];
+
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        if (hosts->hosts[i].state != HOST_READY)
+            return;
+    }
+    first_address_set(hosts);
+    hosts->has_begun = true;
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+        const char *fields[] = {
+            master_address(hosts, name),
+            hosts->hosts[0].port,
+            host->is_local ? coordinator_here(hosts) : "",
+        };
+        char bytes[LINK_PAYLOAD_MAX];
+
+        host->state = HOST_RUNNING;
+        link_send(&host->link,
+                  &(struct frame){
+                      .kind = FRAME_START,
+                      .n_bytes = host_fields_encode(fields, 3, bytes),
+                      .bytes = bytes,
+                  });
+    }
+    hosts->n_input = LINK_INPUT_MAX;
+    hosts->input_fd = host_input_start(hosts->setup, &hosts->input_pid);
+}
+
+static void
+input_take(struct hosts *hosts)
+{
+    char bytes[LINK_PAYLOAD_MAX];
+    const size_t n_most =
+        hosts->n_input < sizeof(bytes) ? hosts->n_input : sizeof(bytes);
+    const ssize_t n = read(hosts->input_fd, bytes, n_most);
+
+    if (n < 0)
+        return;
+    hosts->n_input -= (uint32_t)n;
+    link_send(&hosts->hosts[0].link, &(struct frame){
+                                         .kind = FRAME_INPUT,
+                                         .n_bytes = (uint16_t)n,
+                                         .bytes = bytes,
+                                     });
+    if (n > 0)
+        return;
+    close(hosts->input_fd);
+    hosts->input_fd = -1;
+}
+
+bool
+hosts_have_begun(const struct hosts *hosts)
+{
+    return hosts->has_begun;
+}
+
+uint32_t
+hosts_polls_max(const struct worker_setup *setup)
+{
+    return 3 * setup->options->hosts.n_hosts + 1;
+}
+
+uint32_t
+hosts_poll(struct hosts *hosts, struct pollfd *out_polls)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        const struct host *host = &hosts->hosts[i];
+        const bool is_waiting = host->link.n_queued > 0;
+
+        out_polls[n++] = (struct pollfd){host->link.in_fd, POLLIN, 0};
+        out_polls[n++] =
+            (struct pollfd){is_waiting ? host->link.out_fd : -1, POLLOUT, 0};
+        out_polls[n++] = (struct pollfd){host->err_fd, POLLIN, 0};
+    }
+    out_polls[n++] =
+        (struct pollfd){hosts->n_input > 0 ? hosts->input_fd : -1, POLLIN, 0};
+    return n;
+}
+
+void
+hosts_take(struct hosts *hosts, const struct pollfd *polls)
+{
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+        const struct pollfd *mine = polls + 3 * (size_t)i;
+
+        if (mine[2].revents != 0)
+            errors_read(host);
+        if (mine[1].revents != 0 && host->state != HOST_GONE)
+            link_flush(&host->link);
+        if (mine[0].revents != 0 && host->state != HOST_GONE)
+            host_receive(host);
+    }
+    if (polls[3 * (size_t)hosts->n_hosts].revents != 0 &&
+        hosts->input_fd >= 0 && hosts->hosts[0].state == HOST_RUNNING)
+        input_take(hosts);
+    if (!hosts->has_begun)
+        hosts_begin(hosts);
+}
+
+/* "a, b and 3 more": those that are not ready. */
+static void
+late_list(const struct hosts *hosts, char out_text[static LIST_BYTES])
+{
+    uint32_t n_more = 0;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        const struct host *host = &hosts->hosts[i];
+
+        if (host->state == HOST_READY)
+            continue;
+        if (n + strlen(host->name) + 24 > LIST_BYTES)
+            n_more++;
+        else
+            n += (size_t)snprintf(out_text + n, LIST_BYTES - n, "%s%s",
+                                  n > 0 ? ", " : "", host->name);
+    }
+    if (n_more > 0)
+        snprintf(out_text + n, LIST_BYTES - n, " and %u more", n_more);
+}
+
+static void
+hosts_look_before(struct hosts *hosts)
+{
+    const int64_t waited_ms = now_ms() - hosts->begun_ms;
+    char list[LIST_BYTES] = "";
+
+    if (waited_ms >= WORD_MS && !hosts->was_told) {
+        late_list(hosts, list);
+        warnx("waiting for %s to answer (since %d s; %d s are allowed)", list,
+              WORD_MS / 1000, BEGIN_MS / 1000);
+        hosts->was_told = true;
+    }
+    if (waited_ms < BEGIN_MS)
+        return;
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        if (hosts->hosts[i].state < HOST_READY)
+            host_abandon(&hosts->hosts[i]);
+    }
+}
+
+void
+hosts_look(struct hosts *hosts)
+{
+    struct pollfd readable;
+
+    if (!hosts->has_begun) {
+        hosts_look_before(hosts);
+        return;
+    }
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+
+        readable = (struct pollfd){host->link.in_fd, POLLIN, 0};
+        /* What came while hooprun waited for something else counts. */
+        if (host->state == HOST_GONE ||
+            now_ms() - host->heard_ms < LINK_SILENCE_S * 1000 ||
+            poll(&readable, 1, 0) > 0)
+            continue;
+        host_abandon(host);
+    }
+}
+
+bool
+hosts_reap(struct hosts *hosts, pid_t pid)
+{
+    if (hosts->input_pid == pid) {
+        waitpid(pid, NULL, 0);
+        hosts->input_pid = 0;
+        return true;
+    }
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+
+        if (host->pid != pid)
+            continue;
+        waitpid(pid, &host->wait_status, 0);
+        host->pid = 0;
+        /* What it has said last is still in its pipe. */
+        for (int turn = 0; turn < 1024 && host->state != HOST_GONE; turn++) {
+            if (poll(&(struct pollfd){host->link.in_fd, POLLIN, 0}, 1, 0) <= 0)
+                break;
+            host_receive(host);
+        }
+        host_gone(host);
+        return true;
+    }
+    return false;
+}
+
+void
+hosts_notice(struct hosts *hosts, uint32_t rank, int wait_status)
+{
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+
+        if (host->state == HOST_RUNNING && host != hosts_of(hosts, rank))
+            link_send_number(&host->link, FRAME_NOTICE, rank,
+                             (uint32_t)wait_status);
+    }
+}
+
+struct host *
+hosts_of(struct hosts *hosts, uint32_t rank)
+{
+    uint32_t i = 0;
+
+    while (rank - hosts->hosts[i].first_rank >= hosts->hosts[i].n_ranks)
+        i++;
+    return &hosts->hosts[i];
+}
+
+const char *
+host_name(const struct host *host)
+{
+    return host->name;
+}
+
+void
+host_signal(struct host *host, uint32_t rank, int number)
+{
+    const char byte = (char)number;
+
+    if (host->state == HOST_RUNNING)
+        link_send(&host->link,
+                  &(struct frame){FRAME_SIGNAL, 0, 1, rank, &byte});
+}
+
+bool
+host_has_refused(const struct host *host)
+{
+    return host->refused_code != 0 || host->last_state < HOST_RUNNING;
+}
+
+static void
+said_print(const struct host *host)
+{
+    const char *line = host->said;
+
+    while (line < host->said + host->n_said) {
+        const size_t n = strcspn(line, "\n");
+
+        fprintf(stderr, "[host %s] %.*s\n", host->name, (int)n, line);
+        line += n + 1;
+    }
+}
+
+static enum host_failure_kind
+host_failure_of(const struct host *host)
+{
+    if (host->refused_code != 0)
+        return HOST_REFUSED;
+    if (host->last_state == HOST_RUNNING)
+        return host->was_silent ? HOST_SILENT : HOST_LOST;
+    if (host->has_version)
+        return HOST_OTHER_VERSION;
+    return host->was_silent ? HOST_LATE : HOST_NOT_REACHED;
+}
+
+void
+host_explain(const struct host *host)
+{
+    const struct host_failure failure = {
+        .host = host->name,
+        .program = host->is_local ? "hooprun"
+                                  : host_program(host->hosts->setup->options),
+        .said = host->said,
+        .wait_status = host->wait_status,
+        .kind = host_failure_of(host),
+    };
+    char text[HOST_FAILURE_BYTES];
+
+    host_failure_describe(&failure, text);
+    warnx("%s", text);
+    /* All that it said, if that was more than the reason. */
+    if (failure.kind == HOST_NOT_REACHED && host->n_said > 0 &&
+        memchr(host->said, '\n', host->n_said) != host->said + host->n_said - 1)
+        said_print(host);
+}
+
+static void
+hosts_close(struct hosts *hosts)
+{
+    pings_stop();
+    if (hosts->input_pid > 0)
+        kill(hosts->input_pid, SIGKILL);
+    host_child_end(&hosts->input_pid, &(int){0}, END_MS);
+    if (hosts->input_fd >= 0)
+        close(hosts->input_fd);
+    hosts->input_fd = -1;
+    for (uint32_t i = 0; i < hosts->n_hosts; i++)
+        link_close(&hosts->hosts[i].link);
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        struct host *host = &hosts->hosts[i];
+
+        host_child_end(&host->pid, &host->wait_status, END_MS);
+        errors_read(host);
+        host->last_state = host->state;
+        host->state = HOST_GONE;
+    }
+}
+
+void
+hosts_end_well(struct hosts *hosts)
+{
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        if (hosts->hosts[i].state == HOST_RUNNING)
+            link_send(&hosts->hosts[i].link,
+                      &(struct frame){.kind = FRAME_LEAVE});
+    }
+    hosts_close(hosts);
+}
+
+void
+hosts_end(struct hosts *hosts)
+{
+    hosts_close(hosts);
+}
+
+void
+hosts_destroy(struct hosts *hosts)
+{
+    if (!hosts)
+        return;
+    free(hosts->hosts);
+    free(hosts);
+}

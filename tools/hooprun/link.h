@@ -1,0 +1,133 @@
+/*
+ * hooprun/link.h - frames between hooprun and its agent on another host
+ *
+ * They travel through the standard input and output of ssh. A frame is
+ *
+ *     kind   1 byte
+ *     stream 1 byte, of FRAME_OUTPUT: 1 or 2, the standard output or error
+ *     size   2 bytes, of the payload, least significant byte first
+ *     rank   4 bytes, least significant byte first
+ *     payload
+ *
+ * and never longer than PIPE_BUF, so that a pipe takes all of it or nothing.
+ * Sending never waits: what does not fit is queued.
+ */
+
+#ifndef HOOPRUN_LINK_H
+#define HOOPRUN_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    LINK_HEADER_BYTES = 8,
+    LINK_FRAME_MAX = 4096, /* PIPE_BUF */
+    LINK_PAYLOAD_MAX = LINK_FRAME_MAX - LINK_HEADER_BYTES,
+    LINK_QUEUE_FULL = 256 * 1024, /* where an agent stops reading its workers */
+    LINK_PING_S = 5,
+    LINK_SILENCE_S = 30,        /* after which the other end is given up */
+    LINK_INPUT_MAX = 32 * 1024, /* input of rank 0 that was not acknowledged */
+    LINK_VERSION = 1,
+};
+
+/* Ahead of an agent's frames; the version of hoop and a newline follow. Whatever
+ * a login shell prints comes before it. */
+#define LINK_PREAMBLE "hooprun agent 1 "
+
+enum frame_kind {
+    FRAME_PING = 1, /* both ways: nothing else was to be said */
+    /* To the agent. */
+    FRAME_SETUP, /* a piece of the description of the run */
+    FRAME_READY, /* to the agent: there was the last piece; from it: it is ready.
+                     Payload: "address\0port\0coordinator\0" */
+    FRAME_START,  /* start the workers: "address\0port\0coordinator\0" */
+    FRAME_SIGNAL, /* of the rank: one byte, the number */
+    FRAME_INPUT,  /* for rank 0; empty: its end */
+    FRAME_NOTICE, /* the rank, of another host, has ended: 4 bytes of status */
+    FRAME_LEAVE,  /* all have ended well: what they left runs on */
+    /* From the agent. */
+    FRAME_REFUSED,    /* the run cannot begin: one byte, an exit code; the text
+                         went to standard error */
+    FRAME_STARTED,    /* the rank: 4 bytes of its process id */
+    FRAME_OUTPUT,     /* of the rank */
+    FRAME_ENDED,      /* the rank: 4 bytes of wait status */
+    FRAME_STOPPED,    /* the rank: one byte, the signal; 0: it goes on */
+    FRAME_INPUT_TAKEN /* 4 bytes: how many more of FRAME_INPUT are welcome */
+};
+
+/* Borrowed for the call that gives it. */
+struct frame {
+    enum frame_kind kind;
+    uint8_t stream;
+    uint16_t n_bytes;
+    uint32_t rank;
+    const char *bytes;
+};
+
+enum link_state {
+    LINK_OPEN,
+    LINK_ENDED,   /* nothing more will come */
+    LINK_DAMAGED, /* what came was no frame */
+};
+
+/* Zeroed memory with both descriptors is a fresh one. They do not block. */
+struct link {
+    int in_fd;
+    int out_fd;
+    size_t n_in;
+    size_t n_queued; /* bytes */
+    size_t n_allocated;
+    size_t n_sent; /* of the frame at the head of the queue */
+    char *queue;
+    char in[16 * LINK_FRAME_MAX];
+};
+
+typedef void
+frame_fn(void *owner, const struct frame *frame);
+
+/* Queue the frame and send what the other end takes now. Ends the process when
+ * there is no memory for it. */
+void
+link_send(struct link *link, const struct frame *frame);
+
+/* A payload of any size, in frames of this kind. */
+void
+link_send_all(struct link *link,
+              enum frame_kind kind,
+              const char *bytes,
+              size_t n_bytes);
+
+/* A frame whose payload is a number of 4 bytes. */
+void
+link_send_number(struct link *link,
+                 enum frame_kind kind,
+                 uint32_t rank,
+                 uint32_t number);
+
+/* write(2) that raises no signal where nobody reads. */
+ssize_t
+link_write(int fd, const void *bytes, size_t n_bytes);
+
+/* The payload as a number; a shorter one is 0. */
+uint32_t
+frame_number(const struct frame *frame);
+
+/* Send what is queued, as far as the other end takes it now. */
+void
+link_flush(struct link *link);
+
+/* Read once what has come, and hand on whole frames. */
+enum link_state
+link_receive(struct link *link, frame_fn *on_frame, void *owner);
+
+/* Hand on whole frames that are in the buffer. */
+enum link_state
+link_deliver(struct link *link, frame_fn *on_frame, void *owner);
+
+/* Closes what is open. */
+void
+link_close(struct link *link);
+
+#endif
