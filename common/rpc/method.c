@@ -24,7 +24,7 @@ static const struct method methods[] = {
      METHOD_LONG_POLL, ROLE_OPERATOR,
      "changes of the membership after a revision"},
     {METHOD_RENDEZVOUS_MEMBERS, "hoop.v1.Rendezvous/Members", METHOD_READS,
-     METHOD_AT_ONCE, ROLE_OPERATOR, "the members of the job"},
+     METHOD_LONG_POLL, ROLE_OPERATOR, "the members of the job"},
 
     {METHOD_STORE_SET, "hoop.v1.Store/Set", METHOD_CHANGES, METHOD_AT_ONCE,
      ROLE_WORKER, "write a value"},
@@ -69,8 +69,10 @@ static const struct method methods[] = {
 
     {METHOD_STATUS_JOBS, "hoop.v1.Status/Jobs", METHOD_READS, METHOD_AT_ONCE,
      ROLE_METRICS, "all jobs of the coordinator"},
-    {METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_AT_ONCE,
-     ROLE_OPERATOR, "one job: its members, epoch and store"},
+    {METHOD_STATUS_JOB, "hoop.v1.Status/Job", METHOD_READS, METHOD_LONG_POLL,
+     ROLE_OPERATOR,
+     "one job: its members, epoch and store, at once; what its ranks are in, "
+     "within a second"},
 
     {METHOD_AUTH_CHALLENGE, "hoop.v1.Auth/Challenge", METHOD_REPEATS,
      METHOD_AT_ONCE, ROLE_ANYBODY,

@@ -116,6 +116,19 @@ struct hoop_control_rank {
     const char *address;    /* where its peers connect */
     const char *state;      /* "joining", "active", "left", "lost" */
     uint64_t lease_left_ms; /* joining: until its join deadline */
+    /* What it is in, of hoop_control_activity() alone; else NULL. */
+    const struct hoop_control_activity *activity;
+};
+
+/* What a rank is in: the call that has waited for longest. Texts are never NULL. */
+struct hoop_control_activity {
+    const char *silence; /* why nothing is known of it; "": the rest is */
+    const char *call; /* "allreduce #7 (float32, 4 elements, sum)"; "": none */
+    const char *communicator; /* of the call, as its program names it, or "" */
+    const char *waits_for;    /* "rank 2 (host:pid) to send (0 of 16 bytes)" */
+    uint64_t number;  /* of the call in its communicator, from 1; 0: none */
+    uint64_t age_ms;  /* since the call began */
+    uint32_t n_calls; /* that wait, with that one */
 };
 
 struct hoop_control_roster {
@@ -137,6 +150,13 @@ struct hoop_control_roster {
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_control_ranks(hoop_control_t *control,
                    const struct hoop_control_roster **out_roster);
+
+/* The same, and what each rank is in, which the coordinator asks them: it answers
+ * within a second. Where the job forms, or has more than 4,096 ranks, or the
+ * coordinator is of an earlier version, nobody is asked. Handle: as above. */
+HOOP_API HOOP_NODISCARD enum hoop_status
+hoop_control_activity(hoop_control_t *control,
+                      const struct hoop_control_roster **out_roster);
 
 struct hoop_control_group {
     const char *key;

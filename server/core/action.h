@@ -114,6 +114,7 @@ struct cluster_changes {
     uint64_t world_epoch;
     uint64_t revision; /* pass as since the next time */
     uint64_t question; /* that is open: whom does this member hear? 0: none */
+    uint64_t activity_query; /* what is it in? likewise */
     const struct cluster_change *items;
     size_t n_items;
 };
@@ -222,6 +223,7 @@ struct cluster_job_detail {
     uint32_t size_min;
     const char *missing; /* core/roll.h */
     const char *hosts;
+    const struct cluster_activity *activities; /* [n_members], or NULL */
 };
 
 /* Who is missing where a member waits. */

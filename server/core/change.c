@@ -77,17 +77,24 @@ changes_reply(const struct job *job,
         .world_epoch = job->epoch,
         .revision = since + n_items,
         .question = job->suspicion.number,
+        .activity_query = activities_query(job),
         .items = n_items ? job->changes + since : NULL,
         .n_items = n_items,
     };
 }
 
-/* There is a question that it has not seen, and answers. */
+/* There is a question that was not seen, by who answers such questions. */
 static bool
-is_asked(const struct job *job, uint64_t seen)
+is_new(uint64_t question, uint64_t seen)
 {
-    return job->suspicion.number != 0 && seen != CLUSTER_NO_QUESTION &&
-           seen != job->suspicion.number;
+    return question != 0 && seen != CLUSTER_NO_QUESTION && seen != question;
+}
+
+static bool
+is_asked(const struct job *job, uint64_t question, uint64_t activity_query)
+{
+    return is_new(job->suspicion.number, question) ||
+           is_new(activities_query(job), activity_query);
 }
 
 enum hoop_status
@@ -110,7 +117,8 @@ change_watch(struct cluster *cluster,
                            "%llu to watch from",
                            job->name, job->n_changes,
                            (unsigned long long)watch->since);
-    if (watch->since < job->n_changes || is_asked(job, watch->question)) {
+    if (watch->since < job->n_changes ||
+        is_asked(job, watch->question, watch->activity_query)) {
         changes_reply(job, watch->since,
                       outbox_reply(&cluster->outbox, event->ticket));
         return HOOP_OK;
@@ -122,6 +130,7 @@ change_watch(struct cluster *cluster,
         return error_pass(status);
     waiter->since = watch->since;
     waiter->question = watch->question;
+    waiter->activity_query = watch->activity_query;
     return HOOP_OK;
 }
 
@@ -131,16 +140,19 @@ changes_publish(struct cluster *cluster, struct job *job)
     struct waiter *waiter = TAILQ_FIRST(&job->waiters);
 
     if (job->n_published == job->n_changes &&
-        job->asked == job->suspicion.number)
+        job->asked == job->suspicion.number &&
+        job->activity_asked == activities_query(job))
         return;
     job->n_published = job->n_changes;
     job->asked = job->suspicion.number;
+    job->activity_asked = activities_query(job);
     while (waiter) {
         struct waiter *next = TAILQ_NEXT(waiter, link);
         const uint64_t since = waiter->since;
 
         if (waiter->kind == WAITER_WATCH &&
-            (since < job->n_changes || is_asked(job, waiter->question)))
+            (since < job->n_changes ||
+             is_asked(job, waiter->question, waiter->activity_query)))
             changes_reply(job, since, waiter_answer(cluster, waiter));
         waiter = next;
     }

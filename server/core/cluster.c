@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "core/activity.h"
 #include "core/admission.h"
 #include "core/change.h"
 #include "core/council.h"
@@ -174,6 +175,9 @@ waiter_expire(struct cluster *cluster, struct waiter *waiter)
         return;
     case WAITER_COUNCIL:
         council_expire(cluster, waiter);
+        return;
+    case WAITER_ACTIVITY:
+        activities_expire(cluster, waiter);
         return;
     }
 }

@@ -100,12 +100,25 @@ struct cluster_member_id {
     uint64_t incarnation; /* its own */
 };
 
-/* With whom it hears, when all were asked (core/suspicion.h). */
+/* What a member is in (core/activity.h). */
+struct cluster_activity {
+    const char *silence; /* why it has told nothing; "": it has */
+    const char *call;    /* in words, with its number; "": it is in none */
+    const char *communicator;
+    const char *waits_for;
+    uint64_t number;
+    uint64_t age_ms;
+    uint32_t n_calls;
+};
+
+/* With whom it hears, when all were asked (core/suspicion.h), or what it is in. */
 struct cluster_renewal {
     struct cluster_member_id member;
-    uint64_t question;    /* which is answered; 0: none is */
-    const uint8_t *views; /* [rank]: enum evidence_view */
-    size_t n_views;       /* 0: it lives, and will say whom it hears */
+    uint64_t question;       /* which is answered; 0: none is */
+    const uint8_t *views;    /* [rank]: enum evidence_view */
+    size_t n_views;          /* 0: it lives, and will say whom it hears */
+    uint64_t activity_query; /* which is answered; 0: none is */
+    struct cluster_activity activity;
 };
 
 /* One member says that another is lost, or only that it does not hear it. The
@@ -126,6 +139,7 @@ struct cluster_watch {
     /* The last question seen, 0: none; or CLUSTER_NO_QUESTION: it does not answer
      * any. */
     uint64_t question;
+    uint64_t activity_query; /* likewise */
 };
 
 static const uint64_t CLUSTER_NO_QUESTION = UINT64_MAX;
@@ -211,7 +225,8 @@ struct cluster_scan {
 
 enum cluster_view {
     CLUSTER_VIEW_WITH_MEMBERS,
-    CLUSTER_VIEW_BRIEF, /* without them */
+    CLUSTER_VIEW_BRIEF,    /* without them */
+    CLUSTER_VIEW_ACTIVITY, /* with what each of them is in: may be parked */
 };
 
 struct cluster_event {

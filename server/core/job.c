@@ -152,6 +152,7 @@ job_destroy(struct job *job)
     job_count_tables(job);
     memory_free(&job->memory, job->suspicion.views);
     memory_free(&job->memory, job->suspicion.ranks);
+    activities_deinit(job);
     memory_free(&job->memory, job->ranks);
     memory_free(&job->memory, job->roster);
     memory_free(&job->memory, job->given_up_text);

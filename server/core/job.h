@@ -16,6 +16,7 @@
 #include <uthash.h>
 
 #include "base/limits.h"
+#include "core/activity.h"
 #include "core/agenda.h"
 #include "core/cluster.h"
 #include "core/council.h"
@@ -67,6 +68,8 @@ struct job {
     size_t n_published; /* of them, to those who wait */
     struct suspicion suspicion;
     uint64_t asked; /* the last question that those who wait were told */
+    struct activities activities;
+    uint64_t activity_asked; /* likewise */
 
     struct groups groups;
     struct council *councils; /* hash by key */

@@ -112,6 +112,8 @@ membership_renew(struct cluster *cluster,
     lease_reply(cluster, job, event);
     if (event->renewal.question > 0)
         suspicion_answer(cluster, member, &event->renewal);
+    if (event->renewal.activity_query > 0)
+        activities_answer(cluster, member, &event->renewal);
     return HOOP_OK;
 }
 

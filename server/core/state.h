@@ -36,6 +36,7 @@ struct cluster {
     uint64_t wall_offset_ns; /* the wall clock's, before now_ns */
     uint64_t job_last;       /* the last number given to a job */
     uint64_t suspicion_last; /* ... and to a question */
+    uint64_t activity_last;  /* ... and to a query of activities */
     struct job *reviving;    /* while records are read: whose; or NULL */
 
     struct memory_account memory; /* of all jobs */

@@ -2,6 +2,8 @@
 
 #include "core/survey.h"
 
+#include "base/error.h"
+#include "core/activity.h"
 #include "core/ending.h"
 #include "core/job.h"
 #include "core/roll.h"
@@ -77,17 +79,17 @@ forming_view(struct cluster *cluster,
     detail->hosts = outbox_text(&cluster->outbox, hosts.text);
 }
 
-enum hoop_status
-survey_job(struct cluster *cluster,
-           struct job *job,
-           const struct cluster_event *event)
+void
+survey_fill(struct cluster *cluster,
+            struct job *job,
+            enum cluster_view view,
+            struct cluster_reply *reply)
 {
-    const bool is_brief = event->view == CLUSTER_VIEW_BRIEF;
+    const bool is_brief = view == CLUSTER_VIEW_BRIEF;
     const size_t n_all = job->epoch ? job->size : job->n_members;
     struct cluster_member *members =
         outbox_memory(&cluster->outbox, is_brief ? 0 : n_all, sizeof(*members));
     const size_t n_members = is_brief ? 0 : members_view(cluster, job, members);
-    struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
@@ -105,5 +107,19 @@ survey_job(struct cluster *cluster,
     };
     if (job->state == CLUSTER_JOB_FORMING)
         forming_view(cluster, job, &reply->job);
+}
+
+enum hoop_status
+survey_job(struct cluster *cluster,
+           struct job *job,
+           const struct cluster_event *event)
+{
+    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_may_ask(job)) {
+        const enum hoop_status status = activities_ask(cluster, job, event);
+
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
+    survey_fill(cluster, job, event->view,
+                outbox_reply(&cluster->outbox, event->ticket));
     return HOOP_OK;
 }

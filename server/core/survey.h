@@ -8,9 +8,10 @@
 #include "core/event.h"
 
 struct cluster;
+struct cluster_reply;
 struct job;
 
-/* Answer CLUSTER_JOBS (job is NULL) and CLUSTER_JOB. */
+/* Answer CLUSTER_JOBS (job is NULL), answer or park CLUSTER_JOB. */
 enum hoop_status
 survey_jobs(struct cluster *cluster,
             struct job *job,
@@ -19,5 +20,12 @@ enum hoop_status
 survey_job(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event);
+
+/* Describe job in reply, without activities. */
+void
+survey_fill(struct cluster *cluster,
+            struct job *job,
+            enum cluster_view view,
+            struct cluster_reply *reply);
 
 #endif

@@ -37,6 +37,8 @@ kind_of(enum cluster_event_kind kind)
         return WAITER_SEAT;
     if (kind == CLUSTER_COUNCIL)
         return WAITER_COUNCIL;
+    if (kind == CLUSTER_JOB)
+        return WAITER_ACTIVITY;
     assert(kind == CLUSTER_STORE_WATCH);
     return WAITER_KEY_WATCH;
 }

@@ -28,6 +28,7 @@ enum waiter_kind {
     WAITER_KEY_WATCH, /* until a key changes */
     WAITER_SEAT,      /* until all have joined a group */
     WAITER_COUNCIL,   /* until all that survive have come */
+    WAITER_ACTIVITY,  /* until all members have said what they are in */
 };
 
 struct waiter {
@@ -41,6 +42,7 @@ struct waiter {
     struct seat *seat;          /* SEAT */
     struct council_seat *chair; /* COUNCIL */
     uint64_t question;          /* WATCH: the last that was seen */
+    uint64_t activity_query;    /* WATCH: likewise */
     uint64_t since;             /* WATCH, KEY_WATCH: all until here was seen */
     enum cluster_match match;   /* KEY_WATCH */
     size_t missing;             /* KEYS: index of one that does not exist */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/identity.h"
+#include "core/event.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/messages/status_messages.h"
@@ -126,12 +127,14 @@ changes_encode(const struct cluster_changes *changes,
         return memory_is_short();
     for (size_t i = 0; i < changes->n_items; i++)
         change_copy(&changes->items[i], now_ns, &events[i]);
-    watch_reply_encode(&(struct watch_reply){.epoch = changes->world_epoch,
-                                             .revision = changes->revision,
-                                             .question = changes->question,
-                                             .n_events = changes->n_items,
-                                             .events = events},
-                       pack);
+    watch_reply_encode(
+        &(struct watch_reply){.epoch = changes->world_epoch,
+                              .revision = changes->revision,
+                              .question = changes->question,
+                              .activity_query = changes->activity_query,
+                              .n_events = changes->n_items,
+                              .events = events},
+        pack);
     return HOOP_OK;
 }
 
@@ -312,6 +315,18 @@ member_copy(const struct cluster_member *from, struct job_member *to)
     to->process_space = from->process_space;
 }
 
+static void
+activity_copy(const struct cluster_activity *from, struct rank_activity *to)
+{
+    text_copy(to->silence, sizeof(to->silence), from->silence);
+    text_copy(to->call, sizeof(to->call), from->call);
+    text_copy(to->communicator, sizeof(to->communicator), from->communicator);
+    text_copy(to->waits_for, sizeof(to->waits_for), from->waits_for);
+    to->number = from->number;
+    to->age_ms = from->age_ms;
+    to->n_calls = from->n_calls;
+}
+
 static enum hoop_status
 job_encode(const struct cluster_job_detail *from, struct pack *pack)
 {
@@ -329,14 +344,21 @@ job_encode(const struct cluster_job_detail *from, struct pack *pack)
     struct job_member *members =
         list_allocate(from->n_members, sizeof(*members));
 
-    if (!members)
+    CLEANUP(free)
+    struct rank_activity *activities = list_allocate(
+        from->activities ? from->n_members : 0, sizeof(*activities));
+
+    if (!members || !activities)
         return memory_is_short();
     for (size_t i = 0; i < from->n_members; i++)
         member_copy(&from->members[i], &members[i]);
+    for (size_t i = 0; from->activities && i < from->n_members; i++)
+        activity_copy(&from->activities[i], &activities[i]);
     line_copy(&from->line, &reply.line);
     text_copy(reply.missing, sizeof(reply.missing), from->missing);
     text_copy(reply.hosts, sizeof(reply.hosts), from->hosts);
     reply.members = members;
+    reply.activities = from->activities ? activities : NULL;
     job_reply_encode(&reply, pack);
     return HOOP_OK;
 }

@@ -97,6 +97,13 @@ renew_read(struct intake *intake,
         .question = intake->renew.question,
         .views = intake->renew.views.bytes,
         .n_views = intake->renew.views.n_bytes,
+        .activity_query = intake->renew.activity_query,
+        .activity = {.call = intake->renew.activity.call,
+                     .communicator = intake->renew.activity.communicator,
+                     .waits_for = intake->renew.activity.waits_for,
+                     .number = intake->renew.activity.number,
+                     .age_ms = intake->renew.activity.age_ms,
+                     .n_calls = intake->renew.activity.n_calls},
     };
     return HOOP_OK;
 }
@@ -135,6 +142,7 @@ watch_read(struct intake *intake,
         .epoch = intake->watch.epoch,
         .since = intake->watch.since,
         .question = intake->watch.question,
+        .activity_query = intake->watch.activity_query,
     };
     return HOOP_OK;
 }
@@ -384,6 +392,8 @@ job_read(struct intake *intake,
     }
     event->view =
         request.is_brief ? CLUSTER_VIEW_BRIEF : CLUSTER_VIEW_WITH_MEMBERS;
+    if (request.asks && !request.is_brief)
+        event->view = CLUSTER_VIEW_ACTIVITY;
     return HOOP_OK;
 }
 

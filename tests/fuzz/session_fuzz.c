@@ -127,6 +127,25 @@ on_asked(void *owner, uint64_t question)
 }
 
 static void
+on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
+{
+    const struct session *session = owner;
+
+    fuzz_require(activity->n_calls > 0 || !activity->call[0]);
+    if (session->standing)
+        standing_tell_activity(session->standing, query, activity);
+}
+
+static void
+on_activity_query(void *owner, uint64_t query)
+{
+    const struct session *session = owner;
+
+    fuzz_require(query > 0);
+    engine_query_activity(session->engine, query);
+}
+
+static void
 on_undecided(void *owner, uint32_t rank)
 {
     const struct session *session = owner;
@@ -185,6 +204,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .on_needed = on_needed,
         .on_lost = on_lost,
         .on_views = on_views,
+        .on_activity = on_activity,
         .on_abandoned = on_abandoned,
         .owner = session,
     };
@@ -196,6 +216,7 @@ parts_open(struct session *session, const struct join_reply *reply)
         .revision = reply->revision,
         .on_lost = on_condemned,
         .on_asked = on_asked,
+        .on_activity_query = on_activity_query,
         .on_undecided = on_undecided,
         .owner = session,
     };

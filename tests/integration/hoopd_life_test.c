@@ -175,7 +175,7 @@ silent_member_is_lost_and_the_watch_tells(void **state)
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION},
+                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
                &changes);
     assert_true(changes.n_events >= 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);
@@ -206,7 +206,7 @@ member_that_left_is_told_to_the_others(void **state)
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION},
+                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
                &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LEFT);
@@ -248,7 +248,7 @@ reported_member_is_lost_with_the_reporter_named(void **state)
     watch_next(crowd.clients[0],
                &(struct watch_request){joiners[0].reply.epoch,
                                        joiners[0].reply.revision,
-                                       WATCH_NO_QUESTION},
+                                       WATCH_NO_QUESTION, WATCH_NO_QUESTION},
                &changes);
     assert_int_equal(changes.n_events, 1);
     assert_int_equal(changes.events[0].kind, WATCH_LOST);

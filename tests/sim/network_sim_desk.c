@@ -356,8 +356,9 @@ event_fill(const struct ticket *ticket, int job, struct cluster_event *event)
                                     .identity = identity_of(request->accused),
                                     .reason = "silence"};
     else if (request->kind == CLUSTER_WATCH)
-        event->watch = (struct cluster_watch){request->epoch, request->since,
-                                              CLUSTER_NO_QUESTION};
+        event->watch =
+            (struct cluster_watch){request->epoch, request->since,
+                                   CLUSTER_NO_QUESTION, CLUSTER_NO_QUESTION};
     else if (request->kind == CLUSTER_COUNCIL)
         event->council = (struct cluster_council_call){
             .member = member,

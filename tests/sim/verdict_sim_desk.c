@@ -142,8 +142,8 @@ coordinator_take(const struct sim_letter *letter)
     } else {
         event.kind = CLUSTER_WATCH;
         event.ticket = from + 1;
-        event.watch = (struct cluster_watch){sim->epoch, letter->number,
-                                             letter->question};
+        event.watch = (struct cluster_watch){
+            sim->epoch, letter->number, letter->question, CLUSTER_NO_QUESTION};
         sim->is_watching[from] = true;
     }
     event_step(&event);

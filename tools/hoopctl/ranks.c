@@ -7,6 +7,24 @@
 #include "hoopctl/json.h"
 #include "hoopctl/shown.h"
 
+/* NULL where nobody has asked. */
+static json_t *
+activity_json(const struct hoop_control_activity *activity)
+{
+    if (!activity)
+        return json_null();
+    if (activity->silence[0])
+        return json_pack("{so}", "silence", json_text(activity->silence));
+    if (!activity->call[0])
+        return json_pack("{so}", "calls", json_number(0));
+    return json_pack(
+        "{so so so so so so}", "calls", json_number(activity->n_calls), "call",
+        json_text(activity->call), "communicator",
+        json_text(activity->communicator), "number",
+        json_number(activity->number), "age_ms", json_number(activity->age_ms),
+        "waits_for", json_text(activity->waits_for));
+}
+
 static json_t *
 rank_json(const struct hoop_control_rank *rank)
 {
@@ -15,13 +33,13 @@ rank_json(const struct hoop_control_rank *rank)
     snprintf(incarnation, sizeof(incarnation), "%016" PRIx64,
              rank->incarnation);
     return json_pack(
-        "{so so so so so so ss}", "rank",
+        "{so so so so so so ss so}", "rank",
         rank->rank == HOOP_CONTROL_RANK_ANY ? json_null()
                                             : json_number(rank->rank),
         "state", json_text(rank->state), "host", json_text(rank->host),
         "address", json_text(rank->address), "pid", json_number(rank->pid),
         "lease_left_ms", json_number(rank->lease_left_ms), "incarnation",
-        incarnation);
+        incarnation, "activity", activity_json(rank->activity));
 }
 
 static void
@@ -43,6 +61,35 @@ json_show(const struct hoop_control_roster *roster)
         "ranks", ranks));
 }
 
+/* As ranks that wait for others warn of it. */
+static void
+activity_show(const struct hoop_control_activity *activity)
+{
+    struct shown first;
+    struct shown name;
+    struct shown whom;
+    char others[64] = "";
+
+    if (!activity)
+        return;
+    if (activity->silence[0] || !activity->call[0]) {
+        printf("%6s %s\n", "",
+               activity->silence[0] ? show(activity->silence, &first)
+                                    : "in no call");
+        return;
+    }
+    if (activity->n_calls > 1)
+        snprintf(others, sizeof(others), " (and %u other operations)",
+                 activity->n_calls - 1);
+    printf("%6s in %s%s%s%s for %.1f s, waits for %s%s\n", "",
+           show(activity->call, &first),
+           activity->communicator[0] ? " of communicator '" : "",
+           show(activity->communicator, &name),
+           activity->communicator[0] ? "'" : "",
+           (double)activity->age_ms / 1000, show(activity->waits_for, &whom),
+           others);
+}
+
 static void
 rank_show(const struct hoop_control_rank *rank)
 {
@@ -56,6 +103,7 @@ rank_show(const struct hoop_control_rank *rank)
     printf("%6s %-8s %-24s %8u %-28s %8.1f s\n", number,
            show(rank->state, &state), show(rank->host, &host), rank->pid,
            show(rank->address, &address), (double)rank->lease_left_ms / 1000);
+    activity_show(rank->activity);
 }
 
 /* As joins that wait tell it. */
@@ -98,7 +146,8 @@ ranks_run(const struct command_call *call)
 {
     const struct hoop_control_roster *roster = NULL;
 
-    const enum hoop_status status = hoop_control_ranks(call->control, &roster);
+    const enum hoop_status status =
+        hoop_control_activity(call->control, &roster);
     if (status != HOOP_OK)
         return status;
     if (call->format == COMMAND_JSON)

@@ -63,6 +63,17 @@ struct engine_suspicion {
     const char *why; /* "connection reset, 0.310 s after its last byte" */
 };
 
+/* What this rank is in. */
+struct engine_activity {
+    char
+        call[CALL_TEXT_MAX]; /* what has waited for longest; "": nothing does */
+    char communicator[LIMIT_NAME]; /* its name, or "" */
+    char waits_for[LIMIT_REASON];
+    uint64_t number; /* of the call, as in its text; 0: it has none */
+    uint64_t age_ms;
+    uint32_t n_calls; /* that wait, with that one */
+};
+
 struct engine_options {
     const struct roster *roster; /* borrowed for life */
     const char *faults; /* rules, borrowed for the call; NULL or "": those of
@@ -106,6 +117,10 @@ struct engine_options {
     /* Answers engine_ask(): views[rank] is an enum evidence_view, valid for the
      * call. Called by the driver. May be NULL. */
     void (*on_views)(void *owner, uint64_t question, const uint8_t *views);
+    /* Answers engine_query_activity(). Called by the driver. May be NULL. */
+    void (*on_activity)(void *owner,
+                        uint64_t query,
+                        const struct engine_activity *activity);
     /* Something is under way, or to be written, and nobody drives. Any thread. */
     void (*on_abandoned)(void *owner);
     void *owner;
@@ -174,6 +189,10 @@ engine_undecided(struct engine *engine, uint32_t rank);
  * what the slowest connection needs. A question replaces the one before. */
 void
 engine_ask(struct engine *engine, uint64_t question);
+/* What is this rank in? options.on_activity() answers at once, or when the driver
+ * looks. A query replaces the one before. */
+void
+engine_query_activity(struct engine *engine, uint64_t query);
 /* Whether one is to be answered soon: then it takes turns more often. */
 bool
 engine_is_asked(const struct engine *engine);

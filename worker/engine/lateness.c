@@ -83,3 +83,45 @@ lateness_warn(struct op *op, uint64_t now_ns)
               roster_name(roster, roster->rank, name), whom, life_of(op), time,
               others);
 }
+
+/* What has waited for longest; NULL: nothing does. */
+static struct op *
+op_oldest(const struct engine *engine, uint32_t *out_n_calls)
+{
+    struct op *oldest = NULL;
+    uint32_t n_calls = 0;
+    struct op *op;
+
+    TAILQ_FOREACH(op, &engine->running, link)
+    {
+        n_calls++;
+        if (!oldest || op->started_ns < oldest->started_ns)
+            oldest = op;
+    }
+    *out_n_calls = n_calls;
+    return oldest;
+}
+
+void
+activity_tell(struct engine *engine, uint64_t query)
+{
+    struct engine_activity activity = {0};
+    struct op *op = op_oldest(engine, &activity.n_calls);
+    char whom[LIMIT_ERROR_TEXT];
+
+    if (!engine->options.on_activity)
+        return;
+    if (op) {
+        if (op->is_flat)
+            rounds_show(op);
+        if (!op->is_message)
+            activity.number = channel_call_number(op->channel, op->number);
+        call_describe(&op->call, activity.number, activity.call);
+        channel_copy_name(op->channel, activity.communicator);
+        op_describe_wait(op, whom);
+        snprintf(activity.waits_for, sizeof(activity.waits_for), "%.200s%s",
+                 whom, life_of(op));
+        activity.age_ms = (clock_now_ns() - op->started_ns) / CLOCK_NS_PER_MS;
+    }
+    engine->options.on_activity(engine->options.owner, query, &activity);
+}

@@ -94,6 +94,14 @@ engine_ask(struct engine *engine, uint64_t question)
     mail_tell(engine);
 }
 
+void
+engine_query_activity(struct engine *engine, uint64_t query)
+{
+    pthread_mutex_lock(&engine->gate);
+    engine->activity_query = query;
+    mail_tell(engine);
+}
+
 bool
 engine_is_asked(const struct engine *engine)
 {
@@ -102,7 +110,8 @@ engine_is_asked(const struct engine *engine)
 
 /* One of them. */
 struct mail {
-    uint64_t question; /* the last; 0: none */
+    uint64_t question;       /* the last; 0: none */
+    uint64_t activity_query; /* likewise */
     struct letter *letter;
     struct notice *notice; /* in no list, and still to be read */
     struct op *op;
@@ -128,6 +137,8 @@ mail_take(struct engine *engine)
         TAILQ_REMOVE(&engine->noticed, mail.notice, link);
     else if ((mail.question = engine->asked) != 0)
         engine->asked = 0;
+    else if ((mail.activity_query = engine->activity_query) != 0)
+        engine->activity_query = 0;
     else if ((mail.op = TAILQ_FIRST(&engine->mailbox)))
         TAILQ_REMOVE(&engine->mailbox, mail.op, link);
     else if ((mail.closing = TAILQ_FIRST(&engine->closings)))
@@ -231,6 +242,8 @@ engine_take_mail(struct engine *engine)
             engine_sweep(engine);
         if (mail.question)
             views_begin(engine, mail.question);
+        if (mail.activity_query)
+            activity_tell(engine, mail.activity_query);
         if (mail.letter)
             letter_open(engine, mail.letter);
         if (mail.notice)

@@ -95,6 +95,9 @@ lateness_begins_ns(const struct op *op);
 /* By the driver: op is late. Says so, once. */
 void
 lateness_warn(struct op *op, uint64_t now_ns);
+/* By the driver: answer query with what this rank is in. */
+void
+activity_tell(struct engine *engine, uint64_t query);
 
 /* deadline.c, by the driver. */
 

@@ -227,11 +227,12 @@ struct engine {
     unsigned n_spares;
     struct channel_list channels;
     struct closing_list closings;
-    uint64_t asked;         /* a question that is to be looked at */
-    bool has_cancelled;     /* operations, since the last look */
-    bool must_sweep;        /* what came for communicators that are not kept */
-    unsigned n_expected;    /* channels that are being formed */
-    uint64_t n_failed_told; /* failed sends, to others: the driver's */
+    uint64_t asked;          /* a question that is to be looked at */
+    uint64_t activity_query; /* likewise */
+    bool has_cancelled;      /* operations, since the last look */
+    bool must_sweep;         /* what came for communicators that are not kept */
+    unsigned n_expected;     /* channels that are being formed */
+    uint64_t n_failed_told;  /* failed sends, to others: the driver's */
     uint64_t gone[LIMIT_CHANNELS_GONE]; /* ids of the last that were closed */
     size_t n_gone;
 

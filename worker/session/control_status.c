@@ -96,27 +96,61 @@ rank_view(const struct job_member *member)
     };
 }
 
-enum hoop_status
-hoop_control_ranks(hoop_control_t *control,
-                   const struct hoop_control_roster **out_roster)
+static struct hoop_control_activity
+activity_view(const struct rank_activity *activity)
 {
-    enum hoop_status status = control_check(control, out_roster, "out_roster");
-    if (status != HOOP_OK)
-        return error_pass(status);
-    const struct job_reply *reply = &control->answer.job;
-    status = control_call(control, METHOD_STATUS_JOB, NULL);
+    return (struct hoop_control_activity){
+        .silence = activity->silence,
+        .call = activity->call,
+        .communicator = activity->communicator,
+        .waits_for = activity->waits_for,
+        .number = activity->number,
+        .age_ms = activity->age_ms,
+        .n_calls = activity->n_calls,
+    };
+}
+
+static enum hoop_status
+roster_ask(struct hoop_control *control, uint32_t asks)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    job_request_encode(&(struct job_request){.asks = asks}, &pack);
+    enum hoop_status status = control_call(control, METHOD_STATUS_JOB, &pack);
     if (status != HOOP_OK)
         return error_pass(status);
     status = job_reply_decode(control_body(control), &control->answer.job);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+static enum hoop_status
+roster_read(struct hoop_control *control,
+            uint32_t asks,
+            const struct hoop_control_roster **out_roster)
+{
+    const struct job_reply *reply = &control->answer.job;
+    enum hoop_status status = control_check(control, out_roster, "out_roster");
+    if (status == HOOP_OK)
+        status = roster_ask(control, asks);
     if (status != HOOP_OK)
         return error_pass(status);
 
+    /* The activities stand behind the ranks. */
     struct hoop_control_rank *ranks =
-        control_items(control, reply->n_members, sizeof(*ranks));
+        control_items(control, reply->n_members,
+                      sizeof(*ranks) + sizeof(struct hoop_control_activity));
     if (!ranks)
         return error_pass(HOOP_E_EXHAUSTED);
-    for (size_t i = 0; i < reply->n_members; i++)
+    struct hoop_control_activity *activities =
+        (struct hoop_control_activity *)(ranks + reply->n_members);
+    for (size_t i = 0; i < reply->n_members; i++) {
         ranks[i] = rank_view(&reply->members[i]);
+        if (!reply->activities)
+            continue;
+        activities[i] = activity_view(&reply->activities[i]);
+        ranks[i].activity = &activities[i];
+    }
     control->answer.roster = (struct hoop_control_roster){
         .job = job_view(&reply->line),
         .membership_epoch = reply->membership_epoch,
@@ -132,6 +166,24 @@ hoop_control_ranks(hoop_control_t *control,
     };
     *out_roster = &control->answer.roster;
     return HOOP_OK;
+}
+
+enum hoop_status
+hoop_control_ranks(hoop_control_t *control,
+                   const struct hoop_control_roster **out_roster)
+{
+    const enum hoop_status status = roster_read(control, 0, out_roster);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+hoop_control_activity(hoop_control_t *control,
+                      const struct hoop_control_roster **out_roster)
+{
+    const enum hoop_status status = roster_read(control, 1, out_roster);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
 static enum hoop_status

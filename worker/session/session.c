@@ -146,6 +146,23 @@ on_views(void *owner, uint64_t question, const uint8_t *views)
 }
 
 static void
+on_activity(void *owner, uint64_t query, const struct engine_activity *activity)
+{
+    const struct hoop_session *session = owner;
+
+    if (session->standing)
+        standing_tell_activity(session->standing, query, activity);
+}
+
+static void
+on_activity_query(void *owner, uint64_t query)
+{
+    const struct hoop_session *session = owner;
+
+    engine_query_activity(session->engine, query);
+}
+
+static void
 on_asked(void *owner, uint64_t question)
 {
     const struct hoop_session *session = owner;
@@ -313,6 +330,7 @@ engine_open(struct hoop_session *session)
         .on_lost = on_lost,
         .on_suspected = on_suspected,
         .on_views = on_views,
+        .on_activity = on_activity,
         .on_abandoned = on_abandoned,
         .owner = session,
     };
@@ -362,6 +380,7 @@ standing_open(struct hoop_session *session, const struct join_reply *reply)
         .revision = reply->revision,
         .on_lost = on_condemned,
         .on_asked = on_asked,
+        .on_activity_query = on_activity_query,
         .on_undecided = on_undecided,
         .owner = session,
     };

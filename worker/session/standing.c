@@ -38,8 +38,10 @@ struct report {
     enum evidence evidence;
     uint32_t slack_ms;
     char why[LIMIT_REASON];
-    uint64_t question; /* an answer to it, and no report */
-    uint8_t *views;    /* then: [rank] */
+    uint64_t question;               /* an answer to it, and no report */
+    uint8_t *views;                  /* then: [rank] */
+    uint64_t activity_query;         /* likewise */
+    struct engine_activity activity; /* then */
 };
 
 STAILQ_HEAD(report_list, report);
@@ -59,7 +61,8 @@ struct standing {
     unsigned n_renewals;                   /* ever */
     uint64_t watch_call;                   /* 0: none */
     uint64_t revision;
-    uint64_t question; /* the last that was asked */
+    uint64_t question;       /* the last that was asked */
+    uint64_t activity_query; /* likewise */
     uint64_t backoff_ms;
     bool *is_known; /* [rank]: its end is known here */
 
@@ -72,6 +75,9 @@ watch_begin(void *owner);
 
 static void
 question_take(struct standing *standing, uint64_t question);
+
+static void
+activity_query_take(struct standing *standing, uint64_t query);
 
 /* Whether trying again is pointless. */
 static bool
@@ -209,6 +215,7 @@ watch_on_answer(void *owner, const struct rpc_answer *answer)
     for (size_t i = 0; i < reply.n_events; i++)
         watch_take(standing, &reply.events[i]);
     question_take(standing, reply.question);
+    activity_query_take(standing, reply.activity_query);
     if (standing->state == STANDING_GOOD)
         watch_begin(standing);
 }
@@ -221,6 +228,7 @@ watch_begin(void *owner)
         .epoch = standing->self.epoch,
         .since = standing->revision,
         .question = standing->question,
+        .activity_query = standing->activity_query,
     };
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_WATCH)->name,
@@ -290,6 +298,23 @@ complaint_send(struct standing *standing, const struct report *report)
         report_send(standing, report);
 }
 
+static struct rank_activity
+activity_of(const struct engine_activity *from)
+{
+    struct rank_activity activity = {
+        .number = from->number,
+        .age_ms = from->age_ms,
+        .n_calls = from->n_calls,
+    };
+
+    snprintf(activity.call, sizeof(activity.call), "%s", from->call);
+    snprintf(activity.communicator, sizeof(activity.communicator), "%s",
+             from->communicator);
+    snprintf(activity.waits_for, sizeof(activity.waits_for), "%s",
+             from->waits_for);
+    return activity;
+}
+
 /* A renewal, too. */
 static void
 answer_send(struct standing *standing, const struct report *report)
@@ -299,6 +324,8 @@ answer_send(struct standing *standing, const struct report *report)
         .question = report->question,
         .views = {report->views,
                   report->views ? standing->options.roster->size : 0},
+        .activity_query = report->activity_query,
+        .activity = activity_of(&report->activity),
     };
     const struct rpc_call call = {
         .method = method_of(METHOD_RENDEZVOUS_RENEW)->name,
@@ -326,6 +353,15 @@ question_take(struct standing *standing, uint64_t question)
     standing->options.on_asked(standing->options.owner, question);
 }
 
+static void
+activity_query_take(struct standing *standing, uint64_t query)
+{
+    if (query == 0 || query == standing->activity_query)
+        return;
+    standing->activity_query = query;
+    standing->options.on_activity_query(standing->options.owner, query);
+}
+
 /* The others have given this rank up: what it asks for, it does not get. */
 static void
 expulsion_take(struct standing *standing, const char *why)
@@ -342,7 +378,7 @@ expulsion_take(struct standing *standing, const char *why)
 static void
 report_open(struct standing *standing, const struct report *report)
 {
-    if (report->question > 0)
+    if (report->question > 0 || report->activity_query > 0)
         answer_send(standing, report);
     else if (report->rank == standing->options.roster->rank)
         expulsion_take(standing, report->why);
@@ -450,6 +486,20 @@ standing_answer(struct standing *standing,
         return;
     }
     memcpy(report->views, views, size);
+    report_post(standing, report);
+}
+
+void
+standing_tell_activity(struct standing *standing,
+                       uint64_t query,
+                       const struct engine_activity *activity)
+{
+    struct report *report = report_create(0, EVIDENCE_TOLD, "");
+
+    if (!report)
+        return;
+    report->activity_query = query;
+    report->activity = *activity;
     report_post(standing, report);
 }
 

@@ -34,6 +34,8 @@ struct standing_options {
     void (*on_lost)(void *owner, uint32_t rank, const char *why);
     /* It asks whom this rank hears: standing_answer() with the same question. */
     void (*on_asked)(void *owner, uint64_t question);
+    /* It asks what this rank is in: standing_tell_activity() with the same query. */
+    void (*on_activity_query)(void *owner, uint64_t query);
     /* It is away, and decides nothing on a complaint of rank. */
     void (*on_undecided)(void *owner, uint32_t rank);
     void *owner;
@@ -68,5 +70,11 @@ void
 standing_answer(struct standing *standing,
                 uint64_t question,
                 const uint8_t *views);
+
+/* ... what this rank is in. Thread: any. */
+void
+standing_tell_activity(struct standing *standing,
+                       uint64_t query,
+                       const struct engine_activity *activity);
 
 #endif

@@ -203,11 +203,13 @@ member_request_decode(struct message_span in,
 void
 renew_request_encode(const struct renew_request *request, struct pack *pack)
 {
-    pack_array(pack, MEMBER_REQUEST_FIELDS + 2);
+    pack_array(pack, MEMBER_REQUEST_FIELDS + 4);
     pack_uint(pack, request->member.epoch);
     pack_uint(pack, request->member.incarnation);
     pack_uint(pack, request->question);
     pack_bin(pack, request->views.bytes, request->views.n_bytes);
+    pack_uint(pack, request->activity_query);
+    rank_activity_encode(&request->activity, pack);
 }
 
 enum hoop_status
@@ -222,6 +224,11 @@ renew_request_decode(struct message_span in, struct renew_request *out_request)
     if (n_unknown >= 2) {
         request.question = message_u64(&unpack);
         request.views = message_bin(&unpack, LIMIT_RANKS);
+        n_unknown -= 2;
+    }
+    if (n_unknown >= 2) {
+        request.activity_query = message_u64(&unpack);
+        rank_activity_read(&unpack, &request.activity);
         n_unknown -= 2;
     }
 
@@ -301,16 +308,18 @@ report_request_decode(struct message_span in,
 void
 watch_request_encode(const struct watch_request *request, struct pack *pack)
 {
-    pack_array(pack, WATCH_REQUEST_FIELDS + 1);
+    pack_array(pack, WATCH_REQUEST_FIELDS + 2);
     pack_uint(pack, request->epoch);
     pack_uint(pack, request->since);
     pack_uint(pack, request->question);
+    pack_uint(pack, request->activity_query);
 }
 
 enum hoop_status
 watch_request_decode(struct message_span in, struct watch_request *out_request)
 {
-    struct watch_request request = {.question = WATCH_NO_QUESTION};
+    struct watch_request request = {.question = WATCH_NO_QUESTION,
+                                    .activity_query = WATCH_NO_QUESTION};
     struct unpack unpack;
 
     size_t n_unknown = message_open(&unpack, in, WATCH_REQUEST_FIELDS);
@@ -318,6 +327,10 @@ watch_request_decode(struct message_span in, struct watch_request *out_request)
     request.since = message_u64(&unpack);
     if (n_unknown > 0) {
         request.question = message_u64(&unpack);
+        n_unknown--;
+    }
+    if (n_unknown > 0) {
+        request.activity_query = message_u64(&unpack);
         n_unknown--;
     }
 
@@ -363,13 +376,14 @@ watch_event_read(struct unpack *unpack, struct watch_event *event)
 void
 watch_reply_encode(const struct watch_reply *reply, struct pack *pack)
 {
-    pack_array(pack, WATCH_REPLY_FIELDS + 1);
+    pack_array(pack, WATCH_REPLY_FIELDS + 2);
     pack_uint(pack, reply->epoch);
     pack_uint(pack, reply->revision);
     pack_array(pack, reply->n_events);
     for (size_t i = 0; i < reply->n_events; i++)
         watch_event_encode(&reply->events[i], pack);
     pack_uint(pack, reply->question);
+    pack_uint(pack, reply->activity_query);
 }
 
 enum hoop_status
@@ -394,6 +408,10 @@ watch_reply_decode(struct message_span in, struct watch_reply *out_reply)
         watch_event_read(&unpack, &reply.events[i]);
     if (n_unknown > 0) {
         reply.question = message_u64(&unpack);
+        n_unknown--;
+    }
+    if (n_unknown > 0) {
+        reply.activity_query = message_u64(&unpack);
         n_unknown--;
     }
 

@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "rpc/messages/message.h"
+#include "rpc/messages/status_messages.h"
 
 struct pack;
 
@@ -84,6 +85,8 @@ struct renew_request {
     struct message_span views; /* [rank]: enum evidence_view; none: they follow;
                                   decoded: points
                                   into what was read */
+    uint64_t activity_query;   /* of a watch_reply; 0: none is answered */
+    struct rank_activity activity; /* then */
 };
 
 /* Answers Renew and Report. */
@@ -107,13 +110,14 @@ struct report_request {
 
 /* Watch: a long poll, answered when there are changes after since. */
 struct watch_request {
-    uint64_t epoch;    /* the world's; 0: of whatever world there is */
-    uint64_t since;    /* revision of the last change seen; 0: none */
-    uint64_t question; /* the last that was seen, 0: none; or
+    uint64_t epoch;          /* the world's; 0: of whatever world there is */
+    uint64_t since;          /* revision of the last change seen; 0: none */
+    uint64_t question;       /* the last that was seen, 0: none; or
                           WATCH_NO_QUESTION */
+    uint64_t activity_query; /* likewise */
 };
 
-/* As a question seen: whoever watches answers none. */
+/* As a question or query seen: whoever watches answers none. */
 static const uint64_t WATCH_NO_QUESTION = UINT64_MAX;
 
 enum watch_kind {
@@ -142,6 +146,7 @@ struct watch_reply {
     struct watch_event *events; /* oldest first */
     uint64_t question; /* whom does each rank hear? Renew answers; 0: nobody is
                           asked now */
+    uint64_t activity_query; /* what is each rank in? likewise */
 };
 
 void

@@ -15,9 +15,11 @@ enum {
     JOB_LINE_FIELDS = 8,
     JOBS_REPLY_FIELDS = 4,
     JOB_MEMBER_FIELDS = 7, /* and one that may be missing */
-    JOB_REQUEST_FIELDS = 1,
+    JOB_REQUEST_FIELDS = 2,
     JOB_REPLY_FIELDS = 8,
-    JOB_FORMING_FIELDS = 3, /* behind them, which may be missing */
+    JOB_FORMING_FIELDS = 3,  /* behind them, which may be missing, */
+    JOB_ACTIVITY_FIELDS = 1, /* as may be this */
+    RANK_ACTIVITY_FIELDS = 7,
 };
 
 void
@@ -182,10 +184,59 @@ job_member_read(struct unpack *unpack, struct job_member *member)
 }
 
 void
+rank_activity_encode(const struct rank_activity *activity, struct pack *pack)
+{
+    pack_array(pack, RANK_ACTIVITY_FIELDS);
+    pack_str(pack, activity->silence);
+    pack_str(pack, activity->call);
+    pack_str(pack, activity->communicator);
+    pack_str(pack, activity->waits_for);
+    pack_uint(pack, activity->number);
+    pack_uint(pack, activity->age_ms);
+    pack_uint(pack, activity->n_calls);
+}
+
+void
+rank_activity_read(struct unpack *unpack, struct rank_activity *activity)
+{
+    const size_t n_unknown = message_enter(unpack, RANK_ACTIVITY_FIELDS);
+
+    unpack_text(unpack, activity->silence, sizeof(activity->silence));
+    unpack_text(unpack, activity->call, sizeof(activity->call));
+    unpack_text(unpack, activity->communicator, sizeof(activity->communicator));
+    unpack_text(unpack, activity->waits_for, sizeof(activity->waits_for));
+    activity->number = message_u64(unpack);
+    activity->age_ms = message_u64(unpack);
+    activity->n_calls = message_u32(unpack);
+    unpack_skip(unpack, n_unknown);
+}
+
+/* None, or one for each member. */
+static enum hoop_status
+activities_read(struct unpack *unpack, struct job_reply *reply)
+{
+    struct message_items items;
+    const enum hoop_status status = message_list_open(
+        unpack, &(struct message_list){LIMIT_RANKS, sizeof(*reply->activities)},
+        &items);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    reply->activities = items.first;
+    for (size_t i = 0; i < items.n_items; i++)
+        rank_activity_read(unpack, &reply->activities[i]);
+    if (items.n_items > 0 && items.n_items != reply->n_members)
+        return error_raise(HOOP_E_DATA_LOSS, "%zu activities of %zu members",
+                           items.n_items, reply->n_members);
+    return HOOP_OK;
+}
+
+void
 job_request_encode(const struct job_request *request, struct pack *pack)
 {
     pack_array(pack, JOB_REQUEST_FIELDS);
     pack_uint(pack, request->is_brief);
+    pack_uint(pack, request->asks);
 }
 
 enum hoop_status
@@ -200,6 +251,10 @@ job_request_decode(struct message_span in, struct job_request *out_request)
         request.is_brief = message_u32(&unpack);
         n_unknown--;
     }
+    if (n_unknown > 0) {
+        request.asks = message_u32(&unpack);
+        n_unknown--;
+    }
 
     const enum hoop_status status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
@@ -211,7 +266,10 @@ job_request_decode(struct message_span in, struct job_request *out_request)
 void
 job_reply_encode(const struct job_reply *reply, struct pack *pack)
 {
-    pack_array(pack, JOB_REPLY_FIELDS + JOB_FORMING_FIELDS);
+    const size_t n_activities = reply->activities ? reply->n_members : 0;
+
+    pack_array(pack,
+               JOB_REPLY_FIELDS + JOB_FORMING_FIELDS + JOB_ACTIVITY_FIELDS);
     job_line_encode(&reply->line, pack);
     pack_uint(pack, reply->membership_epoch);
     pack_uint(pack, reply->revision);
@@ -225,6 +283,9 @@ job_reply_encode(const struct job_reply *reply, struct pack *pack)
     pack_uint(pack, reply->size_min);
     pack_str(pack, reply->missing);
     pack_str(pack, reply->hosts);
+    pack_array(pack, n_activities);
+    for (size_t i = 0; i < n_activities; i++)
+        rank_activity_encode(&reply->activities[i], pack);
 }
 
 enum hoop_status
@@ -258,12 +319,19 @@ job_reply_decode(struct message_span in, struct job_reply *out_reply)
         unpack_text(&unpack, reply.hosts, sizeof(reply.hosts));
         n_unknown -= JOB_FORMING_FIELDS;
     }
+    if (n_unknown > 0) {
+        status = activities_read(&unpack, &reply);
+        n_unknown--;
+    }
+    if (status != HOOP_OK)
+        return error_pass(status);
 
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)
         return error_pass(status);
     *out_reply = reply;
     reply.members = NULL;
+    reply.activities = NULL;
     return HOOP_OK;
 }
 
@@ -271,5 +339,6 @@ void
 job_reply_deinit(struct job_reply *reply)
 {
     free(reply->members);
+    free(reply->activities);
     *reply = (struct job_reply){0};
 }

@@ -16,6 +16,7 @@
 #include "rpc/messages/message.h"
 
 struct pack;
+struct unpack;
 
 /* gRPC's numbers. */
 enum health_serving {
@@ -65,9 +66,29 @@ struct job_member {
     uint64_t process_space; /* as in its join; an older coordinator says 0 */
 };
 
+/* What a rank is in, as it tells it itself. */
+struct rank_activity {
+    char silence[LIMIT_REASON]; /* why it has told nothing; "": it has */
+    char call
+        [LIMIT_REASON]; /* "allreduce #7 (float32, 4 elements, sum)", the one
+                                that has waited for longest; "": it is in none */
+    char communicator
+        [LIMIT_NAME]; /* of the call, as the program names it, or "" */
+    char waits_for[LIMIT_REASON]; /* "rank 2 (host:pid) to send (...)" */
+    uint64_t number;  /* of the call, as in its text; 0: it has none */
+    uint64_t age_ms;  /* since the call began */
+    uint32_t n_calls; /* that wait, with that one */
+};
+
+void
+rank_activity_encode(const struct rank_activity *activity, struct pack *pack);
+void
+rank_activity_read(struct unpack *unpack, struct rank_activity *activity);
+
 /* Job, Members: of the job in the metadata. The body may be missing. */
 struct job_request {
     uint32_t is_brief; /* not 0: the reply has no members */
+    uint32_t asks;     /* not 0: all ranks are asked what they are in */
 };
 
 struct job_reply {
@@ -84,6 +105,8 @@ struct job_reply {
     uint32_t size_min;          /* it may form with so many; 0: nobody said */
     char missing[LIMIT_REASON]; /* "ranks 0, 3", "2 more workers" */
     char hosts[LIMIT_REASON];   /* of its members: "a, b" */
+    /* [n_members]; NULL: nobody was asked. */
+    struct rank_activity *activities;
 };
 
 void

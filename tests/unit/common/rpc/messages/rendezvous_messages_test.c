@@ -193,7 +193,11 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
     member_request_encode(&(struct member_request){3, UINT64_MAX}, &pack);
     body_check("member_request", &pack);
     renew_request_encode(
-        &(struct renew_request){{3, 5}, 9, {(const uint8_t *)"\0\1\4", 3}},
+        &(struct renew_request){{3, 5},
+                                9,
+                                {(const uint8_t *)"\0\1\4", 3},
+                                4,
+                                {"", "barrier #7", "", "rank 1", 7, 5000, 2}},
         &pack);
     body_check("renew_request", &pack);
     lease_reply_encode(&(struct lease_reply){3, 300, 10000}, &pack);
@@ -202,9 +206,9 @@ rendezvous_bodies_hold_the_rules_of_bodies(void **state)
         &(struct report_request){{3, 5}, 2, 99, "connection reset", 4, 20},
         &pack);
     body_check("report_request", &pack);
-    watch_request_encode(&(struct watch_request){3, 70000, 9}, &pack);
+    watch_request_encode(&(struct watch_request){3, 70000, 9, 4}, &pack);
     body_check("watch_request", &pack);
-    watch_reply_encode(&(struct watch_reply){3, 2, 2, events, 8}, &pack);
+    watch_reply_encode(&(struct watch_reply){3, 2, 2, events, 8, 4}, &pack);
     body_check("watch_reply", &pack);
 }
 

@@ -13,6 +13,11 @@ static struct job_member sample_members[] = {
     {1, 71, 2, "node-2", "10.0.0.2:7000", "lost", 0, UINT64_MAX},
 };
 
+static struct rank_activity sample_activities[] = {
+    {"", "allreduce #7", "world", "rank 1", 7, 5000, 2},
+    {"it is lost", "", "", "", 0, 0, 0},
+};
+
 static const struct job_reply sample_job = {
     .line = {"train", "running", 3, 2, 1, 1, 0, 5000},
     .membership_epoch = 4,
@@ -26,6 +31,7 @@ static const struct job_reply sample_job = {
     .size_min = 2,
     .missing = "ranks 0, 3",
     .hosts = "node-1, node-2",
+    .activities = sample_activities,
 };
 
 static void
@@ -58,6 +64,14 @@ job_reply_travels_whole(void **state)
     assert_int_equal(reply.size_min, 2);
     assert_string_equal(reply.missing, "ranks 0, 3");
     assert_string_equal(reply.hosts, "node-1, node-2");
+    assert_string_equal(reply.activities[0].silence, "");
+    assert_string_equal(reply.activities[0].call, "allreduce #7");
+    assert_string_equal(reply.activities[0].communicator, "world");
+    assert_string_equal(reply.activities[0].waits_for, "rank 1");
+    assert_int_equal(reply.activities[0].number, 7);
+    assert_int_equal(reply.activities[0].age_ms, 5000);
+    assert_int_equal(reply.activities[0].n_calls, 2);
+    assert_string_equal(reply.activities[1].silence, "it is lost");
 }
 
 /* As a coordinator wrote it that knew eight fields. */
@@ -100,7 +114,7 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     job_reply_encode(&sample_job, &pack);
     body_check("job_reply", &pack);
-    job_request_encode(&(struct job_request){1}, &pack);
+    job_request_encode(&(struct job_request){1, 1}, &pack);
     body_check("job_request", &pack);
     jobs_reply_encode(
         &(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2, lines}, &pack);

@@ -1,0 +1,225 @@
+/* core/activity.c - what each member of a job is in, when an operator asks */
+
+#include "core/activity.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/memory.h"
+#include "core/sentence.h"
+#include "core/state.h"
+#include "core/survey.h"
+
+enum {
+    /* Operators have their answer within a second. */
+    ACTIVITY_MS = 800,
+    /* The answer of more would not fit into a message. */
+    RANKS_MAX = 4096,
+};
+
+struct rank_answer {
+    bool has_come;
+    struct cluster_activity activity; /* its texts are owned */
+};
+
+bool
+activities_may_ask(const struct job *job)
+{
+    return job->state == CLUSTER_JOB_RUNNING && job->size <= RANKS_MAX;
+}
+
+void
+activities_deinit(struct job *job)
+{
+    struct rank_answer *answers = job->activities.answers;
+
+    for (uint32_t rank = 0; answers && rank < job->size; rank++) {
+        const struct cluster_activity *activity = &answers[rank].activity;
+
+        memory_free(&job->memory, (char *)activity->call);
+        memory_free(&job->memory, (char *)activity->communicator);
+        memory_free(&job->memory, (char *)activity->waits_for);
+    }
+    memory_free(&job->memory, answers);
+    job->activities.answers = NULL;
+}
+
+uint64_t
+activities_query(const struct job *job)
+{
+    return job->activities.answers ? job->activities.query : 0;
+}
+
+static struct waiter *
+asker_next(struct waiter *waiter)
+{
+    while (waiter && waiter->kind != WAITER_ACTIVITY)
+        waiter = TAILQ_NEXT(waiter, link);
+    return waiter;
+}
+
+enum hoop_status
+activities_ask(struct cluster *cluster,
+               struct job *job,
+               const struct cluster_event *event)
+{
+    const uint64_t most_ns = cluster->now_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
+    const bool is_open = asker_next(TAILQ_FIRST(&job->waiters)) != NULL;
+    struct cluster_event shortened = *event;
+    struct waiter *waiter = NULL;
+
+    if (shortened.deadline_ns > most_ns)
+        shortened.deadline_ns = most_ns;
+    const enum hoop_status status =
+        waiter_park(cluster, job, &shortened, &waiter);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (is_open)
+        return HOOP_OK;
+    activities_deinit(job);
+    job->activities.answers =
+        memory_take(&job->memory, job->size, sizeof(struct rank_answer));
+    /* Never the same as in another life of the coordinator. */
+    job->activities.query = cluster->activity_last < cluster->now_ns
+                                ? cluster->now_ns
+                                : cluster->activity_last + 1;
+    cluster->activity_last = job->activities.query;
+    job_touch(cluster, job);
+    return HOOP_OK;
+}
+
+/* The watch that is parked on the connection of member's last renewal, or NULL. */
+static const struct waiter *
+watch_of(const struct member *member)
+{
+    const struct waiter *waiter = NULL;
+
+    TAILQ_FOREACH(waiter, &member->job->waiters, link)
+    {
+        if (waiter->kind == WAITER_WATCH && waiter->client == member->client)
+            break;
+    }
+    return waiter;
+}
+
+/* Why nothing has come of member. */
+static struct sentence
+silence_of(const struct cluster *cluster, const struct member *member)
+{
+    const double silent_s =
+        (double)(cluster->now_ns - member->renewed_ns) / (double)CLOCK_NS_PER_S;
+    const struct waiter *watch = watch_of(member);
+    struct sentence silence = {0};
+
+    if (member->state == CLUSTER_MEMBER_LEFT)
+        sentence_add(&silence, "it has left the job");
+    else if (member->state == CLUSTER_MEMBER_LOST)
+        sentence_add(&silence, "it is lost: %s", member->reason);
+    else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
+        sentence_add(&silence, "its version of hoop does not tell");
+    else
+        sentence_add(&silence,
+                     "no answer within %.1f s: stopped, dead or cut off? Its "
+                     "last sign of life came %.1f s ago",
+                     ACTIVITY_MS / 1000.0, silent_s);
+    return silence;
+}
+
+/* [job->size], of the outbox. */
+static struct cluster_activity *
+activities_list(struct cluster *cluster, const struct job *job)
+{
+    struct cluster_activity *activities =
+        outbox_memory(&cluster->outbox, job->size, sizeof(*activities));
+
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        const struct member *member = job->ranks[rank];
+        const struct cluster_activity *told =
+            &job->activities.answers[rank].activity;
+        const bool has_told = job->activities.answers[rank].has_come &&
+                              member->state == CLUSTER_MEMBER_ACTIVE;
+
+        activities[rank] = (struct cluster_activity){
+            .silence = "", .call = "", .communicator = "", .waits_for = ""};
+        if (has_told) {
+            activities[rank] = *told;
+            activities[rank].call = outbox_text(&cluster->outbox, told->call);
+            activities[rank].communicator =
+                outbox_text(&cluster->outbox, told->communicator);
+            activities[rank].waits_for =
+                outbox_text(&cluster->outbox, told->waits_for);
+        } else {
+            const struct sentence silence = silence_of(cluster, member);
+
+            activities[rank].silence =
+                outbox_text(&cluster->outbox, silence.text);
+        }
+    }
+    return activities;
+}
+
+static void
+asker_answer(struct cluster *cluster,
+             struct waiter *waiter,
+             const struct cluster_activity *activities)
+{
+    struct job *job = waiter->job;
+    struct cluster_reply *reply = waiter_answer(cluster, waiter);
+
+    survey_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    reply->job.activities = activities;
+}
+
+/* To all who have asked. */
+static void
+activities_tell(struct cluster *cluster, struct job *job)
+{
+    const struct cluster_activity *activities = activities_list(cluster, job);
+    struct waiter *waiter;
+
+    while ((waiter = asker_next(TAILQ_FIRST(&job->waiters))))
+        asker_answer(cluster, waiter, activities);
+    activities_deinit(job);
+}
+
+static bool
+all_have_told(const struct job *job)
+{
+    for (uint32_t rank = 0; rank < job->size; rank++) {
+        if (!job->activities.answers[rank].has_come &&
+            job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE)
+            return false;
+    }
+    return true;
+}
+
+void
+activities_answer(struct cluster *cluster,
+                  const struct member *member,
+                  const struct cluster_renewal *call)
+{
+    struct job *job = member->job;
+    struct rank_answer *answers = job->activities.answers;
+
+    if (!answers || call->activity_query != job->activities.query ||
+        answers[member->rank].has_come)
+        return;
+    answers[member->rank].has_come = true;
+    answers[member->rank].activity = call->activity;
+    answers[member->rank].activity.silence = "";
+    answers[member->rank].activity.call =
+        memory_take_text(&job->memory, call->activity.call);
+    answers[member->rank].activity.communicator =
+        memory_take_text(&job->memory, call->activity.communicator);
+    answers[member->rank].activity.waits_for =
+        memory_take_text(&job->memory, call->activity.waits_for);
+    if (all_have_told(job))
+        activities_tell(cluster, job);
+}
+
+void
+activities_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    activities_tell(cluster, waiter->job);
+}
