@@ -465,6 +465,12 @@ text_copy(const char *what, const char *text, char *out, size_t n_out)
     return HOOP_OK;
 }
 
+void
+rpc_client_set_job(struct rpc_client *client, const char *job)
+{
+    snprintf(client->job, sizeof(client->job), "%s", job);
+}
+
 enum hoop_status
 rpc_client_create(const struct rpc_client_options *options,
                   struct rpc_client **out_client)

@@ -106,6 +106,10 @@ rpc_client_is_away(const struct rpc_client *client);
 const char *
 rpc_client_trouble(const struct rpc_client *client);
 
+/* Further calls are of this job; its name fits, since the coordinator told it. */
+void
+rpc_client_set_job(struct rpc_client *client, const char *job);
+
 /* This host's address, by which it reached the coordinator last; its port is of
  * no use to others. False: it has not reached it yet. */
 bool

@@ -119,24 +119,30 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
                         uint32_t *out_n_ranks);
 
 /*
- * Take in ranks that wait: workers that call hoop_join() on a job that has lost
- * some, or whose ranks have left, wait, until their join's deadline, for the
+ * Take in newcomers: workers that call hoop_join() on the job while its members
+ * are in this call, or before, where the job has lost some, or has fewer ranks
+ * than its world size allows: they wait, until their join's deadline, for the
  * members to grow. All members of comm call it, and all of them must be left
  * (shrink before). Members and newcomers form a communicator, and a world, of a
- * new epoch: members first, in the order of comm, then up to n_newcomers others
- * (the least that a member asks for), as soon as they are there, or after
- * timeout_ms (the shortest of the members') with those that are, if there is
- * one. A newcomer that dies before leaves its place to another. To newcomers it
- * is their hoop_world(). comm can still be used, and freed. Who joins before the
- * coordinator has heard of a loss, by a shrink or a silence, finds the job full
- * (HOOP_E_PRECONDITION), and may join again.
+ * new epoch: members first, with the ranks that they have in comm, then up to
+ * n_newcomers others (the least that a member asks for), as soon as they are there,
+ * or after timeout_ms (the shortest of the members') with those that are, if there
+ * is one. A job may grow beyond the world size that it began with. A newcomer that
+ * asks for a rank (HOOP_RANK) gets it if it is behind the members' and free; else
+ * its join is refused: HOOP_E_EXISTS, or HOOP_E_INVALID where there will be no such
+ * rank. A rank that only a launcher gave it is a preference. A newcomer that dies
+ * before leaves its place to another. To newcomers it is their hoop_world(). comm
+ * can still be used, and freed. Who joins a job of full size before its members grow, or
+ * before the coordinator has heard of a loss, finds it full (HOOP_E_PRECONDITION), and
+ * may join again.
  *
  * *out_comm is the caller's, who gives it to hoop_comm_free(); hoop_leave() frees
  * what is left. It has connections, a thread and a session of its own, for
  * hoop_comm_create() and hoop_group_create(), see hoop_comm_session(); these end
  * when it is freed, and with it what was shrunk or otherwise made of it, or the
- * caller's session is left. A newcomer finds the job for
- * as long as one of the first members has not left it. torch: torchrun's
+ * caller's session is left. The job has its name for as long as somebody is in it,
+ * one of the first members or a newcomer: until then no other job can have it, and
+ * newcomers find it. torch: torchrun's
  * rendezvous with --nnodes=MIN:MAX; MPI: MPI_Comm_spawn(), MPI_Intercomm_merge().
  *
  * Handle: HOOP_E_INVALID (NULL, 0, too many), HOOP_E_TIMEOUT (nobody has come, or a

@@ -81,6 +81,7 @@ struct cluster_world {
     uint64_t seed;
     uint32_t lease_ms;                   /* renew about three times in this */
     const struct cluster_member *roster; /* [size], by rank */
+    const char *job;                     /* what requests of its members name */
 };
 
 struct cluster_lease {

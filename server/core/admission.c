@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "core/forming.h"
+#include "core/growth.h"
 #include "core/job.h"
 #include "core/membership.h"
 #include "core/sentence.h"
@@ -239,14 +240,15 @@ full_raise(const struct job *job, enum hoop_status status, const char *why)
     return error_raise(status,
                        "job \"%s\" is full: %u of %u ranks have joined, epoch "
                        "%llu (%u active, %u left, %u lost)%s",
-                       job->name, job->size, job->size,
+                       job_title(job), job->size, job->size,
                        (unsigned long long)job->epoch, job->n_members,
                        job->n_left, job->n_lost, why);
 }
 
 /* A world never takes anybody in. Its job is worth another try where it ends, or
  * may have died: workers that are started again come sooner than the slowest of
- * their predecessors has left, or is known to be dead. */
+ * their predecessors has left, or is known to be dead. So it is where it has fewer
+ * ranks than it may have, since its members may grow. */
 static enum hoop_status
 world_refuse(struct cluster *cluster,
              struct job *job,
@@ -256,6 +258,8 @@ world_refuse(struct cluster *cluster,
     struct sentence why = {0};
 
     ended_lose(cluster, job, join);
+    if (!LIST_EMPTY(&job->grown))
+        sentence_add(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
         if (active_write(&names, cluster, job, NULL) > 0)
             sentence_add(&why, "; it ends when these have left, too: %s",
@@ -268,8 +272,14 @@ world_refuse(struct cluster *cluster,
     if (join->rank < job->size &&
         is_present(cluster, job->ranks[join->rank], clients))
         return rank_raise(job->ranks[join->rank]);
-    if (active_write(&names, cluster, job, clients) == 0)
-        return full_raise(job, HOOP_E_PRECONDITION, "");
+    if (active_write(&names, cluster, job, clients) == 0) {
+        sentence_add(&why, "; it takes others when its members call "
+                           "hoop_comm_grow()");
+        return full_raise(job,
+                          job->size < job->size_max ? HOOP_E_UNAVAILABLE
+                                                    : HOOP_E_PRECONDITION,
+                          why.text);
+    }
     sentence_add(&why,
                  "; not connected, and lost unless they come back before their "
                  "leases end: %s",
@@ -353,19 +363,26 @@ member_announce(struct cluster *cluster,
 {
     const struct job *job = member->job;
 
+    if (job->root && !member->is_newcomer) {
+        if (kind == CLUSTER_NOTICE_JOINED && job->n_members == 1)
+            growth_announce(cluster, job);
+        return;
+    }
     outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){
-                      .kind = kind, .job = job->name, .rank = member->rank},
+                  &(struct cluster_notice){.kind = kind,
+                                           .job = job_title(job),
+                                           .rank = member->rank},
                   "%s at %s %s job \"%s\": %u there, world size %u",
                   member_label(member).text, member->address,
                   kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
-                  job->name, job->n_members, wish_size(cluster, job));
+                  job_title(job), job->n_members, wish_size(cluster, job));
 }
 
 static enum hoop_status
 join_enter(struct cluster *cluster,
            struct job *job,
-           const struct cluster_event *event)
+           const struct cluster_event *event,
+           const struct cluster_join *join)
 {
     struct waiter *waiter = NULL;
     const enum hoop_status status = waiter_park(cluster, job, event, &waiter);
@@ -373,7 +390,7 @@ join_enter(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
 
-    struct member *member = member_create(job, &event->join);
+    struct member *member = member_create(job, join);
 
     member->client = event->client;
     member->waiter = waiter;
@@ -387,6 +404,7 @@ join_enter(struct cluster *cluster,
     wish_add(job, member);
     agenda_remove(&cluster->agenda, &job->grace);
     job->n_members++;
+    job->n_newcomers += member->is_newcomer;
     job->seed ^= event->join.seed;
     job->arrived_ns = cluster->now_ns;
     cluster->counters.members++;
@@ -395,26 +413,16 @@ join_enter(struct cluster *cluster,
     return HOOP_OK;
 }
 
-enum hoop_status
-admission_join(struct cluster *cluster,
-               struct job *job,
-               const struct cluster_event *event)
+/* job: NULL where it is to be created, a world of root's if that is not NULL. */
+static enum hoop_status
+join_admit(struct cluster *cluster,
+           struct job *job,
+           struct job *root,
+           const struct cluster_event *event)
 {
     const struct cluster_join *join = &event->join;
-    struct member *known = NULL;
-    enum hoop_status status = join_check(cluster, event);
+    enum hoop_status status = job ? wish_check(cluster, job, join) : HOOP_OK;
 
-    if (status != HOOP_OK)
-        return error_pass(status);
-    if (job)
-        HASH_FIND(hh, job->members, &join->incarnation,
-                  sizeof(join->incarnation), known);
-    if (known)
-        return join_repeat(cluster, known, event);
-    if (job && job->state == CLUSTER_JOB_RUNNING)
-        return world_refuse(cluster, job, join);
-
-    status = job ? wish_check(cluster, job, join) : HOOP_OK;
     if (status == HOOP_OK)
         status = rank_check(cluster, job, join);
     if (status == HOOP_OK)
@@ -425,10 +433,68 @@ admission_join(struct cluster *cluster,
         return error_pass(status);
 
     if (!job) {
-        job = job_create(cluster, event->job, event->token);
+        job = root ? job_create_grown(cluster, event->job, root)
+                   : job_create(cluster, event->job, event->token);
         job_touch(cluster, job);
     }
-    return join_enter(cluster, job, event);
+    return join_enter(cluster, job, event, join);
+}
+
+/* The world of job is complete. */
+static enum hoop_status
+newcomer_admit(struct cluster *cluster,
+               struct job *job,
+               const struct cluster_event *event)
+{
+    struct job *grown = growth_find(job, event->join.incarnation);
+    struct member *known = NULL;
+    struct cluster_join join;
+
+    if (!grown)
+        return world_refuse(cluster, job, &event->join);
+    HASH_FIND(hh, grown->members, &event->join.incarnation,
+              sizeof(event->join.incarnation), known);
+    if (known)
+        return join_repeat(cluster, known, event);
+
+    enum hoop_status status = growth_admit(grown, &event->join, &join);
+
+    if (status == HOOP_OK)
+        status = room_check(cluster, grown, &join);
+    if (status == HOOP_OK)
+        status = deadline_check(cluster, event);
+    if (status == HOOP_OK)
+        status = join_enter(cluster, grown, event, &join);
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
+enum hoop_status
+admission_join(struct cluster *cluster,
+               struct job *job,
+               const struct cluster_event *event)
+{
+    const struct cluster_join *join = &event->join;
+    struct job *root = NULL;
+    struct member *known = NULL;
+    enum hoop_status status = join_check(cluster, event);
+
+    if (status == HOOP_OK && join->root)
+        status = growth_check(cluster, job, event, &root);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    if (job)
+        HASH_FIND(hh, job->members, &join->incarnation,
+                  sizeof(join->incarnation), known);
+    if (known)
+        return join_repeat(cluster, known, event);
+    if (job && job->root && !root)
+        return error_raise(HOOP_E_PRECONDITION,
+                           "\"%s\" is a world of job \"%s\": join that",
+                           job->name, job->root->name);
+    if (!job || job->state != CLUSTER_JOB_RUNNING)
+        return join_admit(cluster, job, root, event);
+    return root ? full_raise(job, HOOP_E_PRECONDITION, "")
+                : newcomer_admit(cluster, job, event);
 }
 
 void
@@ -444,6 +510,7 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     job_count_tables(job);
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     job->n_members--;
+    job->n_newcomers -= member->is_newcomer;
     cluster->counters.members--;
     wish_remove(cluster, job, member);
     member_announce(cluster, member, CLUSTER_NOTICE_WITHDRAWN);

@@ -174,7 +174,7 @@ chronicle_write_job(struct cluster *cluster, const struct job *job)
         return;
 
     const struct chronicle_key key = part_key(job, CHRONICLE_HEAD);
-    struct pack pack = value_begin(9);
+    struct pack pack = value_begin(11);
 
     pack_str(&pack, job->name);
     pack_str(&pack, job->token.texts[ROLE_WORKER]);
@@ -185,6 +185,8 @@ chronicle_write_job(struct cluster *cluster, const struct job *job)
     pack_uint(&pack, job->size);
     pack_uint(&pack, job->seed);
     pack_uint(&pack, job->groups.communicator);
+    pack_str(&pack, job->root ? job->root->name : "");
+    pack_uint(&pack, job->size_max);
     chronicle_put(cluster, &key, &pack);
 }
 

@@ -10,6 +10,7 @@
 #ifndef CORE_EVENT_H
 #define CORE_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -92,6 +93,10 @@ struct cluster_join {
     size_t n_ended;       /* fewer than ranks: the others have not */
     uint64_t seed;        /* random, from the service; world.seed is made of
                             those of all joins */
+    const char *root;     /* the job that grows by this world, or NULL */
+    uint64_t membership;  /* with root: an incarnation that the worker has in
+                               one of its worlds */
+    bool prefers_rank;    /* where the job has formed, another rank will do */
 };
 
 /* A member speaks for itself. */

@@ -11,6 +11,7 @@
 #include "core/assign.h"
 #include "core/change.h"
 #include "core/chronicle.h"
+#include "core/growth.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/muster.h"
@@ -123,6 +124,7 @@ static void
 world_form(struct cluster *cluster, struct job *job)
 {
     job->size = job->n_members;
+    job->size_max = wish_size(cluster, job);
     job->ranks = memory_take(&job->memory, job->size, sizeof(struct member *));
     job->roster = memory_take(&job->memory, job->size, sizeof(*job->roster));
     job->changes =
@@ -142,12 +144,12 @@ world_form(struct cluster *cluster, struct job *job)
     cluster->counters.worlds_formed++;
     outbox_notice(&cluster->outbox,
                   &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORMED,
-                                           .job = job->name,
+                                           .job = job_title(job),
                                            .epoch = job->epoch,
                                            .rank = CLUSTER_RANK_ANY},
-                  "job \"%s\" has formed: %u ranks on %u hosts, epoch %llu",
-                  job->name, job->size, n_hosts,
-                  (unsigned long long)job->epoch);
+                  "job \"%s\" has %s: %u ranks on %u hosts, epoch %llu",
+                  job_title(job), job->root ? "grown" : "formed", job->size,
+                  n_hosts, (unsigned long long)job->epoch);
 }
 
 /* The first that nobody requested. */
@@ -172,7 +174,8 @@ world_suffices(const struct cluster *cluster, const struct job *job)
     const uint32_t size_min = wish_size_min(cluster, job);
     const uint32_t first_free = free_rank(job);
 
-    if (!size_min || job->n_members < size_min)
+    if (!size_min || job->n_members < size_min ||
+        first_free < growth_members(job))
         return false;
     for (const struct member *member = job->requests; member;
          member = member->hh_rank.next)
@@ -182,8 +185,11 @@ world_suffices(const struct cluster *cluster, const struct job *job)
     return true;
 }
 
-static void
-member_dismiss(struct cluster *cluster, struct member *member, const char *text)
+void
+forming_dismiss(struct cluster *cluster,
+                struct member *member,
+                enum hoop_status status,
+                const char *text)
 {
     struct job *job = member->job;
 
@@ -194,7 +200,8 @@ member_dismiss(struct cluster *cluster, struct member *member, const char *text)
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     wish_remove(cluster, job, member);
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
-                  HOOP_E_TIMEOUT, "%s", text);
+                  status, "%s", text);
+    job->n_newcomers -= member->is_newcomer;
     member_destroy(member);
     job->n_members--;
     job->n_given_up++;
@@ -248,17 +255,23 @@ joins_expire(struct cluster *cluster, struct job *job)
 
     outbox_notice(&cluster->outbox,
                   &(struct cluster_notice){.kind = CLUSTER_NOTICE_FORM_FAILED,
-                                           .job = job->name,
+                                           .job = job_title(job),
                                            .rank = CLUSTER_RANK_ANY},
                   "%s", why);
+    if (job->root && growth_is_due(cluster, job)) {
+        growth_give_up(cluster, job, why);
+        job_touch(cluster, job);
+        cluster->counters.worlds_failed++;
+        return;
+    }
     while (member) {
         struct member *next = TAILQ_NEXT(member, arrival);
 
         if (member->waiter->timer.deadline_ns <= cluster->now_ns)
-            member_dismiss(cluster, member, why);
+            forming_dismiss(cluster, member, HOOP_E_TIMEOUT, why);
         member = next;
     }
-    if (job->n_members == 0)
+    if (job->n_members == 0 && !job->root)
         attempt_end(cluster, job, &ending);
     else
         forming_plan(cluster, job);
@@ -324,5 +337,6 @@ forming_welcome(struct cluster *cluster,
         .seed = job->seed,
         .lease_ms = cluster->lease_ms,
         .roster = job->roster,
+        .job = job->name,
     };
 }

@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "hoop/status.h"
+
 #include "core/action.h"
 
 struct cluster;
@@ -38,6 +40,13 @@ forming_settle(struct cluster *cluster, struct job *job);
 /* A join deadline is there: form, or fail those whose it is. */
 void
 forming_expire(struct cluster *cluster, struct job *job);
+
+/* Answer its join with this failure; it is no member any more. */
+void
+forming_dismiss(struct cluster *cluster,
+                struct member *member,
+                enum hoop_status status,
+                const char *text);
 
 /* Tell a member of a world what it is. */
 void

@@ -10,6 +10,7 @@
 #include "core/change.h"
 #include "core/chronicle.h"
 #include "core/ending.h"
+#include "core/growth.h"
 #include "core/key_watch.h"
 #include "core/memory.h"
 #include "core/wish.h"
@@ -87,6 +88,7 @@ job_revive(struct cluster *cluster,
     job->grace.kind = AGENDA_GRACE;
     TAILQ_INIT(&job->arrivals);
     TAILQ_INIT(&job->waiters);
+    LIST_INIT(&job->grown);
     store_init(&job->store, &job->memory);
     HASH_ADD_STR(cluster->jobs, name, job);
     cluster->counters.jobs++;
@@ -101,6 +103,31 @@ job_create(struct cluster *cluster, const char *name, const char *token)
     chronicle_write_cluster(cluster);
     chronicle_write_job(cluster, job);
     return job;
+}
+
+void
+job_attach(struct job *job, struct job *root)
+{
+    job->root = root;
+    LIST_INSERT_HEAD(&root->grown, job, grown_link);
+}
+
+struct job *
+job_create_grown(struct cluster *cluster, const char *name, struct job *root)
+{
+    struct job *job = job_revive(cluster, name, root->token.texts[ROLE_WORKER],
+                                 ++cluster->job_last);
+
+    job_attach(job, root);
+    chronicle_write_cluster(cluster);
+    chronicle_write_job(cluster, job);
+    return job;
+}
+
+const char *
+job_title(const struct job *job)
+{
+    return job->root ? job->root->name : job->name;
 }
 
 void
@@ -221,6 +248,10 @@ job_retire(struct cluster *cluster, struct job *job)
     job_move(job, CLUSTER_JOB_ENDED);
     HASH_DEL(cluster->jobs, job);
     cluster->counters.jobs--;
+    if (job->root) {
+        LIST_REMOVE(job, grown_link);
+        job_touch(cluster, job->root);
+    }
     STAILQ_INSERT_TAIL(&cluster->retired, job, link);
 }
 
@@ -232,9 +263,10 @@ jobs_settle(struct cluster *cluster)
 
         STAILQ_REMOVE_HEAD(&cluster->touched, link);
         job->is_touched = false;
+        growth_settle(cluster, job);
         changes_publish(cluster, job);
         key_watches_answer(cluster, job);
-        if (!job->n_members && !job->grace.place)
+        if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))
             job_retire(cluster, job);
     }
 }

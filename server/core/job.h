@@ -1,9 +1,9 @@
 /*
  * core/job.h - a named set of workers: members, their world, groups, store
  *
- * A job lives from its first join until nobody is left in it. What a step
- * changed in a job is settled at the end of the step: watchers are answered,
- * an empty job is retired, which frees its name.
+ * A job lives from its first join until nobody is left in it, nor in those that
+ * it grew by. What a step changed in a job is settled at the end of the step:
+ * watchers are answered, an empty job is retired, which frees its name.
  */
 
 #ifndef CORE_JOB_H
@@ -31,9 +31,14 @@
 #include "core/waiter.h"
 #include "core/wish.h"
 
+LIST_HEAD(job_worlds, job);
+
 struct job {
     char name[LIMIT_NAME];
-    uint64_t number; /* never given twice */
+    uint64_t number;  /* never given twice */
+    struct job *root; /* the job that grows by this one; NULL: none does */
+    struct job_worlds grown; /* those it grew by, the newest first */
+    LIST_ENTRY(job) grown_link;
     struct token token;
     enum cluster_job_state state; /* changed by job_move() only */
     uint64_t born_ns;
@@ -45,7 +50,9 @@ struct job {
     struct member *requests;     /* hash by requested rank, while forming */
     struct member_list arrivals; /* all members, in the order of their joins */
     struct wish wishes[MEMBER_N_WISHES];
-    uint32_t n_members;  /* joining or active */
+    uint32_t n_members; /* joining or active */
+    uint32_t
+        n_newcomers;     /* of those joining, if there is a root: not from it */
     uint32_t n_given_up; /* joins whose deadlines came before a world */
     char *given_up_text; /* what the first of them was told, and the others are,
                             until somebody else joins; owned, or NULL */
@@ -60,6 +67,7 @@ struct job {
     uint64_t epoch;            /* of the world */
     uint64_t membership_epoch; /* bumped by every change */
     uint32_t size;
+    uint32_t size_max; /* how many it may have, as was said before it formed */
     uint64_t seed;
     struct member **ranks; /* [size] */
     struct cluster_member *roster;
@@ -94,6 +102,19 @@ job_find(struct cluster *cluster, const char *name);
 /* The name is valid and free, the token fits. Owned by cluster. */
 struct job *
 job_create(struct cluster *cluster, const char *name, const char *token);
+
+/* One by which root grows: of its token, and for as long as it lives root does. The
+ * name is valid and free. Owned by cluster. */
+struct job *
+job_create_grown(struct cluster *cluster, const char *name, struct job *root);
+
+/* job, just revived, is one by which root grew. */
+void
+job_attach(struct job *job, struct job *root);
+
+/* As people call it. */
+const char *
+job_title(const struct job *job);
 
 /* A job that was, empty and forming. Same rules as for job_create(). */
 struct job *

@@ -66,6 +66,7 @@ member_create(struct job *job, const struct cluster_join *join)
     member->wishes[MEMBER_WISH_SIZE] = join->world_size;
     member->wishes[MEMBER_WISH_SIZE_MIN] = join->size_min;
     member->wishes[MEMBER_WISH_SETTLE] = join->settle_ms;
+    member->is_newcomer = job->root && !join->membership;
     member->lease.kind = AGENDA_LEASE;
     TAILQ_INIT(&member->awaited);
     TAILQ_INIT(&member->seats);

@@ -37,6 +37,7 @@ struct member {
     struct waiter *waiter;            /* joining: its parked join */
     struct agenda_entry lease;        /* active */
     uint64_t renewed_ns;
+    bool is_newcomer;  /* of a world that its job grows by: not from another */
     bool is_asked_for; /* its lease has expired: who hears it? */
     bool is_awaited;   /* no sign of it since the coordinator came back ... */
     uint8_t n_parts;   /* ... nor for so many parts of a grace, see muster.h */

@@ -42,7 +42,7 @@ id_find(struct job *job,
         return error_raise(HOOP_E_PRECONDITION,
                            "the world of epoch %llu has ended: job \"%s\" is "
                            "%s, epoch %llu",
-                           (unsigned long long)id->epoch, job->name,
+                           (unsigned long long)id->epoch, job_title(job),
                            cluster_job_state_name(job->state),
                            (unsigned long long)job->epoch);
     HASH_FIND(hh, job->members, &id->incarnation, sizeof(id->incarnation),
@@ -50,7 +50,7 @@ id_find(struct job *job,
     if (!member)
         return error_raise(HOOP_E_PRECONDITION,
                            "no member of job \"%s\" has incarnation %016llx",
-                           job->name, (unsigned long long)id->incarnation);
+                           job_title(job), (unsigned long long)id->incarnation);
     *out_member = member;
     return HOOP_OK;
 }
@@ -68,10 +68,10 @@ membership_check(struct job *job,
     if (member->state == CLUSTER_MEMBER_LOST)
         return error_raise(
             HOOP_E_ABORTED, "%s of job \"%s\" has been declared lost: %s",
-            member_label(member).text, job->name, member->reason);
+            member_label(member).text, job_title(job), member->reason);
     if (member->state == CLUSTER_MEMBER_LEFT)
         return error_raise(HOOP_E_PRECONDITION, "%s has left job \"%s\"",
-                           member_label(member).text, job->name);
+                           member_label(member).text, job_title(job));
     *out_member = member;
     return HOOP_OK;
 }
@@ -143,7 +143,7 @@ notice_of(const struct member *member, enum cluster_notice_kind kind)
 {
     return (struct cluster_notice){
         .kind = kind,
-        .job = member->job->name,
+        .job = job_title(member->job),
         .epoch = member->job->epoch,
         .rank = member->rank,
     };
@@ -161,7 +161,7 @@ membership_lose(struct cluster *cluster,
     cluster->counters.verdicts++;
     outbox_notice(&cluster->outbox, &notice,
                   "%s of job \"%s\" is lost: %s; epoch %llu",
-                  member_label(member).text, member->job->name, reason,
+                  member_label(member).text, job_title(member->job), reason,
                   (unsigned long long)member->job->membership_epoch);
 }
 
@@ -186,7 +186,7 @@ membership_leave(struct cluster *cluster,
         member_end(cluster, member, CLUSTER_MEMBER_LEFT);
         cluster->counters.leaves++;
         outbox_notice(&cluster->outbox, &notice, "%s leaves job \"%s\"",
-                      member_label(member).text, job->name);
+                      member_label(member).text, job_title(job));
     }
     outbox_reply(&cluster->outbox, event->ticket);
     return HOOP_OK;
@@ -346,7 +346,7 @@ membership_heard(struct cluster *cluster,
     outbox_notice(&cluster->outbox, &notice,
                   "%s of job \"%s\" has not reached the coordinator for %.1f "
                   "s, but %s hears it: it stays a member",
-                  member_label(member).text, member->job->name,
+                  member_label(member).text, job_title(member->job),
                   seconds(cluster->now_ns - member->renewed_ns),
                   member_label(by).text);
 }

@@ -127,11 +127,23 @@ ending_read(struct cluster *cluster,
     return revival_close(unpack, 7, n_fields);
 }
 
+static bool
+root_attach(struct cluster *cluster, struct job *job, const char *name)
+{
+    struct job *root = job_find(cluster, name);
+
+    if (!root || root == job || root->root)
+        return false;
+    job_attach(job, root);
+    return true;
+}
+
 static enum hoop_status
 head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
 {
     char name[LIMIT_NAME] = {0};
     char token[LIMIT_TOKEN] = {0};
+    char root[LIMIT_NAME] = {0};
     const size_t n_fields = unpack_array(unpack, 9);
 
     unpack_text(unpack, name, sizeof(name));
@@ -161,11 +173,19 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     job->size = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
     job->seed = unpack_uint(unpack, UINT64_MAX);
     job->groups.communicator = unpack_uint(unpack, UINT64_MAX);
+    /* Records of earlier versions end here. */
+    if (n_fields > 9) {
+        unpack_text(unpack, root, sizeof(root));
+        job->size_max = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
+    }
     if (unpack_status(unpack) == HOOP_OK &&
         (job->state == CLUSTER_JOB_RUNNING) != (job->size > 0 && job->epoch))
         return revival_misfit(job,
                               "it runs without a world, or does not with one");
-    return revival_close(unpack, 9, n_fields);
+    if (unpack_status(unpack) == HOOP_OK && root[0] &&
+        !root_attach(cluster, job, root))
+        return revival_misfit(job, "a job that is not there grew by it");
+    return revival_close(unpack, n_fields > 9 ? 11 : 9, n_fields);
 }
 
 static enum hoop_status

@@ -445,7 +445,8 @@ revival_job_wake(struct cluster *cluster, struct job *job)
 
     if (is_running && !job->ranks)
         status = world_revive(cluster, job);
-    if (status == HOOP_OK && is_running && !job->n_members)
+    if (status == HOOP_OK && is_running && !job->n_members &&
+        LIST_EMPTY(&job->grown))
         status = revival_misfit(job, "it runs without a member");
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {

@@ -135,6 +135,8 @@ roll_missing(const struct cluster *cluster, const struct job *job)
         return sentence;
     if (job->n_members < size_min || highest_request(job) >= job->n_members)
         roll_add_missing(&sentence, cluster, job);
+    else if (job->root)
+        sentence_add(&sentence, "others, for as long as its members wait");
     else
         sentence_add(&sentence, "others, until nobody has come for %.1f s",
                      (double)wish_settle_ns(cluster, job) /
@@ -206,9 +208,9 @@ roll_call(const struct cluster *cluster, const struct job *job)
     const uint32_t size_min = wish_size_min(cluster, job);
     struct sentence sentence = {0};
 
-    sentence_add(&sentence,
-                 "job \"%s\" has not formed before a join deadline: %u",
-                 job->name, job->n_members);
+    sentence_add(&sentence, "job \"%s\" has not %s before a %s deadline: %u",
+                 job_title(job), job->root ? "grown" : "formed",
+                 job->root ? "member's" : "join", job->n_members);
     if (size_min < size)
         sentence_add(&sentence, " of %u to %u", size_min, size);
     else if (size)

@@ -60,16 +60,20 @@ world_encode(const struct cluster_world *world, struct pack *pack)
         text_copy(to->host_id, sizeof(to->host_id), from->host_id);
         text_copy(to->address, sizeof(to->address), from->address);
     }
-    join_reply_encode(&(struct join_reply){.epoch = world->epoch,
-                                           .revision = world->revision,
-                                           .world = WORLD_COMMUNICATOR,
-                                           .seed = world->seed,
-                                           .rank = world->rank,
-                                           .size = world->size,
-                                           .lease_ms = world->lease_ms,
-                                           .n_members = world->size,
-                                           .roster = roster},
-                      pack);
+    struct join_reply reply = {
+        .epoch = world->epoch,
+        .revision = world->revision,
+        .world = WORLD_COMMUNICATOR,
+        .seed = world->seed,
+        .rank = world->rank,
+        .size = world->size,
+        .lease_ms = world->lease_ms,
+        .n_members = world->size,
+        .roster = roster,
+    };
+
+    text_copy(reply.job, sizeof(reply.job), world->job);
+    join_reply_encode(&reply, pack);
     return HOOP_OK;
 }
 

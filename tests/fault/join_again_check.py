@@ -125,7 +125,8 @@ def check_living(jobs):
     for settings, text in (
             ({'HOOP_RANK': '0'}, f'rank 0 is taken by {pid_of(workers[0])} at '
              'ADDRESS: give each worker a HOOP_RANK of its own, or none'),
-            ({}, FULL.format('living', epoch) + '(2 active, 0 left, 0 lost)')):
+            ({}, FULL.format('living', epoch) + '(2 active, 0 left, '
+             '0 lost); it takes others when its members call hoop_comm_grow()')):
         line = f"cannot join job 'living' at ADDRESS: {text}\n"
         said = refusal(jobs, 'living', **settings)
         if not said.endswith(line):

@@ -167,6 +167,13 @@ rpc_client_create(const struct rpc_client_options *options,
 }
 
 void
+rpc_client_set_job(struct rpc_client *client, const char *job)
+{
+    (void)client;
+    fuzz_require(strlen(job) < LIMIT_NAME);
+}
+
+void
 rpc_client_destroy(struct rpc_client *client)
 {
     if (!client)

@@ -29,7 +29,6 @@
 #include "fuzz/scripted_client.h"
 #include "fuzz/virtual_loop.h"
 #include "session/comm.h"
-#include "session/growth.h"
 #include "session/recovery.h"
 #include "session/rendezvous.h"
 #include "session/standing.h"
@@ -47,7 +46,6 @@ enum {
 
 struct session {
     struct terms terms;
-    struct successor successor;
     uint64_t credential;
     struct loop *loop;
     struct rpc_client *client;
@@ -162,20 +160,8 @@ rendezvous_of(struct session *session)
         .loop = session->loop,
         .client = session->client,
         .terms = &session->terms,
-        .successor = &session->successor,
         .credential = &session->credential,
     };
-}
-
-static void
-successor_check(const struct successor *successor)
-{
-    if (!successor->job[0])
-        return;
-    fuzz_require(memchr(successor->job, '\0', sizeof(successor->job)));
-    fuzz_require(successor->rank < successor->world_size);
-    fuzz_require(successor->size_min <= successor->world_size);
-    fuzz_require(successor->world_size <= 2 * LIMIT_RANKS);
 }
 
 static void
@@ -251,7 +237,6 @@ session_join(struct session *session)
 
     fuzz_require(address_parse("127.0.0.1:1", &advertised.address) == HOOP_OK);
     enum hoop_status status = rendezvous_join(&rendezvous, &advertised, &reply);
-    successor_check(&session->successor);
     if (status == HOOP_OK)
         status = rendezvous_roster(&session->terms, &reply, &session->roster);
     if (status != HOOP_OK)
@@ -387,10 +372,8 @@ standing_step(struct session *session, unsigned what)
         .why = "it was silent",
     };
     const uint32_t rank = what / 4 % session->roster->size;
-    struct successor successor = {0};
-    hoop_control_t *control = NULL;
 
-    switch (what % 4) {
+    switch (what % 3) {
     case 0:
         standing_report(session->standing, rank, EVIDENCE_BROKEN,
                         "it was not there");
@@ -398,15 +381,9 @@ standing_step(struct session *session, unsigned what)
     case 1:
         standing_complain(session->standing, rank, &suspicion);
         return;
-    case 2:
+    default:
         for (unsigned i = 0; i < 4; i++)
             (void)engine_turn_idle(session->engine);
-        return;
-    default:
-        growth_look(&session->terms, clock_deadline_ns(OP_MS), &control,
-                    &successor);
-        successor_check(&successor);
-        hoop_control_destroy(control);
         return;
     }
 }

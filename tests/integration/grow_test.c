@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hoop/control.h"
-
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
@@ -20,11 +18,10 @@ enum {
     GROW_MS = 30000,
     SHORT_MS = 1000,
     /* One that is there is in it by then; the other has died. */
-    HALF_MS = 10000,
+    HALF_MS = 6000,
     LOOK_US = 2000,
-    FORGOTTEN_MS = 20000,
 
-    KEY_MAX = 256,
+    KEY_MAX = 64,
 
     /* Of the room. */
     PLACE_JOINED = 0,
@@ -196,59 +193,26 @@ one_that_is_left_grows_twice(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
-/* Where newcomers of the growth that is under way draw their places. */
+/* How many workers wait for the world that job "test" grows by, as the log tells.
+ */
 static int
-places_find(hoop_control_t **out_control, char key[KEY_MAX])
-{
-    const struct hoop_control_options options = {
-        .coordinator = hoopd.address, .job = "test", .token = "secret"};
-    const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
-    struct hoop_control_value successor;
-
-    WORKER_CHECK(hoop_control_create(&options, out_control) == HOOP_OK);
-    while (hoop_control_get(*out_control, "hoop/grow", &successor) != HOOP_OK) {
-        WORKER_CHECK(!clock_is_past(deadline_ns));
-        usleep(LOOK_US);
-    }
-    snprintf(key, KEY_MAX, "hoop/grow/%.*s", (int)successor.n_bytes,
-             (const char *)successor.bytes);
-    key[strcspn(key, " ")] = '\0';
-    return 0;
-}
-
-/* As if time enough had passed since the last newcomer drew its place, unless it
- * has. */
-static int
-places_forget(void)
-{
-    const uint64_t deadline_ns = clock_deadline_ns(FORGOTTEN_MS);
-    hoop_control_t *control = NULL;
-    char key[KEY_MAX];
-
-    WORKER_CHECK(places_find(&control, key) == 0);
-    while (hoop_control_delete(control, key) != HOOP_OK &&
-           !clock_is_past(deadline_ns))
-        usleep(LOOK_US);
-    hoop_control_destroy(control);
-    return 0;
-}
-
-/* Until somebody has drawn one. */
-static int
-places_await(void)
+arrivals_await(unsigned n_arrivals, const char *text)
 {
     const uint64_t deadline_ns = clock_deadline_ns(GROW_MS);
-    struct hoop_control_value n_drawn;
-    hoop_control_t *control = NULL;
-    char key[KEY_MAX];
+    char line[1024];
 
-    WORKER_CHECK(places_find(&control, key) == 0);
-    while (hoop_control_get(control, key, &n_drawn) != HOOP_OK) {
-        WORKER_CHECK(!clock_is_past(deadline_ns));
+    for (;;) {
+        FILE *log = fopen(hoopd.log_path, "re");
+        unsigned n_found = 0;
+
+        WORKER_CHECK(log && !clock_is_past(deadline_ns));
+        while (fgets(line, sizeof(line), log))
+            n_found += strstr(line, text) != NULL;
+        fclose(log);
+        if (n_found >= n_arrivals)
+            return 0;
         usleep(LOOK_US);
     }
-    hoop_control_destroy(control);
-    return 0;
 }
 
 /* Of two, worker 1 dies, and 0 takes in two others, or those that are there in
@@ -272,41 +236,6 @@ remnant_grow(const struct worker *worker,
     return 0;
 }
 
-/* Worker 0 stays, 1 dies; 2 comes, and 3 when that is forgotten. */
-static int
-forgotten_body(const struct worker *worker)
-{
-    struct hoop_join_options options = worker_options(worker);
-    hoop_session_t *session = NULL;
-    hoop_comm_t *grown = NULL;
-
-    if (worker->index < 2) {
-        if (remnant_grow(worker, GROW_MS, &session, &grown) != 0)
-            return 1;
-    } else {
-        room_await(worker, PLACE_SHRUNK);
-        if (worker->index == 3 && places_forget() != 0)
-            return 1;
-        options.rank = NULL;
-        options.world_size = 2;
-        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-    }
-    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
-        return 1;
-    hoop_leave(session);
-    return 0;
-}
-
-static void
-newcomer_whose_place_is_taken_draws_another(void **state)
-{
-    uint64_t room[WORKERS_ROOM];
-
-    (void)state;
-    assert_int_equal(workers_run(hoopd.address, 4, forgotten_body, room), 0);
-    assert_int_equal(room[PLACE_GROWN], 3);
-}
-
 /* Kills it, and waits until the kernel has closed all that it had. */
 static int
 process_end(pid_t pid)
@@ -321,8 +250,7 @@ process_end(pid_t pid)
     return 0;
 }
 
-/* Worker 2 draws the first place and dies; of 3 and 4 one draws the second, and
- * the other waits. */
+/* Worker 2 has a place and dies; of 3 and 4 both come in then. */
 static int
 heir_prepare(const struct worker *worker)
 {
@@ -330,8 +258,10 @@ heir_prepare(const struct worker *worker)
         room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
     if (worker->index == 3) {
         const pid_t victim = (pid_t)room_await(worker, PLACE_VICTIM);
+        char text[KEY_MAX];
 
-        WORKER_CHECK(victim > 0 && places_await() == 0);
+        snprintf(text, sizeof(text), ":%d at ", (int)victim);
+        WORKER_CHECK(victim > 0 && arrivals_await(1, text) == 0);
         WORKER_CHECK(process_end(victim) == 0);
         room_set(worker, PLACE_DEAD, 1);
     }
@@ -376,7 +306,7 @@ place_of_a_dead_newcomer_is_another_ones(void **state)
     assert_int_equal(room[PLACE_GROWN], 3);
 }
 
-/* Worker 0 stays, 1 dies; 2 draws the first place and dies, 3 has the second. */
+/* Worker 0 stays, 1 dies; 2 has a place and dies, 3 comes in then. */
 static int
 half_body(const struct worker *worker)
 {
@@ -413,16 +343,261 @@ newcomers_that_live_are_taken_in_without_the_dead(void **state)
     assert_int_equal(room[PLACE_GROWN], 2);
 }
 
+/* Nobody is lost: the members take in who comes while they wait. */
+static int
+intact_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+        options.rank = NULL;
+        options.world_size = 2;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(hoop_world(session)) == 2);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+job_that_lost_nobody_grows(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 3, intact_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* hoopd says two to three: two come, then the third. */
+static int
+smaller_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = {
+        .coordinator = worker->coordinator,
+        .job = "test",
+        .token = "secret",
+        .join_timeout_ms = GROW_MS,
+    };
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    setenv("HOOP_FAILURE_TIMEOUT", "30", 0);
+    if (worker->index == 2)
+        room_await_count(worker, PLACE_JOINED, 2);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    count(worker, PLACE_JOINED);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index < 2) {
+        WORKER_CHECK(hoop_comm_size(world) == 2);
+        /* The third is there before. */
+        WORKER_CHECK(arrivals_await(1, "is full: 2 of 2") == 0);
+        WORKER_CHECK(hoop_comm_grow(world, 1, GROW_MS, &grown) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == hoop_comm_rank(world));
+    }
+    if (grown_use(worker, grown ? grown : world, 3) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+job_below_its_largest_size_grows(void **state)
+{
+    const char *const arguments[] = {
+        "--world-size", "3", "--world-size-min", "2", "--settle", "0.2", NULL};
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    daemon_teardown(NULL);
+    daemon_start(&hoopd, arguments);
+    assert_int_equal(workers_run(hoopd.address, 3, smaller_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 3);
+}
+
+/* Worker 2 wants rank 4 and comes first, 3 wants none, 4 wants 2. */
+static int
+wishes_body(const struct worker *worker)
+{
+    static const uint32_t wishes[] = {0, 0, 4, 3, 2};
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 3, GROW_MS, &grown) ==
+                     HOOP_OK);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 5") == 0);
+        options.rank = worker->index == 3 ? NULL : &wishes[worker->index];
+        options.world_size = 5;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    hoop_comm_t *world = grown ? grown : hoop_world(session);
+    WORKER_CHECK(hoop_comm_rank(world) ==
+                 (worker->index < 2 ? worker->index : wishes[worker->index]));
+    if (grown_use(worker, world, 5) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+wishes_of_newcomers_are_honoured(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 5, wishes_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 5);
+}
+
+/* Worker 2 wants ranks that it cannot have, one after the other, then none. */
+static int
+refused_body(const struct worker *worker)
+{
+    static const uint32_t member = 1;
+    static const uint32_t nowhere = 7;
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 2, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_comm_rank(grown) == worker->index);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 4") == 0);
+        options.world_size = 8;
+        options.rank = &member;
+        if (worker->index == 2) {
+            WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_EXISTS);
+            WORKER_CHECK(strstr(hoop_error_text(),
+                                "rank 1 is a member's: job \"test\" grows from "
+                                "2 to 4 ranks, and those who come have 2 to 3: "
+                                "give one of these as HOOP_RANK, or none"));
+            options.rank = &nowhere;
+            WORKER_CHECK(hoop_join(&options, &session) == HOOP_E_INVALID);
+            WORKER_CHECK(strstr(hoop_error_text(), "rank 7 is out of range"));
+            room_set(worker, PLACE_SHRUNK, 1);
+        }
+        room_await(worker, PLACE_SHRUNK);
+        options.rank = NULL;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    }
+    if (grown_use(worker, grown ? grown : hoop_world(session), 4) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+rank_of_a_member_is_refused_to_a_newcomer(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, refused_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 4);
+}
+
+/* Workers 0 and 1 take in 2 and leave; 3 wants a job of that name, and of one
+ * rank: 2 takes it in. */
+static int
+kept_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *grown = NULL;
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &grown) ==
+                     HOOP_OK);
+        WORKER_CHECK(hoop_barrier(grown) == HOOP_OK);
+        hoop_leave(session);
+        count(worker, PLACE_SHRUNK);
+        return 0;
+    }
+    options.rank = NULL;
+    options.world_size = worker->index == 2 ? 2 : 1;
+    if (worker->index == 2)
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+    else
+        room_await_count(worker, PLACE_SHRUNK, 2);
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    hoop_comm_t *world = hoop_world(session);
+    if (worker->index == 2) {
+        WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_shrink(world, &grown) == HOOP_OK);
+        while (hoop_comm_size(grown) > 1) {
+            hoop_comm_t *next = NULL;
+
+            WORKER_CHECK(hoop_comm_shrink(grown, &next) == HOOP_OK);
+            hoop_comm_free(grown);
+            grown = next;
+        }
+        WORKER_CHECK(hoop_comm_grow(grown, 1, GROW_MS, &world) == HOOP_OK);
+    }
+    WORKER_CHECK(hoop_comm_rank(world) == worker->index - 2);
+    if (grown_use(worker, world, 2) != 0)
+        return 1;
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+name_is_kept_while_a_newcomer_lives(void **state)
+{
+    uint64_t room[WORKERS_ROOM];
+
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 4, kept_body, room), 0);
+    assert_int_equal(room[PLACE_GROWN], 2);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(newcomer_takes_the_place_of_a_dead_rank),
-        cmocka_unit_test(one_that_is_left_grows_twice),
-        cmocka_unit_test(newcomer_whose_place_is_taken_draws_another),
-        cmocka_unit_test(place_of_a_dead_newcomer_is_another_ones),
-        cmocka_unit_test(newcomers_that_live_are_taken_in_without_the_dead),
+        cmocka_unit_test_setup_teardown(newcomer_takes_the_place_of_a_dead_rank,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_left_grows_twice,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            place_of_a_dead_newcomer_is_another_ones, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            newcomers_that_live_are_taken_in_without_the_dead, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(job_that_lost_nobody_grows,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(job_below_its_largest_size_grows,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(wishes_of_newcomers_are_honoured,
+                                        daemon_setup, daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            rank_of_a_member_is_refused_to_a_newcomer, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(name_is_kept_while_a_newcomer_lives,
+                                        daemon_setup, daemon_teardown),
     };
 
-    return cmocka_run_group_tests(tests, daemon_setup, daemon_teardown);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

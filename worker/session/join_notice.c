@@ -223,9 +223,8 @@ notice_on_timer(void *owner)
 static const char *
 bound_of(const struct terms *terms)
 {
-    return terms->root[0] && terms->rank < terms->size_min - 1
-               ? "the timeout of hoop_comm_grow()"
-               : "HOOP_JOIN_TIMEOUT";
+    return terms->membership ? "the timeout of hoop_comm_grow()"
+                             : "HOOP_JOIN_TIMEOUT";
 }
 
 struct join_notice *

@@ -8,24 +8,19 @@
 
 #include "session/terms.h"
 
-/* Where a worker may join instead, and as what. */
-struct successor {
-    char job[LIMIT_NAME]; /* "": nowhere */
-    uint32_t rank;
-    uint32_t world_size;
-    uint32_t size_min;
-    uint32_t settle_ms;
-    uint32_t timeout_ms; /* of its members, as long as they wait */
+/* How a worker came to a job. */
+enum admission {
+    ADMISSION_AT_FIRST, /* when it formed, or not at all */
+    ADMISSION_BY_GROWTH /* it was taken in by members, who may have gone since */
 };
 
 /*
- * Join on terms; hoop_leave() ends it. *out_successor says where there is a place
- * for newcomers when the job has none now: HOOP_E_UNAVAILABLE then.
+ * Join on terms; hoop_leave() ends it. *out_admission is written in any case.
  * Handle: as hoop_join().
  */
 enum hoop_status
 session_create(const struct terms *terms,
-               struct successor *out_successor,
+               enum admission *out_admission,
                struct hoop_session **out_session);
 
 /* On which it was made. */

@@ -21,7 +21,6 @@
 #include "rpc/messages/status_messages.h"
 #include "rpc/method.h"
 #include "session/endings.h"
-#include "session/growth.h"
 #include "session/host.h"
 #include "session/join_notice.h"
 #include "wire/pack.h"
@@ -104,7 +103,9 @@ request_fill(const struct terms *terms,
     *request = (struct join_request){
         .protocol = RENDEZVOUS_PROTOCOL,
         .rank = terms->rank,
-        .rank_min = terms->rank_min,
+        .rank_use =
+            terms->prefers_rank ? JOIN_RANK_PREFERRED : JOIN_RANK_DEMANDED,
+        .membership = terms->membership,
         .world_size = terms->world_size,
         .size_min = terms->size_min,
         .settle_ms = terms->settle_ms,
@@ -112,6 +113,7 @@ request_fill(const struct terms *terms,
         .pid = (uint32_t)getpid(),
         .process_space = process_space(),
     };
+    snprintf(request->root, sizeof(request->root), "%s", terms->root);
     host_name(request->host);
     host_id(terms->node, request->host_id);
     address_format(&advertised->address, request->address);
@@ -374,8 +376,7 @@ static enum hoop_status
 join_repeatedly(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
                 struct join_request *request,
-                struct errand *errand,
-                hoop_control_t **control)
+                struct errand *errand)
 {
     const uint64_t deadline_ns = clock_deadline_ns(request->deadline_ms);
     CLEANUP(join_notice_destroy)
@@ -384,16 +385,12 @@ join_repeatedly(const struct rendezvous *rendezvous,
     enum hoop_status status =
         join_attempt(rendezvous, advertised, request, errand);
 
-    /* A successor forms once; and there is no time left to look for one where
-     * the coordinator could not be reached. */
+    /* What a job grows by forms once; and there is no time left where the
+     * coordinator could not be reached. */
     while (is_of_places(status) && !rendezvous->terms->root[0] &&
            !clock_is_past(deadline_ns)) {
         if (!ended_members_look(&ended, rendezvous, request)) {
-            if (status != HOOP_E_UNAVAILABLE)
-                break;
-            growth_look(rendezvous->terms, deadline_ns, control,
-                        rendezvous->successor);
-            if (rendezvous->successor->job[0] ||
+            if (status != HOOP_E_UNAVAILABLE ||
                 join_pause(rendezvous->loop, deadline_ns) != HOOP_OK)
                 break;
         }
@@ -416,17 +413,14 @@ rendezvous_join(const struct rendezvous *rendezvous,
     CLEANUP(join_reply_deinit) struct join_reply reply = {0};
     struct errand errand = {.reply = &reply};
     struct join_request request;
-    hoop_control_t *control = NULL;
 
-    *rendezvous->successor = (struct successor){0};
     enum hoop_status status = request_fill(terms, advertised, &request);
     if (status != HOOP_OK)
         return error_pass(status);
-    status =
-        join_repeatedly(rendezvous, advertised, &request, &errand, &control);
-    hoop_control_destroy(control);
+    status = join_repeatedly(rendezvous, advertised, &request, &errand);
     if (status != HOOP_OK)
-        return error_raise(status, "cannot join job '%s' at %s: %s", terms->job,
+        return error_raise(status, "cannot join job '%s' at %s: %s",
+                           terms->root[0] ? terms->root : terms->job,
                            terms->coordinator, errand.text);
     status = reply_check(&reply, request.incarnation);
     if (status != HOOP_OK)

@@ -22,8 +22,7 @@ struct rendezvous {
     struct loop *loop;         /* nobody runs it */
     struct rpc_client *client; /* on that loop */
     const struct terms *terms;
-    struct successor *successor; /* where else; a join writes it */
-    uint64_t *credential;        /* this member's; likewise */
+    uint64_t *credential; /* this member's; a join writes it */
 };
 
 /*

@@ -51,8 +51,7 @@ enum {
 };
 
 struct hoop_session {
-    struct successor successor; /* of its job, when it was refused */
-    uint64_t credential;        /* what it joined with */
+    uint64_t credential; /* what it joined with */
     struct terms terms;
     struct fork_watch fork_watch;
     bool is_orphan; /* this process was forked from the one that joined */
@@ -277,7 +276,6 @@ rendezvous_of(struct hoop_session *session)
         .loop = session->loop,
         .client = session->client,
         .terms = &session->terms,
-        .successor = &session->successor,
         .credential = &session->credential,
     };
 }
@@ -476,6 +474,17 @@ resign(struct hoop_session *session)
         engine_resign(session->engine, session->resigns_for);
 }
 
+/* The world is one that the job has grown by: only the coordinator calls it so. */
+static void
+growth_adopt(struct hoop_session *session, const char *job)
+{
+    struct terms *terms = &session->terms;
+
+    snprintf(terms->root, sizeof(terms->root), "%s", terms->job);
+    snprintf(terms->job, sizeof(terms->job), "%s", job);
+    rpc_client_set_job(session->client, job);
+}
+
 static enum hoop_status
 session_open(struct hoop_session *session)
 {
@@ -488,6 +497,8 @@ session_open(struct hoop_session *session)
     if (status != HOOP_OK)
         return error_pass(status);
 
+    if (reply.job[0] && strcmp(reply.job, session->terms.job) != 0)
+        growth_adopt(session, reply.job);
     snprintf(name, sizeof(name), "rank %u", reply.rank);
     log_name(name);
     log_debug("session", "joined job '%s': %u ranks, epoch %llu",
@@ -553,12 +564,13 @@ session_destroy(struct hoop_session *session)
 
 enum hoop_status
 session_create(const struct terms *terms,
-               struct successor *out_successor,
+               enum admission *out_admission,
                struct hoop_session **out_session)
 {
     struct hoop_session *session = calloc(1, sizeof(*session));
     char text[LIMIT_ERROR_TEXT];
 
+    *out_admission = ADMISSION_AT_FIRST;
     if (!session)
         return error_raise(HOOP_E_EXHAUSTED, "no memory for a session");
     session->terms = *terms;
@@ -569,7 +581,9 @@ session_create(const struct terms *terms,
     fork_watch_start(&session->fork_watch);
 
     const enum hoop_status status = session_open(session);
-    *out_successor = session->successor;
+    *out_admission = session->terms.root[0] && !terms->root[0]
+                         ? ADMISSION_BY_GROWTH
+                         : ADMISSION_AT_FIRST;
     if (status == HOOP_OK) {
         *out_session = session;
         return HOOP_OK;

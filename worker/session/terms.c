@@ -108,8 +108,10 @@ launcher_apply(const struct settings *settings, struct terms *terms)
         return;
     if (has_size && terms->world_size != launcher.size)
         return;
-    if (!has_rank)
+    if (!has_rank) {
         terms->rank = launcher.rank;
+        terms->prefers_rank = true;
+    }
     if (!has_size)
         terms->world_size = launcher.size;
 }
@@ -182,7 +184,9 @@ numbers_take(const struct settings *settings, struct terms *terms)
                       ? (uint32_t)settings_number(settings, SETTING_RANK)
                       : RENDEZVOUS_RANK_ANY;
     terms->world_size = (uint32_t)settings_number(settings, SETTING_WORLD_SIZE);
-    terms->rank_min = 0;
+    /* Under hooprun, which gives all of them a rank. */
+    terms->prefers_rank = settings_is_set(settings, SETTING_ENDINGS);
+    terms->membership = 0;
     terms->size_min = 0;
     terms->settle_ms = 0;
     terms->join_timeout_ms =

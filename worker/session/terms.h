@@ -28,7 +28,7 @@
 struct terms {
     char coordinator[LIMIT_ADDRESS];
     char job[LIMIT_NAME];
-    char root[LIMIT_NAME];          /* the job that it succeeds; "": none */
+    char root[LIMIT_NAME];          /* the job that grows by it; "": none */
     char token[LIMIT_TOKEN];        /* "": none */
     char advertise[LIMIT_ADDRESS];  /* "": not said */
     char interface[LIMIT_NAME];     /* "": not said */
@@ -39,7 +39,10 @@ struct terms {
     char faults[LIMIT_SETTING];     /* "": not said */
     char tuning[LIMIT_SETTING]; /* a path; "": not said, or not for this rank */
     uint32_t rank;              /* or RENDEZVOUS_RANK_ANY */
-    uint32_t rank_min;          /* a lower one will do from here on; 0: none */
+    bool prefers_rank;          /* a launcher gave it: where the job has formed,
+                                   another will do */
+    uint64_t membership;        /* with root: what it joined one of its worlds
+                                   with; 0: it comes new */
     uint32_t world_size;        /* 0: the coordinator's */
     uint32_t size_min;          /* 0: all */
     uint32_t settle_ms;         /* 0: the coordinator's */

@@ -11,9 +11,9 @@
 
 enum {
     JOIN_REQUEST_FIELDS = 11, /* and three that may be missing */
-    JOIN_ENDED_FIELDS = 2,
+    JOIN_FORMED_FIELDS = 2,   /* likewise */
     ROSTER_MEMBER_FIELDS = 6, /* and one that may be missing */
-    JOIN_REPLY_FIELDS = 8,
+    JOIN_REPLY_FIELDS = 8,    /* and one that may be missing */
     MEMBER_REQUEST_FIELDS = 2,
     LEASE_REPLY_FIELDS = 3,
     REPORT_REQUEST_FIELDS = 5,
@@ -39,9 +39,29 @@ join_request_encode(const struct join_request *request, struct pack *pack)
     pack_str(pack, request->address);
     pack_uint(pack, request->rank_min);
     pack_uint(pack, request->process_space);
-    pack_array(pack, JOIN_ENDED_FIELDS);
+    pack_array(pack, JOIN_FORMED_FIELDS + 3);
     pack_uint(pack, request->ended_epoch);
     pack_bin(pack, request->ended.bytes, request->ended.n_bytes);
+    pack_str(pack, request->root);
+    pack_uint(pack, request->membership);
+    pack_uint(pack, request->rank_use);
+}
+
+/* What concerns a job that has formed. */
+static void
+join_request_read_formed(struct unpack *unpack, struct join_request *request)
+{
+    size_t n_unknown = message_enter(unpack, JOIN_FORMED_FIELDS);
+
+    request->ended_epoch = message_u64(unpack);
+    request->ended = message_bin(unpack, LIMIT_RANKS);
+    if (n_unknown >= 3) {
+        unpack_text(unpack, request->root, sizeof(request->root));
+        request->membership = message_u64(unpack);
+        request->rank_use = message_u32(unpack);
+        n_unknown -= 3;
+    }
+    unpack_skip(unpack, n_unknown);
 }
 
 enum hoop_status
@@ -71,11 +91,7 @@ join_request_decode(struct message_span in, struct join_request *out_request)
         n_unknown--;
     }
     if (n_unknown > 0) {
-        const size_t n_more = message_enter(&unpack, JOIN_ENDED_FIELDS);
-
-        request.ended_epoch = message_u64(&unpack);
-        request.ended = message_bin(&unpack, LIMIT_RANKS);
-        unpack_skip(&unpack, n_more);
+        join_request_read_formed(&unpack, &request);
         n_unknown--;
     }
 
@@ -120,7 +136,7 @@ roster_member_read(struct unpack *unpack, struct roster_member *member)
 void
 join_reply_encode(const struct join_reply *reply, struct pack *pack)
 {
-    pack_array(pack, JOIN_REPLY_FIELDS);
+    pack_array(pack, JOIN_REPLY_FIELDS + 1);
     pack_uint(pack, reply->epoch);
     pack_uint(pack, reply->revision);
     pack_uint(pack, reply->world);
@@ -131,6 +147,7 @@ join_reply_encode(const struct join_reply *reply, struct pack *pack)
     pack_array(pack, reply->n_members);
     for (size_t i = 0; i < reply->n_members; i++)
         roster_member_encode(&reply->roster[i], pack);
+    pack_str(pack, reply->job);
 }
 
 enum hoop_status
@@ -140,7 +157,7 @@ join_reply_decode(struct message_span in, struct join_reply *out_reply)
     struct message_items items;
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, JOIN_REPLY_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, JOIN_REPLY_FIELDS);
     reply.epoch = message_u64(&unpack);
     reply.revision = message_u64(&unpack);
     reply.world = message_u64(&unpack);
@@ -158,6 +175,10 @@ join_reply_decode(struct message_span in, struct join_reply *out_reply)
     reply.n_members = items.n_items;
     for (size_t i = 0; i < reply.n_members; i++)
         roster_member_read(&unpack, &reply.roster[i]);
+    if (n_unknown > 0) {
+        unpack_text(&unpack, reply.job, sizeof(reply.job));
+        n_unknown--;
+    }
 
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)

@@ -48,6 +48,16 @@ struct join_request {
     uint64_t ended_epoch;      /* its epoch; 0: none has been looked at */
     struct message_span ended; /* [rank]: not 0, this one has; decoded: points
                                   into what was read */
+    char root[LIMIT_NAME]; /* the job that grows by this world; "": none does */
+    uint64_t membership;   /* an incarnation that the caller has in a world of
+                              root; 0: none */
+    uint32_t rank_use;     /* enum join_rank_use */
+};
+
+/* What rank is to a worker that comes to a job that has formed. */
+enum join_rank_use {
+    JOIN_RANK_DEMANDED, /* the join is refused where another has it */
+    JOIN_RANK_PREFERRED /* any other will do */
 };
 
 struct roster_member {
@@ -70,6 +80,7 @@ struct join_reply {
     uint32_t lease_ms;            /* renew about three times in this */
     size_t n_members;             /* size */
     struct roster_member *roster; /* by rank */
+    char job[LIMIT_NAME]; /* what all further requests name; "": as the join */
 };
 
 /* Leave: a member speaks for itself. The reply of Leave is empty. */

@@ -27,6 +27,9 @@ static const struct join_request sample_join = {
     .process_space = UINT64_MAX - 1,
     .ended_epoch = 6,
     .ended = {sample_ended, sizeof(sample_ended)},
+    .root = "a",
+    .membership = UINT64_MAX - 2,
+    .rank_use = JOIN_RANK_PREFERRED,
 };
 
 static struct roster_member sample_roster[] = {
@@ -44,6 +47,7 @@ static const struct join_reply sample_reply = {
     .lease_ms = 10000,
     .n_members = 2,
     .roster = sample_roster,
+    .job = "a+1",
 };
 
 static void
@@ -77,6 +81,9 @@ join_request_travels_whole(void **state)
     assert_int_equal(request.ended_epoch, 6);
     assert_int_equal(request.ended.n_bytes, 3);
     assert_memory_equal(request.ended.bytes, sample_ended, 3);
+    assert_string_equal(request.root, "a");
+    assert_true(request.membership == UINT64_MAX - 2);
+    assert_int_equal(request.rank_use, JOIN_RANK_PREFERRED);
 }
 
 static void
@@ -106,6 +113,7 @@ join_reply_travels_whole(void **state)
     assert_int_equal(reply.roster[1].incarnation, 2);
     assert_string_equal(reply.roster[0].host_id, "a1b2");
     assert_string_equal(reply.roster[1].address, "[fe80::1]:7000");
+    assert_string_equal(reply.job, "a+1");
 }
 
 /* As workers sent it that knew none. */

@@ -1,0 +1,217 @@
+/* core/growth.c - worlds that a job grows by, and which of them takes whom */
+
+#include "core/growth.h"
+
+#include "base/error.h"
+#include "core/forming.h"
+#include "core/job.h"
+#include "core/state.h"
+#include "core/token.h"
+#include "core/wish.h"
+
+static struct member *
+member_of(const struct job *job, uint64_t incarnation)
+{
+    struct member *member = NULL;
+
+    HASH_FIND(hh, job->members, &incarnation, sizeof(incarnation), member);
+    return member;
+}
+
+/* In whatever world of root. */
+static struct member *
+membership_find(const struct job *root, uint64_t incarnation)
+{
+    struct member *member = member_of(root, incarnation);
+    const struct job *job = NULL;
+
+    LIST_FOREACH(job, &root->grown, grown_link)
+    {
+        if (!member)
+            member = member_of(job, incarnation);
+    }
+    return member;
+}
+
+static enum hoop_status
+membership_check(const struct job *root, uint64_t incarnation)
+{
+    const struct member *member = membership_find(root, incarnation);
+
+    if (!member || member->state == CLUSTER_MEMBER_JOINING)
+        return error_raise(HOOP_E_ABORTED,
+                           "a worker that is no member of job \"%s\" wants it "
+                           "to grow",
+                           root->name);
+    if (member->state == CLUSTER_MEMBER_ACTIVE)
+        return HOOP_OK;
+    return error_raise(
+        HOOP_E_ABORTED, "%s has %s job \"%s\"%s%s", member_label(member).text,
+        member->reason ? "been declared lost by" : "left", root->name,
+        member->reason ? ": " : "", member->reason ? member->reason : "");
+}
+
+enum hoop_status
+growth_check(struct cluster *cluster,
+             const struct job *job,
+             const struct cluster_event *event,
+             struct job **out_root)
+{
+    struct job *root = job_find(cluster, event->join.root);
+
+    if (!root || root->root || root->state != CLUSTER_JOB_RUNNING)
+        return error_raise(HOOP_E_NOT_FOUND,
+                           "there is no job \"%s\" to grow: it has ended",
+                           event->join.root);
+    if (token_role(&root->token, event->token) != ROLE_WORKER)
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "the token is not that of job \"%s\"", root->name);
+    if (job && job->root != root)
+        return error_raise(HOOP_E_EXISTS,
+                           "the world that job \"%s\" is to grow by has the "
+                           "name of another job",
+                           root->name);
+
+    const enum hoop_status status =
+        membership_check(root, event->join.membership);
+
+    if (status != HOOP_OK)
+        return error_pass(status);
+    *out_root = root;
+    return HOOP_OK;
+}
+
+uint32_t
+growth_members(const struct job *job)
+{
+    const uint32_t size_min = job->wishes[MEMBER_WISH_SIZE_MIN].value;
+
+    return job->root && size_min > 0 ? size_min - 1 : 0;
+}
+
+void
+growth_announce(struct cluster *cluster, const struct job *job)
+{
+    outbox_notice(&cluster->outbox,
+                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_JOINED,
+                                           .job = job_title(job),
+                                           .rank = CLUSTER_RANK_ANY},
+                  "job \"%s\" is to grow from %u to %u ranks", job_title(job),
+                  growth_members(job), wish_size(cluster, job));
+}
+
+static bool
+has_room(const struct job *job)
+{
+    const uint32_t size = job->wishes[MEMBER_WISH_SIZE].value;
+
+    return job->state == CLUSTER_JOB_FORMING && growth_members(job) > 0 &&
+           growth_members(job) + job->n_newcomers < size;
+}
+
+struct job *
+growth_find(const struct job *root, uint64_t incarnation)
+{
+    struct job *found = NULL;
+    struct job *job = NULL;
+
+    /* The newest is the first of the list. */
+    LIST_FOREACH(job, &root->grown, grown_link)
+    {
+        if (member_of(job, incarnation))
+            return job;
+        if (has_room(job))
+            found = job;
+    }
+    return found;
+}
+
+static enum hoop_status
+rank_check(const struct job *job, uint32_t rank)
+{
+    const uint32_t n_members = growth_members(job);
+    const uint32_t size = job->wishes[MEMBER_WISH_SIZE].value;
+    const struct member *holder = NULL;
+
+    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
+    if (rank >= size)
+        return error_raise(HOOP_E_INVALID,
+                           "rank %u is out of range: job \"%s\" grows from %u "
+                           "to %u ranks, and those who come have %u to %u: "
+                           "give one of these as HOOP_RANK, or none",
+                           rank, job->root->name, n_members, size, n_members,
+                           size - 1);
+    if (rank < n_members)
+        return error_raise(HOOP_E_EXISTS,
+                           "rank %u is a member's: job \"%s\" grows from %u to "
+                           "%u ranks, and those who come have %u to %u: give "
+                           "one of these as HOOP_RANK, or none",
+                           rank, job->root->name, n_members, size, n_members,
+                           size - 1);
+    if (holder)
+        return error_raise(HOOP_E_EXISTS,
+                           "rank %u is taken by %s:%u at %s: give each worker "
+                           "a HOOP_RANK of its own, or none",
+                           rank, holder->host, holder->pid, holder->address);
+    return HOOP_OK;
+}
+
+enum hoop_status
+growth_admit(const struct job *job,
+             const struct cluster_join *join,
+             struct cluster_join *out_join)
+{
+    enum hoop_status status = HOOP_OK;
+    struct cluster_join admitted = *join;
+
+    if (join->rank != CLUSTER_RANK_ANY)
+        status = rank_check(job, join->rank);
+    if (status != HOOP_OK && !join->prefers_rank)
+        return error_pass(status);
+    if (status != HOOP_OK)
+        admitted.rank = CLUSTER_RANK_ANY;
+    admitted.rank_min = 0;
+    admitted.world_size = 0;
+    admitted.size_min = 0;
+    admitted.settle_ms = 0;
+    *out_join = admitted;
+    return HOOP_OK;
+}
+
+bool
+growth_is_due(const struct cluster *cluster, const struct job *job)
+{
+    const struct member *member = NULL;
+
+    TAILQ_FOREACH(member, &job->arrivals, arrival)
+    {
+        if (!member->is_newcomer &&
+            member->waiter->timer.deadline_ns <= cluster->now_ns)
+            return true;
+    }
+    return false;
+}
+
+void
+growth_give_up(struct cluster *cluster, struct job *job, const char *text)
+{
+    struct member *member = TAILQ_FIRST(&job->arrivals);
+
+    while (member) {
+        struct member *next = TAILQ_NEXT(member, arrival);
+
+        forming_dismiss(
+            cluster, member,
+            member->is_newcomer ? HOOP_E_UNAVAILABLE : HOOP_E_TIMEOUT, text);
+        member = next;
+    }
+}
+
+void
+growth_settle(struct cluster *cluster, struct job *job)
+{
+    if (job->state == CLUSTER_JOB_FORMING && job->n_newcomers > 0 &&
+        job->n_members == job->n_newcomers)
+        growth_give_up(cluster, job,
+                       "the members who wanted the job to grow have gone");
+}

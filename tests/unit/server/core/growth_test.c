@@ -1,0 +1,358 @@
+/* tests/unit/server/core/growth_test.c - worlds that a job grows by */
+
+#include <stdlib.h>
+
+#include "fixture.h"
+#include "shelf.h"
+
+static const char *const GROWN = "a+1";
+
+/* A member, by its number there, of the world that job "a" is to grow by. */
+static struct cluster_event
+member_event(uint32_t number, uint32_t membership, uint32_t n_members)
+{
+    struct cluster_event event =
+        fixture_join_event(number, membership - 1, n_members + 2);
+
+    event.job = GROWN;
+    event.join.root = "a";
+    event.join.membership = membership;
+    event.join.size_min = n_members + 1;
+    event.join.settle_ms = 600000;
+    return event;
+}
+
+static struct cluster_event
+newcomer_event(uint32_t number, uint32_t rank)
+{
+    return fixture_join_event(number, rank, 2);
+}
+
+/* Job "a" of two, both of whom wait, as 11 and 12, for up to two newcomers. */
+static void
+growing_begin(struct fixture *f, uint64_t out_tickets[2])
+{
+    fixture_world(f, 2);
+    out_tickets[0] = fixture_step(f, member_event(11, 1, 2));
+    out_tickets[1] = fixture_step(f, member_event(12, 2, 2));
+}
+
+static void
+newcomers_get_what_they_wish_and_what_is_left(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    growing_begin(&f, members);
+    const uint64_t third = fixture_step(&f, newcomer_event(3, 3));
+    const uint64_t fourth =
+        fixture_step(&f, newcomer_event(4, CLUSTER_RANK_ANY));
+
+    assert_int_equal(fixture_reply(&f, members[0])->world.rank, 0);
+    assert_int_equal(fixture_reply(&f, members[1])->world.rank, 1);
+    assert_int_equal(fixture_reply(&f, third)->world.rank, 3);
+    assert_int_equal(fixture_reply(&f, fourth)->world.rank, 2);
+    assert_string_equal(fixture_reply(&f, fourth)->world.job, GROWN);
+    assert_non_null(strstr(fixture_notice(&f, CLUSTER_NOTICE_FORMED)->text,
+                           "job \"a\" has grown: 4 ranks"));
+    /* The same again has the same. */
+    const uint64_t again = fixture_step(&f, newcomer_event(3, 3));
+    assert_int_equal(fixture_reply(&f, again)->world.rank, 3);
+    assert_string_equal(fixture_reply(&f, again)->world.job, GROWN);
+    fixture_deinit(&f);
+}
+
+static void
+ranks_that_others_have_are_refused(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    growing_begin(&f, members);
+    fixture_refused(&f, fixture_step(&f, newcomer_event(3, 1)), HOOP_E_EXISTS,
+                    "rank 1 is a member's: job \"a\" grows from 2 to 4 ranks, "
+                    "and those who come have 2 to 3: give one of these");
+    fixture_refused(&f, fixture_step(&f, newcomer_event(3, 4)), HOOP_E_INVALID,
+                    "rank 4 is out of range");
+    fixture_step(&f, newcomer_event(3, 2));
+    fixture_refused(&f, fixture_step(&f, newcomer_event(4, 2)), HOOP_E_EXISTS,
+                    "rank 2 is taken by h:3");
+    /* A launcher's number is no wish. */
+    struct cluster_event event = newcomer_event(4, 2);
+
+    event.join.prefers_rank = true;
+    const uint64_t ticket = fixture_step(&f, event);
+
+    assert_int_equal(fixture_reply(&f, ticket)->world.rank, 3);
+    fixture_deinit(&f);
+}
+
+static void
+those_who_come_are_bounded(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 2);
+    members[0] = fixture_step(&f, member_event(11, 1, 2));
+    fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+    fixture_step(&f, newcomer_event(4, CLUSTER_RANK_ANY));
+    fixture_refused(&f, fixture_step(&f, newcomer_event(5, CLUSTER_RANK_ANY)),
+                    HOOP_E_UNAVAILABLE, "is full: 2 of 2");
+    /* All newcomers and one member are not the world. */
+    assert_null(fixture_find(&f, members[0]));
+    fixture_step(&f, member_event(12, 2, 2));
+    assert_int_equal(fixture_reply(&f, members[0])->world.size, 4);
+    fixture_deinit(&f);
+}
+
+static void
+members_go_on_with_those_who_are_there_in_time(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    growing_begin(&f, members);
+    const uint64_t third =
+        fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+
+    fixture_next(&f);
+    assert_int_equal(fixture_reply(&f, members[0])->world.size, 3);
+    assert_int_equal(fixture_reply(&f, third)->world.rank, 2);
+    fixture_deinit(&f);
+}
+
+/* The second member does not come. */
+static void
+members_that_are_not_all_there_give_up_together(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 2);
+    struct cluster_event event = member_event(11, 1, 2);
+
+    event.deadline_ns = f.now_ns + FIXTURE_S;
+    const uint64_t member = fixture_step(&f, event);
+    const uint64_t third =
+        fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+    const uint64_t fourth =
+        fixture_step(&f, newcomer_event(4, CLUSTER_RANK_ANY));
+
+    fixture_next(&f);
+    fixture_refused(&f, member, HOOP_E_TIMEOUT,
+                    "job \"a\" has not grown before a member's deadline");
+    fixture_refused(&f, third, HOOP_E_UNAVAILABLE, "has not grown");
+    fixture_refused(&f, fourth, HOOP_E_UNAVAILABLE, "has not grown");
+    fixture_deinit(&f);
+}
+
+static void
+newcomers_are_told_when_all_members_have_gone(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    growing_begin(&f, members);
+    const uint64_t third =
+        fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+
+    for (uint32_t client = 11; client <= 12; client++) {
+        assert_null(fixture_find(&f, third));
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_DISCONNECT,
+                                                .client = client});
+    }
+    fixture_refused(&f, third, HOOP_E_UNAVAILABLE, "have gone");
+    fixture_deinit(&f);
+}
+
+static void
+only_members_make_a_job_grow(void **state)
+{
+    struct fixture f;
+    struct cluster_event event;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    event = member_event(11, 1, 2);
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_NOT_FOUND,
+                    "there is no job \"a\" to grow");
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    event.join.membership = 9;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_ABORTED,
+                    "no member of job \"a\"");
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 3);
+    event.join.membership = 3;
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_ABORTED,
+                    "rank 2 (h:3) has left job \"a\"");
+    event.join.membership = 1;
+    event.job = "b";
+    fixture_step(&f, (struct cluster_event){
+                         .kind = CLUSTER_JOIN,
+                         .job = "b",
+                         .join = fixture_join_event(20, 0, 2).join,
+                     });
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_EXISTS,
+                    "the name of another job");
+    event.job = GROWN;
+    assert_null(fixture_find(&f, fixture_step(&f, event)));
+    struct cluster_event stranger = fixture_join_event(21, 0, 2);
+
+    stranger.job = GROWN;
+    fixture_refused(&f, fixture_step(&f, stranger), HOOP_E_PRECONDITION,
+                    "is a world of job \"a\": join that");
+    fixture_deinit(&f);
+}
+
+static void
+token_of_the_job_is_needed_to_make_it_grow(void **state)
+{
+    struct fixture f;
+    struct cluster_event event;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    event = fixture_join_event(1, 0, 1);
+    event.token = "t";
+    fixture_step(&f, event);
+    event = member_event(11, 1, 1);
+    event.token = "u";
+    fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED,
+                    "the token is not that of job \"a\"");
+    event.token = "t";
+    assert_null(fixture_find(&f, fixture_step(&f, event)));
+    fixture_deinit(&f);
+}
+
+/* The step, and its records. */
+static uint64_t
+followed_step(struct fixture *f,
+              struct shelf *shelf,
+              struct cluster_event event)
+{
+    const uint64_t ticket = fixture_step(f, event);
+
+    shelf_follow(shelf, f);
+    return ticket;
+}
+
+/* All but the newcomers leave; hoopd may be another by then. */
+static void
+name_is_kept(struct fixture *f, struct shelf *shelf)
+{
+    uint64_t member;
+    uint64_t epochs[2];
+
+    followed_step(f, shelf, fixture_join_event(1, 0, 2));
+    member = followed_step(f, shelf, fixture_join_event(2, 1, 2));
+    epochs[0] = fixture_reply(f, member)->world.epoch;
+    member = followed_step(f, shelf, member_event(11, 1, 2));
+    followed_step(f, shelf, member_event(12, 2, 2));
+    followed_step(f, shelf, newcomer_event(3, 2));
+    followed_step(f, shelf, newcomer_event(4, 3));
+    epochs[1] = fixture_reply(f, member)->world.epoch;
+    for (uint32_t i = 1; i <= 2; i++) {
+        followed_step(f, shelf,
+                      (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                             .job = GROWN,
+                                             .member = {epochs[1], 10 + i}});
+        followed_step(f, shelf,
+                      (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                             .member = {epochs[0], i}});
+        assert_null(fixture_notice(f, CLUSTER_NOTICE_ENDED));
+    }
+    if (shelf->n_rows > 0)
+        shelf_restart(shelf, f);
+    fixture_refused(f, fixture_step(f, newcomer_event(5, 0)),
+                    HOOP_E_UNAVAILABLE, "is full");
+    for (member = 3; member <= 4; member++)
+        fixture_step(f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                               .job = GROWN,
+                                               .member = {epochs[1], member}});
+    assert_non_null(fixture_notice(f, CLUSTER_NOTICE_ENDED));
+    assert_int_equal(cluster_counters(f->cluster)->jobs, 0);
+    assert_null(fixture_find(f, fixture_step(f, newcomer_event(5, 0))));
+}
+
+static void
+name_is_kept_while_a_newcomer_is_there(void **state)
+{
+    struct shelf shelf = {0};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    name_is_kept(&f, &shelf);
+    fixture_deinit(&f);
+    shelf_deinit(&shelf);
+}
+
+static void
+name_is_kept_when_the_coordinator_is_another(void **state)
+{
+    struct shelf shelf = {0};
+    struct fixture f;
+
+    (void)state;
+    shelf_begin(&f);
+    name_is_kept(&f, &shelf);
+    fixture_deinit(&f);
+    shelf_deinit(&shelf);
+}
+
+static void
+job_below_its_largest_size_is_worth_another_try(void **state)
+{
+    const struct cluster_options options = {.world_size = 3, .size_min = 2};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &options);
+    fixture_join(&f, 1, 0, 0);
+    fixture_join(&f, 2, 1, 0);
+    fixture_next(&f);
+    /* Both are known to live by the watches that they keep. */
+    for (uint32_t client = 1; client <= 2; client++)
+        fixture_step(&f,
+                     (struct cluster_event){
+                         .kind = CLUSTER_WATCH,
+                         .client = client,
+                         .watch = {.since = 1, .question = CLUSTER_NO_QUESTION},
+                     });
+    fixture_refused(&f, fixture_join(&f, 3, CLUSTER_RANK_ANY, 0),
+                    HOOP_E_UNAVAILABLE,
+                    "takes others when its members call hoop_comm_grow()");
+    fixture_deinit(&f);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newcomers_get_what_they_wish_and_what_is_left),
+        cmocka_unit_test(ranks_that_others_have_are_refused),
+        cmocka_unit_test(those_who_come_are_bounded),
+        cmocka_unit_test(members_go_on_with_those_who_are_there_in_time),
+        cmocka_unit_test(members_that_are_not_all_there_give_up_together),
+        cmocka_unit_test(newcomers_are_told_when_all_members_have_gone),
+        cmocka_unit_test(only_members_make_a_job_grow),
+        cmocka_unit_test(token_of_the_job_is_needed_to_make_it_grow),
+        cmocka_unit_test(name_is_kept_while_a_newcomer_is_there),
+        cmocka_unit_test(name_is_kept_when_the_coordinator_is_another),
+        cmocka_unit_test(job_below_its_largest_size_is_worth_another_try),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
