@@ -1,7 +1,7 @@
 /*
  * session/rendezvous.c - joining and leaving, as the coordinator sees it
  *
- * No test of its own: tests/integration/worker_join_test.c joins for real.
+ * Its test has the pauses alone; tests/integration/worker_join_test.c joins for real.
  */
 
 #include "session/rendezvous.h"
@@ -274,7 +274,12 @@ pause_on_timer(void *owner)
     loop_stop(owner);
 }
 
-/* Before the next try; the last one comes at the deadline. */
+uint64_t
+rendezvous_pause_ms(uint64_t left_ms)
+{
+    return left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS;
+}
+
 static enum hoop_status
 join_pause(struct loop *loop, uint64_t deadline_ns)
 {
@@ -285,7 +290,7 @@ join_pause(struct loop *loop, uint64_t deadline_ns)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    loop_timer_start(timer, left_ms < JOIN_PAUSE_MS ? left_ms : JOIN_PAUSE_MS);
+    loop_timer_start(timer, rendezvous_pause_ms(left_ms));
     loop_run(loop);
     loop_timer_destroy(timer);
     return HOOP_OK;

@@ -39,6 +39,11 @@ rendezvous_join(const struct rendezvous *rendezvous,
                 const struct advertised *advertised,
                 struct join_reply *out_reply);
 
+/* How long a join that was refused pauses before it tries again, of left_ms until its
+ * deadline: the last try comes when that is there, neither before it nor behind it. */
+uint64_t
+rendezvous_pause_ms(uint64_t left_ms);
+
 /* The members as the transport knows them. Handle: HOOP_E_DATA_LOSS. */
 enum hoop_status
 rendezvous_roster(const struct terms *terms,
