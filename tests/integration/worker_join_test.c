@@ -435,6 +435,69 @@ join_without_a_coordinator_says_so(void **state)
     assert_int_equal(workers_run(daemon_here.address, 1, nobody_body, NULL), 0);
 }
 
+/* Of a message from rank 0 that does not fit, its number is told. */
+static int
+misfit_is_named(hoop_comm_t *comm, uint32_t n_messages)
+{
+    double value = 0;
+    char sent[64];
+
+    for (uint32_t i = 1; i <= n_messages; i++) {
+        snprintf(sent, sizeof(sent), "send #%u (float32, 3 elements)", i);
+        if (hoop_recv(&value, 1, HOOP_FLOAT64, 0, 0, comm, NULL) !=
+                HOOP_E_MISMATCH ||
+            !strstr(hoop_error_text(), sent))
+            return fprintf(stderr, "not '%s': %s\n", sent, hoop_error_text()),
+                   1;
+    }
+    return 0;
+}
+
+/* It may be told in time that the message does not fit. */
+static int
+send_fails(uint32_t peer, hoop_comm_t *comm)
+{
+    const float values[3] = {0};
+    const enum hoop_status status =
+        hoop_send(values, 3, HOOP_FLOAT32, peer, 0, comm);
+
+    return status != HOOP_OK && status != HOOP_E_MISMATCH;
+}
+
+static int
+message_numbers_body(const struct worker *worker)
+{
+    const struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *comms[2] = {NULL, NULL};
+    int n_wrong = 0;
+
+    if (hoop_join(&options, &session) != HOOP_OK)
+        return 1;
+    comms[0] = hoop_world(session);
+    if (hoop_comm_split(comms[0], 0, (int)worker->index, &comms[1]) != HOOP_OK)
+        return 1;
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t peer = 1; worker->index == 0 && peer < 3; peer++)
+            for (uint32_t n = 0; n < peer; n++)
+                n_wrong += send_fails(peer, comms[i]);
+        if (worker->index > 0)
+            n_wrong += misfit_is_named(comms[i], worker->index);
+        n_wrong += hoop_barrier(comms[i]) != HOOP_OK;
+    }
+    hoop_comm_free(comms[1]);
+    hoop_leave(session);
+    return n_wrong;
+}
+
+static void
+messages_are_numbered_from_one_for_each_pair(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        workers_run(daemon_here.address, 3, message_numbers_body, NULL), 0);
+}
+
 static int
 daemon_set_up(void **state)
 {
@@ -469,6 +532,7 @@ main(void)
         cmocka_unit_test(ranks_must_all_check_or_none),
         cmocka_unit_test(ranks_must_all_retry_or_none),
         cmocka_unit_test(calls_are_checked_first_where_that_is_set),
+        cmocka_unit_test(messages_are_numbered_from_one_for_each_pair),
     };
 
     return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);

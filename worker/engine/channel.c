@@ -50,8 +50,17 @@ static void
 channel_free(struct channel *channel)
 {
     pthread_mutex_destroy(&channel->name_lock);
+    free(channel->message_next);
     free(channel->ranks);
     free(channel);
+}
+
+/* What is sent from now on is numbered from first, to each rank. */
+static void
+messages_number(struct channel *channel, uint64_t first)
+{
+    for (uint32_t rank = 0; rank < channel->size; rank++)
+        channel->message_next[rank] = first;
 }
 
 static struct channel *
@@ -59,10 +68,12 @@ channel_create(struct engine *engine, const struct channel_options *options)
 {
     struct channel *channel = calloc(1, sizeof(*channel));
     uint32_t *ranks = calloc(options->size, sizeof(*ranks));
+    uint64_t *message_next = calloc(options->size, sizeof(*message_next));
 
-    if (!channel || !ranks) {
+    if (!channel || !ranks || !message_next) {
         free(channel);
         free(ranks);
+        free(message_next);
         return NULL;
     }
     memcpy(ranks, options->ranks, options->size * sizeof(*ranks));
@@ -75,7 +86,8 @@ channel_create(struct engine *engine, const struct channel_options *options)
     atomic_store(&channel->timeout_ms, options->timeout_ms);
     /* Number 0 means none, so that history slots begin empty. */
     atomic_store(&channel->op_next, 1);
-    channel->message_next = 1;
+    channel->message_next = message_next;
+    messages_number(channel, MESSAGES_FORMING + 1);
     channel->begin_next = 1;
     channel->n_unheard = UNHEARD_LOOKS;
     TAILQ_INIT(&channel->residues.list);
@@ -244,6 +256,15 @@ void
 channel_formed(struct channel *channel)
 {
     atomic_store(&channel->n_forming, atomic_load(&channel->op_next) - 1);
+    pthread_mutex_lock(&channel->engine->gate);
+    messages_number(channel, 1);
+    pthread_mutex_unlock(&channel->engine->gate);
+}
+
+uint64_t
+message_number(uint64_t number)
+{
+    return number > MESSAGES_FORMING ? number - MESSAGES_FORMING : number;
 }
 
 uint64_t

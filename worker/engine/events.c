@@ -272,7 +272,7 @@ on_verdict(void *owner,
     if (!channel || (frame->flags & FRAME_WITHDRAWN))
         return;
     if (frame->flags & FRAME_POINT_TO_POINT)
-        verdict_on_message(engine, channel, frame, text);
+        verdict_on_message(channel, peer, frame, text);
     else
         verdict_on_op(engine, channel, frame, text);
 }

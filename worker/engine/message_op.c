@@ -92,7 +92,7 @@ set_tensor(struct op *op, const struct engine_message *message)
 static void
 set_flow(struct op *op, const struct engine_message *message)
 {
-    const struct channel *channel = op->channel;
+    struct channel *channel = op->channel;
 
     memset(&op->message, 0, sizeof(op->message));
     op->message.op = op;
@@ -103,6 +103,7 @@ set_flow(struct op *op, const struct engine_message *message)
         op->message.in = message_inflow(channel, message, &op->label);
         op->message.in.owner = &op->message;
     } else {
+        op->message_next = &channel->message_next[message->peer];
         op->message.out = message_outflow(channel, message, &op->label);
         op->message.out.owner = &op->message;
     }

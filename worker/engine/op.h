@@ -103,8 +103,9 @@ struct op {
     TAILQ_ENTRY(op) dirty_link; /* progress was made */
     struct engine *engine;
     struct channel *channel;
-    uint64_t channel_id; /* also when the channel is gone */
-    uint64_t number;     /* operation, or message of this sender */
+    uint64_t channel_id;    /* also when the channel is gone */
+    uint64_t number;        /* operation, or message of this sender */
+    uint64_t *message_next; /* of a send: what its number is, under the gate */
     uint64_t started_ns;
     uint64_t deadline_ns;
     uint64_t allowed_ns; /* from its start to its deadline, as it was set */
@@ -357,6 +358,14 @@ delivery_begin(struct op *op,
 /* The number of a collective that users are told: they count their own. */
 uint64_t
 channel_call_number(const struct channel *channel, uint64_t number);
+
+/* Messages by which a channel is formed are numbered behind this: users count their
+ * own from 1, to each rank. */
+static const uint64_t MESSAGES_FORMING = (uint64_t)1 << 32;
+
+/* The number of a message that users are told. */
+uint64_t
+message_number(uint64_t number);
 
 /* verdict.c: failures. */
 

@@ -29,7 +29,7 @@ tell_sender(struct engine *engine,
     };
 
     if (channel && peer == engine->roster->rank)
-        verdict_on_message(engine, channel, &verdict, text);
+        verdict_on_message(channel, peer, &verdict, text);
     transport_tell(engine->transport, peer, &verdict, text);
     engine->must_flush = true;
 }
@@ -62,8 +62,10 @@ ends_of(const struct op *op,
 
     roster_name(roster, roster->rank, ends.name);
     roster_name(roster, op->message.in.key.peer, ends.peer_name);
-    call_describe_message(&op->call, frame->op, op->label.tensor, ends.call);
-    call_describe_message(&frame->call, frame->op, tensor, ends.peer_call);
+    const uint64_t number = message_number(frame->op);
+
+    call_describe_message(&op->call, number, op->label.tensor, ends.call);
+    call_describe_message(&frame->call, number, tensor, ends.peer_call);
     return ends;
 }
 
@@ -119,7 +121,8 @@ refusal_of_stray(struct engine *engine,
     char call[CALL_TEXT_MAX];
     char text[LIMIT_ERROR_TEXT];
 
-    call_describe_message(&frame->call, frame->op, tensor, call);
+    call_describe_message(&frame->call, message_number(frame->op), tensor,
+                          call);
     snprintf(text, sizeof(text),
              "%s called %s, but %s takes nothing more of that list: it "
              "expected fewer tensors, or its receive has ended",

@@ -45,7 +45,7 @@ message_enter(struct channel *channel,
     engine->is_driven |= is_free;
     *out_number = 0;
     if (is_free && !message_is_receive(message))
-        *out_number = channel->message_next++;
+        *out_number = channel->message_next[message->peer]++;
     pthread_mutex_unlock(&engine->gate);
     return is_free;
 }

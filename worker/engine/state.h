@@ -110,8 +110,8 @@ struct channel {
     _Atomic uint32_t timeout_ms;
     _Atomic uint64_t op_next;   /* number of the next collective */
     _Atomic uint64_t n_forming; /* of them, those by which it was formed */
-    uint64_t message_next;      /* number of the next message sent */
-    struct residues residues;   /* under the gate, as is the number above */
+    uint64_t *message_next; /* [size]: number of the next message sent there */
+    struct residues residues; /* under the gate, as are the numbers above */
     /* The driver's, as is all below. */
     uint64_t begin_next; /* number of the next collective to begin */
     /* Sockets may hold what others have sent for another call than the last:
@@ -415,10 +415,10 @@ verdict_on_past(struct channel *channel,
  * the status of both. */
 enum hoop_status
 verdict_settle(struct op *op, enum hoop_status status);
-/* A peer's verdict on a message this rank sent, or on a collective. */
+/* Peer's verdict on a message this rank sent to it, or on a collective. */
 void
-verdict_on_message(struct engine *engine,
-                   struct channel *channel,
+verdict_on_message(struct channel *channel,
+                   uint32_t peer,
                    const struct frame *frame,
                    const char *text);
 void

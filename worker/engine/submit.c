@@ -92,7 +92,7 @@ op_number(struct op *op)
         op->number = atomic_load_explicit(next, memory_order_relaxed);
         atomic_store_explicit(next, op->number + 1, memory_order_release);
     } else if (!op->message.is_receive) {
-        op->number = op->channel->message_next++;
+        op->number = (*op->message_next)++;
     }
 }
 

@@ -262,7 +262,7 @@ verdict_keep(struct channel *channel,
 static uint64_t
 number_told(const struct op *op)
 {
-    return op->is_message ? op->number
+    return op->is_message ? message_number(op->number)
                           : channel_call_number(op->channel, op->number);
 }
 
@@ -367,25 +367,26 @@ verdict_status(const struct frame *frame)
 }
 
 void
-verdict_on_message(struct engine *engine,
-                   struct channel *channel,
+verdict_on_message(struct channel *channel,
+                   uint32_t peer,
                    const struct frame *frame,
                    const char *text)
 {
     const enum hoop_status status = verdict_status(frame);
     struct op *op;
 
-    TAILQ_FOREACH(op, &engine->running, link)
+    TAILQ_FOREACH(op, &channel->engine->running, link)
     {
         if (op->is_message && op->channel == channel &&
-            !op->message.is_receive && op->number == frame->op) {
+            !op->message.is_receive && op->number == frame->op &&
+            op->message.out.key.peer == peer) {
             op_fail(op, status, text);
             return;
         }
     }
     /* The send has returned; no other call is to fail for it. */
     log_debug("engine", "message #%" PRIu64 ", which has been sent: %s",
-              frame->op, text);
+              message_number(frame->op), text);
 }
 
 /*
