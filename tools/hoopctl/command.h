@@ -8,6 +8,7 @@
 #define HOOPCTL_COMMAND_H
 
 #include <hoop/control.h>
+#include <stdbool.h>
 
 enum command_format {
     COMMAND_TABLE, /* for people */
@@ -18,6 +19,9 @@ struct command_call {
     const struct hoop_control_options *options;
     hoop_control_t *control; /* NULL: the command asks no coordinator */
     enum command_format format;
+    const char *peer;        /* of doctor: whom to try; NULL: nobody */
+    const char *listen_port; /* NULL: HOOP_PORT, or any */
+    bool is_listening;       /* of doctor: for a peer to try */
     int n_arguments;
     char **arguments; /* behind the name of the subcommand */
 };
@@ -35,5 +39,7 @@ command_fn store_set_run;
 command_fn store_list_run;
 command_fn store_delete_run;
 command_fn token_run;
+/* Says itself what is wrong; any failure is that something is. */
+command_fn doctor_run;
 
 #endif

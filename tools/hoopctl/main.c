@@ -18,6 +18,7 @@
 enum command_need {
     COMMAND_ASKS, /* a coordinator */
     COMMAND_ALONE,
+    COMMAND_SPEAKS, /* alone, and says itself why it fails */
 };
 
 struct command {
@@ -42,6 +43,8 @@ static const struct command commands[] = {
     {"store", "delete", 1, 1, "store delete KEY", store_delete_run,
      COMMAND_ASKS},
     {"token", NULL, 1, 1, "token ROLE", token_run, COMMAND_ALONE},
+    {"doctor", NULL, 0, 0, "doctor [--peer HOST:PORT | --listen[=PORT]]",
+     doctor_run, COMMAND_SPEAKS},
 };
 
 static const struct command *const commands_end =
@@ -136,10 +139,16 @@ command_run(const struct command *command, const struct options *options)
         .options = &options->control,
         .control = control,
         .format = options->format,
+        .peer = options->peer,
+        .listen_port = options->listen_port,
+        .is_listening = options->is_listening,
         .n_arguments = options->n_words - command_words(command),
         .arguments = options->words + command_words(command),
     });
-    const int code = status == HOOP_OK ? EXIT_SUCCESS : failure_show(status);
+    int code = EXIT_SUCCESS;
+    if (status != HOOP_OK)
+        code = command->need == COMMAND_SPEAKS ? EXIT_FAILURE
+                                               : failure_show(status);
     hoop_control_destroy(control);
     return code;
 }

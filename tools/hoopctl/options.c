@@ -10,6 +10,8 @@
 
 enum {
     KEY_TOKEN_FILE = 256,
+    KEY_PEER,
+    KEY_LISTEN,
 };
 
 const char *argp_program_version = "hoopctl " VERSION_TEXT;
@@ -25,6 +27,7 @@ static const char description[] =
     "  store list [PREFIX]     print keys\n"
     "  store delete KEY        remove a key\n"
     "  health                  exit code 0 if the coordinator serves\n"
+    "  doctor                  what on this host is wrong for workers\n"
     "  token ROLE              print a token that allows less, made of the\n"
     "                          job's: operator, metrics; worker: its own\n"
     "\n"
@@ -39,6 +42,10 @@ static const struct argp_option table[] = {
      "file with the job's token (default: HOOP_TOKEN or HOOP_TOKEN_FILE)", 0},
     {"timeout", 't', "SECONDS", 0, "wait this long for an answer (default: 5)",
      0},
+    {"peer", KEY_PEER, "HOST:PORT", 0,
+     "doctor: try both ways with the host on which --listen runs", 0},
+    {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
+     "doctor: wait for one that has --peer", 0},
     {"json", 'J', NULL, 0, "print one JSON object", 0},
     {0},
 };
@@ -74,6 +81,13 @@ option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_TOKEN_FILE:
         options->control.token_file = value;
+        return 0;
+    case KEY_PEER:
+        options->peer = value;
+        return 0;
+    case KEY_LISTEN:
+        options->is_listening = true;
+        options->listen_port = value;
         return 0;
     case 'J':
         options->format = COMMAND_JSON;

@@ -16,6 +16,9 @@ enum {
 struct options {
     struct hoop_control_options control; /* NULL: from the environment */
     enum command_format format;
+    const char *peer; /* of doctor, as are the next */
+    const char *listen_port;
+    bool is_listening;
     int n_words;
     char **words; /* subcommand and its arguments */
 };

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""tests/fault/doctor_check.py - hoopctl doctor finds what is wrong with a host
+
+doctor_check.py HOOPD HOOPCTL: two hosts, each a network namespace, and hoopd on
+a third one. Each fault is made on its own: a firewall one way or the other,
+large packets that vanish, few files, little memory to share, a small /dev/shm,
+names and addresses that are wrong, a peer of another version with a wrong
+clock. The doctor has to name it, and nothing else. Exits with 77 where there
+are no namespaces, unless HOOP_REQUIRE_NETNS is set.
+"""
+
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import network_hosts
+from network_hosts import HERE, run
+from programs import Program, Wrong, await_true, check_main, environment_clean
+
+COORDINATOR = f'{HERE}:4667'
+PROBE_BYTES = 256 * 1024
+
+
+class Doctor:
+    """On host a; its peer on host b."""
+
+    def __init__(self, hosts, hoopctl, folder):
+        self.hosts = hosts
+        self.hoopctl = hoopctl
+        self.folder = folder
+        self.n_peers = 0
+
+    def run(self, *words, code=1, coordinator=COORDINATOR, before=(),
+            preexec_fn=None, **environment):
+        """What it says, with the numbers that differ from run to run left out."""
+        out = subprocess.run(
+            self.hosts.on('a', *before, self.hoopctl, '-c', coordinator,
+                          'doctor', *words),
+            env=environment_clean() | {'HOOP_TOKEN': 'secret'} | environment,
+            capture_output=True, text=True, check=False, timeout=60,
+            preexec_fn=preexec_fn)
+        if out.returncode != code or out.stderr:
+            raise Wrong(f'{words}: exit code {out.returncode}, not {code}: '
+                        f'{out.stdout}{out.stderr}')
+        return out.stdout
+
+    def with_peer(self, **rest):
+        self.n_peers += 1
+        listener = Program(
+            self.folder, f'peer{self.n_peers}',
+            self.hosts.on('b', self.hoopctl, 'doctor', '--listen'))
+        listener.expect('hoopctl doctor --peer ')
+        address = re.search(r'--peer (\S+)', listener.text()).group(1)
+        if not address.startswith(self.hosts.addresses['b'] + ':'):
+            raise Wrong(listener.text())
+        try:
+            return self.run('--peer', address, **rest)
+        finally:
+            listener.kill()
+
+
+def wrong_lines(out):
+    return [line for line in out.splitlines() if line.startswith('wrong')]
+
+
+def only_wrong(out, subject, *texts):
+    lines = wrong_lines(out)
+    if (len(lines) != 1 or lines[0].split(None, 1)[1].find(subject) != 0 or
+            not all(text in lines[0] for text in texts) or
+            not out.endswith('\n1 thing is wrong\n')):
+        raise Wrong(f'not only {subject}, {texts}: {out}')
+
+
+def healthy_host_has_nothing_wrong(doctor):
+    out = doctor.with_peer(code=0)
+    if wrong_lines(out) or not out.endswith('\nnothing is wrong\n'):
+        raise Wrong(out)
+    for line in (f'ok     coordinator   {COORDINATOR} is {HERE}\n',
+                 'ok     address       peers are told '
+                 f'{doctor.hosts.addresses["a"]} (on the way to the '
+                 'coordinator)\n',
+                 f'ok     answer        {COORDINATOR} serves\n',
+                 'ok     packets to    256 KiB have arrived there (MTU 1500)\n',
+                 'ok     packets from  256 KiB have arrived here (MTU 1500)\n'):
+        if line not in out:
+            raise Wrong(f'{line} is not in {out}')
+
+
+def firewalls_are_found(doctor):
+    hosts = doctor.hosts
+    drop = ('iptables', '-A', 'INPUT', '-p', 'tcp', '--syn', '-s')
+    run(*hosts.on('b', *drop, hosts.addresses['a'], '-j', 'DROP'))
+    only_wrong(doctor.with_peer(), 'to peer', ': no answer; ', 'HOOP_PORT')
+    run(*hosts.on('b', 'iptables', '-F'))
+    run(*hosts.on('a', *drop, hosts.addresses['b'], '-j', 'REJECT'))
+    only_wrong(doctor.with_peer(), 'from peer',
+               f' cannot connect to {hosts.addresses["a"]}:',
+               ' here: Connection refused; let firewalls ', 'HOOP_PORT')
+    run(*hosts.on('a', 'iptables', '-F'))
+
+
+def vanishing_packets_are_found(doctor):
+    for host, subject in (('b', 'packets to'), ('a', 'packets from')):
+        run(*doctor.hosts.on(host, 'iptables', '-A', 'INPUT', '-p', 'tcp',
+                             '-m', 'length', '--length', '1000:65535', '-j',
+                             'DROP'))
+        only_wrong(doctor.with_peer(), subject,
+                   'small packets come through and large ones do not; ',
+                   'less than the MTU of 1500 here', 'ip link set dev ')
+        run(*doctor.hosts.on(host, 'iptables', '-F'))
+
+
+def limits_are_found(doctor):
+    only_wrong(doctor.run(preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_NOFILE, (256, 4096))), 'files',
+        '256 may be open', 'say ulimit -n 4096 before the program')
+    only_wrong(doctor.run(preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))), 'memory',
+        'cannot share 16 MiB: files may not be so large (ulimit -f); say '
+        'ulimit -f unlimited')
+    out = doctor.run(code=0, before=(
+        'unshare', '--mount', 'sh', '-c',
+        'mount -t tmpfs -o size=1M none /dev/shm && exec "$@"', 'sh'))
+    if ('note   /dev/shm      1 MiB are free; hoop does not use it, data '
+            'loaders of torch do: a container gets more by --shm-size\n'
+            not in out):
+        raise Wrong(out)
+
+
+def names_and_addresses_are_found(doctor):
+    only_wrong(doctor.run(coordinator='nobody.invalid:4667'), 'coordinator',
+               'nobody.invalid:4667 has no address: ', 'DNS or /etc/hosts')
+    only_wrong(doctor.run(coordinator=f'{HERE}:4'), 'answer',
+               'Connection refused')
+    only_wrong(doctor.run(HOOP_INTERFACE='nosuch0'), 'address',
+               'HOOP_INTERFACE=nosuch0 has no IPv4 address here')
+    out = doctor.run(code=0, HOOP_ADVERTISE='127.0.0.1')
+    if ('note   address       peers are told 127.0.0.1 (HOOP_ADVERTISE), which '
+            "only this host's can use; " not in out):
+        raise Wrong(out)
+    only_wrong(doctor.run('--peer', f'{HERE}:5'), 'to peer',
+               f'cannot connect to {HERE}:5: Connection refused; does hoopctl '
+               'doctor --listen run there')
+
+
+def peer_play(listener):
+    """One of version 9.9.9, whose clock is 100 s ahead."""
+    there, address = listener.accept()
+    with there:
+        words = there.makefile('rb').readline().split()
+        there.sendall(f'hoop-doctor 1 9.9.9 {int((time.time() + 100) * 1000)}\n'
+                      .encode())
+        # All that was read ahead is zeroes, which the other end has sent.
+        there.settimeout(0.5)
+        try:
+            while there.recv(65536):
+                pass
+        except TimeoutError:
+            pass
+        there.sendall(f'{PROBE_BYTES} -\n'.encode())
+        with socket.create_connection((address[0], int(words[2]))) as back:
+            back.sendall(bytes(PROBE_BYTES))
+
+
+def another_version_and_clock_are_found(doctor):
+    with socket.create_server((HERE, 0)) as listener:
+        thread = threading.Thread(target=peer_play, args=(listener,))
+        thread.start()
+        out = doctor.run('--peer', f'{HERE}:{listener.getsockname()[1]}')
+        thread.join()
+    lines = wrong_lines(out)
+    if (len(lines) != 2 or not lines[0].startswith(
+            "wrong  version       the peer's is 9.9.9, and hoop here is ") or
+            not re.match("wrong  clock         the peer's is (99|100)[.]. s "
+                         "ahead of this host's: certificates ", lines[1])):
+        raise Wrong(out)
+
+
+def check(programs, folder):
+    hoopd, hoopctl = (os.path.abspath(path) for path in programs)
+    hosts = network_hosts.Hosts()
+    hosts.add('a')
+    hosts.add('b')
+    coordinator = Program(folder, 'hoopd', [
+        hoopd, '--listen', COORDINATOR, '--http', 'none'], HOOP_TOKEN='secret')
+    doctor = Doctor(hosts, hoopctl, folder)
+    try:
+        await_true('hoopd serves', lambda: subprocess.run(
+            [hoopd, '--check', COORDINATOR], capture_output=True,
+            check=False).returncode == 0)
+        healthy_host_has_nothing_wrong(doctor)
+        limits_are_found(doctor)
+        names_and_addresses_are_found(doctor)
+        another_version_and_clock_are_found(doctor)
+        if shutil.which('iptables'):
+            firewalls_are_found(doctor)
+            vanishing_packets_are_found(doctor)
+    finally:
+        coordinator.kill()
+        hosts.close()
+    print('doctor_check.py: ok')
+
+
+if __name__ == '__main__':
+    network_hosts.enter('doctor_check.py')
+    check_main('doctor_check.py', check)

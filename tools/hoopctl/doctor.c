@@ -1,0 +1,71 @@
+/* hoopctl/doctor.c - hoopctl doctor: is this host fit for workers? */
+
+#include "hoopctl/doctor.h"
+
+#include <stdlib.h>
+
+#include "hoopctl/command.h"
+#include "hoopctl/json.h"
+
+struct report {
+    json_t *checks; /* NULL: a table */
+    unsigned n_wrong;
+};
+
+static void
+line_tell(void *owner,
+          enum doctor_verdict verdict,
+          const char *subject,
+          const char *text)
+{
+    static const char *const words[] = {"ok", "note", "wrong"};
+    struct report *report = owner;
+
+    report->n_wrong += verdict == DOCTOR_WRONG;
+    if (report->checks)
+        json_array_append_new(report->checks,
+                              json_pack("{ss ss so}", "verdict", words[verdict],
+                                        "subject", subject, "text",
+                                        json_text(text)));
+    else
+        printf("%-6s %-13s %s\n", words[verdict], subject, text);
+}
+
+static void
+report_end(struct report *report)
+{
+    if (report->checks)
+        json_print(json_pack("{si so}", "wrong", (int)report->n_wrong, "checks",
+                             report->checks));
+    else if (report->n_wrong == 0)
+        printf("nothing is wrong\n");
+    else
+        printf("%u %s wrong\n", report->n_wrong,
+               report->n_wrong == 1 ? "thing is" : "things are");
+}
+
+enum hoop_status
+doctor_run(const struct command_call *call)
+{
+    struct report report = {
+        .checks = call->format == COMMAND_JSON ? json_array() : NULL,
+    };
+    struct doctor_facts facts;
+    struct doctor_peer peer;
+    char text[DOCTOR_TEXT];
+
+    if (call->is_listening) {
+        if (doctor_peer_serve(call->listen_port, text))
+            return HOOP_OK;
+        fprintf(stderr, "hoopctl: %s\n", text);
+        return HOOP_E_UNAVAILABLE;
+    }
+    doctor_facts_find(call->options, &facts);
+    doctor_judge(&facts, line_tell, &report);
+    if (call->peer) {
+        doctor_peer_try(call->peer, &peer);
+        doctor_judge_peer(&peer, line_tell, &report);
+    }
+    report_end(&report);
+    return report.n_wrong == 0 ? HOOP_OK : HOOP_E_INTERNAL;
+}

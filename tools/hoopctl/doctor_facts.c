@@ -1,0 +1,248 @@
+/*
+ * hoopctl/doctor_facts.c - what a worker on this host would find
+ *
+ * No test of its own: doctor_check.py puts hosts into each state.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "hoopctl/doctor.h"
+
+enum {
+    MEMORY_BYTES = 16 * 1024 * 1024,
+};
+
+static void
+text_set(char out_text[static DOCTOR_TEXT], const char *text)
+{
+    snprintf(out_text, DOCTOR_TEXT, "%.*s", DOCTOR_TEXT - 1, text);
+}
+
+static bool
+address_print(const struct sockaddr *address,
+              socklen_t n_bytes,
+              char out_text[static NI_MAXHOST])
+{
+    return getnameinfo(address, n_bytes, out_text, NI_MAXHOST, NULL, 0,
+                       NI_NUMERICHOST) == 0;
+}
+
+bool
+doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    size_t n = 0;
+
+    const int error = getaddrinfo(name, NULL, &hints, &found);
+    if (error != 0) {
+        text_set(out_text,
+                 error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+        return false;
+    }
+    out_text[0] = '\0';
+    for (const struct addrinfo *it = found; it; it = it->ai_next) {
+        char host[NI_MAXHOST];
+
+        if (address_print(it->ai_addr, it->ai_addrlen, host) &&
+            n + strlen(host) + 3 < DOCTOR_TEXT && !strstr(out_text, host))
+            n += (size_t)snprintf(out_text + n, DOCTOR_TEXT - n, "%s%s",
+                                  n > 0 ? ", " : "", host);
+    }
+    freeaddrinfo(found);
+    return true;
+}
+
+/* "node0:4667,node1:4667" has the host "node0" and the port "4667". */
+static void
+coordinator_cut(const char *coordinator,
+                char out_host[static DOCTOR_TEXT],
+                char out_port[static DOCTOR_TEXT])
+{
+    char first[DOCTOR_TEXT];
+
+    text_set(first, coordinator);
+    first[strcspn(first, ",")] = '\0';
+    char *colon = strrchr(first, ':');
+    text_set(out_port, colon ? colon + 1 : "");
+    if (colon)
+        *colon = '\0';
+    const size_t n = strlen(first);
+    const bool has_brackets = first[0] == '[' && first[n - 1] == ']';
+    if (has_brackets)
+        first[n - 1] = '\0';
+    text_set(out_host, first + has_brackets);
+}
+
+static void
+names_find(struct doctor_facts *facts)
+{
+    char host[DOCTOR_TEXT];
+    char port[DOCTOR_TEXT];
+    char text[DOCTOR_TEXT];
+
+    if (gethostname(facts->own_name, sizeof(facts->own_name) - 1) != 0)
+        text_set(facts->own_name, "this host");
+    const bool is_known = doctor_resolve(facts->own_name, text);
+    text_set(is_known ? facts->own_addresses : facts->own_error, text);
+    if (!facts->coordinator[0])
+        return;
+    coordinator_cut(facts->coordinator, host, port);
+    const bool is_there = doctor_resolve(host, text);
+    text_set(is_there ? facts->coordinator_addresses : facts->coordinator_error,
+             text);
+}
+
+static void
+interface_find(struct doctor_facts *facts, const char *name)
+{
+    struct ifaddrs *entries = NULL;
+    char host[NI_MAXHOST] = "";
+
+    if (getifaddrs(&entries) != 0)
+        return;
+    for (const struct ifaddrs *it = entries; it && !*host; it = it->ifa_next) {
+        if (strcmp(it->ifa_name, name) == 0 && it->ifa_addr &&
+            it->ifa_addr->sa_family == AF_INET)
+            address_print(it->ifa_addr, sizeof(struct sockaddr_in), host);
+    }
+    freeifaddrs(entries);
+    text_set(facts->advertised, host);
+    if (!*host)
+        snprintf(facts->advertised_error, DOCTOR_TEXT,
+                 "HOOP_INTERFACE=%s has no IPv4 address here; see ip address",
+                 name);
+}
+
+/* The kernel's choice, without a packet. */
+static void
+route_find(struct doctor_facts *facts)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    struct sockaddr_storage own = {0};
+    socklen_t n_bytes = sizeof(own);
+    char host[DOCTOR_TEXT];
+    char port[DOCTOR_TEXT];
+    char text[NI_MAXHOST];
+
+    coordinator_cut(facts->coordinator, host, port);
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        return;
+    const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+        getsockname(fd, (struct sockaddr *)&own, &n_bytes) == 0 &&
+        address_print((const struct sockaddr *)&own, n_bytes, text))
+        text_set(facts->advertised, text);
+    else
+        snprintf(facts->advertised_error, DOCTOR_TEXT,
+                 "there is no way to %.100s: %s; see ip route", host,
+                 strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(found);
+}
+
+static void
+advertised_find(struct doctor_facts *facts)
+{
+    const char *advertise = getenv("HOOP_ADVERTISE");
+    const char *interface = getenv("HOOP_INTERFACE");
+
+    if (advertise && *advertise) {
+        text_set(facts->advertised, advertise);
+        text_set(facts->advertised_by, "HOOP_ADVERTISE");
+    } else if (interface && *interface) {
+        text_set(facts->advertised_by, "HOOP_INTERFACE");
+        interface_find(facts, interface);
+    } else if (facts->coordinator[0] && !facts->coordinator_error[0]) {
+        text_set(facts->advertised_by, "on the way to the coordinator");
+        route_find(facts);
+    }
+}
+
+static void
+coordinator_ask(const struct hoop_control_options *options,
+                struct doctor_facts *facts)
+{
+    const struct hoop_control_overview *overview = NULL;
+    hoop_control_t *control = NULL;
+
+    enum hoop_status status = hoop_control_create(options, &control);
+    if (status == HOOP_OK)
+        status = hoop_control_status(control, &overview);
+    if (status == HOOP_OK)
+        text_set(facts->version, overview->version);
+    else
+        text_set(facts->asked_error, hoop_error_text());
+    hoop_control_destroy(control);
+}
+
+static void
+limits_find(struct doctor_facts *facts)
+{
+    struct rlimit files = {0};
+    struct statvfs shm;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        facts->n_files = files.rlim_cur;
+        facts->n_files_most = files.rlim_max;
+    }
+    facts->has_shm = statvfs("/dev/shm", &shm) == 0;
+    if (facts->has_shm)
+        facts->shm_bytes = (uint64_t)shm.f_bavail * shm.f_frsize;
+}
+
+/* As ranks of one host do it. */
+static void
+memory_try(struct doctor_facts *facts)
+{
+    const int fd = memfd_create("hoopctl", MFD_CLOEXEC);
+    struct rlimit file = {0};
+
+    facts->memory_bytes = MEMORY_BYTES;
+    getrlimit(RLIMIT_FSIZE, &file);
+    if (fd < 0)
+        text_set(facts->memory_error, strerror(errno));
+    else if (file.rlim_cur < MEMORY_BYTES)
+        text_set(facts->memory_error,
+                 "files may not be so large (ulimit -f); say ulimit -f "
+                 "unlimited before the program");
+    else if (posix_fallocate(fd, 0, MEMORY_BYTES) != 0)
+        text_set(facts->memory_error,
+                 "there is not enough memory; give this host or container "
+                 "more");
+    if (fd >= 0)
+        close(fd);
+}
+
+void
+doctor_facts_find(const struct hoop_control_options *options,
+                  struct doctor_facts *out_facts)
+{
+    const char *coordinator = options->coordinator ? options->coordinator
+                                                   : getenv("HOOP_COORDINATOR");
+
+    *out_facts = (struct doctor_facts){0};
+    text_set(out_facts->own_version, VERSION_TEXT);
+    text_set(out_facts->coordinator, coordinator ? coordinator : "");
+    names_find(out_facts);
+    advertised_find(out_facts);
+    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0])
+        coordinator_ask(options, out_facts);
+    limits_find(out_facts);
+    memory_try(out_facts);
+}

@@ -1,0 +1,444 @@
+/*
+ * hoopctl/doctor_peer.c - what two hosts can send each other
+ *
+ * The one that was given --peer connects and says "hoop-doctor 1 PORT VERSION
+ * CLOCK", the other one answers "hoop-doctor 1 VERSION CLOCK". The first sends
+ * DOCTOR_PROBE_BYTES. The other counts them, connects to the port, says
+ * "COUNT ERROR" (- if it could), and sends as much on that connection.
+ *
+ * No test of its own: doctor_check.py has two hosts, and what is between them.
+ */
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hoopctl/doctor.h"
+
+enum {
+    LINE_BYTES = 256,
+    HOST_BYTES = 256,
+    PORT_BYTES = 16,
+    RESULT_WAIT_MS =
+        4 * DOCTOR_WAIT_MS, /* the other one waits twice before it */
+};
+
+static int64_t
+clock_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool
+is_ready(int fd, short events, int wait_ms)
+{
+    return poll(&(struct pollfd){fd, events, 0}, 1, wait_ms) > 0;
+}
+
+/* Connected, without waiting for more than DOCTOR_WAIT_MS; -1: errno says why. */
+static int
+address_connect(const struct addrinfo *address)
+{
+    const int fd = socket(address->ai_family,
+                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t n_bytes = sizeof(int);
+    int error = 0;
+
+    if (fd < 0)
+        return -1;
+    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        return fd;
+    error = errno;
+    if (error == EINPROGRESS) {
+        error = ETIMEDOUT;
+        if (is_ready(fd, POLLOUT, DOCTOR_WAIT_MS))
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes);
+    }
+    if (error == 0)
+        return fd;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static int
+host_connect(const char *host,
+             const char *port,
+             char out_error[static DOCTOR_TEXT])
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int fd = -1;
+
+    const int error = getaddrinfo(host, port, &hints, &found);
+    if (error != 0) {
+        snprintf(out_error, DOCTOR_TEXT, "%s", gai_strerror(error));
+        return -1;
+    }
+    for (const struct addrinfo *it = found; it && fd < 0; it = it->ai_next)
+        fd = address_connect(it);
+    if (fd < 0)
+        snprintf(out_error, DOCTOR_TEXT, "%s",
+                 errno == ETIMEDOUT ? "no answer" : strerror(errno));
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* On all addresses of this host; -1: it is in use, or none is left. */
+static int
+port_listen(uint16_t port)
+{
+    struct sockaddr_in6 both = {
+        .sin6_family = AF_INET6,
+        .sin6_port = htons(port),
+        .sin6_addr = in6addr_any,
+    };
+    struct sockaddr_in only = {
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+    };
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool has_both = fd >= 0;
+
+    if (!has_both)
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (has_both)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
+    const struct sockaddr *address =
+        has_both ? (struct sockaddr *)&both : (struct sockaddr *)&only;
+    if (fd >= 0 &&
+        bind(fd, address, has_both ? sizeof(both) : sizeof(only)) == 0 &&
+        listen(fd, 4) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* On the first port of a range that is free, as a worker would. */
+static int
+range_listen(const char *ports)
+{
+    char *end = NULL;
+    const unsigned long first = ports ? strtoul(ports, &end, 10) : 0;
+    const unsigned long last =
+        end && *end == '-' ? strtoul(end + 1, NULL, 10) : first;
+
+    for (unsigned long port = first; port <= last && port <= UINT16_MAX;
+         port++) {
+        const int fd = port_listen((uint16_t)port);
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
+static uint16_t
+port_of(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t n_bytes = sizeof(own);
+
+    getsockname(fd, (struct sockaddr *)&own, &n_bytes);
+    return ntohs(own.ss_family == AF_INET
+                     ? ((struct sockaddr_in *)(void *)&own)->sin_port
+                     : ((struct sockaddr_in6 *)(void *)&own)->sin6_port);
+}
+
+static void
+host_print(const struct sockaddr_storage *address, char out_host[HOST_BYTES])
+{
+    const socklen_t n_bytes = address->ss_family == AF_INET
+                                  ? sizeof(struct sockaddr_in)
+                                  : sizeof(struct sockaddr_in6);
+
+    if (getnameinfo((const struct sockaddr *)address, n_bytes, out_host,
+                    HOST_BYTES, NULL, 0, NI_NUMERICHOST) != 0)
+        strcpy(out_host, "?");
+    /* IPv4 through a socket of both. */
+    if (strncmp(out_host, "::ffff:", 7) == 0)
+        memmove(out_host, out_host + 7, strlen(out_host + 7) + 1);
+}
+
+/* Without the newline. False: none has come in time. */
+static bool
+line_read(int fd, char out_line[static LINE_BYTES], int wait_ms)
+{
+    const int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + wait_ms;
+    size_t n = 0;
+
+    while (n < LINE_BYTES - 1) {
+        const int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
+
+        if (left_ms <= 0 || !is_ready(fd, POLLIN, (int)left_ms) ||
+            recv(fd, out_line + n, 1, 0) != 1)
+            return false;
+        if (out_line[n] == '\n')
+            break;
+        n++;
+    }
+    out_line[n] = '\0';
+    return true;
+}
+
+static void
+line_send(int fd, const char *line)
+{
+    (void)!send(fd, line, strlen(line), MSG_NOSIGNAL);
+}
+
+/* Ends early where nothing more is taken. */
+static void
+probe_send(int fd)
+{
+    static const char bytes[16 * 1024];
+    size_t n_left = DOCTOR_PROBE_BYTES;
+
+    while (n_left > 0 && is_ready(fd, POLLOUT, DOCTOR_WAIT_MS)) {
+        const size_t n_most = n_left < sizeof(bytes) ? n_left : sizeof(bytes);
+        const ssize_t n = send(fd, bytes, n_most, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno != EAGAIN)
+            return;
+        n_left -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* How many have come, until nothing more does. */
+static uint64_t
+probe_receive(int fd)
+{
+    char bytes[16 * 1024];
+    uint64_t n_all = 0;
+
+    while (n_all < DOCTOR_PROBE_BYTES && is_ready(fd, POLLIN, DOCTOR_WAIT_MS)) {
+        const size_t n_left = DOCTOR_PROBE_BYTES - (size_t)n_all;
+        const ssize_t n =
+            recv(fd, bytes, n_left < sizeof(bytes) ? n_left : sizeof(bytes), 0);
+
+        if (n <= 0)
+            break;
+        n_all += (uint64_t)n;
+    }
+    return n_all;
+}
+
+static uint32_t
+mtu_of(int fd)
+{
+    int mtu = 0;
+    socklen_t n_bytes = sizeof(mtu);
+
+    if (getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &n_bytes) != 0)
+        getsockopt(fd, IPPROTO_IPV6, IPV6_MTU, &mtu, &n_bytes);
+    return mtu > 0 ? (uint32_t)mtu : 0;
+}
+
+/* "host:port", "[fd00::1]:port" */
+static bool
+peer_cut(const char *peer,
+         char out_host[static HOST_BYTES],
+         char out_port[static PORT_BYTES])
+{
+    const char *colon = strrchr(peer, ':');
+
+    if (!colon || colon == peer || strlen(colon + 1) >= PORT_BYTES)
+        return false;
+    const bool has_brackets = peer[0] == '[' && colon[-1] == ']';
+    snprintf(out_host, HOST_BYTES, "%.*s",
+             (int)(colon - peer) - 2 * has_brackets, peer + has_brackets);
+    snprintf(out_port, PORT_BYTES, "%s", colon + 1);
+    return true;
+}
+
+/* False: it has said nothing of the kind. */
+static bool
+greeting_exchange(int fd, int listener, struct doctor_peer *peer)
+{
+    const int64_t before_ms = clock_ms(CLOCK_REALTIME);
+    char line[LINE_BYTES];
+    char version[LINE_BYTES];
+    int64_t their_ms = 0;
+
+    snprintf(line, sizeof(line), "hoop-doctor 1 %u %s %" PRId64 "\n",
+             port_of(listener), VERSION_TEXT, before_ms);
+    line_send(fd, line);
+    if (!line_read(fd, line, DOCTOR_WAIT_MS) ||
+        sscanf(line, "hoop-doctor 1 %255s %" SCNd64, version, &their_ms) != 2)
+        return false;
+    snprintf(peer->version, sizeof(peer->version), "%s", version);
+    peer->clock_ahead_ms =
+        their_ms - (before_ms + clock_ms(CLOCK_REALTIME)) / 2;
+    return true;
+}
+
+static void
+result_take(int fd, int listener, struct doctor_peer *peer)
+{
+    char line[LINE_BYTES];
+    int end = 0;
+
+    if (!line_read(fd, line, RESULT_WAIT_MS) ||
+        sscanf(line, "%" SCNu64 " %n", &peer->n_sent, &end) != 1) {
+        snprintf(peer->back_error, sizeof(peer->back_error),
+                 "it has not said how it went");
+        return;
+    }
+    if (strcmp(line + end, "-") != 0) {
+        snprintf(peer->back_error, sizeof(peer->back_error), "%s", line + end);
+        return;
+    }
+    const int back = is_ready(listener, POLLIN, DOCTOR_WAIT_MS)
+                         ? accept(listener, NULL, NULL)
+                         : -1;
+    if (back < 0)
+        return;
+    peer->n_received = probe_receive(back);
+    close(back);
+}
+
+static void
+connection_try(int fd, int listener, struct doctor_peer *peer)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t n_bytes = sizeof(own);
+    char host[HOST_BYTES];
+
+    getsockname(fd, (struct sockaddr *)&own, &n_bytes);
+    host_print(&own, host);
+    snprintf(peer->back, sizeof(peer->back),
+             strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port_of(listener));
+    peer->mtu = mtu_of(fd);
+    if (!greeting_exchange(fd, listener, peer)) {
+        snprintf(peer->connect_error, sizeof(peer->connect_error),
+                 "no hoopctl doctor has answered");
+        return;
+    }
+    probe_send(fd);
+    result_take(fd, listener, peer);
+}
+
+void
+doctor_peer_try(const char *peer, struct doctor_peer *out_peer)
+{
+    const int listener = range_listen(getenv("HOOP_PORT"));
+    char host[HOST_BYTES];
+    char port[PORT_BYTES];
+
+    *out_peer = (struct doctor_peer){0};
+    snprintf(out_peer->peer, sizeof(out_peer->peer), "%s", peer);
+    snprintf(out_peer->own_version, sizeof(out_peer->own_version), "%s",
+             VERSION_TEXT);
+    if (listener < 0) {
+        snprintf(out_peer->connect_error, sizeof(out_peer->connect_error),
+                 "no port of HOOP_PORT is free here");
+        return;
+    }
+    const int fd = peer_cut(peer, host, port)
+                       ? host_connect(host, port, out_peer->connect_error)
+                       : -1;
+    if (fd >= 0) {
+        connection_try(fd, listener, out_peer);
+        close(fd);
+    } else if (!out_peer->connect_error[0]) {
+        snprintf(out_peer->connect_error, sizeof(out_peer->connect_error),
+                 "HOST:PORT is expected");
+    }
+    close(listener);
+}
+
+/* An address of this host that others may reach; else its name. */
+static void
+own_host_print(char out_host[HOST_BYTES])
+{
+    struct ifaddrs *entries = NULL;
+
+    gethostname(out_host, HOST_BYTES - 1);
+    if (getifaddrs(&entries) != 0)
+        return;
+    for (const struct ifaddrs *it = entries; it; it = it->ifa_next) {
+        struct sockaddr_storage address = {0};
+
+        if (!it->ifa_addr || it->ifa_addr->sa_family != AF_INET ||
+            (it->ifa_flags & IFF_LOOPBACK) || !(it->ifa_flags & IFF_UP))
+            continue;
+        memcpy(&address, it->ifa_addr, sizeof(struct sockaddr_in));
+        host_print(&address, out_host);
+        break;
+    }
+    freeifaddrs(entries);
+}
+
+/* One peer, from its greeting on. False: it was none. */
+static bool
+peer_answer(int fd, const char *host)
+{
+    char line[LINE_BYTES];
+    char version[LINE_BYTES];
+    char error[DOCTOR_TEXT] = "-";
+    char port[PORT_BYTES];
+    unsigned number = 0;
+
+    if (!line_read(fd, line, DOCTOR_WAIT_MS) ||
+        sscanf(line, "hoop-doctor 1 %u %255s", &number, version) != 2)
+        return false;
+    snprintf(line, sizeof(line), "hoop-doctor 1 %s %" PRId64 "\n", VERSION_TEXT,
+             clock_ms(CLOCK_REALTIME));
+    line_send(fd, line);
+    const uint64_t n_bytes = probe_receive(fd);
+    snprintf(port, sizeof(port), "%u", number);
+    const int back = host_connect(host, port, error);
+    snprintf(line, sizeof(line), "%" PRIu64 " %.200s\n", n_bytes, error);
+    line_send(fd, line);
+    if (back < 0)
+        return true;
+    probe_send(back);
+    close(back);
+    return true;
+}
+
+bool
+doctor_peer_serve(const char *port, char out_text[static DOCTOR_TEXT])
+{
+    const int listener = range_listen(port ? port : getenv("HOOP_PORT"));
+    struct sockaddr_storage address = {0};
+    socklen_t n_bytes = sizeof(address);
+    char host[HOST_BYTES] = "";
+    bool is_done = false;
+
+    if (listener < 0) {
+        snprintf(out_text, DOCTOR_TEXT, "cannot listen: %s", strerror(errno));
+        return false;
+    }
+    own_host_print(host);
+    printf("waiting for a peer; on the other host say: hoopctl doctor --peer "
+           "%s:%u\n",
+           host, port_of(listener));
+    fflush(stdout);
+    while (!is_done) {
+        n_bytes = sizeof(address);
+        const int fd = accept(listener, (struct sockaddr *)&address, &n_bytes);
+
+        if (fd < 0)
+            continue;
+        host_print(&address, host);
+        is_done = peer_answer(fd, host);
+        close(fd);
+    }
+    close(listener);
+    printf("%s has come, and says what was found\n", host);
+    return true;
+}
