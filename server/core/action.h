@@ -229,7 +229,9 @@ struct cluster_job_detail {
 
 /* Who is missing where a member waits. */
 struct cluster_awaited {
-    uint32_t n_ranks; /* that are to come */
+    const char *call;  /* that waits, as programs know it; static */
+    uint64_t since_ns; /* when it came */
+    uint32_t n_ranks;  /* that are to come */
     uint32_t n_here;
     const char *missing; /* "rank 2 (a:7), rank 3 (b:9)" */
 };

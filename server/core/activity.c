@@ -126,6 +126,25 @@ silence_of(const struct cluster *cluster, const struct member *member)
     return silence;
 }
 
+/* Of a member that is in no call of its own engine: what of it waits here. */
+static void
+set_up_describe(struct cluster *cluster,
+                const struct member *member,
+                struct cluster_activity *activity)
+{
+    struct cluster_awaited awaited = {0};
+    struct sentence missing = {0};
+    struct sentence call = {0};
+
+    if (!seats_awaited(member, CLUSTER_NUMBER_ANY, &awaited, &missing))
+        return;
+    sentence_add(&call, "%s (%u ranks)", awaited.call, awaited.n_ranks);
+    activity->call = outbox_text(&cluster->outbox, call.text);
+    activity->waits_for = outbox_text(&cluster->outbox, missing.text);
+    activity->age_ms = (cluster->now_ns - awaited.since_ns) / CLOCK_NS_PER_MS;
+    activity->n_calls = 1;
+}
+
 /* [job->size], of the outbox. */
 static struct cluster_activity *
 activities_list(struct cluster *cluster, const struct job *job)
@@ -149,6 +168,8 @@ activities_list(struct cluster *cluster, const struct job *job)
                 outbox_text(&cluster->outbox, told->communicator);
             activities[rank].waits_for =
                 outbox_text(&cluster->outbox, told->waits_for);
+            if (!told->call[0])
+                set_up_describe(cluster, member, &activities[rank]);
         } else {
             const struct sentence silence = silence_of(cluster, member);
 

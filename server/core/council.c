@@ -446,7 +446,8 @@ council_expire(struct cluster *cluster, struct waiter *waiter)
 static bool
 is_waiting(const struct council_seat *seat, uint64_t number)
 {
-    return seat && seat->waiter && seat->has_come && seat->number == number;
+    return seat && seat->waiter && seat->has_come &&
+           (seat->number == number || number == CLUSTER_NUMBER_ANY);
 }
 
 bool
@@ -455,13 +456,22 @@ councils_awaited(const struct member *member,
                  struct cluster_awaited *out_awaited,
                  struct sentence *out_missing)
 {
+    static const char *const names[] = {
+        [CLUSTER_COUNCIL_AGREE] = "hoop_comm_agree",
+        [CLUSTER_COUNCIL_SHRINK] = "hoop_comm_shrink",
+        [CLUSTER_COUNCIL_CONFIRM] = "hoop_comm_shrink",
+        [CLUSTER_COUNCIL_GROW] = "hoop_comm_grow",
+    };
     struct council *council = member->job->councils;
 
     while (council && !is_waiting(seat_of(council, member), number))
         council = council->hh.next;
     if (!council)
         return false;
-    *out_awaited = (struct cluster_awaited){0};
+    *out_awaited = (struct cluster_awaited){
+        .call = names[council->key.kind],
+        .since_ns = seat_of(council, member)->waiter->parked_ns,
+    };
     for (uint32_t i = 0; i < council->n_seats; i++) {
         const struct council_seat *seat = &council->seats[i];
 

@@ -86,7 +86,8 @@ council_expire(struct cluster *cluster, struct waiter *waiter);
 void
 councils_vacate(struct cluster *cluster, const struct member *member);
 
-/* Whether a call of member's, of this number, waits; and if it does, for whom. */
+/* Whether a call of member's waits, of number, which may be CLUSTER_NUMBER_ANY; and
+ * if one does, for whom. */
 bool
 councils_awaited(const struct member *member,
                  uint64_t number,

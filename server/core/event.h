@@ -175,6 +175,9 @@ struct cluster_awaited_call {
     uint64_t number;
 };
 
+/* As such a number: whatever waits. */
+static const uint64_t CLUSTER_NUMBER_ANY = UINT64_MAX;
+
 /* As on the wire. */
 enum cluster_council_kind {
     CLUSTER_COUNCIL_AGREE = 1,

@@ -370,10 +370,35 @@ seat_waiting(const struct member *member, uint64_t number)
 
     TAILQ_FOREACH(seat, &member->awaited, link)
     {
-        if (seat->waiter && seat->number == number)
+        if (seat->waiter &&
+            (seat->number == number || number == CLUSTER_NUMBER_ANY))
             return seat;
     }
     return NULL;
+}
+
+bool
+seats_awaited(const struct member *member,
+              uint64_t number,
+              struct cluster_awaited *out_awaited,
+              struct sentence *out_missing)
+{
+    const struct seat *seat = seat_waiting(member, number);
+    struct sentence missing = {0};
+
+    if (!seat)
+        return councils_awaited(member, number, out_awaited, out_missing);
+    *out_awaited = (struct cluster_awaited){
+        .call = "hoop_comm_create or hoop_comm_split",
+        .since_ns = seat->waiter->parked_ns,
+        .n_ranks = seat->group->shown.n_ranks,
+        .n_here = seat->group->n_taken,
+    };
+    missing_write(&missing, seat->group, ABSENCE_NEVER_ASKED, "");
+    missing_write(&missing, seat->group, ABSENCE_GAVE_UP,
+                  missing.n_bytes ? "; again for " : "");
+    *out_missing = missing;
+    return true;
 }
 
 enum hoop_status
@@ -390,19 +415,10 @@ seat_awaited(struct cluster *cluster,
 
     if (status != HOOP_OK)
         return error_pass(status);
-    const struct seat *seat = seat_waiting(member, call->number);
-
-    if (seat) {
-        awaited.n_ranks = seat->group->shown.n_ranks;
-        awaited.n_here = seat->group->n_taken;
-        missing_write(&missing, seat->group, ABSENCE_NEVER_ASKED, "");
-        missing_write(&missing, seat->group, ABSENCE_GAVE_UP,
-                      missing.n_bytes ? "; again for " : "");
-    } else if (!councils_awaited(member, call->number, &awaited, &missing)) {
+    if (!seats_awaited(member, call->number, &awaited, &missing))
         return error_raise(HOOP_E_NOT_FOUND,
                            "nothing of number %llu waits for others",
                            (unsigned long long)call->number);
-    }
     struct cluster_reply *reply = outbox_reply(&cluster->outbox, event->ticket);
 
     reply->kind = CLUSTER_REPLY_AWAITED;

@@ -20,9 +20,11 @@
 #include "core/event.h"
 
 struct cluster;
+struct cluster_awaited;
 struct group;
 struct job;
 struct member;
+struct sentence;
 struct waiter;
 
 enum seat_state {
@@ -58,6 +60,14 @@ enum hoop_status
 seat_awaited(struct cluster *cluster,
              struct job *job,
              const struct cluster_event *event);
+
+/* Whether a join of member's waits, or its call of a council, of number, which may be
+ * CLUSTER_NUMBER_ANY; and if one does, for whom. */
+bool
+seats_awaited(const struct member *member,
+              uint64_t number,
+              struct cluster_awaited *out_awaited,
+              struct sentence *out_missing);
 
 /* All of group's seats are taken at once: its i-th member calls it numbers[i]. */
 void

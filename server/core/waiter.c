@@ -125,6 +125,7 @@ waiter_park(struct cluster *cluster,
 
     waiter->ticket = event->ticket;
     waiter->client = event->client;
+    waiter->parked_ns = cluster->now_ns;
     waiter->role = cluster->role;
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);

@@ -38,6 +38,7 @@ struct waiter {
     enum role role; /* of the token that was shown */
     struct job *job;
     struct agenda_entry timer;
+    uint64_t parked_ns;
     struct member *member;      /* JOIN */
     struct seat *seat;          /* SEAT */
     struct council_seat *chair; /* COUNCIL */

@@ -165,6 +165,48 @@ answer_to_a_query_that_is_over_is_passed_over(void **state)
     fixture_deinit(&f);
 }
 
+/* They wait here, and their engines know of nothing. */
+static void
+members_that_set_up_communicators_are_told_to_wait(void **state)
+{
+    static const uint32_t ranks[] = {0, 2};
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 3);
+
+    fixture_step(&f, (struct cluster_event){.kind = CLUSTER_GROUP_JOIN,
+                                            .seat = {.member = {epoch, 1},
+                                                     .number = 4,
+                                                     .ranks = ranks,
+                                                     .n_ranks = 2}});
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_COUNCIL,
+                                   .council = {.member = {epoch, 2},
+                                               .kind = CLUSTER_COUNCIL_SHRINK,
+                                               .turn = 1,
+                                               .number = 9}});
+    f.now_ns += FIXTURE_S;
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t asked = ask(&f);
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+
+    for (uint32_t number = 1; number <= 3; number++)
+        tell(&f, epoch, number, query, "");
+    const struct cluster_activity *activities = activities_of(&f, asked);
+    assert_string_equal(activities[0].call,
+                        "hoop_comm_create or hoop_comm_split (2 ranks)");
+    assert_string_equal(activities[0].waits_for, "rank 2 (h:3)");
+    assert_int_equal(activities[0].age_ms, 1000);
+    assert_int_equal(activities[0].n_calls, 1);
+    assert_string_equal(activities[1].call, "hoop_comm_shrink (3 ranks)");
+    assert_string_equal(activities[1].waits_for, "rank 0 (h:1), rank 2 (h:3)");
+    assert_int_equal(activities[1].age_ms, 1000);
+    assert_string_equal(activities[2].call, "");
+    fixture_deinit(&f);
+}
+
 static void
 job_that_forms_is_told_without(void **state)
 {
@@ -185,6 +227,7 @@ main(void)
         cmocka_unit_test(members_that_do_not_answer_are_told_with_the_reason),
         cmocka_unit_test(member_of_an_earlier_version_is_told_as_such),
         cmocka_unit_test(answer_to_a_query_that_is_over_is_passed_over),
+        cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
     };
 
