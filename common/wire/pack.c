@@ -127,6 +127,14 @@ pack_array(struct pack *pack, size_t n_elements)
 }
 
 void
+pack_packed(struct pack *pack, const void *bytes, size_t n_bytes)
+{
+    (void)on_packed(pack, bytes, n_bytes);
+    pack_count(pack);
+    pack_close(pack);
+}
+
+void
 pack_uint(struct pack *pack, uint64_t value)
 {
     msgpack_packer packer = pack_packer(pack);

@@ -69,6 +69,10 @@ pack_str(struct pack *pack, const char *text);
 void
 pack_bin(struct pack *pack, const void *bytes, size_t n_bytes);
 
+/* One value that another pack has packed. */
+void
+pack_packed(struct pack *pack, const void *bytes, size_t n_bytes);
+
 /*
  * Handle: HOOP_E_EXHAUSTED (more than n_bytes_max, or no memory). An array
  * that is not complete, or too deep, is HOOP_E_INTERNAL.

@@ -40,9 +40,17 @@ memory_is_short(void)
     return error_raise(HOOP_E_EXHAUSTED, "no memory for the reply");
 }
 
-static enum hoop_status
-world_encode(const struct cluster_world *world, struct pack *pack)
+void
+answer_roster_deinit(struct answer_roster *roster)
 {
+    free(roster->bytes);
+    *roster = (struct answer_roster){0};
+}
+
+static enum hoop_status
+roster_encode(const struct cluster_world *world, struct answer_roster *out)
+{
+    CLEANUP(pack_deinit) struct pack pack;
     CLEANUP(free)
     struct roster_member *roster = list_allocate(world->size, sizeof(*roster));
 
@@ -60,6 +68,27 @@ world_encode(const struct cluster_world *world, struct pack *pack)
         text_copy(to->host_id, sizeof(to->host_id), from->host_id);
         text_copy(to->address, sizeof(to->address), from->address);
     }
+    answer_roster_deinit(out);
+    pack_init(&pack, LIMIT_RPC_BODY);
+    join_roster_encode(roster, world->size, &pack);
+    const enum hoop_status status =
+        pack_take(&pack, &out->bytes, &out->n_bytes);
+    if (status != HOOP_OK)
+        return error_pass(status);
+    out->epoch = world->epoch;
+    return HOOP_OK;
+}
+
+static enum hoop_status
+world_encode(const struct cluster_world *world,
+             struct answer_roster *roster,
+             struct pack *pack)
+{
+    const bool is_packed = roster->bytes && roster->epoch == world->epoch;
+    const enum hoop_status status =
+        is_packed ? HOOP_OK : roster_encode(world, roster);
+    if (status != HOOP_OK)
+        return error_pass(status);
     struct join_reply reply = {
         .epoch = world->epoch,
         .revision = world->revision,
@@ -69,7 +98,7 @@ world_encode(const struct cluster_world *world, struct pack *pack)
         .size = world->size,
         .lease_ms = world->lease_ms,
         .n_members = world->size,
-        .roster = roster,
+        .packed_roster = {roster->bytes, roster->n_bytes},
     };
 
     text_copy(reply.job, sizeof(reply.job), world->job);
@@ -384,7 +413,7 @@ answer_encode(const struct cluster_reply *reply,
     case CLUSTER_REPLY_NONE:
         return HOOP_OK;
     case CLUSTER_REPLY_WORLD:
-        return world_encode(&reply->world, pack);
+        return world_encode(&reply->world, context->roster, pack);
     case CLUSTER_REPLY_LEASE:
         return lease_encode(&reply->lease, pack);
     case CLUSTER_REPLY_CHANGES:

@@ -11,8 +11,29 @@
 
 struct pack;
 
+/*
+ * The roster of the last world that was asked for, packed once for all its
+ * members: n rosters of n members would be too many. It does not change as long
+ * as the epoch does not. Zeroed memory has none.
+ */
+struct answer_roster {
+    uint64_t epoch; /* the world's */
+    uint8_t *bytes;
+    size_t n_bytes;
+};
+
+void
+answer_roster_deinit(struct answer_roster *roster);
+
+static inline void
+answer_roster_deinit_at(struct answer_roster *roster)
+{
+    answer_roster_deinit(roster);
+}
+
 /* What the core cannot know. */
 struct answer_context {
+    struct answer_roster *roster; /* borrowed */
     uint64_t now_ns;
     uint64_t uptime_ms;
     uint32_t serving; /* enum health_serving */

@@ -39,6 +39,7 @@ struct service {
     struct metrics *metrics;
     struct notices notices;
     const char *version;
+    struct answer_roster roster;
     struct token token; /* of all jobs; zeroed: none is known */
     uint64_t started_ns;
     atomic_bool is_draining;
@@ -113,6 +114,7 @@ reply_send(struct service *service, const struct cluster_reply *reply)
     struct rpc_request *request = ticket_request(reply->ticket);
     const uint64_t now_ns = clock_now_ns();
     const struct answer_context context = {
+        .roster = &service->roster,
         .now_ns = now_ns,
         .uptime_ms = (now_ns - service->started_ns) / CLOCK_NS_PER_MS,
         .serving = serving(service),
@@ -496,6 +498,7 @@ service_destroy(struct service *service)
     loop_timer_destroy(service->timer);
     cluster_destroy(service->cluster);
     metrics_destroy(service->metrics);
+    answer_roster_deinit(&service->roster);
     explicit_bzero(&service->token, sizeof(service->token));
     free(service);
 }

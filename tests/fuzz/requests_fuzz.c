@@ -69,8 +69,11 @@ body_check_again(enum cluster_reply_kind kind, struct pack *pack)
 static void
 reply_take(struct desk *desk, const struct cluster_reply *reply)
 {
-    const struct answer_context context = {
-        .now_ns = desk->now_ns, .serving = 1, .version = "0"};
+    CLEANUP(answer_roster_deinit) struct answer_roster roster = {0};
+    const struct answer_context context = {.roster = &roster,
+                                           .now_ns = desk->now_ns,
+                                           .serving = 1,
+                                           .version = "0"};
     CLEANUP(pack_deinit) struct pack pack;
 
     fuzz_require(reply->ticket >= 1 && reply->ticket <= desk->n_requests);

@@ -134,6 +134,16 @@ roster_member_read(struct unpack *unpack, struct roster_member *member)
 }
 
 void
+join_roster_encode(const struct roster_member *roster,
+                   size_t n_members,
+                   struct pack *pack)
+{
+    pack_array(pack, n_members);
+    for (size_t i = 0; i < n_members; i++)
+        roster_member_encode(&roster[i], pack);
+}
+
+void
 join_reply_encode(const struct join_reply *reply, struct pack *pack)
 {
     pack_array(pack, JOIN_REPLY_FIELDS + 1);
@@ -144,9 +154,11 @@ join_reply_encode(const struct join_reply *reply, struct pack *pack)
     pack_uint(pack, reply->rank);
     pack_uint(pack, reply->size);
     pack_uint(pack, reply->lease_ms);
-    pack_array(pack, reply->n_members);
-    for (size_t i = 0; i < reply->n_members; i++)
-        roster_member_encode(&reply->roster[i], pack);
+    if (reply->packed_roster.n_bytes > 0)
+        pack_packed(pack, reply->packed_roster.bytes,
+                    reply->packed_roster.n_bytes);
+    else
+        join_roster_encode(reply->roster, reply->n_members, pack);
     pack_str(pack, reply->job);
 }
 

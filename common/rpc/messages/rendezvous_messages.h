@@ -81,6 +81,8 @@ struct join_reply {
     size_t n_members;             /* size */
     struct roster_member *roster; /* by rank */
     char job[LIMIT_NAME]; /* what all further requests name; "": as the join */
+    /* To encode: join_roster_encode() has packed the roster; decoded: empty. */
+    struct message_span packed_roster;
 };
 
 /* Leave: a member speaks for itself. The reply of Leave is empty. */
@@ -162,6 +164,11 @@ struct watch_reply {
 
 void
 join_request_encode(const struct join_request *request, struct pack *pack);
+/* The part of a join_reply that is the same for all members. */
+void
+join_roster_encode(const struct roster_member *roster,
+                   size_t n_members,
+                   struct pack *pack);
 enum hoop_status
 join_request_decode(struct message_span in, struct join_request *out_request);
 

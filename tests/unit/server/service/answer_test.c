@@ -13,7 +13,9 @@
 #include "service/answer.h"
 #include "wire/pack.h"
 
+static struct answer_roster shared_roster;
 static const struct answer_context context = {
+    .roster = &shared_roster,
     .now_ns = 5 * 1000000000ull,
     .uptime_ms = 5000,
     .serving = HEALTH_SERVING,
@@ -83,6 +85,36 @@ world_has_its_roster(void **state)
     assert_string_equal(decoded.roster[1].host_id, "n");
     assert_string_equal(decoded.roster[1].address, "y:2");
     assert_int_equal(decoded.roster[1].pid, 71);
+    answer_roster_deinit(&shared_roster);
+}
+
+/* All members of a world get one roster, and those of the next another. */
+static void
+roster_is_packed_once_for_each_world(void **state)
+{
+    const struct cluster_member worlds[2] = {
+        {.incarnation = 1, .host = "a", .host_id = "m", .address = "x:1"},
+        {.incarnation = 2, .host = "b", .host_id = "n", .address = "y:2"},
+    };
+    const void *packed = NULL;
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const struct cluster_reply reply = {
+            .kind = CLUSTER_REPLY_WORLD,
+            .world = {.size = 1, .epoch = 3 + i / 2, .roster = &worlds[i / 2]},
+        };
+        CLEANUP(body_deinit) struct body body = {0};
+        CLEANUP(join_reply_deinit) struct join_reply decoded = {0};
+
+        assert_int_equal(
+            join_reply_decode(body_encode(&reply, &body), &decoded), HOOP_OK);
+        assert_string_equal(decoded.roster[0].host, worlds[i / 2].host);
+        if (i % 2 == 1)
+            assert_ptr_equal(shared_roster.bytes, packed);
+        packed = shared_roster.bytes;
+    }
+    answer_roster_deinit(&shared_roster);
 }
 
 static void
@@ -254,6 +286,7 @@ main(void)
         cmocka_unit_test(outcome_has_its_survivors),
         cmocka_unit_test(groups_have_their_ranks_and_who_joined),
         cmocka_unit_test(world_has_its_roster),
+        cmocka_unit_test(roster_is_packed_once_for_each_world),
         cmocka_unit_test(verdict_has_its_age),
         cmocka_unit_test(lost_compare_and_set_is_an_answer),
         cmocka_unit_test(other_failures_keep_their_status_and_have_no_body),
