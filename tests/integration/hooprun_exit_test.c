@@ -104,6 +104,31 @@ first_failure_in_sight_is_told_once(void **state)
     assert_null(strstr(err_of(state), "first of all"));
 }
 
+/* Rank 1 fails, and all others for that. */
+static void
+what_many_complain_of_alike_is_told_once(void **state)
+{
+    static const char *const many[] = {"-n", "24", NULL};
+
+    assert_int_equal(
+        launcher_code(state, many,
+                      "[ $HOOP_RANK = 1 ] && exit 3; "
+                      "until grep -q 'rank 1 ended' $HOOP_ENDINGS; do "
+                      "sleep 0.01; done; "
+                      "echo \"result $HOOP_RANK\"; "
+                      "echo \"rank 1 (vm:$$) is lost\" >&2; exit 1"),
+        3);
+
+    const char *line = strstr(err_of(state), "] rank 1 (vm:");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "] rank 1 (vm:"));
+    assert_non_null(
+        strstr(err_of(state), " more lines from ranks are like: rank 1 (vm:"));
+    assert_non_null(strstr(err_of(state), "rank 1 (pid "));
+    assert_non_null(strstr(out_of(state), "[0] result 0\n"));
+    assert_non_null(strstr(out_of(state), "[23] result 23\n"));
+}
+
 static void
 restarted_workers_may_succeed(void **state)
 {
@@ -180,6 +205,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(first_failure_is_told_again_with_its_last_lines,
                               program_teardown),
     cmocka_unit_test_teardown(first_failure_in_sight_is_told_once,
+                              program_teardown),
+    cmocka_unit_test_teardown(what_many_complain_of_alike_is_told_once,
                               program_teardown),
     cmocka_unit_test_teardown(restarted_workers_may_succeed, program_teardown),
     cmocka_unit_test_teardown(restarts_are_counted, program_teardown),

@@ -135,6 +135,7 @@ static void
 crew_fail(struct crew *crew)
 {
     crew->phase = CREW_FAILING;
+    crew->output.is_failing = true;
     crew->phase_end_ms = now_ms() + FAILING_MS;
 }
 

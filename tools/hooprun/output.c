@@ -13,10 +13,13 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     READ_MAX = 16 * 1024,
+    FEW_RANKS = 16, /* whose lines are all written */
+    TELL_S = 1,     /* of lines that were counted only */
 };
 
 /* Once for stdout, stderr and the files. The run goes on: the workers' results
@@ -91,6 +94,32 @@ last_keep(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
     snprintf(line, OUTPUT_LAST_MAX, "%.*s", (int)n_bytes, bytes);
 }
 
+/* Where there are many ranks: what libhoop warns of, and, once one has failed,
+ * whatever they complain about. Results, on stdout, are written always. */
+static bool
+is_counted(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
+{
+    struct output *output = pipe->output;
+
+    return pipe->target_fd == STDERR_FILENO &&
+           output->n_pipes > 2 * FEW_RANKS &&
+           (output->is_failing || alike_is_log(bytes, n_bytes)) &&
+           alike_hides(&output->alike, bytes, n_bytes);
+}
+
+void
+output_tell_alike(struct output *output)
+{
+    uint32_t n_hidden;
+    const char *text;
+
+    output->told_s = time(NULL);
+    while ((text = alike_next(&output->alike, &n_hidden))) {
+        output_clear_progress(output);
+        warnx("%u more lines from ranks are like: %s", n_hidden, text);
+    }
+}
+
 static void
 line_write(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
 {
@@ -104,7 +133,8 @@ line_write(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
     struct iovec parts[3];
 
     memcpy(parts, whole, sizeof(whole));
-    parts_write(pipe->output, pipe->target_fd, parts, 3);
+    if (!is_counted(pipe, bytes, n_bytes))
+        parts_write(pipe->output, pipe->target_fd, parts, 3);
     if (pipe->file_fd < 0)
         return;
     memcpy(parts, whole + 1, 2 * sizeof(*whole));
@@ -300,6 +330,8 @@ void
 output_read(struct output_pipe *pipe)
 {
     pipe_read(pipe);
+    if (time(NULL) - pipe->output->told_s > TELL_S)
+        output_tell_alike(pipe->output);
 }
 
 void
@@ -331,6 +363,7 @@ output_drain(struct output *output)
         else
             stream_end(&pipe->stream, line_print, pipe);
     }
+    output_tell_alike(output);
 }
 
 void

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hooprun/alike.h"
 #include "hooprun/stream.h"
 #include "hooprun/worker.h"
 
@@ -44,6 +45,9 @@ struct output {
     char text[OUTPUT_PROGRESS_MAX]; /* as shown */
     bool is_verbatim;               /* output_feed() writes what it gets */
     uint64_t n_lines;               /* printed so far */
+    bool is_failing;                /* set by the crew: a rank has failed */
+    struct alike alike;             /* lines that are counted, not written */
+    int64_t told_s;                 /* when that was said last */
     uint32_t n_pipes;
     struct output_pipe *pipes; /* two for each worker */
     struct output_last *last;  /* one for each worker */
@@ -79,6 +83,10 @@ output_feed(struct output *output,
 /* Read all that is there without waiting, print also half lines. */
 void
 output_drain(struct output *output);
+
+/* Say how many lines were counted in place of being written. */
+void
+output_tell_alike(struct output *output);
 
 /* Call before hooprun itself prints. */
 void
