@@ -189,6 +189,7 @@ asker_answer(struct cluster *cluster,
     struct cluster_reply *reply = waiter_answer(cluster, waiter);
 
     survey_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
+    reply->job.line = job_line(cluster, job_root(job));
     reply->job.activities = activities;
 }
 

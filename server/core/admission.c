@@ -21,6 +21,7 @@
 #include "core/sentence.h"
 #include "core/state.h"
 #include "core/wish.h"
+#include "core/worker.h"
 
 enum {
     NAMES_MAX = 4, /* in one text */
@@ -257,7 +258,7 @@ world_refuse(struct cluster *cluster,
     struct sentence names = {0};
     struct sentence why = {0};
 
-    ended_lose(cluster, job, join);
+    ended_lose(cluster, job_present(job), join);
     if (!LIST_EMPTY(&job->grown))
         sentence_add(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
@@ -297,8 +298,8 @@ room_check(const struct cluster *cluster,
                            sizeof(struct cluster_member) +
                            sizeof(struct cluster_change);
     /* ... and the host may be the host id, too. */
-    const size_t n_member =
-        sizeof(struct member) + 3 * (LIMIT_NAME + 1) + strlen(join->address);
+    const size_t n_member = sizeof(struct member) + sizeof(struct worker) +
+                            3 * (LIMIT_NAME + 1) + strlen(join->address);
 
     if (!job && cluster->counters.jobs >= LIMIT_JOBS)
         return error_raise(HOOP_E_EXHAUSTED,
@@ -405,9 +406,9 @@ join_enter(struct cluster *cluster,
     agenda_remove(&cluster->agenda, &job->grace);
     job->n_members++;
     job->n_newcomers += member->is_newcomer;
+    worker_enter(cluster, member, growth_worker(job, join));
     job->seed ^= event->join.seed;
     job->arrived_ns = cluster->now_ns;
-    cluster->counters.members++;
     member_announce(cluster, member, CLUSTER_NOTICE_JOINED);
     forming_try(cluster, job);
     return HOOP_OK;
@@ -511,7 +512,7 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     TAILQ_REMOVE(&job->arrivals, member, arrival);
     job->n_members--;
     job->n_newcomers -= member->is_newcomer;
-    cluster->counters.members--;
+    worker_end(cluster, member);
     wish_remove(cluster, job, member);
     member_announce(cluster, member, CLUSTER_NOTICE_WITHDRAWN);
     member_destroy(member);

@@ -15,6 +15,7 @@
 #include "core/seat.h"
 #include "core/state.h"
 #include "core/store.h"
+#include "core/worker.h"
 #include "wire/pack.h"
 
 /* Big-endian, so that the order of bytes is the order of numbers. */
@@ -174,7 +175,7 @@ chronicle_write_job(struct cluster *cluster, const struct job *job)
         return;
 
     const struct chronicle_key key = part_key(job, CHRONICLE_HEAD);
-    struct pack pack = value_begin(11);
+    struct pack pack = value_begin(13);
 
     pack_str(&pack, job->name);
     pack_str(&pack, job->token.texts[ROLE_WORKER]);
@@ -187,6 +188,8 @@ chronicle_write_job(struct cluster *cluster, const struct job *job)
     pack_uint(&pack, job->groups.communicator);
     pack_str(&pack, job->root ? job->root->name : "");
     pack_uint(&pack, job->size_max);
+    pack_uint(&pack, job->n_workers_left);
+    pack_uint(&pack, job->n_workers_lost);
     chronicle_put(cluster, &key, &pack);
 }
 
@@ -209,7 +212,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
 
     const struct chronicle_key key =
         numbered_key(member->job, CHRONICLE_MEMBER, member->incarnation);
-    struct pack pack = value_begin(8);
+    struct pack pack = value_begin(9);
 
     pack_uint(&pack, member->state);
     pack_uint(&pack, member->rank);
@@ -219,6 +222,7 @@ chronicle_write_member(struct cluster *cluster, const struct member *member)
     pack_str(&pack, member->address);
     pack_str(&pack, member->reason);
     pack_uint(&pack, member->process_space);
+    pack_uint(&pack, member->worker->id);
     chronicle_put(cluster, &key, &pack);
 }
 

@@ -18,6 +18,7 @@
 #include "core/roll.h"
 #include "core/state.h"
 #include "core/wish.h"
+#include "core/worker.h"
 
 struct host {
     uint32_t number;
@@ -202,10 +203,10 @@ forming_dismiss(struct cluster *cluster,
     outbox_refuse(&cluster->outbox, waiter_answer(cluster, member->waiter),
                   status, "%s", text);
     job->n_newcomers -= member->is_newcomer;
+    worker_end(cluster, member);
     member_destroy(member);
     job->n_members--;
     job->n_given_up++;
-    cluster->counters.members--;
     cluster->counters.replies_expired++;
 }
 

@@ -8,6 +8,7 @@
 #include "core/state.h"
 #include "core/token.h"
 #include "core/wish.h"
+#include "core/worker.h"
 
 static struct member *
 member_of(const struct job *job, uint64_t incarnation)
@@ -87,6 +88,17 @@ growth_members(const struct job *job)
     const uint32_t size_min = job->wishes[MEMBER_WISH_SIZE_MIN].value;
 
     return job->root && size_min > 0 ? size_min - 1 : 0;
+}
+
+uint64_t
+growth_worker(const struct job *job, const struct cluster_join *join)
+{
+    const struct member *member =
+        job->root && join->membership
+            ? membership_find(job->root, join->membership)
+            : NULL;
+
+    return member ? member->worker->id : join->incarnation;
 }
 
 void

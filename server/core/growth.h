@@ -52,6 +52,10 @@ growth_admit(const struct job *job,
              const struct cluster_join *join,
              struct cluster_join *out_join);
 
+/* Of which worker, by its id, a join to job is a membership. */
+uint64_t
+growth_worker(const struct job *job, const struct cluster_join *join);
+
 /* The first member waits for the world. */
 void
 growth_announce(struct cluster *cluster, const struct job *job);

@@ -106,9 +106,10 @@ job_create(struct cluster *cluster, const char *name, const char *token)
 }
 
 void
-job_attach(struct job *job, struct job *root)
+job_attach(struct cluster *cluster, struct job *job, struct job *root)
 {
     job->root = root;
+    cluster->counters.jobs--; /* it is one with root */
     LIST_INSERT_HEAD(&root->grown, job, grown_link);
 }
 
@@ -118,9 +119,28 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root)
     struct job *job = job_revive(cluster, name, root->token.texts[ROLE_WORKER],
                                  ++cluster->job_last);
 
-    job_attach(job, root);
+    job_attach(cluster, job, root);
     chronicle_write_cluster(cluster);
     chronicle_write_job(cluster, job);
+    return job;
+}
+
+struct job *
+job_root(struct job *job)
+{
+    return job->root ? job->root : job;
+}
+
+struct job *
+job_present(struct job *job)
+{
+    struct job *grown = NULL;
+
+    LIST_FOREACH(grown, &job->grown, grown_link)
+    {
+        if (grown->state == CLUSTER_JOB_RUNNING && grown->n_members > 0)
+            return grown;
+    }
     return job;
 }
 
@@ -154,7 +174,8 @@ job_count_tables(struct job *job)
         table_size(job->members ? &job->members->hh : NULL) +
         table_size(job->requests ? &job->requests->hh_rank : NULL) +
         table_size(job->groups.by_key ? &job->groups.by_key->hh : NULL) +
-        table_size(job->councils ? &job->councils->hh : NULL);
+        table_size(job->councils ? &job->councils->hh : NULL) +
+        table_size(job->workers ? &job->workers->hh : NULL);
 
     memory_recount(&job->memory, job->n_table_bytes, n_bytes);
     job->n_table_bytes = n_bytes;
@@ -208,8 +229,8 @@ job_remember(struct cluster *cluster, const struct job *job)
         .epoch = job->epoch,
         .size = job->size,
         .n_joined = job->size,
-        .n_left = job->n_left,
-        .n_lost = job->n_lost,
+        .n_left = job->n_workers_left,
+        .n_lost = job->n_workers_lost,
     };
 
     strcpy(ending.name, job->name);
@@ -220,20 +241,21 @@ job_remember(struct cluster *cluster, const struct job *job)
 static void
 job_announce_end(struct cluster *cluster, const struct job *job)
 {
-    outbox_notice(&cluster->outbox,
-                  &(struct cluster_notice){.kind = CLUSTER_NOTICE_ENDED,
-                                           .job = job->name,
-                                           .epoch = job->epoch,
-                                           .rank = CLUSTER_RANK_ANY},
-                  "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost",
-                  job->name, (unsigned long long)job->epoch, job->n_left,
-                  job->size, job->n_lost);
+    outbox_notice(
+        &cluster->outbox,
+        &(struct cluster_notice){.kind = CLUSTER_NOTICE_ENDED,
+                                 .job = job->name,
+                                 .epoch = job->epoch,
+                                 .rank = CLUSTER_RANK_ANY},
+        "job \"%s\" has ended, epoch %llu: %u of %u left, %u lost", job->name,
+        (unsigned long long)job->epoch, job->n_workers_left,
+        job->n_workers_left + job->n_workers_lost, job->n_workers_lost);
 }
 
 static void
 job_retire(struct cluster *cluster, struct job *job)
 {
-    if (job->epoch) {
+    if (job->epoch && !job->root) {
         job_remember(cluster, job);
         job_announce_end(cluster, job);
     }
@@ -247,7 +269,7 @@ job_retire(struct cluster *cluster, struct job *job)
     chronicle_erase_job(cluster, job);
     job_move(job, CLUSTER_JOB_ENDED);
     HASH_DEL(cluster->jobs, job);
-    cluster->counters.jobs--;
+    cluster->counters.jobs -= job->root == NULL;
     if (job->root) {
         LIST_REMOVE(job, grown_link);
         job_touch(cluster, job->root);
@@ -290,25 +312,32 @@ jobs_destroy(struct cluster *cluster)
     groups_forget(cluster);
     jobs_forget(cluster);
     HASH_CLEAR(hh, cluster->jobs);
+    /* Workers of all worlds of a job are in its root's memory. */
     while (job) {
         struct job *next = job->hh.next;
 
-        job_destroy(job);
+        if (job->root)
+            job_destroy(job);
+        else
+            STAILQ_INSERT_TAIL(&cluster->retired, job, link);
         job = next;
     }
+    jobs_forget(cluster);
 }
 
 struct cluster_job_line
-job_line(const struct cluster *cluster, const struct job *job)
+job_line(const struct cluster *cluster, struct job *job)
 {
+    const struct job *present = job_present(job);
+
     return (struct cluster_job_line){
-        .name = job->name,
+        .name = job_title(job),
         .state = job->state,
-        .epoch = job->epoch,
-        .size = job->epoch ? job->size : wish_size(cluster, job),
-        .n_members = job->n_members,
-        .n_lost = job->n_lost,
-        .n_left = job->n_left,
+        .epoch = present->epoch,
+        .size = job->epoch ? present->size : wish_size(cluster, job),
+        .n_members = job->root ? job->n_members : job->n_workers,
+        .n_lost = job->root ? job->n_lost : job->n_workers_lost,
+        .n_left = job->root ? job->n_left : job->n_workers_left,
         .age_ns = cluster->now_ns - job->born_ns,
     };
 }

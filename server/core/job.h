@@ -30,6 +30,7 @@
 #include "core/token.h"
 #include "core/waiter.h"
 #include "core/wish.h"
+#include "core/worker.h"
 
 LIST_HEAD(job_worlds, job);
 
@@ -39,6 +40,10 @@ struct job {
     struct job *root; /* the job that grows by this one; NULL: none does */
     struct job_worlds grown; /* those it grew by, the newest first */
     LIST_ENTRY(job) grown_link;
+    struct worker *workers;  /* without a root: hash by id, of all its worlds */
+    uint32_t n_workers;      /* of them, those that join or are active */
+    uint32_t n_workers_left; /* ... and those that have ended, in its life */
+    uint32_t n_workers_lost;
     struct token token;
     enum cluster_job_state state; /* changed by job_move() only */
     uint64_t born_ns;
@@ -110,11 +115,19 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root);
 
 /* job, just revived, is one by which root grew. */
 void
-job_attach(struct job *job, struct job *root);
+job_attach(struct cluster *cluster, struct job *job, struct job *root);
+
+/* The job whose name people know: its root, or itself. */
+struct job *
+job_root(struct job *job);
 
 /* As people call it. */
 const char *
 job_title(const struct job *job);
+
+/* The newest of its worlds in which somebody is; it must have formed. */
+struct job *
+job_present(struct job *job);
 
 /* A job that was, empty and forming. Same rules as for job_create(). */
 struct job *
@@ -153,6 +166,6 @@ jobs_destroy(struct cluster *cluster);
 
 /* As operators see it; points into job. */
 struct cluster_job_line
-job_line(const struct cluster *cluster, const struct job *job);
+job_line(const struct cluster *cluster, struct job *job);
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/waiter.h"
+#include "core/worker.h"
 
 /*
  * JOINING -> ACTIVE -> LEFT
@@ -83,6 +84,7 @@ member_destroy(struct member *member)
 
     if (!member)
         return;
+    worker_forget(member);
     memory = &member->job->memory;
     memory_free(memory, member->reason);
     memory_free(memory, member);

@@ -15,6 +15,7 @@
 
 struct job;
 struct waiter;
+struct worker;
 
 /* What workers of one job say about their world, and must agree on. */
 enum member_wish {
@@ -48,6 +49,8 @@ struct member {
     struct seat_list awaited; /* of groups that have not formed, by age */
     struct seat_list seats;   /* of those that have */
     TAILQ_ENTRY(member) arrival;
+    struct worker *worker; /* whose membership it is */
+    LIST_ENTRY(member) membership;
     UT_hash_handle hh;      /* by incarnation */
     UT_hash_handle hh_rank; /* joining with a request: by rank */
     char texts[];

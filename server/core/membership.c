@@ -13,6 +13,7 @@
 #include "core/change.h"
 #include "core/chronicle.h"
 #include "core/council.h"
+#include "core/forming.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/muster.h"
@@ -20,6 +21,7 @@
 #include "core/sentence.h"
 #include "core/state.h"
 #include "core/suspicion.h"
+#include "core/worker.h"
 
 enum {
     LATE_MS = 2,
@@ -117,7 +119,8 @@ membership_renew(struct cluster *cluster,
     return HOOP_OK;
 }
 
-static void
+/* Whether its worker is in no world of the job any more. */
+static bool
 member_end(struct cluster *cluster,
            struct member *member,
            enum cluster_member_state state)
@@ -127,7 +130,6 @@ member_end(struct cluster *cluster,
     member_move(member, state);
     agenda_remove(&cluster->agenda, &member->lease);
     job->n_members--;
-    cluster->counters.members--;
     if (state == CLUSTER_MEMBER_LOST)
         job->n_lost++;
     else
@@ -136,6 +138,7 @@ member_end(struct cluster *cluster,
     chronicle_write_member(cluster, member);
     change_add_end(cluster, member);
     councils_vacate(cluster, member);
+    return worker_end(cluster, member);
 }
 
 static struct cluster_notice
@@ -149,20 +152,53 @@ notice_of(const struct member *member, enum cluster_notice_kind kind)
     };
 }
 
+static void
+member_lose(struct cluster *cluster, struct member *member, const char *reason)
+{
+    if (member->state == CLUSTER_MEMBER_JOINING) {
+        struct job *job = member->job;
+
+        forming_dismiss(cluster, member, HOOP_E_ABORTED, reason);
+        job_touch(cluster, job);
+        return;
+    }
+    member->reason = memory_take_text(&member->job->memory, reason);
+    member_end(cluster, member, CLUSTER_MEMBER_LOST);
+}
+
+/* Its worker is lost in all worlds of the job, and that is told once. */
 void
 membership_lose(struct cluster *cluster,
                 struct member *member,
                 const char *reason)
 {
-    const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
+    const struct worker *worker = member->worker;
+    const struct member *newest = worker_active(worker);
+    const struct cluster_notice notice = notice_of(newest, CLUSTER_NOTICE_LOST);
+    struct member *living = NULL;
 
-    member->reason = memory_take_text(&member->job->memory, reason);
-    member_end(cluster, member, CLUSTER_MEMBER_LOST);
+    member_lose(cluster, member, reason);
+    while ((living = worker_living(worker)))
+        member_lose(cluster, living, reason);
     cluster->counters.verdicts++;
     outbox_notice(&cluster->outbox, &notice,
                   "%s of job \"%s\" is lost: %s; epoch %llu",
-                  member_label(member).text, job_title(member->job), reason,
-                  (unsigned long long)member->job->membership_epoch);
+                  member_label(newest).text, job_title(newest->job), reason,
+                  (unsigned long long)newest->job->membership_epoch);
+}
+
+/* It cannot be in this world; in others of the job it stays. */
+static void
+membership_resign(struct cluster *cluster,
+                  struct member *member,
+                  const char *reason)
+{
+    const struct cluster_notice notice = notice_of(member, CLUSTER_NOTICE_LOST);
+
+    member_lose(cluster, member, reason);
+    outbox_notice(&cluster->outbox, &notice,
+                  "%s of job \"%s\" cannot be in what it grew to: %s",
+                  member_label(member).text, job_title(member->job), reason);
 }
 
 enum hoop_status
@@ -183,10 +219,11 @@ membership_leave(struct cluster *cluster,
         const struct cluster_notice notice =
             notice_of(member, CLUSTER_NOTICE_LEFT);
 
-        member_end(cluster, member, CLUSTER_MEMBER_LEFT);
-        cluster->counters.leaves++;
-        outbox_notice(&cluster->outbox, &notice, "%s leaves job \"%s\"",
-                      member_label(member).text, job_title(job));
+        if (member_end(cluster, member, CLUSTER_MEMBER_LEFT)) {
+            cluster->counters.leaves++;
+            outbox_notice(&cluster->outbox, &notice, "%s leaves job \"%s\"",
+                          member_label(member).text, job_title(job));
+        }
     }
     outbox_reply(&cluster->outbox, event->ticket);
     return HOOP_OK;
@@ -261,7 +298,10 @@ report_take(struct cluster *cluster,
     membership_reason(report->reason, sizeof(reason), reason);
     sentence_add(&sentence, "%s, reported by %s", reason,
                  member_label(reporter).text);
-    membership_lose(cluster, accused, sentence.text);
+    if (reporter == accused && accused->worker->n_living > 1)
+        membership_resign(cluster, accused, sentence.text);
+    else
+        membership_lose(cluster, accused, sentence.text);
 }
 
 enum hoop_status

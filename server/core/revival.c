@@ -134,7 +134,7 @@ root_attach(struct cluster *cluster, struct job *job, const char *name)
 
     if (!root || root == job || root->root)
         return false;
-    job_attach(job, root);
+    job_attach(cluster, job, root);
     return true;
 }
 
@@ -177,6 +177,8 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     if (n_fields > 9) {
         unpack_text(unpack, root, sizeof(root));
         job->size_max = (uint32_t)unpack_uint(unpack, LIMIT_RANKS);
+        job->n_workers_left = (uint32_t)unpack_uint(unpack, UINT32_MAX);
+        job->n_workers_lost = (uint32_t)unpack_uint(unpack, UINT32_MAX);
     }
     if (unpack_status(unpack) == HOOP_OK &&
         (job->state == CLUSTER_JOB_RUNNING) != (job->size > 0 && job->epoch))
@@ -185,7 +187,7 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
     if (unpack_status(unpack) == HOOP_OK && root[0] &&
         !root_attach(cluster, job, root))
         return revival_misfit(job, "a job that is not there grew by it");
-    return revival_close(unpack, n_fields > 9 ? 11 : 9, n_fields);
+    return revival_close(unpack, n_fields > 9 ? 13 : 9, n_fields);
 }
 
 static enum hoop_status

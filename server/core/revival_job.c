@@ -22,6 +22,7 @@
 #include "core/seat.h"
 #include "core/state.h"
 #include "core/store.h"
+#include "core/worker.h"
 #include "wire/unpack.h"
 
 static enum hoop_status
@@ -38,7 +39,8 @@ revision_read(struct job *job, struct unpack *unpack)
 static void
 member_enter(struct cluster *cluster,
              struct member *member,
-             enum cluster_member_state state)
+             enum cluster_member_state state,
+             uint64_t worker)
 {
     struct job *job = member->job;
 
@@ -50,7 +52,7 @@ member_enter(struct cluster *cluster,
     job->n_members += state == CLUSTER_MEMBER_ACTIVE;
     job->n_left += state == CLUSTER_MEMBER_LEFT;
     job->n_lost += state == CLUSTER_MEMBER_LOST;
-    cluster->counters.members += state == CLUSTER_MEMBER_ACTIVE;
+    worker_enter(cluster, member, worker);
 }
 
 static enum hoop_status
@@ -83,7 +85,9 @@ member_read(struct cluster *cluster,
     /* Records of earlier versions end here. */
     if (n_fields > 7)
         join.process_space = unpack_uint(unpack, UINT64_MAX);
-    if (revival_close(unpack, n_fields > 7 ? 8 : 7, n_fields) != HOOP_OK)
+    const uint64_t worker =
+        n_fields > 8 ? unpack_uint(unpack, UINT64_MAX) : join.incarnation;
+    if (revival_close(unpack, n_fields > 9 ? 9 : n_fields, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
     HASH_FIND(hh, job->members, &join.incarnation, sizeof(join.incarnation),
               known);
@@ -92,7 +96,7 @@ member_read(struct cluster *cluster,
 
     struct member *member = member_create(job, &join);
 
-    member_enter(cluster, member, state);
+    member_enter(cluster, member, state, worker);
     if (state == CLUSTER_MEMBER_LOST)
         member->reason = memory_take_text(&job->memory, reason);
     return HOOP_OK;

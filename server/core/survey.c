@@ -36,8 +36,9 @@ survey_jobs(struct cluster *cluster,
     struct cluster_job_line *next = items;
 
     (void)unused;
-    for (const struct job *job = cluster->jobs; job; job = job->hh.next)
-        *next++ = job_line(cluster, job);
+    for (struct job *job = cluster->jobs; job; job = job->hh.next)
+        if (!job->root)
+            *next++ = job_line(cluster, job);
     for (size_t i = 0; i < n_endings; i++)
         *next++ = ending_line(cluster, endings_at(&cluster->endings, i));
 
@@ -85,23 +86,25 @@ survey_fill(struct cluster *cluster,
             enum cluster_view view,
             struct cluster_reply *reply)
 {
+    const struct job *present = job_present(job);
     const bool is_brief = view == CLUSTER_VIEW_BRIEF;
-    const size_t n_all = job->epoch ? job->size : job->n_members;
+    const size_t n_all = job->epoch ? present->size : job->n_members;
     struct cluster_member *members =
         outbox_memory(&cluster->outbox, is_brief ? 0 : n_all, sizeof(*members));
-    const size_t n_members = is_brief ? 0 : members_view(cluster, job, members);
+    const size_t n_members =
+        is_brief ? 0 : members_view(cluster, present, members);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
         .line = job_line(cluster, job),
-        .membership_epoch = job->membership_epoch,
-        .revision = job->n_changes,
+        .membership_epoch = present->membership_epoch,
+        .revision = present->n_changes,
         .members = members,
         .n_members = n_members,
-        .n_groups = job->groups.n_groups,
+        .n_groups = present->groups.n_groups,
         .n_keys = job->store.n_keys,
         .n_store_bytes = job->store.n_bytes,
-        .n_waiters = job->n_waiters,
+        .n_waiters = present->n_waiters,
         .missing = "",
         .hosts = "",
     };
@@ -114,8 +117,10 @@ survey_job(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event)
 {
-    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_may_ask(job)) {
-        const enum hoop_status status = activities_ask(cluster, job, event);
+    if (event->view == CLUSTER_VIEW_ACTIVITY &&
+        activities_may_ask(job_present(job))) {
+        const enum hoop_status status =
+            activities_ask(cluster, job_present(job), event);
 
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }

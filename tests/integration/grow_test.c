@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hoop/control.h"
+
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
@@ -572,6 +574,104 @@ name_is_kept_while_a_newcomer_lives(void **state)
     assert_int_equal(room[PLACE_GROWN], 2);
 }
 
+/* Lines of the log with both texts. */
+static unsigned
+log_count(const char *text, const char *other)
+{
+    FILE *log = fopen(hoopd.log_path, "re");
+    unsigned n_found = 0;
+    char line[1024];
+
+    while (log && fgets(line, sizeof(line), log))
+        n_found += strstr(line, text) && strstr(line, other);
+    if (log)
+        fclose(log);
+    return n_found;
+}
+
+/* One job, of the name that users know, with those who live. */
+static int
+job_is_one(const struct worker *worker, uint32_t n_members, uint32_t n_lost)
+{
+    const struct hoop_control_options options = {
+        .coordinator = worker->coordinator, .job = "test", .token = "secret"};
+    const struct hoop_control_overview *overview = NULL;
+    const struct hoop_control_roster *roster = NULL;
+    hoop_control_t *control = NULL;
+
+    WORKER_CHECK(hoop_control_create(&options, &control) == HOOP_OK);
+    WORKER_CHECK(hoop_control_status(control, &overview) == HOOP_OK);
+    WORKER_CHECK(overview->n_jobs == 1);
+    WORKER_CHECK(strcmp(overview->jobs[0].name, "test") == 0);
+    WORKER_CHECK(overview->jobs[0].size == 3);
+    WORKER_CHECK(overview->jobs[0].n_members == n_members);
+    WORKER_CHECK(overview->jobs[0].n_lost == n_lost);
+    const uint64_t epoch = overview->jobs[0].epoch;
+    WORKER_CHECK(hoop_control_ranks(control, &roster) == HOOP_OK);
+    WORKER_CHECK(strcmp(roster->job.name, "test") == 0);
+    WORKER_CHECK(roster->job.epoch == epoch);
+    WORKER_CHECK(roster->n_ranks == 3);
+    hoop_control_destroy(control);
+    return 0;
+}
+
+/* Worker 2 comes to 0 and 1, then 1 dies, which is in two worlds. */
+static int
+told_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    hoop_comm_t *left = NULL;
+    hoop_comm_t *world = NULL;
+    char victim[KEY_MAX];
+
+    if (worker->index < 2) {
+        if (worker_join(worker, 2, PLACE_JOINED, &session) != 0)
+            return 1;
+        WORKER_CHECK(hoop_comm_grow(hoop_world(session), 1, GROW_MS, &world) ==
+                     HOOP_OK);
+    } else {
+        WORKER_CHECK(arrivals_await(1, "is to grow from 2 to 3") == 0);
+        options.rank = NULL;
+        options.world_size = 2;
+        WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+        world = hoop_world(session);
+    }
+    if (worker->index == 1)
+        room_set(worker, PLACE_VICTIM, (uint64_t)getpid());
+    snprintf(victim, sizeof(victim), ":%u)",
+             (unsigned)room_await(worker, PLACE_VICTIM));
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    if (worker->index == 0)
+        WORKER_CHECK(job_is_one(worker, 3, 0) == 0);
+    WORKER_CHECK(hoop_barrier(world) == HOOP_OK);
+    if (worker_lose(worker, 1, world) != 0)
+        return 1;
+    /* The coordinator knows of the death in this world and in the first. */
+    WORKER_CHECK(hoop_comm_shrink(world, &left) == HOOP_OK);
+    WORKER_CHECK(hoop_comm_size(left) == 2);
+    if (worker->index == 0) {
+        WORKER_CHECK(hoop_comm_shrink(hoop_world(session), &world) == HOOP_OK);
+        WORKER_CHECK(hoop_comm_size(world) == 1);
+        WORKER_CHECK(job_is_one(worker, 2, 1) == 0);
+        WORKER_CHECK(log_count(" is lost: ", victim) == 1);
+        WORKER_CHECK(log_count("test+", "") == 0);
+    }
+    WORKER_CHECK(hoop_barrier(left) == HOOP_OK);
+    hoop_leave(session);
+    return 0;
+}
+
+static void
+death_in_a_job_that_has_grown_is_told_once(void **state)
+{
+    (void)state;
+    assert_int_equal(workers_run(hoopd.address, 3, told_body, NULL), 0);
+    daemon_expect_log(&hoopd, "job \"test\" has ended");
+    assert_int_equal(log_count("leaves job", ""), 2);
+    assert_int_equal(log_count("has ended", ""), 1);
+}
+
 int
 main(void)
 {
@@ -594,6 +694,9 @@ main(void)
                                         daemon_setup, daemon_teardown),
         cmocka_unit_test_setup_teardown(
             rank_of_a_member_is_refused_to_a_newcomer, daemon_setup,
+            daemon_teardown),
+        cmocka_unit_test_setup_teardown(
+            death_in_a_job_that_has_grown_is_told_once, daemon_setup,
             daemon_teardown),
         cmocka_unit_test_setup_teardown(name_is_kept_while_a_newcomer_lives,
                                         daemon_setup, daemon_teardown),

@@ -131,7 +131,7 @@ notice_plan(struct join_notice *notice)
         loop_timer_start(notice->timer, (uint64_t)left_ms);
 }
 
-/* Where the world has just formed there is nothing to say: the join ends now. */
+/* Where the job has formed and does not refuse the join, it is to grow by it. */
 static void
 notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
 {
@@ -142,7 +142,10 @@ notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
     else if (notice->refusal[0])
         join_notice_describe_refusal(notice->terms, notice->refusal, text);
     else
-        return;
+        snprintf(text, sizeof(text),
+                 "joined job '%s', which is to grow; waiting for its members, "
+                 "or for others who come to it",
+                 job_name(notice->terms));
     wait_notice_say(&notice->wait, text);
 }
 

@@ -1,0 +1,112 @@
+/* core/worker.c - a worker of a job: its memberships of one world or several */
+
+#include "core/worker.h"
+
+#include "core/chronicle.h"
+#include "core/job.h"
+#include "core/member.h"
+#include "core/memory.h"
+#include "core/state.h"
+
+static struct worker *
+worker_find(struct job *root, uint64_t id)
+{
+    struct worker *worker = NULL;
+
+    HASH_FIND(hh, root->workers, &id, sizeof(id), worker);
+    if (worker)
+        return worker;
+    worker = memory_take(&root->memory, 1, sizeof(*worker));
+    worker->id = id;
+    worker->root = root;
+    LIST_INIT(&worker->memberships);
+    HASH_ADD(hh, root->workers, id, sizeof(worker->id), worker);
+    job_count_tables(root);
+    return worker;
+}
+
+static bool
+is_living(const struct member *member)
+{
+    return member->state == CLUSTER_MEMBER_JOINING ||
+           member->state == CLUSTER_MEMBER_ACTIVE;
+}
+
+void
+worker_enter(struct cluster *cluster, struct member *member, uint64_t id)
+{
+    struct worker *worker = worker_find(job_root(member->job), id);
+
+    member->worker = worker;
+    LIST_INSERT_HEAD(&worker->memberships, member, membership);
+    if (!is_living(member))
+        return;
+    if (worker->n_living == 0) {
+        worker->root->n_workers++;
+        cluster->counters.members++;
+    }
+    worker->n_living++;
+}
+
+bool
+worker_end(struct cluster *cluster, struct member *member)
+{
+    struct worker *worker = member->worker;
+    struct job *root = worker->root;
+
+    worker->n_living--;
+    if (worker->n_living > 0)
+        return false;
+    root->n_workers--;
+    cluster->counters.members--;
+    root->n_workers_left += member->state == CLUSTER_MEMBER_LEFT;
+    root->n_workers_lost += member->state == CLUSTER_MEMBER_LOST;
+    if (member->state != CLUSTER_MEMBER_JOINING)
+        chronicle_write_job(cluster, root);
+    return true;
+}
+
+void
+worker_forget(struct member *member)
+{
+    struct worker *worker = member->worker;
+
+    if (!worker)
+        return;
+    LIST_REMOVE(member, membership);
+    member->worker = NULL;
+    if (!LIST_EMPTY(&worker->memberships))
+        return;
+
+    struct job *root = worker->root;
+
+    HASH_DEL(root->workers, worker);
+    job_count_tables(root);
+    memory_free(&root->memory, worker);
+}
+
+struct member *
+worker_living(const struct worker *worker)
+{
+    struct member *member = NULL;
+
+    LIST_FOREACH(member, &worker->memberships, membership)
+    {
+        if (is_living(member))
+            return member;
+    }
+    return NULL;
+}
+
+const struct member *
+worker_active(const struct worker *worker)
+{
+    const struct member *member = NULL;
+
+    LIST_FOREACH(member, &worker->memberships, membership)
+    {
+        if (member->state == CLUSTER_MEMBER_ACTIVE)
+            return member;
+    }
+    return NULL;
+}
