@@ -9,7 +9,8 @@ comes in its place, which the job takes in by hoop_comm_grow(); every --deaths
 seconds hoopd is killed, too, and started again on its data. Half of the jobs
 shrink when somebody is lost, the others have HOOP_ON_FAILURE=retry. Each result
 is computed again from exactly the contributors that are named
-(churn_oracle.h). Nobody may fail, nobody may stand still, and the memory and the
+(churn_oracle.h). hoopd lists each job once, by its name, and in the end with those
+who live; its log tells each death once. Nobody may fail, nobody may stand still, and the memory and the
 descriptors of residents and hoopd stay what they were. --seconds 600 is the
 long run; --seed plays the same victims again.
 """
@@ -18,6 +19,7 @@ import argparse
 import mmap
 import os
 import random
+import re
 import signal
 import statistics
 import struct
@@ -25,6 +27,7 @@ import sys
 import tempfile
 import time
 
+from control_client import Client
 from coordinator_deaths import Coordinator
 from programs import Program, Wrong
 
@@ -203,6 +206,7 @@ class Run:
         self.coordinator = Coordinator(options.hoopd, folder, 'process')
         self.n_ids = 0
         self.n_deaths = 0
+        self.n_told = 0  # deaths of members, by hoopd's log
         self.jobs = [Job(self, number) for number in range(options.jobs)]
         self.watches = {}
 
@@ -236,6 +240,52 @@ class Run:
         self.watches.setdefault('hoopd', Watch('hoopd')).take(
             moment, self.coordinator.program.popen.pid)
 
+    def lines(self):
+        """Of each job that lives: its name, state, epoch, size, members, ..."""
+        client = Client(self.coordinator.address)
+        try:
+            return [line for line in client.call('Status/Jobs', [])[3]
+                    if line[1] != 'ended']
+        finally:
+            client.close()
+
+    def lists_check(self):
+        """However often it has grown, each job is there once, with its name."""
+        lines = self.lines()
+        if sorted(line[0] for line in lines) != sorted(
+                job.name for job in self.jobs):
+            raise Wrong(f'the jobs are said to be {lines}')
+        return lines
+
+    def members_check(self):
+        """Nobody is killed any more: in the end those are members who live."""
+        end = time.monotonic() + END_S
+        while True:
+            for job in self.jobs:
+                job.look()
+            lines = self.lists_check()
+            if all(line[3] == line[4] == self.options.size for line in lines):
+                return
+            if time.monotonic() > end:
+                raise Wrong(f'not all who live are members: {lines}')
+            time.sleep(0.05)
+
+    def log_check(self):
+        """Each life of hoopd tells a death once, of a job that users know."""
+        n_told = 0
+        for life in range(1, self.coordinator.n_lives + 1):
+            path = os.path.join(self.folder, f'hoopd{life}.log')
+            with open(path, encoding='utf-8', errors='replace') as log:
+                text = log.read()
+            told = re.findall(r'\(([^()\s]+:\d+)\) of job "[^"]*" is lost: ', text)
+            n_told += len(told)
+            if len(told) != len(set(told)):
+                twice = sorted({who for who in told if told.count(who) > 1})
+                raise Wrong(f'hoopd{life}: told lost more than once: {twice}')
+            if re.search(r'job "churn-\d+\+', text):
+                raise Wrong(f'hoopd{life} names a world of a job')
+        return n_told
+
     def coordinator_die(self):
         self.coordinator.kill()
         self.n_deaths += 1
@@ -258,6 +308,7 @@ class Run:
                 next_death = time.monotonic() + self.options.deaths
             if now >= next_look:
                 self.sample(now - begin)
+                self.lists_check()
                 next_look = now + LOOK_S
             for job in self.jobs:
                 job.look()
@@ -284,7 +335,7 @@ class Run:
               f'{totals["wrong"]} wrong, 0 hang; {totals["shrunk"]} shrunk, '
               f'{totals["grown"]} grown, {totals["barren"]} growths in vain, '
               f'{totals["orphaned"]} joined nobody; hoopd died '
-              f'{self.n_deaths} times')
+              f'{self.n_deaths} times, and told {self.n_told} deaths, each once')
         for job in self.jobs:
             line = job.board.line(0)
             print(f'{job.name}: resident 0 has {line["calls"]} results, shrank '
@@ -307,8 +358,10 @@ class Run:
             self.begin()
             self.churn()
             self.newcomer_await()
+            self.members_check()
             for job in self.jobs:
                 job.stop()
+            self.n_told = self.log_check()
             self.summary()
         finally:
             for job in self.jobs:
