@@ -8,11 +8,14 @@
 #include "base/digest.h"
 
 #include <stdlib.h>
-
-#ifdef DIGEST_DISPATCHES
-#include <xxh_x86dispatch.h>
-#else
 #include <xxhash.h>
+#ifdef DIGEST_DISPATCHES
+#define XXH_DISPATCH_DISABLE_REPLACE
+#include <xxh_x86dispatch.h>
+/* The static library of a distribution may lack them: they are NULL then. */
+#pragma weak XXH3_64bits_dispatch
+#pragma weak XXH3_64bits_update_dispatch
+#pragma weak XXH3_128bits_dispatch
 #endif
 
 #include "base/error.h"
@@ -24,13 +27,27 @@ struct digest {
 uint64_t
 digest_bytes(const void *bytes, size_t n_bytes)
 {
+#ifdef DIGEST_DISPATCHES
+    if (XXH3_64bits_dispatch)
+        return XXH3_64bits_dispatch(bytes, n_bytes);
+#endif
     return XXH3_64bits(bytes, n_bytes);
+}
+
+static XXH128_hash_t
+hash_wide(const void *bytes, size_t n_bytes)
+{
+#ifdef DIGEST_DISPATCHES
+    if (XXH3_128bits_dispatch)
+        return XXH3_128bits_dispatch(bytes, n_bytes);
+#endif
+    return XXH3_128bits(bytes, n_bytes);
 }
 
 struct digest_wide
 digest_wide_bytes(const void *bytes, size_t n_bytes)
 {
-    const XXH128_hash_t hash = XXH3_128bits(bytes, n_bytes);
+    const XXH128_hash_t hash = hash_wide(bytes, n_bytes);
 
     return (struct digest_wide){hash.low64, hash.high64};
 }
@@ -68,8 +85,15 @@ digest_destroy(struct digest *digest)
 void
 digest_add(struct digest *digest, const void *bytes, size_t n_bytes)
 {
-    if (n_bytes > 0)
-        XXH3_64bits_update(digest->state, bytes, n_bytes);
+    if (n_bytes == 0)
+        return;
+#ifdef DIGEST_DISPATCHES
+    if (XXH3_64bits_update_dispatch) {
+        XXH3_64bits_update_dispatch(digest->state, bytes, n_bytes);
+        return;
+    }
+#endif
+    XXH3_64bits_update(digest->state, bytes, n_bytes);
 }
 
 uint64_t

@@ -3,7 +3,8 @@
 #
 # installed.sh BUILD MESON: installs BUILD into a fresh folder and builds a
 # program against it, as users do, by pkg-config; in C and, if there is a
-# compiler, in C++; then runs it.
+# compiler, in C++; against the static libraries, too; then runs it, without
+# LD_LIBRARY_PATH, as the installed programs.
 set -eu
 build=$1
 shift
@@ -17,10 +18,11 @@ trap 'rm -rf "$root"' EXIT
 
 pc=$(find "$root" -name hoop.pc)
 PKG_CONFIG_PATH=$(dirname "$pc")
-PKG_CONFIG_SYSROOT_DIR=$root
-export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
-export LD_LIBRARY_PATH
+export PKG_CONFIG_PATH
+libraries=$(dirname "$PKG_CONFIG_PATH")
+# As if the prefix had been below $root.
+prefix=$root$(pkg-config --variable=prefix hoop)
+unset LD_LIBRARY_PATH
 
 cat >"$root/program.c" <<'C'
 #include <hoop/coordinator.h>
@@ -30,6 +32,7 @@ cat >"$root/program.c" <<'C'
 int
 main(void)
 {
+#ifndef WITHOUT_WORKER
     static struct hoop_join_options options;
     hoop_session_t *session = NULL;
 
@@ -37,7 +40,10 @@ main(void)
     if (hoop_join(&options, &session) == HOOP_OK)
         return 1;
     printf("%s\n", hoop_error_text());
+#endif
+#ifndef WITHOUT_COORDINATOR
     hoop_coordinator_destroy(NULL);
+#endif
     return 0;
 }
 C
@@ -47,7 +53,8 @@ cp "$root/program.c" "$root/program.cc"
 compile_and_run() {
   # shellcheck disable=SC2046
   "$1" -Wall -Wextra -Werror -o "$root/program" "$2" \
-    $(pkg-config --cflags --libs hoop hoop-coordinator)
+    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs \
+      hoop hoop-coordinator)
   "$root/program"
   echo "installed.sh: $1 ok"
 }
@@ -57,8 +64,33 @@ if command -v c++ >/dev/null; then
   compile_and_run c++ "$root/program.cc"
 fi
 
+# Whole programs without a shared library, of what distributions have as static
+# ones. The linker warns of getaddrinfo(), which wants the same C library.
+# static_run DEFINE PACKAGE...
+static_run() {
+  define=$1
+  shift
+  # shellcheck disable=SC2046
+  "${CC:-cc}" "$define" -static -o "$root/program" "$root/program.c" \
+    $(pkg-config --define-variable=prefix="$prefix" --static --cflags --libs \
+      "$@") >"$root/log" 2>&1 || {
+    cat "$root/log"
+    exit 1
+  }
+  "$root/program"
+  echo "installed.sh: static $* ok"
+}
+
+static_run -DWITH_BOTH hoop hoop-coordinator
+static_run -DWITHOUT_COORDINATOR hoop
+static_run -DWITHOUT_WORKER hoop-coordinator
+
+for name in hoopctl hoop-perf hoop-sim hoop-checkpoint hooprun hoopd; do
+  "$prefix/bin/$name" --version
+done
+
 # Nobody must get NNG's threads (docs/ARCHITECTURE.md).
-if readelf -d "$LD_LIBRARY_PATH/libhoop.so.0" | grep 'NEEDED.*nng'; then
+if readelf -d "$libraries/libhoop.so.0" | grep 'NEEDED.*nng'; then
   echo 'installed.sh: libhoop needs libnng'
   exit 1
 fi
