@@ -170,7 +170,7 @@ host_print(const struct sockaddr_storage *address, char out_host[HOST_BYTES])
         strcpy(out_host, "?");
     /* IPv4 through a socket of both. */
     if (strncmp(out_host, "::ffff:", 7) == 0)
-        memmove(out_host, out_host + 7, strlen(out_host + 7) + 1);
+        memmove(out_host, out_host + 7, HOST_BYTES - 7);
 }
 
 /* Without the newline. False: none has come in time. */
