@@ -98,6 +98,7 @@ struct hoop_control_overview {
     uint64_t uptime_ms;
     size_t n_jobs;
     const struct hoop_control_job *jobs; /* living ones, then ended ones */
+    uint64_t clock_ms; /* of the coordinator, since 1970; 0: it does not say */
 };
 
 /* The coordinator and all its jobs; the job that was chosen plays no part. */

@@ -318,6 +318,7 @@ jobs_encode(const struct cluster_jobs *from,
 {
     struct jobs_reply reply = {
         .uptime_ms = context->uptime_ms,
+        .clock_ms = context->clock_ms,
         .serving = context->serving,
         .n_jobs = from->n_items,
     };

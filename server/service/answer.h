@@ -36,7 +36,8 @@ struct answer_context {
     struct answer_roster *roster; /* borrowed */
     uint64_t now_ns;
     uint64_t uptime_ms;
-    uint32_t serving; /* enum health_serving */
+    uint64_t clock_ms; /* since 1970 */
+    uint32_t serving;  /* enum health_serving */
     const char *version;
 };
 

@@ -117,6 +117,7 @@ reply_send(struct service *service, const struct cluster_reply *reply)
         .roster = &service->roster,
         .now_ns = now_ns,
         .uptime_ms = (now_ns - service->started_ns) / CLOCK_NS_PER_MS,
+        .clock_ms = clock_wall_ns() / CLOCK_NS_PER_MS,
         .serving = serving(service),
         .version = service->version,
     };

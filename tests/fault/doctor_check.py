@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/fault/doctor_check.py - hoopctl doctor finds what is wrong with a host
 
-doctor_check.py HOOPD HOOPCTL: two hosts, each a network namespace, and hoopd on
+doctor_check.py HOOPD HOOPCTL CLOCK_AHEAD: two hosts, each a network namespace, and hoopd on
 a third one. Each fault is made on its own: a firewall one way or the other,
 large packets that vanish, few files, little memory to share, a small /dev/shm,
 names and addresses that are wrong, a peer of another version with a wrong
@@ -86,6 +86,7 @@ def healthy_host_has_nothing_wrong(doctor):
                  f'{doctor.hosts.addresses["a"]} (on the way to the '
                  'coordinator)\n',
                  f'ok     answer        {COORDINATOR} serves\n',
+                 "ok     clock         hoopd's differs by 0.",
                  'ok     packets to    256 KiB have arrived there (MTU 1500)\n',
                  'ok     packets from  256 KiB have arrived here (MTU 1500)\n'):
         if line not in out:
@@ -168,6 +169,13 @@ def peer_play(listener):
             back.sendall(bytes(PROBE_BYTES))
 
 
+def wrong_clock_is_found(doctor):
+    """That of this host, against hoopd's."""
+    only_wrong(doctor.run(LD_PRELOAD=os.path.abspath(sys.argv[3]),
+                          CLOCK_AHEAD_S='100'),
+               'clock', "hoopd's is ", " s behind this host's: ")
+
+
 def another_version_and_clock_are_found(doctor):
     with socket.create_server((HERE, 0)) as listener:
         thread = threading.Thread(target=peer_play, args=(listener,))
@@ -198,6 +206,7 @@ def check(programs, folder):
         limits_are_found(doctor)
         names_and_addresses_are_found(doctor)
         another_version_and_clock_are_found(doctor)
+        wrong_clock_is_found(doctor)
         if shutil.which('iptables'):
             firewalls_are_found(doctor)
             vanishing_packets_are_found(doctor)

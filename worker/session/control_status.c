@@ -75,6 +75,7 @@ hoop_control_status(hoop_control_t *control,
         .version = reply->version,
         .serving = reply->serving == HEALTH_SERVING ? "serving" : "draining",
         .uptime_ms = reply->uptime_ms,
+        .clock_ms = reply->clock_ms,
         .n_jobs = reply->n_jobs,
         .jobs = jobs,
     };

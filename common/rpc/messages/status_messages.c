@@ -13,7 +13,7 @@ enum {
     HEALTH_REQUEST_FIELDS = 1,
     HEALTH_REPLY_FIELDS = 1,
     JOB_LINE_FIELDS = 8,
-    JOBS_REPLY_FIELDS = 4,
+    JOBS_REPLY_FIELDS = 4, /* and one that may be missing */
     JOB_MEMBER_FIELDS = 7, /* and one that may be missing */
     JOB_REQUEST_FIELDS = 2,
     JOB_REPLY_FIELDS = 8,
@@ -102,13 +102,14 @@ job_line_read(struct unpack *unpack, struct job_line *line)
 void
 jobs_reply_encode(const struct jobs_reply *reply, struct pack *pack)
 {
-    pack_array(pack, JOBS_REPLY_FIELDS);
+    pack_array(pack, JOBS_REPLY_FIELDS + 1);
     pack_str(pack, reply->version);
     pack_uint(pack, reply->uptime_ms);
     pack_uint(pack, reply->serving);
     pack_array(pack, reply->n_jobs);
     for (size_t i = 0; i < reply->n_jobs; i++)
         job_line_encode(&reply->jobs[i], pack);
+    pack_uint(pack, reply->clock_ms);
 }
 
 enum hoop_status
@@ -118,7 +119,7 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
     struct message_items items;
     struct unpack unpack;
 
-    const size_t n_unknown = message_open(&unpack, in, JOBS_REPLY_FIELDS);
+    size_t n_unknown = message_open(&unpack, in, JOBS_REPLY_FIELDS);
     unpack_text(&unpack, reply.version, sizeof(reply.version));
     reply.uptime_ms = message_u64(&unpack);
     reply.serving = message_u32(&unpack);
@@ -134,6 +135,10 @@ jobs_reply_decode(struct message_span in, struct jobs_reply *out_reply)
     reply.n_jobs = items.n_items;
     for (size_t i = 0; i < reply.n_jobs; i++)
         job_line_read(&unpack, &reply.jobs[i]);
+    if (n_unknown > 0) {
+        reply.clock_ms = message_u64(&unpack);
+        n_unknown--;
+    }
 
     status = message_close(&unpack, n_unknown);
     if (status != HOOP_OK)

@@ -53,6 +53,7 @@ struct jobs_reply {
     uint32_t serving; /* enum health_serving */
     size_t n_jobs;
     struct job_line *jobs; /* those that live, oldest first, then ended ones */
+    uint64_t clock_ms;     /* of the coordinator, since 1970; 0: not said */
 };
 
 struct job_member {

@@ -18,6 +18,7 @@ static const struct answer_context context = {
     .roster = &shared_roster,
     .now_ns = 5 * 1000000000ull,
     .uptime_ms = 5000,
+    .clock_ms = 1700000000000,
     .serving = HEALTH_SERVING,
     .version = "1.2.3",
 };
@@ -207,6 +208,7 @@ jobs_come_with_what_the_core_cannot_know(void **state)
                      HOOP_OK);
     assert_string_equal(decoded.version, "1.2.3");
     assert_int_equal(decoded.uptime_ms, 5000);
+    assert_int_equal(decoded.clock_ms, 1700000000000);
     assert_int_equal(decoded.serving, HEALTH_SERVING);
     assert_string_equal(decoded.jobs[0].name, "train");
     assert_string_equal(decoded.jobs[0].state, "running");

@@ -116,8 +116,9 @@ operator_bodies_hold_the_rules_of_bodies(void **state)
     body_check("job_reply", &pack);
     job_request_encode(&(struct job_request){1, 1}, &pack);
     body_check("job_request", &pack);
-    jobs_reply_encode(
-        &(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2, lines}, &pack);
+    jobs_reply_encode(&(struct jobs_reply){"0.1.0", 77777, HEALTH_SERVING, 2,
+                                           lines, 1700000000000},
+                      &pack);
     body_check("jobs_reply", &pack);
     health_request_encode(&(struct health_request){"hoop.v1.Store"}, &pack);
     body_check("health_request", &pack);
