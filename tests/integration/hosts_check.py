@@ -8,14 +8,17 @@ looks at all processes of the namespaces. Exits with 77 where there are no
 namespaces or no sshd, unless HOOP_REQUIRE_NETNS is set.
 """
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'fault'))
@@ -140,10 +143,10 @@ class World(network_hosts.Hosts):
         return f'ssh -F {self.folder}/{config}'
 
     def start(self, *words, stdin=subprocess.DEVNULL, config='config',
-              **environment):
+              preexec_fn=None, **environment):
         return subprocess.Popen(
             [self.hooprun, *words], stdin=stdin, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, cwd=self.folder,
+            stderr=subprocess.PIPE, cwd=self.folder, preexec_fn=preexec_fn,
             env=environment_clean() | {'HOOP_RSH': self.rsh(config)}
             | environment)
 
@@ -335,6 +338,53 @@ def signals_are_passed_on(world):
     world.all_are_gone()
 
 
+def terminal_is_rank_zeros(world):
+    """What is typed, and then Ctrl-C, for which hooprun's group is told alone."""
+    ours, theirs = pty.openpty()
+    process = world.start(
+        '--hosts', 'a,b', 'sh', '-c',
+        'trap "echo interrupted; exit 3" INT; if [ $RANK = 0 ]; then '
+        'read line; echo "read $line"; else echo ready; fi; '
+        'while :; do sleep 0.05; done', stdin=theirs,
+        preexec_fn=lambda: (os.setsid(), fcntl.ioctl(
+            0, termios.TIOCSCTTY, 0)))
+    os.close(theirs)
+    os.write(ours, b'some words\n')
+    seen = process.stdout.readline() + process.stdout.readline()
+    expect(b'[0] read some words\n' in seen and b'[1] ready\n' in seen,
+           str(seen))
+    os.write(ours, b'\x03')
+    out, err = process.communicate(timeout=WAIT_S)
+    os.close(ours)
+    expect(process.returncode == 130 and out.count(b'interrupted') == 2,
+           f'{process.returncode} {out} {err}')
+    world.all_are_gone()
+
+
+def state(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as file:
+        return file.read().rsplit(')', 1)[1].split()[0]
+
+
+def job_is_stopped_and_continued(world):
+    """As a shell does it, which is in hooprun's session and not in its group."""
+    process = world.start('--hosts', 'a,b', 'sh', '-c',
+                          'echo $$; while [ ! -e go ]; do sleep 0.05; done',
+                          preexec_fn=lambda: os.setpgid(0, 0))
+    pids = [int(process.stdout.readline().split()[1]) for _ in range(2)]
+    process.send_signal(signal.SIGTSTP)
+    await_true('all are stopped', lambda: all(
+        state(pid) == 'T' for pid in pids + [process.pid]))
+    process.send_signal(signal.SIGCONT)
+    await_true('all go on', lambda: not any(
+        state(pid) == 'T' for pid in pids + [process.pid]))
+    pathlib.Path(world.folder, 'go').touch()
+    _, err = process.communicate(timeout=WAIT_S)
+    expect(process.returncode == 0 and err == b'',
+           f'{process.returncode} {err}')
+    world.all_are_gone()
+
+
 def children(pid):
     with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
         return [int(child) for child in file.read().split()]
@@ -506,7 +556,8 @@ def cut_cable_is_noticed(world):
 
 PARTS = [all_arrives_exactly, hostfile_names_hosts, job_spans_hosts,
          lines_are_whole, input_is_rank_zeros, first_failure_is_named,
-         signals_are_passed_on, nothing_is_left, what_cannot_begin_says_why,
+         signals_are_passed_on, terminal_is_rank_zeros,
+         job_is_stopped_and_continued, nothing_is_left, what_cannot_begin_says_why,
          prefix_names_another_place, firewall_is_named]
 
 

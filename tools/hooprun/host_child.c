@@ -114,6 +114,9 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
         setpgid(0, group);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGTTIN, SIG_IGN);
+        /* Those of the terminal are for the workers, who may go on. */
+        signal(SIGINT, SIG_IGN);
+        signal(SIGQUIT, SIG_IGN);
         sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
         /* Whoever waits for the end of what hooprun has open shall not wait for
          * this process. */
