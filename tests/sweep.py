@@ -89,7 +89,8 @@ NOT_APPLICABLE = (
     ('deadlines|retry_late', '.*', 'waits for what never comes'),
     ('hoop_sim|draw_schedule_check|redistribute_plan', '.*',
      'calculates, moves nothing'),
-    ('address_families_check|container_check|cut_off_check|forked|netns_check|'
+    ('address_families_check|container_check|cut_off_check|forked|'
+     'join_settings|netns_check|'
      'partition_check|pid_namespaces_check|rough_network_check|seal_check|'
      'streams_check|tls_check', '.*',
      'chooses its paths itself'),
