@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* FNV-1a of all but digits. */
+/* FNV-1a of all but numbers, and what stands between them in lists: "3, 5-7". */
 static uint64_t
 digest_of(const char *bytes, size_t n_bytes)
 {
     uint64_t digest = 0xcbf29ce484222325;
 
     for (size_t i = 0; i < n_bytes; i++) {
-        if (isdigit((unsigned char)bytes[i]))
+        if (isdigit((unsigned char)bytes[i]) || strchr(" ,-.", bytes[i]))
             continue;
         digest ^= (unsigned char)bytes[i];
         digest *= 0x100000001b3;

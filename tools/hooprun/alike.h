@@ -2,7 +2,8 @@
  * hooprun/alike.h - lines that many ranks write alike
  *
  * What one cause makes hundreds of ranks say is said by the first of them; the
- * others are counted. Lines are alike where they differ in numbers only.
+ * others are counted. Lines are alike where they differ in numbers, and
+ * lists of them, only.
  *
  * Thread: one at a time.
  */

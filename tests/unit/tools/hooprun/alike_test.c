@@ -33,6 +33,9 @@ lines_that_differ_in_numbers_are_counted_behind_the_first(void **state)
     assert_true(hides(&alike, "rank 5 (vm:14) is lost"));
     assert_non_null(alike_next(&alike, &n_hidden));
     assert_int_equal(n_hidden, 1);
+    /* Lists of ranks are numbers, too. */
+    assert_false(hides(&alike, "waiting for ranks 3, 5-7, 9"));
+    assert_true(hides(&alike, "waiting for ranks 5-9"));
 }
 
 static void
