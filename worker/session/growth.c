@@ -96,12 +96,6 @@ hoop_join(const struct hoop_join_options *options, hoop_session_t **out_session)
 
 /* Members. */
 
-static const char *
-root_of(const struct terms *terms)
-{
-    return terms->root[0] ? terms->root : terms->job;
-}
-
 /* No two growths have the same: an epoch, an id and a turn come once. */
 static void
 grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
@@ -109,7 +103,7 @@ grown_name(const struct hoop_comm *comm, char name[LIMIT_NAME])
     const struct terms *terms = session_terms(comm->family->session);
 
     snprintf(name, LIMIT_NAME, "%.*s+%" PRIx64 ".%" PRIx64 ".%" PRIx64,
-             NAME_ROOT_MAX, root_of(terms), comm->family->roster->epoch,
+             NAME_ROOT_MAX, terms_job_name(terms), comm->family->roster->epoch,
              channel_id(comm->channel), comm->accord.turns[GROUP_GROW]);
 }
 
@@ -122,7 +116,7 @@ grown_terms(const struct hoop_comm *comm,
     const uint32_t size = channel_size(comm->channel);
     struct terms grown = *terms;
 
-    snprintf(grown.root, sizeof(grown.root), "%s", root_of(terms));
+    snprintf(grown.root, sizeof(grown.root), "%s", terms_job_name(terms));
     grown_name(comm, grown.job);
     grown.membership = comm->family->roster->credential;
     grown.rank = channel_rank(comm->channel);

@@ -27,13 +27,6 @@ struct join_notice {
     uint64_t question; /* the call that asks who has come */
 };
 
-/* As the user calls it. */
-static const char *
-job_name(const struct terms *terms)
-{
-    return terms->root[0] ? terms->root : terms->job;
-}
-
 void
 join_notice_describe_trouble(const struct terms *terms,
                              const char *trouble,
@@ -93,7 +86,7 @@ join_notice_describe_job(const struct terms *terms,
     missing_describe(job, missing);
     members_describe(job, members);
     snprintf(out_text, LIMIT_ERROR_TEXT, "joined job '%s'%s; %.350s; %.350s",
-             job_name(terms), rank, missing, members);
+             terms_job_name(terms), rank, missing, members);
 }
 
 void
@@ -102,7 +95,7 @@ join_notice_describe_refusal(const struct terms *terms,
                              char out_text[LIMIT_ERROR_TEXT])
 {
     snprintf(out_text, LIMIT_ERROR_TEXT, "waiting to join job '%s': %.700s",
-             job_name(terms), refusal);
+             terms_job_name(terms), refusal);
 }
 
 void
@@ -114,7 +107,7 @@ join_notice_describe_silence(const struct terms *terms,
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "waiting for job '%s' to form; hoopd at %s does not say who "
                  "has come: %.500s",
-                 job_name(terms), terms->coordinator, why);
+                 terms_job_name(terms), terms->coordinator, why);
     else
         snprintf(out_text, LIMIT_ERROR_TEXT,
                  "waiting for hoopd at %s: it is connected, but does not "
@@ -145,7 +138,7 @@ notice_say_of_job(struct join_notice *notice, const struct job_reply *job)
         snprintf(text, sizeof(text),
                  "joined job '%s', which is to grow; waiting for its members, "
                  "or for others who come to it",
-                 job_name(notice->terms));
+                 terms_job_name(notice->terms));
     wait_notice_say(&notice->wait, text);
 }
 

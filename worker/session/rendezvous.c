@@ -425,8 +425,8 @@ rendezvous_join(const struct rendezvous *rendezvous,
     status = join_repeatedly(rendezvous, advertised, &request, &errand);
     if (status != HOOP_OK)
         return error_raise(status, "cannot join job '%s' at %s: %s",
-                           terms->root[0] ? terms->root : terms->job,
-                           terms->coordinator, errand.text);
+                           terms_job_name(terms), terms->coordinator,
+                           errand.text);
     status = reply_check(&reply, request.incarnation);
     if (status != HOOP_OK)
         return error_pass(status);

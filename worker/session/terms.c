@@ -297,6 +297,12 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+const char *
+terms_job_name(const struct terms *terms)
+{
+    return terms->root[0] ? terms->root : terms->job;
+}
+
 struct tls_files
 terms_tls(const struct terms *terms)
 {

@@ -84,6 +84,11 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms);
 void
 terms_log(const struct terms *terms);
 
+/* The job as the user calls it, also where it is a world that the job grows by.
+ * Borrowed. */
+const char *
+terms_job_name(const struct terms *terms);
+
 /* Their paths, borrowed. */
 struct tls_files
 terms_tls(const struct terms *terms);

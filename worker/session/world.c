@@ -107,8 +107,8 @@ world_connect(const struct world_options *options,
                               &world->comm.tuning);
     if (status != HOOP_OK)
         return error_raise(status, "joined job '%s' as rank %u, but: %s",
-                           options->terms->job, options->roster->rank,
-                           error_text());
+                           terms_job_name(options->terms),
+                           options->roster->rank, error_text());
     channel_formed(world->comm.channel);
     return HOOP_OK;
 }

@@ -425,10 +425,23 @@ terms_of_many_ranks_have_the_first_give_notice_first(void **state)
     assert_int_equal(wait_notice_of(&options), 1000);
 }
 
+/* What a job grows by has a name of the library's own. */
+static void
+terms_of_what_a_job_grows_by_name_the_job(void **state)
+{
+    (void)state;
+    assert_string_equal(terms_job_name(&(struct terms){.job = "train"}),
+                        "train");
+    assert_string_equal(
+        terms_job_name(&(struct terms){.job = "train+1.1.1", .root = "train"}),
+        "train");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terms_of_what_a_job_grows_by_name_the_job),
         cmocka_unit_test_setup(terms_without_anything_are_the_defaults,
                                environment_clear),
         cmocka_unit_test_setup(terms_without_a_coordinator_are_refused,
