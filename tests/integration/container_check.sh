@@ -3,9 +3,11 @@
 #
 # container_check.sh BUILD: builds the image from a static hoopd, which starts
 # only with a token or if it is told to be open; runs the commands of docs/ci.md;
-# then the same image under podman-compose, with a token that deploy/secret.sh
-# makes, two jobs at once and a third. Exits with 77 where podman cannot run,
-# unless HOOP_REQUIRE_CONTAINER is set.
+# then an image in the OCI format, which has no health check of its own: that of
+# compose.yaml tells a hoopd that serves from one that does not; and under
+# podman-compose, with a token that deploy/secret.sh makes, two jobs at once and a
+# third. Exits with 77 where podman cannot run, unless HOOP_REQUIRE_CONTAINER is
+# set.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
@@ -92,6 +94,24 @@ echo '== the commands of docs/ci.md'
 sed -n '/^```sh$/,/^```$/{/^```/d;p}' docs/ci.md >"$scratch/ci.sh"
 [ -s "$scratch/ci.sh" ]
 bash -eux "$scratch/ci.sh"
+
+echo '== the health check of compose.yaml, with an image that has none of its own'
+podman build --format oci -t hoopd -f deploy/Containerfile deploy/image
+[ "$(podman inspect -f '{{.HealthCheck}}' hoopd)" = '<nil>' ]
+# podman takes the list of a CMD without that word.
+health=$(sed -n 's/^ *test: \["CMD", /[/p' deploy/compose.yaml)
+[ -n "$health" ]
+podman run -d --name trial --network host -e HOOP_TOKEN=secret \
+  -e HOOP_LISTEN="127.0.0.1:$(tests/integration/free_port.py)" \
+  -e HOOP_HTTP="127.0.0.1:$(tests/integration/free_port.py)" \
+  --health-cmd "$health" --health-interval disable hoopd
+timeout 60 sh -c 'until podman healthcheck run trial; do sleep 0.1; done'
+trial=$(podman inspect -f '{{.State.Pid}}' trial)
+kill -STOP "$trial"
+if podman healthcheck run trial; then exit 1; fi
+kill -CONT "$trial"
+timeout 60 sh -c 'until podman healthcheck run trial; do sleep 0.1; done'
+podman rm -f trial
 
 echo '== podman-compose'
 HOOPD_PORT=$(tests/integration/free_port.py)
