@@ -41,6 +41,8 @@ struct rpc_client {
     struct auth_keys keys; /* none is known without a token */
     uint64_t last_id;
     bool is_away; /* nothing has come since the connection was lost */
+    void (*on_change)(void *owner); /* of is_away; NULL: nobody is told */
+    void *watcher;                  /* owner of on_change */
 
     struct client_calls queued;
     struct client_calls sent; /* all older than those that are queued */
@@ -321,13 +323,23 @@ version_refuse(struct rpc_client *client)
     return error_raise(HOOP_E_DATA_LOSS, "%s", text);
 }
 
+static void
+change_tell(const struct rpc_client *client)
+{
+    if (client->on_change)
+        client->on_change(client->watcher);
+}
+
 static enum hoop_status
 client_on_frame(void *owner, const struct sp_frame *frame)
 {
     struct rpc_client *client = owner;
     struct envelope_reply reply;
 
-    client->is_away = false;
+    if (client->is_away) {
+        client->is_away = false;
+        change_tell(client);
+    }
 
     const enum hoop_status status = envelope_reply_decode(frame->body, &reply);
     if (status == HOOP_E_UNIMPLEMENTED)
@@ -381,6 +393,7 @@ static void
 client_on_lost(void *owner)
 {
     struct rpc_client *client = owner;
+    const bool was_away = client->is_away;
 
     client->is_away = true;
     TAILQ_CONCAT(&client->sent, &client->queued, link);
@@ -389,6 +402,8 @@ client_on_lost(void *owner)
         calls_give_up(client);
     if (!TAILQ_EMPTY(&client->queued))
         rpc_link_wake(client->link);
+    if (!was_away)
+        change_tell(client);
 }
 
 static void
@@ -543,6 +558,15 @@ bool
 rpc_client_is_away(const struct rpc_client *client)
 {
     return client->is_away;
+}
+
+void
+rpc_client_watch(struct rpc_client *client,
+                 void (*fn)(void *owner),
+                 void *owner)
+{
+    client->on_change = fn;
+    client->watcher = owner;
 }
 
 const char *

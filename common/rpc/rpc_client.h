@@ -100,6 +100,14 @@ rpc_client_call(struct rpc_client *client,
 bool
 rpc_client_is_away(const struct rpc_client *client);
 
+/* fn(owner) is called on the loop whenever rpc_client_is_away() has changed, and
+ * may make calls. NULL: nobody is told any more. Thread: the loop's, or before it
+ * runs. */
+void
+rpc_client_watch(struct rpc_client *client,
+                 void (*fn)(void *owner),
+                 void *owner);
+
 /* Why there is no connection at present, for the user: the last error, with the
  * address that was tried where it is another than the client's, or what is waited
  * for; "": nothing is known yet. NULL: there is one. Lives until the loop runs. */

@@ -50,7 +50,8 @@ HOOP_BEGIN
  * then, 2 s), "late_warning" (who is waited for so long is named on standard
  * error, 10 s; 0: nobody is, nor where "log" is "off" or "error"), "wait_notice"
  * (likewise, a join, or a call that creates, agrees, shrinks or grows, that has
- * waited so long says for whom, and how long it may, then ever more rarely, 1 s),
+ * waited so long says for whom, and how long it may, then ever more rarely, 1 s;
+ * so does a member of its coordinator, and says when it is back),
  * "log" and "log_format" (of the process: the first session's count).
  *
  * Thread: while nobody calls setenv(), nor changes what is borrowed.

@@ -1,21 +1,28 @@
 #!/usr/bin/env python3
 """tests/fault/join_notice_check.py - a join that waits says for whom
 
-join_notice_check.py HOOPD ARRIVAL: joins that cannot end yet, of each kind. Each must
-say on standard error, word for word, what it waits for, and how long it may; and as
-soon as what it waits for has come it must end well. All of it is awaited: how long a
-line takes to come is not looked at, only that it does not come before its time.
+join_notice_check.py HOOPD ARRIVAL STEADY: joins that cannot end yet, of each kind. Each
+must say on standard error, word for word, what it waits for, and how long it may; and
+as soon as what it waits for has come it must end well. So must a member say whose
+coordinator stands still or is gone, and that it is back. All of it is awaited: how long
+a line takes to come is not looked at, only that it does not come before its time.
 """
 
+import os
 import re
 import signal
 import socket
+import sys
 
-from programs import Program, Wrong, await_true, check_main, free_addresses
+from programs import (Program, Wrong, await_true, check_main, free_addresses,
+                      steady_end)
 
 HOST = socket.gethostname()
 LINE = re.compile(r'^\S+Z hoop warning wait: (.*) '
                   r'\(since (\d+\.\d) s; HOOP_JOIN_TIMEOUT allows 77 s\)$')
+MEMBER_LINE = re.compile(r'^\S+Z (?:hoop|rank 1) warning wait: (?:(.*) \(since '
+                         r'(\d+\.\d) s; HOOP_(?:JOIN_)?TIMEOUT allows \d\d s\)|'
+                         r'(.* is back after) (\d+\.\d) s)$')
 NO_SIZE = ('nobody has given a world size yet: set HOOP_WORLD_SIZE, or world_size '
            'in the options of hoop_join(), for one rank at least, or start hoopd '
            'with --world-size')
@@ -32,16 +39,17 @@ class Jobs:
         self.address = f'{host}:{port}'
         self.hoopd = None
 
-    def serve(self):
+    def serve(self, *arguments):
         self.hoopd = Program(self.folder, f'hoopd{len(self.started)}', [
             self.programs[0], f'--listen={self.address}',
-            '--http=127.0.0.1:0'], HOOP_TOKEN='secret')
+            '--http=127.0.0.1:0', *arguments], HOOP_TOKEN='secret')
         self.started.append(self.hoopd)
         self.hoopd.expect('serves workers')
 
-    def join(self, job, **settings):
+    def join(self, job, program=None, **settings):
         worker = Program(
-            self.folder, f'{job}{len(self.started)}', [self.programs[1]],
+            self.folder, f'{job}{len(self.started)}',
+            program or [self.programs[1]],
             **({'HOOP_COORDINATOR': self.address, 'HOOP_JOB': job,
                 'HOOP_TOKEN': 'secret', 'HOOP_WAIT_NOTICE': '0.1',
                 'HOOP_JOIN_TIMEOUT': '77'} | settings))
@@ -55,19 +63,20 @@ class Jobs:
             program.kill()
 
 
-def notices(worker):
+def notices(worker, form=LINE):
     """What it has said, and since when it had waited; whole lines alone."""
     text = worker.text()
     lines = text[:text.rfind('\n') + 1].splitlines()
-    found = [LINE.match(line) for line in lines if ' wait: ' in line]
+    found = [form.match(line) for line in lines if ' wait: ' in line]
     if None in found:
         raise Wrong(f'not a notice:\n{text}')
-    return [(line.group(1), float(line.group(2))) for line in found]
+    parts = [[part for part in line.groups() if part] for line in found]
+    return [(said, float(since)) for said, since in parts]
 
 
-def expect(worker, text):
+def expect(worker, text, form=LINE):
     await_true(f'{worker.name} says "{text}"; its output is {worker.path}',
-               lambda: text in [said for said, _ in notices(worker)])
+               lambda: text in [said for said, _ in notices(worker, form)])
 
 
 def expect_end(*workers):
@@ -138,14 +147,69 @@ def check_pauses(jobs):
     expect_end(worker, jobs.join('pauses'))
 
 
+def check_member(jobs):
+    """The coordinator of a job that runs stands still, is killed, and comes back."""
+    at = f'hoopd at {jobs.address}'
+    goes_on = '; collectives and messages go on, what asks the coordinator waits'
+    data = ('--data-dir', f'{jobs.folder}/data', '--lease', '15')
+    jobs.hoopd.kill()
+    jobs.serve(*data)
+    stop = [sys.argv[3], f'{jobs.folder}/stop']
+    settings = {'HOOP_WORLD_SIZE': '2', 'HOOP_TIMEOUT': '66'}
+    worker = jobs.join('member', stop, HOOP_RANK='1', **settings)
+    silent = jobs.join('member', stop, HOOP_RANK='0',
+                       **settings | {'HOOP_WAIT_NOTICE': '0'})
+    mark = f'{jobs.folder}/stop.mark'
+    with open(mark, 'w', encoding='utf-8'):
+        pass
+    await_true('the job reduces', lambda: not os.path.exists(mark))
+    jobs.hoopd.kill()
+    expect(worker, f'waiting for {at}: cannot connect: Connection refused{goes_on}',
+           MEMBER_LINE)
+    jobs.serve(*data)
+    expect(worker, f'{at} is back after', MEMBER_LINE)
+    n_back = len(notices(worker, MEMBER_LINE))
+    jobs.hoopd.popen.send_signal(signal.SIGSTOP)
+    expect(worker, f'waiting for {at}: it is connected, but does not answer{goes_on}',
+           MEMBER_LINE)
+    jobs.hoopd.popen.send_signal(signal.SIGCONT)
+    await_true(f'{worker.name} says once more that it is back', lambda: any(
+        'is back' in said for said, _ in notices(worker, MEMBER_LINE)[n_back:]))
+    steady_end(jobs.folder, (worker, silent))
+    if ' wait: ' in silent.text():
+        raise Wrong(f'not silent:\n{silent.text()}')
+
+
+def check_many(jobs):
+    """In a large world the first ranks of each host, or who does not know that he is
+    none, do not wait longer than others."""
+    settings = {'HOOP_WORLD_SIZE': '128', 'HOOP_WAIT_NOTICE': '4'}
+    first = jobs.join('many', HOOP_RANK='64', LOCAL_RANK='0', **settings)
+    unknown = jobs.join('many', HOOP_RANK='72', **settings)
+    later = jobs.join('many', HOOP_RANK='73', LOCAL_RANK='9', **settings)
+    return first, unknown, later
+
+
+def check_many_end(jobs):
+    first, unknown, later = jobs
+    for worker in (first, unknown):
+        await_true(f'{worker.name} says for whom it waits',
+                   lambda worker=worker: notices(worker))
+    if notices(later) and notices(later)[0][1] < 39:
+        raise Wrong(f'{later.name} speaks with the first:\n{later.text()}')
+
+
 def check(programs, folder):
     jobs = Jobs(programs, folder)
     try:
         check_coordinator(jobs)
+        many = check_many(jobs)
         check_ranks(jobs)
         check_size(jobs)
         check_silence(jobs)
         check_pauses(jobs)
+        check_many_end(many)
+        check_member(jobs)
     finally:
         jobs.end()
 

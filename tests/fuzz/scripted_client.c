@@ -213,6 +213,17 @@ rpc_client_is_away(const struct rpc_client *client)
     return client->is_away;
 }
 
+/* Who asks hears it without being told. */
+void
+rpc_client_watch(struct rpc_client *client,
+                 void (*fn)(void *owner),
+                 void *owner)
+{
+    (void)client;
+    (void)fn;
+    (void)owner;
+}
+
 const char *
 rpc_client_trouble(const struct rpc_client *client)
 {

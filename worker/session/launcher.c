@@ -58,3 +58,23 @@ launcher_find(launcher_lookup_fn *lookup,
     }
     return false;
 }
+
+bool
+launcher_find_local(launcher_lookup_fn *lookup,
+                    void *owner,
+                    uint32_t *out_local_rank)
+{
+    static const char *const names[] = {
+        "LOCAL_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "MPI_LOCALRANKID",
+        "SLURM_LOCALID",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (number_parse(lookup(owner, names[i]), LIMIT_RANKS - 1,
+                         out_local_rank))
+            return true;
+    }
+    return false;
+}

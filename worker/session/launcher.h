@@ -35,4 +35,12 @@ launcher_find(launcher_lookup_fn *lookup,
               void *owner,
               struct launcher *out_launcher);
 
+/* The number of this process among those of its host, as the innermost launcher
+ * that gives one tells: LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID,
+ * SLURM_LOCALID. False: none does. */
+bool
+launcher_find_local(launcher_lookup_fn *lookup,
+                    void *owner,
+                    uint32_t *out_local_rank);
+
 #endif

@@ -17,11 +17,13 @@
 #include <sys/queue.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/evidence.h"
 #include "base/log.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
+#include "session/wait_notice.h"
 #include "wire/pack.h"
 
 enum {
@@ -66,6 +68,11 @@ struct standing {
     uint64_t backoff_ms;
     bool *is_known; /* [rank]: its end is known here */
 
+    struct wait_notice wait; /* for an answer, while it is under way */
+    bool is_waiting;
+    bool has_told; /* that it waits */
+    struct loop_timer *notice;
+
     pthread_mutex_t lock; /* of reports */
     struct report_list reports;
 };
@@ -96,6 +103,8 @@ standing_end(struct standing *standing, const char *why)
     standing->state = STANDING_OVER;
     loop_timer_stop(standing->renewal);
     loop_timer_stop(standing->retry);
+    loop_timer_stop(standing->notice);
+    standing->is_waiting = false;
     log_warning("session", "the coordinator has ended this membership: %s",
                 why);
 }
@@ -117,6 +126,64 @@ call_send(struct standing *standing,
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
+/* A coordinator that does not answer. */
+
+static void
+notice_plan(struct standing *standing)
+{
+    const int left_ms = wait_notice_left_ms(&standing->wait);
+
+    if (left_ms >= 0)
+        loop_timer_start(standing->notice, (uint64_t)left_ms);
+}
+
+static void
+wait_begin(struct standing *standing)
+{
+    const struct standing_options *options = &standing->options;
+
+    if (standing->is_waiting || options->wait_notice_ms == 0)
+        return;
+    standing->is_waiting = true;
+    standing->has_told = false;
+    wait_notice_begin(&standing->wait, options->wait_notice_ms, "HOOP_TIMEOUT",
+                      options->timeout_ms);
+    notice_plan(standing);
+}
+
+static void
+wait_end(struct standing *standing)
+{
+    if (!standing->is_waiting)
+        return;
+    standing->is_waiting = false;
+    loop_timer_stop(standing->notice);
+    if (standing->has_told)
+        log_write(LOG_WARNING, "wait", "hoopd at %s is back after %.1f s",
+                  standing->options.coordinator,
+                  (double)(clock_now_ns() - standing->wait.began_ns) /
+                      (double)CLOCK_NS_PER_S);
+}
+
+static void
+notice_on_timer(void *owner)
+{
+    struct standing *standing = owner;
+    const char *trouble = rpc_client_trouble(standing->options.client);
+    char text[LIMIT_ERROR_TEXT];
+
+    if (trouble && !trouble[0])
+        trouble = "no answer yet";
+    snprintf(text, sizeof(text),
+             "waiting for hoopd at %s: %.500s; collectives and messages go on, "
+             "what asks the coordinator waits",
+             standing->options.coordinator,
+             trouble ? trouble : "it is connected, but does not answer");
+    standing->has_told = true;
+    wait_notice_say(&standing->wait, text);
+    notice_plan(standing);
+}
+
 /* The lease. */
 
 static void
@@ -124,8 +191,10 @@ renewal_on_answer(void *owner, const struct rpc_answer *answer)
 {
     struct standing *standing = owner;
 
-    if (answer->status == HOOP_OK)
+    if (answer->status == HOOP_OK) {
+        wait_end(standing);
         return;
+    }
     if (is_final(answer->status))
         standing_end(standing, answer->message);
     else
@@ -156,6 +225,21 @@ renewal_begin(void *owner)
     rpc_client_cancel(standing->options.client, *id);
     if (call_send(standing, call, &pack, id) != HOOP_OK)
         log_debug("session", "the lease was not renewed: %s", error_text());
+    wait_begin(standing);
+}
+
+/* A renewal that waits for the connection shows when it is back. */
+static void
+away_on_change(void *owner)
+{
+    struct standing *standing = owner;
+
+    if (standing->state != STANDING_GOOD)
+        return;
+    if (rpc_client_is_away(standing->options.client))
+        renewal_begin(standing);
+    else
+        wait_end(standing);
 }
 
 /* Verdicts of the coordinator. */
@@ -518,6 +602,11 @@ standing_open(struct standing *standing)
     if (status == HOOP_OK)
         status = loop_timer_create(options->loop, watch_begin, standing,
                                    &standing->retry);
+    if (status == HOOP_OK)
+        status = loop_timer_create(options->loop, notice_on_timer, standing,
+                                   &standing->notice);
+    if (status == HOOP_OK)
+        rpc_client_watch(options->client, away_on_change, standing);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 
@@ -560,11 +649,13 @@ standing_destroy(struct standing *standing)
     for (size_t i = 0; i < COUNT_OF(standing->renewals); i++)
         rpc_client_cancel(standing->options.client, standing->renewals[i]);
     rpc_client_cancel(standing->options.client, standing->watch_call);
+    rpc_client_watch(standing->options.client, NULL, NULL);
     loop_forget(standing->options.loop, standing);
     while ((report = report_take(standing)))
         report_free(report);
     loop_timer_destroy(standing->renewal);
     loop_timer_destroy(standing->retry);
+    loop_timer_destroy(standing->notice);
     pthread_mutex_destroy(&standing->lock);
     free(standing->is_known);
     free(standing);

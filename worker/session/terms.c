@@ -167,12 +167,16 @@ warning_of(const struct settings *settings, enum setting_id id)
     return is_silenced ? 0 : (uint32_t)settings_number(settings, id);
 }
 
-/* Where many ranks wait for the same, some of them say it first. */
+/* Where many ranks wait for the same, the first of each host say it first. Who
+ * does not know whether it is one of them may be the only one there. */
 static void
 wait_notice_delay(struct terms *terms)
 {
+    uint32_t local_rank = 0;
+
     if (terms->world_size > NOTICE_SIZE && terms->rank >= NOTICE_RANKS &&
-        terms->rank != RENDEZVOUS_RANK_ANY &&
+        launcher_find_local(environment_lookup, NULL, &local_rank) &&
+        local_rank >= NOTICE_RANKS &&
         terms->wait_notice_ms <= UINT32_MAX / NOTICE_DELAY)
         terms->wait_notice_ms *= NOTICE_DELAY;
 }

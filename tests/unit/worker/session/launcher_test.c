@@ -86,6 +86,31 @@ launcher_half_or_wrong_is_passed_over(void **state)
     expect("RANK=x WORLD_SIZE=4 PMI_RANK=1 PMI_SIZE=4", "PMI", 1, 4);
 }
 
+static void
+launcher_tells_the_number_on_the_host(void **state)
+{
+    const struct {
+        const char *environment;
+        uint32_t local_rank;
+    } rows[] = {
+        {"LOCAL_RANK=3 SLURM_LOCALID=0", 3},
+        {"OMPI_COMM_WORLD_LOCAL_RANK=8", 8},
+        {"MPI_LOCALRANKID=1", 1},
+        {"LOCAL_RANK=x SLURM_LOCALID=5", 5},
+    };
+    uint32_t found;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        void *environment = (void *)(uintptr_t)rows[i].environment;
+
+        assert_true(launcher_find_local(lookup, environment, &found));
+        assert_int_equal(found, rows[i].local_rank);
+    }
+    assert_false(
+        launcher_find_local(lookup, (void *)(uintptr_t) "RANK=1", &found));
+}
+
 int
 main(void)
 {
@@ -93,6 +118,7 @@ main(void)
         cmocka_unit_test(launcher_each_is_known),
         cmocka_unit_test(launcher_innermost_wins),
         cmocka_unit_test(launcher_half_or_wrong_is_passed_over),
+        cmocka_unit_test(launcher_tells_the_number_on_the_host),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,7 +409,7 @@ terms_give_notice_of_a_wait_unless_silenced(void **state)
 
 /* 1,024 lines a second help nobody. */
 static void
-terms_of_many_ranks_have_the_first_give_notice_first(void **state)
+terms_of_many_ranks_have_the_first_of_a_host_give_notice_first(void **state)
 {
     const uint32_t ranks[] = {7, 8};
     struct hoop_join_options options = {
@@ -418,9 +418,18 @@ terms_of_many_ranks_have_the_first_give_notice_first(void **state)
     (void)state;
     assert_int_equal(wait_notice_of(&options), 1000);
     options.world_size = 65;
+    /* It may be the only one on its host. */
+    assert_int_equal(wait_notice_of(&options), 1000);
+    setenv("LOCAL_RANK", "7", 1);
+    assert_int_equal(wait_notice_of(&options), 1000);
+    setenv("LOCAL_RANK", "8", 1);
     assert_int_equal(wait_notice_of(&options), 10000);
+    options.world_size = 64;
+    assert_int_equal(wait_notice_of(&options), 1000);
+    options.world_size = 65;
     options.rank = &ranks[0];
     assert_int_equal(wait_notice_of(&options), 1000);
+    unsetenv("LOCAL_RANK");
     options.rank = NULL;
     assert_int_equal(wait_notice_of(&options), 1000);
 }
@@ -463,7 +472,7 @@ main(void)
         cmocka_unit_test_setup(terms_give_notice_of_a_wait_unless_silenced,
                                environment_clear),
         cmocka_unit_test_setup(
-            terms_of_many_ranks_have_the_first_give_notice_first,
+            terms_of_many_ranks_have_the_first_of_a_host_give_notice_first,
             environment_clear),
         cmocka_unit_test_setup(terms_name_the_late_unless_silenced,
                                environment_clear),
