@@ -47,7 +47,7 @@ class Relay:
                 callee.settimeout(None)
                 self.ends += [caller, callee]
                 for ends, turn in (((caller, callee), self.damage),
-                                   ((callee, caller), bytes)):
+                                   ((callee, caller), self.answer)):
                     threading.Thread(target=self.pump, args=(*ends, turn),
                                      daemon=True).start()
         except OSError:
@@ -60,6 +60,10 @@ class Relay:
         if 0 <= at < len(piece):
             piece[at] ^= 0x10
         self.n_bytes += len(piece)
+        return piece
+
+    def answer(self, piece):
+        """What the target says."""
         return piece
 
     @staticmethod

@@ -39,10 +39,10 @@ class Jobs:
         self.address = f'{host}:{port}'
         self.hoopd = None
 
-    def serve(self, *arguments):
+    def serve(self, *arguments, token='secret'):
         self.hoopd = Program(self.folder, f'hoopd{len(self.started)}', [
             self.programs[0], f'--listen={self.address}',
-            '--http=127.0.0.1:0', *arguments], HOOP_TOKEN='secret')
+            '--http=127.0.0.1:0', *arguments], HOOP_TOKEN=token)
         self.started.append(self.hoopd)
         self.hoopd.expect('serves workers')
 

@@ -2,7 +2,8 @@
 """tests/fault/join_refused_check.py - a join that cannot succeed fails at once
 
 join_refused_check.py HOOPD ARRIVAL: joins that contradict what others have said, show
-another token or none, or speak another protocol. Each must say so, word for word, and
+another token or none, or speak another version of the protocol than the coordinator,
+which a relay makes of what is said. Each must say so, word for word, and
 long before its own deadline: with that it would wait far longer than this looks on.
 The last one finds no coordinator until then, and names that cause first.
 """
@@ -10,6 +11,7 @@ The last one finds no coordinator until then, and names that cause first.
 import re
 import socket
 
+from damage_check import Relay
 from join_notice_check import Jobs
 from programs import Wrong, check_main
 
@@ -60,6 +62,57 @@ def check_strangers(jobs):
            'too', HOOP_TLS='on')
 
 
+class OtherVersion(Relay):
+    """Of a request, a reply, or what a join says, by docs/rpc.md: one field is
+    another number."""
+
+    def __init__(self, target, request=None, reply=None, join=None):
+        super().__init__(target)
+        self.request = request
+        self.reply = reply
+        self.join = join
+
+    def damage(self, piece):
+        if self.request:
+            piece = re.sub(rb'(?s)\x02(..?hoop\.v1\.)',
+                           lambda at: bytes([self.request]) + at[1], piece)
+        if self.join:
+            # Behind a number in the body, an array in a byte string.
+            piece = re.sub(rb'(?s)(Rendezvous/Join.*(?:\xc4.|\xc5..)'
+                           rb'(?:\xdc..|[\x90-\x9f])\xcf.{8})\x01',
+                           lambda at: at[1] + bytes([self.join]), piece)
+        return piece
+
+    def answer(self, piece):
+        if self.reply:
+            piece = re.sub(rb'\x95\x02', bytes([0x95, self.reply]), piece)
+        return piece
+
+
+def check_versions(jobs):
+    """At a coordinator that asks for no token."""
+    jobs.hoopd.kill()
+    jobs.serve(token='')
+    host, port = jobs.address.split(':')
+    same = ': use the same release on both sides'
+    ours = 'this program version 2'
+    for numbers, text in (
+            ({'request': 3}, 'the request is of protocol version 3, this '
+             'coordinator speaks 2' + same),
+            ({'reply': 3}, 'the coordinator speaks version 3 of the protocol, '
+             + ours + same),
+            ({'reply': 1}, 'the coordinator speaks version 1 of the protocol, '
+             + ours + ', which does not send the token' + same),
+            ({'join': 9}, 'this worker speaks version 9 of the protocol, the '
+             'coordinator version 1: use the same release of hoop for both')):
+        relay = OtherVersion((host, int(port)), **numbers)
+        try:
+            expect(jobs, text, where='%s:%d' % relay.address, HOOP_TOKEN='',
+                   HOOP_WORLD_SIZE='1')
+        finally:
+            relay.close()
+
+
 def check_nobody(jobs):
     jobs.hoopd.kill()
     expect(jobs, 'no connection to the coordinator at HOOPD: cannot connect: '
@@ -73,6 +126,7 @@ def check(programs, folder):
         jobs.serve()
         check_contradictions(jobs)
         check_strangers(jobs)
+        check_versions(jobs)
         check_nobody(jobs)
     finally:
         jobs.end()
