@@ -66,22 +66,8 @@ for rank in 0 1; do
   worker_pids+=($!)
   pids+=($!)
 done
-roster() {
-  (HOOP_TOKEN=secret in_room 1 "$hoopctl" -c "$net.1:7078" -j families ranks \
-    --json) >"$scratch/roster.json" 2>"$scratch/hoopctl.log"
-}
-addresses() {
-  roster && /usr/bin/env python3 - "$scratch/roster.json" "$net" <<'PYTHON'
-import json
-import sys
-
-ranks = json.load(open(sys.argv[1], encoding='utf-8'))['ranks']
-hosts = {row['rank']: row['address'].rsplit(':', 1)[0] for row in ranks}
-print(hosts)
-sys.exit(hosts != {rank: f'{sys.argv[2]}.{rank + 1}' for rank in range(2)})
-PYTHON
-}
-await 'two members with IPv4 addresses' addresses
+await 'two members with IPv4 addresses' members_have_addresses 1 "$net.1:7078" \
+  families "$net".{1,2}
 touch "$scratch/stop"
 job_wait
 grep -h 'reduced' "$scratch"/worker.*.log

@@ -85,3 +85,21 @@ job_wait() {
     wait "$pid"
   done
 }
+
+# members_have_addresses ROOM COORDINATOR JOB ADDRESS...: whether rank i of the job
+# has the i-th address and no other ranks are there, as `hoopctl` tells in the room.
+members_have_addresses() {
+  local room=$1 coordinator=$2 job=$3
+  shift 3
+  (HOOP_TOKEN=secret in_room "$room" "${hoopctl:?}" -c "$coordinator" -j "$job" \
+    ranks --json) >"$scratch/ranks.json" 2>"$scratch/hoopctl.log" &&
+    /usr/bin/env python3 - "$scratch/ranks.json" "$@" <<'PYTHON'
+import json
+import sys
+
+ranks = json.load(open(sys.argv[1], encoding='utf-8'))['ranks']
+hosts = {row['rank']: row['address'].rsplit(':', 1)[0] for row in ranks}
+print(hosts)
+sys.exit(hosts != dict(enumerate(sys.argv[2:])))
+PYTHON
+}

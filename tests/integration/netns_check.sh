@@ -56,22 +56,8 @@ await 'hoopd serves' serves
 
 echo '== the members have the addresses of their interfaces'
 job_start look "$steady" "$scratch/stop"
-roster() {
-  (HOOP_TOKEN=secret in_room 3 "$hoopctl" -c "$coordinator" -j look ranks --json) \
-    >"$scratch/roster.json" 2>"$scratch/hoopctl.log"
-}
-addresses() {
-  roster && /usr/bin/env python3 - "$scratch/roster.json" "$net" <<'PYTHON'
-import json
-import sys
-
-ranks = json.load(open(sys.argv[1], encoding='utf-8'))['ranks']
-hosts = {row['rank']: row['address'].rsplit(':', 1)[0] for row in ranks}
-print(hosts)
-sys.exit(hosts != {rank: f'{sys.argv[2]}.{rank + 11}' for rank in range(4)})
-PYTHON
-}
-await 'four members with veth addresses' addresses
+await 'four members with veth addresses' members_have_addresses 3 \
+  "$coordinator" look "$net".{11,12,13,14}
 touch "$scratch/stop"
 job_wait
 grep -h 'reduced' "$scratch"/look.*.log
