@@ -6,25 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "couple_scene.h"
-
-/* The allocation that fails; the linker has those of the library come here. */
-static unsigned n_until_failure;
-
-void *
-__real_calloc(size_t n_members, size_t n_bytes);
-void *
-__wrap_calloc(size_t n_members, size_t n_bytes);
-
-void *
-__wrap_calloc(size_t n_members, size_t n_bytes)
-{
-    if (n_until_failure > 0 && --n_until_failure == 0)
-        return NULL;
-    return __real_calloc(n_members, n_bytes);
-}
 
 static struct channel *
 channel_at(uint32_t rank, unsigned i)
@@ -213,11 +198,11 @@ engine_without_memory_leaves_all_as_it_was(void **state)
     (void)state;
     assert_int_equal(roster_create(3, &roster), HOOP_OK);
     for (unsigned n = 1; status != HOOP_OK; n++) {
-        n_until_failure = n;
+        calloc_refuse_nth(n);
         status = engine_create(
             &(struct engine_options){.roster = roster, .on_lost = NULL},
             &engine);
-        n_until_failure = 0;
+        calloc_refuse_nth(0);
         assert_true(status == HOOP_OK || status == HOOP_E_EXHAUSTED);
         assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
     }

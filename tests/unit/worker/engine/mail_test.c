@@ -3,25 +3,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "allocation.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "check.h"
 #include "couple.h"
 #include "engine/state.h"
-
-/* Linked in place of malloc(), which has no memory while has_none. */
-void *
-__real_malloc(size_t n_bytes);
-void *
-__wrap_malloc(size_t n_bytes);
-
-static bool has_none;
-
-void *
-__wrap_malloc(size_t n_bytes)
-{
-    return has_none ? NULL : __real_malloc(n_bytes);
-}
 
 static struct couple couple;
 static unsigned n_complaints;
@@ -82,9 +69,9 @@ verdict_arrives_without_memory(void **state)
     struct op *op = call_begun();
 
     (void)state;
-    has_none = true;
+    malloc_refuse();
     engine_condemn(couple.sides[0].engine, 1, "its lease has expired");
-    has_none = false;
+    malloc_allow();
     call_ends(op, HOOP_E_PEER_LOST, "its lease has expired");
 }
 
@@ -94,9 +81,9 @@ unreachable_rank_is_known_without_memory(void **state)
     struct op *op = call_begun();
 
     (void)state;
-    has_none = true;
+    malloc_refuse();
     engine_unreachable(couple.sides[0].engine, 1, "connection refused");
-    has_none = false;
+    malloc_allow();
     call_ends(op, HOOP_E_PEER_LOST, "connection refused");
 }
 
@@ -106,7 +93,7 @@ shortage_is_known_without_memory(void **state)
     struct op *op = call_begun();
 
     (void)state;
-    has_none = true;
+    malloc_refuse();
     engine_shortage(couple.sides[0].engine,
                     &(struct connector_shortage){
                         .rank = 1,
@@ -114,7 +101,7 @@ shortage_is_known_without_memory(void **state)
                         .status = HOOP_E_EXHAUSTED,
                         .why = "its process may open 17 files",
                     });
-    has_none = false;
+    malloc_allow();
     call_ends(op, HOOP_E_EXHAUSTED,
               "rank 1 (host:41) cannot connect to rank 0 (host:40): its "
               "process may open 17 files");
@@ -134,9 +121,9 @@ absence_of_a_decision_is_known_without_memory(void **state)
     engine_turn_idle(couple.sides[0].engine);
     assert_int_equal(n_complaints, 1);
     const uint64_t rule_ns = couple.sides[0].engine->lost[1].rule_ns;
-    has_none = true;
+    malloc_refuse();
     engine_undecided(couple.sides[0].engine, 1);
-    has_none = false;
+    malloc_allow();
     engine_turn_idle(couple.sides[0].engine);
     assert_true(couple.sides[0].engine->lost[1].rule_ns < rule_ns);
     assert_int_equal(engine_wait(op, patience()), HOOP_E_PEER_LOST);
@@ -150,9 +137,9 @@ connection_without_memory_loses_its_rank(void **state)
     char byte;
 
     (void)state;
-    has_none = true;
+    malloc_refuse();
     engine_connected(couple.sides[0].engine, 1, couple.fds[0]);
-    has_none = false;
+    malloc_allow();
     couple.fds[0] = -1;
     assert_int_equal(recv(couple.fds[1], &byte, 1, 0), 0);
     call_ends(op, HOOP_E_PEER_LOST, "no memory for its connection");
@@ -190,9 +177,9 @@ communicator_that_is_given_up_is_swept_without_memory(void **state)
     while (!atomic_load(&engine->has_strays) && !clock_is_past(deadline_ns))
         engine_turn_idle(engine);
     assert_true(atomic_load(&engine->has_strays));
-    has_none = true;
+    malloc_refuse();
     channel_give_up(engine);
-    has_none = false;
+    malloc_allow();
     engine_turn_idle(engine);
     struct channel *receiver = channel_new(1);
     assert_int_equal(receive_start(receiver, bytes, 4, 9, &op), HOOP_OK);
@@ -206,10 +193,10 @@ static void
 connection_is_asked_for_without_memory(void **state)
 {
     (void)state;
-    has_none = true;
+    malloc_refuse();
     const enum hoop_status status =
         engine_connect(couple.sides[0].engine, 1, clock_now_ns());
-    has_none = false;
+    malloc_allow();
     assert_int_equal(status, HOOP_E_TIMEOUT);
     assert_int_equal(atomic_load(&couple.sides[0].n_needed), 1);
 }

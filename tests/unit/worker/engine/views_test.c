@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocation.h"
 #include "base/clock.h"
 #include "check.h"
 #include "couple.h"
@@ -12,20 +13,6 @@ enum {
     RANKS = 3, /* of the couple's world; the last is connected to nobody */
     QUESTION = 7,
 };
-
-/* Linked in place of malloc(), which has no memory while has_none. */
-void *
-__real_malloc(size_t n_bytes);
-void *
-__wrap_malloc(size_t n_bytes);
-
-static bool has_none;
-
-void *
-__wrap_malloc(size_t n_bytes)
-{
-    return has_none ? NULL : __real_malloc(n_bytes);
-}
 
 static struct couple couple;
 static uint64_t answered;
@@ -141,9 +128,9 @@ question_that_finds_no_memory_is_answered(void **state)
     (void)state;
     open();
     couple_connect(&couple);
-    has_none = true;
+    malloc_refuse();
     engine_ask(couple.sides[0].engine, QUESTION - 1);
-    has_none = false;
+    malloc_allow();
     while (answered == 0 && !clock_is_past(deadline_ns))
         engine_turn_idle(couple.sides[0].engine);
     assert_int_equal(answered, QUESTION - 1);
