@@ -11,16 +11,17 @@
 
 #include "certificate.h"
 #include "check.h"
+#include "temporary.h"
 
 enum {
     DAY_S = 24 * 60 * 60,
     PATHS = 64,
-    PATH_BYTES = 64,
+    PATH_BYTES = 192,
 };
 
 static _Atomic int64_t clock_ahead_s;
 
-static char folder[] = "/tmp/hoop-certificates-XXXXXX";
+static char folder[TEMPORARY_PATH] = "hoop-certificates-XXXXXX";
 
 static const struct {
     const char *name;
@@ -55,7 +56,7 @@ int
 certificates_make(void **state)
 {
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct certificate_order order = {
             .folder = folder,

@@ -10,14 +10,15 @@
 #include <unistd.h>
 
 #include "integration/daemon.h"
+#include "temporary.h"
 
 char case_folder[CASE_PATH];
 
 void
 case_folder_make(char out_path[CASE_PATH])
 {
-    snprintf(out_path, CASE_PATH, "/tmp/hoop-checkpoint-XXXXXX");
-    if (!mkdtemp(out_path) || chmod(out_path, 0755) != 0)
+    snprintf(out_path, CASE_PATH, "hoop-checkpoint-XXXXXX");
+    if (!temporary_folder(out_path, CASE_PATH) || chmod(out_path, 0755) != 0)
         abort();
 }
 

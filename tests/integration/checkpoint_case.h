@@ -14,7 +14,7 @@
 #include "hoop/hoop.h"
 
 enum {
-    CASE_PATH = 64
+    CASE_PATH = 128
 };
 
 /* A new folder, which others may read, and which case_folder_remove() removes

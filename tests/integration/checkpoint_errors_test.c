@@ -133,7 +133,7 @@ no_space_body(struct plane *plane)
     char text[TEXT];
     snprintf(text, sizeof(text), "%s", hoop_error_text());
     WORKER_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
-    WORKER_CHECK(strstr(text, "rank 1: cannot write /tmp/"));
+    WORKER_CHECK(strstr(text, "rank 1: cannot write /"));
     if (check_failure(plane, status, HOOP_E_EXHAUSTED, "File too large"))
         return 1;
     return check_good(plane);
@@ -147,9 +147,9 @@ not_allowed_body(struct plane *plane)
     if (plane->rank == ODD && before == 0)
         WORKER_CHECK(seteuid(NOBODY) == 0);
     const enum hoop_status status = save_as(plane, case_folder, "t");
-    const int failure = check_failure(
-        plane, status, HOOP_E_DENIED,
-        before == 0 ? "rank 1: cannot create /tmp/" : "Permission denied");
+    const int failure = check_failure(plane, status, HOOP_E_DENIED,
+                                      before == 0 ? "rank 1: cannot create /"
+                                                  : "Permission denied");
     if (plane->rank == ODD && before == 0)
         WORKER_CHECK(seteuid(before) == 0);
     return failure != 0 ? failure : check_good(plane);
@@ -159,7 +159,7 @@ static int
 locked_body(struct plane *plane)
 {
     if (check_failure(plane, save_as(plane, case_folder, "t"),
-                      HOOP_E_PRECONDITION, "rank 0: another save into /tmp/"))
+                      HOOP_E_PRECONDITION, "rank 0: another save into /"))
         return 1;
     return check_good(plane);
 }

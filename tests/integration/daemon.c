@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
+#include "temporary.h"
 
 enum {
     ARGUMENTS_MAX = 16,
@@ -146,8 +147,9 @@ token_write(struct daemon *daemon)
     static const char token[] = "secret\n";
 
     snprintf(daemon->token_path, sizeof(daemon->token_path),
-             "/tmp/hoopd_token.XXXXXX");
-    const int fd = mkstemp(daemon->token_path);
+             "hoopd_token.XXXXXX");
+    const int fd =
+        temporary_file(daemon->token_path, sizeof(daemon->token_path));
     assert_true(fd >= 0);
     assert_int_equal(write(fd, token, sizeof(token) - 1), sizeof(token) - 1);
     close(fd);
@@ -158,7 +160,7 @@ daemon_start(struct daemon *daemon, const char *const *arguments)
 {
     const char *all[ARGUMENTS_MAX] = {"hoopd", "--listen=127.0.0.1:0",
                                       "--http=127.0.0.1:0"};
-    char token_option[96];
+    char token_option[TEMPORARY_PATH + 32];
     size_t n_all = 3;
     bool says_token = false;
 
@@ -175,9 +177,8 @@ daemon_start(struct daemon *daemon, const char *const *arguments)
                  daemon->token_path);
         all[n_all] = token_option;
     }
-    snprintf(daemon->log_path, sizeof(daemon->log_path),
-             "/tmp/hoopd_test.XXXXXX");
-    const int fd = mkstemp(daemon->log_path);
+    snprintf(daemon->log_path, sizeof(daemon->log_path), "hoopd_test.XXXXXX");
+    const int fd = temporary_file(daemon->log_path, sizeof(daemon->log_path));
     assert_true(fd >= 0);
     close(fd);
 

@@ -15,8 +15,8 @@
 
 struct daemon {
     pid_t pid;
-    char log_path[64];
-    char token_path[64]; /* empty: it has one of its own, or none */
+    char log_path[128];
+    char token_path[128]; /* empty: it has one of its own, or none */
     char address[LIMIT_ADDRESS];
     char http_address[LIMIT_ADDRESS];
 };

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
+#include "temporary.h"
 #include "workers.h"
 
 /* Sum of what each member has: 1 + its world rank. */
@@ -524,7 +525,7 @@ ranks_in_each_others_way_are_told_of_the_communicator(void **state)
 }
 
 /* Where rank 0 says what it waits for. */
-static char notices[] = "/tmp/hoop_groups.XXXXXX";
+static char notices[TEMPORARY_PATH] = "hoop_groups.XXXXXX";
 
 /* Until rank 0 has said, of rank 1 of n ranks, that it waits for it to do so. */
 static int
@@ -593,7 +594,7 @@ notice_body(const struct worker *worker)
 static void
 who_waits_for_others_says_for_whom(void **state)
 {
-    const int fd = mkstemp(notices);
+    const int fd = temporary_file(notices, sizeof(notices));
 
     (void)state;
     assert_true(fd >= 0);

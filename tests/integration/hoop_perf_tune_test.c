@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 
 static const char *hooprun;
 static const char *hoop_perf;
@@ -23,9 +24,9 @@ perf_start(const char *n_ranks, const char *const *options)
 
 /* A file of these lines; its path goes into path. */
 static void
-file_make(char *path, const char *text)
+file_make(char path[TEMPORARY_PATH], const char *text)
 {
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, TEMPORARY_PATH);
     const size_t n = strlen(text);
 
     assert_true(fd >= 0);
@@ -43,7 +44,7 @@ perf_races_of_rank_0_are_chosen_by(void **state)
         "3 1 allreduce 64 ring=1000 recursive_doubling=2000 rabenseifner=3000\n"
         "3 1 allreduce 64 ring=1000 recursive_doubling=2000 "
         "rabenseifner=3000\n";
-    char path[] = "/tmp/hoop-perf-races-XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop-perf-races-XXXXXX";
     char command[512];
 
     file_make(path, races);
@@ -69,7 +70,7 @@ perf_races_of_rank_0_are_chosen_by(void **state)
 static void
 perf_tune_writes_what_tuning_reads(void **state)
 {
-    char path[] = "/tmp/hoop-perf-tune-XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop-perf-tune-XXXXXX";
     const char *const tune[] = {"--tune",   path, "--op",    "all",
                                 "--max",    "8",  "--iters", "1",
                                 "--rounds", "1",  NULL};

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 
 static const char *hoop_sim;
 
@@ -124,13 +125,13 @@ sim_many_ranks_are_extrapolated(void **state)
 static void
 sim_picture_has_a_panel_for_each_operation_and_size(void **state)
 {
-    char path[] = "/tmp/hoop_sim_test_XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop_sim_test_XXXXXX";
     const char *const options[] = {"--op",    "allreduce,barrier",
                                    "--ranks", "2..64",
                                    "--sizes", "1K,1M",
                                    "--svg",   path,
                                    NULL};
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
     static char text[PROGRAM_TEXT_MAX];
 
     assert_true(fd >= 0);

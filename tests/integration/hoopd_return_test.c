@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "daemon.h"
+#include "temporary.h"
 #include "workers.h"
 
 enum {
@@ -21,7 +22,7 @@ enum {
     CALLS = 50,
 };
 
-static char folder[] = "/tmp/hoopd-return.XXXXXX";
+static char folder[TEMPORARY_PATH] = "hoopd-return.XXXXXX";
 static char data[sizeof(folder) + 16];
 static struct daemon first;
 
@@ -106,7 +107,7 @@ communicators_outlive_the_coordinator(void **state)
     char path[sizeof(data) + 16];
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     daemon_begin(&first, "127.0.0.1:0");
     assert_int_equal(workers_run(first.address, WORKERS, return_body, NULL), 0);
     snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);

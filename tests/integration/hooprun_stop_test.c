@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 
 static const char *hooprun;
 static const char *steady;
@@ -53,12 +54,12 @@ pid_await(struct program *program, int rank)
 static void
 hooprun_stopped_and_continued_job_goes_on(void **state)
 {
-    char folder[] = "/tmp/hooprun_stop.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hooprun_stop.XXXXXX";
     char script[1024];
     const char *const arguments[] = {hooprun, "-n",   "3", "sh",
                                      "-c",    script, NULL};
 
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     snprintf(script, sizeof(script), "echo pid $$ and; exec %s %s/stop", steady,
              folder);
     struct program *program = program_start_group(arguments);

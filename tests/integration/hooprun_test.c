@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "integration/launcher.h"
+#include "temporary.h"
 
 static void
 hooprun_good_workers_exit_zero(void **state)
@@ -182,12 +183,12 @@ hooprun_progress_off_terminal_leaves_its_last_state(void **state)
 static void
 hooprun_progress_on_terminal_stays_below_lines(void **state)
 {
-    char folder[] = "/tmp/hooprun_test.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hooprun_test.XXXXXX";
     char script[512];
     const char *const arguments[] = {launcher, "-n",   "2", "sh",
                                      "-c",     script, NULL};
 
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     snprintf(script, sizeof(script),
              "after() { until [ -e %s/$1 ]; do sleep 0.01; done; }; "
              "if [ $HOOP_RANK = 0 ]; then"
@@ -245,10 +246,10 @@ hooprun_killed_worker_is_named_with_its_signal(void **state)
 static int
 ends_code(void **state, const char *end2, const char *end1)
 {
-    char folder[] = "/tmp/hooprun-ends.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hooprun-ends.XXXXXX";
     char script[2048];
 
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     snprintf(script, sizeof(script),
              "cd %s; is_dead() { [ -s $1 ] && "
              "grep -q ' Z ' /proc/$(cat $1)/stat; }; "

@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 #include "words.h"
 
 static const char *hooprun;
@@ -20,7 +21,7 @@ static const char *reshard;
 static const char *dtensor;
 
 /* $TMPDIR of the programs. */
-static char directory[] = "/tmp/hoop_reshard_test_XXXXXX";
+static char directory[TEMPORARY_PATH] = "hoop_reshard_test_XXXXXX";
 
 /* hooprun -n n_ranks reshard, with the words of a line. */
 static struct program *
@@ -188,7 +189,7 @@ static void
 folder_that_is_named_stays(void **state)
 {
     char folder[sizeof(directory) + 16];
-    char line[128];
+    char line[256];
 
     (void)state;
     snprintf(folder, sizeof(folder), "%s/kept", directory);
@@ -243,7 +244,9 @@ directory_create(void **state)
     /* Nothing else is to be said, however long ranks take to start. */
     if (setenv("HOOP_WAIT_NOTICE", "0", 1) != 0)
         return -1;
-    return mkdtemp(directory) ? setenv("TMPDIR", directory, 1) : -1;
+    return temporary_folder(directory, sizeof(directory))
+               ? setenv("TMPDIR", directory, 1)
+               : -1;
 }
 
 static int

@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
+#include "temporary.h"
 #include "workers.h"
 
 enum {
@@ -463,7 +464,7 @@ control(const struct worker *worker)
     return 0;
 }
 
-static char folder_name[64];
+static char folder_name[TEMPORARY_PATH];
 
 static int
 sweep_body(const struct worker *worker)
@@ -490,13 +491,12 @@ static void
 no_call_asks_the_kernel_where_it_could_be_cancelled(void **state)
 {
     static const char *const transports[] = {"auto", "shm", "tcp"};
-    char command[96];
+    char command[192];
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
-        snprintf(folder_name, sizeof(folder_name), "/tmp/hoop-cancel-%d-%zu",
-                 getpid(), i);
-        assert_int_equal(mkdir(folder_name, 0700), 0);
+        strcpy(folder_name, "hoop-cancel-XXXXXX");
+        assert_non_null(temporary_folder(folder_name, sizeof(folder_name)));
         assert_int_equal(setenv("HOOP_TRANSPORT", transports[i], 1), 0);
         assert_int_equal(workers_run(hoopd.address, 2, sweep_body, NULL), 0);
         assert_int_equal(unsetenv("HOOP_TRANSPORT"), 0);

@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 
 enum {
     STEPS_MAX = 50,
@@ -115,8 +116,8 @@ last_line_check(const char *text, const struct curve *curve)
 static void
 curve_train(const struct run *run, struct curve *out_curve)
 {
-    char directory[] = "/tmp/hoop_train_3d_XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char directory[TEMPORARY_PATH] = "hoop_train_3d_XXXXXX";
+    assert_non_null(temporary_folder(directory, sizeof(directory)));
     struct program *program = run_start(run, directory);
 
     const int code = program_wait(program);
@@ -258,8 +259,8 @@ sizes_that_do_not_fit_are_told_once(void **state)
 static void
 progress_is_shown_on_a_terminal(void **state)
 {
-    char directory[] = "/tmp/hoop_train_3d_XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char directory[TEMPORARY_PATH] = "hoop_train_3d_XXXXXX";
+    assert_non_null(temporary_folder(directory, sizeof(directory)));
     const char *const arguments[] = {
         hooprun, "-n",          "2",       train_3d, "--tp",    "2", "--steps",
         "3",     "--positions", positions, "--out",  directory, NULL};

@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "integration/program.h"
+#include "temporary.h"
 
 enum {
     EPOCHS = 30,
@@ -65,8 +66,8 @@ directory_remove(const char *directory)
 static void
 curve_train(const char *n_ranks, struct curve *out_curve)
 {
-    char directory[] = "/tmp/hoop_digits_XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char directory[TEMPORARY_PATH] = "hoop_digits_XXXXXX";
+    assert_non_null(temporary_folder(directory, sizeof(directory)));
     const char *const arguments[] = {hooprun,   "--no-prefix", "-n",
                                      n_ranks,   train_digits,  "--out",
                                      directory, NULL};
@@ -116,8 +117,8 @@ digits_curve_does_not_depend_on_workers(void **state)
 static void
 digits_more_workers_than_images_in_a_batch_is_right(void **state)
 {
-    char directory[] = "/tmp/hoop_digits_XXXXXX";
-    assert_non_null(mkdtemp(directory));
+    char directory[TEMPORARY_PATH] = "hoop_digits_XXXXXX";
+    assert_non_null(temporary_folder(directory, sizeof(directory)));
     const char *const arguments[] = {
         hooprun, "-n",      "4", train_digits, "--out", directory, "-e",
         "1",     "--batch", "3", "--rate",     "0.01",  NULL};

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "daemon.h"
+#include "temporary.h"
 #include "workers.h"
 
 enum {
@@ -280,10 +281,10 @@ token_body(const struct worker *worker)
 static void
 join_with_a_wrong_token_is_refused(void **state)
 {
-    char path[] = "/tmp/hoop_token.XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop_token.XXXXXX";
     char argument[64];
     const char *arguments[] = {argument, NULL};
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
     struct daemon strict;
 
     (void)state;

@@ -13,6 +13,7 @@
 #include "certificates.h"
 #include "check.h"
 #include "probe.h"
+#include "temporary.h"
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
 
@@ -126,11 +127,11 @@ second_on_the_same_data_is_refused(void **state)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
-    char folder[] = "/tmp/hoop-data.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hoop-data.XXXXXX";
     char path[64];
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     const struct hoop_coordinator_options options = {.listen = "127.0.0.1:0",
                                                      .data_dir = folder};
     assert_int_equal(hoop_coordinator_start(&options, &first), HOOP_OK);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "options.h"
+#include "temporary.h"
 
 /* Arguments behind the program's name, up to NULL. */
 static enum hoop_status
@@ -22,10 +23,10 @@ read_options(const char *const *arguments, struct options *options)
 }
 
 static void
-file_make(char path[32], const char *text)
+file_make(char path[TEMPORARY_PATH], const char *text)
 {
-    strcpy(path, "/tmp/options_test.XXXXXX");
-    const int fd = mkstemp(path);
+    strcpy(path, "options_test.XXXXXX");
+    const int fd = temporary_file(path, TEMPORARY_PATH);
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -52,7 +53,7 @@ static void
 command_line_wins_over_environment_over_file(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
-    char path[32];
+    char path[TEMPORARY_PATH];
 
     (void)state;
     file_make(path, "lease = 1\nsettle = 2\nworld_size = 3\n");
@@ -125,7 +126,7 @@ static void
 token_comes_from_its_file(void **state)
 {
     CLEANUP(options_deinit) struct options options = {0};
-    char path[32];
+    char path[TEMPORARY_PATH];
 
     (void)state;
     file_make(path, "secret\n");
@@ -144,7 +145,7 @@ token_of_the_environment_is_taken_unless_the_command_line_names_a_file(
     CLEANUP(options_deinit) struct options plain = {0};
     CLEANUP(options_deinit) struct options both = {0};
     CLEANUP(options_deinit) struct options named = {0};
-    char path[32];
+    char path[TEMPORARY_PATH];
 
     (void)state;
     file_make(path, "of the file\n");

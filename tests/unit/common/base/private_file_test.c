@@ -11,13 +11,14 @@
 #include "base/error.h"
 #include "base/private_file.h"
 #include "check.h"
+#include "temporary.h"
 
 enum {
     OTHER_USER = 54321,
 };
 
-static char folder[] = "/tmp/private_file_test.XXXXXX";
-static char file[64];
+static char folder[TEMPORARY_PATH] = "private_file_test.XXXXXX";
+static char file[192];
 
 static void
 file_make(const char *name, mode_t mode)
@@ -53,13 +54,13 @@ static int
 folder_make(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return temporary_folder(folder, sizeof(folder)) ? 0 : -1;
 }
 
 static int
 folder_remove(void **state)
 {
-    char command[128];
+    char command[256];
 
     (void)state;
     snprintf(command, sizeof(command), "rm -rf %s", folder);
@@ -86,7 +87,7 @@ private_file_modes_that_are_taken(void **state)
 static void
 private_file_refusal_says_what_to_run(void **state)
 {
-    char command[128];
+    char command[256];
 
     (void)state;
     file_make("token", 0644);
@@ -111,7 +112,7 @@ private_file_that_is_not_there_is_not_found(void **state)
 static void
 private_file_links_of_ones_own_are_followed(void **state)
 {
-    char path[128];
+    char path[192];
 
     (void)state;
     snprintf(path, sizeof(path), "%s/..2026", folder);
@@ -135,8 +136,8 @@ private_file_links_of_ones_own_are_followed(void **state)
 static void
 private_file_of_another_user_is_refused(void **state)
 {
-    char path[128];
-    char second[128];
+    char path[192];
+    char second[192];
 
     (void)state;
     if (geteuid() != 0)
@@ -164,7 +165,7 @@ private_file_of_another_user_is_refused(void **state)
 static void
 private_file_may_be_a_pipe(void **state)
 {
-    char path[64];
+    char path[192];
     int ends[2];
 
     (void)state;
@@ -187,7 +188,7 @@ private_file_may_be_a_pipe(void **state)
 static void
 private_folder_that_others_write_is_refused(void **state)
 {
-    char path[128];
+    char path[192];
 
     (void)state;
     snprintf(path, sizeof(path), "%s/data", folder);
@@ -216,7 +217,7 @@ private_folder_that_others_write_is_refused(void **state)
 static void
 private_file_of_ones_own_has_mode_600_and_is_no_link(void **state)
 {
-    char path[128];
+    char path[192];
 
     (void)state;
     for (unsigned mode = 0; mode <= 0777; mode++) {

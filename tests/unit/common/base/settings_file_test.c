@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/settings.h"
 #include "check.h"
+#include "temporary.h"
 
 static int
 hoopd_create(void **state)
@@ -92,8 +93,8 @@ settings_file_long_or_binary_line_is_refused(void **state)
 static void
 settings_file_is_read_from_disk(void **state)
 {
-    char path[] = "/tmp/hoop-settings-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEMPORARY_PATH] = "hoop-settings-XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "settle = 250ms\n", 15), 15);

@@ -10,13 +10,14 @@
 #include "base/limits.h"
 #include "base/token_file.h"
 #include "check.h"
+#include "temporary.h"
 
-static char path[] = "/tmp/hoop-token-XXXXXX";
+static char path[TEMPORARY_PATH] = "hoop-token-XXXXXX";
 
 static int
 file_create(void **state)
 {
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
 
     (void)state;
     return fd < 0 ? -1 : close(fd);

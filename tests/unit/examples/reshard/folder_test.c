@@ -10,6 +10,7 @@
 #include "alone.h"
 #include "check.h"
 #include "reshard/folder.h"
+#include "temporary.h"
 
 static int
 folder_exists(const char *path)
@@ -43,10 +44,10 @@ folder_without_a_name_is_new_and_removed_with_all_in_it(void **state)
 static void
 folder_with_a_name_is_made_once_and_stays(void **state)
 {
-    char path[] = "/tmp/hoop_folder_test_XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop_folder_test_XXXXXX";
     struct folder folder = {0};
 
-    assert_non_null(mkdtemp(path));
+    assert_non_null(temporary_folder(path, sizeof(path)));
     assert_int_equal(rmdir(path), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(folder_open(path, alone_comm(state), &folder),

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "temporary.h"
 #include "train_3d/text.h"
 
 static enum hoop_status
 bytes_load(const char *bytes, size_t n_bytes, struct text *out_text)
 {
-    char path[] = "/tmp/hoop_text_XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEMPORARY_PATH] = "hoop_text_XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, n_bytes), n_bytes);

@@ -6,14 +6,15 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "temporary.h"
 #include "train_digits/digits.h"
 
 /* Loads what stands in text. */
 static enum hoop_status
 text_load(const char *text, struct digits *out_digits)
 {
-    char path[] = "/tmp/hoop_digits_XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEMPORARY_PATH] = "hoop_digits_XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));

@@ -15,6 +15,7 @@
 #include "net/loop.h"
 #include "rpc/reply_cache.h"
 #include "service/archive.h"
+#include "temporary.h"
 
 static const struct reply_cache_bounds bounds = {8, 8, 65536};
 static const struct reply_cache_key request = {.client = {{1}}, .id = 7};
@@ -105,13 +106,13 @@ static void
 core_and_answers_come_back(void **state)
 {
     static const uint8_t reply[] = "answer";
-    char folder[] = "/tmp/hoop-archive.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hoop-archive.XXXXXX";
     struct coordinator coordinator;
     struct reply_cache_found found = {0};
     int running = 0;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     assert_int_equal(
         archive_read_cluster(coordinator.keep, coordinator.cluster), HOOP_OK);
@@ -143,11 +144,11 @@ core_and_answers_come_back(void **state)
 static void
 records_that_fit_nothing_are_refused(void **state)
 {
-    char folder[] = "/tmp/hoop-archive.XXXXXX";
+    char folder[TEMPORARY_PATH] = "hoop-archive.XXXXXX";
     struct coordinator coordinator;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     coordinator_open(&coordinator, folder);
     keep_put(coordinator.keep, KEEP_CORE, (struct keep_bytes){"?", 1},
              (struct keep_bytes){"?", 1});

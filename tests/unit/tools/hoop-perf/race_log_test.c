@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hoop-perf/race_log.h"
+#include "temporary.h"
 
 static void
 operations_with_a_choice_are_taken(void **state)
@@ -56,9 +57,9 @@ lines_are_added_behind_those_of_before(void **state)
             },
     };
     const struct extent extent = {.n_bytes = 64};
-    char path[] = "/tmp/hoop-race-log-XXXXXX";
+    char path[TEMPORARY_PATH] = "hoop-race-log-XXXXXX";
     char text[256] = "";
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
 
     (void)state;
     assert_true(fd >= 0);

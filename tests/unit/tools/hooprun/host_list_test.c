@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "hooprun/host_list.h"
+#include "temporary.h"
 
 /* "a:4 b:1" */
 static void
@@ -94,11 +95,11 @@ host_file_of_open_mpi_and_of_mpich_is_read(void **state)
 {
     static const char text[] = "# all of them\n\n  a slots=4 max_slots=8\n"
                                "b:2 # two\nc\n";
-    char path[] = "/tmp/host_list.XXXXXX";
+    char path[TEMPORARY_PATH] = "host_list.XXXXXX";
     struct host_list list = {0};
     char error[HOST_ERROR_BYTES];
     char found[256];
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
 
     (void)state;
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));

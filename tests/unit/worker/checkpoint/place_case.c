@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "temporary.h"
 
 struct folder *
 place_case_create(void)
 {
     struct folder *folder = malloc(sizeof(*folder));
-    char *path = strdup("/tmp/hoop-folder-XXXXXX");
+    char *path = calloc(1, TEMPORARY_PATH);
 
     assert_non_null(folder);
     assert_non_null(path);
-    assert_non_null(mkdtemp(path));
+    strcpy(path, "hoop-folder-XXXXXX");
+    assert_non_null(temporary_folder(path, TEMPORARY_PATH));
     assert_int_equal(folder_open(path, folder), HOOP_OK);
     return folder;
 }

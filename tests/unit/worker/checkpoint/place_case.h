@@ -8,7 +8,7 @@
 
 #include "checkpoint/folder.h"
 
-/* A new folder in /tmp, open; fails the test if that fails. */
+/* A new folder, open; fails the test if that fails. */
 struct folder *
 place_case_create(void);
 /* And its files. */

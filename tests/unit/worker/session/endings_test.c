@@ -9,9 +9,10 @@
 
 #include "check.h"
 #include "session/endings.h"
+#include "temporary.h"
 
 static struct roster *roster;
-static char path[] = "/tmp/hoop-endings-XXXXXX";
+static char path[TEMPORARY_PATH] = "hoop-endings-XXXXXX";
 static char how[LIMIT_NAME];
 
 /* This is rank 0, the child rank 1, and rank 2 is elsewhere. */
@@ -34,7 +35,7 @@ family_open(void **state)
     roster->members[1].pid = (uint32_t)child;
     roster->members[2].pid = (uint32_t)child;
     strcpy(strrchr(path, '-'), "-XXXXXX");
-    const int fd = mkstemp(path);
+    const int fd = temporary_file(path, sizeof(path));
     assert_true(fd >= 0);
     close(fd);
     return 0;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "check.h"
 #include "session/terms.h"
+#include "temporary.h"
 
 /* Only what the test sets. */
 static int
@@ -325,8 +326,8 @@ terms_wrong_value_names_its_variable(void **state)
 static void
 terms_token_comes_from_its_file(void **state)
 {
-    char path[] = "/tmp/hoop_terms.XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEMPORARY_PATH] = "hoop_terms.XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
 
     (void)state;
     assert_int_equal(write(fd, "from the file\n", 14), 14);

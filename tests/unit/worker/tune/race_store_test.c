@@ -10,18 +10,19 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "check.h"
+#include "temporary.h"
 #include "tune/race_store.h"
 
 static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n";
 
-static char folder[] = "/tmp/hoop-race-store-XXXXXX";
+static char folder[TEMPORARY_PATH] = "hoop-race-store-XXXXXX";
 
 static int
 folder_make(void **state)
 {
     (void)state;
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    if (!mkdtemp(folder))
+    if (!temporary_folder(folder, sizeof(folder)))
         return -1;
     return setenv("XDG_CACHE_HOME", folder, 1);
 }
@@ -66,7 +67,7 @@ static void
 what_is_written_is_read_and_replaced(void **state)
 {
     CLEANUP(free) char *path = path_of("tcp");
-    char parent[64];
+    char parent[192];
 
     (void)state;
     assert_null(race_store_read(path));
@@ -92,7 +93,7 @@ nonsense_is_none_and_no_folder_is_told(void **state)
 {
     CLEANUP(free) char *path = path_of("tcp");
     CLEANUP(free) char *below = NULL;
-    char parent[64];
+    char parent[192];
 
     (void)state;
     assert_int_equal(race_store_write(path, "2 1 gossip 8 x=1\n", 17), HOOP_OK);

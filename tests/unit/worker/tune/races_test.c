@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
+#include "temporary.h"
 #include "tune/races.h"
 
 static enum hoop_status
@@ -111,8 +112,8 @@ what_is_no_text_is_refused(void **state)
 static void
 files_are_read_or_named(void **state)
 {
-    char path[] = "/tmp/hoop-races-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[TEMPORARY_PATH] = "hoop-races-XXXXXX";
+    const int fd = temporary_file(path, sizeof(path));
     struct races *races = NULL;
 
     (void)state;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
+#include "temporary.h"
 #include "tune/link.h"
 #include "tune/race_store.h"
 #include "tune/tuner.h"
@@ -268,7 +269,7 @@ static void
 automatic_races_are_wanted_until_there_are_enough(void **state)
 {
     static const char text[] = "2 1 allreduce 64 ring=1 recursive_doubling=9\n";
-    char folder[] = "/tmp/hoop-tuner-XXXXXX";
+    char folder[TEMPORARY_PATH] = "hoop-tuner-XXXXXX";
     const uint32_t names[2] = {0, 0};
     struct plan_nodes *nodes = nodes_of(names, 2);
     struct plan_nodes *lonely = nodes_of(names, 1);
@@ -284,7 +285,7 @@ automatic_races_are_wanted_until_there_are_enough(void **state)
     assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);
     assert_false(tuner_wants_races(tuner, nodes));
     tuner_destroy(tuner);
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     for (size_t i = 0; i < LIMIT_CONTESTS; i++) {
         assert_int_equal(tuner_create(&options, &tuner), HOOP_OK);

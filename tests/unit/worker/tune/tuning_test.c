@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "couple_scene.h"
+#include "temporary.h"
 #include "tune/race_store.h"
 #include "tune/tuning.h"
 
@@ -134,12 +135,12 @@ side_automatic(struct side *side)
 static void
 first_worlds_race_and_keep_it(void **state)
 {
-    char folder[] = "/tmp/hoop-tuning-XXXXXX";
+    char folder[TEMPORARY_PATH] = "hoop-tuning-XXXXXX";
     char parent[64];
     char *path = NULL;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    assert_non_null(temporary_folder(folder, sizeof(folder)));
     setenv("XDG_CACHE_HOME", folder, 1);
     couple_run(&couple, side_automatic);
     assert_int_equal(race_store_path("tcp", &path), HOOP_OK);
