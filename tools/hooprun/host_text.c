@@ -315,7 +315,7 @@ host_command(const struct options *options,
 {
     /* It may ask nothing, since nobody is there to answer. */
     static const char *const quiet[] = {
-        "-o", "BatchMode=yes",    "-o", "ConnectTimeout=10",
+        "-o", "BatchMode=yes",    "-o", "ConnectTimeout=20",
         "-o", "ControlMaster=no", "-T",
     };
     const char *program = host_program(options);

@@ -108,7 +108,7 @@ command_for_ssh_asks_nothing(void **state)
 {
     (void)state;
     command_is(&(struct options){.rsh = "ssh -p 22"},
-               "ssh|-p|22|-o|BatchMode=yes|-o|ConnectTimeout=10|-o|"
+               "ssh|-p|22|-o|BatchMode=yes|-o|ConnectTimeout=20|-o|"
                "ControlMaster=no|-T|me@b|hooprun|--agent|");
     command_is(&(struct options){.rsh = " podman exec  -i", .prefix = "/opt"},
                "podman|exec|-i|me@b|/opt/bin/hooprun|--agent|");
