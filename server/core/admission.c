@@ -543,3 +543,13 @@ admission_announce_refusal(struct cluster *cluster,
                                                               : "?",
                   event->join.pid, text);
 }
+
+bool
+admission_has_refused(struct job *job, uint64_t incarnation)
+{
+    for (uint32_t i = 0; i < JOB_REFUSED; i++)
+        if (job->refused[i] == incarnation)
+            return true;
+    job->refused[job->n_refused++ % JOB_REFUSED] = incarnation;
+    return false;
+}

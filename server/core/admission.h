@@ -30,4 +30,9 @@ admission_announce_refusal(struct cluster *cluster,
                            const struct cluster_event *event,
                            const char *text);
 
+/* Whether job has refused this worker before, which was to try again. It has from
+ * now on. */
+bool
+admission_has_refused(struct job *job, uint64_t incarnation);
+
 #endif

@@ -347,8 +347,16 @@ refusal_announce(struct cluster *cluster,
                  const struct cluster_event *event,
                  enum hoop_status status)
 {
+    struct job *job =
+        job_name_is_valid(event->job) ? job_find(cluster, event->job) : NULL;
+
     if (status == HOOP_E_UNAUTHENTICATED)
         cluster->counters.tokens_refused++;
+    if (event->kind == CLUSTER_JOIN && status == HOOP_E_UNAVAILABLE && job &&
+        admission_has_refused(job, event->join.incarnation)) {
+        cluster->counters.joins_refused++;
+        return status;
+    }
     if (status == HOOP_E_UNAUTHENTICATED || event->kind == CLUSTER_JOIN)
         admission_announce_refusal(cluster, event, error_text());
     return status;

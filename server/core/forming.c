@@ -175,8 +175,7 @@ world_suffices(const struct cluster *cluster, const struct job *job)
     const uint32_t size_min = wish_size_min(cluster, job);
     const uint32_t first_free = free_rank(job);
 
-    if (!size_min || job->n_members < size_min ||
-        first_free < growth_members(job))
+    if (!size_min || job->n_members < size_min || !growth_has_members(job))
         return false;
     for (const struct member *member = job->requests; member;
          member = member->hh_rank.next)

@@ -90,6 +90,12 @@ growth_members(const struct job *job)
     return job->root && size_min > 0 ? size_min - 1 : 0;
 }
 
+bool
+growth_has_members(const struct job *job)
+{
+    return job->n_members - job->n_newcomers >= growth_members(job);
+}
+
 uint64_t
 growth_worker(const struct job *job, const struct cluster_join *join)
 {

@@ -64,6 +64,10 @@ growth_announce(struct cluster *cluster, const struct job *job);
 uint32_t
 growth_members(const struct job *job);
 
+/* Whether all of them are there. */
+bool
+growth_has_members(const struct job *job);
+
 /* The first time that one of them waits for has come: none of them waits any
  * longer, and newcomers are to ask again. text: why. */
 void

@@ -34,6 +34,10 @@
 
 LIST_HEAD(job_worlds, job);
 
+enum {
+    JOB_REFUSED = 16, /* who is refused again and again is told of once */
+};
+
 struct job {
     char name[LIMIT_NAME];
     uint64_t number;  /* never given twice */
@@ -67,6 +71,10 @@ struct job {
     struct agenda_entry grace; /* revived, nobody has joined again yet */
     struct muster muster;
     uint64_t arrived_ns; /* the last join */
+    uint64_t
+        refused[JOB_REFUSED]; /* incarnations of the last who are to try again,
+                                      which the log has told; 0: nobody */
+    uint32_t n_refused;
 
     /* Since the world formed. */
     uint64_t epoch;            /* of the world */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/ending.h"
+#include "core/growth.h"
 #include "core/job.h"
 #include "core/state.h"
 #include "core/wish.h"
@@ -115,7 +116,10 @@ roll_add_missing(struct sentence *sentence,
     const uint32_t size = wish_size(cluster, job);
     const uint32_t size_min = wish_size_min(cluster, job);
 
-    if (size_min == size)
+    if (!growth_has_members(job)) {
+        sentence_add(sentence, "rank ");
+        roll_add_free_ranks(sentence, job, growth_members(job));
+    } else if (size_min == size)
         roll_add_ranks(sentence, job, size);
     else if (job->n_members < size_min)
         sentence_add(sentence, "at least %u more worker%s",
@@ -133,7 +137,8 @@ roll_missing(const struct cluster *cluster, const struct job *job)
 
     if (!size_min)
         return sentence;
-    if (job->n_members < size_min || highest_request(job) >= job->n_members)
+    if (job->n_members < size_min || !growth_has_members(job) ||
+        highest_request(job) >= job->n_members)
         roll_add_missing(&sentence, cluster, job);
     else if (job->root)
         sentence_add(&sentence, "others, for as long as its members wait");

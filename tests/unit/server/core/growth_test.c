@@ -156,6 +156,35 @@ members_that_are_not_all_there_give_up_together(void **state)
     fixture_deinit(&f);
 }
 
+/* The third of four members does not come, but as many newcomers as there are
+ * places. */
+static void
+newcomers_do_not_stand_for_a_member(void **state)
+{
+    uint64_t tickets[5];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 4);
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t rank = i < 2 ? i : 3;
+        struct cluster_event event = member_event(11 + i, rank + 1, 4);
+
+        event.deadline_ns = f.now_ns + FIXTURE_S;
+        tickets[i] = fixture_step(&f, event);
+    }
+    for (uint32_t i = 3; i < 5; i++)
+        tickets[i] = fixture_step(&f, newcomer_event(i + 2, CLUSTER_RANK_ANY));
+    fixture_next(&f);
+    for (uint32_t i = 0; i < 3; i++)
+        fixture_refused(&f, tickets[i], HOOP_E_TIMEOUT, "missing: rank 2");
+    for (uint32_t i = 3; i < 5; i++)
+        fixture_refused(&f, tickets[i], HOOP_E_UNAVAILABLE, "missing: rank 2");
+    fixture_tick(&f);
+    fixture_deinit(&f);
+}
+
 static void
 newcomers_are_told_when_all_members_have_gone(void **state)
 {
@@ -312,6 +341,27 @@ name_is_kept_when_the_coordinator_is_another(void **state)
     shelf_deinit(&shelf);
 }
 
+/* The log has one line of a worker that tries again until it is taken in. */
+static void
+refusal_of_one_who_tries_again_is_told_once(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 2);
+    for (unsigned int i = 0; i < 3; i++) {
+        fixture_refused(&f, fixture_step(&f, newcomer_event(3, 0)),
+                        HOOP_E_UNAVAILABLE, "is full");
+        assert_int_equal(fixture_notice(&f, CLUSTER_NOTICE_REFUSED) != NULL,
+                         i == 0);
+    }
+    fixture_step(&f, newcomer_event(4, 0));
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    assert_int_equal(cluster_counters(f.cluster)->joins_refused, 4);
+    fixture_deinit(&f);
+}
+
 static void
 job_below_its_largest_size_is_worth_another_try(void **state)
 {
@@ -346,11 +396,13 @@ main(void)
         cmocka_unit_test(those_who_come_are_bounded),
         cmocka_unit_test(members_go_on_with_those_who_are_there_in_time),
         cmocka_unit_test(members_that_are_not_all_there_give_up_together),
+        cmocka_unit_test(newcomers_do_not_stand_for_a_member),
         cmocka_unit_test(newcomers_are_told_when_all_members_have_gone),
         cmocka_unit_test(only_members_make_a_job_grow),
         cmocka_unit_test(token_of_the_job_is_needed_to_make_it_grow),
         cmocka_unit_test(name_is_kept_while_a_newcomer_is_there),
         cmocka_unit_test(name_is_kept_when_the_coordinator_is_another),
+        cmocka_unit_test(refusal_of_one_who_tries_again_is_told_once),
         cmocka_unit_test(job_below_its_largest_size_is_worth_another_try),
     };
 
