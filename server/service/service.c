@@ -50,6 +50,9 @@ struct service {
     struct rpc_request *current;
     bool current_changes; /* ... or asks only how hoopd is */
     uint64_t current_ns;  /* when it came */
+    /* The request whose client has gone; NULL: none, or it has been answered in
+     * the step that was to forget it, since its time had come, or others' had. */
+    struct rpc_request *abandoned;
 };
 
 static struct rpc_request *
@@ -93,6 +96,8 @@ request_answer(struct service *service,
     if (request == service->current)
         metrics_count_time(service->metrics,
                            clock_now_ns() - service->current_ns);
+    if (request == service->abandoned)
+        service->abandoned = NULL;
     rpc_reply(request, status, text, body);
 }
 
@@ -388,11 +393,13 @@ on_abandon(void *owner, struct rpc_request *request)
 {
     struct service *service = owner;
 
+    service->abandoned = request;
     event_step(service,
                &(struct cluster_event){.kind = CLUSTER_CANCEL,
                                        .now_ns = clock_now_ns(),
                                        .ticket = request_ticket(request)});
-    rpc_request_drop(request);
+    if (service->abandoned)
+        rpc_request_drop(STEAL(service->abandoned));
 }
 
 /* The core, as it was if there is something left of it. */
