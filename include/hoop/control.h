@@ -117,7 +117,7 @@ struct hoop_control_rank {
     const char *address;    /* where its peers connect */
     const char *state;      /* "joining", "active", "left", "lost" */
     uint64_t lease_left_ms; /* joining: until its join deadline */
-    /* What it is in, of hoop_control_activity() alone; else NULL. */
+    /* What it is in, of hoop_control_activities() alone; else NULL. */
     const struct hoop_control_activity *activity;
 };
 
@@ -156,8 +156,8 @@ hoop_control_ranks(hoop_control_t *control,
  * within a second. Where the job forms, or has more than 4,096 ranks, or the
  * coordinator is of an earlier version, nobody is asked. Handle: as above. */
 HOOP_API HOOP_NODISCARD enum hoop_status
-hoop_control_activity(hoop_control_t *control,
-                      const struct hoop_control_roster **out_roster);
+hoop_control_activities(hoop_control_t *control,
+                        const struct hoop_control_roster **out_roster);
 
 struct hoop_control_group {
     const char *key;

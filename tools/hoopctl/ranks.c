@@ -147,7 +147,7 @@ ranks_run(const struct command_call *call)
     const struct hoop_control_roster *roster = NULL;
 
     const enum hoop_status status =
-        hoop_control_activity(call->control, &roster);
+        hoop_control_activities(call->control, &roster);
     if (status != HOOP_OK)
         return status;
     if (call->format == COMMAND_JSON)

@@ -179,8 +179,8 @@ hoop_control_ranks(hoop_control_t *control,
 }
 
 enum hoop_status
-hoop_control_activity(hoop_control_t *control,
-                      const struct hoop_control_roster **out_roster)
+hoop_control_activities(hoop_control_t *control,
+                        const struct hoop_control_roster **out_roster)
 {
     const enum hoop_status status = roster_read(control, 1, out_roster);
 
