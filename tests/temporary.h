@@ -13,6 +13,7 @@
 
 enum {
     TEMPORARY_PATH = 128,
+    TEMPORARY_FILE = TEMPORARY_PATH + 32, /* of a file in such a folder */
 };
 
 /* A name becomes a path; a path stays one. False: there is no room. */

@@ -66,7 +66,7 @@ run_start(const struct run *run, const char *out)
 static void
 curve_load(const char *directory, struct curve *out_curve)
 {
-    char path[128];
+    char path[TEMPORARY_FILE];
     char line[128];
 
     *out_curve = (struct curve){0};
@@ -89,7 +89,7 @@ static void
 directory_remove(const char *directory)
 {
     static const char *const names[] = {"loss.csv", "loss.svg", "timeline.svg"};
-    char path[128];
+    char path[TEMPORARY_FILE];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", directory, names[i]);

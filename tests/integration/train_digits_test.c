@@ -31,7 +31,7 @@ struct curve {
 static void
 curve_load(const char *directory, struct curve *out_curve)
 {
-    char path[128];
+    char path[TEMPORARY_FILE];
     char line[128];
 
     *out_curve = (struct curve){0};
@@ -53,7 +53,7 @@ curve_load(const char *directory, struct curve *out_curve)
 static void
 directory_remove(const char *directory)
 {
-    char path[128];
+    char path[TEMPORARY_FILE];
 
     snprintf(path, sizeof(path), "%s/loss.csv", directory);
     unlink(path);
@@ -82,7 +82,7 @@ curve_train(const char *n_ranks, struct curve *out_curve)
     program_destroy(program);
 
     curve_load(directory, out_curve);
-    char path[128];
+    char path[TEMPORARY_FILE];
     snprintf(path, sizeof(path), "%s/loss.svg", directory);
     assert_int_equal(access(path, R_OK), 0);
     directory_remove(directory);

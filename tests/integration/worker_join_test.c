@@ -282,7 +282,7 @@ static void
 join_with_a_wrong_token_is_refused(void **state)
 {
     char path[TEMPORARY_PATH] = "hoop_token.XXXXXX";
-    char argument[64];
+    char argument[TEMPORARY_FILE];
     const char *arguments[] = {argument, NULL};
     const int fd = temporary_file(path, sizeof(path));
     struct daemon strict;

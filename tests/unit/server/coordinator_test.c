@@ -128,7 +128,7 @@ second_on_the_same_data_is_refused(void **state)
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *first = NULL;
     hoop_coordinator_t *second = NULL;
     char folder[TEMPORARY_PATH] = "hoop-data.XXXXXX";
-    char path[64];
+    char path[TEMPORARY_FILE];
 
     (void)state;
     assert_non_null(temporary_folder(folder, sizeof(folder)));

@@ -22,13 +22,14 @@ struct world {
 static void
 world_watch(struct world *world, uint32_t rank)
 {
-    world->watches[rank] = fixture_step(
-        &world->f,
-        (struct cluster_event){
-            .kind = CLUSTER_WATCH,
-            .client = rank + 1,
-            .watch = {world->epoch, world->revision, world->question},
-        });
+    world->watches[rank] =
+        fixture_step(&world->f, (struct cluster_event){
+                                    .kind = CLUSTER_WATCH,
+                                    .client = rank + 1,
+                                    .watch = {.epoch = world->epoch,
+                                              .since = world->revision,
+                                              .question = world->question},
+                                });
 }
 
 static void
@@ -388,12 +389,14 @@ watch_without_questions_sleeps_on(void **state)
 
     (void)state;
     world_open(&world);
-    const uint64_t ticket = fixture_step(
-        &world.f, (struct cluster_event){
-                      .kind = CLUSTER_WATCH,
-                      .client = 9,
-                      .watch = {world.epoch, 1, CLUSTER_NO_QUESTION},
-                  });
+    const uint64_t ticket =
+        fixture_step(&world.f, (struct cluster_event){
+                                   .kind = CLUSTER_WATCH,
+                                   .client = 9,
+                                   .watch = {.epoch = world.epoch,
+                                             .since = 1,
+                                             .question = CLUSTER_NO_QUESTION},
+                               });
 
     complain(&world, 0, 3, EVIDENCE_BROKEN);
     assert_null(fixture_find(&world.f, ticket));

@@ -65,7 +65,7 @@ coordinator_close(struct coordinator *coordinator)
 static void
 folder_remove(const char *folder)
 {
-    char path[64];
+    char path[TEMPORARY_FILE];
 
     snprintf(path, sizeof(path), "%s/hoopd.mdb", folder);
     unlink(path);

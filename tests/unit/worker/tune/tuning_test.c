@@ -136,7 +136,7 @@ static void
 first_worlds_race_and_keep_it(void **state)
 {
     char folder[TEMPORARY_PATH] = "hoop-tuning-XXXXXX";
-    char parent[64];
+    char parent[TEMPORARY_FILE];
     char *path = NULL;
 
     (void)state;
