@@ -115,9 +115,10 @@ class Client:
             data += piece
         return data
 
-    def open(self):
+    def open(self, timeout_s=2):
         self.places.append(self.places.pop(0))
-        self.link = socket.create_connection(self.places[-1], timeout=2)
+        self.link = socket.create_connection(self.places[-1],
+                                             timeout=timeout_s)
         self.link.sendall(HELLO)
         if self.exactly(8) != HELLO_BACK:
             raise Refused('no coordinator answers there')

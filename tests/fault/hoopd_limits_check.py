@@ -157,8 +157,7 @@ def reply_read(client):
 
 def connected(coordinator, token=TOKEN):
     client = coordinator.client(token)
-    client.open()
-    client.link.settimeout(30)
+    client.open(timeout_s=30)
     return client
 
 
