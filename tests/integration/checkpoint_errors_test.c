@@ -101,11 +101,11 @@ static int
 one_fails_body(struct plane *plane)
 {
     const bool is_odd = plane->rank == ODD;
-    const char *elsewhere = "/tmp/hoop-no-such-folder";
+    const char *elsewhere = "/nowhere/hoop";
 
-    if (check_failure(plane,
-                      save_as(plane, is_odd ? elsewhere : case_folder, "t"),
-                      HOOP_E_NOT_FOUND, "rank 1: cannot open the folder /tmp/"))
+    if (check_failure(
+            plane, save_as(plane, is_odd ? elsewhere : case_folder, "t"),
+            HOOP_E_NOT_FOUND, "rank 1: cannot open the folder /nowhere/"))
         return 1;
     if (check_failure(plane, save_as(plane, case_folder, is_odd ? "u" : "t"),
                       HOOP_E_MISMATCH, "rank 1 saves other tensors"))
@@ -114,7 +114,7 @@ one_fails_body(struct plane *plane)
                       HOOP_E_INVALID, "rank 1: tensors[0] has no name"))
         return 1;
     if (check_failure(plane, save_as(plane, elsewhere, "t"), HOOP_E_NOT_FOUND,
-                      "rank 0: cannot open the folder /tmp/"))
+                      "rank 0: cannot open the folder /nowhere/"))
         return 1;
     return check_good(plane);
 }
@@ -453,8 +453,7 @@ calls_outside_the_mesh_are_local(void **state)
 {
     (void)state;
     assert_int_equal(plane_run(1, RANKS, 1, outside_body), 0);
-    assert_int_equal(hoop_checkpoint_verify("/tmp/hoop-no-such-folder"),
-                     HOOP_E_NOT_FOUND);
+    assert_int_equal(hoop_checkpoint_verify("/nowhere/hoop"), HOOP_E_NOT_FOUND);
     assert_int_equal(hoop_checkpoint_verify(NULL), HOOP_E_INVALID);
     assert_int_equal(hoop_checkpoint_list(case_folder, NULL), HOOP_E_INVALID);
 }

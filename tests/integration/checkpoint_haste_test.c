@@ -66,7 +66,7 @@ static void
 failure_is_told_to_all_before_one_ends(void **state)
 {
     (void)state;
-    scene.path = "/tmp/hoop-no-such-folder";
+    scene.path = "/nowhere/hoop";
     scene.name_of_odd = "t";
     scene.expected = HOOP_E_NOT_FOUND;
     scene.words = "rank 0: cannot open the folder /tmp/";

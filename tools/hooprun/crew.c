@@ -188,7 +188,7 @@ worker_reap(struct crew *crew, struct worker *worker)
         worker_signal(worker, SIGKILL);
 
     waitpid(worker->pid, &ending.wait_status, 0);
-    obituary_write(&crew->obituary, &ending);
+    exit_report_write(&crew->exit_report, &ending);
     worker_ended(crew, worker, &ending);
 }
 
@@ -594,7 +594,7 @@ crew_deinit(struct crew *crew)
 {
     hosts_destroy(crew->hosts);
     output_deinit(&crew->output);
-    obituary_close(&crew->obituary);
+    exit_report_close(&crew->exit_report);
     ends_close(&crew->ends);
     if (crew->signal_fd >= 0)
         close(crew->signal_fd);
@@ -655,9 +655,9 @@ crew_run(struct worker_setup *setup,
         .signal_fd = -1,
     };
 
-    obituary_open(&crew.obituary);
+    exit_report_open(&crew.exit_report);
     ends_open(&crew.ends);
-    setup->endings = crew.obituary.path;
+    setup->endings = crew.exit_report.path;
     if (setup->options->timeout_s > 0 && setup->run_end_ms == 0)
         setup->run_end_ms =
             now_ms() + (int64_t)setup->options->timeout_s * 1000;

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "hooprun/ends.h"
+#include "hooprun/exit_report.h"
 #include "hooprun/hosts.h"
 #include "hooprun/keeper.h"
-#include "hooprun/obituary.h"
 #include "hooprun/outcome.h"
 #include "hooprun/output.h"
 
@@ -33,7 +33,7 @@ struct crew {
     struct worker *workers;
     struct output output;
     struct outcome outcome;
-    struct obituary obituary;
+    struct exit_report exit_report;
     struct hosts *hosts; /* NULL: all workers are children of this process */
     int start_code;      /* with hosts: why no worker could be started */
     enum crew_phase phase;

@@ -23,9 +23,9 @@
 
 #include "hooprun/crew.h"
 #include "hooprun/ends.h"
+#include "hooprun/exit_report.h"
 #include "hooprun/host_text.h"
 #include "hooprun/link.h"
-#include "hooprun/obituary.h"
 #include "hooprun/outcome.h"
 #include "hooprun/reach.h"
 
@@ -56,7 +56,7 @@ struct host_agent {
     uint32_t n_running;
     struct worker *workers;
     struct pollfd *polls;
-    struct obituary obituary;
+    struct exit_report exit_report;
     struct ends ends;
     int signal_fd;
     int input_fd; /* to rank 0 */
@@ -220,7 +220,7 @@ setup_fill(struct host_agent *agent)
     setup->node = &agent->node;
     setup->coordinator =
         run->has_coordinator ? run->coordinator : agent->reached.coordinator;
-    setup->endings = agent->obituary.path;
+    setup->endings = agent->exit_report.path;
     setup->n_restarts = run->n_restarts;
     setup->has_terminal = run->has_terminal;
     setup->master_address = agent->master_address;
@@ -363,8 +363,8 @@ frame_take(void *owner, const struct frame *frame)
     else if (frame->kind == FRAME_INPUT)
         input_take(agent, frame);
     else if (frame->kind == FRAME_NOTICE)
-        obituary_write(
-            &agent->obituary,
+        exit_report_write(
+            &agent->exit_report,
             &(struct ending){.rank = frame->rank,
                              .wait_status = (int)frame_number(frame)});
     else if (frame->kind == FRAME_LEAVE)
@@ -402,7 +402,7 @@ worker_reap(struct host_agent *agent, struct worker *worker)
     waitpid(worker->pid, &ending.wait_status, 0);
     worker->is_running = false;
     agent->n_running--;
-    obituary_write(&agent->obituary, &ending);
+    exit_report_write(&agent->exit_report, &ending);
     /* What it said before its end comes before its end. */
     for (int i = 0; i < TURNS_MAX; i++) {
         const bool has_out =
@@ -615,7 +615,7 @@ agent_open(struct host_agent *agent)
     crew_mask(&mask);
     agent->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     agent->polls = calloc(POLL_OTHERS, sizeof(*agent->polls));
-    obituary_open(&agent->obituary);
+    exit_report_open(&agent->exit_report);
     ends_open(&agent->ends);
     agent->link.in_fd = STDIN_FILENO;
     agent->link.out_fd = STDOUT_FILENO;

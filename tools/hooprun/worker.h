@@ -28,7 +28,7 @@ struct worker_setup {
     const struct options *options;
     const struct agent_front *front;
     const char *coordinator; /* with hosts: addresses of it, to be tried */
-    const char *endings;     /* the path of an obituary; "": there is none */
+    const char *endings;     /* the path of an exit_report; "": there is none */
     const char *token;       /* NULL: leave what the environment has */
     uint32_t n_restarts;     /* so far, of all workers */
     const struct worker_node

@@ -94,7 +94,7 @@ views_begin(struct engine *engine, uint64_t question)
 /* Whether rank may still answer. A far one, which has, lets nobody wait for a near
  * one that does not: the coordinator waits for this answer only so long. */
 static bool
-is_awaited(const struct engine *engine, uint32_t rank, uint64_t now_ns)
+may_answer(const struct engine *engine, uint32_t rank, uint64_t now_ns)
 {
     const struct views *views = &engine->views;
     const uint8_t seen = views->seen[rank];
@@ -115,7 +115,7 @@ engine_check_views(struct engine *engine, uint64_t now_ns)
         return CLOCK_NEVER;
     for (uint32_t rank = 0; rank < engine->roster->size; rank++) {
         views->seen[rank] = view_of(engine, rank);
-        is_complete &= !is_awaited(engine, rank, now_ns);
+        is_complete &= !may_answer(engine, rank, now_ns);
     }
     if (!is_complete)
         return now_ns + VIEWS_LOOK_NS;

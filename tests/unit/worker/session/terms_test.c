@@ -151,7 +151,7 @@ static const struct {
     {SETTING_FAILURE_TIMEOUT, "700ms"},
     {SETTING_LATE_WARNING, "1"},
     {SETTING_WAIT_NOTICE, "2"},
-    {SETTING_ENDINGS, "/tmp/endings"},
+    {SETTING_ENDINGS, "endings"},
     {SETTING_ON_FAILURE, "retry"},
     {SETTING_ADVERTISE, "node"},
     {SETTING_INTERFACE, "eth0"},

@@ -1,6 +1,6 @@
-/* hooprun/obituary.c - tells the workers how others have ended */
+/* hooprun/exit_report.c - tells the workers how others have ended */
 
-#include "hooprun/obituary.h"
+#include "hooprun/exit_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,20 +9,21 @@
 #include <unistd.h>
 
 void
-obituary_open(struct obituary *obituary)
+exit_report_open(struct exit_report *exit_report)
 {
-    *obituary = (struct obituary){.fd = memfd_create("hooprun", MFD_CLOEXEC)};
-    if (obituary->fd >= 0)
-        snprintf(obituary->path, sizeof(obituary->path), "/proc/%d/fd/%d",
-                 (int)getpid(), obituary->fd);
+    *exit_report =
+        (struct exit_report){.fd = memfd_create("hooprun", MFD_CLOEXEC)};
+    if (exit_report->fd >= 0)
+        snprintf(exit_report->path, sizeof(exit_report->path), "/proc/%d/fd/%d",
+                 (int)getpid(), exit_report->fd);
 }
 
 void
-obituary_close(struct obituary *obituary)
+exit_report_close(struct exit_report *exit_report)
 {
-    if (obituary->fd >= 0)
-        close(obituary->fd);
-    obituary->fd = -1;
+    if (exit_report->fd >= 0)
+        close(exit_report->fd);
+    exit_report->fd = -1;
 }
 
 static int
@@ -50,14 +51,15 @@ line_write(char *line, size_t n_bytes, const struct ending *ending)
 }
 
 void
-obituary_write(const struct obituary *obituary, const struct ending *ending)
+exit_report_write(const struct exit_report *exit_report,
+                  const struct ending *ending)
 {
     char line[192];
 
-    if (obituary->fd < 0)
+    if (exit_report->fd < 0)
         return;
     const int n = line_write(line, sizeof(line), ending);
     /* Whoever reads does without then. */
-    if (write(obituary->fd, line, (size_t)n) < 0)
+    if (write(exit_report->fd, line, (size_t)n) < 0)
         return;
 }
