@@ -69,7 +69,7 @@ failure_is_told_to_all_before_one_ends(void **state)
     scene.path = "/nowhere/hoop";
     scene.name_of_odd = "t";
     scene.expected = HOOP_E_NOT_FOUND;
-    scene.words = "rank 0: cannot open the folder /tmp/";
+    scene.words = "rank 0: cannot open the folder /nowhere";
     save_in_haste("failure");
 }
 

@@ -17,8 +17,7 @@ folder_that_is_not_there_is_not_found(void **state)
     struct folder folder;
 
     (void)state;
-    assert_int_equal(folder_open("/nowhere/hoop", &folder),
-                     HOOP_E_NOT_FOUND);
+    assert_int_equal(folder_open("/nowhere/hoop", &folder), HOOP_E_NOT_FOUND);
     assert_non_null(strstr(error_text(), "/nowhere/hoop"));
     assert_int_equal(folder_open("/etc/passwd", &folder), HOOP_E_NOT_FOUND);
     assert_int_equal(folder_open(NULL, &folder), HOOP_E_INVALID);
