@@ -559,6 +559,7 @@ rpc_server_counters(const struct rpc_server *server)
     counters.connections = listener.n_ready;
     counters.connections_closed = listener.n_closed;
     counters.held_bytes = listener.n_bytes;
+    counters.kept_bytes = reply_cache_bytes(server->cache);
     counters.replies_waiting = listener.n_sending;
     return counters;
 }

@@ -89,6 +89,7 @@ struct rpc_server_counters {
     uint64_t connections;        /* now */
     uint64_t connections_closed; /* strangers', see rpc/connection_pool.h */
     uint64_t held_bytes;         /* for connections, see rpc/budget.h */
+    uint64_t kept_bytes;         /* for replies, see rpc/reply_cache.h */
     uint64_t requests;           /* received, all of them */
     uint64_t requests_parked;    /* now with the handler */
     uint64_t requests_malformed; /* no envelope, no such method */

@@ -116,6 +116,8 @@ static const struct metrics_row metrics_rows[] = {
      "gauge", "Connections of clients."},
     {offsetof(struct metrics, server.held_bytes), "hoop_rpc_held_bytes",
      "gauge", "Bytes held for clients: input, parked requests, replies."},
+    {offsetof(struct metrics, server.kept_bytes), "hoop_rpc_kept_bytes",
+     "gauge", "Bytes of replies kept in case that their calls are repeated."},
 };
 
 enum hoop_status

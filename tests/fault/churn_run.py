@@ -163,10 +163,12 @@ class Watch:
         self.name = name
         self.samples = []
 
-    def take(self, moment, pid, heap_kib=0):
+    def take(self, moment, pid, heap_kib=0, kept_kib=0):
+        """kept_kib of its memory has a bound of its own."""
         usage = usage_of(pid)
         if usage:
-            self.samples.append((moment, *usage, heap_kib))
+            self.samples.append((moment, usage[0] - kept_kib, usage[1],
+                                 heap_kib))
 
     def at(self, begin, end):
         """Medians between two parts of the time."""
@@ -237,8 +239,10 @@ class Run:
                 self.watches.setdefault(name, Watch(name)).take(
                     moment, job.members[slot].popen.pid,
                     job.board.line(slot)['heap_kib'])
+        # Replies that a hoopd has from the one before are kept as long as new ones.
+        kept_kib = self.coordinator.metric('hoop_rpc_kept_bytes') // 1024
         self.watches.setdefault('hoopd', Watch('hoopd')).take(
-            moment, self.coordinator.program.popen.pid)
+            moment, self.coordinator.program.popen.pid, 0, kept_kib)
 
     def lines(self):
         """Of each job that lives: its name, state, epoch, size, members, ..."""

@@ -52,17 +52,20 @@ class Coordinator:
     def kill(self):
         self.program.kill()
 
-    def connections(self):
-        """How many it has now, as its metrics say."""
+    def metric(self, name):
+        """What its metrics say of one now; 0 where it does not answer."""
         try:
             with urllib.request.urlopen(f'http://{self.http}/metrics',
                                         timeout=5) as page:
                 for line in page.read().decode().splitlines():
-                    if line.startswith('hoop_rpc_connections '):
+                    if line.startswith(name + ' '):
                         return int(float(line.split()[1]))
         except OSError:
             pass
         return 0
+
+    def connections(self):
+        return self.metric('hoop_rpc_connections')
 
     def refuses_another(self):
         """A second hoopd on the same data must not start, and say why."""
