@@ -317,7 +317,8 @@ ended_members_note(struct ended_members *ended,
         free(ended->ranks);
         ended->ranks = calloc(job->n_members, 1);
         request->ended_epoch = ended->ranks ? job->line.epoch : 0;
-        request->ended = (struct message_span){ended->ranks, job->n_members};
+        request->ended = (struct message_span){
+            ended->ranks, ended->ranks ? job->n_members : 0};
     }
     for (size_t i = 0; ended->ranks && i < job->n_members; i++) {
         const struct job_member *member = &job->members[i];
