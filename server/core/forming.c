@@ -206,7 +206,7 @@ forming_dismiss(struct cluster *cluster,
     member_destroy(member);
     job->n_members--;
     job->n_given_up++;
-    cluster->counters.replies_expired++;
+    cluster->counters.replies_expired += status == HOOP_E_TIMEOUT;
 }
 
 /* Nobody waits any more: the name is free. */

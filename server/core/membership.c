@@ -197,7 +197,8 @@ membership_resign(struct cluster *cluster,
 
     member_lose(cluster, member, reason);
     outbox_notice(&cluster->outbox, &notice,
-                  "%s of job \"%s\" cannot be in what it grew to: %s",
+                  "%s of job \"%s\" is lost in one of its worlds, and stays in "
+                  "others: %s",
                   member_label(member).text, job_title(member->job), reason);
 }
 
@@ -342,6 +343,23 @@ is_reprieved(const struct cluster *cluster, const struct member *member)
            cluster->now_ns - member->renewed_ns < lease_ns + lease_ns / 2;
 }
 
+/* Its worker renews another membership: only the leave of this one was not heard.
+ * Who has died has renewed none for two thirds of a lease by now. */
+static bool
+lives_elsewhere(const struct cluster *cluster, const struct member *member)
+{
+    const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
+    const struct member *other = NULL;
+
+    LIST_FOREACH(other, &member->worker->memberships, membership)
+    {
+        if (other != member && other->state == CLUSTER_MEMBER_ACTIVE &&
+            cluster->now_ns - other->renewed_ns < half_ns)
+            return true;
+    }
+    return false;
+}
+
 void
 membership_expire(struct cluster *cluster, struct member *member)
 {
@@ -367,7 +385,10 @@ membership_expire(struct cluster *cluster, struct member *member)
                  seconds(cluster->now_ns - member->renewed_ns),
                  member->is_asked_for ? ", and no rank hears it" : "");
     cluster->counters.leases_expired++;
-    membership_lose(cluster, member, reason.text);
+    if (lives_elsewhere(cluster, member))
+        membership_resign(cluster, member, reason.text);
+    else
+        membership_lose(cluster, member, reason.text);
 }
 
 void

@@ -19,6 +19,7 @@ enum closing_kind {
     CLOSING_FORSAKE, /* revoke it if it has failed */
     CLOSING_WATCH,
     CLOSING_LOOK,    /* at who has failed */
+    CLOSING_LOOK_LOST,
     CLOSING_DECLINE, /* tell that this rank cannot call what comes next */
 };
 
@@ -32,7 +33,7 @@ struct closing {
     enum hoop_status status; /* DECLINE */
     uint64_t unfinished;     /* FORSAKE: the first call that did not end well */
     enum channel_watch watch; /* WATCH */
-    bool *failed;             /* LOOK: [rank], to be filled */
+    bool *failed;             /* LOOK, LOOK_LOST: [rank], to be filled */
     struct waiter waiter;
     bool is_done;
 };
@@ -68,6 +69,8 @@ vigil_set(struct channel *channel, enum channel_watch watch);
 bool
 op_refuse_revoked(struct op *op);
 void
-channel_look_failed(const struct channel *channel, bool *out_has_failed);
+channel_look_failed(const struct channel *channel,
+                    bool with_left,
+                    bool *out_has_failed);
 
 #endif

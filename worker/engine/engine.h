@@ -282,6 +282,9 @@ channel_decline(struct channel *channel,
 /* Which members are lost or have left, as far as is known here: [rank]. */
 void
 channel_failed(struct channel *channel, bool *out_has_failed);
+/* Which are lost. */
+void
+channel_lost(struct channel *channel, bool *out_is_lost);
 uint64_t
 channel_id(const struct channel *channel);
 uint32_t

@@ -208,7 +208,9 @@ closing_act(struct closing *closing)
         vigil_set(channel, closing->watch);
         return;
     case CLOSING_LOOK:
-        channel_look_failed(channel, closing->failed);
+    case CLOSING_LOOK_LOST:
+        channel_look_failed(channel, closing->kind == CLOSING_LOOK,
+                            closing->failed);
         return;
     case CLOSING_DECLINE:
         decline_carry_out(channel, closing->status, closing->why);

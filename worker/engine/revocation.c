@@ -185,13 +185,15 @@ vigil_set(struct channel *channel, enum channel_watch watch)
 }
 
 void
-channel_look_failed(const struct channel *channel, bool *out_has_failed)
+channel_look_failed(const struct channel *channel,
+                    bool with_left,
+                    bool *out_has_failed)
 {
     for (uint32_t i = 0; i < channel->size; i++) {
         const struct lost_rank *lost =
             &channel->engine->lost[channel->ranks[i]];
 
-        out_has_failed[i] = lost->is_lost || lost->has_left;
+        out_has_failed[i] = lost->is_lost || (with_left && lost->has_left);
     }
 }
 
@@ -245,4 +247,11 @@ channel_failed(struct channel *channel, bool *out_has_failed)
 {
     channel_deal(&(struct closing){
         .channel = channel, .kind = CLOSING_LOOK, .failed = out_has_failed});
+}
+
+void
+channel_lost(struct channel *channel, bool *out_is_lost)
+{
+    channel_deal(&(struct closing){
+        .channel = channel, .kind = CLOSING_LOOK_LOST, .failed = out_is_lost});
 }

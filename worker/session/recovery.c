@@ -104,20 +104,21 @@ turn_take(struct hoop_comm *comm,
     return HOOP_OK;
 }
 
-/* Those that were found lost here are to be lost for the coordinator, too. */
+/* Those that were found lost here are to be lost for the coordinator, too. Not those
+ * that have left this world: they may live in others of the job. */
 static void
 losses_report(struct hoop_comm *comm, uint64_t deadline_ns)
 {
     const uint32_t size = channel_size(comm->channel);
-    CLEANUP(free) bool *has_failed = calloc(size, sizeof(*has_failed));
+    CLEANUP(free) bool *is_lost = calloc(size, sizeof(*is_lost));
 
-    if (!has_failed)
+    if (!is_lost)
         return;
-    channel_failed(comm->channel, has_failed);
+    channel_lost(comm->channel, is_lost);
     for (uint32_t i = 0; i < size; i++) {
         const uint32_t rank = channel_world_rank(comm->channel, i);
 
-        if (has_failed[i] && rank != comm->family->roster->rank)
+        if (is_lost[i] && rank != comm->family->roster->rank)
             registrar_report(comm->family->registrar, rank,
                              left_ms(deadline_ns));
     }

@@ -7,6 +7,7 @@
 #include "shelf.h"
 
 static const char *const GROWN = "a+1";
+static const uint64_t LEASE_NS = 10 * FIXTURE_S; /* the default */
 
 /* Steps, and what they left behind. */
 struct run {
@@ -228,6 +229,65 @@ worker_that_cannot_be_in_a_world_stays_in_the_others(void **state)
     run_end(&run);
 }
 
+static void
+renew(struct run *run, const char *job, uint64_t epoch, uint64_t incarnation)
+{
+    run_step(run, (struct cluster_event){.kind = CLUSTER_RENEW,
+                                         .job = job,
+                                         .member = {epoch, incarnation}});
+}
+
+/* Worker 1 has left the new world, which nobody heard: it renews its membership
+ * of the first, and the others renew theirs. */
+static void
+lease_that_ends_in_one_world_is_not_the_end_of_a_worker(void **state)
+{
+    uint64_t epochs[2];
+    struct run run;
+
+    (void)state;
+    run_begin(&run, epochs);
+    for (unsigned i = 0; i < 8; i++) {
+        run.f.now_ns += LEASE_NS / 4;
+        renew(&run, NULL, epochs[0], 1);
+        renew(&run, NULL, epochs[0], 2);
+        renew(&run, GROWN, epochs[1], 12);
+        renew(&run, GROWN, epochs[1], 3);
+    }
+    fixture_refused(&run.f,
+                    run_step(&run, of_grown(leave_event(epochs[1], 11))),
+                    HOOP_E_ABORTED, "its lease expired");
+    assert_int_equal(cluster_counters(run.f.cluster)->leases_expired, 1);
+    assert_int_equal(cluster_counters(run.f.cluster)->verdicts, 0);
+    assert_int_equal(line_of_a(&run)->n_members, 3);
+    run_step(&run, leave_event(epochs[0], 1));
+    assert_int_equal(run.n_left, 1);
+    run_end(&run);
+}
+
+/* Who renews nothing any more is lost, once. */
+static void
+leases_that_end_in_all_worlds_are_one_death(void **state)
+{
+    uint64_t epochs[2];
+    struct run run;
+
+    (void)state;
+    run_begin(&run, epochs);
+    run.f.now_ns += LEASE_NS / 4;
+    renew(&run, NULL, epochs[0], 1);
+    for (unsigned i = 0; i < 8; i++) {
+        run.f.now_ns += LEASE_NS / 4;
+        renew(&run, NULL, epochs[0], 2);
+        renew(&run, GROWN, epochs[1], 12);
+        renew(&run, GROWN, epochs[1], 3);
+    }
+    assert_int_equal(run.n_lost, 1);
+    assert_int_equal(cluster_counters(run.f.cluster)->verdicts, 1);
+    assert_int_equal(line_of_a(&run)->n_members, 2);
+    run_end(&run);
+}
+
 /* A member dies while it waits for the job to grow. */
 static void
 death_of_one_who_waits_to_grow_ends_its_join(void **state)
@@ -257,6 +317,9 @@ main(void)
         cmocka_unit_test(worker_leaves_when_it_leaves_its_last_world),
         cmocka_unit_test(members_of_a_job_are_those_of_its_present_world),
         cmocka_unit_test(worker_that_cannot_be_in_a_world_stays_in_the_others),
+        cmocka_unit_test(
+            lease_that_ends_in_one_world_is_not_the_end_of_a_worker),
+        cmocka_unit_test(leases_that_end_in_all_worlds_are_one_death),
         cmocka_unit_test(death_of_one_who_waits_to_grow_ends_its_join),
     };
 
