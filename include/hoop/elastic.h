@@ -147,8 +147,9 @@ hoop_comm_failed_agreed(hoop_comm_t *comm,
  *
  * Handle: HOOP_E_INVALID (NULL, 0, too many), HOOP_E_TIMEOUT (nobody has come, or a
  * member has not called), HOOP_E_PEER_LOST (a member of comm is), HOOP_E_ABORTED
- * (the caller has been declared lost), HOOP_E_UNAVAILABLE (no coordinator). Then
- * it may be called again by all. Thread: as a collective on comm.
+ * (the caller has been declared lost; or a member shrinks comm: so must all, and
+ * nobody has grown), HOOP_E_UNAVAILABLE (no coordinator). Then it may be called
+ * again by all. Thread: as a collective on comm.
  */
 HOOP_API HOOP_NODISCARD enum hoop_status
 hoop_comm_grow(hoop_comm_t *comm,

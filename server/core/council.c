@@ -21,6 +21,14 @@ enum {
     NAMES_MAX = 8, /* of the missing, in one text */
 };
 
+/* As programs name them, by kind. */
+static const char *const call_names[] = {
+    [CLUSTER_COUNCIL_AGREE] = "hoop_comm_agree",
+    [CLUSTER_COUNCIL_SHRINK] = "hoop_comm_shrink",
+    [CLUSTER_COUNCIL_CONFIRM] = "hoop_comm_shrink",
+    [CLUSTER_COUNCIL_GROW] = "hoop_comm_grow",
+};
+
 /* Whether the seat's member is still there, and in the communicator. */
 static bool
 is_expected(const struct council_seat *seat)
@@ -333,6 +341,58 @@ call_check(const struct cluster_council_call *call)
     return HOOP_OK;
 }
 
+/* The council of this kind on the same communicator as call; NULL: there is none. */
+static struct council *
+council_beside(const struct job *job,
+               const struct cluster_council_call *call,
+               uint64_t kind)
+{
+    const struct council_key key = {call->communicator, kind};
+    struct council *council = NULL;
+
+    HASH_FIND(hh, job->councils, &key, sizeof(key), council);
+    return council;
+}
+
+/* Who shrinks a communicator does not wait for those who want it to grow. */
+static void
+growth_interrupt(struct cluster *cluster,
+                 const struct member *member,
+                 const struct cluster_council_call *call)
+{
+    struct council *growth =
+        council_beside(member->job, call, CLUSTER_COUNCIL_GROW);
+
+    for (uint32_t i = 0; growth && i < growth->n_seats; i++) {
+        struct council_seat *seat = &growth->seats[i];
+
+        seat->has_come = false;
+        if (seat->waiter)
+            outbox_refuse(&cluster->outbox,
+                          waiter_answer(cluster, seat->waiter), HOOP_E_ABORTED,
+                          "%s shrinks the communicator",
+                          member_label(member).text);
+    }
+}
+
+/* ... and who comes to make it grow then has to shrink it as well. */
+static enum hoop_status
+growth_check_shrink(const struct member *member,
+                    const struct cluster_council_call *call)
+{
+    const struct council *shrink =
+        council_beside(member->job, call, CLUSTER_COUNCIL_SHRINK);
+
+    for (uint32_t i = 0; shrink && i < shrink->n_seats; i++) {
+        const struct council_seat *seat = &shrink->seats[i];
+
+        if (seat->member != member && seat->has_come && is_expected(seat))
+            return error_raise(HOOP_E_ABORTED, "%s shrinks the communicator",
+                               member_label(seat->member).text);
+    }
+    return HOOP_OK;
+}
+
 static void
 seat_take(struct cluster *cluster,
           struct council_seat *seat,
@@ -381,6 +441,8 @@ council_attend(struct cluster *cluster,
 
     if (status == HOOP_OK)
         status = call_check(call);
+    if (status == HOOP_OK && call->kind == CLUSTER_COUNCIL_GROW)
+        status = growth_check_shrink(member, call);
     if (status == HOOP_OK)
         status = council_find(job, member, call, &council);
     if (status != HOOP_OK)
@@ -392,6 +454,8 @@ council_attend(struct cluster *cluster,
      * read the older one last. */
     if (seat->waiter && call->number < seat->number)
         return error_raise(HOOP_E_CANCELLED, "a later call has come already");
+    if (call->kind == CLUSTER_COUNCIL_SHRINK && call->turn == council->turn)
+        growth_interrupt(cluster, member, call);
     seat_take(cluster, seat, call);
     if (council->told == call->turn) {
         outcome_repeat(cluster, seat, event);
@@ -427,21 +491,6 @@ missing_name(const struct council *council, const char *title)
     return sentence;
 }
 
-void
-council_expire(struct cluster *cluster, struct waiter *waiter)
-{
-    struct council_seat *seat = waiter->chair;
-    const struct sentence missing =
-        missing_name(seat->council, ": not asked for by ");
-
-    seat->has_come = false;
-    outbox_refuse(&cluster->outbox, waiter_answer(cluster, waiter),
-                  HOOP_E_TIMEOUT,
-                  "the survivors of %u ranks have not come together before the "
-                  "deadline%s",
-                  seat->council->n_seats, missing.text);
-}
-
 /* Its member waits in council, by this number. */
 static bool
 is_waiting(const struct council_seat *seat, uint64_t number)
@@ -450,18 +499,50 @@ is_waiting(const struct council_seat *seat, uint64_t number)
            (seat->number == number || number == CLUSTER_NUMBER_ANY);
 }
 
+/* The first that is missing in council and waits in another one, if any does. */
+static void
+elsewhere_add(struct sentence *sentence, const struct council *council)
+{
+    for (uint32_t i = 0; i < council->n_seats; i++) {
+        const struct council_seat *seat = &council->seats[i];
+        struct council *other = council->job->councils;
+
+        if (!is_expected(seat) || seat->has_come)
+            continue;
+        while (other &&
+               !is_waiting(seat_of(other, seat->member), CLUSTER_NUMBER_ANY))
+            other = other->hh.next;
+        if (!other)
+            continue;
+        sentence_add(sentence, "; %s waits in %s",
+                     member_label(seat->member).text,
+                     call_names[other->key.kind]);
+        return;
+    }
+}
+
+void
+council_expire(struct cluster *cluster, struct waiter *waiter)
+{
+    struct council_seat *seat = waiter->chair;
+    const struct council *council = seat->council;
+    struct sentence missing = missing_name(council, ": not asked for by ");
+
+    elsewhere_add(&missing, council);
+    seat->has_come = false;
+    outbox_refuse(
+        &cluster->outbox, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
+        "%s: the survivors of %u ranks have not come together before "
+        "the deadline%s",
+        call_names[council->key.kind], council->n_seats, missing.text);
+}
+
 bool
 councils_awaited(const struct member *member,
                  uint64_t number,
                  struct cluster_awaited *out_awaited,
                  struct sentence *out_missing)
 {
-    static const char *const names[] = {
-        [CLUSTER_COUNCIL_AGREE] = "hoop_comm_agree",
-        [CLUSTER_COUNCIL_SHRINK] = "hoop_comm_shrink",
-        [CLUSTER_COUNCIL_CONFIRM] = "hoop_comm_shrink",
-        [CLUSTER_COUNCIL_GROW] = "hoop_comm_grow",
-    };
     struct council *council = member->job->councils;
 
     while (council && !is_waiting(seat_of(council, member), number))
@@ -469,7 +550,7 @@ councils_awaited(const struct member *member,
     if (!council)
         return false;
     *out_awaited = (struct cluster_awaited){
-        .call = names[council->key.kind],
+        .call = call_names[council->key.kind],
         .since_ns = seat_of(council, member)->waiter->parked_ns,
     };
     for (uint32_t i = 0; i < council->n_seats; i++) {

@@ -170,6 +170,9 @@ newcomers_admit(struct churn_member *member, uint32_t n_newcomers)
         hoop_comm_grow(member->comm, n_newcomers, GROW_MS, &grown);
     uint64_t said = grew == HOOP_OK;
 
+    /* A member has found one lost, and shrinks it. */
+    if (grew == HOOP_E_ABORTED)
+        return grew;
     enum hoop_status status = hoop_comm_agree(member->comm, &said);
     board_write(member, MEMBER_IN);
     if (status == HOOP_OK && said) {

@@ -229,6 +229,58 @@ shrink_that_was_asked_for_again_is_not_taken_back(void **state)
     shelf_deinit(&shelf);
 }
 
+static uint64_t
+grow(struct fixture *f, uint64_t epoch, uint64_t worker)
+{
+    return fixture_step(f, call(epoch, worker,
+                                (struct cluster_council_call){
+                                    .kind = CLUSTER_COUNCIL_GROW, .turn = 1}));
+}
+
+/* Who was first does not matter; and those who wanted to grow can, afterwards. */
+static void
+shrink_interrupts_those_who_want_to_grow(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    const uint64_t epoch = fixture_world(&f, 3);
+    const uint64_t waits = grow(&f, epoch, 1);
+
+    assert_null(fixture_find(&f, waits));
+    shrink(&f, epoch, 2, 1);
+    fixture_refused(&f, waits, HOOP_E_ABORTED, "rank 1 (h:2) shrinks");
+    fixture_refused(&f, grow(&f, epoch, 3), HOOP_E_ABORTED,
+                    "rank 1 (h:2) shrinks");
+    shrink(&f, epoch, 1, 1);
+    assert_int_equal(outcome(&f, shrink(&f, epoch, 3, 1))->n_ranks, 3);
+    grow(&f, epoch, 1);
+    grow(&f, epoch, 2);
+    assert_int_equal(outcome(&f, grow(&f, epoch, 3))->n_ranks, 3);
+    fixture_deinit(&f);
+}
+
+static void
+deadline_says_where_who_is_missing_waits(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t early = shrink(&f, epoch, 1, 1);
+
+    f.now_ns += FIXTURE_S;
+    agree(&f, epoch, 2, 1);
+    fixture_next(&f);
+    fixture_refused(&f, early, HOOP_E_TIMEOUT,
+                    "hoop_comm_shrink: the survivors of 2 ranks have not come "
+                    "together before the deadline: not asked for by rank 1 "
+                    "(h:2); rank 1 (h:2) waits in hoop_comm_agree");
+    fixture_deinit(&f);
+}
+
 static void
 deadline_names_who_is_missing_and_takes_the_call_back(void **state)
 {
@@ -371,6 +423,8 @@ main(void)
         cmocka_unit_test(shrink_gives_the_survivors_a_communicator),
         cmocka_unit_test(freed_communicators_leave_nothing),
         cmocka_unit_test(shrink_that_was_asked_for_again_is_not_taken_back),
+        cmocka_unit_test(shrink_interrupts_those_who_want_to_grow),
+        cmocka_unit_test(deadline_says_where_who_is_missing_waits),
         cmocka_unit_test(deadline_names_who_is_missing_and_takes_the_call_back),
         cmocka_unit_test(call_that_was_cut_off_counts_still),
         cmocka_unit_test(nonsense_is_refused),
