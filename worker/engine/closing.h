@@ -18,7 +18,7 @@ enum closing_kind {
     CLOSING_REVOKE,
     CLOSING_FORSAKE, /* revoke it if it has failed */
     CLOSING_WATCH,
-    CLOSING_LOOK,    /* at who has failed */
+    CLOSING_LOOK, /* at who has failed */
     CLOSING_LOOK_LOST,
     CLOSING_DECLINE, /* tell that this rank cannot call what comes next */
 };
@@ -69,8 +69,8 @@ vigil_set(struct channel *channel, enum channel_watch watch);
 bool
 op_refuse_revoked(struct op *op);
 void
-channel_look_failed(const struct channel *channel,
-                    bool with_left,
-                    bool *out_has_failed);
+channel_look_failed(const struct channel *channel, bool *out_has_failed);
+void
+channel_look_lost(const struct channel *channel, bool *out_is_lost);
 
 #endif

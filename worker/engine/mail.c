@@ -208,9 +208,10 @@ closing_act(struct closing *closing)
         vigil_set(channel, closing->watch);
         return;
     case CLOSING_LOOK:
+        channel_look_failed(channel, closing->failed);
+        return;
     case CLOSING_LOOK_LOST:
-        channel_look_failed(channel, closing->kind == CLOSING_LOOK,
-                            closing->failed);
+        channel_look_lost(channel, closing->failed);
         return;
     case CLOSING_DECLINE:
         decline_carry_out(channel, closing->status, closing->why);

@@ -185,16 +185,21 @@ vigil_set(struct channel *channel, enum channel_watch watch)
 }
 
 void
-channel_look_failed(const struct channel *channel,
-                    bool with_left,
-                    bool *out_has_failed)
+channel_look_failed(const struct channel *channel, bool *out_has_failed)
 {
     for (uint32_t i = 0; i < channel->size; i++) {
         const struct lost_rank *lost =
             &channel->engine->lost[channel->ranks[i]];
 
-        out_has_failed[i] = lost->is_lost || (with_left && lost->has_left);
+        out_has_failed[i] = lost->is_lost || lost->has_left;
     }
+}
+
+void
+channel_look_lost(const struct channel *channel, bool *out_is_lost)
+{
+    for (uint32_t i = 0; i < channel->size; i++)
+        out_is_lost[i] = channel->engine->lost[channel->ranks[i]].is_lost;
 }
 
 /* By any thread, which waits until whoever drives has done it. */
