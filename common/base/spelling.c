@@ -26,6 +26,7 @@ static const char prefix[] = "HOOP_";
 static const char *const others[] = {
     "HOOP_LOCAL_RANK", /* hooprun tells its workers */
     "HOOP_PROGRESS",   /* hooprun, to hoop-perf and the examples */
+    "HOOP_RSH",        /* to hooprun */
 };
 
 /* Of the tests and measurements of hoop itself. */

@@ -12,6 +12,7 @@
 #include "rpc/rpc_link.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,15 @@ pause_take(struct rpc_link *link)
     return backoff_jittered(backoff_ms);
 }
 
+/* What to do about why, where that is known. */
+static const char *
+advice_on(const char *why)
+{
+    return strstr(why, strerror(ECONNREFUSED))
+               ? "; start hoopd there, listening on that address"
+               : "";
+}
+
 /* The error text of this thread says why. */
 static void
 reason_take(struct rpc_link *link, enum hoop_status status)
@@ -178,8 +188,8 @@ reason_take(struct rpc_link *link, enum hoop_status status)
     if (link->shortage != HOOP_OK && why)
         snprintf(link->reason, sizeof(link->reason), "%.700s", why + 2);
     else
-        snprintf(link->reason, sizeof(link->reason), "%s: %.700s", address,
-                 error_text());
+        snprintf(link->reason, sizeof(link->reason), "%s: %.600s%s", address,
+                 error_text(), advice_on(error_text()));
 }
 
 static void

@@ -88,7 +88,8 @@ def expect_end(*workers):
 def check_coordinator(jobs):
     """None listens; it comes, stands still, is killed, and comes again."""
     refused = (f'waiting for hoopd at {jobs.address}: cannot connect: '
-               'Connection refused')
+               'Connection refused; start hoopd there, listening on that '
+               'address')
     early = jobs.join('early', HOOP_WORLD_SIZE='2')
     expect(early, refused)
     jobs.serve()
@@ -164,8 +165,8 @@ def check_member(jobs):
         pass
     await_true('the job reduces', lambda: not os.path.exists(mark))
     jobs.hoopd.kill()
-    expect(worker, f'waiting for {at}: cannot connect: Connection refused{goes_on}',
-           MEMBER_LINE)
+    expect(worker, f'waiting for {at}: cannot connect: Connection refused; '
+           f'start hoopd there, listening on that address{goes_on}', MEMBER_LINE)
     jobs.serve(*data)
     expect(worker, f'{at} is back after', MEMBER_LINE)
     n_back = len(notices(worker, MEMBER_LINE))

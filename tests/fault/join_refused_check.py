@@ -116,7 +116,8 @@ def check_versions(jobs):
 def check_nobody(jobs):
     jobs.hoopd.kill()
     expect(jobs, 'no connection to the coordinator at HOOPD: cannot connect: '
-           'Connection refused; hoop.v1.Rendezvous/Join was tried for 4000 ms',
+           'Connection refused; start hoopd there, listening on that address; '
+           'hoop.v1.Rendezvous/Join was tried for 4000 ms',
            HOOP_JOIN_TIMEOUT='4')
 
 

@@ -66,6 +66,7 @@ settings_and_what_others_set_are_let_be(void **state)
     static const char *const known[] = {
         "HOOP_LOCAL_RANK=0",
         "HOOP_PROGRESS=1",
+        "HOOP_RSH=ssh",
         "HOOP_TEST_SEED=3",
         "HOOP_REQUIRE_NETNS=1",
         "HOOP_SERVICE_HOST=10.0.0.1",
