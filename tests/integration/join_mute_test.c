@@ -1,5 +1,7 @@
-/* tests/integration/join_mute_test.c - a rank that nobody can connect to */
+/* tests/integration/join_mute_test.c - a rank that nobody can connect to, when
+ * the world forms or later */
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +17,11 @@ enum {
     MUTE = 3,
     RANKS,
 
+    FROZEN = 4, /* of as many again, so that it is no partner of rank 1 */
+    LATE_RANKS = 8,
+
     PLACE_DONE = 0, /* of the room: ranks that have given up */
+    PLACE_FROZEN,   /* the process */
     DONE_MS = 40000,
 };
 
@@ -85,6 +91,60 @@ rank_that_nobody_can_connect_to_is_named_by_all(void **state)
                      0);
 }
 
+/* It says nothing more from now on, and its kernel takes connections, until the
+ * others have done. */
+static int
+frozen_body(const struct worker *worker)
+{
+    room_set(worker, PLACE_FROZEN, (uint64_t)getpid());
+    raise(SIGSTOP);
+    return 0;
+}
+
+/* Who dials it then has 15 s, whatever is left of the time to join. */
+static int
+dial_body(const struct worker *worker, hoop_session_t *session)
+{
+    const pid_t frozen = (pid_t)room_await(worker, PLACE_FROZEN);
+    const uint64_t begin_ns = clock_now_ns();
+    float number = 1;
+
+    const enum hoop_status status =
+        hoop_send(&number, 1, HOOP_FLOAT32, FROZEN, 0, hoop_world(session));
+    const uint64_t took_ns = clock_now_ns() - begin_ns;
+    kill(frozen, SIGCONT);
+    WORKER_CHECK(status == HOOP_E_PEER_LOST);
+    WORKER_CHECK(took_ns < DONE_MS * CLOCK_NS_PER_MS);
+    return 0;
+}
+
+static int
+late_body(const struct worker *worker)
+{
+    struct hoop_join_options options = worker_options(worker);
+    hoop_session_t *session = NULL;
+    int result = 0;
+
+    options.join_timeout_ms = 600000;
+    options.op_timeout_ms = 60000;
+    WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
+    if (worker->index == FROZEN)
+        result = frozen_body(worker);
+    if (worker->index == 1)
+        result = dial_body(worker, session);
+    room_set(worker, PLACE_DONE, 1);
+    hoop_leave(session);
+    return result;
+}
+
+static void
+rank_that_freezes_after_the_world_has_formed_is_soon_lost(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        workers_run(daemon_here.address, LATE_RANKS, late_body, NULL), 0);
+}
+
 static int
 daemon_set_up(void **state)
 {
@@ -109,6 +169,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_that_nobody_can_connect_to_is_named_by_all),
+        cmocka_unit_test(
+            rank_that_freezes_after_the_world_has_formed_is_soon_lost),
     };
 
     return cmocka_run_group_tests(tests, daemon_set_up, daemon_tear_down);

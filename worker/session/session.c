@@ -513,6 +513,8 @@ session_open(struct hoop_session *session)
     atomic_store(&session->falls_short, status != HOOP_OK);
     if (status == HOOP_OK)
         status = world_join(session);
+    if (status == HOOP_OK)
+        status = connector_formed(session->connector);
     atomic_store(&session->has_joined, status == HOOP_OK);
     if (status != HOOP_OK && atomic_load(&session->falls_short))
         resign(session);

@@ -465,6 +465,26 @@ connector_dial(struct connector *connector, uint32_t rank)
                                           error_text());
 }
 
+static void
+forming_end(void *owner)
+{
+    struct connector *connector = owner;
+    struct greeting *greeting;
+
+    connector->options.forming_until_ns = 0;
+    TAILQ_FOREACH(greeting, &connector->greetings, link)
+    greeting_shorten(greeting);
+}
+
+enum hoop_status
+connector_formed(struct connector *connector)
+{
+    const enum hoop_status status =
+        loop_post(connector->options.loop, forming_end, connector);
+
+    return status == HOOP_OK ? HOOP_OK : error_pass(status);
+}
+
 static enum hoop_status
 links_create(struct connector *connector)
 {
@@ -572,6 +592,7 @@ connector_destroy(struct connector *connector)
 {
     if (!connector)
         return;
+    loop_forget(connector->options.loop, connector);
     while (!TAILQ_EMPTY(&connector->greetings))
         connector_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);

@@ -6,7 +6,7 @@
  * at once, the lower rank's dial stays. Strangers cost a bounded greeting each
  * and are named in the log: transport/connector_accept.c.
  *
- * Thread: the loop's, except connector_dial().
+ * Thread: the loop's, except connector_dial() and connector_formed().
  */
 
 #ifndef TRANSPORT_CONNECTOR_H
@@ -46,8 +46,9 @@ struct connector_options {
     const struct roster *roster; /* borrowed for life */
     const char *token;           /* borrowed for the call */
     int listen_fd;               /* borrowed for life; -1: only dial */
-    /* Until when the world forms: whose kernel answers has so long to do so
-     * itself, if that is later than usual. 0: the usual. */
+    /* Until when the world may form: whose kernel answers has so long to do so
+     * itself, if that is later than usual, or until connector_formed(). 0: the
+     * usual. */
     uint64_t forming_until_ns;
     enum sharing_mode sharing;
     /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
@@ -96,6 +97,14 @@ connector_destroy(struct connector *connector);
  */
 void
 connector_dial(struct connector *connector, uint32_t rank);
+
+/*
+ * The world has formed: handshakes, also those under way, have the usual time
+ * from now on. Thread: any, before connector_destroy(). Fails only for lack of
+ * memory.
+ */
+enum hoop_status
+connector_formed(struct connector *connector);
 
 /*
  * Want one more connection to rank, beside the first, which is there: the

@@ -87,6 +87,17 @@ greeting_extend(struct greeting *greeting)
         loop_timer_start(greeting->timer, (uint64_t)left_ms);
 }
 
+void
+greeting_shorten(struct greeting *greeting)
+{
+    const bool is_extended =
+        greeting->until_ns > 0 && greeting->state != DIALING;
+
+    greeting->until_ns = 0;
+    if (is_extended)
+        loop_timer_start(greeting->timer, LIMIT_GREETING_MS);
+}
+
 static void
 greeting_send(struct greeting *greeting, enum greeting_state state)
 {

@@ -76,6 +76,9 @@ greeting_create(const struct greeting *content, struct greeting **out_greeting);
 /* Its descriptor is ready: read or write what can be. It may be gone then. */
 void
 greeting_go_on(struct greeting *greeting);
+/* Forget until_ns: what is left of the handshake has LIMIT_GREETING_MS. */
+void
+greeting_shorten(struct greeting *greeting);
 /* NULL is fine. */
 void
 greeting_destroy(struct greeting *greeting);

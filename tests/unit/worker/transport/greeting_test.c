@@ -82,30 +82,69 @@ dialer_that_gave_up_may_come_again(void **state)
     foyer_close(&foyer);
 }
 
-/* Its kernel takes the connection, and nobody answers: while the world forms that
- * may be want of a processor, which is waited for. */
+/* Ranks 1 and 2 have kernels that take connections, and nobody who answers. */
+struct mutes {
+    int fds[FOYER_RANKS];
+};
+
+static void
+mutes_open(struct mutes *mutes)
+{
+    foyer_open(&foyer);
+    for (uint32_t i = 0; i < FOYER_RANKS; i++)
+        foyer.booths[i].forming_until_ns = clock_deadline_ns(60000);
+    for (uint32_t i = 1; i < FOYER_RANKS; i++) {
+        mutes->fds[i] = foyer.booths[i].listen_fd;
+        foyer.booths[i].listen_fd = -1;
+    }
+    foyer_start(&foyer);
+}
+
+static void
+mutes_close(const struct mutes *mutes)
+{
+    for (uint32_t i = 1; i < FOYER_RANKS; i++)
+        close(mutes->fds[i]);
+    foyer_close(&foyer);
+}
+
+/* from dials mute, and has said its first word. */
+static int
+mute_dialed(const struct mutes *mutes, uint32_t from, uint32_t mute)
+{
+    uint8_t hello[HANDSHAKE_BYTES];
+    struct pollfd comes = {.fd = mutes->fds[mute], .events = POLLIN};
+
+    connector_dial(foyer.booths[from].connector, mute);
+    assert_int_equal(poll(&comes, 1, 20000), 1);
+    const int fd = accept(mutes->fds[mute], NULL, NULL);
+    assert_true(fd >= 0);
+    receive_all(fd, hello);
+    return fd;
+}
+
+/* While the world forms silence may be want of a processor, which is waited for;
+ * rank 1 knows of no end of that, rank 0 does. */
 static void
 mute_peer_has_until_the_world_has_formed(void **state)
 {
-    uint8_t hello[HANDSHAKE_BYTES];
+    struct mutes mutes;
 
     (void)state;
-    foyer_open(&foyer);
-    const int fd = foyer.booths[1].listen_fd;
-    foyer.booths[1].listen_fd = -1;
-    foyer.booths[0].forming_until_ns = clock_deadline_ns(60000);
-    foyer_start(&foyer);
-    connector_dial(foyer.booths[0].connector, 1);
-    struct pollfd comes = {.fd = fd, .events = POLLIN};
-    assert_int_equal(poll(&comes, 1, 20000), 1);
-    const int accepted = accept(fd, NULL, NULL);
-    assert_true(accepted >= 0);
-    receive_all(accepted, hello);
-    struct pollfd ends = {.fd = accepted, .events = POLLIN};
+    mutes_open(&mutes);
+    const int stranger = stranger_open(&foyer, 0, "HOOP", 4);
+    const int forming = mute_dialed(&mutes, 1, 2);
+    const int begun_before = mute_dialed(&mutes, 0, 1);
+    assert_int_equal(connector_formed(foyer.booths[0].connector), HOOP_OK);
+    const int begun_after = mute_dialed(&mutes, 0, 2);
+
+    struct pollfd ends = {.fd = forming, .events = POLLIN};
     assert_int_equal(poll(&ends, 1, LIMIT_GREETING_MS + 500), 0);
-    close(accepted);
-    close(fd);
-    foyer_close(&foyer);
+    close(forming);
+    stranger_await_end(stranger);
+    stranger_await_end(begun_before);
+    stranger_await_end(begun_after);
+    mutes_close(&mutes);
 }
 
 int
