@@ -6,10 +6,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -19,8 +21,14 @@
 #include "base/random.h"
 #include "base/role.h"
 #include "check.h"
+#include "fault/fault.h"
 #include "integration/crowd.h"
 #include "integration/daemon.h"
+#include "net/loop.h"
+
+enum {
+    PARKED_MS = 1000,
+};
 
 static int
 address_connect(const char *text)
@@ -132,6 +140,103 @@ sigterm_answers_who_waits_and_exits_with_0(void **state)
     assert_true(clock_now_ns() - before_ns < 5 * CLOCK_NS_PER_S);
     assert_int_equal(joiner_wait(&joiner), HOOP_E_UNAVAILABLE);
     crowd_close(&crowd);
+}
+
+static void
+on_nothing(void *owner, const struct rpc_answer *answer)
+{
+    (void)owner;
+    (void)answer;
+}
+
+static void
+call_send(struct rpc_client *client, enum method_id method, struct pack *pack)
+{
+    CLEANUP(free) uint8_t *bytes = NULL;
+    size_t n_bytes = 0;
+
+    assert_int_equal(pack_take(pack, &bytes, &n_bytes), HOOP_OK);
+    const struct rpc_call call = {
+        .method = method_of(method)->name,
+        .body = {bytes, n_bytes},
+        .timeout_ms = PARKED_MS,
+        .on_answer = on_nothing,
+    };
+    assert_int_equal(rpc_client_call(client, &call, NULL), HOOP_OK);
+}
+
+/* The first member of a job, alone, and a key that nobody sets; hoopd has both
+ * when it adds. On the loop of owner, a joiner. */
+static void
+calls_park(void *owner)
+{
+    CLEANUP(pack_deinit) struct pack pack;
+    struct joiner *joiner = owner;
+    const char *key = "none";
+
+    pack_init(&pack, LIMIT_RPC_MESSAGE);
+    join_request_encode(&joiner->request, &pack);
+    call_send(joiner->client, METHOD_RENDEZVOUS_JOIN, &pack);
+    store_keys_request_encode(
+        &(struct store_keys_request){.n_keys = 1, .keys = &key}, &pack);
+    call_send(joiner->client, METHOD_STORE_WAIT, &pack);
+    store_add_request_encode(&(struct store_add_request){"counter", 1, 0},
+                             &pack);
+    call_send(joiner->client, METHOD_STORE_ADD, &pack);
+}
+
+/* Returns when hoopd has stopped within the addition, and there is no client any
+ * more. */
+static void
+park_and_go(const struct daemon *daemon)
+{
+    struct joiner joiner;
+    struct crowd crowd;
+    siginfo_t change = {0};
+
+    crowd_open(&crowd, &(struct crowd_options){.address = daemon->address,
+                                               .job = "late",
+                                               .token = "secret",
+                                               .n_clients = 1});
+    joiner_init(&joiner, crowd.clients[0], 2);
+    joiner.request.deadline_ms = PARKED_MS;
+    assert_int_equal(loop_post(crowd.loop, calls_park, &joiner), HOOP_OK);
+    assert_int_equal(
+        waitid(P_PID, (id_t)daemon->pid, &change, WSTOPPED | WEXITED | WNOWAIT),
+        0);
+    assert_int_equal(change.si_code, CLD_STOPPED);
+    crowd_close(&crowd);
+}
+
+/* hoopd learns of both at once, and of the client first: it has been stopped, and
+ * not while it waited for something. */
+static void
+client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody(void **state)
+{
+    struct daemon daemon;
+    struct joiner joiner;
+    struct crowd crowd;
+
+    (void)state;
+    if (!FAULT_IS_BUILT)
+        skip();
+    assert_int_equal(setenv("HOOP_DEBUG_FAULT",
+                            "rank=coordinator,op=store_add,at=send,do=stop", 1),
+                     0);
+    daemon_start(&daemon, NULL);
+    assert_int_equal(unsetenv("HOOP_DEBUG_FAULT"), 0);
+    job_open(&crowd, &daemon, 1);
+    joiner_init(&joiner, crowd.clients[0], 1);
+    joiners_run(&joiner, 1);
+    park_and_go(&daemon);
+    const uint64_t until_ns = clock_deadline_ns(PARKED_MS);
+    while (!clock_is_past(until_ns))
+        usleep(1000);
+    assert_int_equal(kill(daemon.pid, SIGCONT), 0);
+    assert_int_equal(member_renew(&joiner), HOOP_OK);
+    joiner_deinit(&joiner);
+    crowd_close(&crowd);
+    daemon_stop(&daemon);
 }
 
 static void
@@ -334,6 +439,8 @@ main(void)
         cmocka_unit_test(strangers_on_the_port_disturb_nobody),
         cmocka_unit_test(check_tells_a_serving_daemon_from_none),
         cmocka_unit_test(sigterm_answers_who_waits_and_exits_with_0),
+        cmocka_unit_test(
+            client_that_goes_when_the_time_of_its_calls_is_up_disturbs_nobody),
         cmocka_unit_test(silent_member_is_lost_and_the_watch_tells),
         cmocka_unit_test(member_that_left_is_told_to_the_others),
         cmocka_unit_test(reported_member_is_lost_with_the_reporter_named),

@@ -237,6 +237,36 @@ cancel_unknown_ticket_is_nothing(void **state)
     fixture_deinit(&f);
 }
 
+/* What the step answers first, since its time has come, is not left for who
+ * cancels it. */
+static void
+cancel_at_the_deadline_of_a_request_answers_it_once(void **state)
+{
+    struct fixture f;
+    size_t n_replies = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+    const uint64_t ticket = fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_WATCH,
+                                   .client = 1,
+                                   .watch = {.epoch = epoch, .since = 1},
+                                   .deadline_ns = f.now_ns + FIXTURE_S});
+
+    assert_null(fixture_find(&f, ticket));
+    f.now_ns += FIXTURE_S;
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_CANCEL, .ticket = ticket});
+    for (size_t i = 0; i < f.actions.n_items; i++)
+        n_replies += f.actions.items[i].kind == CLUSTER_REPLY &&
+                     f.actions.items[i].reply.ticket == ticket;
+    assert_int_equal(n_replies, 1);
+    assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
+    assert_int_equal(cluster_counters(f.cluster)->replies_dropped, 0);
+    fixture_deinit(&f);
+}
+
 static void
 step_late_leases_are_extended(void **state)
 {
@@ -269,6 +299,7 @@ main(void)
         cmocka_unit_test(drain_parked_are_answered_and_joins_refused),
         cmocka_unit_test(disconnect_parked_are_dropped_members_live),
         cmocka_unit_test(cancel_unknown_ticket_is_nothing),
+        cmocka_unit_test(cancel_at_the_deadline_of_a_request_answers_it_once),
         cmocka_unit_test(step_late_leases_are_extended),
     };
 
