@@ -91,15 +91,13 @@ activities_ask(struct cluster *cluster,
 
 /* The watch that is parked on the connection of member's last renewal, or NULL. */
 static const struct waiter *
-watch_of(const struct member *member)
+watch_of(const struct cluster *cluster, const struct member *member)
 {
-    const struct waiter *waiter = NULL;
+    const struct waiter *waiter = waiters_of_client(cluster, member->client);
 
-    TAILQ_FOREACH(waiter, &member->job->waiters, link)
-    {
-        if (waiter->kind == WAITER_WATCH && waiter->client == member->client)
-            break;
-    }
+    while (waiter &&
+           (waiter->kind != WAITER_WATCH || waiter->job != member->job))
+        waiter = waiter->next;
     return waiter;
 }
 
@@ -109,7 +107,7 @@ silence_of(const struct cluster *cluster, const struct member *member)
 {
     const double silent_s =
         (double)(cluster->now_ns - member->renewed_ns) / (double)CLOCK_NS_PER_S;
-    const struct waiter *watch = watch_of(member);
+    const struct waiter *watch = watch_of(cluster, member);
     struct sentence silence = {0};
 
     if (member->state == CLUSTER_MEMBER_LEFT)
@@ -189,7 +187,6 @@ asker_answer(struct cluster *cluster,
     struct cluster_reply *reply = waiter_answer(cluster, waiter);
 
     survey_fill(cluster, job, CLUSTER_VIEW_WITH_MEMBERS, reply);
-    reply->job.line = job_line(cluster, job_root(job));
     reply->job.activities = activities;
 }
 
@@ -198,10 +195,14 @@ static void
 activities_tell(struct cluster *cluster, struct job *job)
 {
     const struct cluster_activity *activities = activities_list(cluster, job);
-    struct waiter *waiter;
+    struct waiter *waiter = asker_next(TAILQ_FIRST(&job->waiters));
 
-    while ((waiter = asker_next(TAILQ_FIRST(&job->waiters))))
+    while (waiter) {
+        struct waiter *next = asker_next(TAILQ_NEXT(waiter, link));
+
         asker_answer(cluster, waiter, activities);
+        waiter = next;
+    }
     activities_deinit(job);
 }
 
@@ -236,7 +237,17 @@ activities_answer(struct cluster *cluster,
         memory_take_text(&job->memory, call->activity.communicator);
     answers[member->rank].activity.waits_for =
         memory_take_text(&job->memory, call->activity.waits_for);
-    if (all_have_told(job))
+    job_touch(cluster, job);
+}
+
+void
+activities_settle(struct cluster *cluster, struct job *job)
+{
+    if (!job->activities.answers)
+        return;
+    if (!asker_next(TAILQ_FIRST(&job->waiters)))
+        activities_deinit(job);
+    else if (all_have_told(job))
         activities_tell(cluster, job);
 }
 

@@ -49,6 +49,11 @@ activities_answer(struct cluster *cluster,
                   const struct member *member,
                   const struct cluster_renewal *call);
 
+/* At the end of a step: those who have asked are answered if nobody is left who may
+ * tell more; if nobody waits any more, the members are asked no longer. */
+void
+activities_settle(struct cluster *cluster, struct job *job);
+
 /* The time of waiter, who has asked, is up: what is known by now will do. */
 void
 activities_expire(struct cluster *cluster, struct waiter *waiter);

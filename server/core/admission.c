@@ -8,7 +8,6 @@
 #include "core/admission.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -172,51 +171,29 @@ ended_lose(struct cluster *cluster,
     }
 }
 
-static int
-client_compare(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left;
-    const uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* [job->n_waiters], ascending: the connections over which somebody waits for an
- * answer, as members always do for changes. Owned by the outbox. */
-static const uint64_t *
-clients_list(struct cluster *cluster, const struct job *job)
-{
-    uint64_t *clients =
-        outbox_memory(&cluster->outbox, job->n_waiters, sizeof(*clients));
-    const struct waiter *waiter = NULL;
-    size_t n_clients = 0;
-
-    TAILQ_FOREACH(waiter, &job->waiters, link)
-    clients[n_clients++] = waiter->client;
-    qsort(clients, n_clients, sizeof(*clients), client_compare);
-    return clients;
-}
-
-/* The connection is open on which member spoke last, and that is not long ago. */
+/* Somebody waits for an answer on the connection on which member spoke last, as
+ * members always do for changes, and that is not long ago. */
 static bool
-is_present(const struct cluster *cluster,
-           const struct member *member,
-           const uint64_t *clients)
+is_present(const struct cluster *cluster, const struct member *member)
 {
     const uint64_t half_ns = cluster->lease_ms * CLOCK_NS_PER_MS / 2;
 
     return cluster->now_ns - member->renewed_ns < half_ns &&
-           bsearch(&member->client, clients, member->job->n_waiters,
-                   sizeof(*clients), client_compare);
+           waiters_of_client(cluster, member->client);
 }
 
-/* Who of the active members is named, as "rank 0 (a:7), rank 1 (b:9) and 2
- * more"; how many of them there are. */
+enum presence {
+    PRESENCE_ANY,
+    PRESENCE_ABSENT,
+};
+
+/* Which active members are named, as "rank 0 (a:7), rank 1 (b:9) and 2 more"; how
+ * many of them there are. */
 static uint32_t
 active_write(struct sentence *sentence,
              const struct cluster *cluster,
              const struct job *job,
-             const uint64_t *clients)
+             enum presence presence)
 {
     uint32_t n_named = 0;
 
@@ -224,7 +201,7 @@ active_write(struct sentence *sentence,
         const struct member *member = job->ranks[rank];
 
         if (member->state != CLUSTER_MEMBER_ACTIVE ||
-            (clients && is_present(cluster, member, clients)))
+            (presence == PRESENCE_ABSENT && is_present(cluster, member)))
             continue;
         if (n_named++ < NAMES_MAX)
             sentence_add(sentence, "%s%s", n_named > 1 ? ", " : "",
@@ -262,18 +239,14 @@ world_refuse(struct cluster *cluster,
     if (!LIST_EMPTY(&job->grown))
         sentence_add(&why, "; it has grown");
     if (job->n_left || job->n_lost) {
-        if (active_write(&names, cluster, job, NULL) > 0)
+        if (active_write(&names, cluster, job, PRESENCE_ANY) > 0)
             sentence_add(&why, "; it ends when these have left, too: %s",
                          names.text);
         return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
     }
-
-    const uint64_t *clients = clients_list(cluster, job);
-
-    if (join->rank < job->size &&
-        is_present(cluster, job->ranks[join->rank], clients))
+    if (join->rank < job->size && is_present(cluster, job->ranks[join->rank]))
         return rank_raise(job->ranks[join->rank]);
-    if (active_write(&names, cluster, job, clients) == 0) {
+    if (active_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
         sentence_add(&why, "; it takes others when its members call "
                            "hoop_comm_grow()");
         return full_raise(job,

@@ -132,6 +132,7 @@ waiters_forget(struct cluster *cluster)
     struct waiter *waiter = cluster->waiters;
 
     HASH_CLEAR(hh, cluster->waiters);
+    HASH_CLEAR(hh_client, cluster->clients);
     while (waiter) {
         struct waiter *next = waiter->hh.next;
 
@@ -244,6 +245,8 @@ waiter_cancel(struct cluster *cluster, struct waiter *waiter)
 {
     struct member *member = waiter->member;
 
+    if (waiter->kind == WAITER_ACTIVITY)
+        job_touch(cluster, waiter->job);
     waiter_drop(cluster, waiter);
     if (member)
         admission_withdraw(cluster, member);
@@ -252,15 +255,10 @@ waiter_cancel(struct cluster *cluster, struct waiter *waiter)
 static void
 client_disconnect(struct cluster *cluster, uint64_t client)
 {
-    struct waiter *waiter = cluster->waiters;
+    struct waiter *waiter;
 
-    while (waiter) {
-        struct waiter *next = waiter->hh.next;
-
-        if (waiter->client == client)
-            waiter_cancel(cluster, waiter);
-        waiter = next;
-    }
+    while ((waiter = waiters_of_client(cluster, client)))
+        waiter_cancel(cluster, waiter);
 }
 
 static void

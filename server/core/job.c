@@ -286,6 +286,7 @@ jobs_settle(struct cluster *cluster)
         STAILQ_REMOVE_HEAD(&cluster->touched, link);
         job->is_touched = false;
         growth_settle(cluster, job);
+        activities_settle(cluster, job);
         changes_publish(cluster, job);
         key_watches_answer(cluster, job);
         if (!job->n_members && !job->grace.place && LIST_EMPTY(&job->grown))

@@ -42,6 +42,7 @@ struct cluster {
     struct memory_account memory; /* of all jobs */
     struct job *jobs;             /* hash by name, in the order of creation */
     struct waiter *waiters;       /* hash by ticket */
+    struct waiter *clients;       /* the first of each client, hash by it */
     size_t n_onlookers; /* of them, those whose token was a lesser one */
     struct agenda agenda;
     struct job_list touched; /* to be settled at the end of the step */

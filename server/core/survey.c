@@ -82,34 +82,34 @@ forming_view(struct cluster *cluster,
 
 void
 survey_fill(struct cluster *cluster,
-            struct job *job,
+            struct job *world,
             enum cluster_view view,
             struct cluster_reply *reply)
 {
-    const struct job *present = job_present(job);
+    struct job *job = world->epoch ? job_root(world) : world;
     const bool is_brief = view == CLUSTER_VIEW_BRIEF;
-    const size_t n_all = job->epoch ? present->size : job->n_members;
+    const size_t n_all = world->epoch ? world->size : world->n_members;
     struct cluster_member *members =
         outbox_memory(&cluster->outbox, is_brief ? 0 : n_all, sizeof(*members));
     const size_t n_members =
-        is_brief ? 0 : members_view(cluster, present, members);
+        is_brief ? 0 : members_view(cluster, world, members);
 
     reply->kind = CLUSTER_REPLY_JOB;
     reply->job = (struct cluster_job_detail){
         .line = job_line(cluster, job),
-        .membership_epoch = present->membership_epoch,
-        .revision = present->n_changes,
+        .membership_epoch = world->membership_epoch,
+        .revision = world->n_changes,
         .members = members,
         .n_members = n_members,
-        .n_groups = present->groups.n_groups,
-        .n_keys = job->store.n_keys,
-        .n_store_bytes = job->store.n_bytes,
-        .n_waiters = present->n_waiters,
+        .n_groups = world->groups.n_groups,
+        .n_keys = job_root(world)->store.n_keys,
+        .n_store_bytes = job_root(world)->store.n_bytes,
+        .n_waiters = world->n_waiters,
         .missing = "",
         .hosts = "",
     };
-    if (job->state == CLUSTER_JOB_FORMING)
-        forming_view(cluster, job, &reply->job);
+    if (world->state == CLUSTER_JOB_FORMING)
+        forming_view(cluster, world, &reply->job);
 }
 
 enum hoop_status
@@ -117,14 +117,14 @@ survey_job(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event)
 {
-    if (event->view == CLUSTER_VIEW_ACTIVITY &&
-        activities_may_ask(job_present(job))) {
-        const enum hoop_status status =
-            activities_ask(cluster, job_present(job), event);
+    struct job *world = job_present(job);
+
+    if (event->view == CLUSTER_VIEW_ACTIVITY && activities_may_ask(world)) {
+        const enum hoop_status status = activities_ask(cluster, world, event);
 
         return status == HOOP_OK ? HOOP_OK : error_pass(status);
     }
-    survey_fill(cluster, job, event->view,
+    survey_fill(cluster, world, event->view,
                 outbox_reply(&cluster->outbox, event->ticket));
     return HOOP_OK;
 }

@@ -21,10 +21,11 @@ survey_job(struct cluster *cluster,
            struct job *job,
            const struct cluster_event *event);
 
-/* Describe job in reply, without activities. */
+/* Describe in reply the job of world: its members are those of that world, all else
+ * is the job's, unless world has not formed. Without activities. */
 void
 survey_fill(struct cluster *cluster,
-            struct job *job,
+            struct job *world,
             enum cluster_view view,
             struct cluster_reply *reply);
 

@@ -108,6 +108,40 @@ waiter_create(struct job *job, const struct waiter_wants *wants)
     return waiter;
 }
 
+static void
+client_add(struct cluster *cluster, struct waiter *waiter)
+{
+    struct waiter *first = waiters_of_client(cluster, waiter->client);
+
+    if (!first) {
+        HASH_ADD(hh_client, cluster->clients, client, sizeof(waiter->client),
+                 waiter);
+        return;
+    }
+    waiter->previous = first;
+    waiter->next = first->next;
+    first->next = waiter;
+    if (waiter->next)
+        waiter->next->previous = waiter;
+}
+
+static void
+client_remove(struct cluster *cluster, struct waiter *waiter)
+{
+    struct waiter *next = waiter->next;
+
+    if (next)
+        next->previous = waiter->previous;
+    if (waiter->previous) {
+        waiter->previous->next = next;
+        return;
+    }
+    HASH_DELETE(hh_client, cluster->clients, waiter);
+    if (next)
+        HASH_ADD(hh_client, cluster->clients, client, sizeof(next->client),
+                 next);
+}
+
 enum hoop_status
 waiter_park(struct cluster *cluster,
             struct job *job,
@@ -128,6 +162,7 @@ waiter_park(struct cluster *cluster,
     waiter->parked_ns = cluster->now_ns;
     waiter->role = cluster->role;
     HASH_ADD(hh, cluster->waiters, ticket, sizeof(waiter->ticket), waiter);
+    client_add(cluster, waiter);
     TAILQ_INSERT_TAIL(&job->waiters, waiter, link);
     agenda_set(&cluster->agenda, &waiter->timer, event->deadline_ns);
     cluster->n_onlookers += waiter->role != ROLE_WORKER;
@@ -150,6 +185,7 @@ waiter_end(struct cluster *cluster, struct waiter *waiter)
     if (waiter->chair)
         waiter->chair->waiter = NULL;
     HASH_DEL(cluster->waiters, waiter);
+    client_remove(cluster, waiter);
     TAILQ_REMOVE(&job->waiters, waiter, link);
     agenda_remove(&cluster->agenda, &waiter->timer);
     cluster->n_onlookers -= waiter->role != ROLE_WORKER;
@@ -205,5 +241,14 @@ waiter_find(struct cluster *cluster, uint64_t ticket)
     struct waiter *waiter = NULL;
 
     HASH_FIND(hh, cluster->waiters, &ticket, sizeof(ticket), waiter);
+    return waiter;
+}
+
+struct waiter *
+waiters_of_client(const struct cluster *cluster, uint64_t client)
+{
+    struct waiter *waiter = NULL;
+
+    HASH_FIND(hh_client, cluster->clients, &client, sizeof(client), waiter);
     return waiter;
 }

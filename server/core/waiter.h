@@ -50,8 +50,11 @@ struct waiter {
     size_t n_keys;              /* KEYS; KEY_WATCH: 1, the prefix */
     size_t n_bytes;             /* of all keys */
     TAILQ_ENTRY(waiter) link;   /* of the job, the oldest first */
-    UT_hash_handle hh;          /* by ticket */
-    const char *keys[];         /* [n_keys], their texts behind them */
+    struct waiter *next; /* of the same client: all of them are a list ... */
+    struct waiter *previous;
+    UT_hash_handle hh_client; /* ... the first of which is found by client */
+    UT_hash_handle hh;        /* by ticket */
+    const char *keys[];       /* [n_keys], their texts behind them */
 };
 
 TAILQ_HEAD(waiter_list, waiter);
@@ -80,6 +83,10 @@ waiters_refuse(struct cluster *cluster,
                enum hoop_status status,
                const char *format,
                ...) __attribute__((format(printf, 4, 5)));
+
+/* The first of those that client waits for, or NULL. */
+struct waiter *
+waiters_of_client(const struct cluster *cluster, uint64_t client);
 
 /* Or NULL. */
 struct waiter *

@@ -165,6 +165,51 @@ answer_to_a_query_that_is_over_is_passed_over(void **state)
     fixture_deinit(&f);
 }
 
+/* An operator who goes away leaves no question behind. */
+static void
+members_are_asked_no_longer_when_the_asker_is_gone(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+
+    for (int i = 0; i < 2; i++) {
+        const uint64_t asked = ask(&f);
+
+        fixture_step(&f, (struct cluster_event){.kind = i ? CLUSTER_CANCEL
+                                                          : CLUSTER_DISCONNECT,
+                                                .client = 100,
+                                                .ticket = i ? asked : 0});
+        const uint64_t parked = watch(&f, epoch, 1, 0);
+        assert_null(fixture_find(&f, parked));
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_CANCEL,
+                                                .ticket = parked});
+    }
+    fixture_deinit(&f);
+}
+
+static void
+asker_is_answered_when_the_last_that_is_silent_leaves(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 2);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t asked = ask(&f);
+
+    tell(&f, epoch, 1, fixture_reply(&f, parked)->changes.activity_query, "x");
+    assert_null(fixture_find(&f, asked));
+    fixture_member(&f, CLUSTER_LEAVE, epoch, 2);
+    assert_string_equal(activities_of(&f, asked)[0].call, "x");
+    assert_string_equal(activities_of(&f, asked)[1].silence,
+                        "it has left the job");
+    fixture_deinit(&f);
+}
+
 /* They wait here, and their engines know of nothing. */
 static void
 members_that_set_up_communicators_are_told_to_wait(void **state)
@@ -227,6 +272,8 @@ main(void)
         cmocka_unit_test(members_that_do_not_answer_are_told_with_the_reason),
         cmocka_unit_test(member_of_an_earlier_version_is_told_as_such),
         cmocka_unit_test(answer_to_a_query_that_is_over_is_passed_over),
+        cmocka_unit_test(members_are_asked_no_longer_when_the_asker_is_gone),
+        cmocka_unit_test(asker_is_answered_when_the_last_that_is_silent_leaves),
         cmocka_unit_test(members_that_set_up_communicators_are_told_to_wait),
         cmocka_unit_test(job_that_forms_is_told_without),
     };

@@ -387,10 +387,48 @@ job_below_its_largest_size_is_worth_another_try(void **state)
     fixture_deinit(&f);
 }
 
+static uint64_t
+activities_ask(struct fixture *f)
+{
+    return fixture_step(f, (struct cluster_event){
+                               .kind = CLUSTER_JOB,
+                               .client = 100,
+                               .view = CLUSTER_VIEW_ACTIVITY,
+                           });
+}
+
+/* Those of the world that was asked, though the job has grown meanwhile. */
+static void
+activities_have_the_members_of_the_world_that_was_asked(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 2);
+    fixture_set(&f, "key", "value");
+    const uint64_t first = activities_ask(&f);
+
+    fixture_step(&f, member_event(11, 1, 2));
+    fixture_step(&f, member_event(12, 2, 2));
+    fixture_step(&f, newcomer_event(3, CLUSTER_RANK_ANY));
+    fixture_step(&f, newcomer_event(4, CLUSTER_RANK_ANY));
+    const uint64_t second = activities_ask(&f);
+    fixture_next(&f);
+    assert_int_equal(fixture_reply(&f, first)->job.n_members, 2);
+    assert_int_equal(fixture_reply(&f, second)->job.n_members, 4);
+    /* The keys are the job's. */
+    assert_int_equal(fixture_reply(&f, first)->job.n_keys, 1);
+    assert_int_equal(fixture_reply(&f, second)->job.n_keys, 1);
+    fixture_deinit(&f);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            activities_have_the_members_of_the_world_that_was_asked),
         cmocka_unit_test(newcomers_get_what_they_wish_and_what_is_left),
         cmocka_unit_test(ranks_that_others_have_are_refused),
         cmocka_unit_test(those_who_come_are_bounded),

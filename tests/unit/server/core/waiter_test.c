@@ -116,6 +116,36 @@ waiter_of_a_job_that_ends_is_told(void **state)
     fixture_deinit(&f);
 }
 
+/* Whichever of them was answered before. */
+static void
+disconnect_ends_all_that_wait_on_the_connection(void **state)
+{
+    (void)state;
+    for (uint32_t answered = 0; answered <= 3; answered++) {
+        struct fixture f;
+        uint64_t tickets[3];
+
+        fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+        fixture_world(&f, 1);
+        for (size_t i = 0; i < 3; i++)
+            tickets[i] = fixture_key(&f, CLUSTER_STORE_WAIT, "k");
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_WATCH,
+                                                .client = 7,
+                                                .watch.since = 1});
+        assert_int_equal(cluster_counters(f.cluster)->waiters, 4);
+        if (answered < 3)
+            fixture_step(&f,
+                         (struct cluster_event){.kind = CLUSTER_CANCEL,
+                                                .ticket = tickets[answered]});
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_DISCONNECT});
+        assert_int_equal(cluster_counters(f.cluster)->waiters, 1);
+        fixture_step(&f, (struct cluster_event){.kind = CLUSTER_DISCONNECT,
+                                                .client = 7});
+        assert_int_equal(cluster_counters(f.cluster)->waiters, 0);
+        fixture_deinit(&f);
+    }
+}
+
 int
 main(void)
 {
@@ -124,6 +154,7 @@ main(void)
         cmocka_unit_test(waiters_of_operators_leave_room_for_workers),
         cmocka_unit_test(waiter_cancelled_is_never_answered),
         cmocka_unit_test(waiter_of_a_job_that_ends_is_told),
+        cmocka_unit_test(disconnect_ends_all_that_wait_on_the_connection),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
