@@ -430,14 +430,18 @@ def of_its_agent(hooprun, _worker):
     return children(hooprun)[0]
 
 
-def of_ssh(hooprun, _worker):
-    """The one that goes to b was started after the one that goes to a."""
+def of_each_ssh(hooprun):
     found = []
     for pid in children(children(hooprun)[0]):
         with open(f'/proc/{pid}/cmdline', 'rb') as file:
             if file.read().startswith(b'ssh\0'):
                 found.append(pid)
-    return max(found)
+    return found
+
+
+def of_ssh(hooprun, _worker):
+    """The one that goes to b was started after the one that goes to a."""
+    return max(of_each_ssh(hooprun))
 
 
 def of_the_agent_there(_hooprun, worker):
@@ -544,6 +548,63 @@ def firewall_is_named(world):
            ': no answer; let firewalls pass that, or start hoopd ' in err, err)
 
 
+def output_comes_as_it_is(world):
+    out, err = world.run('--hosts', 'a,b', '--no-prefix', 'sh', '-c',
+                         'echo out; printf err >&2')
+    expect(out == 'out\nout\n' and err == 'errerr', f'{out}\n{err}')
+
+
+def rsh_write(world, *hosts):
+    """A command that goes to other hosts than these, and at these hangs."""
+    path = os.path.join(world.folder, 'hanging')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(f'#!/bin/sh\ncase $1 in {"|".join(hosts)}) exec sleep 3600;; '
+                   f'esac\nexec {world.rsh()} "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
+def timeout_counts_before_start(world):
+    """One host is ready; all that hang have one time to end."""
+    marker = os.path.join(world.folder, 'begun')
+    begun = time.monotonic()
+    _, err = world.run('--hosts', 'a,b,c', '--rsh', rsh_write(world, 'b', 'c'),
+                       '--timeout', '1', 'touch', marker, code=124)
+    expect(err == 'hooprun: not finished after 1 s (--timeout); no worker was '
+           'started yet\n', err)
+    expect(not os.path.exists(marker), 'a worker was started')
+    expect(time.monotonic() - begun < 10, f'{time.monotonic() - begun} s')
+
+
+def processor_s(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as file:
+        fields = file.read().rsplit(')', 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
+def input_of_a_lost_host_is_left(world):
+    """Nobody reads it any more, and hooprun does not look at it all the time."""
+    go = os.path.join(world.folder, 'go_on')
+    process = world.start('--hosts', 'b,a', '--on-exit=continue', 'sh', '-c',
+                          f'echo $$; while [ ! -e {go} ]; do sleep 0.05; done',
+                          stdin=subprocess.PIPE)
+    for _ in range(2):
+        process.stdout.readline()
+    agent, = children(process.pid)
+    os.kill(min(of_each_ssh(process.pid)), signal.SIGKILL)
+    while b'is lost with its host' not in process.stderr.readline():
+        expect(process.poll() is None, 'hooprun has ended')
+    process.stdin.write(b'words\n')
+    process.stdin.flush()
+    before = processor_s(agent)
+    time.sleep(1)
+    used = processor_s(agent) - before
+    pathlib.Path(go).touch()
+    process.communicate(timeout=2 * WAIT_S)
+    expect(used < 0.3, f'{used} s of a processor in 1 s')
+    world.all_are_gone()
+
+
 def cut_cable_is_noticed(world):
     """Both ends give up after 30 s."""
     process = world.start('--hosts', 'a,b', 'sh', '-c',
@@ -563,7 +624,8 @@ PARTS = [all_arrives_exactly, hostfile_names_hosts, job_spans_hosts,
          lines_are_whole, input_is_rank_zeros, first_failure_is_named,
          signals_are_passed_on, terminal_is_rank_zeros,
          job_is_stopped_and_continued, nothing_is_left, what_cannot_begin_says_why,
-         prefix_names_another_place, firewall_is_named]
+         prefix_names_another_place, firewall_is_named, output_comes_as_it_is,
+         timeout_counts_before_start, input_of_a_lost_host_is_left]
 
 
 def main():

@@ -438,8 +438,13 @@ deadlines_look(struct crew *crew)
     if (crew->suspended_ms != NEVER_MS)
         return;
     if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
-        crew_report_timeout(crew);
         crew->outcome.has_timed_out = true;
+        crew_report_timeout(crew);
+        if (crew->hosts && !hosts_have_begun(crew->hosts)) {
+            crew->start_code = OUTCOME_EXIT_TIMEOUT;
+            crew_cancel(crew);
+            return;
+        }
         crew_end(crew);
     }
     if (now < crew->phase_end_ms)
@@ -560,7 +565,6 @@ hosts_start(struct crew *crew, const struct worker_setup *setup)
             .out_fd = -1,
             .err_fd = -1,
         };
-    crew->output.is_verbatim = setup->options->style == OUTPUT_VERBATIM;
     return HOOP_OK;
 }
 
@@ -580,13 +584,15 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
         warn("cannot prepare %u workers", n_workers);
         return HOOP_E_EXHAUSTED;
     }
-    const enum hoop_status status = setup->options->hosts.n_hosts > 0
-                                        ? hosts_start(crew, setup)
-                                        : workers_start(crew, setup);
+    enum hoop_status status = setup->options->hosts.n_hosts > 0
+                                  ? hosts_start(crew, setup)
+                                  : workers_start(crew, setup);
     if (status != HOOP_OK)
         return status;
-    return output_init(&crew->output, crew->workers, n_workers,
-                       setup->options->output);
+    status = output_init(&crew->output, crew->workers, n_workers,
+                         setup->options->output);
+    crew->output.is_verbatim = setup->options->style == OUTPUT_VERBATIM;
+    return status;
 }
 
 static void

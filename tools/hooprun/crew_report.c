@@ -186,6 +186,11 @@ crew_report_timeout(struct crew *crew)
     char list[LIST_MAX];
     char cause[CAUSE_MAX] = "";
 
+    if (crew->hosts && !hosts_have_begun(crew->hosts)) {
+        warnx("not finished after %u s (--timeout); no worker was started yet",
+              crew->options->timeout_s);
+        return;
+    }
     running_list(crew, list);
     if (stopped_find(crew, &stop))
         outcome_describe(&stop, cause, sizeof(cause));

@@ -524,6 +524,9 @@ hosts_polls_max(const struct worker_setup *setup)
 uint32_t
 hosts_poll(struct hosts *hosts, struct pollfd *out_polls)
 {
+    /* As hosts_take() reads it. */
+    const bool has_room =
+        hosts->n_input > 0 && hosts->hosts[0].state == HOST_RUNNING;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < hosts->n_hosts; i++) {
@@ -536,7 +539,7 @@ hosts_poll(struct hosts *hosts, struct pollfd *out_polls)
         out_polls[n++] = (struct pollfd){host->err_fd, POLLIN, 0};
     }
     out_polls[n++] =
-        (struct pollfd){hosts->n_input > 0 ? hosts->input_fd : -1, POLLIN, 0};
+        (struct pollfd){has_room ? hosts->input_fd : -1, POLLIN, 0};
     return n;
 }
 
@@ -745,6 +748,8 @@ host_explain(const struct host *host)
 static void
 hosts_close(struct hosts *hosts)
 {
+    const int64_t end_ms = now_ms() + END_MS; /* of all of them */
+
     pings_stop();
     if (hosts->input_pid > 0)
         kill(hosts->input_pid, SIGKILL);
@@ -757,7 +762,8 @@ hosts_close(struct hosts *hosts)
     for (uint32_t i = 0; i < hosts->n_hosts; i++) {
         struct host *host = &hosts->hosts[i];
 
-        host_child_end(&host->pid, &host->wait_status, END_MS);
+        host_child_end(&host->pid, &host->wait_status,
+                       (int)(end_ms - now_ms()));
         errors_read(host);
         host->last_state = host->state;
         host->state = HOST_GONE;
