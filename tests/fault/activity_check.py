@@ -28,16 +28,23 @@ class Job:
         self.hoopctl = programs[1]
         self.settings = {'HOOP_COORDINATOR': f'{host}:{port}',
                          'HOOP_TOKEN': 'secret'}
+        self.members = []
         self.hoopd = Program(folder, 'hoopd', [
             programs[0], f'--listen={host}:{port}', '--http=127.0.0.1:0',
             '--lease=600'], HOOP_TOKEN='secret')
+        self.folder = folder
+        self.member = programs[2]
+        self.transport = transport
+
+    def begin(self):
         self.hoopd.expect('serves workers')
-        self.members = [Program(
-            folder, f'member{rank}', [programs[2]], stdin=subprocess.PIPE,
-            HOOP_RANK=str(rank), HOOP_WORLD_SIZE=str(SIZE),
-            HOOP_LATE_WARNING='0.3', HOOP_TRANSPORT=transport,
-            **self.settings | {'HOOP_FAILURE_TIMEOUT': '600'})
-                        for rank in range(SIZE)]
+        for rank in range(SIZE):
+            self.members.append(Program(
+                self.folder, f'member{rank}', [self.member],
+                stdin=subprocess.PIPE, HOOP_RANK=str(rank),
+                HOOP_WORLD_SIZE=str(SIZE), HOOP_LATE_WARNING='0.3',
+                HOOP_TRANSPORT=self.transport,
+                **self.settings | {'HOOP_FAILURE_TIMEOUT': '600'}))
         for member in self.members:
             member.expect('ready')
 
@@ -134,6 +141,7 @@ def check(programs, folder, transport):
     os.mkdir(f'{folder}/{transport}')
     job = Job(programs, f'{folder}/{transport}', transport)
     try:
+        job.begin()
         check_late(job)
         check_stopped(job)
         check_left(job)

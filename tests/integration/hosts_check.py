@@ -85,6 +85,9 @@ class World(network_hosts.Hosts):
         self.steady = steady
         self.daemons = []
         self.known = set()
+
+    def begin(self):
+        folder = self.folder
         run('mount', '-t', 'tmpfs', 'none', '/run')
         os.mkdir('/run/sshd', 0o755)
         for key in ('user', 'other'):
@@ -374,9 +377,12 @@ def state(pid):
 
 
 def job_is_stopped_and_continued(world):
-    """As a shell does it, which is in hooprun's session and not in its group."""
-    process = world.start('--hosts', 'a,b', 'sh', '-c',
-                          'echo $$; while [ ! -e go ]; do sleep 0.05; done',
+    """As a shell does it, which is in hooprun's session and not in its group. The
+    workers are no shells: those wait in vfork(), where they cannot be stopped, for
+    a child that is."""
+    process = world.start('--hosts', 'a,b', '/usr/bin/env', 'python3', '-uc',
+                          'import os, time\nprint(os.getpid())\n'
+                          'while not os.path.exists("go"): time.sleep(0.05)',
                           preexec_fn=lambda: os.setpgid(0, 0))
     pids = [int(process.stdout.readline().split()[1]) for _ in range(2)]
     process.send_signal(signal.SIGTSTP)
@@ -634,6 +640,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         world = World(folder, hooprun, steady)
         try:
+            world.begin()
             for part in PARTS + ([cut_cable_is_noticed]
                                  if '--long' in sys.argv else []):
                 begun = time.monotonic()
