@@ -134,6 +134,38 @@ def limits_are_found(doctor):
         raise Wrong(out)
 
 
+def says(doctor, code, output, error, *words, **environment):
+    """Where no coordinator is asked."""
+    out = subprocess.run(
+        [doctor.hoopctl, *words], capture_output=True, text=True, check=False,
+        env=environment_clean() | environment, timeout=60)
+    if (out.returncode, out.stderr) != (code, error) or not re.fullmatch(
+            output, out.stdout):
+        raise Wrong(f'{words}: {out.returncode} {out.stdout}{out.stderr}')
+
+
+def bad_ports_are_refused(doctor):
+    """Of those that are told and of HOOP_PORT."""
+    expected = ': a port or a range such as 5000-5063 is expected'
+    for word in ('abc', '70000', '-1', '5-4', '0-4', '1-', '80x'):
+        says(doctor, 64, '', f'hoopctl: --listen={word}{expected}\n', 'doctor',
+             f'--listen={word}')
+        says(doctor, 64, '', f'hoopctl: HOOP_PORT={word}{expected}\n', 'doctor',
+             '--listen', HOOP_PORT=word)
+    line = f'from peer     nobody can connect here: HOOP_PORT=abc{expected}\n'
+    if line not in doctor.run('--peer', f'{HERE}:5', HOOP_PORT='abc'):
+        raise Wrong(f'not told: {line}')
+    for word in ('abc', 'a:', ':5', 'a:99999', 'a:0', 'a:5x'):
+        says(doctor, 64, '', f'hoopctl: --peer={word}: HOST:PORT is expected, with '
+             'a port from 1 to 65535\n', 'doctor', f'--peer={word}')
+
+
+def listening_ends(doctor):
+    says(doctor, 69, 'waiting 0.2 s for a peer; on the other host say: hoopctl '
+         'doctor --peer \\S+:[0-9]+\n', 'hoopctl: no hoopctl doctor --peer has come '
+         'in 0.2 s; --timeout waits longer\n', '-t', '0.2', 'doctor', '--listen')
+
+
 def names_and_addresses_are_found(doctor):
     only_wrong(doctor.run(coordinator='nobody.invalid:4667'), 'coordinator',
                'nobody.invalid:4667 has no address: ', 'DNS or /etc/hosts')
@@ -141,10 +173,20 @@ def names_and_addresses_are_found(doctor):
                'Connection refused')
     only_wrong(doctor.run(HOOP_INTERFACE='nosuch0'), 'address',
                'HOOP_INTERFACE=nosuch0 has no IPv4 address here')
-    out = doctor.run(code=0, HOOP_ADVERTISE='127.0.0.1')
-    if ('note   address       peers are told 127.0.0.1 (HOOP_ADVERTISE), which '
-            "only this host's can use; " not in out):
-        raise Wrong(out)
+    for advertised in ('127.0.0.1', '127.0.0.1:5000', 'localhost', '::1'):
+        address = '(127.0.0.1|::1)' if advertised == 'localhost' else (
+            advertised.removesuffix(':5000'))
+        out = doctor.run(HOOP_ADVERTISE=advertised)
+        only_wrong(out, 'address')
+        if not re.search(
+                f'address       peers are told {address} [(]HOOP_ADVERTISE[)], which '
+                "only this host's can use, while the coordinator is at "
+                f'{HERE}; set HOOP_ADVERTISE to ', out):
+            raise Wrong(out)
+    only_wrong(doctor.run(HOOP_INTERFACE='lo'), 'address',
+               'peers are told 127.0.0.1 (HOOP_INTERFACE)')
+    only_wrong(doctor.run(HOOP_ADVERTISE='nobody.invalid'), 'address',
+               'HOOP_ADVERTISE=nobody.invalid has no address: ')
     only_wrong(doctor.run('--peer', f'{HERE}:5'), 'to peer',
                f'cannot connect to {HERE}:5: Connection refused; does hoopctl '
                'doctor --listen run there')
@@ -153,17 +195,11 @@ def names_and_addresses_are_found(doctor):
 def peer_play(listener):
     """One of version 9.9.9, whose clock is 100 s ahead."""
     there, address = listener.accept()
-    with there:
-        words = there.makefile('rb').readline().split()
+    with there, there.makefile('rb') as lines:
+        words = lines.readline().split()
         there.sendall(f'hoop-doctor 1 9.9.9 {int((time.time() + 100) * 1000)}\n'
                       .encode())
-        # All that was read ahead is zeroes, which the other end has sent.
-        there.settimeout(0.5)
-        try:
-            while there.recv(65536):
-                pass
-        except TimeoutError:
-            pass
+        lines.read(PROBE_BYTES)
         there.sendall(f'{PROBE_BYTES} -\n'.encode())
         with socket.create_connection((address[0], int(words[2]))) as back:
             back.sendall(bytes(PROBE_BYTES))
@@ -178,7 +214,7 @@ def wrong_clock_is_found(doctor):
 
 def another_version_and_clock_are_found(doctor):
     with socket.create_server((HERE, 0)) as listener:
-        thread = threading.Thread(target=peer_play, args=(listener,))
+        thread = threading.Thread(target=peer_play, args=(listener,), daemon=True)
         thread.start()
         out = doctor.run('--peer', f'{HERE}:{listener.getsockname()[1]}')
         thread.join()
@@ -190,9 +226,8 @@ def another_version_and_clock_are_found(doctor):
         raise Wrong(out)
 
 
-def check(programs, folder):
+def check_on(hosts, programs, folder):
     hoopd, hoopctl = (os.path.abspath(path) for path in programs)
-    hosts = network_hosts.Hosts()
     hosts.add('a')
     hosts.add('b')
     coordinator = Program(folder, 'hoopd', [
@@ -205,6 +240,8 @@ def check(programs, folder):
         healthy_host_has_nothing_wrong(doctor)
         limits_are_found(doctor)
         names_and_addresses_are_found(doctor)
+        bad_ports_are_refused(doctor)
+        listening_ends(doctor)
         another_version_and_clock_are_found(doctor)
         wrong_clock_is_found(doctor)
         if shutil.which('iptables'):
@@ -212,6 +249,13 @@ def check(programs, folder):
             vanishing_packets_are_found(doctor)
     finally:
         coordinator.kill()
+
+
+def check(programs, folder):
+    hosts = network_hosts.Hosts()
+    try:
+        check_on(hosts, programs, folder)
+    finally:
         hosts.close()
     print('doctor_check.py: ok')
 

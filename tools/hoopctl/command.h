@@ -39,7 +39,7 @@ command_fn store_set_run;
 command_fn store_list_run;
 command_fn store_delete_run;
 command_fn token_run;
-/* Says itself what is wrong; any failure is that something is. */
+/* Says itself what is wrong; HOOP_E_INTERNAL is that something is. */
 command_fn doctor_run;
 
 #endif

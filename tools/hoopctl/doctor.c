@@ -6,6 +6,11 @@
 
 #include "hoopctl/command.h"
 #include "hoopctl/json.h"
+#include "hoopctl/shown.h"
+
+enum {
+    PEER_WAIT_MS = 600 * 1000,
+};
 
 struct report {
     json_t *checks; /* NULL: a table */
@@ -53,12 +58,23 @@ doctor_run(const struct command_call *call)
     struct doctor_facts facts;
     struct doctor_peer peer;
     char text[DOCTOR_TEXT];
+    struct shown shown;
 
     if (call->is_listening) {
-        if (doctor_peer_serve(call->listen_port, text))
-            return HOOP_OK;
-        fprintf(stderr, "hoopctl: %s\n", text);
-        return HOOP_E_UNAVAILABLE;
+        const uint32_t timeout_ms = call->options->timeout_ms;
+        const enum hoop_status status =
+            doctor_peer_serve(call->listen_port,
+                              timeout_ms > 0 ? timeout_ms : PEER_WAIT_MS, text);
+        if (status != HOOP_OK)
+            fprintf(stderr, "hoopctl: %s\n", text);
+        return status;
+    }
+    if (call->peer && !doctor_peer_is_named(call->peer)) {
+        fprintf(stderr,
+                "hoopctl: --peer=%s: HOST:PORT is expected, with a port from 1 "
+                "to 65535\n",
+                show(call->peer, &shown));
+        return HOOP_E_INVALID;
     }
     doctor_facts_find(call->options, &facts);
     doctor_judge(&facts, line_tell, &report);

@@ -30,6 +30,7 @@ struct doctor_facts {
     char coordinator_error[DOCTOR_TEXT]; /* of its name */
     char advertised[DOCTOR_TEXT];        /* the address that peers are told */
     char advertised_by[DOCTOR_TEXT];     /* "HOOP_ADVERTISE" ... */
+    bool is_advertised_set;              /* by the user */
     char advertised_error[DOCTOR_TEXT];
     char asked_error[DOCTOR_TEXT]; /* why the coordinator has not answered */
     char version[DOCTOR_TEXT];     /* of the coordinator, if it has answered */
@@ -47,6 +48,7 @@ struct doctor_facts {
 /* With one peer, as --peer sees it. */
 struct doctor_peer {
     char peer[DOCTOR_TEXT];          /* host:port */
+    char listen_error[DOCTOR_TEXT];  /* "": it can connect to us */
     char connect_error[DOCTOR_TEXT]; /* "": connected */
     uint64_t n_sent;        /* of DOCTOR_PROBE_BYTES, that arrived there */
     char back[DOCTOR_TEXT]; /* where the peer was to connect to */
@@ -86,13 +88,20 @@ doctor_facts_find(const struct hoop_control_options *options,
 bool
 doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT]);
 
+/* Whether it is HOST:PORT. */
+bool
+doctor_peer_is_named(const char *peer);
+
 /* Try everything with the peer that listens there. */
 void
 doctor_peer_try(const char *peer, struct doctor_peer *out_peer);
 
-/* Wait for one peer, on this port or, with NULL, one of HOOP_PORT, or any, and
- * say so on stdout. Has it all tried. False: out_text says why it could not. */
-bool
-doctor_peer_serve(const char *port, char out_text[static DOCTOR_TEXT]);
+/* Wait so long for one peer, on this port or, with NULL, one of HOOP_PORT, or
+ * any, and say so on stdout. Has it all tried. HOOP_E_INVALID: that is no port;
+ * HOOP_E_UNAVAILABLE: none is free; HOOP_E_TIMEOUT. out_text says more. */
+enum hoop_status
+doctor_peer_serve(const char *port,
+                  uint32_t timeout_ms,
+                  char out_text[static DOCTOR_TEXT]);
 
 #endif

@@ -41,6 +41,23 @@ address_print(const struct sockaddr *address,
                        NI_NUMERICHOST) == 0;
 }
 
+/* Whether it is in "10.0.0.12, fd00::2". */
+static bool
+address_is_listed(const char *list, const char *address)
+{
+    const size_t n = strlen(address);
+
+    while (*list) {
+        const size_t n_this = strcspn(list, ",");
+
+        if (n_this == n && memcmp(list, address, n) == 0)
+            return true;
+        list += n_this;
+        list += strspn(list, ", ");
+    }
+    return false;
+}
+
 bool
 doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
 {
@@ -59,7 +76,8 @@ doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
         char host[NI_MAXHOST];
 
         if (address_print(it->ai_addr, it->ai_addrlen, host) &&
-            n + strlen(host) + 3 < DOCTOR_TEXT && !strstr(out_text, host))
+            n + strlen(host) + 3 < DOCTOR_TEXT &&
+            !address_is_listed(out_text, host))
             n += (size_t)snprintf(out_text + n, DOCTOR_TEXT - n, "%s%s",
                                   n > 0 ? ", " : "", host);
     }
@@ -67,17 +85,21 @@ doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
     return true;
 }
 
-/* "node0:4667,node1:4667" has the host "node0" and the port "4667". */
+/* "node0:4667,node1:4667" has the host "node0" and the port "4667"; "node0",
+ * "fd00::1" and "[fd00::1]" have no port. */
 static void
-coordinator_cut(const char *coordinator,
-                char out_host[static DOCTOR_TEXT],
-                char out_port[static DOCTOR_TEXT])
+address_cut(const char *addresses,
+            char out_host[static DOCTOR_TEXT],
+            char out_port[static DOCTOR_TEXT])
 {
     char first[DOCTOR_TEXT];
 
-    text_set(first, coordinator);
+    text_set(first, addresses);
     first[strcspn(first, ",")] = '\0';
     char *colon = strrchr(first, ':');
+    if (colon &&
+        (first[0] == '[' ? colon[-1] != ']' : colon != strchr(first, ':')))
+        colon = NULL;
     text_set(out_port, colon ? colon + 1 : "");
     if (colon)
         *colon = '\0';
@@ -101,7 +123,7 @@ names_find(struct doctor_facts *facts)
     text_set(is_known ? facts->own_addresses : facts->own_error, text);
     if (!facts->coordinator[0])
         return;
-    coordinator_cut(facts->coordinator, host, port);
+    address_cut(facts->coordinator, host, port);
     const bool is_there = doctor_resolve(host, text);
     text_set(is_there ? facts->coordinator_addresses : facts->coordinator_error,
              text);
@@ -140,7 +162,7 @@ route_find(struct doctor_facts *facts)
     char port[DOCTOR_TEXT];
     char text[NI_MAXHOST];
 
-    coordinator_cut(facts->coordinator, host, port);
+    address_cut(facts->coordinator, host, port);
     if (getaddrinfo(host, port, &hints, &found) != 0)
         return;
     const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -157,15 +179,35 @@ route_find(struct doctor_facts *facts)
     freeaddrinfo(found);
 }
 
+/* Peers are told the first address of a name. */
+static void
+told_find(struct doctor_facts *facts, const char *advertise)
+{
+    char host[DOCTOR_TEXT];
+    char port[DOCTOR_TEXT];
+    char text[DOCTOR_TEXT];
+
+    address_cut(advertise, host, port);
+    if (doctor_resolve(host, text)) {
+        text[strcspn(text, ",")] = '\0';
+        text_set(facts->advertised, text);
+        return;
+    }
+    snprintf(facts->advertised_error, DOCTOR_TEXT,
+             "HOOP_ADVERTISE=%.100s has no address: %.300s", advertise, text);
+}
+
 static void
 advertised_find(struct doctor_facts *facts)
 {
     const char *advertise = getenv("HOOP_ADVERTISE");
     const char *interface = getenv("HOOP_INTERFACE");
 
+    facts->is_advertised_set =
+        (advertise && *advertise) || (interface && *interface);
     if (advertise && *advertise) {
-        text_set(facts->advertised, advertise);
         text_set(facts->advertised_by, "HOOP_ADVERTISE");
+        told_find(facts, advertise);
     } else if (interface && *interface) {
         text_set(facts->advertised_by, "HOOP_INTERFACE");
         interface_find(facts, interface);

@@ -33,10 +33,21 @@ tell(const struct judge *judge,
     judge->tell(judge->owner, verdict, subject, text);
 }
 
+/* Whether all of "::1, 127.0.0.1" are, and there is one. */
 static bool
-is_loopback(const char *address)
+are_loopback(const char *addresses)
 {
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+    const char *at = addresses;
+
+    while (*at) {
+        const size_t n = strcspn(at, ",");
+
+        if (strncmp(at, "127.", 4) != 0 && (n != 3 || memcmp(at, "::1", 3)))
+            return false;
+        at += n;
+        at += strspn(at, ", ");
+    }
+    return *addresses != '\0';
 }
 
 static void
@@ -60,7 +71,7 @@ names_judge(const struct judge *judge, const struct doctor_facts *facts)
              "%s has no address: %s; is the name right? Give it an address in "
              "DNS or /etc/hosts, or the address itself to --coordinator",
              facts->coordinator, facts->coordinator_error);
-    else if (is_loopback(facts->coordinator_addresses))
+    else if (are_loopback(facts->coordinator_addresses))
         tell(judge, DOCTOR_NOTE, "coordinator",
              "%s is %s: that is this host for each host; for workers on "
              "several, name one of its other addresses",
@@ -77,7 +88,16 @@ address_judge(const struct judge *judge, const struct doctor_facts *facts)
         tell(judge, DOCTOR_WRONG, "address", "%s", facts->advertised_error);
     else if (!facts->advertised[0])
         return;
-    else if (is_loopback(facts->advertised))
+    else if (are_loopback(facts->advertised) && facts->is_advertised_set &&
+             facts->coordinator_addresses[0] &&
+             !are_loopback(facts->coordinator_addresses))
+        tell(judge, DOCTOR_WRONG, "address",
+             "peers are told %s (%s), which only this host's can use, while "
+             "the coordinator is at %s; set %s to what other hosts reach, or "
+             "do not set it",
+             facts->advertised, facts->advertised_by,
+             facts->coordinator_addresses, facts->advertised_by);
+    else if (are_loopback(facts->advertised))
         tell(judge, DOCTOR_NOTE, "address",
              "peers are told %s (%s), which only this host's can use; for "
              "others set HOOP_ADVERTISE or HOOP_INTERFACE, or name the "
@@ -210,6 +230,11 @@ doctor_judge_peer(const struct doctor_peer *peer, doctor_fn *told, void *owner)
 {
     const struct judge judge = {told, owner};
 
+    if (peer->listen_error[0]) {
+        tell(&judge, DOCTOR_WRONG, "from peer", "nobody can connect here: %s",
+             peer->listen_error);
+        return;
+    }
     if (peer->connect_error[0]) {
         tell(&judge, DOCTOR_WRONG, "to peer",
              "cannot connect to %s: %s; does hoopctl doctor --listen run "

@@ -128,22 +128,58 @@ port_listen(uint16_t port)
     return -1;
 }
 
-/* On the first port of a range that is free, as a worker would. */
-static int
-range_listen(const char *ports)
+/* Its end is *out_end. */
+static bool
+port_parse(const char *text, const char **out_end, unsigned long *out_port)
 {
     char *end = NULL;
-    const unsigned long first = ports ? strtoul(ports, &end, 10) : 0;
-    const unsigned long last =
-        end && *end == '-' ? strtoul(end + 1, NULL, 10) : first;
 
-    for (unsigned long port = first; port <= last && port <= UINT16_MAX;
-         port++) {
-        const int fd = port_listen((uint16_t)port);
-        if (fd >= 0)
-            return fd;
+    if (*text < '0' || *text > '9')
+        return false;
+    *out_port = strtoul(text, &end, 10);
+    *out_end = end;
+    return *out_port <= UINT16_MAX;
+}
+
+/* "4668", "4668-4700". */
+static bool
+range_parse(const char *text, unsigned long *out_first, unsigned long *out_last)
+{
+    const char *end;
+
+    if (!port_parse(text, &end, out_first))
+        return false;
+    *out_last = *out_first;
+    if (*end == '-' && !port_parse(end + 1, &end, out_last))
+        return false;
+    return *end == '\0' && *out_first <= *out_last &&
+           (*out_first > 0 || *out_last == 0);
+}
+
+/* On the first port of a range that is free, as a worker would. NULL: one of
+ * HOOP_PORT, or any. out_error says why on none. */
+static enum hoop_status
+range_listen(const char *asked, char out_error[static DOCTOR_TEXT], int *out_fd)
+{
+    const char *ports = asked ? asked : getenv("HOOP_PORT");
+    const char *name = asked ? "--listen" : "HOOP_PORT";
+    unsigned long first = 0;
+    unsigned long last = 0;
+
+    if (ports && *ports && !range_parse(ports, &first, &last)) {
+        snprintf(out_error, DOCTOR_TEXT,
+                 "%s=%.100s: a port or a range such as 5000-5063 is expected",
+                 name, ports);
+        return HOOP_E_INVALID;
     }
-    return -1;
+    for (unsigned long port = first; port <= last; port++) {
+        *out_fd = port_listen((uint16_t)port);
+        if (*out_fd >= 0)
+            return HOOP_OK;
+    }
+    snprintf(out_error, DOCTOR_TEXT, "cannot listen on %.100s: %s",
+             ports && *ports ? ports : "any port", strerror(errno));
+    return HOOP_E_UNAVAILABLE;
 }
 
 static uint16_t
@@ -254,8 +290,11 @@ peer_cut(const char *peer,
          char out_port[static PORT_BYTES])
 {
     const char *colon = strrchr(peer, ':');
+    const char *end = NULL;
+    unsigned long port = 0;
 
-    if (!colon || colon == peer || strlen(colon + 1) >= PORT_BYTES)
+    if (!colon || colon == peer || strlen(colon + 1) >= PORT_BYTES ||
+        !port_parse(colon + 1, &end, &port) || *end != '\0' || port == 0)
         return false;
     const bool has_brackets = peer[0] == '[' && colon[-1] == ']';
     snprintf(out_host, HOST_BYTES, "%.*s",
@@ -331,31 +370,33 @@ connection_try(int fd, int listener, struct doctor_peer *peer)
     result_take(fd, listener, peer);
 }
 
+bool
+doctor_peer_is_named(const char *peer)
+{
+    char host[HOST_BYTES];
+    char port[PORT_BYTES];
+
+    return peer_cut(peer, host, port);
+}
+
 void
 doctor_peer_try(const char *peer, struct doctor_peer *out_peer)
 {
-    const int listener = range_listen(getenv("HOOP_PORT"));
-    char host[HOST_BYTES];
-    char port[PORT_BYTES];
+    char host[HOST_BYTES] = "";
+    char port[PORT_BYTES] = "";
+    int listener = -1;
 
     *out_peer = (struct doctor_peer){0};
     snprintf(out_peer->peer, sizeof(out_peer->peer), "%s", peer);
     snprintf(out_peer->own_version, sizeof(out_peer->own_version), "%s",
              VERSION_TEXT);
-    if (listener < 0) {
-        snprintf(out_peer->connect_error, sizeof(out_peer->connect_error),
-                 "no port of HOOP_PORT is free here");
+    if (range_listen(NULL, out_peer->listen_error, &listener) != HOOP_OK)
         return;
-    }
-    const int fd = peer_cut(peer, host, port)
-                       ? host_connect(host, port, out_peer->connect_error)
-                       : -1;
+    peer_cut(peer, host, port);
+    const int fd = host_connect(host, port, out_peer->connect_error);
     if (fd >= 0) {
         connection_try(fd, listener, out_peer);
         close(fd);
-    } else if (!out_peer->connect_error[0]) {
-        snprintf(out_peer->connect_error, sizeof(out_peer->connect_error),
-                 "HOST:PORT is expected");
     }
     close(listener);
 }
@@ -410,35 +451,56 @@ peer_answer(int fd, const char *host)
     return true;
 }
 
-bool
-doctor_peer_serve(const char *port, char out_text[static DOCTOR_TEXT])
+/* Until one has come and gone. False: none has in time. */
+static bool
+peer_await(int listener, int64_t end_ms, char out_host[HOST_BYTES])
 {
-    const int listener = range_listen(port ? port : getenv("HOOP_PORT"));
-    struct sockaddr_storage address = {0};
-    socklen_t n_bytes = sizeof(address);
-    char host[HOST_BYTES] = "";
     bool is_done = false;
 
-    if (listener < 0) {
-        snprintf(out_text, DOCTOR_TEXT, "cannot listen: %s", strerror(errno));
-        return false;
-    }
-    own_host_print(host);
-    printf("waiting for a peer; on the other host say: hoopctl doctor --peer "
-           "%s:%u\n",
-           host, port_of(listener));
-    fflush(stdout);
     while (!is_done) {
-        n_bytes = sizeof(address);
-        const int fd = accept(listener, (struct sockaddr *)&address, &n_bytes);
+        const int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
+        struct sockaddr_storage address = {0};
+        socklen_t n_bytes = sizeof(address);
 
+        if (left_ms <= 0)
+            return false;
+        if (!is_ready(listener, POLLIN, (int)left_ms))
+            continue;
+        const int fd = accept(listener, (struct sockaddr *)&address, &n_bytes);
         if (fd < 0)
             continue;
-        host_print(&address, host);
-        is_done = peer_answer(fd, host);
+        host_print(&address, out_host);
+        is_done = peer_answer(fd, out_host);
         close(fd);
     }
-    close(listener);
-    printf("%s has come, and says what was found\n", host);
     return true;
+}
+
+enum hoop_status
+doctor_peer_serve(const char *port,
+                  uint32_t timeout_ms,
+                  char out_text[static DOCTOR_TEXT])
+{
+    const int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + timeout_ms;
+    char host[HOST_BYTES] = "";
+    int listener = -1;
+
+    const enum hoop_status status = range_listen(port, out_text, &listener);
+    if (status != HOOP_OK)
+        return status;
+    own_host_print(host);
+    printf("waiting %g s for a peer; on the other host say: hoopctl doctor "
+           "--peer %s:%u\n",
+           timeout_ms / 1000.0, host, port_of(listener));
+    fflush(stdout);
+    const bool has_come = peer_await(listener, end_ms, host);
+    close(listener);
+    if (has_come)
+        printf("%s has come, and says what was found\n", host);
+    else
+        snprintf(out_text, DOCTOR_TEXT,
+                 "no hoopctl doctor --peer has come in %g s; --timeout waits "
+                 "longer",
+                 timeout_ms / 1000.0);
+    return has_come ? HOOP_OK : HOOP_E_TIMEOUT;
 }

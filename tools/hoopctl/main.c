@@ -146,8 +146,10 @@ command_run(const struct command *command, const struct options *options)
         .arguments = options->words + command_words(command),
     });
     int code = EXIT_SUCCESS;
-    if (status != HOOP_OK)
-        code = command->need == COMMAND_SPEAKS ? EXIT_FAILURE
+    if (status == HOOP_E_INVALID && command->need == COMMAND_SPEAKS)
+        code = OPTIONS_EXIT_USAGE;
+    else if (status != HOOP_OK)
+        code = command->need == COMMAND_SPEAKS ? exit_code(status)
                                                : failure_show(status);
     hoop_control_destroy(control);
     return code;

@@ -40,12 +40,16 @@ static const struct argp_option table[] = {
     {"job", 'j', "NAME", 0, "the job (default: HOOP_JOB or default)", 0},
     {"token-file", KEY_TOKEN_FILE, "PATH", 0,
      "file with the job's token (default: HOOP_TOKEN or HOOP_TOKEN_FILE)", 0},
-    {"timeout", 't', "SECONDS", 0, "wait this long for an answer (default: 5)",
+    {"timeout", 't', "SECONDS", 0,
+     "wait this long for an answer (default: 5), or doctor --listen for a peer "
+     "(default: 600)",
      0},
     {"peer", KEY_PEER, "HOST:PORT", 0,
      "doctor: try both ways with the host on which --listen runs", 0},
     {"listen", KEY_LISTEN, "PORT", OPTION_ARG_OPTIONAL,
-     "doctor: wait for one that has --peer", 0},
+     "doctor: wait for one that has --peer, on this port or one of a range "
+     "(default: HOOP_PORT or any)",
+     0},
     {"json", 'J', NULL, 0, "print one JSON object", 0},
     {0},
 };

@@ -93,12 +93,28 @@ doctor_says_what_to_change_for_names(void **state)
               "note coordinator: node0:4667 is 127.0.1.1: that is this host "
               "for each host; for workers on several, name one of its other "
               "addresses\n");
+    strcpy(facts.coordinator_addresses, "::1, 127.0.0.1");
+    facts_say(&facts, "note coordinator: node0:4667 is ::1, 127.0.0.1: that is "
+                      "this host for each host; ");
+    strcpy(facts.coordinator_addresses, "::1, 10.0.0.1");
+    facts_say(&facts, "ok coordinator: node0:4667 is ::1, 10.0.0.1\n");
+    strcpy(facts.coordinator_addresses, "::12, ::1");
+    facts_say(&facts, "ok coordinator: node0:4667 is ::12, ::1\n");
     strcpy(facts.advertised, "127.0.0.1");
     facts_say(&facts,
               "note address: peers are told 127.0.0.1 (on the way to the "
               "coordinator), which only this host's can use; for others set "
               "HOOP_ADVERTISE or HOOP_INTERFACE, or name the coordinator by an "
               "address that is not loopback\n");
+    strcpy(facts.advertised_by, "HOOP_ADVERTISE");
+    facts.is_advertised_set = true;
+    facts_say(&facts,
+              "wrong address: peers are told 127.0.0.1 (HOOP_ADVERTISE), which "
+              "only this host's can use, while the coordinator is at ::12, "
+              "::1; set HOOP_ADVERTISE to what other hosts reach, or do not "
+              "set it\n");
+    strcpy(facts.coordinator_addresses, "127.0.0.1");
+    facts_say(&facts, "note address: peers are told 127.0.0.1 ");
     strcpy(facts.coordinator_error, "Name or service not known");
     facts_say(&facts,
               "wrong coordinator: node0:4667 has no address: Name or service "
@@ -204,6 +220,13 @@ doctor_names_what_is_between_two_hosts(void **state)
         "wrong to peer: cannot connect to 10.0.0.3:5000: Connection refused; "
         "does hoopctl doctor --listen run there, on this port? Let firewalls "
         "on the way pass it: workers take ports of HOOP_PORT, or any\n");
+
+    strcpy(peer.listen_error, "HOOP_PORT=x: no");
+    told = (struct told){0};
+    doctor_judge_peer(&peer, line_keep, &told);
+    assert_string_equal(
+        told.text,
+        "wrong from peer: nobody can connect here: HOOP_PORT=x: no\n");
 }
 
 int
