@@ -75,6 +75,46 @@ hooprun_environment_says_how_to_join(void **state)
     assert_non_null(strstr(out_of(state), "[1] 1 1 2 night 127.0.0.1 64\n"));
 }
 
+/* Unless that says the same, or an option does, or another hooprun has set it. */
+static void
+hooprun_overruled_environment_is_told(void **state)
+{
+    static const char *const given[] = {"-n", "3", "-c", "127.0.0.1:9", NULL};
+    static const char script[] =
+        "echo $HOOP_RANK $HOOP_WORLD_SIZE ${HOOP_COORDINATOR##*:}";
+
+    assert_int_equal(setenv("HOOP_COORDINATOR", "node0:4667", 1), 0);
+    assert_int_equal(setenv("HOOP_RANK", "5", 1), 0);
+    assert_int_equal(setenv("HOOP_WORLD_SIZE", "8", 1), 0);
+    const int code = launcher_code(state, launcher_three, script);
+    char *said = strdup(err_of(state));
+    assert_non_null(strstr(out_of(state), "[2] 2 3 "));
+    assert_null(strstr(out_of(state), " 4667\n"));
+    program_teardown(state);
+
+    assert_int_equal(unsetenv("HOOP_RANK"), 0);
+    assert_int_equal(setenv("HOOP_WORLD_SIZE", "3", 1), 0);
+    const int code_given = launcher_code(state, given, script);
+    assert_string_equal(err_of(state), "");
+    assert_non_null(strstr(out_of(state), "[2] 2 3 9\n"));
+    program_teardown(state);
+
+    assert_int_equal(setenv("HOOP_ENDINGS", "/nosuch", 1), 0);
+    const int code_inside = launcher_code(state, launcher_three, script);
+    assert_int_equal(unsetenv("HOOP_ENDINGS"), 0);
+    assert_int_equal(unsetenv("HOOP_COORDINATOR"), 0);
+    assert_int_equal(unsetenv("HOOP_WORLD_SIZE"), 0);
+    assert_string_equal(err_of(state), "");
+    assert_int_equal(code + code_given + code_inside, 0);
+    assert_string_equal(
+        said,
+        "hooprun: HOOP_COORDINATOR=node0:4667 is not used: this run has a "
+        "coordinator of its own; --coordinator uses another\n"
+        "hooprun: HOOP_RANK=5 is not used: each worker has a rank of its own\n"
+        "hooprun: HOOP_WORLD_SIZE=8 is not used: there are 3 workers\n");
+    free(said);
+}
+
 /* As torchrun and Open MPI would set them. */
 static void
 hooprun_environment_is_that_of_other_launchers(void **state)
@@ -527,6 +567,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_one_worker_is_verbatim, program_teardown),
     cmocka_unit_test_teardown(hooprun_no_prefix_is_verbatim, program_teardown),
     cmocka_unit_test_teardown(hooprun_environment_says_how_to_join,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_overruled_environment_is_told,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_environment_is_that_of_other_launchers,
                               program_teardown),

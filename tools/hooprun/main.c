@@ -59,6 +59,29 @@ hosts_are_others(const struct options *options)
     return false;
 }
 
+/* Of what the user's environment says, and the workers' will not. What a hooprun
+ * around this one has set there is for its own worker. */
+static void
+overruled_tell(const struct options *options)
+{
+    const char *coordinator = getenv("HOOP_COORDINATOR");
+    const char *rank = getenv("HOOP_RANK");
+    const char *size = getenv("HOOP_WORLD_SIZE");
+
+    if (options->is_agent || getenv("HOOP_ENDINGS"))
+        return;
+    if (coordinator && *coordinator && !options->coordinator)
+        warnx("HOOP_COORDINATOR=%s is not used: this run has a coordinator of "
+              "its own; --coordinator uses another",
+              coordinator);
+    if (rank && *rank)
+        warnx("HOOP_RANK=%s is not used: each worker has a rank of its own",
+              rank);
+    if (size && *size && strtoul(size, NULL, 10) != options->n_workers)
+        warnx("HOOP_WORLD_SIZE=%s is not used: there are %u workers", size,
+              options->n_workers);
+}
+
 static int
 run_with_keeper(struct worker_setup *setup, struct outcome *out_outcome)
 {
@@ -130,6 +153,7 @@ main(int argc, char **argv)
     standard_output_check_at_exit();
     argv[0] = program_invocation_short_name;
     options_parse(argc, argv, &options);
+    overruled_tell(&options);
     if (options.is_agent)
         descriptors_raise(OPTIONS_WORKERS_MAX);
     if (options.is_encrypted)
