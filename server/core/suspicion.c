@@ -111,8 +111,144 @@ static const char *
 inference_of(const struct suspicion_rank *rank, bool is_broken)
 {
     if (rank->is_heard)
-        return " (inferred: it lives, and its link is cut)";
+        return " (inferred: it lives, and cannot be reached: see hoopctl "
+               "doctor)";
     return is_broken ? " (inferred: dead, stopped or cut off)" : "";
+}
+
+static uint8_t
+view_of(const struct job *job, uint32_t from, uint32_t of)
+{
+    return job->suspicion.views[(uint64_t)from * job->size + of];
+}
+
+static bool
+is_active(const struct job *job, uint32_t rank)
+{
+    return job->ranks[rank]->state == CLUSTER_MEMBER_ACTIVE;
+}
+
+/* Its connections broke, and it may have ended. */
+static bool
+may_have_ended(const struct job *job, uint32_t rank)
+{
+    bool is_broken = false;
+
+    for (uint32_t from = 0; from < job->size; from++)
+        is_broken |= view_of(job, from, rank) == VIEW_BROKEN;
+    return is_broken && !job->suspicion.ranks[rank].is_heard;
+}
+
+/* The ranks of one host, from first to before end. */
+struct host_ranks {
+    bool *is_there; /* [job->size] */
+    uint32_t first;
+    uint32_t end;
+    uint32_t n;
+};
+
+/* Of those that are lost, those that this question was about. */
+static void
+host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
+{
+    for (uint32_t i = 0; i < job->size; i++) {
+        const bool is_asked_about =
+            is_active(job, i) || job->suspicion.ranks[i].reason[0];
+
+        host->is_there[i] =
+            is_asked_about &&
+            strcmp(job->ranks[i]->host_id, job->ranks[rank]->host_id) == 0;
+        if (!host->is_there[i])
+            continue;
+        host->first = host->n++ == 0 ? i : host->first;
+        host->end = i + 1;
+    }
+}
+
+/* Whether other, a rank of another host, misses one of them, and hears none. */
+static bool
+is_missed_by(const struct job *job,
+             uint32_t other,
+             const struct host_ranks *host)
+{
+    bool is_missed = false;
+
+    for (uint32_t rank = host->first; rank < host->end; rank++) {
+        const uint8_t view = view_of(job, other, rank);
+
+        if (!host->is_there[rank])
+            continue;
+        if (view == VIEW_HEARD)
+            return false;
+        is_missed |= view > VIEW_HEARD;
+    }
+    return is_missed;
+}
+
+/* Whether no rank of another host hears one of these. A pair that does not hear each
+ * other says nothing of hosts. */
+static bool
+is_host_cut_off(const struct job *job, const struct host_ranks *host)
+{
+    uint32_t n_others = 0;
+
+    for (uint32_t rank = host->first; rank < host->end; rank++)
+        if (host->is_there[rank] && may_have_ended(job, rank))
+            return false;
+    for (uint32_t i = 0; i < job->size; i++) {
+        if (!is_active(job, i) || host->is_there[i])
+            continue;
+        if (!is_missed_by(job, i, host))
+            return false;
+        n_others++;
+    }
+    return n_others > 0 && host->n + n_others > 2;
+}
+
+static void
+host_describe(struct sentence *reason,
+              const struct job *job,
+              const struct host_ranks *host)
+{
+    bool is_heard = false;
+
+    for (uint32_t rank = host->first; rank < host->end; rank++)
+        is_heard |= host->is_there[rank] && job->suspicion.ranks[rank].is_heard;
+    sentence_add(reason, "no rank of another host hears host %.40s (",
+                 job->ranks[host->first]->host);
+    ranks_name(reason, job, host->is_there);
+    sentence_add(reason,
+                 "): %sis there a firewall, or a cut link? Run hoopctl doctor "
+                 "--listen there, --peer elsewhere",
+                 is_heard ? "" : "is it down, ");
+}
+
+/* Nobody complains of rank, which hears less than the others. */
+static void
+deafness_describe(struct sentence *reason,
+                  const struct job *job,
+                  uint32_t rank,
+                  bool *is_unheard)
+{
+    const char *why = "";
+    bool is_alone = true;
+
+    for (uint32_t of = job->size; of-- > 0;) {
+        is_unheard[of] =
+            view_of(job, rank, of) > VIEW_HEARD && is_active(job, of);
+        if (is_unheard[of] && view_complains(view_of(job, rank, of)))
+            why = job->suspicion.ranks[of].reason;
+        for (uint32_t from = 0; is_alone && is_unheard[of] && from < job->size;
+             from++)
+            is_alone &= from == rank || !is_active(job, from) ||
+                        view_of(job, from, of) <= VIEW_HEARD;
+    }
+    sentence_add(reason, "it %sdoes not hear ", is_alone ? "alone " : "");
+    ranks_name(reason, job, is_unheard);
+    sentence_add(reason,
+                 "%s%s (inferred: it is cut off: see hoopctl doctor), as %s "
+                 "told the coordinator",
+                 why[0] ? ": " : "", why, is_alone ? "the others" : "it");
 }
 
 /* What is known of rank, what is inferred, and by whose word. */
@@ -120,42 +256,34 @@ static struct sentence
 reason_of(const struct job *job, uint32_t rank)
 {
     const struct suspicion *suspicion = &job->suspicion;
-    bool *complains = memory_create(job->size, sizeof(*complains));
+    bool *flags = memory_create(2 * (size_t)job->size, sizeof(*flags));
+    struct host_ranks host = {.is_there = flags + job->size};
     struct sentence reason = {0};
     bool is_complained_of = false;
     bool is_broken = false;
 
     for (uint32_t from = 0; from < job->size; from++) {
-        const uint64_t place = (uint64_t)from * job->size + rank;
+        const uint8_t view = view_of(job, from, rank);
 
-        complains[from] = job->ranks[from]->state == CLUSTER_MEMBER_ACTIVE &&
-                          view_complains(suspicion->views[place]);
-        is_complained_of |= complains[from];
-        is_broken |= complains[from] && suspicion->views[place] == VIEW_BROKEN;
+        flags[from] = is_active(job, from) && view_complains(view);
+        is_complained_of |= flags[from];
+        is_broken |= flags[from] && view == VIEW_BROKEN;
     }
-    if (is_complained_of) {
-        sentence_add(&reason, "%s%s, reported by ",
-                     suspicion->ranks[rank].reason,
+    host_find(job, rank, &host);
+    /* Settings that are wrong are the cause of what hosts do not hear. */
+    if (is_host_cut_off(job, &host) &&
+        !strstr(suspicion->ranks[rank].reason, "HOOP_"))
+        host_describe(&reason, job, &host);
+    else if (is_complained_of)
+        sentence_add(&reason, "%s%s", suspicion->ranks[rank].reason,
                      inference_of(&suspicion->ranks[rank], is_broken));
-        ranks_name(&reason, job, complains);
-    } else {
-        const uint8_t *views = suspicion->views + (uint64_t)rank * job->size;
-        const char *why = "";
-
-        for (uint32_t of = job->size; of-- > 0;) {
-            complains[of] = views[of] > VIEW_HEARD &&
-                            job->ranks[of]->state == CLUSTER_MEMBER_ACTIVE;
-            if (complains[of] && view_complains(views[of]))
-                why = suspicion->ranks[of].reason;
-        }
-        sentence_add(&reason, "it alone does not hear ");
-        ranks_name(&reason, job, complains);
-        sentence_add(&reason,
-                     "%s%s (inferred: it is cut off), as the others told the "
-                     "coordinator",
-                     why[0] ? ": " : "", why);
+    else
+        deafness_describe(&reason, job, rank, host.is_there);
+    if (is_complained_of) {
+        sentence_add(&reason, ", reported by ");
+        ranks_name(&reason, job, flags);
     }
-    free(complains);
+    free(flags);
     return reason;
 }
 

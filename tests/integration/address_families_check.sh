@@ -88,8 +88,8 @@ for rank in 0 1; do
   if wait "${worker_pids[$rank]}"; then
     fail "rank $rank of two on loopback has joined"
   fi
-  grep 'rank [01] (.*[0-9]).*no connection to 127.0.0.1:[0-9]*, advertised by '\
-'rank [01]: .*; loopback of another host: set HOOP_ADVERTISE there' \
+  grep 'rank [01] (.*[0-9]).*rank [01] advertises 127.0.0.1:[0-9]*, which '\
+'only its own host reaches: correct or set HOOP_ADVERTISE there' \
     "$scratch/loopback.$rank.log" || fail "rank $rank is not told what to set"
 done
 

@@ -18,15 +18,13 @@
 
 /* Where the address is, as seen from this rank. */
 enum place {
-    PLACE_HERE,     /* the peer is on this host */
-    PLACE_LOOPBACK, /* it is not, but its address is one of this host */
+    PLACE_HERE, /* the peer is on this host */
     PLACE_REMOTE,
     PLACE_ANY, /* of a row of the table */
 };
 
 enum {
-    ERROR_ANY = -1,
-    ERROR_SILENCE = -2, /* nothing answered */
+    ERROR_SILENCE = -1, /* nothing answered */
 };
 
 /* The first row that fits. */
@@ -35,8 +33,6 @@ static const struct {
     int error;
     const char *advice;
 } advices[] = {
-    {PLACE_LOOPBACK, ERROR_ANY,
-     "loopback of another host: set HOOP_ADVERTISE there"},
     {PLACE_HERE, ECONNREFUSED, "it has ended, or listens no more"},
     {PLACE_ANY, ECONNREFUSED,
      "it ended, or set HOOP_PORT (firewall), HOOP_ADVERTISE"},
@@ -45,15 +41,6 @@ static const struct {
     {PLACE_ANY, ERROR_SILENCE,
      "a firewall? set HOOP_PORT, or HOOP_ADVERTISE there"},
 };
-
-static enum place
-place_of(const struct roster *roster, uint32_t rank)
-{
-    if (roster_is_near(roster, rank))
-        return PLACE_HERE;
-    return address_is_loopback(&roster->members[rank].address) ? PLACE_LOOPBACK
-                                                               : PLACE_REMOTE;
-}
 
 /* NULL: there is none. */
 static const char *
@@ -64,10 +51,9 @@ advice_find(enum place place, const struct dial_failure *failure)
         const bool is_place =
             advices[i].place == PLACE_ANY || advices[i].place == place;
 
-        if (is_place && (error == ERROR_ANY ||
-                         (error == ERROR_SILENCE
-                              ? failure->status == HOOP_E_TIMEOUT
-                              : strstr(failure->why, strerror(error)) != NULL)))
+        if (is_place && (error == ERROR_SILENCE
+                             ? failure->status == HOOP_E_TIMEOUT
+                             : strstr(failure->why, strerror(error)) != NULL))
             return advices[i].advice;
     }
     return NULL;
@@ -90,14 +76,22 @@ enum hoop_status
 dial_error_raise(const struct roster *roster,
                  const struct dial_failure *failure)
 {
-    const char *advice =
-        failure->was_connected
-            ? NULL
-            : advice_find(place_of(roster, failure->rank), failure);
+    const struct address *advertised = &roster->members[failure->rank].address;
+    const bool is_near = roster_is_near(roster, failure->rank);
     char address[LIMIT_ADDRESS];
     char reason[LIMIT_REASON];
 
-    address_format(&roster->members[failure->rank].address, address);
+    address_format(advertised, address);
+    /* What was dialed was this host: how it answered says nothing. */
+    if (!failure->was_connected && !is_near && address_is_loopback(advertised))
+        return error_raise(failure->status,
+                           "rank %u advertises %s, which only its own host "
+                           "reaches: correct or set HOOP_ADVERTISE there",
+                           failure->rank, address);
+    const char *advice =
+        failure->was_connected
+            ? NULL
+            : advice_find(is_near ? PLACE_HERE : PLACE_REMOTE, failure);
     snprintf(reason, sizeof(reason), "%s", reason_of(failure));
     return error_raise(failure->status,
                        "no connection to %s, advertised by rank %u: %s%s%s",

@@ -32,14 +32,30 @@ world_watch(struct world *world, uint32_t rank)
                                 });
 }
 
+/* hosts: of each rank, a letter. */
+static void
+world_open_on(struct world *world, const char *hosts)
+{
+    uint64_t ticket = 0;
+
+    *world = (struct world){.revision = 1};
+    fixture_init(&world->f, &(struct cluster_options){.lease_ms = LEASE_MS});
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        struct cluster_event event = fixture_join_event(rank + 1, rank, RANKS);
+        const char host[] = {hosts[rank], 0};
+
+        event.join.host = host;
+        ticket = fixture_step(&world->f, event);
+    }
+    world->epoch = fixture_reply(&world->f, ticket)->world.epoch;
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        world_watch(world, rank);
+}
+
 static void
 world_open(struct world *world)
 {
-    *world = (struct world){.revision = 1};
-    fixture_init(&world->f, &(struct cluster_options){.lease_ms = LEASE_MS});
-    world->epoch = fixture_world(&world->f, RANKS);
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        world_watch(world, rank);
+    world_open_on(world, "hhhh");
 }
 
 static void
@@ -50,19 +66,29 @@ world_pass(struct world *world, uint64_t n_ms)
 }
 
 static void
-complain(struct world *world,
-         uint32_t from,
-         uint32_t of,
-         enum evidence evidence)
+complain_that(struct world *world,
+              uint32_t from,
+              uint32_t of,
+              enum evidence evidence,
+              const char *reason)
 {
     fixture_step(&world->f, (struct cluster_event){
                                 .kind = CLUSTER_REPORT,
                                 .report = {.reporter = {world->epoch, from + 1},
                                            .rank = of,
                                            .identity = identity_of(of + 1),
-                                           .reason = "connection reset",
+                                           .reason = reason,
                                            .evidence = evidence},
                             });
+}
+
+static void
+complain(struct world *world,
+         uint32_t from,
+         uint32_t of,
+         enum evidence evidence)
+{
+    complain_that(world, from, of, evidence, "connection reset");
 }
 
 /* Whoever has a watch parked is asked by the last step. */
@@ -173,9 +199,124 @@ rank_that_is_cut_off_expels_nobody(void **state)
     answer(&world, 3, "uhh-");
     expect_lost(&world, "rank 0 (h:1) of job \"a\" is lost: it alone does not "
                         "hear ranks 1, 2 and 3: connection reset (inferred: "
-                        "it is cut off)");
+                        "it is cut off: see hoopctl doctor), as the others "
+                        "told the coordinator");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
     fixture_deinit(&world.f);
+}
+
+/* Another does not hear them either, but has waited for a shorter time. */
+static void
+rank_that_is_not_alone_is_not_said_to_be(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    complain(&world, 0, 3, EVIDENCE_SILENT);
+    question_take(&world);
+    answer(&world, 0, "-hss");
+    answer(&world, 1, "h-uu");
+    answer(&world, 2, "uu-h");
+    answer(&world, 3, "uuh-");
+    expect_lost(&world,
+                "rank 0 (h:1) of job \"a\" is lost: it does not hear "
+                "ranks 2 and 3: frozen or unreachable (inferred: it is cut "
+                "off: see hoopctl doctor), as it told the coordinator");
+    fixture_deinit(&world.f);
+}
+
+static void
+host_that_is_cut_off_is_named(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_on(&world, "aabb");
+    complain(&world, 0, 2, EVIDENCE_SILENT);
+    question_take(&world);
+    answer(&world, 0, "-hss");
+    answer(&world, 1, "h-su");
+    answer(&world, 2, "ss-h");
+    expect_nobody_lost(&world);
+    answer(&world, 3, "ssh-");
+    expect_lost(
+        &world,
+        "rank 3 (b:4) of job \"a\" is lost: no rank of another host "
+        "hears host b (ranks 2 and 3): is there a firewall, or a cut link? Run "
+        "hoopctl doctor --listen there, --peer elsewhere, reported by "
+        "rank 0 (a:1)");
+    /* The other one, for the same cause. */
+    assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 2);
+    fixture_deinit(&world.f);
+}
+
+/* Who knows which setting is wrong is believed. */
+static void
+host_that_is_cut_off_by_a_setting_has_it_named(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_on(&world, "aabb");
+    complain_that(&world, 0, 3, EVIDENCE_BROKEN, "set HOOP_ADVERTISE there");
+    question_take(&world);
+    answer(&world, 0, "-hbb");
+    answer(&world, 1, "h-bb");
+    answer(&world, 2, "bb-h");
+    answer(&world, 3, "bbh-");
+    expect_lost(&world, "rank 3 (b:4) of job \"a\" is lost: set HOOP_ADVERTISE "
+                        "there (inferred: it lives, and cannot be reached: see "
+                        "hoopctl doctor), reported by ranks 0 and 1");
+    fixture_deinit(&world.f);
+}
+
+/* Neither peers nor the coordinator hear it. */
+static void
+host_that_nobody_hears_may_be_down(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_on(&world, "aabb");
+    complain(&world, 0, 2, EVIDENCE_SILENT);
+    question_take(&world);
+    answer(&world, 0, "-hss");
+    answer(&world, 1, "h-ss");
+    world_pass(&world, EVIDENCE_DECIDE_MS);
+    expect_lost(
+        &world,
+        "rank 3 (b:4) of job \"a\" is lost: no rank of another host "
+        "hears host b (ranks 2 and 3): is it down, is there a firewall, "
+        "or a cut link? Run hoopctl doctor --listen there, --peer "
+        "elsewhere, reported by ranks 0 and 1");
+    fixture_deinit(&world.f);
+}
+
+/* Whoever has ended says nothing of a host, nor does a single pair. */
+static void
+host_is_not_named_for_a_process_or_a_pair(void **state)
+{
+    (void)state;
+    for (int is_pair = 0; is_pair < 2; is_pair++) {
+        struct world world;
+
+        world_open_on(&world, "aaab");
+        complain(&world, 0, 3, EVIDENCE_BROKEN);
+        question_take(&world);
+        answer(&world, 0, "-hhb");
+        answer(&world, 1, is_pair ? "h-hh" : "h-hb");
+        answer(&world, 2, is_pair ? "hh-h" : "hh-b");
+        if (is_pair)
+            answer(&world, 3, "hhh-");
+        expect_lost(&world, is_pair
+                                ? "connection reset (inferred: it lives, and "
+                                  "cannot be reached: see hoopctl doctor), "
+                                  "reported by rank 0 (a:1)"
+                                : "connection reset (inferred: dead, stopped "
+                                  "or cut off), reported by ranks 0, 1 and 2");
+        fixture_deinit(&world.f);
+    }
 }
 
 /* Both live; by the rule the higher one goes, whoever complained first. */
@@ -194,8 +335,8 @@ broken_link_costs_the_higher_rank(void **state)
         answer(&world, 2, "hb-h");
         answer(&world, 3, "hhh-");
         expect_lost(&world, "rank 2 (h:3) of job \"a\" is lost: ");
-        expect_lost(&world, "(inferred: it lives, and its link is cut), "
-                            "reported by rank 1 (h:2)");
+        expect_lost(&world, "(inferred: it lives, and cannot be reached: see "
+                            "hoopctl doctor), reported by rank 1 (h:2)");
         world_pass(&world, EVIDENCE_DECIDE_MS);
         assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
         fixture_deinit(&world.f);
@@ -410,6 +551,11 @@ main(void)
         cmocka_unit_test(complaint_of_all_is_a_verdict_at_once),
         cmocka_unit_test(verdict_comes_in_100_ms_whoever_is_silent),
         cmocka_unit_test(rank_that_is_cut_off_expels_nobody),
+        cmocka_unit_test(rank_that_is_not_alone_is_not_said_to_be),
+        cmocka_unit_test(host_that_is_cut_off_is_named),
+        cmocka_unit_test(host_that_is_cut_off_by_a_setting_has_it_named),
+        cmocka_unit_test(host_that_nobody_hears_may_be_down),
+        cmocka_unit_test(host_is_not_named_for_a_process_or_a_pair),
         cmocka_unit_test(broken_link_costs_the_higher_rank),
         cmocka_unit_test(
             broken_link_costs_the_higher_rank_though_the_lower_is_late),

@@ -52,11 +52,11 @@ every_cause_has_its_advice(void **state)
 {
     (void)state;
     expect("127.0.0.1:50001", "b", ECONNREFUSED,
-           "no connection to 127.0.0.1:50001, advertised by rank 1: Connection "
-           "refused; loopback of another host: set HOOP_ADVERTISE there");
+           "rank 1 advertises 127.0.0.1:50001, which only its own host "
+           "reaches: correct or set HOOP_ADVERTISE there");
     expect("[::1]:50001", "b", 0,
-           "no connection to [::1]:50001, advertised by rank 1: nothing "
-           "answers; loopback of another host: set HOOP_ADVERTISE there");
+           "rank 1 advertises [::1]:50001, which only its own host reaches: "
+           "correct or set HOOP_ADVERTISE there");
     expect("127.0.0.1:50001", "a", ECONNREFUSED,
            "no connection to 127.0.0.1:50001, advertised by rank 1: Connection "
            "refused; it has ended, or listens no more");
