@@ -173,8 +173,10 @@ place_resolve(const char *text,
     const int verdict =
         host_look_up(&place, AI_ADDRCONFIG, out_addresses, n_max, out_n);
     if (verdict != 0)
-        return error_raise(HOOP_E_UNAVAILABLE, "cannot resolve '%s': %s",
-                           place.host, gai_strerror(verdict));
+        return error_raise(
+            verdict == EAI_AGAIN ? HOOP_E_TIMEOUT : HOOP_E_UNAVAILABLE,
+            "cannot resolve '%s': %s%s", place.host, gai_strerror(verdict),
+            verdict == EAI_AGAIN ? "; does the name server answer?" : "");
     return HOOP_OK;
 }
 
@@ -196,6 +198,7 @@ address_resolve_all(const char *text,
                     size_t *out_n)
 {
     enum hoop_status status = HOOP_OK;
+    bool is_for_now = false;
     size_t n_found = 0;
 
     while (text && n_found < n_max) {
@@ -205,12 +208,14 @@ address_resolve_all(const char *text,
         text = list_cut(text, place);
         status =
             place_resolve(place, out_addresses + n_found, n_max - n_found, &n);
-        if (status != HOOP_OK && status != HOOP_E_UNAVAILABLE)
+        if (status != HOOP_OK && status != HOOP_E_UNAVAILABLE &&
+            status != HOOP_E_TIMEOUT)
             return error_pass(status);
+        is_for_now |= status == HOOP_E_TIMEOUT;
         n_found += n;
     }
     if (n_found == 0)
-        return error_pass(status);
+        return error_pass(is_for_now ? HOOP_E_TIMEOUT : status);
     *out_n = n_found;
     return HOOP_OK;
 }

@@ -30,7 +30,8 @@ struct address_list {
 /*
  * One of "10.0.0.1:7000", "[::1]:7000", "name:7000", ":7000" and "*:7000" (any).
  * address_resolve() may block in getaddrinfo: never on a loop or a driver.
- * Handle: HOOP_E_INVALID (the text), HOOP_E_UNAVAILABLE (name unknown).
+ * Handle: HOOP_E_INVALID (the text), HOOP_E_UNAVAILABLE (name unknown),
+ * HOOP_E_TIMEOUT (the resolver does not know now: a later try may succeed).
  */
 enum hoop_status
 address_resolve(const char *text, struct address *out_address);

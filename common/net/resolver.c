@@ -27,7 +27,8 @@ struct lookup {
     int bell_fd;
     char text[LIMIT_ADDRESS];
     struct address addresses[LIMIT_RPC_ADDRESSES];
-    size_t n_addresses; /* written before the bell rings */
+    size_t n_addresses;         /* written before the bell rings, as is ... */
+    char why[LIMIT_ERROR_TEXT]; /* ... why there are none */
 };
 
 struct resolver {
@@ -71,8 +72,10 @@ lookup_run(void *owner)
     size_t n = 0;
 
     if (address_resolve_all(lookup->text, lookup->addresses,
-                            COUNT_OF(lookup->addresses), &n) != HOOP_OK)
+                            COUNT_OF(lookup->addresses), &n) != HOOP_OK) {
+        snprintf(lookup->why, sizeof(lookup->why), "%s", error_text());
         n = 0;
+    }
     lookup->n_addresses = n;
 
     /* Cannot fail: it is rung this once. */
@@ -124,7 +127,7 @@ resolver_on_bell(void *owner, enum loop_interest ready)
     struct lookup *lookup = resolver->lookup;
     atomic_fetch_add(&lookup->n_refs, 1);
     resolver->on_resolved(resolver->owner, lookup->addresses,
-                          lookup->n_addresses);
+                          lookup->n_addresses, lookup->why);
     lookup_unref(lookup);
 }
 

@@ -17,10 +17,13 @@
 struct loop;
 struct resolver;
 
-/* n_addresses 0: not found, or no answer. Borrowed for the callback, which
+/* n_addresses 0: not found, or no answer; why tells. Borrowed for the callback, which
  * may destroy the resolver. */
 typedef void
-resolver_fn(void *owner, const struct address *addresses, size_t n_addresses);
+resolver_fn(void *owner,
+            const struct address *addresses,
+            size_t n_addresses,
+            const char *why);
 
 /* text is copied. on_resolved is called once, on the loop. */
 enum hoop_status

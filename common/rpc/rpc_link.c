@@ -72,7 +72,8 @@ static const struct sm_state link_states[] = {
     [LINK_IDLE] = {"idle", SM_TO(LINK_WAITING)},
     [LINK_WAITING] = {"waiting",
                       SM_TO(LINK_CONNECTING) | SM_TO(LINK_LOOKING_UP)},
-    [LINK_LOOKING_UP] = {"looking up", SM_TO(LINK_CONNECTING)},
+    [LINK_LOOKING_UP] = {"looking up",
+                         SM_TO(LINK_CONNECTING) | SM_TO(LINK_WAITING)},
     [LINK_CONNECTING] = {"connecting", SM_TO(LINK_SECURING) |
                                            SM_TO(LINK_GREETING) |
                                            SM_TO(LINK_WAITING)},
@@ -178,6 +179,10 @@ reason_take(struct rpc_link *link, enum hoop_status status)
     const char *why = strstr(error_text(), ": ");
     char address[LIMIT_ADDRESS];
 
+    if (link->n_addresses == 0) {
+        snprintf(link->reason, sizeof(link->reason), "%s", error_text());
+        return;
+    }
     address_format(&link->addresses[link->next_address], address);
     log_debug("rpc", "no connection to %s: %s", address, error_text());
     link->shortage =
@@ -512,17 +517,25 @@ link_connect(struct rpc_link *link)
 }
 
 static void
-link_on_resolved(void *owner, const struct address *addresses, size_t n)
+link_on_resolved(void *owner,
+                 const struct address *addresses,
+                 size_t n,
+                 const char *why)
 {
     struct rpc_link *link = owner;
+    struct resolver *resolver = STEAL(link->resolver);
+
+    if (n == 0 && link->n_addresses == 0)
+        link_lose(link, error_raise(HOOP_E_UNAVAILABLE, "%s", why));
 
     /* Not found any more: what was found before is tried again. */
     if (n > 0) {
         memcpy(link->addresses, addresses, n * sizeof(*addresses));
         link->n_addresses = n;
     }
-    resolver_destroy(STEAL(link->resolver));
-    link_connect(link);
+    if (link->n_addresses > 0)
+        link_connect(link);
+    resolver_destroy(resolver);
 }
 
 static void
@@ -535,12 +548,17 @@ link_retry(struct rpc_link *link)
     link->next_address = 0;
 
     struct address number;
-    if (address_parse(link->text, &number) == HOOP_OK ||
-        resolver_start(link->loop, link->text, link_on_resolved, link,
-                       &link->resolver) != HOOP_OK)
+    enum hoop_status status = HOOP_E_EXISTS;
+    if (link->n_addresses == 0 || address_parse(link->text, &number) != HOOP_OK)
+        status = resolver_start(link->loop, link->text, link_on_resolved, link,
+                                &link->resolver);
+    if (status != HOOP_OK && link->n_addresses > 0) {
         link_connect(link);
-    else
-        link_move(link, LINK_LOOKING_UP);
+        return;
+    }
+    link_move(link, LINK_LOOKING_UP);
+    if (status != HOOP_OK)
+        link_lose(link, status);
 }
 
 static void
@@ -596,8 +614,11 @@ rpc_link_create(const struct rpc_link_options *options,
     enum hoop_status status =
         address_resolve_all(options->address, link->addresses,
                             LIMIT_RPC_ADDRESSES, &link->n_addresses);
-    if (status != HOOP_OK)
+    if (status != HOOP_OK && status != HOOP_E_TIMEOUT)
         return error_pass(status);
+    /* It is looked up again when there is something to send. */
+    if (status == HOOP_E_TIMEOUT)
+        snprintf(link->reason, sizeof(link->reason), "%s", error_text());
     status = loop_timer_create(link->loop, link_on_timer, link, &link->timer);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -59,8 +59,9 @@ struct rpc_link_options {
     void *owner; /* of all */
 };
 
-/* Resolves address, which may block. Handle: HOOP_E_INVALID,
- * HOOP_E_UNAVAILABLE. */
+/* Resolves address, which may block. Where the resolver does not know now, it is
+ * asked again for as long as there is something to send. Handle: HOOP_E_INVALID,
+ * HOOP_E_UNAVAILABLE (no such name). */
 enum hoop_status
 rpc_link_create(const struct rpc_link_options *options,
                 struct rpc_link **out_link);

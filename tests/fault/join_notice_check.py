@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/fault/join_notice_check.py - a join that waits says for whom
 
-join_notice_check.py HOOPD ARRIVAL STEADY: joins that cannot end yet, of each kind. Each
+join_notice_check.py HOOPD ARRIVAL STEADY [RESOLVER_AWAY]: joins that cannot end yet, of each kind. Each
 must say on standard error, word for word, what it waits for, and how long it may; and
 as soon as what it waits for has come it must end well. So must a member say whose
 coordinator stands still or is gone, and that it is back. All of it is awaited: how long
@@ -107,6 +107,35 @@ def check_coordinator(jobs):
     expect_end(late, jobs.join('late'))
 
 
+def check_name(jobs):
+    """A name that does not exist ends a join; that of a resolver which does not
+    answer for now is looked up again."""
+    unknown = jobs.join('named', HOOP_COORDINATOR='no-such-host.invalid:7',
+                        HOOP_WORLD_SIZE='1', LD_PRELOAD=sys.argv[4])
+    text = ("cannot join job 'named' at no-such-host.invalid:7: cannot resolve "
+            "'no-such-host.invalid': ")
+    advice = '; correct HOOP_COORDINATOR, or let this host know the name'
+    if unknown.code() == 0 or text not in unknown.text() or (
+            advice not in unknown.text()):
+        raise Wrong(f'{unknown.name} does not say "{text}...{advice}":\n'
+                    f'{unknown.text()}')
+    mark = f'{jobs.folder}/resolver_away'
+    with open(mark, 'w', encoding='utf-8'):
+        pass
+    settings = {'HOOP_COORDINATOR': jobs.address.replace('127.0.0.1', 'localhost'),
+                'HOOP_WORLD_SIZE': '1', 'LD_PRELOAD': sys.argv[4],
+                'RESOLVER_AWAY': mark}
+    text = ("cannot resolve 'localhost': Temporary failure in name resolution; does "
+            'the name server answer?')
+    late = jobs.join('late', **settings | {'HOOP_JOIN_TIMEOUT': '1'})
+    if late.code() == 0 or text not in late.text():
+        raise Wrong(f'{late.name} does not say "{text}":\n{late.text()}')
+    waits = jobs.join('named', **settings)
+    expect(waits, f"waiting for hoopd at {settings['HOOP_COORDINATOR']}: {text}")
+    os.unlink(mark)
+    expect_end(waits)
+
+
 def check_ranks(jobs):
     first = jobs.join('ranks', HOOP_WORLD_SIZE='4', HOOP_RANK='1')
     expect(first, "joined job 'ranks' as rank 1; waiting for ranks 0, 2-3; 1 of 4 "
@@ -204,6 +233,8 @@ def check(programs, folder):
     jobs = Jobs(programs, folder)
     try:
         check_coordinator(jobs)
+        if len(sys.argv) > 4:
+            check_name(jobs)
         many = check_many(jobs)
         check_ranks(jobs)
         check_size(jobs)

@@ -102,6 +102,12 @@ routed_find(const struct advertise *wanted, struct advertised *out_advertised)
 
     enum hoop_status status = address_resolve_all(
         wanted->coordinator, remotes, LIMIT_RPC_ADDRESSES, &n_remotes);
+    /* The address by which the coordinator is reached is told then. */
+    if (status == HOOP_E_TIMEOUT) {
+        out_advertised->is_guess = true;
+        status = address_parse("*:0", &out_advertised->address);
+        return status == HOOP_OK ? HOOP_OK : error_pass(status);
+    }
     if (status != HOOP_OK)
         return error_pass(status);
 

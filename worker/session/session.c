@@ -249,6 +249,19 @@ on_forked(void *owner)
 
 /* Before there is a roster. */
 
+/* There is no such name. The thread's last error says which. */
+static enum hoop_status
+name_raise(const struct terms *terms)
+{
+    char why[LIMIT_ERROR_TEXT];
+
+    snprintf(why, sizeof(why), "%s", error_text());
+    return error_raise(HOOP_E_UNAVAILABLE,
+                       "cannot join job '%s' at %s: %.500s; correct "
+                       "HOOP_COORDINATOR, or let this host know the name",
+                       terms_job_name(terms), terms->coordinator, why);
+}
+
 static enum hoop_status
 client_open(struct hoop_session *session)
 {
@@ -266,6 +279,8 @@ client_open(struct hoop_session *session)
         .tls = terms->is_encrypted ? &files : NULL,
     };
     status = rpc_client_create(&options, &session->client);
+    if (status == HOOP_E_UNAVAILABLE)
+        return name_raise(terms);
     return status == HOOP_OK ? HOOP_OK : error_pass(status);
 }
 

@@ -141,8 +141,11 @@ address_unknown_name_is_unavailable(void **state)
     struct address address;
 
     (void)state;
-    assert_int_equal(address_resolve("no-such-host.invalid:7000", &address),
-                     HOOP_E_UNAVAILABLE);
+    const enum hoop_status status =
+        address_resolve("no-such-host.invalid:7000", &address);
+
+    /* Where a name server answers. */
+    assert_true(status == HOOP_E_UNAVAILABLE || status == HOOP_E_TIMEOUT);
     assert_non_null(strstr(error_text(), "no-such-host.invalid"));
 }
 

@@ -1,5 +1,8 @@
 /* tests/unit/common/net/resolver_test.c - net/resolver.c */
 
+#include <stdio.h>
+#include <string.h>
+
 #include "check.h"
 #include "net/loop.h"
 #include "net/resolver.h"
@@ -10,17 +13,20 @@ struct question {
     size_t n_calls;
     size_t n_addresses;
     struct address first;
+    char why[64];
 };
 
 static void
 question_on_resolved(void *owner,
                      const struct address *addresses,
-                     size_t n_addresses)
+                     size_t n_addresses,
+                     const char *why)
 {
     struct question *question = owner;
 
     question->n_calls++;
     question->n_addresses = n_addresses;
+    snprintf(question->why, sizeof(question->why), "%s", why);
     if (n_addresses > 0)
         question->first = addresses[0];
     resolver_destroy(question->resolver);
@@ -63,6 +69,8 @@ resolver_unknown_name_gives_no_address(void **state)
     loop_run(question.loop);
     assert_int_equal(question.n_calls, 1);
     assert_int_equal(question.n_addresses, 0);
+    assert_ptr_equal(strstr(question.why, "cannot resolve 'no-such-host.inva"),
+                     question.why);
     loop_destroy(question.loop);
 }
 
