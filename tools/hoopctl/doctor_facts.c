@@ -17,9 +17,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hoopctl/doctor.h"
 
 enum {
@@ -217,15 +217,6 @@ advertised_find(struct doctor_facts *facts)
     }
 }
 
-static int64_t
-wall_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void
 coordinator_ask(const struct hoop_control_options *options,
                 struct doctor_facts *facts)
@@ -238,14 +229,14 @@ coordinator_ask(const struct hoop_control_options *options,
         status = hoop_control_status(control, &overview);
     /* Once more, now that the connection is there: what passes between the
      * question and the answer is short. */
-    const int64_t asked_ms = wall_ms();
+    const int64_t asked_ms = clock_ms(CLOCK_REALTIME);
     if (status == HOOP_OK)
         status = hoop_control_status(control, &overview);
     if (status == HOOP_OK) {
         text_set(facts->version, overview->version);
         facts->has_clock = overview->clock_ms > 0;
-        facts->clock_ahead_ms =
-            (int64_t)overview->clock_ms - (asked_ms + wall_ms()) / 2;
+        facts->clock_ahead_ms = (int64_t)overview->clock_ms -
+                                (asked_ms + clock_ms(CLOCK_REALTIME)) / 2;
     } else {
         text_set(facts->asked_error, hoop_error_text());
     }

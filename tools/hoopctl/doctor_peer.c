@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hoopctl/doctor.h"
 
 enum {
@@ -31,15 +31,6 @@ enum {
     RESULT_WAIT_MS =
         4 * DOCTOR_WAIT_MS, /* the other one waits twice before it */
 };
-
-static int64_t
-clock_ms(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool
 is_ready(int fd, short events, int wait_ms)
@@ -213,11 +204,11 @@ host_print(const struct sockaddr_storage *address, char out_host[HOST_BYTES])
 static bool
 line_read(int fd, char out_line[static LINE_BYTES], int wait_ms)
 {
-    const int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + wait_ms;
+    const int64_t end_ms = now_ms() + wait_ms;
     size_t n = 0;
 
     while (n < LINE_BYTES - 1) {
-        const int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
+        const int64_t left_ms = end_ms - now_ms();
 
         if (left_ms <= 0 || !is_ready(fd, POLLIN, (int)left_ms) ||
             recv(fd, out_line + n, 1, 0) != 1)
@@ -458,7 +449,7 @@ peer_await(int listener, int64_t end_ms, char out_host[HOST_BYTES])
     bool is_done = false;
 
     while (!is_done) {
-        const int64_t left_ms = end_ms - clock_ms(CLOCK_MONOTONIC);
+        const int64_t left_ms = end_ms - now_ms();
         struct sockaddr_storage address = {0};
         socklen_t n_bytes = sizeof(address);
 
@@ -481,7 +472,7 @@ doctor_peer_serve(const char *port,
                   uint32_t timeout_ms,
                   char out_text[static DOCTOR_TEXT])
 {
-    const int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + timeout_ms;
+    const int64_t end_ms = now_ms() + timeout_ms;
     char host[HOST_BYTES] = "";
     int listener = -1;
 

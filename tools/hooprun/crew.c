@@ -22,9 +22,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hooprun/agent.h"
 #include "hooprun/crew_state.h"
 
@@ -36,15 +36,6 @@ enum {
 };
 
 static const int64_t NEVER_MS = INT64_MAX;
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool
 signal_is_ignored(int number)

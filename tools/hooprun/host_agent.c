@@ -18,9 +18,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hooprun/crew.h"
 #include "hooprun/ends.h"
 #include "hooprun/exit_report.h"
@@ -70,15 +70,6 @@ struct host_agent {
     int64_t pinged_ms;
     struct link link;
 };
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Nobody is left to be told anything. */
 static void

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hooprun/host_text.h"
 #include "hooprun/outcome.h"
 
@@ -127,15 +127,6 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
     close(pipes[1]);
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     return pipes[0];
-}
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void

@@ -10,6 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "hooprun/options.h"
+
 static bool
 refuse(char out_error[static HOST_ERROR_BYTES],
        const char *what,
@@ -41,7 +43,7 @@ slots_parse(const char *text, uint32_t *out_n_slots)
     errno = 0;
     const unsigned long value = strtoul(text, &end, 10);
     if (errno != 0 || end == text || *end || strchr(text, '-') || value < 1 ||
-        value > HOST_WORKERS_MAX)
+        value > OPTIONS_WORKERS_MAX)
         return false;
     *out_n_slots = (uint32_t)value;
     return true;

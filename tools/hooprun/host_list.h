@@ -11,7 +11,6 @@ enum {
     HOST_LIST_MAX = 1024,
     HOST_NAME_BYTES = 256,
     HOST_ERROR_BYTES = 512,
-    HOST_WORKERS_MAX = 4096, /* of all hosts together */
 };
 
 struct listed_host {

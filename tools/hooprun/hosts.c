@@ -20,9 +20,9 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock_ms.h"
 #include "hooprun/host_child.h"
 #include "hooprun/host_text.h"
 #include "hooprun/link.h"
@@ -88,15 +88,6 @@ struct hosts {
 /* What the signal handler needs. */
 static int ping_fds[HOST_LIST_MAX];
 static volatile sig_atomic_t n_ping_fds;
-
-static int64_t
-now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void
 ping_all(int number)

@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock_ms.h"
 
 /* Whether others can have a use for it. */
 static bool
@@ -177,15 +178,6 @@ attempt_end(struct attempt *attempt)
     return false;
 }
 
-static int64_t
-clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* The number of one that is connected; -1: none is. */
 static int
 attempts_await(struct attempt *attempts, int n_attempts, int64_t end_ms)
@@ -194,7 +186,7 @@ attempts_await(struct attempt *attempts, int n_attempts, int64_t end_ms)
     int best = -1;
 
     while (best < 0) {
-        const int64_t left_ms = end_ms - clock_ms();
+        const int64_t left_ms = end_ms - now_ms();
         int n_open = 0;
 
         for (int i = 0; i < n_attempts; i++) {
@@ -263,7 +255,7 @@ reach_first(const char *list,
     while (n_attempts < REACH_TRIED_MAX && (part = strsep(&rest, ",")))
         attempt_begin(&attempts[n_attempts++], part, preferred);
     const int best =
-        attempts_await(attempts, n_attempts, clock_ms() + timeout_ms);
+        attempts_await(attempts, n_attempts, now_ms() + timeout_ms);
     if (best >= 0)
         reached_fill(&attempts[best], out_reached);
     else
