@@ -44,7 +44,10 @@ kind_of(struct alike *alike, uint64_t digest)
 }
 
 bool
-alike_hides(struct alike *alike, const char *bytes, size_t n_bytes)
+alike_hides(struct alike *alike,
+            uint32_t rank,
+            const char *bytes,
+            size_t n_bytes)
 {
     struct alike_kind *kind = kind_of(alike, digest_of(bytes, n_bytes));
 
@@ -55,23 +58,28 @@ alike_hides(struct alike *alike, const char *bytes, size_t n_bytes)
     snprintf(kind->text, sizeof(kind->text), "%.*s", (int)n_bytes, bytes);
     if (++kind->n_lines <= ALIKE_SHOWN)
         return false;
-    kind->n_hidden++;
+    if (kind->n_hidden++ == 0)
+        kind->rank_min = kind->rank_max = rank;
+    if (rank < kind->rank_min)
+        kind->rank_min = rank;
+    if (rank > kind->rank_max)
+        kind->rank_max = rank;
     return true;
 }
 
-const char *
-alike_next(struct alike *alike, uint32_t *out_n_hidden)
+bool
+alike_next(struct alike *alike, struct alike_kind *out_kind)
 {
     for (size_t i = 0; i < ALIKE_KINDS; i++) {
         struct alike_kind *kind = &alike->kinds[i];
 
         if (kind->n_hidden == 0)
             continue;
-        *out_n_hidden = kind->n_hidden;
+        *out_kind = *kind;
         kind->n_hidden = 0;
-        return kind->text;
+        return true;
     }
-    return NULL;
+    return false;
 }
 
 bool

@@ -23,9 +23,11 @@ enum {
 
 struct alike_kind {
     uint64_t digest;
-    uint64_t seen;         /* of alike.n_lines */
-    uint32_t n_lines;      /* written or counted; 0: unused */
-    uint32_t n_hidden;     /* counted, not told yet */
+    uint64_t seen;     /* of alike.n_lines */
+    uint32_t n_lines;  /* written or counted; 0: unused */
+    uint32_t n_hidden; /* counted, not told yet */
+    uint32_t rank_min; /* of those who wrote these */
+    uint32_t rank_max;
     char text[ALIKE_TEXT]; /* the beginning of the last one */
 };
 
@@ -35,15 +37,18 @@ struct alike {
     struct alike_kind kinds[ALIKE_KINDS];
 };
 
-/* Whether the line is to be counted in place of being written. It is as long as
- * n_bytes says. */
+/* Whether the line of the rank is to be counted in place of being written. It is
+ * as long as n_bytes says. */
 bool
-alike_hides(struct alike *alike, const char *bytes, size_t n_bytes);
+alike_hides(struct alike *alike,
+            uint32_t rank,
+            const char *bytes,
+            size_t n_bytes);
 
-/* The next kind of which lines were counted, and how many; NULL: no more. They
- * are told with that. */
-const char *
-alike_next(struct alike *alike, uint32_t *out_n_hidden);
+/* The next kind of which lines were counted. They are told with that. False: no
+ * more. */
+bool
+alike_next(struct alike *alike, struct alike_kind *out_kind);
 
 /* What libhoop says of itself, not the program: "2026-11-26T03:43:00.000Z ...
  * warning ...". */

@@ -16,10 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooprun/hosts.h"
+
 enum {
     READ_MAX = 16 * 1024,
     FEW_RANKS = 16, /* whose lines are all written */
     TELL_S = 1,     /* of lines that were counted only */
+    RANK_TEXT = HOST_NAME_BYTES + 24,
 };
 
 /* Once for stdout, stderr and the files. The run goes on: the workers' results
@@ -104,20 +107,47 @@ is_counted(struct output_pipe *pipe, const char *bytes, size_t n_bytes)
     return pipe->target_fd == STDERR_FILENO &&
            output->n_pipes > 2 * FEW_RANKS &&
            (output->is_failing || alike_is_log(bytes, n_bytes)) &&
-           alike_hides(&output->alike, bytes, n_bytes);
+           alike_hides(&output->alike, pipe->rank, bytes, n_bytes);
 }
 
-void
-output_tell_alike(struct output *output)
+/* "3", "3 (host b)" */
+static void
+rank_describe(const struct output *output,
+              uint32_t rank,
+              char out_text[static RANK_TEXT])
 {
-    uint32_t n_hidden;
-    const char *text;
+    const char *host = output->pipes[2 * (size_t)rank].host;
+
+    snprintf(out_text, RANK_TEXT, host ? "%u (host %s)" : "%u", rank, host);
+}
+
+/* How many lines were counted in place of being written, and of whom. */
+static void
+alike_tell(struct output *output)
+{
+    struct alike_kind kind;
 
     output->told_s = time(NULL);
-    while ((text = alike_next(&output->alike, &n_hidden))) {
+    while (alike_next(&output->alike, &kind)) {
+        char first[RANK_TEXT];
+        char last[RANK_TEXT];
+
+        rank_describe(output, kind.rank_min, first);
+        rank_describe(output, kind.rank_max, last);
         output_clear_progress(output);
-        warnx("%u more lines from ranks are like: %s", n_hidden, text);
+        if (kind.n_hidden == 1)
+            warnx("1 more line, from rank %s, is like: %s", first, kind.text);
+        else
+            warnx("%u more lines, from ranks %s to %s, are like: %s",
+                  kind.n_hidden, first, last, kind.text);
     }
+}
+
+static void
+alike_look(struct output *output)
+{
+    if (time(NULL) - output->told_s > TELL_S)
+        alike_tell(output);
 }
 
 static void
@@ -260,6 +290,7 @@ pipe_init(struct output_pipe *pipe,
 {
     pipe->output = output;
     pipe->rank = worker->rank;
+    pipe->host = worker->host ? host_name(worker->host) : NULL;
     pipe->fd = target_fd == STDOUT_FILENO ? worker->out_fd : worker->err_fd;
     pipe->target_fd = target_fd;
     pipe->file_fd = -1;
@@ -276,6 +307,7 @@ output_init(struct output *output,
     *output = (struct output){
         .is_terminal = {false, isatty(STDOUT_FILENO) == 1,
                         isatty(STDERR_FILENO) == 1},
+        .told_s = time(NULL),
         .n_pipes = 2 * n_workers,
         .pipes = calloc(2 * (size_t)n_workers, sizeof(*output->pipes)),
         .last = calloc(n_workers, sizeof(*output->last)),
@@ -330,8 +362,7 @@ void
 output_read(struct output_pipe *pipe)
 {
     pipe_read(pipe);
-    if (time(NULL) - pipe->output->told_s > TELL_S)
-        output_tell_alike(pipe->output);
+    alike_look(pipe->output);
 }
 
 void
@@ -348,6 +379,7 @@ output_feed(struct output *output,
         bytes_write(output, target_fd, bytes, n_bytes);
     else
         stream_feed(&pipe->stream, bytes, n_bytes, line_print, pipe);
+    alike_look(output);
 }
 
 void
@@ -363,7 +395,7 @@ output_drain(struct output *output)
         else
             stream_end(&pipe->stream, line_print, pipe);
     }
-    output_tell_alike(output);
+    alike_tell(output);
 }
 
 void

@@ -31,9 +31,10 @@ struct output_last {
 struct output_pipe {
     struct output *output;
     uint32_t rank;
-    int file_fd;   /* of this rank; -1: none */
-    int fd;        /* to read; -1: ended or never open */
-    int target_fd; /* to write */
+    const char *host; /* NULL: this one */
+    int file_fd;      /* of this rank; -1: none */
+    int fd;           /* to read; -1: ended or never open */
+    int target_fd;    /* to write */
     struct stream stream;
 };
 
@@ -83,10 +84,6 @@ output_feed(struct output *output,
 /* Read all that is there without waiting, print also half lines. */
 void
 output_drain(struct output *output);
-
-/* Say how many lines were counted in place of being written. */
-void
-output_tell_alike(struct output *output);
 
 /* Call before hooprun itself prints. */
 void

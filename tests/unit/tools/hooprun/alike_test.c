@@ -9,30 +9,35 @@
 static bool
 hides(struct alike *alike, const char *line)
 {
-    return alike_hides(alike, line, strlen(line));
+    return alike_hides(alike, 0, line, strlen(line));
 }
 
 static void
 lines_that_differ_in_numbers_are_counted_behind_the_first(void **state)
 {
     struct alike alike = {0};
-    uint32_t n_hidden = 0;
+    struct alike_kind kind;
     char line[64];
 
     (void)state;
     for (unsigned rank = 0; rank < 1024; rank++) {
         snprintf(line, sizeof(line), "rank %u (vm:%u) is lost", rank, 9 + rank);
-        assert_int_equal(hides(&alike, line), rank >= ALIKE_SHOWN);
+        assert_int_equal(alike_hides(&alike, rank ^ 8, line, strlen(line)),
+                         rank >= ALIKE_SHOWN);
     }
     assert_false(hides(&alike, "rank 3 (vm:12) has left"));
-    assert_string_equal(alike_next(&alike, &n_hidden),
-                        "rank 1023 (vm:1032) is lost");
-    assert_int_equal(n_hidden, 1024 - ALIKE_SHOWN);
-    assert_null(alike_next(&alike, &n_hidden));
+    assert_true(alike_next(&alike, &kind));
+    assert_string_equal(kind.text, "rank 1023 (vm:1032) is lost");
+    assert_int_equal(kind.n_hidden, 1024 - ALIKE_SHOWN);
+    assert_int_equal(kind.rank_min, 0);
+    assert_int_equal(kind.rank_max, 1023);
+    assert_false(alike_next(&alike, &kind));
     /* It is known still, and counted anew. */
-    assert_true(hides(&alike, "rank 5 (vm:14) is lost"));
-    assert_non_null(alike_next(&alike, &n_hidden));
-    assert_int_equal(n_hidden, 1);
+    assert_true(alike_hides(&alike, 5, "rank 5 (vm:14) is lost", 22));
+    assert_true(alike_next(&alike, &kind));
+    assert_int_equal(kind.n_hidden, 1);
+    assert_int_equal(kind.rank_min, 5);
+    assert_int_equal(kind.rank_max, 5);
     /* Lists of ranks are numbers, too. */
     assert_false(hides(&alike, "waiting for ranks 3, 5-7, 9"));
     assert_true(hides(&alike, "waiting for ranks 5-9"));
@@ -42,7 +47,7 @@ static void
 kinds_without_end_hide_nothing_else(void **state)
 {
     struct alike alike = {0};
-    uint32_t n_hidden = 0;
+    struct alike_kind kind;
     char line[300];
 
     (void)state;
@@ -54,7 +59,8 @@ kinds_without_end_hide_nothing_else(void **state)
         assert_false(hides(&alike, line));
     }
     /* What nobody has been told is not forgotten. */
-    assert_string_equal(alike_next(&alike, &n_hidden), "the same");
+    assert_true(alike_next(&alike, &kind));
+    assert_string_equal(kind.text, "the same");
 }
 
 static void
