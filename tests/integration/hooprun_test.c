@@ -140,6 +140,19 @@ hooprun_environment_is_that_of_other_launchers(void **state)
 }
 
 static void
+hooprun_exported_variables_are_those_of_workers(void **state)
+{
+    static const char *const own[] = {
+        "-n",   "2",  "-x",      "NAMED=a b=c",      "-x",
+        "HOME", "-x", "LATER=1", "--export=LATER=2", NULL};
+
+    assert_int_equal(launcher_code(state, own, "echo $NAMED, ${#HOME}, $LATER"),
+                     0);
+    assert_non_null(strstr(out_of(state), "[1] a b=c, "));
+    assert_non_null(strstr(out_of(state), ", 2\n"));
+}
+
+static void
 hooprun_threads_that_are_asked_for_are_kept(void **state)
 {
     assert_int_equal(setenv("OMP_NUM_THREADS", "7", 1), 0);
@@ -485,6 +498,9 @@ hooprun_program_that_cannot_run_is_named(void **state)
 static void
 hooprun_wrong_command_lines_are_refused(void **state)
 {
+    /* One too many. */
+    static const char words[] = "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
+                                "19 20 21 22 23 24 25 26 27 28 29 30 31 32 33";
     const char *const cases[][6] = {
         {launcher, "-n", "0", "true"},
         {launcher, "-n", "-1", "true"},
@@ -496,6 +512,8 @@ hooprun_wrong_command_lines_are_refused(void **state)
         {launcher, "true"},
         {launcher, "--bogus", "-n", "1", "true"},
         {launcher, "-n", "1", "-t", "soon", "true"},
+        {launcher, "-H", "b", "--rsh", " ", "true"},
+        {launcher, "-H", "b", "--rsh", words, "true"},
     };
 
     (void)state;
@@ -571,6 +589,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_overruled_environment_is_told,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_environment_is_that_of_other_launchers,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_exported_variables_are_those_of_workers,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_threads_that_are_asked_for_are_kept,
                               program_teardown),

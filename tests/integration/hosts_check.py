@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -219,7 +220,7 @@ def all_arrives_exactly(world):
     words = [every, b'', b"it's", b'a\nb', b'*', b'$HOME', b'--hosts', b'%s']
     os.mkdir(folder)
     out, err = world.run(
-        '--hosts', 'a:2,b', '--wdir', folder, '-x', b'BYTES=' + every, '-x',
+        '--hosts', 'a:2,b', '--wdir', os.path.basename(folder), '-x', b'BYTES=' + every, '-x',
         'NAMED', '--', '/usr/bin/env', 'python3', '-c', REPORT, *words,
         NAMED='by name', UNNAMED='stays', HOOP_CODEC='zstd',
         HOOP_ADVERTISE='127.0.0.1')
@@ -249,6 +250,36 @@ def all_arrives_exactly(world):
                    f'rank {rank}: {name}={value(report, name)}, not {text}')
         expect(value(report, 'HOOP_COORDINATOR').startswith(HERE + ':'),
                value(report, 'HOOP_COORDINATOR'))
+
+
+def ssh_keeps_its_environment(world):
+    """What is for workers is not for what starts them."""
+    path = os.path.join(world.folder, 'looking')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(f'#!/bin/sh\n[ "$HOME" != /nosuch ] || exit 9\n'
+                   f'exec {world.rsh()} "$@"\n')
+    os.chmod(path, 0o755)
+    out, _ = world.run('--hosts', 'a,localhost', '--rsh', path, '-x',
+                       'HOME=/nosuch', '-x', 'HOOP_LOG=error', 'sh', '-c',
+                       'echo $HOME $HOOP_LOG')
+    expect(sorted(out.splitlines()) == ['[0] /nosuch error', '[1] /nosuch error'],
+           out)
+
+
+def token_of_a_file_arrives(world):
+    """Without the file, and if nobody else can read it."""
+    path = os.path.join(world.folder, 'secret')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('our secret\n')
+    words = ('--hosts', 'a,localhost', '--coordinator', f'{HERE}:9', 'sh', '-c',
+             'echo $HOOP_TOKEN,$HOOP_TOKEN_FILE')
+    os.chmod(path, 0o600)
+    out, _ = world.run(*words, HOOP_TOKEN_FILE=path)
+    expect(sorted(out.splitlines()) == ['[0] our secret,', '[1] our secret,'], out)
+    os.chmod(path, 0o644)
+    out, err = world.run(*words, code=1, HOOP_TOKEN_FILE=path)
+    expect(out == '' and err.startswith('hooprun: ') and path in err and
+           len(err.splitlines()) == 1, f'{out}{err}')
 
 
 def hostfile_names_hosts(world):
@@ -501,12 +532,12 @@ def refused(world, host, *words, code=1, config='config', lines=None):
 def what_cannot_begin_says_why(world):
     refused(world, NOBODY, lines=(
         f'hooprun: host {NOBODY}: ssh: connect to host {NOBODY} port 22: No '
-        f"route to host; is it up, and the address right? 'ssh {NOBODY} true' "
-        'has to work'))
+        'route to host; is it up, and the address right? '
+        f"'{world.rsh()} {NOBODY} true' has to work"))
     refused(world, HERE, lines=(
         f'hooprun: host {HERE}: ssh: connect to host {HERE} port 22: '
         'Connection refused; does sshd run there, on the port that ssh uses? '
-        f"'ssh {HERE} true' has to work"))
+        f"'{world.rsh()} {HERE} true' has to work"))
     err = refused(world, 'b', config='no_key')
     expect(err.startswith('hooprun: host ') and ': root@10.78.9.1' in err and
            'Permission denied (publickey' in err.splitlines()[0] and
@@ -524,13 +555,27 @@ def what_cannot_begin_says_why(world):
         "hooprun: host b: cannot run '/nosuch/program': No such file or "
         'directory; is the path right?'))
     _, err = world.run('--hosts', 'a,b', '--wdir', '/nosuch', 'true', code=1)
-    expect(': cannot enter /nosuch: No such file or directory; that is where '
-           'hooprun was started: make it on all hosts, or say another one '
-           'with --wdir\n' in err, err)
+    expect(': cannot enter /nosuch: No such file or directory; make it on '
+           'all hosts, or say another one with --wdir\n' in err, err)
     _, err = world.run('--hosts', 'a:2', '-n', '3', 'true', code=64)
     expect('-n 3: the hosts have only 2 slots; name more of them' in err, err)
     _, err = world.run('--hosts', 'a,-oProxyCommand=x', 'true', code=64)
     expect("'-oProxyCommand=x': that is no name of a host" in err, err)
+
+
+def another_version_is_named(world):
+    """However long, and whatever else is said."""
+    path = os.path.join(world.folder, 'other')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('#!/bin/sh\necho banner; echo words >&2\n'
+                   f'echo "hooprun agent 1 {"9.9.9" * 1000}"\n'
+                   'echo more words >&2; exec sleep 3600\n')
+    os.chmod(path, 0o755)
+    _, err = world.run('--hosts', 'a', '--rsh', path, 'true', code=1)
+    expect(err.startswith('hooprun: host a: hooprun there is of version '
+                          f'{("9.9.9" * 7)[:31]}, and this one of ') and
+           err.endswith('; install the same on all hosts\n') and
+           len(err.splitlines()) == 1, err)
 
 
 def prefix_names_another_place(world):
@@ -588,6 +633,31 @@ def processor_s(pid):
     return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
+def lines_alike_are_told_with_their_hosts(world):
+    """While the run goes on; of more than 16 ranks."""
+    go = os.path.join(world.folder, 'enough')
+    process = world.start(
+        '--hosts', 'a:9,b:9', 'sh', '-c', 'echo "2026-11-26T03:43:00.000Z '
+        f'rank $RANK warning late" >&2; while [ ! -e {go} ]; do sleep 0.5; '
+        'echo on; done')
+    n_told = 0
+    while n_told < 17:
+        line = process.stderr.readline().decode()
+        expect(process.poll() is None, f'told are {n_told} of 17')
+        told = re.match(r'hooprun: ([0-9]+) more lines?, from ranks? (.*), (is|are) '
+                        r'like: 2026-11-26T03:43:00.000Z rank [0-9]+ warning', line)
+        if told:
+            n_told += int(told.group(1))
+            for rank in told.group(2).split(' to '):
+                number = int(rank.split()[0])
+                expect(rank == f'{number} (host {"a" if number < 9 else "b"})',
+                       line)
+    pathlib.Path(go).touch()
+    process.communicate(timeout=2 * WAIT_S)
+    expect(n_told == 17 and process.returncode == 0, f'{n_told}')
+    world.all_are_gone()
+
+
 def input_of_a_lost_host_is_left(world):
     """Nobody reads it any more, and hooprun does not look at it all the time."""
     go = os.path.join(world.folder, 'go_on')
@@ -626,12 +696,13 @@ def cut_cable_is_noticed(world):
         f'/proc/{pids[1]}'))
 
 
-PARTS = [all_arrives_exactly, hostfile_names_hosts, job_spans_hosts,
+PARTS = [all_arrives_exactly, ssh_keeps_its_environment,
+         token_of_a_file_arrives, hostfile_names_hosts, job_spans_hosts,
          lines_are_whole, input_is_rank_zeros, first_failure_is_named,
          signals_are_passed_on, terminal_is_rank_zeros,
          job_is_stopped_and_continued, nothing_is_left, what_cannot_begin_says_why,
-         prefix_names_another_place, firewall_is_named, output_comes_as_it_is,
-         timeout_counts_before_start, input_of_a_lost_host_is_left]
+         another_version_is_named, prefix_names_another_place, firewall_is_named, output_comes_as_it_is,
+         lines_alike_are_told_with_their_hosts, timeout_counts_before_start, input_of_a_lost_host_is_left]
 
 
 def main():

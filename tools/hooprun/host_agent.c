@@ -155,8 +155,8 @@ agent_prepare(struct host_agent *agent)
     }
     environment_take(&agent->run);
     if (chdir(agent->run.folder) != 0) {
-        warnx("cannot enter %s: %s; that is where hooprun was started: make "
-              "it on all hosts, or say another one with --wdir",
+        warnx("cannot enter %s: %s; make it on all hosts, or say another one "
+              "with --wdir",
               agent->run.folder, strerror(errno));
         agent_refuse(agent, EXIT_FAILURE);
         return;

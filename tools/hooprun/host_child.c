@@ -107,10 +107,20 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
     const pid_t group = setup->front->group;
     int pipes[2];
 
-    if (pipe2(pipes, O_CLOEXEC) != 0)
+    if (pipe2(pipes, O_CLOEXEC) != 0) {
+        warn("no pipe for standard input, which rank 0 does not get; raise "
+             "ulimit -n");
         return -1;
-    *out_pid = fork();
-    if (*out_pid == 0) {
+    }
+    const pid_t pid = fork();
+    if (pid < 0) {
+        warn("cannot fork to read standard input, which rank 0 does not get; "
+             "raise ulimit -u");
+        close(pipes[0]);
+        close(pipes[1]);
+        return -1;
+    }
+    if (pid == 0) {
         setpgid(0, group);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGTTIN, SIG_IGN);
@@ -126,6 +136,7 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
     }
     close(pipes[1]);
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+    *out_pid = pid;
     return pipes[0];
 }
 

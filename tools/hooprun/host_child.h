@@ -27,8 +27,8 @@ host_child_start(const struct worker_setup *setup,
                  struct host_child *out_child);
 
 /* Read standard input in hooprun's process group, since only the terminal's
- * foreground group may do that: what it reads comes through the descriptor, -1 if
- * there is none. */
+ * foreground group may do that: what it reads comes through the descriptor. -1:
+ * nothing does, and stderr was told why. */
 int
 host_input_start(const struct worker_setup *setup, pid_t *out_pid);
 

@@ -62,40 +62,36 @@ variable_is_exported(const struct options *options,
     return variable_is_passed(variable, n_name);
 }
 
-/* As libhoop reads it: the first line of a file, if no variable has it. */
 static void
-token_add(FILE *file, const struct worker_setup *setup)
+variables_add(FILE *file, const struct worker_setup *setup)
 {
-    const char *token = setup->token ? setup->token : getenv("HOOP_TOKEN");
-    const char *path = getenv("HOOP_TOKEN_FILE");
-    char text[NAME_MAX + PATH_MAX] = "";
+    const struct options *options = setup->options;
 
-    if ((!token || !*token) && path && *path) {
-        FILE *secret = fopen(path, "re");
+    for (char **variable = environ; *variable; variable++) {
+        const size_t n_name = strcspn(*variable, "=");
 
-        if (!secret || !fgets(text, sizeof(text), secret))
-            err(EXIT_FAILURE, "cannot read the token in %s (HOOP_TOKEN_FILE)",
-                path);
-        fclose(secret);
-        text[strcspn(text, "\r\n")] = '\0';
-        token = text;
+        if (variable_is_exported(options, *variable, n_name))
+            text_add(file, "variable", *variable);
     }
-    if (token && *token)
-        fprintf(file, "variable=HOOP_TOKEN=%s%c", token, '\0');
-    explicit_bzero(text, sizeof(text));
+    for (uint32_t i = 0; i < options->n_exported; i++) {
+        if (strchr(options->exported[i], '='))
+            text_add(file, "variable", options->exported[i]);
+    }
+    if (setup->token)
+        fprintf(file, "variable=HOOP_TOKEN=%s%c", setup->token, '\0');
 }
 
+/* Where ssh comes to is another folder than this one. */
 static void
 folder_add(FILE *file, const struct options *options)
 {
-    char folder[PATH_MAX];
+    const char *folder = options->folder ? options->folder : "";
+    char own[PATH_MAX] = "";
 
-    if (options->folder)
-        text_add(file, "folder", options->folder);
-    else if (getcwd(folder, sizeof(folder)))
-        text_add(file, "folder", folder);
-    else
+    if (*folder != '/' && !getcwd(own, sizeof(own)))
         err(EXIT_FAILURE, "in which folder does this run?");
+    fprintf(file, "folder=%s%s%s%c", own, *own && *folder ? "/" : "", folder,
+            '\0');
 }
 
 char *
@@ -120,13 +116,7 @@ host_text_encode(const struct worker_setup *setup,
     text_add(file, "job", options->job);
     text_add(file, "coordinator", setup->coordinator);
     folder_add(file, options);
-    for (char **variable = environ; *variable; variable++) {
-        const size_t n_name = strcspn(*variable, "=");
-
-        if (variable_is_exported(options, *variable, n_name))
-            text_add(file, "variable", *variable);
-    }
-    token_add(file, setup);
+    variables_add(file, setup);
     for (char **word = options->command; *word; word++)
         text_add(file, "word", *word);
     if (fclose(file) != 0)
@@ -330,8 +320,8 @@ host_command(const struct options *options,
     quoted = word_quote(program);
     if (!copy)
         err(EXIT_FAILURE, "no memory for a command");
-    for (char *word = strtok_r(copy, " \t", &rest);
-         word && n < HOST_COMMAND_MAX / 2; word = strtok_r(NULL, " \t", &rest))
+    for (char *word = strtok_r(copy, " \t", &rest); word && n < HOST_RSH_MAX;
+         word = strtok_r(NULL, " \t", &rest))
         out_words[n++] = word;
     const bool is_ssh = n > 0 && word_is_ssh(out_words[0]);
     for (size_t i = 0; is_ssh && i < sizeof(quiet) / sizeof(quiet[0]); i++)
@@ -345,30 +335,27 @@ host_command(const struct options *options,
 
 struct advice {
     const char *words; /* in what ssh has said */
-    const char *text;  /* with the host in place of each @ */
+    const char *text;  /* as advice_write() takes it */
 };
 
 static const struct advice advices[] = {
-    {"cannot run '", "install it (openssh-client), or say what to use instead "
-                     "with --rsh"},
     {"Permission denied",
      "nobody can be asked for a password here: give ssh a key "
-     "(ssh-copy-id @), until 'ssh -o BatchMode=yes @ true' works"},
+     "(ssh-copy-id @), until '% -o BatchMode=yes @ true' works"},
     {"Host key verification failed",
      "the key that @ has shown is not the one that ssh knows, or it knows "
-     "none: compare it with the key of that host; 'ssh @' asks about a new "
+     "none: compare it with the key of that host; '% @' asks about a new "
      "one, ssh-keygen -R removes an old one"},
-    {"Could not resolve hostname",
-     "is the name right? 'ssh @ true' has to work"},
+    {"Could not resolve hostname", "is the name right? '% @ true' has to work"},
     {"Connection refused",
-     "does sshd run there, on the port that ssh uses? 'ssh @ true' has to "
+     "does sshd run there, on the port that ssh uses? '% @ true' has to "
      "work"},
     {"timed out", "is it up, and does no firewall drop what ssh sends? "
-                  "'ssh @ true' has to work"},
-    {"No route to host", "is it up, and the address right? 'ssh @ true' has "
+                  "'% @ true' has to work"},
+    {"No route to host", "is it up, and the address right? '% @ true' has "
                          "to work"},
     {"Network is unreachable", "is the address right, and is there a route? "
-                               "'ssh @ true' has to work"},
+                               "'% @ true' has to work"},
 };
 
 /* The last line, without whose it is and the full stop. */
@@ -389,26 +376,65 @@ last_line(const char *said, char *out_line, size_t n_line)
     snprintf(out_line, n_line, "%.*s", (int)n, line);
 }
 
+/* With the host in place of each @, and what runs commands there of each %. */
 static void
-advice_write(FILE *file, const char *text, const char *host)
+advice_write(FILE *file, const char *text, const struct host_failure *failure)
 {
     for (; *text; text++) {
         if (*text == '@')
-            fputs(host, file);
+            fputs(failure->host, file);
+        else if (*text == '%')
+            fputs(failure->rsh, file);
         else
             fputc(*text, file);
     }
 }
 
+/* Of what was started here for the host. */
 static void
-end_write(FILE *file, const char *whose, int wait_status)
+end_write(FILE *file, const struct host_failure *failure)
 {
-    if (WIFSIGNALED(wait_status))
-        fprintf(file, "%s was killed by signal %d (%s)", whose,
-                WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+    const char *whose = failure->rsh ? failure->rsh : "its hooprun";
+    const int n_whose =
+        (int)(failure->rsh ? strcspn(whose, " \t") : strlen(whose));
+    const int status = failure->wait_status;
+
+    if (WIFSIGNALED(status))
+        fprintf(file, "%.*s was killed by signal %d (%s)", n_whose, whose,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        fprintf(file, "%s has ended with code %d", whose,
-                WEXITSTATUS(wait_status));
+        fprintf(file, "%.*s has ended with code %d", n_whose, whose,
+                WEXITSTATUS(status));
+}
+
+static bool
+failure_is_of_ssh(const struct host_failure *failure)
+{
+    char word[PATH_MAX];
+
+    if (!failure->rsh)
+        return false;
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(failure->rsh, " \t"),
+             failure->rsh);
+    return word_is_ssh(word);
+}
+
+/* NULL: none that is known. */
+static const char *
+advice_find(const struct host_failure *failure, const char *line)
+{
+    if (!failure->rsh)
+        return NULL;
+    if (strstr(line, "cannot run '"))
+        return failure_is_of_ssh(failure)
+                   ? "install it (openssh-client), or say what to use instead "
+                     "with --rsh"
+                   : "install it, or say another command with --rsh";
+    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+        if (failure_is_of_ssh(failure) && strstr(line, advices[i].words))
+            return advices[i].text;
+    }
+    return NULL;
 }
 
 static void
@@ -417,14 +443,13 @@ not_reached_write(FILE *file, const struct host_failure *failure)
     char line[HOST_FAILURE_BYTES / 2];
 
     last_line(failure->said, line, sizeof(line));
-    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
-        if (!strstr(line, advices[i].words))
-            continue;
+    const char *advice = advice_find(failure, line);
+    if (advice) {
         fprintf(file, "%s; ", line);
-        advice_write(file, advices[i].text, failure->host);
+        advice_write(file, advice, failure);
         return;
     }
-    if (WIFEXITED(failure->wait_status) &&
+    if (failure->rsh && WIFEXITED(failure->wait_status) &&
         WEXITSTATUS(failure->wait_status) == OUTCOME_EXIT_NOT_FOUND) {
         fprintf(file,
                 "%s was not found there; install hoop there, where commands "
@@ -433,19 +458,20 @@ not_reached_write(FILE *file, const struct host_failure *failure)
                 failure->program);
         return;
     }
-    if (WIFEXITED(failure->wait_status) &&
-        WEXITSTATUS(failure->wait_status) == 64) {
+    if (failure->rsh && WIFEXITED(failure->wait_status) &&
+        WEXITSTATUS(failure->wait_status) == OPTIONS_EXIT_USAGE) {
         fputs("the hooprun there knows no --agent: it is an older one; install "
               "version " VERSION_TEXT " there",
               file);
         return;
     }
-    end_write(file, "ssh", failure->wait_status);
+    end_write(file, failure);
     if (*line)
         fprintf(file, ": %s", line);
-    advice_write(file,
-                 "; 'ssh @ true' has to work; --rsh names another command",
-                 failure->host);
+    if (failure->rsh)
+        advice_write(file,
+                     "; '% @ true' has to work; --rsh names another command",
+                     failure);
 }
 
 static void
@@ -453,14 +479,15 @@ lost_write(FILE *file, const struct host_failure *failure)
 {
     const int status = failure->wait_status;
 
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 255)
+    if (failure_is_of_ssh(failure) && WIFEXITED(status) &&
+        WEXITSTATUS(status) == 255)
         fputs("the connection of ssh broke", file);
     else if (WIFEXITED(status) && WEXITSTATUS(status) > 128)
         fprintf(file, "hooprun's agent there was killed by signal %d (%s)",
                 WEXITSTATUS(status) - 128,
                 strsignal(WEXITSTATUS(status) - 128));
     else
-        end_write(file, "ssh", status);
+        end_write(file, failure);
     fputs("; what ran there is ended", file);
 }
 
@@ -483,9 +510,10 @@ host_failure_describe(const struct host_failure *failure,
         break;
     case HOST_LATE:
         advice_write(file,
-                     "hooprun has not come up there within 60 s; does "
-                     "'ssh @ true' end at once?",
-                     failure->host);
+                     failure->rsh ? "hooprun has not come up there within 60 "
+                                    "s; does '% @ true' end at once?"
+                                  : "hooprun has not come up there within 60 s",
+                     failure);
         break;
     case HOST_OTHER_VERSION:
         fprintf(file,

@@ -16,7 +16,8 @@
 #include "hooprun/worker.h"
 
 enum {
-    HOST_COMMAND_MAX = 64, /* words of the command that runs an agent */
+    HOST_RSH_MAX = 32,                    /* words of --rsh */
+    HOST_COMMAND_MAX = HOST_RSH_MAX + 16, /* ... and all that runs an agent */
     HOST_FAILURE_BYTES = 2048,
 };
 
@@ -95,6 +96,7 @@ struct host_failure {
     enum host_failure_kind kind;
     int wait_status;     /* of ssh */
     const char *host;    /* as ssh takes it */
+    const char *rsh;     /* runs commands there; NULL: it is this host */
     const char *program; /* host_program() */
     const char *said; /* lines that ssh and the agent wrote on standard error */
 };

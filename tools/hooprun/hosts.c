@@ -60,11 +60,11 @@ struct host {
     int refused_code; /* the agent has said that it cannot begin */
     bool is_local;
     bool was_silent;
-    bool has_version; /* another one than ours, which said holds */
     int64_t heard_ms;
     char address[REACH_ADDRESS_BYTES];
     char port[16];
     char coordinator[REACH_ADDRESS_BYTES];
+    char version[32]; /* of its hooprun, if that is another one than ours */
     size_t n_said;
     char said[SAID_BYTES]; /* on standard error, before the workers ran */
     struct stream err;
@@ -367,8 +367,8 @@ preamble_find(struct host *host)
     if ((size_t)(end - version) != strlen(VERSION_TEXT) ||
         memcmp(version, VERSION_TEXT, strlen(VERSION_TEXT)) != 0) {
         *end = '\0';
-        host->has_version = true;
-        host->n_said = (size_t)snprintf(host->said, SAID_BYTES, "%s", version);
+        snprintf(host->version, sizeof(host->version), "%.*s",
+                 (int)sizeof(host->version) - 1, version);
         host_abandon(host);
         return;
     }
@@ -446,6 +446,17 @@ first_address_set(struct hosts *hosts)
              (int)(colon - here) - 2 * has_brackets, here + has_brackets);
 }
 
+/* Of n_bytes; 0: it has ended. */
+static void
+input_send(struct hosts *hosts, const char *bytes, size_t n_bytes)
+{
+    link_send(&hosts->hosts[0].link, &(struct frame){
+                                         .kind = FRAME_INPUT,
+                                         .n_bytes = (uint16_t)n_bytes,
+                                         .bytes = bytes,
+                                     });
+}
+
 static void
 hosts_begin(struct hosts *hosts)
 {
@@ -476,6 +487,8 @@ hosts_begin(struct hosts *hosts)
     }
     hosts->n_input = LINK_INPUT_MAX;
     hosts->input_fd = host_input_start(hosts->setup, &hosts->input_pid);
+    if (hosts->input_fd < 0)
+        input_send(hosts, NULL, 0);
 }
 
 static void
@@ -489,11 +502,7 @@ input_take(struct hosts *hosts)
     if (n < 0)
         return;
     hosts->n_input -= (uint32_t)n;
-    link_send(&hosts->hosts[0].link, &(struct frame){
-                                         .kind = FRAME_INPUT,
-                                         .n_bytes = (uint16_t)n,
-                                         .bytes = bytes,
-                                     });
+    input_send(hosts, bytes, (size_t)n);
     if (n > 0)
         return;
     close(hosts->input_fd);
@@ -710,7 +719,7 @@ host_failure_of(const struct host *host)
         return HOST_REFUSED;
     if (host->last_state == HOST_RUNNING)
         return host->was_silent ? HOST_SILENT : HOST_LOST;
-    if (host->has_version)
+    if (host->version[0])
         return HOST_OTHER_VERSION;
     return host->was_silent ? HOST_LATE : HOST_NOT_REACHED;
 }
@@ -720,9 +729,9 @@ host_explain(const struct host *host)
 {
     const struct host_failure failure = {
         .host = host->name,
-        .program = host->is_local ? "hooprun"
-                                  : host_program(host->hosts->setup->options),
-        .said = host->said,
+        .program = host_program(host->hosts->setup->options),
+        .rsh = host->is_local ? NULL : host->hosts->setup->options->rsh,
+        .said = host->version[0] ? host->version : host->said,
         .wait_status = host->wait_status,
         .kind = host_failure_of(host),
     };

@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "hoop/control.h"
+
 #include "hooprun/agent.h"
 #include "hooprun/crew.h"
 #include "hooprun/host_agent.h"
@@ -116,6 +118,25 @@ restart_is_due(const struct worker_setup *setup, const struct outcome *outcome)
            setup->n_restarts < setup->options->n_restarts;
 }
 
+/* The token of the coordinator that there is, for workers of other hosts, where
+ * its file may not be. */
+static bool
+token_find(struct worker_setup *setup)
+{
+    static struct hoop_control_token_text token;
+    const char *text = getenv("HOOP_TOKEN");
+    const char *path = getenv("HOOP_TOKEN_FILE");
+
+    if (!(text && *text) && !(path && *path))
+        return true;
+    if (hoop_control_token(NULL, "worker", &token) != HOOP_OK) {
+        warnx("%s", hoop_error_text());
+        return false;
+    }
+    setup->token = token.text;
+    return true;
+}
+
 /* Each time with a coordinator of its own, unless there is one. */
 static int
 run_in_agent(void *owner, const struct agent_front *front)
@@ -124,6 +145,9 @@ run_in_agent(void *owner, const struct agent_front *front)
     const struct options *options = setup->options;
 
     setup->front = front;
+    if (options->coordinator && options->hosts.n_hosts > 0 &&
+        !token_find(setup))
+        return EXIT_FAILURE;
     for (;;) {
         struct outcome outcome = {0};
 

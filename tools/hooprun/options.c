@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "help_options.h"
+#include "hooprun/host_text.h"
 #include "hooprun/settings_rows.h"
 
 enum {
@@ -149,22 +150,47 @@ static void
 export_take(struct argp_state *state, char *text)
 {
     struct options *options = state->input;
-    char *name = strndup(text, strcspn(text, "="));
     const char **exported = reallocarray(
         options->exported, options->n_exported + 1, sizeof(*options->exported));
 
-    if (!name || !exported)
+    if (!exported)
         argp_failure(state, EXIT_FAILURE, errno, "-x %s", text);
     options->exported = exported;
-    options->exported[options->n_exported++] = name;
-    if (*name == '\0')
+    options->exported[options->n_exported++] = text;
+    if (*text == '\0' || *text == '=')
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "-x %s: NAME or NAME=VALUE is expected", text);
-    if (strchr(text, '='))
-        setenv(name, strchr(text, '=') + 1, 1);
-    else if (!getenv(name))
+    if (!strchr(text, '=') && !getenv(text))
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "-x %s: it is not set; say -x %s=VALUE", text, text);
+}
+
+/* Where workers inherit it. ssh shall not: but what hoop reads hooprun's
+ * coordinator reads, too. */
+static void
+exported_set(struct argp_state *state, const struct options *options)
+{
+    for (uint32_t i = 0; i < options->n_exported; i++) {
+        const char *variable = options->exported[i];
+
+        if (strchr(variable, '=') &&
+            (options->hosts.n_hosts == 0 ||
+             strncmp(variable, "HOOP_", 5) == 0) &&
+            putenv((char *)(uintptr_t)variable) != 0)
+            argp_failure(state, EXIT_FAILURE, errno, "-x %s", variable);
+    }
+}
+
+static uint32_t
+words_count(const char *text)
+{
+    uint32_t n = 0;
+
+    while (*(text += strspn(text, " \t"))) {
+        text += strcspn(text, " \t");
+        n++;
+    }
+    return n;
 }
 
 static void
@@ -213,9 +239,15 @@ hosts_check(struct argp_state *state, struct options *options)
                      "the hosts have %u slots: %d workers are possible",
                      n_slots, OPTIONS_WORKERS_MAX);
     options->n_workers = n_slots;
-    if (options->rsh[strspn(options->rsh, " \t")] == '\0')
+    const uint32_t n_words = words_count(options->rsh);
+    if (n_words == 0)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "--rsh: which command runs another on a host?");
+    if (n_words > HOST_RSH_MAX)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--rsh: %u words, and %d are possible; a script may have "
+                     "more",
+                     n_words, HOST_RSH_MAX);
 }
 
 static void
@@ -225,6 +257,7 @@ options_check(struct argp_state *state, struct options *options)
         return;
     if (options->hosts.n_hosts > 0)
         hosts_check(state, options);
+    exported_set(state, options);
     if (options->n_workers == 0)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "how many workers? Say -n N, for example: "

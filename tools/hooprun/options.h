@@ -36,12 +36,12 @@ struct options {
     const char *prefix;  /* where hoop is on other hosts; NULL: in their PATH */
     const char *folder;  /* to run in; NULL: as it is */
     bool is_agent;       /* of a hooprun on another host; all else is empty */
-    uint32_t n_exported; /* variables, by name, for other hosts, too */
-    const char **exported;
-    const char *output; /* folder of a file for each rank; NULL: none */
-    uint32_t timeout_s; /* 0: none */
-    uint32_t grace_s;   /* between SIGTERM and SIGKILL */
-    bool is_encrypted;  /* HOOP_TLS=on, whatever it was */
+    uint32_t n_exported; /* variables for other hosts, too */
+    const char **exported; /* "NAME", as the environment has it, "NAME=VALUE" */
+    const char *output;    /* folder of a file for each rank; NULL: none */
+    uint32_t timeout_s;    /* 0: none */
+    uint32_t grace_s;      /* between SIGTERM and SIGKILL */
+    bool is_encrypted;     /* HOOP_TLS=on, whatever it was */
     enum output_style style;
     enum on_exit on_exit;
     uint32_t n_restarts; /* at most; with ON_EXIT_RESTART */

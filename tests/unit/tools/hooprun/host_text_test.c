@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "hooprun/host_text.h"
@@ -18,13 +19,13 @@ run_arrives_as_it_was_described(void **state)
     char second[sizeof(awkward)];
     char third[] = "";
     char *command[] = {first, second, third, NULL};
-    const char *exported[] = {"HOST_TEXT_TEST"};
+    const char *exported[] = {"HOST_TEXT_TEST", "PATH=/of/workers"};
     const struct options options = {
         .n_workers = 7,
         .job = "a job=1",
         .folder = "/a folder",
         .command = command,
-        .n_exported = 1,
+        .n_exported = 2,
         .exported = exported,
     };
     const struct worker_setup setup = {
@@ -63,12 +64,46 @@ run_arrives_as_it_was_described(void **state)
         assert_null(strstr(run.variables[i], "HOOP_RANK="));
         n_found += strcmp(run.variables[i], "HOOP_TOKEN=secret") == 0;
         n_found += strcmp(run.variables[i], "HOOP_CODEC=zstd") == 0;
+        n_found += strcmp(run.variables[i], "PATH=/of/workers") == 0;
         n_found += strncmp(run.variables[i], "HOST_TEXT_TEST=", 15) == 0 &&
                    strcmp(run.variables[i] + 15, awkward) == 0;
     }
-    assert_int_equal(n_found, 3);
+    assert_int_equal(n_found, 4);
     host_run_deinit(&run);
     free(text);
+}
+
+static void
+folder_of_a_run_does_not_depend_on_where_it_arrives(void **state)
+{
+    char word[] = "c";
+    char *command[] = {word, NULL};
+    struct options options = {
+        .job = "j",
+        .folder = "down/here",
+        .command = command,
+    };
+    const struct worker_setup setup = {.options = &options, .coordinator = "b"};
+    struct host_run run;
+    size_t n_bytes = 0;
+    char *own = getcwd(NULL, 0);
+    char *text =
+        host_text_encode(&setup, &(struct host_place){0, 1, 0, 1}, &n_bytes);
+
+    (void)state;
+    assert_true(host_text_decode(text, n_bytes, &run));
+    assert_memory_equal(run.folder, own, strlen(own));
+    assert_string_equal(run.folder + strlen(own), "/down/here");
+    host_run_deinit(&run);
+    free(text);
+
+    options.folder = NULL;
+    text = host_text_encode(&setup, &(struct host_place){0, 1, 0, 1}, &n_bytes);
+    assert_true(host_text_decode(text, n_bytes, &run));
+    assert_string_equal(run.folder, own);
+    host_run_deinit(&run);
+    free(text);
+    free(own);
 }
 
 /* Cut anywhere, it is not complete, or lacks words of the command. */
@@ -116,6 +151,8 @@ command_for_ssh_asks_nothing(void **state)
                "rsh|me@b|'/o'\\''s $t/bin/hooprun'|--agent|");
 }
 
+static const char *rsh;
+
 static void
 failure_is(enum host_failure_kind kind,
            int wait_status,
@@ -126,6 +163,7 @@ failure_is(enum host_failure_kind kind,
         .kind = kind,
         .wait_status = wait_status,
         .host = "b",
+        .rsh = rsh,
         .program = "hooprun",
         .said = said,
     };
@@ -141,6 +179,11 @@ failure_to_reach_a_host_names_its_cause_first(void **state)
     const int refused = W_EXITCODE(255, 0);
 
     (void)state;
+    rsh = "ssh";
+    failure_is(HOST_NOT_REACHED, W_EXITCODE(127, 0),
+               "hooprun: cannot run 'ssh': No such file or directory\n",
+               "host b: cannot run 'ssh': No such file or directory; install "
+               "it (openssh-client), or say what to use instead with --rsh");
     failure_is(HOST_NOT_REACHED, refused,
                "A banner\nme@b: Permission denied (publickey,password).\n",
                "host b: me@b: Permission denied (publickey,password); nobody "
@@ -173,10 +216,50 @@ failure_to_reach_a_host_names_its_cause_first(void **state)
                "b true' has to work; --rsh names another command");
 }
 
+/* With options of ssh, by another command, or on this host. */
+static void
+failure_names_what_was_run(void **state)
+{
+    (void)state;
+    rsh = "/usr/bin/ssh -p 9";
+    failure_is(HOST_NOT_REACHED, W_EXITCODE(255, 0),
+               "ssh: connect to host b port 9: Connection refused\n",
+               "host b: ssh: connect to host b port 9: Connection refused; "
+               "does sshd run there, on the port that ssh uses? "
+               "'/usr/bin/ssh -p 9 b true' has to work");
+    failure_is(HOST_LOST, W_EXITCODE(255, 0), "",
+               "host b is lost: the connection of ssh broke; what ran there is "
+               "ended");
+    rsh = "podman exec -i";
+    failure_is(HOST_NOT_REACHED, W_EXITCODE(125, 0),
+               "Error: no container b: Permission denied\n",
+               "host b: podman has ended with code 125: Error: no container "
+               "b: Permission denied; 'podman exec -i b true' has to work; "
+               "--rsh names another command");
+    failure_is(HOST_NOT_REACHED, W_EXITCODE(127, 0),
+               "hooprun: cannot run 'podman': No such file or directory\n",
+               "host b: cannot run 'podman': No such file or directory; "
+               "install it, or say another command with --rsh");
+    failure_is(HOST_LOST, W_EXITCODE(0, SIGKILL), "",
+               "host b is lost: podman was killed by signal 9 (Killed); what "
+               "ran there is ended");
+    rsh = NULL;
+    failure_is(HOST_NOT_REACHED, W_EXITCODE(127, 0),
+               "hooprun: cannot run 'hooprun': Permission denied\n",
+               "host b: its hooprun has ended with code 127: cannot run "
+               "'hooprun': Permission denied");
+    failure_is(HOST_LATE, 0, "",
+               "host b: hooprun has not come up there within 60 s");
+    failure_is(HOST_LOST, W_EXITCODE(0, SIGKILL), "",
+               "host b is lost: its hooprun was killed by signal 9 (Killed); "
+               "what ran there is ended");
+}
+
 static void
 failure_of_an_agent_says_what_to_do(void **state)
 {
     (void)state;
+    rsh = "ssh";
     failure_is(HOST_LATE, 0, "",
                "host b: hooprun has not come up there within 60 s; does 'ssh b "
                "true' end at once?");
@@ -205,9 +288,11 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(run_arrives_as_it_was_described),
+        cmocka_unit_test(folder_of_a_run_does_not_depend_on_where_it_arrives),
         cmocka_unit_test(run_that_is_cut_is_refused),
         cmocka_unit_test(command_for_ssh_asks_nothing),
         cmocka_unit_test(failure_to_reach_a_host_names_its_cause_first),
+        cmocka_unit_test(failure_names_what_was_run),
         cmocka_unit_test(failure_of_an_agent_says_what_to_do),
     };
 
