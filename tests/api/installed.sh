@@ -3,8 +3,8 @@
 #
 # installed.sh BUILD MESON: installs BUILD into a fresh folder and builds a
 # program against it, as users do, by pkg-config; in C and, if there is a
-# compiler, in C++; against the static libraries, too; then runs it, without
-# LD_LIBRARY_PATH, as the installed programs.
+# compiler, in C++; against the static libraries and those of BUILD, too; then
+# runs it, without LD_LIBRARY_PATH, as the installed programs.
 set -eu
 build=$1
 shift
@@ -63,6 +63,22 @@ compile_and_run "${CC:-cc}" "$root/program.c"
 if command -v c++ >/dev/null; then
   compile_and_run c++ "$root/program.cc"
 fi
+
+# Before it is installed, out of the folder of the build.
+# uninstalled_run DEFINE PACKAGE...
+uninstalled_run() {
+  define=$1
+  shift
+  # shellcheck disable=SC2046
+  "${CC:-cc}" "$define" -o "$root/program" "$root/program.c" \
+    $(PKG_CONFIG_PATH="$build/meson-uninstalled" pkg-config --cflags --libs \
+      "$@")
+  "$root/program"
+  echo "installed.sh: uninstalled $* ok"
+}
+
+uninstalled_run -DWITHOUT_COORDINATOR hoop
+uninstalled_run -DWITHOUT_WORKER hoop-coordinator
 
 # Whole programs without a shared library, of what distributions have as static
 # ones. The linker warns of getaddrinfo(), which wants the same C library.
