@@ -153,7 +153,9 @@ enum {
 
     /* The coordinator: what one client, or all, can make it keep. */
     LIMIT_JOBS = 1024,
-    LIMIT_JOB_ENDINGS = 64,    /* of which it remembers that they were */
+    LIMIT_JOB_WORLDS = 256, /* by which one job has grown, and that live: each
+                                  takes a thread and connections of members */
+    LIMIT_JOB_ENDINGS = 64, /* of which it remembers that they were */
     LIMIT_MEMBERS = 2 * 65536, /* over all jobs */
     /* What is allocated for a job's members, groups, waiting requests and changes
      * of keys that a watch may look back at ... */

@@ -24,6 +24,8 @@
 
 enum {
     NAMES_MAX = 4, /* in one text */
+    /* Who is refused and has not tried again for so long has given up. */
+    REFUSED_MS = 10000,
 };
 
 static bool
@@ -116,23 +118,13 @@ deadline_check(const struct cluster *cluster, const struct cluster_event *event)
 }
 
 static enum hoop_status
-rank_raise(const struct member *holder)
-{
-    return error_raise(HOOP_E_EXISTS,
-                       "rank %u is taken by %s:%u at %s: give each worker a "
-                       "HOOP_RANK of its own, or none",
-                       holder->rank, holder->host, holder->pid,
-                       holder->address);
-}
-
-static enum hoop_status
 rank_check(const struct cluster *cluster,
            const struct job *job,
            const struct cluster_join *join)
 {
     const uint32_t said = job ? wish_size(cluster, job) : cluster->world_size;
     const uint32_t size = join->world_size ? join->world_size : said;
-    struct member *holder = NULL;
+    const struct member *holder = NULL;
 
     if (join->rank == CLUSTER_RANK_ANY)
         return HOOP_OK;
@@ -142,9 +134,8 @@ rank_check(const struct cluster *cluster,
                            "0 to %u",
                            join->rank, size, size - 1);
     if (job)
-        HASH_FIND(hh_rank, job->requests, &join->rank, sizeof(join->rank),
-                  holder);
-    return holder ? rank_raise(holder) : HOOP_OK;
+        holder = job_requester(job, join->rank);
+    return holder ? member_raise_taken(holder) : HOOP_OK;
 }
 
 /* The worker sees in its own PID namespace that members' processes are gone:
@@ -245,7 +236,7 @@ world_refuse(struct cluster *cluster,
         return full_raise(job, HOOP_E_UNAVAILABLE, why.text);
     }
     if (join->rank < job->size && is_present(cluster, job->ranks[join->rank]))
-        return rank_raise(job->ranks[join->rank]);
+        return member_raise_taken(job->ranks[join->rank]);
     if (active_write(&names, cluster, job, PRESENCE_ABSENT) == 0) {
         sentence_add(&why, "; it takes others when its members call "
                            "hoop_comm_grow()");
@@ -274,11 +265,12 @@ room_check(const struct cluster *cluster,
     const size_t n_member = sizeof(struct member) + sizeof(struct worker) +
                             3 * (LIMIT_NAME + 1) + strlen(join->address);
 
-    if (!job && cluster->counters.jobs >= LIMIT_JOBS)
+    /* Of a job that grows, neither is new. */
+    if (!job && !join->root && cluster->counters.jobs >= LIMIT_JOBS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator serves %d jobs, the limit",
                            LIMIT_JOBS);
-    if (cluster->counters.members >= LIMIT_MEMBERS)
+    if (!join->root && cluster->counters.members >= LIMIT_MEMBERS)
         return error_raise(HOOP_E_EXHAUSTED,
                            "the coordinator serves %d workers, the limit",
                            LIMIT_MEMBERS);
@@ -421,13 +413,11 @@ newcomer_admit(struct cluster *cluster,
                const struct cluster_event *event)
 {
     struct job *grown = growth_find(job, event->join.incarnation);
-    struct member *known = NULL;
     struct cluster_join join;
 
     if (!grown)
         return world_refuse(cluster, job, &event->join);
-    HASH_FIND(hh, grown->members, &event->join.incarnation,
-              sizeof(event->join.incarnation), known);
+    struct member *known = job_member(grown, event->join.incarnation);
     if (known)
         return join_repeat(cluster, known, event);
 
@@ -457,8 +447,7 @@ admission_join(struct cluster *cluster,
     if (status != HOOP_OK)
         return error_pass(status);
     if (job)
-        HASH_FIND(hh, job->members, &join->incarnation,
-                  sizeof(join->incarnation), known);
+        known = job_member(job, join->incarnation);
     if (known)
         return join_repeat(cluster, known, event);
     if (job && job->root && !root)
@@ -493,36 +482,68 @@ admission_withdraw(struct cluster *cluster, struct member *member)
     forming_plan(cluster, job);
 }
 
+/* Whether the log has something to say of a worker that is to try again. */
+enum refusal_news {
+    REFUSAL_KNOWN, /* or there are too many */
+    REFUSAL_NEW,
+    REFUSAL_LAST, /* of which there is room to know */
+};
+
+static enum refusal_news
+refusal_note(const struct cluster *cluster,
+             struct job *job,
+             uint64_t incarnation)
+{
+    const uint64_t keep_ns = REFUSED_MS * CLOCK_NS_PER_MS;
+    struct job_refused *place = NULL;
+    uint32_t n_free = 0;
+
+    for (uint32_t i = 0; i < JOB_REFUSED; i++) {
+        struct job_refused *refused = &job->refused[i];
+
+        if (refused->incarnation == incarnation) {
+            refused->when_ns = cluster->now_ns;
+            return REFUSAL_KNOWN;
+        }
+        if (refused->incarnation &&
+            cluster->now_ns - refused->when_ns < keep_ns)
+            continue;
+        place = refused;
+        n_free++;
+    }
+    if (!place)
+        return REFUSAL_KNOWN;
+    *place = (struct job_refused){incarnation, cluster->now_ns};
+    return n_free == 1 ? REFUSAL_LAST : REFUSAL_NEW;
+}
+
 void
 admission_announce_refusal(struct cluster *cluster,
+                           struct job *job,
                            const struct cluster_event *event,
                            const char *text)
 {
-    const char *job = job_name_is_valid(event->job) ? event->job : "?";
+    const char *name = job_name_is_valid(event->job) ? event->job : "?";
     const struct cluster_notice notice = {
         .kind = CLUSTER_NOTICE_REFUSED,
-        .job = job,
+        .job = name,
         .rank = CLUSTER_RANK_ANY,
     };
 
     if (event->kind != CLUSTER_JOIN) {
         outbox_notice(&cluster->outbox, &notice,
-                      "a request to job \"%s\" is refused: %s", job, text);
+                      "a request to job \"%s\" is refused: %s", name, text);
         return;
     }
     cluster->counters.joins_refused++;
-    outbox_notice(&cluster->outbox, &notice, "%s:%u is refused: %s",
-                  text_is_clean(event->join.host, LIMIT_NAME) ? event->join.host
-                                                              : "?",
-                  event->join.pid, text);
-}
+    const enum refusal_news news =
+        job ? refusal_note(cluster, job, event->join.incarnation) : REFUSAL_NEW;
 
-bool
-admission_has_refused(struct job *job, uint64_t incarnation)
-{
-    for (uint32_t i = 0; i < JOB_REFUSED; i++)
-        if (job->refused[i] == incarnation)
-            return true;
-    job->refused[job->n_refused++ % JOB_REFUSED] = incarnation;
-    return false;
+    if (news == REFUSAL_KNOWN)
+        return;
+    outbox_notice(
+        &cluster->outbox, &notice, "%s:%u is refused: %s%s",
+        text_is_clean(event->join.host, LIMIT_NAME) ? event->join.host : "?",
+        event->join.pid, text,
+        news == REFUSAL_LAST ? "; more who try again are not told of" : "");
 }

@@ -24,15 +24,13 @@ admission_join(struct cluster *cluster,
 void
 admission_withdraw(struct cluster *cluster, struct member *member);
 
-/* A join, or a token, is refused: count and log it. text says why. */
+/* A join, or a token, is refused: count and log it. text says why. job: for which
+ * the worker is to try again, and of whose next refusal there is nothing to say then;
+ * or NULL. */
 void
 admission_announce_refusal(struct cluster *cluster,
+                           struct job *job,
                            const struct cluster_event *event,
                            const char *text);
-
-/* Whether job has refused this worker before, which was to try again. It has from
- * now on. */
-bool
-admission_has_refused(struct job *job, uint64_t incarnation);
 
 #endif

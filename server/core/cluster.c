@@ -350,13 +350,10 @@ refusal_announce(struct cluster *cluster,
 
     if (status == HOOP_E_UNAUTHENTICATED)
         cluster->counters.tokens_refused++;
-    if (event->kind == CLUSTER_JOIN && status == HOOP_E_UNAVAILABLE && job &&
-        admission_has_refused(job, event->join.incarnation)) {
-        cluster->counters.joins_refused++;
-        return status;
-    }
+    if (event->kind != CLUSTER_JOIN || status != HOOP_E_UNAVAILABLE)
+        job = NULL;
     if (status == HOOP_E_UNAUTHENTICATED || event->kind == CLUSTER_JOIN)
-        admission_announce_refusal(cluster, event, error_text());
+        admission_announce_refusal(cluster, job, event, error_text());
     return status;
 }
 

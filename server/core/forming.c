@@ -157,14 +157,10 @@ world_form(struct cluster *cluster, struct job *job)
 static uint32_t
 free_rank(const struct job *job)
 {
-    const struct member *holder = NULL;
     uint32_t rank = 0;
 
-    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
-    while (holder) {
+    while (job_requester(job, rank))
         rank++;
-        HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
-    }
     return rank;
 }
 

@@ -10,26 +10,17 @@
 #include "core/wish.h"
 #include "core/worker.h"
 
-static struct member *
-member_of(const struct job *job, uint64_t incarnation)
-{
-    struct member *member = NULL;
-
-    HASH_FIND(hh, job->members, &incarnation, sizeof(incarnation), member);
-    return member;
-}
-
 /* In whatever world of root. */
 static struct member *
 membership_find(const struct job *root, uint64_t incarnation)
 {
-    struct member *member = member_of(root, incarnation);
+    struct member *member = job_member(root, incarnation);
     const struct job *job = NULL;
 
     LIST_FOREACH(job, &root->grown, grown_link)
     {
         if (!member)
-            member = member_of(job, incarnation);
+            member = job_member(job, incarnation);
     }
     return member;
 }
@@ -72,6 +63,13 @@ growth_check(struct cluster *cluster,
                            "the world that job \"%s\" is to grow by has the "
                            "name of another job",
                            root->name);
+    if (!job && root->n_grown >= LIMIT_JOB_WORLDS)
+        return error_raise(HOOP_E_EXHAUSTED,
+                           "job \"%s\" has grown %d times and is in all of "
+                           "these worlds still, the limit: free the "
+                           "communicators of hoop_comm_grow() that are not "
+                           "needed",
+                           root->name, LIMIT_JOB_WORLDS);
 
     const enum hoop_status status =
         membership_check(root, event->join.membership);
@@ -136,7 +134,7 @@ growth_find(const struct job *root, uint64_t incarnation)
     /* The newest is the first of the list. */
     LIST_FOREACH(job, &root->grown, grown_link)
     {
-        if (member_of(job, incarnation))
+        if (job_member(job, incarnation))
             return job;
         if (has_room(job))
             found = job;
@@ -149,9 +147,8 @@ rank_check(const struct job *job, uint32_t rank)
 {
     const uint32_t n_members = growth_members(job);
     const uint32_t size = job->wishes[MEMBER_WISH_SIZE].value;
-    const struct member *holder = NULL;
+    const struct member *holder = job_requester(job, rank);
 
-    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
     if (rank >= size)
         return error_raise(HOOP_E_INVALID,
                            "rank %u is out of range: job \"%s\" grows from %u "
@@ -166,12 +163,7 @@ rank_check(const struct job *job, uint32_t rank)
                            "one of these as HOOP_RANK, or none",
                            rank, job->root->name, n_members, size, n_members,
                            size - 1);
-    if (holder)
-        return error_raise(HOOP_E_EXISTS,
-                           "rank %u is taken by %s:%u at %s: give each worker "
-                           "a HOOP_RANK of its own, or none",
-                           rank, holder->host, holder->pid, holder->address);
-    return HOOP_OK;
+    return holder ? member_raise_taken(holder) : HOOP_OK;
 }
 
 enum hoop_status

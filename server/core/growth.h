@@ -29,7 +29,8 @@ struct member;
  * of its name, or NULL. *out_root is the job that grows.
  *
  * Handle: HOOP_E_NOT_FOUND (nothing grows there), HOOP_E_UNAUTHENTICATED,
- * HOOP_E_EXISTS (the name is another's), HOOP_E_ABORTED (the worker is no member).
+ * HOOP_E_EXISTS (the name is another's), HOOP_E_EXHAUSTED (too many worlds),
+ * HOOP_E_ABORTED (the worker is no member).
  */
 enum hoop_status
 growth_check(struct cluster *cluster,

@@ -111,6 +111,7 @@ job_attach(struct cluster *cluster, struct job *job, struct job *root)
     job->root = root;
     cluster->counters.jobs--; /* it is one with root */
     LIST_INSERT_HEAD(&root->grown, job, grown_link);
+    root->n_grown++;
 }
 
 struct job *
@@ -123,6 +124,24 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root)
     chronicle_write_cluster(cluster);
     chronicle_write_job(cluster, job);
     return job;
+}
+
+struct member *
+job_member(const struct job *job, uint64_t incarnation)
+{
+    struct member *member = NULL;
+
+    HASH_FIND(hh, job->members, &incarnation, sizeof(incarnation), member);
+    return member;
+}
+
+const struct member *
+job_requester(const struct job *job, uint32_t rank)
+{
+    const struct member *member = NULL;
+
+    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), member);
+    return member;
 }
 
 struct job *
@@ -272,6 +291,7 @@ job_retire(struct cluster *cluster, struct job *job)
     cluster->counters.jobs -= job->root == NULL;
     if (job->root) {
         LIST_REMOVE(job, grown_link);
+        job->root->n_grown--;
         job_touch(cluster, job->root);
     }
     STAILQ_INSERT_TAIL(&cluster->retired, job, link);

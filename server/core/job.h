@@ -35,7 +35,13 @@
 LIST_HEAD(job_worlds, job);
 
 enum {
-    JOB_REFUSED = 16, /* who is refused again and again is told of once */
+    JOB_REFUSED = 64, /* who is refused again and again is told of once */
+};
+
+/* A worker that is to try again, of which the log has told. */
+struct job_refused {
+    uint64_t incarnation; /* 0: nobody */
+    uint64_t when_ns;     /* the last time that it tried */
 };
 
 struct job {
@@ -43,6 +49,7 @@ struct job {
     uint64_t number;  /* never given twice */
     struct job *root; /* the job that grows by this one; NULL: none does */
     struct job_worlds grown; /* those it grew by, the newest first */
+    uint32_t n_grown;
     LIST_ENTRY(job) grown_link;
     struct worker *workers;  /* without a root: hash by id, of all its worlds */
     uint32_t n_workers;      /* of them, those that join or are active */
@@ -71,10 +78,7 @@ struct job {
     struct agenda_entry grace; /* revived, nobody has joined again yet */
     struct muster muster;
     uint64_t arrived_ns; /* the last join */
-    uint64_t
-        refused[JOB_REFUSED]; /* incarnations of the last who are to try again,
-                                      which the log has told; 0: nobody */
-    uint32_t n_refused;
+    struct job_refused refused[JOB_REFUSED];
 
     /* Since the world formed. */
     uint64_t epoch;            /* of the world */
@@ -124,6 +128,14 @@ job_create_grown(struct cluster *cluster, const char *name, struct job *root);
 /* job, just revived, is one by which root grew. */
 void
 job_attach(struct cluster *cluster, struct job *job, struct job *root);
+
+/* Or NULL. */
+struct member *
+job_member(const struct job *job, uint64_t incarnation);
+
+/* Who joins job with a request for rank, or NULL. */
+const struct member *
+job_requester(const struct job *job, uint32_t rank);
 
 /* The job whose name people know: its root, or itself. */
 struct job *

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "core/job.h"
 #include "core/memory.h"
 #include "core/waiter.h"
@@ -109,6 +110,16 @@ member_label(const struct member *member)
         snprintf(label.text, sizeof(label.text), "rank %u (%s:%u)",
                  member->rank, member->host, member->pid);
     return label;
+}
+
+enum hoop_status
+member_raise_taken(const struct member *holder)
+{
+    return error_raise(HOOP_E_EXISTS,
+                       "rank %u is taken by %s:%u at %s: give each worker a "
+                       "HOOP_RANK of its own, or none",
+                       holder->rank, holder->host, holder->pid,
+                       holder->address);
 }
 
 struct cluster_member

@@ -78,6 +78,10 @@ member_move(struct member *member, enum cluster_member_state state);
 struct member_label
 member_label(const struct member *member);
 
+/* It has the rank that somebody else requests: HOOP_E_EXISTS, with the text. */
+enum hoop_status
+member_raise_taken(const struct member *holder);
+
 /* As operators see it; points into member. */
 struct cluster_member
 member_view(const struct member *member, uint64_t now_ns);

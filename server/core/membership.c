@@ -38,8 +38,6 @@ id_find(struct job *job,
         const struct cluster_member_id *id,
         struct member **out_member)
 {
-    struct member *member = NULL;
-
     if (job->state != CLUSTER_JOB_RUNNING || id->epoch != job->epoch)
         return error_raise(HOOP_E_PRECONDITION,
                            "the world of epoch %llu has ended: job \"%s\" is "
@@ -47,8 +45,7 @@ id_find(struct job *job,
                            (unsigned long long)id->epoch, job_title(job),
                            cluster_job_state_name(job->state),
                            (unsigned long long)job->epoch);
-    HASH_FIND(hh, job->members, &id->incarnation, sizeof(id->incarnation),
-              member);
+    struct member *member = job_member(job, id->incarnation);
     if (!member)
         return error_raise(HOOP_E_PRECONDITION,
                            "no member of job \"%s\" has incarnation %016llx",

@@ -157,7 +157,8 @@ head_read(struct cluster *cluster, uint64_t number, struct unpack *unpack)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a token that no job can have", name);
     if (!number || number > cluster->job_last ||
-        cluster->counters.jobs >= LIMIT_JOBS)
+        /* One more is a world that a job has grown by, until that is known. */
+        cluster->counters.jobs > LIMIT_JOBS)
         return error_raise(HOOP_E_DATA_LOSS,
                            "job \"%s\" has a number that was never given",
                            name);

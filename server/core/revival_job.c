@@ -61,7 +61,6 @@ member_read(struct cluster *cluster,
             struct unpack *unpack)
 {
     struct job *job = cluster->reviving;
-    struct member *known = NULL;
     char host[LIMIT_NAME] = {0};
     char host_id[LIMIT_NAME] = {0};
     char address[LIMIT_ADDRESS] = {0};
@@ -89,9 +88,8 @@ member_read(struct cluster *cluster,
         n_fields > 8 ? unpack_uint(unpack, UINT64_MAX) : join.incarnation;
     if (revival_close(unpack, n_fields > 9 ? 9 : n_fields, n_fields) != HOOP_OK)
         return error_pass(HOOP_E_DATA_LOSS);
-    HASH_FIND(hh, job->members, &join.incarnation, sizeof(join.incarnation),
-              known);
-    if (known || state == CLUSTER_MEMBER_JOINING || join.rank >= job->size)
+    if (job_member(job, join.incarnation) || state == CLUSTER_MEMBER_JOINING ||
+        join.rank >= job->size)
         return revival_misfit(job, "a member is there twice, or has no rank");
 
     struct member *member = member_create(job, &join);
@@ -107,14 +105,12 @@ static enum hoop_status
 change_fill(struct job *job, struct cluster_change *change)
 {
     const bool is_lost = change->kind == CLUSTER_CHANGE_LOST;
-    struct member *member = NULL;
+    const struct member *member = job_member(job, change->incarnation);
 
     change->host = "";
     change->reason = "";
     if (change->kind == CLUSTER_CHANGE_FORMED)
         return HOOP_OK;
-    HASH_FIND(hh, job->members, &change->incarnation,
-              sizeof(change->incarnation), member);
     if (!member || member->rank != change->rank ||
         member->state != (is_lost ? CLUSTER_MEMBER_LOST : CLUSTER_MEMBER_LEFT))
         return revival_misfit(job,

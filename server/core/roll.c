@@ -44,10 +44,7 @@ roll_add_present(struct sentence *sentence, const struct job *job)
 static bool
 rank_is_free(const struct job *job, uint32_t rank)
 {
-    const struct member *holder = NULL;
-
-    HASH_FIND(hh_rank, job->requests, &rank, sizeof(rank), holder);
-    return !holder;
+    return !job_requester(job, rank);
 }
 
 /* Ranks below end that nobody requested, as "0, 2-5". */
@@ -213,9 +210,9 @@ roll_call(const struct cluster *cluster, const struct job *job)
     const uint32_t size_min = wish_size_min(cluster, job);
     struct sentence sentence = {0};
 
-    sentence_add(&sentence, "job \"%s\" has not %s before a %s deadline: %u",
-                 job_title(job), job->root ? "grown" : "formed",
-                 job->root ? "member's" : "join", job->n_members);
+    sentence_add(&sentence, "job \"%s\" has not %s: %u", job_title(job),
+                 job->root ? "grown in time" : "formed before a join deadline",
+                 job->n_members);
     if (size_min < size)
         sentence_add(&sentence, " of %u to %u", size_min, size);
     else if (size)

@@ -1,7 +1,9 @@
 /* tests/unit/server/core/growth_test.c - worlds that a job grows by */
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/limits.h"
 #include "fixture.h"
 #include "shelf.h"
 
@@ -150,7 +152,7 @@ members_that_are_not_all_there_give_up_together(void **state)
 
     fixture_next(&f);
     fixture_refused(&f, member, HOOP_E_TIMEOUT,
-                    "job \"a\" has not grown before a member's deadline");
+                    "job \"a\" has not grown in time: ");
     fixture_refused(&f, third, HOOP_E_UNAVAILABLE, "has not grown");
     fixture_refused(&f, fourth, HOOP_E_UNAVAILABLE, "has not grown");
     fixture_deinit(&f);
@@ -362,6 +364,125 @@ refusal_of_one_who_tries_again_is_told_once(void **state)
     fixture_deinit(&f);
 }
 
+/* However many they are; and of more than can be known nothing is said. */
+static void
+refusals_of_many_who_try_again_are_told_once(void **state)
+{
+    enum {
+        MANY = 100,
+        KNOWN = 64
+    };
+    struct fixture f;
+    uint32_t n_told = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 1000000});
+    fixture_world(&f, 2);
+    for (uint32_t i = 0; i < 3 * MANY; i++) {
+        fixture_step(&f, newcomer_event(3 + i % MANY, 0));
+        const struct cluster_notice *told =
+            fixture_notice(&f, CLUSTER_NOTICE_REFUSED);
+
+        n_told += told != NULL;
+        if (told)
+            assert_int_equal(
+                strstr(told->text, "; more who try again are not told of") !=
+                    NULL,
+                n_told == KNOWN);
+        f.now_ns += FIXTURE_S / 100;
+    }
+    assert_int_equal(n_told, KNOWN);
+    assert_int_equal(cluster_counters(f.cluster)->joins_refused, 3 * MANY);
+    /* They have given up. */
+    f.now_ns += 11 * FIXTURE_S;
+    fixture_step(&f, newcomer_event(3 + MANY, 0));
+    assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
+    fixture_deinit(&f);
+}
+
+/* At its own deadline, before a member's. */
+static void
+newcomer_whose_time_is_up_is_told_so(void **state)
+{
+    struct fixture f;
+    struct cluster_event newcomer = newcomer_event(3, CLUSTER_RANK_ANY);
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 2);
+    fixture_step(&f, member_event(11, 1, 2));
+    newcomer.deadline_ns = f.now_ns + FIXTURE_S;
+    const uint64_t ticket = fixture_step(&f, newcomer);
+
+    fixture_next(&f);
+    fixture_refused(&f, ticket, HOOP_E_TIMEOUT,
+                    "job \"a\" has not grown in time: 2 of");
+    fixture_deinit(&f);
+}
+
+static void
+worlds_that_one_job_grows_by_are_bounded(void **state)
+{
+    struct cluster_event event;
+    struct fixture f;
+    char name[16];
+    uint64_t ticket = 0;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){.lease_ms = 100000});
+    fixture_world(&f, 2);
+    for (uint32_t i = 0; i <= LIMIT_JOB_WORLDS; i++) {
+        event = member_event(100 + i, 1, 2);
+        snprintf(name, sizeof(name), "a+%u", i);
+        event.job = name;
+        event.client = i == 0 ? 77 : 100;
+        ticket = fixture_step(&f, event);
+    }
+    fixture_refused(&f, ticket, HOOP_E_EXHAUSTED,
+                    "job \"a\" has grown 256 times and is in all of these "
+                    "worlds still, the limit: free the communicators of "
+                    "hoop_comm_grow() that are not needed");
+    /* One of them ends. */
+    fixture_step(
+        &f, (struct cluster_event){.kind = CLUSTER_DISCONNECT, .client = 77});
+    event.job = "a+another";
+    event.join.incarnation = 99;
+    assert_null(fixture_find(&f, fixture_step(&f, event)));
+    fixture_deinit(&f);
+}
+
+/* It is no new job, and its members are no new workers; also for the next coordinator. */
+static void
+job_grows_where_no_other_has_room(void **state)
+{
+    struct shelf shelf = {0};
+    struct fixture f;
+    char name[16];
+
+    (void)state;
+    shelf_begin(&f);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        followed_step(&f, &shelf, fixture_join_event(1 + rank, rank, 2));
+    for (uint32_t i = 1; i < LIMIT_JOBS; i++) {
+        struct cluster_event event = fixture_join_event(100 + i, 0, 1);
+
+        snprintf(name, sizeof(name), "b%u", i);
+        event.job = name;
+        followed_step(&f, &shelf, event);
+    }
+    followed_step(&f, &shelf, member_event(11, 1, 2));
+    followed_step(&f, &shelf, member_event(12, 2, 2));
+    followed_step(&f, &shelf, newcomer_event(3, 2));
+    const uint64_t ticket = followed_step(&f, &shelf, newcomer_event(4, 3));
+
+    assert_int_equal(fixture_reply(&f, ticket)->world.size, 4);
+    assert_int_equal(cluster_counters(f.cluster)->jobs, LIMIT_JOBS);
+    shelf_restart(&shelf, &f);
+    assert_int_equal(cluster_counters(f.cluster)->jobs, LIMIT_JOBS);
+    fixture_deinit(&f);
+    shelf_deinit(&shelf);
+}
+
 static void
 job_below_its_largest_size_is_worth_another_try(void **state)
 {
@@ -441,6 +562,10 @@ main(void)
         cmocka_unit_test(name_is_kept_while_a_newcomer_is_there),
         cmocka_unit_test(name_is_kept_when_the_coordinator_is_another),
         cmocka_unit_test(refusal_of_one_who_tries_again_is_told_once),
+        cmocka_unit_test(refusals_of_many_who_try_again_are_told_once),
+        cmocka_unit_test(newcomer_whose_time_is_up_is_told_so),
+        cmocka_unit_test(worlds_that_one_job_grows_by_are_bounded),
+        cmocka_unit_test(job_grows_where_no_other_has_room),
         cmocka_unit_test(job_below_its_largest_size_is_worth_another_try),
     };
 
