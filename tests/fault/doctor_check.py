@@ -161,6 +161,8 @@ def bad_ports_are_refused(doctor):
 
 
 def listening_ends(doctor):
+    says(doctor, 64, '', 'hoopctl: --listen and --peer are for two hosts: say one of '
+         'the two\n', 'doctor', '--listen', '--peer', 'b:5')
     says(doctor, 69, 'waiting 0.2 s for a peer; on the other host say: hoopctl '
          'doctor --peer \\S+:[0-9]+\n', 'hoopctl: no hoopctl doctor --peer has come '
          'in 0.2 s; --timeout waits longer\n', '-t', '0.2', 'doctor', '--listen')

@@ -100,6 +100,12 @@ option_take(int key, char *value, struct argp_state *state)
         options->words = state->argv + state->next;
         options->n_words = state->argc - state->next;
         return 0;
+    case ARGP_KEY_END:
+        if (options->peer && options->is_listening)
+            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                         "--listen and --peer are for two hosts: say one of "
+                         "the two");
+        return 0;
     case ARGP_KEY_NO_ARGS:
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "which command? For example: hoopctl status");
