@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tests/integration/hosts_check.py - hooprun --hosts, over ssh, to other hosts
 
-hosts_check.py HOOPRUN STEADY [--long]: three hosts, each a network namespace
+hosts_check.py HOOPRUN STEADY FORK_FAILS [--long]: three hosts, each a network namespace
 with an sshd of its own; hooprun runs in a fourth. All of them see the same
 processes and files, so that the check sees what is left behind anywhere: it
 looks at all processes of the namespaces. Exits with 77 where there are no
@@ -79,8 +79,9 @@ def errors_of(err):
 class World(network_hosts.Hosts):
     """The hosts, as long as the check runs."""
 
-    def __init__(self, folder, hooprun, steady):
+    def __init__(self, folder, hooprun, steady, fork_fails):
         super().__init__()
+        self.fork_fails = fork_fails
         self.folder = folder
         self.hooprun = hooprun
         self.steady = steady
@@ -344,6 +345,19 @@ def input_is_rank_zeros(world):
     out, err = process.communicate(timeout=2 * WAIT_S)
     expect(sorted(out.decode().splitlines()) == ['[0] 1048576', '[1] 0'],
            f'{out} {err}')
+
+
+def input_that_nobody_can_read_ends(world):
+    """The fourth fork() of hooprun and its agent is of what would read it."""
+    read, write = os.pipe()
+    out, err = world.run('--hosts', 'localhost', 'sh', '-c', 'cat; echo end',
+                         stdin=read, LD_PRELOAD=world.fork_fails,
+                         FORK_FAILS_AT='4')
+    os.close(read)
+    os.close(write)
+    expect(out == '[0] end\n' and err == 'hooprun: cannot fork to read standard '
+           'input, which rank 0 does not get; raise ulimit -u: Resource '
+           'temporarily unavailable\n', f'{out}{err}')
 
 
 def first_failure_is_named(world):
@@ -698,18 +712,20 @@ def cut_cable_is_noticed(world):
 
 PARTS = [all_arrives_exactly, ssh_keeps_its_environment,
          token_of_a_file_arrives, hostfile_names_hosts, job_spans_hosts,
-         lines_are_whole, input_is_rank_zeros, first_failure_is_named,
+         lines_are_whole, input_is_rank_zeros,
+         input_that_nobody_can_read_ends, first_failure_is_named,
          signals_are_passed_on, terminal_is_rank_zeros,
          job_is_stopped_and_continued, nothing_is_left, what_cannot_begin_says_why,
-         another_version_is_named, prefix_names_another_place, firewall_is_named, output_comes_as_it_is,
-         lines_alike_are_told_with_their_hosts, timeout_counts_before_start, input_of_a_lost_host_is_left]
+         another_version_is_named, prefix_names_another_place, firewall_is_named,
+         output_comes_as_it_is, lines_alike_are_told_with_their_hosts,
+         timeout_counts_before_start, input_of_a_lost_host_is_left]
 
 
 def main():
     enter()
-    hooprun, steady = (os.path.abspath(path) for path in sys.argv[1:3])
+    programs = [os.path.abspath(path) for path in sys.argv[1:4]]
     with tempfile.TemporaryDirectory() as folder:
-        world = World(folder, hooprun, steady)
+        world = World(folder, *programs)
         try:
             world.begin()
             for part in PARTS + ([cut_cable_is_noticed]

@@ -108,7 +108,7 @@ host_input_start(const struct worker_setup *setup, pid_t *out_pid)
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) != 0) {
-        warn("no pipe for standard input, which rank 0 does not get; raise "
+        warn("no pipe to read standard input, which rank 0 does not get; raise "
              "ulimit -n");
         return -1;
     }

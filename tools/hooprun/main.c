@@ -1,4 +1,4 @@
-/* hooprun/main.c - N workers on this machine as one hoop job */
+/* hooprun/main.c - N workers, here or on other hosts, as one hoop job */
 
 #include <err.h>
 #include <errno.h>
