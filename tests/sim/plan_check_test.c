@@ -99,17 +99,35 @@ allgather_bruck_all_shapes_gathers(void **state)
 }
 
 static void
-barrier_dissemination_all_sizes_hears_all(void **state)
+allgather_tree_all_shapes_gathers(void **state)
 {
-    struct checker_case proof =
-        proof_case(&algorithm_barrier_dissemination, CHECKER_BARRIER);
-
     (void)state;
+    prove_blocks(&algorithm_allgather_tree, CHECKER_ALLGATHER);
+}
+
+static void
+prove_barrier(const struct algorithm *algorithm)
+{
+    struct checker_case proof = proof_case(algorithm, CHECKER_BARRIER);
+
     for (uint32_t size = 1; size <= 4 * PROOF_SIZE_MAX; size++) {
         proof.shape.size = size;
         proof_both_places(proof);
-        proof_both_places(proof);
     }
+}
+
+static void
+barrier_dissemination_all_sizes_hears_all(void **state)
+{
+    (void)state;
+    prove_barrier(&algorithm_barrier_dissemination);
+}
+
+static void
+barrier_tree_all_sizes_hears_all(void **state)
+{
+    (void)state;
+    prove_barrier(&algorithm_barrier_tree);
 }
 
 int
@@ -125,7 +143,9 @@ main(int argc, char **argv)
         cmocka_unit_test(reduce_scatter_pairwise_all_shapes_scatters),
         cmocka_unit_test(allgather_ring_all_shapes_gathers),
         cmocka_unit_test(allgather_bruck_all_shapes_gathers),
+        cmocka_unit_test(allgather_tree_all_shapes_gathers),
         cmocka_unit_test(barrier_dissemination_all_sizes_hears_all),
+        cmocka_unit_test(barrier_tree_all_sizes_hears_all),
     };
 
     if (argc > 1)

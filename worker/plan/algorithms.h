@@ -40,6 +40,7 @@ extern const struct algorithm algorithm_reduce_scatter_direct;
  * already stands at its place in output. */
 extern const struct algorithm algorithm_allgather_ring;
 extern const struct algorithm algorithm_allgather_bruck;
+extern const struct algorithm algorithm_allgather_tree;
 extern const struct algorithm algorithm_allgather_flat;
 extern const struct algorithm algorithm_allgather_direct;
 extern const struct algorithm algorithm_allgather_hierarchical;
@@ -92,6 +93,7 @@ extern const struct algorithm algorithm_exscan_doubling;
  * HOOP_BOR will do. Element 0 of the scratch is sent and may hold anything.
  */
 extern const struct algorithm algorithm_barrier_dissemination;
+extern const struct algorithm algorithm_barrier_tree;
 extern const struct algorithm algorithm_barrier_flat; /* no scratch */
 
 #endif

@@ -61,6 +61,7 @@ static const struct catalog_entry entries[] = {
      .is_for_who_asks = true},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_ring},
     {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_bruck},
+    {.collective = CATALOG_ALLGATHER, .algorithm = &algorithm_allgather_tree},
     {.collective = CATALOG_ALLGATHER,
      .algorithm = &algorithm_allgather_hierarchical,
      .needs_nodes = true},
@@ -103,6 +104,7 @@ static const struct catalog_entry entries[] = {
     {.collective = CATALOG_EXSCAN, .algorithm = &algorithm_exscan_doubling},
     {.collective = CATALOG_BARRIER,
      .algorithm = &algorithm_barrier_dissemination},
+    {.collective = CATALOG_BARRIER, .algorithm = &algorithm_barrier_tree},
     {.collective = CATALOG_BARRIER, .algorithm = &algorithm_barrier_flat},
 };
 

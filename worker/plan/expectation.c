@@ -333,19 +333,31 @@ output_at_end(const struct checker_case *proof,
     return before;
 }
 
-/* The last word heard: of every rank at least once, of those that two ways
- * lead to, twice. */
+/* The words of so many ranks, from this one backwards; more than all: some
+ * twice. */
 static uint64_t
-heard(const struct plan_shape *shape, size_t byte)
+heard(const struct plan_shape *shape, uint64_t n_ranks, size_t byte)
 {
-    uint64_t n_heard = 1;
     uint64_t sum = 0;
 
-    while (n_heard < shape->size)
-        n_heard *= 2;
-    for (uint64_t i = 0; i < n_heard; i++)
+    for (uint64_t i = 0; i < n_ranks; i++)
         sum += own(ring_back(shape, (uint32_t)i), byte);
     return sum;
+}
+
+/* The last word heard: of every rank once, or, where that is not so, as words
+ * double: of those that two ways lead to, twice. */
+static uint64_t
+heard_at_end(const struct plan_shape *shape, uint64_t is, size_t byte)
+{
+    const uint64_t once = heard(shape, shape->size, byte);
+    uint64_t n_doubled = 1;
+
+    if (is == once)
+        return once;
+    while (n_doubled < shape->size)
+        n_doubled *= 2;
+    return heard(shape, n_doubled, byte);
 }
 
 static enum hoop_status
@@ -377,7 +389,8 @@ scratch_check(const struct checker_case *proof,
                            shape->rank);
     for (size_t i = 0; i < ES; i++) {
         const size_t byte = n_bytes - ES + i;
-        const uint64_t pair[] = {bytes[byte], heard(shape, i)};
+        const uint64_t pair[] = {bytes[byte],
+                                 heard_at_end(shape, bytes[byte], i)};
         const enum hoop_status status =
             byte_check(shape->rank, PLAN_SCRATCH, byte, pair);
 

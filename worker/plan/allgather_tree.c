@@ -1,0 +1,98 @@
+/*
+ * plan/allgather_tree.c - all-gather up a tree and down again
+ *
+ * From the lowest level of a binomial tree (plan/binomial.h) to the highest,
+ * blocks cross its edges upwards; then all of them go down the same edges. Output
+ * has room for all, so blocks stand in their places on the way, and what comes
+ * down to a rank comes after what it has sent up has arrived. Blocks sent, size 6,
+ * root 0:
+ *
+ *     up        1 -> 0: 1      3 -> 2: 3    5 -> 4: 5
+ *               2 -> 0: 2 3
+ *               4 -> 0: 4 5
+ *     down      0 -> 4, 0 -> 2, 0 -> 1, 2 -> 3, 4 -> 5: all
+ *
+ * Cost: 2 (n - 1) messages of all ranks together over n - 1 connections, and
+ * 2 ceil(log2 n) one after another; bytes * log2 n at the root, bytes being the
+ * whole output. Bruck's has n log2 n messages, over as many connections. For
+ * small blocks of many ranks that share processors.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    if (shape->size == 1)
+        return shape->is_in_place ? 0 : 1;
+    return 2 * binomial_depth(shape);
+}
+
+/* Who has nobody below sends its block from where it is: all comes down to it. */
+static bool
+is_leaf(const struct plan_shape *shape)
+{
+    return binomial_edge_at(shape, 0).end == BINOMIAL_FAR;
+}
+
+static void
+plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct binomial_edge edge = binomial_edge_at(shape, level);
+    const struct plan_span beyond =
+        block_given_run(shape, PLAN_OUTPUT, edge.beyond.first,
+                        edge.beyond.end - edge.beyond.first);
+
+    if (edge.end == BINOMIAL_FAR)
+        plan_send(plan, edge.peer, level,
+                  is_leaf(shape) && !shape->is_in_place
+                      ? (struct plan_span){PLAN_INPUT, 0, beyond.count}
+                      : beyond);
+    if (edge.end == BINOMIAL_NEAR)
+        plan_store(plan, edge.peer, level, beyond);
+}
+
+static void
+plan_down(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const uint32_t message = binomial_depth(shape) + level;
+    const struct binomial_edge edge = binomial_edge_at(shape, level);
+    const struct plan_span all =
+        block_given_run(shape, PLAN_OUTPUT, 0, shape->size);
+
+    if (edge.end == BINOMIAL_NEAR)
+        plan_send(plan, edge.peer, message, all);
+    if (edge.end == BINOMIAL_FAR)
+        plan_store(plan, edge.peer, message, all);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const uint32_t depth = binomial_depth(shape);
+
+    assert(round < n_rounds(shape));
+
+    if (round == 0 && !shape->is_in_place && !is_leaf(shape)) {
+        const struct plan_span place =
+            block_given(shape, PLAN_OUTPUT, shape->rank);
+
+        plan_copy(plan, (struct plan_span){PLAN_INPUT, 0, place.count}, place);
+    }
+    if (shape->size == 1)
+        return;
+    if (round < depth)
+        plan_up(plan, shape, round);
+    else
+        plan_down(plan, shape, 2 * depth - 1 - round);
+}
+
+const struct algorithm algorithm_allgather_tree = {
+    .name = "tree",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+};

@@ -1,0 +1,105 @@
+/*
+ * plan/barrier_tree.c - barrier up a tree and down again
+ *
+ * Each rank that has heard from all below it in a binomial tree (plan/binomial.h)
+ * tells the one above it, and what the root has heard goes down the same edges.
+ * Size 6, root 0:
+ *
+ *     up        1 -> 0    3 -> 2    5 -> 4
+ *               2 -> 0
+ *               4 -> 0
+ *     down      0 -> 4
+ *               0 -> 2
+ *               0 -> 1    2 -> 3    4 -> 5
+ *
+ * A message is one element: what was heard, combined. Each arrival is combined
+ * into the next element of the scratch; what comes down is stored behind them.
+ *
+ * Cost: 2 (n - 1) messages of all ranks together over n - 1 connections, and
+ * 2 ceil(log2 n) one after another. Dissemination has n log2 n, over as many, and
+ * log2 n: for ranks that share a processor what counts is how much all of them
+ * do.
+ */
+
+#include <assert.h>
+
+#include "plan/algorithms.h"
+#include "plan/binomial.h"
+#include "plan/topology.h"
+
+static uint32_t
+n_rounds(const struct plan_shape *shape)
+{
+    return 2 * binomial_depth(shape);
+}
+
+/* Of messages from below, at the levels before one. */
+static size_t
+n_heard(const struct plan_shape *shape, uint32_t end)
+{
+    size_t n = 0;
+
+    for (uint32_t level = 0; level < end; level++)
+        n += binomial_edge_at(shape, level).end == BINOMIAL_NEAR;
+    return n;
+}
+
+static size_t
+n_scratch(const struct plan_shape *shape)
+{
+    const size_t n_arrivals = n_heard(shape, binomial_depth(shape)) +
+                              (shape->rank == shape->root ? 0 : 1);
+
+    return shape->size == 1 ? 0 : n_arrivals + 1;
+}
+
+static void
+plan_up(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const struct binomial_edge edge = binomial_edge_at(shape, level);
+    const struct plan_span heard = {PLAN_SCRATCH, n_heard(shape, level), 1};
+
+    if (edge.end == BINOMIAL_FAR)
+        plan_send(plan, edge.peer, level, heard);
+    if (edge.end == BINOMIAL_NEAR)
+        plan_add(plan, &(struct plan_step){
+                           .kind = PLAN_REDUCE,
+                           .peer = edge.peer,
+                           .message = level,
+                           .from = heard,
+                           .to = {PLAN_SCRATCH, heard.first + 1, 1},
+                       });
+}
+
+static void
+plan_down(struct plan *plan, const struct plan_shape *shape, uint32_t level)
+{
+    const uint32_t depth = binomial_depth(shape);
+    const struct binomial_edge edge = binomial_edge_at(shape, level);
+    const struct plan_span all = {PLAN_SCRATCH, n_scratch(shape) - 1, 1};
+
+    if (edge.end == BINOMIAL_NEAR)
+        plan_send(plan, edge.peer, depth + level, all);
+    if (edge.end == BINOMIAL_FAR)
+        plan_store(plan, edge.peer, depth + level, all);
+}
+
+static void
+plan_round(struct plan *plan, const struct plan_shape *shape, uint32_t round)
+{
+    const uint32_t depth = binomial_depth(shape);
+
+    assert(round < n_rounds(shape));
+
+    if (round < depth)
+        plan_up(plan, shape, round);
+    else
+        plan_down(plan, shape, 2 * depth - 1 - round);
+}
+
+const struct algorithm algorithm_barrier_tree = {
+    .name = "tree",
+    .n_rounds = n_rounds,
+    .plan_round = plan_round,
+    .n_scratch = n_scratch,
+};
