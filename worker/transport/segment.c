@@ -67,6 +67,15 @@ ring_span(size_t n_ring)
     return n_ring + RING_PIECE;
 }
 
+/* Rings are the smallest where ranks are many: most pages of most are never
+ * touched there, so each is mapped when it is. */
+static enum hoop_status
+ring_map(uint8_t *at, size_t n_bytes, int fd, size_t offset, size_t n_ring)
+{
+    return n_ring > LIMIT_RING_MIN ? memory_map(at, n_bytes, fd, offset)
+                                   : memory_map_lazily(at, n_bytes, fd, offset);
+}
+
 /* The page of controls, and the rings. */
 static enum hoop_status
 segment_map(struct segment *segment, int fd, size_t n_ring)
@@ -80,9 +89,9 @@ segment_map(struct segment *segment, int fd, size_t n_ring)
         uint8_t *ring = segment->base + MEMORY_PAGE + i * ring_span(n_ring);
         const size_t offset = MEMORY_PAGE + i * n_ring;
 
-        status = memory_map(ring, n_ring, fd, offset);
+        status = ring_map(ring, n_ring, fd, offset, n_ring);
         if (status == HOOP_OK)
-            status = memory_map(ring + n_ring, RING_PIECE, fd, offset);
+            status = ring_map(ring + n_ring, RING_PIECE, fd, offset, n_ring);
     }
     if (status == HOOP_OK)
         status = memory_keep_from_children(segment->base, segment->n_mapped);

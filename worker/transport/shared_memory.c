@@ -74,14 +74,25 @@ memory_reserve(size_t n_bytes, uint8_t **out_base)
     return HOOP_OK;
 }
 
+static enum hoop_status
+map_with(int flags, uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED | flags, fd, (off_t)offset) == MAP_FAILED)
+        return map_failed();
+    return HOOP_OK;
+}
+
 enum hoop_status
 memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset)
 {
-    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-             (off_t)offset) == MAP_FAILED)
-        return map_failed();
-    return HOOP_OK;
+    return map_with(MAP_POPULATE, at, n_bytes, fd, offset);
+}
+
+enum hoop_status
+memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset)
+{
+    return map_with(0, at, n_bytes, fd, offset);
 }
 
 /* Whether pages can be asked for without being touched. */
@@ -96,10 +107,7 @@ memory_map_sparse(uint8_t *at, size_t n_bytes, int fd)
 {
     if (!can_fill())
         return memory_map(at, n_bytes, fd, 0);
-    if (mmap(at, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-             0) == MAP_FAILED)
-        return map_failed();
-    return HOOP_OK;
+    return map_with(0, at, n_bytes, fd, 0);
 }
 
 enum hoop_status

@@ -54,6 +54,9 @@ memory_reserve(size_t n_bytes, uint8_t **out_base);
  * for the first time amid the messages costs a fault there. */
 enum hoop_status
 memory_map(uint8_t *at, size_t n_bytes, int fd, size_t offset);
+/* The same, but each page is mapped when it is touched. */
+enum hoop_status
+memory_map_lazily(uint8_t *at, size_t n_bytes, int fd, size_t offset);
 /* The same, of all that is sparse: nothing is there yet. */
 enum hoop_status
 memory_map_sparse(uint8_t *at, size_t n_bytes, int fd);

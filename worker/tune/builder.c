@@ -16,8 +16,10 @@ enum {
     GRID_LAST = 28,
     /* Samples added where the best one changes, for each change. */
     REFINEMENTS_MAX = 3,
-    /* From so many ranks on, simulating takes long: fewer samples. */
+    /* From so many ranks on, simulating takes long: fewer samples. The same
+     * where so many share a processor, which simulating takes from them. */
     MANY_RANKS = 24,
+    MANY_ON_PROCESSOR = 4,
 };
 
 /* What is better by less stays behind. */
@@ -42,6 +44,13 @@ struct candidates {
     double combining[CANDIDATES_MAX]; /* estimate.h; 0: not looked at */
 };
 
+static bool
+are_many(const struct estimate_place *place)
+{
+    return place->nodes->n_ranks >= MANY_RANKS ||
+           estimate_crowd(place) >= MANY_ON_PROCESSOR;
+}
+
 static enum hoop_status
 sample_add(struct candidates *candidates, size_t index, double bytes)
 {
@@ -58,10 +67,10 @@ sample_add(struct candidates *candidates, size_t index, double bytes)
 static enum hoop_status
 curves_make(struct candidates *candidates)
 {
-    const bool are_many = candidates->place->nodes->n_ranks >= MANY_RANKS;
-    const double *sizes = are_many ? sizes_of_many : sizes_of_few;
+    const bool is_short = are_many(candidates->place);
+    const double *sizes = is_short ? sizes_of_many : sizes_of_few;
     const size_t n_sizes =
-        are_many ? COUNT_OF(sizes_of_many) : COUNT_OF(sizes_of_few);
+        is_short ? COUNT_OF(sizes_of_many) : COUNT_OF(sizes_of_few);
 
     for (size_t i = 0; i < candidates->n; i++) {
         for (size_t j = 0; j < n_sizes; j++) {
@@ -81,7 +90,7 @@ combining_count(struct candidates *candidates)
 {
     const struct estimate_place *place = candidates->place;
 
-    if (place->is_coded || place->nodes->n_ranks >= MANY_RANKS)
+    if (place->is_coded || are_many(place))
         return HOOP_OK;
     for (size_t i = 0; i < candidates->n; i++) {
         const enum hoop_status status =
@@ -250,8 +259,8 @@ rows_build(const struct estimate_place *place,
     if (status != HOOP_OK)
         return error_pass(status);
     row_make(&candidates, TABLE_EVEN, &rows[TABLE_EVEN]);
-    const bool are_many = place->nodes->n_ranks >= MANY_RANKS;
-    for (unsigned i = 0; i < (are_many ? 1 : REFINEMENTS_MAX); i++) {
+    const unsigned n_refinements = are_many(place) ? 1 : REFINEMENTS_MAX;
+    for (unsigned i = 0; i < n_refinements; i++) {
         status = row_refine(&candidates, &rows[TABLE_EVEN]);
         if (status != HOOP_OK)
             return error_pass(status);

@@ -129,9 +129,8 @@ place_begin(const struct estimate_place *full,
     return plan_nodes_create(full->nodes->node_of, n_ranks, out_nodes);
 }
 
-/* Ranks for each processor of the fullest node; 1 if that is less. */
-static double
-crowd_of(const struct estimate_place *place)
+double
+estimate_crowd(const struct estimate_place *place)
 {
     uint32_t n_most = 1;
 
@@ -176,7 +175,7 @@ dense_simulate(const struct estimate_place *full,
         return error_pass(status);
     if (share.n_steps > 0)
         *out_ns *= workload->n_steps / share.n_steps;
-    *out_ns *= crowd_of(full) / crowd_of(&place);
+    *out_ns *= estimate_crowd(full) / estimate_crowd(&place);
     return HOOP_OK;
 }
 
@@ -201,7 +200,7 @@ part_simulate(const struct estimate_place *full,
     status = simulate(&place, algorithm, &part, out_ns);
     if (status != HOOP_OK)
         return error_pass(status);
-    *out_ns *= crowd_of(full) / crowd_of(&place);
+    *out_ns *= estimate_crowd(full) / estimate_crowd(&place);
     return HOOP_OK;
 }
 

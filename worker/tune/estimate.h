@@ -26,6 +26,10 @@ struct estimate_place {
     bool is_coded;
 };
 
+/* Ranks for each processor of the fullest node; 1 if that is less. */
+double
+estimate_crowd(const struct estimate_place *place);
+
 /* Whether entry has a point there at all. */
 bool
 estimate_suits(const struct estimate_place *place,
