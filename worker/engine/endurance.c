@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 
-enum {
-    /* Untimed: each may last as long as others want the processor. */
-    YIELDS_MIN = 16,
+/* Untimed: each may last as long as others want the processor. Who is one of
+ * very many looks at its connections in vain more often than it is looked for. */
+static const unsigned yields_min[] = {
+    [ENDURANCE_YIELDS] = 16,
+    [ENDURANCE_YIELDS_BRIEFLY] = 3,
 };
 
 /* About what a wake-up from epoll costs. */
@@ -35,7 +37,8 @@ endurance_advise(struct endurance *endurance,
         return is_worn_out(endurance, work_ns) ? ENDURANCE_SLEEP
                                                : ENDURANCE_LOOK;
     case ENDURANCE_YIELDS:
-        if (endurance->n_yields < YIELDS_MIN) {
+    case ENDURANCE_YIELDS_BRIEFLY:
+        if (endurance->n_yields < yields_min[rule]) {
             endurance->n_yields++;
             return ENDURANCE_YIELD;
         }

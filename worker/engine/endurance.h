@@ -20,7 +20,8 @@
 enum endurance_rule {
     ENDURANCE_SPINS,
     ENDURANCE_YIELDS,
-    ENDURANCE_SLEEPS, /* at once */
+    ENDURANCE_YIELDS_BRIEFLY, /* where very many share a processor */
+    ENDURANCE_SLEEPS,         /* at once */
 };
 
 enum endurance_advice {

@@ -20,7 +20,8 @@
 
 enum {
     LOOK_MS = 20,
-    /* So many ranks on a processor look at everything as often as one does. */
+    /* So many ranks on a processor look at everything as often as one does;
+     * more are very many. */
     CROWD_RANKS = 16,
     RARITY_MAX = 20,
 };
@@ -42,9 +43,14 @@ void
 engine_look_round(struct engine *engine)
 {
     const uint32_t n_processors = count_processors();
+    const uint32_t n_ranks = engine->perch.n_ranks;
+    enum endurance_rule rule = ENDURANCE_SPINS;
 
-    atomic_store(&engine->is_crowded, engine->perch.n_ranks > n_processors ||
-                                          headcount_count() > n_processors);
+    if (n_ranks > CROWD_RANKS * n_processors)
+        rule = ENDURANCE_YIELDS_BRIEFLY;
+    else if (n_ranks > n_processors || headcount_count() > n_processors)
+        rule = ENDURANCE_YIELDS;
+    atomic_store(&engine->crowd_rule, rule);
 }
 
 uint64_t
@@ -69,9 +75,7 @@ engine_endurance(const struct engine *engine)
     case ENGINE_SPIN_AUTO:
         break;
     }
-    return atomic_load_explicit(&engine->is_crowded, memory_order_relaxed)
-               ? ENDURANCE_YIELDS
-               : ENDURANCE_SPINS;
+    return atomic_load_explicit(&engine->crowd_rule, memory_order_relaxed);
 }
 
 static enum hoop_status

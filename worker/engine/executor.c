@@ -113,7 +113,8 @@ send_limit(const struct op *op, const struct track *track)
 {
     const uint64_t limit = tracker_limit(&op->tracker, track);
     const bool is_crowded =
-        atomic_load_explicit(&op->engine->is_crowded, memory_order_relaxed);
+        atomic_load_explicit(&op->engine->crowd_rule, memory_order_relaxed) !=
+        ENDURANCE_SPINS;
     const uint64_t whole = is_crowded ? WHOLE_BYTES_CROWDED : WHOLE_BYTES;
 
     return limit < track->total && track->total <= whole ? 0 : limit;

@@ -212,8 +212,9 @@ struct engine {
     struct faults *faults; /* NULL: none */
     bool is_orphan;        /* in a forked child: nothing else may be touched */
     int headcount_fd;      /* this rank, as other jobs see it */
-    /* More ranks are on this host than it has processors. */
-    atomic_bool is_crowded;
+    /* How to wait beside the ranks that are on this host: unless it spins, they
+     * are more than there are processors. */
+    _Atomic enum endurance_rule crowd_rule;
 
     /* Under the gate. */
     pthread_mutex_t gate;

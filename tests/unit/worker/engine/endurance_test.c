@@ -1,5 +1,6 @@
 /* tests/unit/worker/engine/endurance_test.c - engine/endurance.c */
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "check.h"
 #include "engine/endurance.h"
@@ -75,6 +76,30 @@ endurance_yields_a_few_times_whatever_they_take(void **state)
     }
 }
 
+/* Offers the processor fewer times, for that long if nobody takes it. */
+static void
+endurance_of_very_many_yields_briefly(void **state)
+{
+    unsigned n_yields[] = {0, 0};
+    static const enum endurance_rule rules[] = {ENDURANCE_YIELDS,
+                                                ENDURANCE_YIELDS_BRIEFLY};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        struct endurance endurance = {0};
+
+        while (endurance_advise(&endurance, rules[i], 0) == ENDURANCE_YIELD) {
+            const uint64_t begin_ns = clock_now_ns();
+
+            n_yields[i]++;
+            while (clock_now_ns() - begin_ns < 100000)
+                ;
+        }
+    }
+    assert_true(n_yields[1] > 0);
+    assert_true(n_yields[1] < n_yields[0] / 2);
+}
+
 static void
 endurance_that_sleeps_never_looks(void **state)
 {
@@ -94,6 +119,7 @@ main(void)
         cmocka_unit_test(endurance_yields_for_a_while_and_sleeps_then),
         cmocka_unit_test(endurance_lasts_longer_where_others_have_work),
         cmocka_unit_test(endurance_yields_a_few_times_whatever_they_take),
+        cmocka_unit_test(endurance_of_very_many_yields_briefly),
         cmocka_unit_test(endurance_that_sleeps_never_looks),
     };
 
