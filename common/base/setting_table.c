@@ -129,9 +129,10 @@ static const struct setting rows[SETTING_COUNT] = {
          .option = "wait-notice",
          .placeholder = "SECONDS",
          .help = "who has waited so long for others to join, or to create, "
-                 "agree, shrink or grow with it, or for the coordinator, says "
-                 "so on standard error, then again and again, ever more "
-                 "rarely, unless HOOP_LOG is set to off or error; 0: never",
+                 "split, agree, shrink, grow or bring states with it, or for "
+                 "the coordinator, says so on standard error, then again and "
+                 "again, ever more rarely, unless HOOP_LOG is set to off or "
+                 "error; 0: never",
          .default_text = "1",
          .type = SETTING_TYPE_DURATION,
          .max = MS_PER_WEEK,

@@ -527,20 +527,21 @@ ranks_in_each_others_way_are_told_of_the_communicator(void **state)
 /* Where rank 0 says what it waits for. */
 static char notices[TEMPORARY_PATH] = "hoop_groups.XXXXXX";
 
-/* Until rank 0 has said, of rank 1 of n ranks, that it waits for it to do so. */
+/* As rank 1, until rank 0 has said that it waits for that: what stands before its
+ * name, and behind it. */
 static int
-notice_await(const char *what, uint32_t n_ranks)
+notice_await(const struct worker *worker, const char *waits, const char *what)
 {
     const uint64_t deadline_ns = clock_deadline_ns(60000);
     char host[256] = "";
     char expected[512];
     static char text[65536];
 
+    if (worker->index == 0)
+        return 0;
     gethostname(host, sizeof(host) - 1);
-    snprintf(expected, sizeof(expected),
-             " wait: waiting for rank 1 (%s:%d) to %s, too; %u of %u are here "
-             "(since ",
-             host, (int)getpid(), what, n_ranks - 1, n_ranks);
+    snprintf(expected, sizeof(expected), " wait: %s rank 1 (%s:%d) to %s",
+             waits, host, (int)getpid(), what);
     while (!clock_is_past(deadline_ns)) {
         const int fd = open(notices, O_RDONLY | O_CLOEXEC);
         const ssize_t n_bytes = read(fd, text, sizeof(text) - 1);
@@ -566,6 +567,8 @@ notice_body(const struct worker *worker)
     hoop_session_t *session = NULL;
     hoop_comm_t *comm = NULL;
     hoop_comm_t *shrunk = NULL;
+    hoop_comm_t *part = NULL;
+    const struct hoop_state nothing = {.version = 1};
     uint64_t flags = 1;
 
     options.op_timeout_ms = 77000;
@@ -577,16 +580,26 @@ notice_body(const struct worker *worker)
         setenv("HOOP_WAIT_NOTICE", "0.05", 1);
     }
     WORKER_CHECK(hoop_join(&options, &session) == HOOP_OK);
-    if (worker->index == 1)
-        WORKER_CHECK(notice_await("create the same communicator", 2) == 0);
+    WORKER_CHECK(notice_await(worker, "waiting for",
+                              "create the same communicator, too; 1 of 2 are "
+                              "here (since ") == 0);
     WORKER_CHECK(hoop_comm_create(session, ranks, 2, &comm) == HOOP_OK);
-    if (worker->index == 1)
-        WORKER_CHECK(notice_await("agree", 2) == 0);
+    WORKER_CHECK(notice_await(worker, "waiting for",
+                              "agree, too; 1 of 2 are here (since ") == 0);
     WORKER_CHECK(hoop_comm_agree(comm, &flags) == HOOP_OK);
-    if (worker->index == 1)
-        WORKER_CHECK(notice_await("shrink the communicator", 2) == 0);
+    WORKER_CHECK(notice_await(worker, "waiting for",
+                              "shrink the communicator, too; 1 of 2 are here "
+                              "(since ") == 0);
     WORKER_CHECK(hoop_comm_shrink(comm, &shrunk) == HOOP_OK);
     WORKER_CHECK(sum_is_right(shrunk) == 0);
+    WORKER_CHECK(notice_await(worker, "hoop_comm_split() waits for",
+                              "send (0 of 16 bytes; it has not called this)") ==
+                 0);
+    WORKER_CHECK(hoop_comm_split(shrunk, 0, 0, &part) == HOOP_OK);
+    WORKER_CHECK(notice_await(worker, "hoop_state_sync() waits for",
+                              "send (0 of 40 bytes; it has not called this)") ==
+                 0);
+    WORKER_CHECK(hoop_state_sync(&nothing, part, NULL) == HOOP_OK);
     hoop_leave(session);
     return 0;
 }

@@ -79,9 +79,11 @@ choices_exchange(hoop_comm_t *comm,
                  const struct choice *own,
                  struct choice *choices)
 {
+    channel_set_purpose(comm->channel, "hoop_comm_split()");
     const enum hoop_status status = once_allgather(
         own, choices, sizeof(*own) / sizeof(int64_t), HOOP_INT64, comm);
 
+    channel_set_purpose(comm->channel, NULL);
     if (status != HOOP_OK)
         return error_pass(status);
     return colors_check(choices, hoop_comm_size(comm));

@@ -201,14 +201,13 @@ op_describe_wait(const struct op *op, char text[LIMIT_ERROR_TEXT])
     describe_flow(op, flow, state, text);
 }
 
-/* Whose the deadline is. */
-static const char *
-deadline_origin(const struct op *op, uint64_t n_ns)
+const char *
+op_deadline_origin(const struct op *op)
 {
     const uint64_t session_ns =
         op->engine->options.timeout_ms * CLOCK_NS_PER_MS;
 
-    return n_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
+    return op->allowed_ns == session_ns ? "HOOP_TIMEOUT" : "its communicator";
 }
 
 void
@@ -219,7 +218,7 @@ op_describe_time(const struct op *op, char text[TIME_TEXT_MAX])
     snprintf(text, TIME_TEXT_MAX, "%.3f s of the %.*f s that %s allows",
              seconds(clock_now_ns() - op->started_ns),
              n_ns % CLOCK_NS_PER_S > 0 ? 2 : 0, seconds(n_ns),
-             deadline_origin(op, n_ns));
+             op_deadline_origin(op));
 }
 
 /* Whether why tells of this rank, and so of its wait. */

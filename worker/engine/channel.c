@@ -319,6 +319,12 @@ channel_timeout(const struct channel *channel)
 }
 
 void
+channel_set_purpose(struct channel *channel, const char *purpose)
+{
+    atomic_store(&channel->purpose, purpose);
+}
+
+void
 channel_set_name(struct channel *channel, const char *name)
 {
     pthread_mutex_lock(&channel->name_lock);

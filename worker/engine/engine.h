@@ -92,6 +92,7 @@ struct engine_options {
     uint32_t timeout_ms; /* the session's, of an operation: its name in texts */
     /* Who is waited for so long is named on standard error; 0: nobody is. */
     uint32_t late_warning_ms;
+    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
     /* Called by the driver when a connection has ended, or is silent; how,
      * "killed by signal 9 (Killed)" or "", of the dead. NULL: nothing is known. */
     enum engine_fate (*fate_of)(void *owner,
@@ -298,6 +299,11 @@ void
 channel_set_timeout(struct channel *channel, uint32_t timeout_ms);
 uint32_t
 channel_timeout(const struct channel *channel);
+/* Until this is called with NULL, collectives of channel are steps of a call of the
+ * library's own, of that name, a constant: who waits in them for others tells of
+ * that call, after wait_notice_ms. Thread: that of those collectives. */
+void
+channel_set_purpose(struct channel *channel, const char *purpose);
 /* Of this rank, to be compared: enum call_habit. */
 uint32_t
 channel_habits(const struct channel *channel);

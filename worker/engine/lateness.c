@@ -5,7 +5,8 @@
  * reason: a checkpoint, a compilation. But who waits must not have to guess. So
  * an operation that has waited for HOOP_LATE_WARNING says on standard error for
  * whom, once, and not more than one in a second: what waits behind the
- * first for the same rank is counted.
+ * first for the same rank is counted. Steps of the library's own calls that wait
+ * for others tell as their waits do (base/wait_notice.h), for the whole call.
  */
 
 #include <inttypes.h>
@@ -16,12 +17,21 @@
 #include "engine/patience.h"
 #include "engine/state.h"
 
-uint64_t
-lateness_begins_ns(const struct op *op)
+void
+lateness_plan(struct op *op)
 {
+    const uint32_t notice_ms = op->engine->options.wait_notice_ms;
     const uint64_t n_ms = op->engine->options.late_warning_ms;
 
-    return n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
+    if (notice_ms == 0)
+        op->purpose = NULL;
+    op->warn_ns =
+        n_ms > 0 ? op->started_ns + n_ms * CLOCK_NS_PER_MS : CLOCK_NEVER;
+    if (!op->purpose)
+        return;
+    wait_notice_begin(&op->notice, notice_ms, op_deadline_origin(op),
+                      op->allowed_ns / CLOCK_NS_PER_MS);
+    op->warn_ns = op->notice.due_ns;
 }
 
 /* Whether the one that op waits for lives, as far as its pulse tells. */
@@ -55,6 +65,19 @@ others_describe(struct engine *engine, char text[64])
     engine->n_unwarned = 0;
 }
 
+static void
+notice_give(struct op *op)
+{
+    char whom[LIMIT_ERROR_TEXT];
+    char text[LIMIT_ERROR_TEXT];
+
+    op_describe_wait(op, whom);
+    snprintf(text, sizeof(text), "%s waits for %.700s%s", op->purpose, whom,
+             life_of(op));
+    wait_notice_say(&op->notice, text);
+    op->warn_ns = op->notice.due_ns;
+}
+
 void
 lateness_warn(struct op *op, uint64_t now_ns)
 {
@@ -66,6 +89,10 @@ lateness_warn(struct op *op, uint64_t now_ns)
     char time[TIME_TEXT_MAX];
     char others[64];
 
+    if (op->purpose) {
+        notice_give(op);
+        return;
+    }
     op->warn_ns = CLOCK_NEVER;
     if (engine->warned_ns > 0 && now_ns - engine->warned_ns < CLOCK_NS_PER_S) {
         engine->n_unwarned++;

@@ -117,6 +117,10 @@ message_take(struct channel *channel, const struct engine_message *message)
     if (!op)
         return NULL;
     op->is_message = true;
+    if (op->purpose) {
+        op->purpose = NULL;
+        lateness_plan(op);
+    }
     op->ask_ns = message_asks_ns(op, op->started_ns);
     op->element_size = dtype_size(message->call.dtype);
     op->label = message_label(channel, message);

@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "base/limits.h"
+#include "base/wait_notice.h"
 #include "dtype/reduction.h"
 #include "engine/engine.h"
 #include "fault/fault.h"
@@ -110,6 +111,9 @@ struct op {
     uint64_t deadline_ns;
     uint64_t allowed_ns; /* from its start to its deadline, as it was set */
     uint64_t warn_ns;    /* when it is late, and nobody was told */
+    const char
+        *purpose; /* a collective's: the call of which it is a step ... */
+    struct wait_notice notice; /* ... which tells while it waits; NULL: none */
     struct flow_label label;
     struct frame_call call;
     struct frame_call first_call; /* of the first stage */

@@ -80,6 +80,9 @@ enum {
     TIME_TEXT_MAX = 96
 };
 
+/* Whose the deadline is: "HOOP_TIMEOUT". */
+const char *
+op_deadline_origin(const struct op *op);
 /* "0.310 s of the 600 s that HOOP_TIMEOUT allows" */
 void
 op_describe_time(const struct op *op, char text[TIME_TEXT_MAX]);
@@ -89,10 +92,11 @@ op_add_wait(struct op *op, enum hoop_status status, const char *why);
 
 /* lateness.c. */
 
-/* When an operation that has just been made is late. Thread: any. */
-uint64_t
-lateness_begins_ns(const struct op *op);
-/* By the driver: op is late. Says so, once. */
+/* Sets when an operation that has just been made is late. Thread: any. */
+void
+lateness_plan(struct op *op);
+/* By the driver: op is late. Says so, once; again and again where its call gives
+ * notice of its waits (channel_set_purpose()). */
 void
 lateness_warn(struct op *op, uint64_t now_ns);
 /* By the driver: answer query with what this rank is in. */

@@ -125,7 +125,8 @@ op_take(struct channel *channel, const struct algorithm *algorithm)
     op->ask_ns = op->started_ns + op->ask_after_ns;
     op->allowed_ns = atomic_load(&channel->timeout_ms) * CLOCK_NS_PER_MS;
     op->deadline_ns = op->started_ns + op->allowed_ns;
-    op->warn_ns = lateness_begins_ns(op);
+    op->purpose = atomic_load(&channel->purpose);
+    lateness_plan(op);
     atomic_init(&op->is_done, false);
     return op;
 }

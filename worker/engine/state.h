@@ -108,6 +108,8 @@ struct channel {
     pthread_mutex_t name_lock;
     char name[LIMIT_NAME]; /* as the program calls it; "": it does not */
     _Atomic uint32_t timeout_ms;
+    const char
+        *_Atomic purpose;       /* channel_set_purpose(); NULL: the program's */
     _Atomic uint64_t op_next;   /* number of the next collective */
     _Atomic uint64_t n_forming; /* of them, those by which it was formed */
     uint64_t *message_next; /* [size]: number of the next message sent there */

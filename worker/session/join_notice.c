@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/wait_notice.h"
 #include "net/loop.h"
 #include "rpc/method.h"
 #include "rpc/rpc_client.h"
-#include "session/wait_notice.h"
 #include "wire/pack.h"
 
 enum {

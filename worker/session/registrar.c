@@ -18,11 +18,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/wait_notice.h"
 #include "rpc/messages/group_messages.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
 #include "session/comm.h"
-#include "session/wait_notice.h"
 #include "wire/pack.h"
 
 enum {

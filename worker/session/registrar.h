@@ -26,7 +26,7 @@ struct registrar_options {
     struct loop *loop; /* borrowed for life, as the two below */
     struct rpc_client *client;
     const struct roster *roster;
-    uint32_t wait_notice_ms; /* session/wait_notice.h; 0: none */
+    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
     uint32_t timeout_ms;     /* HOOP_TIMEOUT's; a call may have less */
 };
 

@@ -337,6 +337,7 @@ engine_open(struct hoop_session *session)
         .is_failure_timeout_fixed = session->terms.is_failure_timeout_fixed,
         .timeout_ms = session->terms.op_timeout_ms,
         .late_warning_ms = session->terms.late_warning_ms,
+        .wait_notice_ms = session->terms.wait_notice_ms,
         .fate_of = fate_of,
         .on_needed = on_needed,
         .on_stream_needed = on_stream_needed,

@@ -21,9 +21,9 @@
 #include "base/error.h"
 #include "base/evidence.h"
 #include "base/log.h"
+#include "base/wait_notice.h"
 #include "rpc/messages/rendezvous_messages.h"
 #include "rpc/method.h"
-#include "session/wait_notice.h"
 #include "wire/pack.h"
 
 enum {

@@ -4,7 +4,7 @@
  * Renews the lease three times in its length, whatever the user's threads do
  * meanwhile, and watches for verdicts by a long poll. A coordinator that is
  * away changes nothing: both are tried again for as long as the session lives, and
- * standard error tells of it (session/wait_notice.h), and when it is back.
+ * standard error tells of it (base/wait_notice.h), and when it is back.
  *
  * Thread: the loop's, or before it runs and after it has stopped, except
  * standing_report(), _complain() and _answer().
@@ -31,7 +31,7 @@ struct standing_options {
     uint32_t lease_ms;
     uint64_t revision;       /* of the last change known */
     const char *coordinator; /* its address, for the user; borrowed for life */
-    uint32_t wait_notice_ms; /* session/wait_notice.h; 0: none */
+    uint32_t wait_notice_ms; /* base/wait_notice.h; 0: none */
     uint32_t timeout_ms;     /* HOOP_TIMEOUT */
     /* The coordinator's verdict: rank, which may be this one, is dead. Once per
      * rank. */

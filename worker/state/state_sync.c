@@ -387,7 +387,9 @@ hoop_state_sync(const struct hoop_state *state,
         .rank = hoop_comm_rank(comm),
         .size = hoop_comm_size(comm),
     };
+    channel_set_purpose(comm->channel, "hoop_state_sync()");
     status = sync_run(&sync, state);
+    channel_set_purpose(comm->channel, NULL);
     sync_deinit(&sync);
     if (status != HOOP_OK)
         return error_pass(status);

@@ -1,5 +1,5 @@
 /*
- * session/wait_notice.h - one who waits long says for what on standard error
+ * base/wait_notice.h - one who waits long says for what on standard error
  *
  * A wait begins a notice, asks it when the next line is due, and says then what
  * it waits for: first after HOOP_WAIT_NOTICE, then after twice the last pause,
@@ -7,8 +7,8 @@
  * wait. Thread: one at a time.
  */
 
-#ifndef SESSION_WAIT_NOTICE_H
-#define SESSION_WAIT_NOTICE_H
+#ifndef BASE_WAIT_NOTICE_H
+#define BASE_WAIT_NOTICE_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* tests/unit/worker/session/wait_notice_test.c - who waits long says for what */
+/* tests/unit/common/base/wait_notice_test.c - who waits long says for what */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/wait_notice.h"
 #include "check.h"
-#include "session/wait_notice.h"
 
 /* What one line is on standard error, behind its time. */
 static void

@@ -1,6 +1,6 @@
-/* session/wait_notice.c - one who waits long says for what on standard error */
+/* base/wait_notice.c - one who waits long says for what on standard error */
 
-#include "session/wait_notice.h"
+#include "base/wait_notice.h"
 
 #include <stdio.h>
 
