@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/spelling.h"
 #include "coordinator.h"
+#include "expiry.h"
 #include "exposure.h"
 #include "keep/database.h"
 #include "options.h"
@@ -165,12 +167,14 @@ addresses_spell(const char *list, char *text, size_t n_bytes)
 /* False: not by a signal, but since another has the data. */
 static bool
 end_await(const hoop_coordinator_t *coordinator,
+          struct expiry_watch *expiries,
           const sigset_t *ending,
           int *out_number)
 {
     static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
 
     do {
+        expiry_watch_look(expiries, time(NULL));
         *out_number = sigtimedwait(ending, NULL, &look_again);
         if (coordinator_is_replaced(coordinator))
             return false;
@@ -182,6 +186,7 @@ static int
 serve(const struct options *options)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
+    struct expiry_watch expiries;
     sigset_t ending;
     int number = 0;
 
@@ -214,7 +219,8 @@ serve(const struct options *options)
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
     exposure_log(&options->coordinator);
-    if (!end_await(coordinator, &ending, &number)) {
+    expiry_watch_init(&expiries, &options->coordinator);
+    if (!end_await(coordinator, &expiries, &ending, &number)) {
         /* No failure that another start would mend: it would displace the
          * other, which displaced this one. */
         log_error("coordinator", "another hoopd uses the data: this one ends");

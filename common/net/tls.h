@@ -75,6 +75,13 @@ tls_context_create(const struct tls_options *options,
 void
 tls_context_destroy(struct tls_context *context);
 
+/* From when until when the certificate that the file path begins with is valid, by
+ * the wall clock, in seconds. Handle: HOOP_E_NOT_FOUND, HOOP_E_INVALID. */
+enum hoop_status
+tls_certificate_dates(const char *path,
+                      int64_t *out_begins_s,
+                      int64_t *out_ends_s);
+
 /* fd is borrowed for life. identity: by which the key is made this
  * connection's, which is told to the other side in the clear. */
 enum hoop_status

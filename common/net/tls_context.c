@@ -198,6 +198,30 @@ tls_dates_format(const X509 *certificate, char text[TLS_DATES_BYTES])
              subject, begin, end, clock);
 }
 
+enum hoop_status
+tls_certificate_dates(const char *path,
+                      int64_t *out_begins_s,
+                      int64_t *out_ends_s)
+{
+    struct tm begins = {0};
+    struct tm ends = {0};
+    FILE *file = fopen(path, "r");
+    X509 *certificate = file ? PEM_read_X509(file, NULL, NULL, NULL) : NULL;
+    const bool has_dates =
+        certificate &&
+        ASN1_TIME_to_tm(X509_get0_notBefore(certificate), &begins) == 1 &&
+        ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) == 1;
+
+    X509_free(certificate);
+    if (file)
+        fclose(file);
+    if (!has_dates)
+        return file_raise("TLS certificate", path);
+    *out_begins_s = timegm(&begins);
+    *out_ends_s = timegm(&ends);
+    return HOOP_OK;
+}
+
 /* NULL: it is valid now. */
 static const char *
 date_fault(const X509 *certificate)

@@ -133,7 +133,7 @@ class Check:
                          'HOOP_JOB': 'train', 'HOOP_WORLD_SIZE': '1'}
         if ahead_days:
             settings |= {'LD_PRELOAD': self.clock,
-                         'CLOCK_AHEAD_S': str(ahead_days * DAY_S)}
+                         'CLOCK_AHEAD_S': str(int(ahead_days * DAY_S))}
         program = Program(self.folder, f'{what}{len(self.started)}',
                           [self.programs[what]], **settings)
         self.started.append(program)
@@ -197,8 +197,26 @@ class Check:
         self.tells(hoopd, 'certificate has expired', 'host', 400)
         hoopd.kill()
 
+    def hoopd_warns(self):
+        """Of one that expires soon, and of no other."""
+        path = f'{self.folder}/brief.pem'
+        certificate_make(self.folder, 'brief', 90)
+        end = time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(dates_of(path)[2]))
+        text = (f'hoopd warning coordinator: certificate {path} expires in 19 days '
+                f'({end} UTC): renew it, and start hoopd again\n')
+        hoopd = self.start('hoopd', 70.5, 'brief')
+        hoopd.expect(text)
+        print(f'told: {text}', end='')
+        hoopd.kill()
+        hoopd = self.start('hoopd', 0, 'brief')
+        hoopd.expect('serves workers')
+        hoopd.popen.terminate()
+        if hoopd.code() != 0 or ' expires ' in hoopd.text():
+            raise Wrong(f'not quiet:\n{hoopd.text()}')
+
     def run(self):
         self.hoopd_does_not_start()
+        self.hoopd_warns()
         self.worker_does_not_join()
         self.clocks_differ()
 

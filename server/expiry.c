@@ -1,0 +1,104 @@
+/* expiry.c - certificates of hoopd that expire soon */
+
+#include "expiry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "net/tls.h"
+
+enum {
+    HOUR_S = 60 * 60,
+    DAY_S = 24 * HOUR_S,
+    NEAR_DAYS = 30,
+};
+
+static void
+left_describe(int64_t left_s, char text[LIMIT_NAME])
+{
+    const long long n = left_s >= DAY_S ? left_s / DAY_S : left_s / HOUR_S;
+
+    if (left_s < 0)
+        snprintf(text, LIMIT_NAME, "has expired");
+    else if (left_s < HOUR_S)
+        snprintf(text, LIMIT_NAME, "expires within an hour");
+    else
+        snprintf(text, LIMIT_NAME, "expires in %lld %s%s", n,
+                 left_s >= DAY_S ? "day" : "hour", n == 1 ? "" : "s");
+}
+
+bool
+expiry_describe(const struct expiry *expiry,
+                int64_t now_s,
+                char out_text[LIMIT_ERROR_TEXT])
+{
+    const int64_t left_s = expiry->ends_s - now_s;
+    const int64_t third_s = (expiry->ends_s - expiry->begins_s) / 3;
+    const time_t ends = (time_t)expiry->ends_s;
+    struct tm date = {0};
+    char left[LIMIT_NAME];
+    char end[32] = "";
+
+    if (left_s >= NEAR_DAYS * DAY_S || left_s >= third_s)
+        return false;
+    left_describe(left_s, left);
+    if (gmtime_r(&ends, &date))
+        strftime(end, sizeof(end), "%Y-%m-%d %H:%M:%S", &date);
+    snprintf(out_text, LIMIT_ERROR_TEXT,
+             "certificate %.700s %s (%s UTC): renew it, and start hoopd again",
+             expiry->path, left, end);
+    return true;
+}
+
+static void
+watch_add(struct expiry_watch *watch, const char *path)
+{
+    struct expiry expiry = {.path = path};
+
+    if (!path || !*path ||
+        (watch->n_items > 0 && strcmp(watch->items[0].path, path) == 0))
+        return;
+    if (tls_certificate_dates(path, &expiry.begins_s, &expiry.ends_s) ==
+        HOOP_OK)
+        watch->items[watch->n_items++] = expiry;
+    else
+        log_warning("coordinator", "when it expires is not known: %s",
+                    error_text());
+}
+
+static bool
+is_on(const char *setting)
+{
+    return setting && strcmp(setting, "on") == 0;
+}
+
+void
+expiry_watch_init(struct expiry_watch *watch,
+                  const struct hoop_coordinator_options *options)
+{
+    *watch = (struct expiry_watch){0};
+    if (is_on(options->tls))
+        watch_add(watch, options->tls_cert);
+    if (is_on(options->http_tls))
+        watch_add(watch, options->http_tls_cert ? options->http_tls_cert
+                                                : options->tls_cert);
+}
+
+void
+expiry_watch_look(struct expiry_watch *watch, int64_t now_s)
+{
+    char text[LIMIT_ERROR_TEXT];
+
+    /* A clock that was set back does not silence it. */
+    if (watch->told_s != 0 && now_s >= watch->told_s &&
+        now_s - watch->told_s < DAY_S)
+        return;
+    watch->told_s = now_s;
+    for (size_t i = 0; i < watch->n_items; i++) {
+        if (expiry_describe(&watch->items[i], now_s, text))
+            log_warning("coordinator", "%s", text);
+    }
+}
