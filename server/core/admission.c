@@ -302,12 +302,7 @@ join_repeat(struct cluster *cluster,
         return HOOP_OK;
     }
     if (member->state != CLUSTER_MEMBER_JOINING)
-        return error_raise(
-            HOOP_E_ABORTED, "%s has %s job \"%s\" and must join anew",
-            member_label(member).text,
-            member->state == CLUSTER_MEMBER_LOST ? "been declared lost by"
-                                                 : "left",
-            job->name);
+        return member_raise_ended(member);
 
     enum hoop_status status = deadline_check(cluster, event);
 

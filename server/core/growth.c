@@ -35,12 +35,8 @@ membership_check(const struct job *root, uint64_t incarnation)
                            "a worker that is no member of job \"%s\" wants it "
                            "to grow",
                            root->name);
-    if (member->state == CLUSTER_MEMBER_ACTIVE)
-        return HOOP_OK;
-    return error_raise(
-        HOOP_E_ABORTED, "%s has %s job \"%s\"%s%s", member_label(member).text,
-        member->reason ? "been declared lost by" : "left", root->name,
-        member->reason ? ": " : "", member->reason ? member->reason : "");
+    return member->state == CLUSTER_MEMBER_ACTIVE ? HOOP_OK
+                                                  : member_raise_ended(member);
 }
 
 enum hoop_status

@@ -122,6 +122,18 @@ member_raise_taken(const struct member *holder)
                        holder->address);
 }
 
+enum hoop_status
+member_raise_ended(const struct member *member)
+{
+    const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
+
+    return error_raise(
+        HOOP_E_ABORTED, "%s has %s job \"%s\" and must join anew%s%s",
+        member_label(member).text, is_lost ? "been declared lost by" : "left",
+        job_title(member->job), is_lost ? ": " : "",
+        is_lost ? member->reason : "");
+}
+
 struct cluster_member
 member_view(const struct member *member, uint64_t now_ns)
 {

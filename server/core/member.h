@@ -82,6 +82,10 @@ member_label(const struct member *member);
 enum hoop_status
 member_raise_taken(const struct member *holder);
 
+/* It has left, or is lost, and asks again: HOOP_E_ABORTED, with the text. */
+enum hoop_status
+member_raise_ended(const struct member *member);
+
 /* As operators see it; points into member. */
 struct cluster_member
 member_view(const struct member *member, uint64_t now_ns);

@@ -400,6 +400,28 @@ refusals_of_many_who_try_again_are_told_once(void **state)
     fixture_deinit(&f);
 }
 
+/* By the name that people know. */
+static void
+newcomer_that_has_ended_is_told_of_its_job(void **state)
+{
+    uint64_t members[2];
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    growing_begin(&f, members);
+    fixture_step(&f, newcomer_event(3, 2));
+    const uint64_t fourth = fixture_step(&f, newcomer_event(4, 3));
+    const uint64_t epoch = fixture_reply(&f, fourth)->world.epoch;
+
+    fixture_step(&f, (struct cluster_event){.kind = CLUSTER_LEAVE,
+                                            .job = GROWN,
+                                            .member = {epoch, 3}});
+    fixture_refused(&f, fixture_step(&f, newcomer_event(3, 2)), HOOP_E_ABORTED,
+                    "rank 2 (h:3) has left job \"a\" and must join anew");
+    fixture_deinit(&f);
+}
+
 /* At its own deadline, before a member's. */
 static void
 newcomer_whose_time_is_up_is_told_so(void **state)
@@ -563,6 +585,7 @@ main(void)
         cmocka_unit_test(name_is_kept_when_the_coordinator_is_another),
         cmocka_unit_test(refusal_of_one_who_tries_again_is_told_once),
         cmocka_unit_test(refusals_of_many_who_try_again_are_told_once),
+        cmocka_unit_test(newcomer_that_has_ended_is_told_of_its_job),
         cmocka_unit_test(newcomer_whose_time_is_up_is_told_so),
         cmocka_unit_test(worlds_that_one_job_grows_by_are_bounded),
         cmocka_unit_test(job_grows_where_no_other_has_room),
