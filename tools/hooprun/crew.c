@@ -517,18 +517,15 @@ crew_turn(struct crew *crew)
 }
 
 static enum hoop_status
-workers_start(struct crew *crew, const struct worker_setup *setup)
+children_start(struct crew *crew, const struct worker_setup *setup)
 {
-    for (uint32_t rank = 0; rank < setup->options->n_workers; rank++) {
-        const enum hoop_status status =
-            worker_start(setup, rank, &crew->workers[rank]);
-        if (status != HOOP_OK)
-            return status;
+    const enum hoop_status status = workers_start(
+        setup, 0, setup->options->n_workers, crew->workers, &crew->n_workers);
+
+    crew->n_running = crew->n_workers;
+    for (uint32_t rank = 0; rank < crew->n_workers; rank++)
         ends_add(&crew->ends, rank, crew->workers[rank].pid);
-        crew->n_workers++;
-        crew->n_running++;
-    }
-    return HOOP_OK;
+    return status;
 }
 
 /* Their agents start the workers, once all of them are ready. */
@@ -577,7 +574,7 @@ crew_start(struct crew *crew, const struct worker_setup *setup)
     }
     enum hoop_status status = setup->options->hosts.n_hosts > 0
                                   ? hosts_start(crew, setup)
-                                  : workers_start(crew, setup);
+                                  : children_start(crew, setup);
     if (status != HOOP_OK)
         return status;
     status = output_init(&crew->output, crew->workers, n_workers,

@@ -219,27 +219,25 @@ setup_fill(struct host_agent *agent)
 }
 
 static void
-workers_start(struct host_agent *agent)
+children_start(struct host_agent *agent)
 {
     const struct host_place *place = &agent->run.place;
+    const enum hoop_status status =
+        workers_start(agent->setup, place->first_rank, place->n_ranks,
+                      agent->workers, &agent->n_started);
 
-    for (uint32_t i = 0; i < place->n_ranks; i++) {
+    agent->n_running = agent->n_started;
+    for (uint32_t i = 0; i < agent->n_started; i++) {
         struct worker *worker = &agent->workers[i];
-        const enum hoop_status status =
-            worker_start(agent->setup, place->first_rank + i, worker);
 
-        if (status != HOOP_OK) {
-            agent_refuse(agent, outcome_start_code(status));
-            return;
-        }
         fcntl(worker->out_fd, F_SETFL, O_NONBLOCK);
         fcntl(worker->err_fd, F_SETFL, O_NONBLOCK);
         ends_add(&agent->ends, i, worker->pid);
-        agent->n_started++;
-        agent->n_running++;
         link_send_number(&agent->link, FRAME_STARTED, worker->rank,
                          (uint32_t)worker->pid);
     }
+    if (status != HOOP_OK)
+        agent_refuse(agent, outcome_start_code(status));
 }
 
 static void
@@ -267,7 +265,7 @@ start_take(struct host_agent *agent, const struct frame *frame)
     }
     setup_fill(agent);
     input_open(agent);
-    workers_start(agent);
+    children_start(agent);
     if (agent->setup->input_fd >= 0)
         close(agent->setup->input_fd);
 }

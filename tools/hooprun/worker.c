@@ -24,7 +24,13 @@
 struct pipes {
     int out[2];
     int err[2];
-    int failure[2]; /* closes itself by a successful exec */
+    int failure; /* of all that are started together; closed by exec */
+};
+
+/* What a child writes there that could not exec. */
+struct exec_failure {
+    uint32_t rank;
+    int error;
 };
 
 static void
@@ -42,15 +48,12 @@ pipes_close(struct pipes *pipes)
 {
     pair_close(pipes->out);
     pair_close(pipes->err);
-    pair_close(pipes->failure);
 }
 
 static bool
-pipes_open(struct pipes *pipes, enum output_style style)
+pipes_open(struct pipes *pipes, int failure, enum output_style style)
 {
-    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
-    if (pipe2(pipes->failure, O_CLOEXEC) != 0)
-        return false;
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, failure};
     if (style == OUTPUT_VERBATIM)
         return true;
     return pipe2(pipes->out, O_CLOEXEC) == 0 &&
@@ -199,23 +202,10 @@ worker_become(const struct worker_setup *setup,
     sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
     execvp(setup->options->command[0], setup->options->command);
 
-    const int error = errno;
-    if (write(pipes->failure[1], &error, sizeof(error)) < 0)
+    const struct exec_failure failure = {rank, errno};
+    if (write(pipes->failure, &failure, sizeof(failure)) < 0)
         _exit(EXIT_FAILURE);
     _exit(127);
-}
-
-/* 0 when the program runs, else the errno of exec. */
-static int
-exec_await(int fd)
-{
-    int error = 0;
-    ssize_t n = 0;
-
-    do
-        n = read(fd, &error, sizeof(error));
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(error) ? error : 0;
 }
 
 static enum hoop_status
@@ -229,15 +219,16 @@ exec_refused(const char *program, int error)
     return error == ENOENT ? HOOP_E_NOT_FOUND : HOOP_E_DENIED;
 }
 
-enum hoop_status
-worker_start(const struct worker_setup *setup,
-             uint32_t rank,
-             struct worker *out_worker)
+static enum hoop_status
+worker_fork(const struct worker_setup *setup,
+            uint32_t rank,
+            int failure,
+            struct worker *out_worker)
 {
     const pid_t parent = getpid();
     struct pipes pipes;
 
-    if (!pipes_open(&pipes, setup->options->style)) {
+    if (!pipes_open(&pipes, failure, setup->options->style)) {
         warn("no pipes for rank %u; use fewer workers or raise ulimit -n",
              rank);
         pipes_close(&pipes);
@@ -252,14 +243,6 @@ worker_start(const struct worker_setup *setup,
     if (pid == 0)
         worker_become(setup, rank, &pipes, parent);
 
-    close(pipes.failure[1]);
-    pipes.failure[1] = -1;
-    const int error = exec_await(pipes.failure[0]);
-    if (error != 0) {
-        waitpid(pid, NULL, 0);
-        pipes_close(&pipes);
-        return exec_refused(setup->options->command[0], error);
-    }
     *out_worker = (struct worker){
         .rank = rank,
         .pid = pid,
@@ -271,6 +254,66 @@ worker_start(const struct worker_setup *setup,
     pipes.out[0] = pipes.err[0] = -1;
     pipes_close(&pipes);
     return HOOP_OK;
+}
+
+/* Until all that were forked have been executed, or have ended. */
+static enum hoop_status
+exec_await(const struct worker_setup *setup, int fd)
+{
+    struct exec_failure failure;
+    enum hoop_status status = HOOP_OK;
+    ssize_t n = 0;
+
+    do {
+        n = read(fd, &failure, sizeof(failure));
+        if (n == (ssize_t)sizeof(failure) && status == HOOP_OK)
+            status = exec_refused(setup->options->command[0], failure.error);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    return status;
+}
+
+/* Nobody waits for one to be executed before the next is forked: on a busy host
+ * the first ones would wait for the last. */
+static enum hoop_status
+workers_fork(const struct worker_setup *setup,
+             uint32_t first_rank,
+             uint32_t n_workers,
+             struct worker *workers,
+             uint32_t *n_started)
+{
+    enum hoop_status status = HOOP_OK;
+    int failure[2];
+
+    if (pipe2(failure, O_CLOEXEC) != 0) {
+        warn("no pipe for rank %u; raise ulimit -n", first_rank);
+        return HOOP_E_EXHAUSTED;
+    }
+    for (uint32_t i = 0; i < n_workers && status == HOOP_OK; i++) {
+        status = worker_fork(setup, first_rank + i, failure[1], &workers[i]);
+        *n_started += status == HOOP_OK;
+    }
+    close(failure[1]);
+    const enum hoop_status executed = exec_await(setup, failure[0]);
+    close(failure[0]);
+    return status == HOOP_OK ? executed : status;
+}
+
+enum hoop_status
+workers_start(const struct worker_setup *setup,
+              uint32_t first_rank,
+              uint32_t n_workers,
+              struct worker *workers,
+              uint32_t *out_n_started)
+{
+    *out_n_started = 0;
+    if (n_workers == 0)
+        return HOOP_OK;
+    enum hoop_status status =
+        workers_fork(setup, first_rank, 1, workers, out_n_started);
+    if (status == HOOP_OK)
+        status = workers_fork(setup, first_rank + 1, n_workers - 1, workers + 1,
+                              out_n_started);
+    return status;
 }
 
 void

@@ -23,7 +23,7 @@ struct worker_node {
     uint32_t n_ranks;
 };
 
-/* What all workers of a run share. Borrowed for worker_start(). */
+/* What all workers of a run share. Borrowed for workers_start(). */
 struct worker_setup {
     const struct options *options;
     const struct agent_front *front;
@@ -48,23 +48,28 @@ struct worker {
     struct host *host; /* NULL: it is a child of this process */
     pid_t pid;         /* where it runs */
     int stop_signal; /* on another host: by which it is stopped; 0: it is not */
-    bool is_running; /* from worker_start() until it was reaped */
+    bool is_running; /* from workers_start() until it was reaped */
     bool has_group;  /* it leads a process group of its own */
     int out_fd;      /* -1: inherited, or at its end */
     int err_fd;
 };
 
 /*
- * Fork and exec one worker; returns when the program has been executed. Says
- * on stderr what failed.
+ * Fork and exec workers of consecutive ranks; returns when the program has been
+ * executed by all. The first goes alone: where the program cannot be run, it is
+ * told of once, on stderr. out_n_started are children of this process now, the
+ * first ones of workers, whatever is returned; one that has not been executed
+ * ends with 127.
  *
  * Handle: HOOP_E_NOT_FOUND and HOOP_E_DENIED (the program), HOOP_E_EXHAUSTED.
  * Thread: the process must have one only.
  */
 HOOP_NODISCARD enum hoop_status
-worker_start(const struct worker_setup *setup,
-             uint32_t rank,
-             struct worker *out_worker);
+workers_start(const struct worker_setup *setup,
+              uint32_t first_rank,
+              uint32_t n_workers,
+              struct worker *workers,
+              uint32_t *out_n_started);
 
 /* To its whole group, if it has one. Only while it is running, and of this
  * process. */
