@@ -33,6 +33,20 @@ struct suspicion_rank {
     char reason[REASON_MAX]; /* of the first that complained of it */
 };
 
+/* Answers count until close_ns at least. */
+static void
+question_keep(struct cluster *cluster, struct job *job, uint64_t close_ns)
+{
+    struct suspicion *suspicion = &job->suspicion;
+
+    if (suspicion->close_ns < close_ns)
+        suspicion->close_ns = close_ns;
+    agenda_set(&cluster->agenda, &suspicion->entry,
+               suspicion->decide_ns < suspicion->close_ns
+                   ? suspicion->decide_ns
+                   : suspicion->close_ns);
+}
+
 /* Ask all who keep a watch parked: the end of this step wakes them. */
 static void
 question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
@@ -44,7 +58,6 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
         suspicion->views = memory_take(&job->memory, n_views, 1);
         suspicion->ranks =
             memory_take(&job->memory, job->size, sizeof(*suspicion->ranks));
-        suspicion->close_ns = close_ns;
     }
     memset(suspicion->views, VIEW_NONE, n_views);
     memset(suspicion->ranks, 0, job->size * sizeof(*suspicion->ranks));
@@ -53,11 +66,10 @@ question_open(struct cluster *cluster, struct job *job, uint64_t close_ns)
                             ? cluster->now_ns
                             : cluster->suspicion_last + 1;
     cluster->suspicion_last = suspicion->number;
+    suspicion->asked_ns = cluster->now_ns;
     suspicion->decide_ns = UINT64_MAX;
-    if (suspicion->close_ns < close_ns)
-        suspicion->close_ns = close_ns;
     suspicion->entry.kind = AGENDA_SUSPICION;
-    agenda_set(&cluster->agenda, &suspicion->entry, suspicion->close_ns);
+    question_keep(cluster, job, close_ns);
     job_touch(cluster, job);
 }
 
@@ -362,10 +374,7 @@ question_look(struct cluster *cluster, struct job *job)
         suspicion_deinit(cluster, job);
         return;
     }
-    agenda_set(&cluster->agenda, &suspicion->entry,
-               suspicion->decide_ns < suspicion->close_ns
-                   ? suspicion->decide_ns
-                   : suspicion->close_ns);
+    question_keep(cluster, job, 0);
 }
 
 void
@@ -452,9 +461,24 @@ hearer_of(const struct job *job, const struct member *member)
     return NULL;
 }
 
+/* What is answered now was asked a moment ago, or is to decide. A new question would
+ * make all that is on its way an answer to nothing. */
+static bool
+is_being_asked(const struct cluster *cluster, const struct job *job)
+{
+    const struct suspicion *suspicion = &job->suspicion;
+    const uint64_t half_ns = EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS / 2;
+
+    return suspicion->number != 0 &&
+           (suspicion->decide_ns != UINT64_MAX ||
+            cluster->now_ns - suspicion->asked_ns < half_ns);
+}
+
 bool
 suspicion_ask(struct cluster *cluster, const struct member *member)
 {
+    const uint64_t close_ns =
+        cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS;
     struct job *job = member->job;
     const struct waiter *waiter;
 
@@ -466,13 +490,14 @@ suspicion_ask(struct cluster *cluster, const struct member *member)
     }
     if (!waiter || job->size > RANKS_MAX)
         return false;
-    const bool is_deciding =
-        job->suspicion.number != 0 && job->suspicion.decide_ns != UINT64_MAX;
-    const struct member *by = is_deciding ? hearer_of(job, member) : NULL;
+    const struct member *by = NULL;
+    if (is_being_asked(cluster, job))
+        by = hearer_of(job, member);
+    else
+        question_open(cluster, job, close_ns);
     if (by)
         membership_heard(cluster, job->ranks[member->rank], by);
-    else if (!is_deciding)
-        question_open(cluster, job,
-                      cluster->now_ns + EVIDENCE_LEASE_MS * CLOCK_NS_PER_MS);
+    else
+        question_keep(cluster, job, close_ns);
     return true;
 }

@@ -30,6 +30,7 @@ struct suspicion_rank;
 struct suspicion {
     struct agenda_entry entry;
     uint64_t number;    /* of the question that is open; 0: none is */
+    uint64_t asked_ns;  /* when it was opened */
     uint64_t decide_ns; /* UINT64_MAX: nobody complains */
     uint64_t close_ns;
     uint8_t *views; /* [rank * size + of whom]: enum evidence_view */

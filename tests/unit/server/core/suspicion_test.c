@@ -504,6 +504,56 @@ lease_that_ends_amid_a_question_counts_its_answers(void **state)
     fixture_deinit(&world.f);
 }
 
+/* All of a rack are cut off from the coordinator, and their leases end one by one:
+ * what is answered meanwhile counts for each. */
+static void
+leases_that_end_in_turn_are_asked_about_once(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    world_pass(&world, 1);
+    answer(&world, 2, "----");
+    world_pass(&world, LEASE_MS / 2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        answer(&world, rank, "----");
+    world_pass(&world, LEASE_MS / 2 - 1);
+    question_take(&world);
+    world_pass(&world, 1);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        assert_null(fixture_find(&world.f, world.watches[rank]));
+    world_pass(&world, EVIDENCE_LEASE_MS / 2 - 2);
+    answer(&world, 0, "-hhh");
+    for (uint32_t rank = 0; rank < 2; rank++)
+        answer(&world, rank, "----");
+    world_pass(&world, EVIDENCE_LEASE_MS);
+    expect_nobody_lost(&world);
+    fixture_deinit(&world.f);
+}
+
+/* ... but whose lease ends much later is asked about anew. */
+static void
+old_answers_keep_nobody(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open(&world);
+    world_pass(&world, EVIDENCE_LEASE_MS / 2);
+    answer(&world, 2, "----");
+    world_pass(&world, LEASE_MS / 2);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        answer(&world, rank, "----");
+    world_pass(&world, LEASE_MS / 2 - EVIDENCE_LEASE_MS / 2);
+    question_take(&world);
+    answer(&world, 0, "-hhu");
+    world_pass(&world, EVIDENCE_LEASE_MS / 2);
+    expect_nobody_lost(&world);
+    question_take(&world);
+    fixture_deinit(&world.f);
+}
+
 static void
 member_that_nobody_hears_is_lost_with_its_lease(void **state)
 {
@@ -564,6 +614,8 @@ main(void)
         cmocka_unit_test(answer_that_makes_no_sense_says_nothing),
         cmocka_unit_test(member_that_a_peer_hears_outlives_its_lease),
         cmocka_unit_test(lease_that_ends_amid_a_question_counts_its_answers),
+        cmocka_unit_test(leases_that_end_in_turn_are_asked_about_once),
+        cmocka_unit_test(old_answers_keep_nobody),
         cmocka_unit_test(member_that_nobody_hears_is_lost_with_its_lease),
         cmocka_unit_test(watch_without_questions_sleeps_on),
     };
