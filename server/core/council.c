@@ -499,26 +499,38 @@ is_waiting(const struct council_seat *seat, uint64_t number)
            (seat->number == number || number == CLUSTER_NUMBER_ANY);
 }
 
+/* The seat in which member waits, of whatever council; NULL: it waits in none. By
+ * the connection on which it spoke last: a search through all councils for each of
+ * those that are missing, and of those that wait, would take too long. */
+static const struct council_seat *
+seat_waiting(const struct cluster *cluster, const struct member *member)
+{
+    const struct waiter *waiter = waiters_of_client(cluster, member->client);
+
+    while (waiter &&
+           (waiter->kind != WAITER_COUNCIL || waiter->chair->member != member))
+        waiter = waiter->next;
+    return waiter ? waiter->chair : NULL;
+}
+
 /* The first that is missing in council and waits in another one, if any does. */
 static void
-elsewhere_add(struct sentence *sentence, const struct council *council)
+elsewhere_add(struct sentence *sentence,
+              const struct cluster *cluster,
+              const struct council *council)
 {
-    for (uint32_t i = 0; i < council->n_seats; i++) {
-        const struct council_seat *seat = &council->seats[i];
-        struct council *other = council->job->councils;
+    const struct council_seat *elsewhere = NULL;
 
-        if (!is_expected(seat) || seat->has_come)
-            continue;
-        while (other &&
-               !is_waiting(seat_of(other, seat->member), CLUSTER_NUMBER_ANY))
-            other = other->hh.next;
-        if (!other)
-            continue;
-        sentence_add(sentence, "; %s waits in %s",
-                     member_label(seat->member).text,
-                     call_names[other->key.kind]);
-        return;
+    for (uint32_t i = 0; !elsewhere && i < council->n_seats; i++) {
+        const struct council_seat *seat = &council->seats[i];
+
+        if (is_expected(seat) && !seat->has_come)
+            elsewhere = seat_waiting(cluster, seat->member);
     }
+    if (elsewhere)
+        sentence_add(sentence, "; %s waits in %s",
+                     member_label(elsewhere->member).text,
+                     call_names[elsewhere->council->key.kind]);
 }
 
 void
@@ -528,7 +540,7 @@ council_expire(struct cluster *cluster, struct waiter *waiter)
     const struct council *council = seat->council;
     struct sentence missing = missing_name(council, ": not asked for by ");
 
-    elsewhere_add(&missing, council);
+    elsewhere_add(&missing, cluster, council);
     seat->has_come = false;
     outbox_refuse(
         &cluster->outbox, waiter_answer(cluster, waiter), HOOP_E_TIMEOUT,
