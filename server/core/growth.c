@@ -176,6 +176,7 @@ growth_admit(const struct job *job,
         return error_pass(status);
     if (status != HOOP_OK)
         admitted.rank = CLUSTER_RANK_ANY;
+    admitted.membership = 0;
     admitted.rank_min = 0;
     admitted.world_size = 0;
     admitted.size_min = 0;

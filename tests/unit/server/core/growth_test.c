@@ -187,6 +187,29 @@ newcomers_do_not_stand_for_a_member(void **state)
     fixture_deinit(&f);
 }
 
+/* Nor does one that says it is a member, and not of which job. */
+static void
+newcomer_is_no_member_by_its_own_word(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    fixture_world(&f, 2);
+    const uint64_t member = fixture_step(&f, member_event(11, 1, 2));
+
+    for (uint32_t i = 3; i < 5; i++) {
+        struct cluster_event event = newcomer_event(i, CLUSTER_RANK_ANY);
+
+        event.join.membership = 2;
+        fixture_step(&f, event);
+    }
+    fixture_refused(&f, fixture_step(&f, newcomer_event(5, CLUSTER_RANK_ANY)),
+                    HOOP_E_UNAVAILABLE, "is full: 2 of 2");
+    assert_null(fixture_find(&f, member));
+    fixture_deinit(&f);
+}
+
 static void
 newcomers_are_told_when_all_members_have_gone(void **state)
 {
@@ -578,6 +601,7 @@ main(void)
         cmocka_unit_test(members_go_on_with_those_who_are_there_in_time),
         cmocka_unit_test(members_that_are_not_all_there_give_up_together),
         cmocka_unit_test(newcomers_do_not_stand_for_a_member),
+        cmocka_unit_test(newcomer_is_no_member_by_its_own_word),
         cmocka_unit_test(newcomers_are_told_when_all_members_have_gone),
         cmocka_unit_test(only_members_make_a_job_grow),
         cmocka_unit_test(token_of_the_job_is_needed_to_make_it_grow),
