@@ -146,38 +146,28 @@ roll_missing(const struct cluster *cluster, const struct job *job)
     return sentence;
 }
 
-static bool
-host_is_first(const struct job *job, const struct member *member)
-{
-    const struct member *other = NULL;
-
-    TAILQ_FOREACH(other, &job->arrivals, arrival)
-    {
-        if (other == member)
-            break;
-        if (strcmp(other->host, member->host) == 0)
-            return false;
-    }
-    return true;
-}
-
 struct sentence
 roll_hosts(const struct job *job)
 {
     const struct member *member = NULL;
+    const char *named[NAMES_MAX];
     struct sentence sentence = {0};
     uint32_t n_named = 0;
 
     TAILQ_FOREACH(member, &job->arrivals, arrival)
     {
-        if (!host_is_first(job, member))
+        uint32_t i = 0;
+
+        while (i < n_named && strcmp(named[i], member->host) != 0)
+            i++;
+        if (i < n_named)
             continue;
         if (n_named == NAMES_MAX) {
             sentence_add(&sentence, ", ...");
             break;
         }
         sentence_add(&sentence, "%s%s", n_named ? ", " : "", member->host);
-        n_named++;
+        named[n_named++] = member->host;
     }
     return sentence;
 }
