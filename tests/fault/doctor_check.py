@@ -40,7 +40,8 @@ class Doctor:
             preexec_fn=None, **environment):
         """What it says, with the numbers that differ from run to run left out."""
         out = subprocess.run(
-            self.hosts.on('a', *before, self.hoopctl, '-c', coordinator,
+            self.hosts.on('a', *before, self.hoopctl,
+                          *(('-c', coordinator) if coordinator else ()),
                           'doctor', *words),
             env=environment_clean() | {'HOOP_TOKEN': 'secret'} | environment,
             capture_output=True, text=True, check=False, timeout=60,
@@ -160,9 +161,23 @@ def bad_ports_are_refused(doctor):
              'a port from 1 to 65535\n', 'doctor', f'--peer={word}')
 
 
+def bad_settings_are_found(doctor):
+    """Once, whether a coordinator is named or not."""
+    missing = os.path.join(doctor.folder, 'missing')
+    for environment, text in (
+            ({'HOOP_PORT': 'abc'}, "HOOP_PORT: 'abc' is no value for port"),
+            ({'HOOP_TIMEOUT': 'soon'}, 'HOOP_TIMEOUT: '),
+            ({'HOOP_TOKEN': '', 'HOOP_TOKEN_FILE': missing}, missing)):
+        for coordinator in (COORDINATOR, None):
+            only_wrong(doctor.run(coordinator=coordinator, **environment),
+                       'settings', text)
+
+
 def listening_ends(doctor):
     says(doctor, 64, '', 'hoopctl: --listen and --peer are for two hosts: say one of '
          'the two\n', 'doctor', '--listen', '--peer', 'b:5')
+    says(doctor, 64, '', 'hoopctl: --listen prints no JSON object\n', '--json',
+         'doctor', '--listen')
     says(doctor, 69, 'waiting 0.2 s for a peer; on the other host say: hoopctl '
          'doctor --peer \\S+:[0-9]+\n', 'hoopctl: no hoopctl doctor --peer has come '
          'in 0.2 s; --timeout waits longer\n', '-t', '0.2', 'doctor', '--listen')
@@ -195,11 +210,11 @@ def names_and_addresses_are_found(doctor):
 
 
 def peer_play(listener):
-    """One of version 9.9.9, whose clock is 100 s ahead."""
+    """One whose version would clear the screen, and whose clock is 100 s ahead."""
     there, address = listener.accept()
     with there, there.makefile('rb') as lines:
         words = lines.readline().split()
-        there.sendall(f'hoop-doctor 1 9.9.9 {int((time.time() + 100) * 1000)}\n'
+        there.sendall(f'hoop-doctor 1 9.9.9\x1b[2J {int((time.time() + 100) * 1000)}\n'
                       .encode())
         lines.read(PROBE_BYTES)
         there.sendall(f'{PROBE_BYTES} -\n'.encode())
@@ -222,7 +237,7 @@ def another_version_and_clock_are_found(doctor):
         thread.join()
     lines = wrong_lines(out)
     if (len(lines) != 2 or not lines[0].startswith(
-            "wrong  version       the peer's is 9.9.9, and hoop here is ") or
+            "wrong  version       the peer's is 9.9.9\\u001b[2J, and hoop here is ") or
             not re.match("wrong  clock         the peer's is (99|100)[.]. s "
                          "ahead of this host's: certificates ", lines[1])):
         raise Wrong(out)
@@ -243,6 +258,7 @@ def check_on(hosts, programs, folder):
         limits_are_found(doctor)
         names_and_addresses_are_found(doctor)
         bad_ports_are_refused(doctor)
+        bad_settings_are_found(doctor)
         listening_ends(doctor)
         another_version_and_clock_are_found(doctor)
         wrong_clock_is_found(doctor)

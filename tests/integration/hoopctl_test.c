@@ -221,7 +221,7 @@ tokens_that_allow_less_are_made_and_refused_more(void **state)
     assert_string_equal(json_string_value(json_object_get(object, "token")),
                         token);
     json_decref(object);
-    assert_says("token nobody", 1, "there is no role 'nobody'");
+    assert_says("token nobody", 64, "there is no role 'nobody'");
 
     assert_int_equal(setenv("HOOP_TOKEN", token, 1), 0);
     assert_says("ranks", 0, "active");
@@ -248,6 +248,8 @@ errors_are_told_with_their_reason(void **state)
     assert_says("store", 64, "hoopctl store list [PREFIX]");
     assert_says("store got KEY", 64, "hoopctl store get KEY");
     assert_says("--timeout never status", 64, "--timeout");
+    assert_says("status --listen", 64, "--listen and --peer are for doctor");
+    assert_says("ranks --peer a:5", 64, "--listen and --peer are for doctor");
     assert_int_equal(setenv("HOOP_TOKEN", "guessed", 1), 0);
     assert_says("ranks", 77, "UNAUTHENTICATED");
     assert_int_equal(setenv("HOOP_TOKEN", "secret", 1), 0);

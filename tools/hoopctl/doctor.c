@@ -25,6 +25,7 @@ line_tell(void *owner,
 {
     static const char *const words[] = {"ok", "note", "wrong"};
     struct report *report = owner;
+    struct shown shown;
 
     report->n_wrong += verdict == DOCTOR_WRONG;
     if (report->checks)
@@ -33,7 +34,7 @@ line_tell(void *owner,
                                         "subject", subject, "text",
                                         json_text(text)));
     else
-        printf("%-6s %-13s %s\n", words[verdict], subject, text);
+        printf("%-6s %-13s %s\n", words[verdict], subject, show(text, &shown));
 }
 
 static void

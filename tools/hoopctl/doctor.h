@@ -32,6 +32,8 @@ struct doctor_facts {
     char advertised_by[DOCTOR_TEXT];     /* "HOOP_ADVERTISE" ... */
     bool is_advertised_set;              /* by the user */
     char advertised_error[DOCTOR_TEXT];
+    char settings_error
+        [DOCTOR_TEXT];             /* of HOOP_PORT ..., or of the token file */
     char asked_error[DOCTOR_TEXT]; /* why the coordinator has not answered */
     char version[DOCTOR_TEXT];     /* of the coordinator, if it has answered */
     char own_version[DOCTOR_TEXT];

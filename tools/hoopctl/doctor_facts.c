@@ -217,6 +217,22 @@ advertised_find(struct doctor_facts *facts)
     }
 }
 
+/* As a worker reads them; a token it may do without. */
+static void
+settings_try(const struct hoop_control_options *options,
+             struct doctor_facts *facts)
+{
+    const char *path = getenv("HOOP_TOKEN_FILE");
+    const bool has_file = options->token_file || (path && *path);
+    struct hoop_control_token_text token = {0};
+
+    const enum hoop_status status =
+        hoop_control_token(options, "worker", &token);
+    explicit_bzero(&token, sizeof(token));
+    if (status != HOOP_OK && (status != HOOP_E_NOT_FOUND || has_file))
+        text_set(facts->settings_error, hoop_error_text());
+}
+
 static void
 coordinator_ask(const struct hoop_control_options *options,
                 struct doctor_facts *facts)
@@ -293,7 +309,9 @@ doctor_facts_find(const struct hoop_control_options *options,
     text_set(out_facts->coordinator, coordinator ? coordinator : "");
     names_find(out_facts);
     advertised_find(out_facts);
-    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0])
+    settings_try(options, out_facts);
+    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0] &&
+        !out_facts->settings_error[0])
         coordinator_ask(options, out_facts);
     limits_find(out_facts);
     memory_try(out_facts);

@@ -109,6 +109,15 @@ address_judge(const struct judge *judge, const struct doctor_facts *facts)
 }
 
 static void
+settings_judge(const struct judge *judge, const struct doctor_facts *facts)
+{
+    if (facts->settings_error[0])
+        tell(judge, DOCTOR_WRONG, "settings", "%s", facts->settings_error);
+    else
+        tell(judge, DOCTOR_OK, "settings", "each value that is set is valid");
+}
+
+static void
 clock_judge(const struct judge *judge, const char *whose, int64_t ahead_ms)
 {
     const double seconds = (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000;
@@ -140,7 +149,8 @@ version_judge(const struct judge *judge,
 static void
 answer_judge(const struct judge *judge, const struct doctor_facts *facts)
 {
-    if (!facts->coordinator[0] || facts->coordinator_error[0])
+    if (!facts->coordinator[0] || facts->coordinator_error[0] ||
+        facts->settings_error[0])
         return;
     if (facts->asked_error[0]) {
         tell(judge, DOCTOR_WRONG, "answer", "%s", facts->asked_error);
@@ -201,6 +211,7 @@ doctor_judge(const struct doctor_facts *facts, doctor_fn *told, void *owner)
 
     names_judge(&judge, facts);
     address_judge(&judge, facts);
+    settings_judge(&judge, facts);
     answer_judge(&judge, facts);
     limits_judge(&judge, facts);
 }

@@ -101,6 +101,11 @@ command_find(const struct options *options)
         fprintf(stderr, "usage: hoopctl %s\n", command->usage);
         return NULL;
     }
+    if (command->run != doctor_run &&
+        (options->peer || options->is_listening)) {
+        fprintf(stderr, "hoopctl: --listen and --peer are for doctor\n");
+        return NULL;
+    }
     return command;
 }
 
@@ -146,11 +151,12 @@ command_run(const struct command *command, const struct options *options)
         .arguments = options->words + command_words(command),
     });
     int code = EXIT_SUCCESS;
-    if (status == HOOP_E_INVALID && command->need == COMMAND_SPEAKS)
-        code = OPTIONS_EXIT_USAGE;
-    else if (status != HOOP_OK)
+    if (status != HOOP_OK)
         code = command->need == COMMAND_SPEAKS ? exit_code(status)
                                                : failure_show(status);
+    /* Where no coordinator was asked, the command line has it. */
+    if (status == HOOP_E_INVALID && command->need != COMMAND_ASKS)
+        code = OPTIONS_EXIT_USAGE;
     hoop_control_destroy(control);
     return code;
 }

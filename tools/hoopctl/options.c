@@ -105,6 +105,9 @@ option_take(int key, char *value, struct argp_state *state)
             argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                          "--listen and --peer are for two hosts: say one of "
                          "the two");
+        if (options->is_listening && options->format == COMMAND_JSON)
+            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                         "--listen prints no JSON object");
         return 0;
     case ARGP_KEY_NO_ARGS:
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,

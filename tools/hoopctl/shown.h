@@ -1,4 +1,4 @@
-/* hoopctl/shown.h - texts that came from a coordinator, as they may be printed */
+/* hoopctl/shown.h - texts that came from other hosts, as they may be printed */
 
 #ifndef HOOPCTL_SHOWN_H
 #define HOOPCTL_SHOWN_H

@@ -70,6 +70,7 @@ doctor_of_a_good_host_finds_nothing_wrong(void **state)
         "ok own name: node1 is 10.0.0.2\n"
         "ok coordinator: node0:4667 is 10.0.0.1, fd00::1\n"
         "ok address: peers are told 10.0.0.2 (on the way to the coordinator)\n"
+        "ok settings: each value that is set is valid\n"
         "ok answer: node0:4667 serves\n"
         "ok version: hoopd is 1.0, as here\n"
         "ok clock: hoopd's differs by 0.3 s\n"
