@@ -45,6 +45,16 @@ others_are_left_where_calls_are_tried_again(void **state)
 }
 
 static void
+others_are_left_where_an_exported_variable_says_so(void **state)
+{
+    static const char *const exporting[] = {"-n", "3", "-x",
+                                            "HOOP_ON_FAILURE=retry", NULL};
+
+    assert_int_equal(launcher_code(state, exporting, outliving_script), 0);
+    assert_non_null(strstr(out_of(state), "[0] rank 0 has ended well\n"));
+}
+
+static void
 others_are_ended_where_calls_are_tried_again_but_told_so(void **state)
 {
     static const char *const ending[] = {"-n", "3", "--on-exit", "end", NULL};
@@ -198,6 +208,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(others_are_left_when_told_so, program_teardown),
     cmocka_unit_test_teardown(others_are_left_where_calls_are_tried_again,
                               program_teardown),
+    cmocka_unit_test_teardown(
+        others_are_left_where_an_exported_variable_says_so,
+        program_teardown),
     cmocka_unit_test_teardown(
         others_are_ended_where_calls_are_tried_again_but_told_so,
         program_teardown),

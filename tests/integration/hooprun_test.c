@@ -153,6 +153,33 @@ hooprun_exported_variables_are_those_of_workers(void **state)
 }
 
 static void
+hooprun_job_may_be_an_exported_variable(void **state)
+{
+    static const char *const other[] = {"-n", "2", "-x", "HOOP_JOB=other",
+                                        NULL};
+    static const char *const told[] = {"-n",    "2",    "-x", "HOOP_JOB=other",
+                                       "--job", "told", NULL};
+
+    assert_int_equal(launcher_code(state, other, "echo $HOOP_JOB"), 0);
+    assert_non_null(strstr(out_of(state), "[1] other\n"));
+    program_teardown(state);
+    assert_int_equal(launcher_code(state, told, "echo $HOOP_JOB"), 0);
+    assert_non_null(strstr(out_of(state), "[1] told\n"));
+}
+
+/* Once, and not by each worker. */
+static void
+hooprun_folder_that_is_missing_is_told_of_once(void **state)
+{
+    static const char *const missing[] = {"-n", "3", "--wdir", "/nosuch", NULL};
+
+    assert_int_equal(launcher_code(state, missing, "true"), 126);
+    assert_string_equal(
+        err_of(state),
+        "hooprun: cannot enter /nosuch (--wdir): No such file or directory\n");
+}
+
+static void
 hooprun_threads_that_are_asked_for_are_kept(void **state)
 {
     assert_int_equal(setenv("OMP_NUM_THREADS", "7", 1), 0);
@@ -514,6 +541,8 @@ hooprun_wrong_command_lines_are_refused(void **state)
         {launcher, "-n", "1", "-t", "soon", "true"},
         {launcher, "-H", "b", "--rsh", " ", "true"},
         {launcher, "-H", "b", "--rsh", words, "true"},
+        {launcher, "-n", "1", "--rsh", "ssh", "true"},
+        {launcher, "-n", "1", "--prefix", "/usr", "true"},
     };
 
     (void)state;
@@ -591,6 +620,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_teardown(hooprun_environment_is_that_of_other_launchers,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_exported_variables_are_those_of_workers,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_job_may_be_an_exported_variable,
+                              program_teardown),
+    cmocka_unit_test_teardown(hooprun_folder_that_is_missing_is_told_of_once,
                               program_teardown),
     cmocka_unit_test_teardown(hooprun_threads_that_are_asked_for_are_kept,
                               program_teardown),

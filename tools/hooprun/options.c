@@ -220,6 +220,28 @@ on_exit_take(struct argp_state *state, const char *text)
                      text);
 }
 
+/* An empty one is none. */
+static const char *
+variable(const char *name, const char *otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : otherwise;
+}
+
+static void
+unset_fill(struct options *options)
+{
+    if (!options->job)
+        options->job = variable("HOOP_JOB", "default");
+    if (!options->rsh)
+        options->rsh = variable("HOOP_RSH", "ssh");
+    if (options->on_exit == ON_EXIT_UNSET)
+        options->on_exit = strcmp(variable("HOOP_ON_FAILURE", ""), "retry") == 0
+                               ? ON_EXIT_CONTINUE
+                               : ON_EXIT_END;
+}
+
 static void
 hosts_check(struct argp_state *state, struct options *options)
 {
@@ -255,9 +277,14 @@ options_check(struct argp_state *state, struct options *options)
 {
     if (options->is_agent)
         return;
+    if (options->hosts.n_hosts == 0 && (options->rsh || options->prefix))
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--rsh and --prefix are for other hosts: name them with "
+                     "--hosts");
+    exported_set(state, options);
+    unset_fill(options);
     if (options->hosts.n_hosts > 0)
         hosts_check(state, options);
-    exported_set(state, options);
     if (options->n_workers == 0)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,
                      "how many workers? Say -n N, for example: "
@@ -397,18 +424,8 @@ options_parse(int argc, char **argv, struct options *out_options)
         .doc = description,
         .children = help_options(),
     };
-    const char *job = getenv("HOOP_JOB");
-    const char *remedy = getenv("HOOP_ON_FAILURE");
-    const char *rsh = getenv("HOOP_RSH");
 
-    *out_options = (struct options){
-        .job = job && *job ? job : "default",
-        .rsh = rsh && *rsh ? rsh : "ssh",
-        .grace_s = 5,
-        .style = OUTPUT_PREFIXED,
-        .on_exit = remedy && strcmp(remedy, "retry") == 0 ? ON_EXIT_CONTINUE
-                                                          : ON_EXIT_END,
-    };
+    *out_options = (struct options){.grace_s = 5, .style = OUTPUT_PREFIXED};
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, out_options);
     /* It is for hooprun alone. */
     unsetenv("HOOP_RSH");

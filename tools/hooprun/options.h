@@ -20,6 +20,7 @@ enum output_style {
 
 /* What is done when a worker fails. */
 enum on_exit {
+    ON_EXIT_UNSET,
     ON_EXIT_END,      /* the others are ended */
     ON_EXIT_CONTINUE, /* the others go on */
     ON_EXIT_RESTART,  /* the others are ended, and all are started again */
@@ -48,7 +49,8 @@ struct options {
     char **command;      /* ends with NULL, as execvp() wants it */
 };
 
-/* Prints what is wrong and exits OPTIONS_EXIT_USAGE, or fills *out_options. */
+/* Prints what is wrong and exits OPTIONS_EXIT_USAGE, or fills *out_options. What is
+ * not said comes from HOOP_JOB, HOOP_ON_FAILURE and HOOP_RSH, which -x may set. */
 void
 options_parse(int argc, char **argv, struct options *out_options);
 

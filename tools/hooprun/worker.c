@@ -29,7 +29,7 @@ struct pipes {
 
 /* What a child writes there that could not exec. */
 struct exec_failure {
-    uint32_t rank;
+    bool is_of_folder;
     int error;
 };
 
@@ -178,6 +178,17 @@ group_wanted(uint32_t rank)
 
 /* In the child. Does not return. */
 static void
+exec_fail(const struct pipes *pipes, bool is_of_folder)
+{
+    const struct exec_failure failure = {is_of_folder, errno};
+
+    if (write(pipes->failure, &failure, sizeof(failure)) < 0)
+        _exit(EXIT_FAILURE);
+    _exit(OUTCOME_EXIT_NOT_FOUND);
+}
+
+/* In the child. Does not return. */
+static void
 worker_become(const struct worker_setup *setup,
               uint32_t rank,
               const struct pipes *pipes,
@@ -188,10 +199,8 @@ worker_become(const struct worker_setup *setup,
     if (getppid() != parent)
         _exit(EXIT_FAILURE);
 
-    if (setup->options->folder && chdir(setup->options->folder) != 0) {
-        warn("cannot enter %s (--wdir)", setup->options->folder);
-        _exit(OUTCOME_EXIT_DENIED);
-    }
+    if (setup->options->folder && chdir(setup->options->folder) != 0)
+        exec_fail(pipes, true);
     environment_set(setup, rank);
     descriptors_set(pipes, rank, setup->input_fd);
     /* Shells have what they start in the background ignore these two, since the
@@ -201,21 +210,23 @@ worker_become(const struct worker_setup *setup,
     signal(SIGXFSZ, setup->xfsz_action);
     sigprocmask(SIG_SETMASK, setup->old_mask, NULL);
     execvp(setup->options->command[0], setup->options->command);
-
-    const struct exec_failure failure = {rank, errno};
-    if (write(pipes->failure, &failure, sizeof(failure)) < 0)
-        _exit(EXIT_FAILURE);
-    _exit(127);
+    exec_fail(pipes, false);
 }
 
 static enum hoop_status
-exec_refused(const char *program, int error)
+exec_refused(const struct options *options, const struct exec_failure *failure)
 {
     const char *advice = "is the path right?";
+    const int error = failure->error;
 
+    if (failure->is_of_folder) {
+        warnx("cannot enter %s (--wdir): %s", options->folder, strerror(error));
+        return HOOP_E_DENIED;
+    }
     if (error == EACCES || error == ENOEXEC)
         advice = "is it an executable file?";
-    warnx("cannot run '%s': %s; %s", program, strerror(error), advice);
+    warnx("cannot run '%s': %s; %s", options->command[0], strerror(error),
+          advice);
     return error == ENOENT ? HOOP_E_NOT_FOUND : HOOP_E_DENIED;
 }
 
@@ -267,7 +278,7 @@ exec_await(const struct worker_setup *setup, int fd)
     do {
         n = read(fd, &failure, sizeof(failure));
         if (n == (ssize_t)sizeof(failure) && status == HOOP_OK)
-            status = exec_refused(setup->options->command[0], failure.error);
+            status = exec_refused(setup->options, &failure);
     } while (n > 0 || (n < 0 && errno == EINTR));
     return status;
 }
