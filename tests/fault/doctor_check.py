@@ -171,6 +171,13 @@ def bad_settings_are_found(doctor):
         for coordinator in (COORDINATOR, None):
             only_wrong(doctor.run(coordinator=coordinator, **environment),
                        'settings', text)
+    token = subprocess.run(
+        [doctor.hoopctl, 'token', 'operator'], capture_output=True, text=True,
+        check=True, env=environment_clean() | {'HOOP_TOKEN': 'secret'}).stdout
+    out = doctor.run(HOOP_TOKEN=token.strip())
+    only_wrong(out, 'settings', 'was made for a lesser role')
+    if f' {COORDINATOR} serves\n' not in out:
+        raise Wrong(f'an operator is not answered: {out}')
 
 
 def listening_ends(doctor):

@@ -310,8 +310,7 @@ doctor_facts_find(const struct hoop_control_options *options,
     names_find(out_facts);
     advertised_find(out_facts);
     settings_try(options, out_facts);
-    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0] &&
-        !out_facts->settings_error[0])
+    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0])
         coordinator_ask(options, out_facts);
     limits_find(out_facts);
     memory_try(out_facts);

@@ -149,10 +149,12 @@ version_judge(const struct judge *judge,
 static void
 answer_judge(const struct judge *judge, const struct doctor_facts *facts)
 {
-    if (!facts->coordinator[0] || facts->coordinator_error[0] ||
-        facts->settings_error[0])
+    if (!facts->coordinator[0] || facts->coordinator_error[0])
         return;
     if (facts->asked_error[0]) {
+        /* That is told already. */
+        if (strcmp(facts->asked_error, facts->settings_error) == 0)
+            return;
         tell(judge, DOCTOR_WRONG, "answer", "%s", facts->asked_error);
         return;
     }
