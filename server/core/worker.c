@@ -54,14 +54,16 @@ worker_end(struct cluster *cluster, struct member *member)
     struct worker *worker = member->worker;
     struct job *root = worker->root;
 
+    if (member->state != CLUSTER_MEMBER_JOINING)
+        worker->fate = member->state;
     worker->n_living--;
     if (worker->n_living > 0)
         return false;
     root->n_workers--;
     cluster->counters.members--;
-    root->n_workers_left += member->state == CLUSTER_MEMBER_LEFT;
-    root->n_workers_lost += member->state == CLUSTER_MEMBER_LOST;
-    if (member->state != CLUSTER_MEMBER_JOINING)
+    root->n_workers_left += worker->fate == CLUSTER_MEMBER_LEFT;
+    root->n_workers_lost += worker->fate == CLUSTER_MEMBER_LOST;
+    if (worker->fate != CLUSTER_MEMBER_JOINING)
         chronicle_write_job(cluster, root);
     return true;
 }

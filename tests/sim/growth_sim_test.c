@@ -2,8 +2,9 @@
  * tests/sim/growth_sim_test.c - a job that grows and loses workers, and a model
  *
  * Workers found a job, come to it, leave it or one of its worlds, die, and make it
- * grow, with newcomers who wish ranks or do not, or in vain; the coordinator is made
- * again from its records at random. The model knows processes only: which world each is
+ * grow, with newcomers who wish ranks or do not, or in vain: they give up, or their
+ * time is over, or one of them dies. The coordinator is made again from its records
+ * at random, also while a job grows. The model knows processes only: which world each is
  * in, by which rank, and who has left or is lost. After each step job, members,
  * counts and notices have to be those that it says. Time is virtual:
  * growth_sim_test SEED plays one seed again.
@@ -64,6 +65,8 @@ struct sim {
     uint64_t n_ends;
     uint64_t n_grown;
     uint64_t n_in_vain;
+    uint64_t n_late;
+    uint64_t n_fewer;
     uint64_t n_refused;
     uint64_t n_restarts;
 };
@@ -224,16 +227,11 @@ some_leave(struct sim *sim)
 /* Every other member of each of its worlds says so, the oldest world or the newest
  * first. */
 static void
-some_die(struct sim *sim)
+process_die(struct sim *sim, uint32_t victim)
 {
-    const uint32_t w = pick(sim, sim->n_worlds);
-    const uint32_t victim_rank = pick(sim, sim->worlds[w].size);
-    const uint32_t victim = sim->worlds[w].processes[victim_rank];
     const bool is_newest_first = pick(sim, 2) == 0;
     bool is_told = false;
 
-    if (!sim->worlds[w].is_in[victim_rank])
-        return;
     for (uint32_t i = 0; i < sim->n_worlds; i++) {
         const uint32_t at = is_newest_first ? sim->n_worlds - 1 - i : i;
         const struct world *world = &sim->worlds[at];
@@ -269,6 +267,16 @@ some_die(struct sim *sim)
     sim->fates[victim] = FATE_LOST;
     sim->n_lost++;
     sim->n_deaths++;
+}
+
+static void
+some_die(struct sim *sim)
+{
+    const uint32_t w = pick(sim, sim->n_worlds);
+    const uint32_t rank = pick(sim, sim->worlds[w].size);
+
+    if (sim->worlds[w].is_in[rank])
+        process_die(sim, sim->worlds[w].processes[rank]);
 }
 
 /* Nobody grows: it is refused. */
@@ -394,6 +402,19 @@ growth_enter(struct sim *sim, const struct growth *growth)
     sim->n_grown++;
 }
 
+static void
+coordinator_restart(struct sim *sim)
+{
+    struct cluster_options options = shelf_options(sim->f.now_ns);
+
+    options.lease_ms = LEASE_MS;
+    cluster_destroy(sim->f.cluster);
+    sim->f.actions = (struct cluster_actions){0};
+    assert_int_equal(cluster_create(&options, &sim->f.cluster), HOOP_OK);
+    assert_int_equal(shelf_read(&sim->shelf, sim->f.cluster), HOOP_OK);
+    sim->n_restarts++;
+}
+
 /* All who wait withdraw, newcomers first or last. */
 static void
 growth_abandon(struct sim *sim)
@@ -410,41 +431,107 @@ growth_abandon(struct sim *sim)
     sim->n_in_vain++;
 }
 
+/* Whether those who are there are a world, with the ranks that they wish. */
+static bool
+growth_suffices(const struct growth *growth)
+{
+    const uint32_t size = growth->n_members + growth->n_newcomers;
+
+    for (uint32_t i = 0; i < growth->n_newcomers; i++)
+        if (growth->wishes[i] != CLUSTER_RANK_ANY && growth->wishes[i] >= size)
+            return false;
+    return growth->n_newcomers > 0;
+}
+
+/* Nobody else comes until the deadline of all. */
+static void
+growth_wait(struct sim *sim, struct growth *growth, bool is_member_missing)
+{
+    sim->f.now_ns += 61 * FIXTURE_S;
+    take_step(sim, (struct cluster_event){.kind = CLUSTER_TICK});
+    if (!is_member_missing && growth_suffices(growth)) {
+        growth_enter(sim, growth);
+        sim->n_fewer++;
+        return;
+    }
+    for (uint32_t i = 0; i < growth->n_members + growth->n_newcomers; i++) {
+        const bool is_member = i < growth->n_members;
+
+        if (i + 1 == growth->n_members && is_member_missing)
+            continue;
+        EXPECT(sim, fixture_reply(&sim->f, growth->tickets[i])->status ==
+                        (is_member ? HOOP_E_TIMEOUT : HOOP_E_UNAVAILABLE));
+    }
+    sim->n_names++;
+    sim->n_late++;
+}
+
+/* A member dies, and the others have to begin anew. */
+static void
+growth_lose(struct sim *sim, const struct growth *growth)
+{
+    const uint64_t n_waiters = cluster_counters(sim->f.cluster)->waiters;
+    const uint32_t victim = growth->members[pick(sim, growth->n_members)];
+
+    process_die(sim, victim);
+    if (sim->fates[victim] == FATE_LOST)
+        EXPECT(sim, cluster_counters(sim->f.cluster)->waiters == n_waiters - 1);
+    growth_abandon(sim);
+}
+
+/* All ask again, members first. */
+static void
+growth_repeat(struct sim *sim,
+              struct growth *growth,
+              uint32_t w,
+              uint32_t n_newcomers)
+{
+    coordinator_restart(sim);
+    for (uint32_t i = 0; i < growth->n_members; i++)
+        member_join(sim, growth, w, i);
+    for (uint32_t i = 0; i < n_newcomers; i++)
+        newcomer_join(sim, growth, i);
+}
+
+enum turn {
+    TURN_WITHDRAWAL,
+    TURN_DEADLINE,
+    TURN_DEATH,
+    TURN_RESTART,
+    TURN_NONE,
+    N_TURNS = 12,
+};
+
 static void
 some_grow(struct sim *sim)
 {
     const uint32_t w = (uint32_t)present(sim);
-    const bool is_in_vain = pick(sim, 4) == 0;
+    const enum turn turn = (enum turn)pick(sim, N_TURNS);
+    const bool is_member_missing = turn == TURN_DEADLINE && pick(sim, 4) == 0;
     struct growth growth = {0};
     uint32_t n_newcomers = 0;
 
     if (!growth_draw(sim, &growth, w))
         return;
-    for (uint32_t i = 0; i < growth.n_members; i++) {
+    for (uint32_t i = 0; i + is_member_missing < growth.n_members; i++) {
         member_join(sim, &growth, w, i);
         while (n_newcomers + 1 < growth.n_newcomers && pick(sim, 2) == 0)
             newcomer_join(sim, &growth, n_newcomers++);
     }
     /* The last one makes it whole. */
-    while (n_newcomers + (is_in_vain ? 1 : 0) < growth.n_newcomers)
+    if (turn == TURN_RESTART)
+        growth_repeat(sim, &growth, w, n_newcomers);
+    while (n_newcomers + (turn < TURN_RESTART ? 1 : 0) < growth.n_newcomers)
         newcomer_join(sim, &growth, n_newcomers++);
-    if (is_in_vain)
+    growth.n_newcomers = n_newcomers;
+    if (turn == TURN_WITHDRAWAL)
         growth_abandon(sim);
+    else if (turn == TURN_DEADLINE)
+        growth_wait(sim, &growth, is_member_missing);
+    else if (turn == TURN_DEATH)
+        growth_lose(sim, &growth);
     else
         growth_enter(sim, &growth);
-}
-
-static void
-coordinator_restart(struct sim *sim)
-{
-    struct cluster_options options = shelf_options(sim->f.now_ns);
-
-    options.lease_ms = LEASE_MS;
-    cluster_destroy(sim->f.cluster);
-    sim->f.actions = (struct cluster_actions){0};
-    assert_int_equal(cluster_create(&options, &sim->f.cluster), HOOP_OK);
-    assert_int_equal(shelf_read(&sim->shelf, sim->f.cluster), HOOP_OK);
-    sim->n_restarts++;
 }
 
 /* Worlds in which nobody is any more do not come back. */
@@ -512,6 +599,7 @@ members_check(struct sim *sim)
 static void
 state_check(struct sim *sim)
 {
+    EXPECT(sim, cluster_counters(sim->f.cluster)->waiters == 0);
     EXPECT(sim, sim->n_told_lost == sim->n_deaths);
     EXPECT(sim, sim->n_told_left == sim->n_leaves);
     EXPECT(sim, sim->n_told_ended == sim->n_ends);
@@ -580,6 +668,8 @@ main(int n_arguments, char **arguments)
     uint64_t n_restarts = 0;
     uint64_t n_deaths = 0;
     uint64_t n_ends = 0;
+    uint64_t n_late = 0;
+    uint64_t n_fewer = 0;
 
     if (!sim)
         return EXIT_FAILURE;
@@ -591,6 +681,8 @@ main(int n_arguments, char **arguments)
         n_restarts += sim->n_restarts;
         n_deaths += sim->n_deaths;
         n_ends += sim->n_ends;
+        n_late += sim->n_late;
+        n_fewer += sim->n_fewer;
     }
     printf("%llu steps: %llu grown, %llu restarts, %llu deaths, %llu jobs "
            "ended\n",
@@ -600,6 +692,7 @@ main(int n_arguments, char **arguments)
     free(sim);
 
     /* A simulation in which nothing happens proves nothing. */
-    return n_grown && n_restarts && n_deaths && n_ends ? EXIT_SUCCESS
-                                                       : EXIT_FAILURE;
+    return n_grown && n_restarts && n_deaths && n_ends && n_late && n_fewer
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }

@@ -297,6 +297,7 @@ death_of_one_who_waits_to_grow_ends_its_join(void **state)
 
     (void)state;
     run_begin(&run, epochs);
+    run_step(&run, of_grown(leave_event(epochs[1], 12)));
     struct cluster_event event = member_event(22, 2);
 
     event.job = "a+2";
@@ -305,6 +306,7 @@ death_of_one_who_waits_to_grow_ends_its_join(void **state)
     run_step(&run, report_event(epochs[0], 1, 1, 2));
     fixture_refused(&run.f, waits, HOOP_E_ABORTED, "killed");
     assert_int_equal(run.n_lost, 1);
+    assert_int_equal(line_of_a(&run)->n_lost, 1);
     run_end(&run);
 }
 
