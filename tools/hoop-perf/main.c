@@ -17,6 +17,7 @@
 #include "hoop-perf/report.h"
 #include "hoop-perf/rivals.h"
 #include "standard_output.h"
+#include "variable.h"
 
 /* What a run needs on every rank; report and race log are rank 0's. */
 struct run {
@@ -173,7 +174,7 @@ main(int argc, char **argv)
     options_parse(argc, argv, &options);
     const enum hoop_status status = hoop_join(NULL, &session);
     /* hooprun says where to join: whoever it started knows it. */
-    if (status == HOOP_E_INVALID && !getenv("HOOP_COORDINATOR"))
+    if (status == HOOP_E_INVALID && !variable("HOOP_COORDINATOR"))
         errx(EXIT_FAILURE, "%s (to start 4 ranks here: hooprun -n 4 %s)",
              hoop_error_text(), argv[0]);
     if (status != HOOP_OK)

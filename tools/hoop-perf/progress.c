@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "variable.h"
+
 enum {
     BAR_CELLS = 24,
 };
@@ -14,9 +16,9 @@ enum {
 bool
 progress_is_wanted(void)
 {
-    const char *asked = getenv("HOOP_PROGRESS");
+    const char *asked = variable("HOOP_PROGRESS");
 
-    if (asked && *asked)
+    if (asked)
         return strcmp(asked, "0") != 0;
     return isatty(STDERR_FILENO) == 1;
 }

@@ -21,6 +21,7 @@
 
 #include "clock_ms.h"
 #include "hoopctl/doctor.h"
+#include "variable.h"
 
 enum {
     MEMORY_BYTES = 16 * 1024 * 1024,
@@ -200,15 +201,14 @@ told_find(struct doctor_facts *facts, const char *advertise)
 static void
 advertised_find(struct doctor_facts *facts)
 {
-    const char *advertise = getenv("HOOP_ADVERTISE");
-    const char *interface = getenv("HOOP_INTERFACE");
+    const char *advertise = variable("HOOP_ADVERTISE");
+    const char *interface = variable("HOOP_INTERFACE");
 
-    facts->is_advertised_set =
-        (advertise && *advertise) || (interface && *interface);
-    if (advertise && *advertise) {
+    facts->is_advertised_set = advertise || interface;
+    if (advertise) {
         text_set(facts->advertised_by, "HOOP_ADVERTISE");
         told_find(facts, advertise);
-    } else if (interface && *interface) {
+    } else if (interface) {
         text_set(facts->advertised_by, "HOOP_INTERFACE");
         interface_find(facts, interface);
     } else if (facts->coordinator[0] && !facts->coordinator_error[0]) {
@@ -222,8 +222,7 @@ static void
 settings_try(const struct hoop_control_options *options,
              struct doctor_facts *facts)
 {
-    const char *path = getenv("HOOP_TOKEN_FILE");
-    const bool has_file = options->token_file || (path && *path);
+    const bool has_file = options->token_file || variable("HOOP_TOKEN_FILE");
     struct hoop_control_token_text token = {0};
 
     const enum hoop_status status =
@@ -301,8 +300,9 @@ void
 doctor_facts_find(const struct hoop_control_options *options,
                   struct doctor_facts *out_facts)
 {
-    const char *coordinator = options->coordinator ? options->coordinator
-                                                   : getenv("HOOP_COORDINATOR");
+    const char *coordinator = options->coordinator
+                                  ? options->coordinator
+                                  : variable("HOOP_COORDINATOR");
 
     *out_facts = (struct doctor_facts){0};
     text_set(out_facts->own_version, VERSION_TEXT);

@@ -23,6 +23,7 @@
 
 #include "clock_ms.h"
 #include "hoopctl/doctor.h"
+#include "variable.h"
 
 enum {
     LINE_BYTES = 256,
@@ -152,7 +153,7 @@ range_parse(const char *text, unsigned long *out_first, unsigned long *out_last)
 static enum hoop_status
 range_listen(const char *asked, char out_error[static DOCTOR_TEXT], int *out_fd)
 {
-    const char *ports = asked ? asked : getenv("HOOP_PORT");
+    const char *ports = asked ? asked : variable("HOOP_PORT");
     const char *name = asked ? "--listen" : "HOOP_PORT";
     unsigned long first = 0;
     unsigned long last = 0;

@@ -16,6 +16,8 @@
 
 #include "hoop/coordinator.h"
 
+#include "variable.h"
+
 enum {
     /* First byte of the keeper's report; an address or a text follows. */
     REPORT_LISTENING = 'L',
@@ -48,15 +50,6 @@ report_write(int fd, char kind, const char *text)
     if (write(fd, report, n_bytes) < 0)
         _exit(EXIT_FAILURE);
     close(fd);
-}
-
-/* As for workers, for whom an empty one is none. */
-static const char *
-variable(const char *name)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? text : NULL;
 }
 
 /* The keeper's own life: listen, report, wait for the end of stop_fd. */

@@ -18,6 +18,7 @@
 #include "hooprun/output.h"
 #include "hooprun/reach.h"
 #include "standard_output.h"
+#include "variable.h"
 
 enum {
     DESCRIPTORS_OTHER = 64, /* hooprun's own, generously */
@@ -66,20 +67,20 @@ hosts_are_others(const struct options *options)
 static void
 overruled_tell(const struct options *options)
 {
-    const char *coordinator = getenv("HOOP_COORDINATOR");
-    const char *rank = getenv("HOOP_RANK");
-    const char *size = getenv("HOOP_WORLD_SIZE");
+    const char *coordinator = variable("HOOP_COORDINATOR");
+    const char *rank = variable("HOOP_RANK");
+    const char *size = variable("HOOP_WORLD_SIZE");
 
     if (options->is_agent || getenv("HOOP_ENDINGS"))
         return;
-    if (coordinator && *coordinator && !options->coordinator)
+    if (coordinator && !options->coordinator)
         warnx("HOOP_COORDINATOR=%s is not used: this run has a coordinator of "
               "its own; --coordinator uses another",
               coordinator);
-    if (rank && *rank)
+    if (rank)
         warnx("HOOP_RANK=%s is not used: each worker has a rank of its own",
               rank);
-    if (size && *size && strtoul(size, NULL, 10) != options->n_workers)
+    if (size && strtoul(size, NULL, 10) != options->n_workers)
         warnx("HOOP_WORLD_SIZE=%s is not used: there are %u workers", size,
               options->n_workers);
 }
@@ -124,10 +125,8 @@ static bool
 token_find(struct worker_setup *setup)
 {
     static struct hoop_control_token_text token;
-    const char *text = getenv("HOOP_TOKEN");
-    const char *path = getenv("HOOP_TOKEN_FILE");
 
-    if (!(text && *text) && !(path && *path))
+    if (!variable("HOOP_TOKEN") && !variable("HOOP_TOKEN_FILE"))
         return true;
     if (hoop_control_token(NULL, "worker", &token) != HOOP_OK) {
         warnx("%s", hoop_error_text());

@@ -11,6 +11,7 @@
 #include "help_options.h"
 #include "hooprun/host_text.h"
 #include "hooprun/settings_rows.h"
+#include "variable.h"
 
 enum {
     RESTARTS_DEFAULT = 3,
@@ -220,24 +221,19 @@ on_exit_take(struct argp_state *state, const char *text)
                      text);
 }
 
-/* An empty one is none. */
-static const char *
-variable(const char *name, const char *otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? text : otherwise;
-}
-
 static void
 unset_fill(struct options *options)
 {
+    const char *job = variable("HOOP_JOB");
+    const char *rsh = variable("HOOP_RSH");
+    const char *remedy = variable("HOOP_ON_FAILURE");
+
     if (!options->job)
-        options->job = variable("HOOP_JOB", "default");
+        options->job = job ? job : "default";
     if (!options->rsh)
-        options->rsh = variable("HOOP_RSH", "ssh");
+        options->rsh = rsh ? rsh : "ssh";
     if (options->on_exit == ON_EXIT_UNSET)
-        options->on_exit = strcmp(variable("HOOP_ON_FAILURE", ""), "retry") == 0
+        options->on_exit = remedy && strcmp(remedy, "retry") == 0
                                ? ON_EXIT_CONTINUE
                                : ON_EXIT_END;
 }
