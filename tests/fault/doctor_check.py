@@ -193,6 +193,14 @@ def listening_ends(doctor):
 def names_and_addresses_are_found(doctor):
     only_wrong(doctor.run(coordinator='nobody.invalid:4667'), 'coordinator',
                'nobody.invalid:4667 has no address: ', 'DNS or /etc/hosts')
+    for two in (f'{COORDINATOR},nobody.invalid:4667',
+                f'nobody.invalid:4667,{COORDINATOR}'):
+        out = doctor.run(coordinator=two)
+        only_wrong(out, 'coordinator', ' nobody.invalid:4667 has no address: ')
+        for line in (f' peers are told {doctor.hosts.addresses["a"]} ',
+                     f' {two} serves\n'):
+            if line not in out:
+                raise Wrong(f'{line} is not in {out}')
     only_wrong(doctor.run(coordinator=f'{HERE}:4'), 'answer',
                'Connection refused')
     only_wrong(doctor.run(HOOP_INTERFACE='nosuch0'), 'address',

@@ -25,12 +25,13 @@ struct doctor_facts {
     char own_name[DOCTOR_TEXT];
     char own_addresses[DOCTOR_TEXT]; /* "10.0.0.2, fd00::2" */
     char own_error[DOCTOR_TEXT];
-    char coordinator[DOCTOR_TEXT]; /* host:port; "": none was named */
-    char coordinator_addresses[DOCTOR_TEXT];
-    char coordinator_error[DOCTOR_TEXT]; /* of its name */
-    char advertised[DOCTOR_TEXT];        /* the address that peers are told */
-    char advertised_by[DOCTOR_TEXT];     /* "HOOP_ADVERTISE" ... */
-    bool is_advertised_set;              /* by the user */
+    char coordinator[DOCTOR_TEXT]; /* host:port,...; "": none was named */
+    char coordinator_addresses[DOCTOR_TEXT]; /* of all that have any */
+    char coordinator_unknown[DOCTOR_TEXT];   /* the first that has none */
+    char coordinator_error[DOCTOR_TEXT];     /* why */
+    char advertised[DOCTOR_TEXT];    /* the address that peers are told */
+    char advertised_by[DOCTOR_TEXT]; /* "HOOP_ADVERTISE" ... */
+    bool is_advertised_set;          /* by the user */
     char advertised_error[DOCTOR_TEXT];
     char settings_error
         [DOCTOR_TEXT];             /* of HOOP_PORT ..., or of the token file */

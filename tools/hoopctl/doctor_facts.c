@@ -111,23 +111,45 @@ address_cut(const char *addresses,
     text_set(out_host, first + has_brackets);
 }
 
+/* Of "node0:4667,node1:4667" what comes behind the first. */
+static const char *
+addresses_rest(const char *addresses)
+{
+    addresses += strcspn(addresses, ",");
+    return addresses + (*addresses == ',');
+}
+
+static void
+coordinator_resolve(const char *addresses, struct doctor_facts *facts)
+{
+    char *found = facts->coordinator_addresses;
+    char host[DOCTOR_TEXT];
+    char port[DOCTOR_TEXT];
+    char text[DOCTOR_TEXT];
+    const size_t n_found = strlen(found);
+
+    address_cut(addresses, host, port);
+    if (doctor_resolve(host, text)) {
+        snprintf(found + n_found, DOCTOR_TEXT - n_found, "%s%s",
+                 n_found > 0 ? ", " : "", text);
+    } else if (!facts->coordinator_error[0]) {
+        text_set(facts->coordinator_error, text);
+        text_set(facts->coordinator_unknown, addresses);
+        facts->coordinator_unknown[strcspn(addresses, ",")] = '\0';
+    }
+}
+
 static void
 names_find(struct doctor_facts *facts)
 {
-    char host[DOCTOR_TEXT];
-    char port[DOCTOR_TEXT];
     char text[DOCTOR_TEXT];
 
     if (gethostname(facts->own_name, sizeof(facts->own_name) - 1) != 0)
         text_set(facts->own_name, "this host");
     const bool is_known = doctor_resolve(facts->own_name, text);
     text_set(is_known ? facts->own_addresses : facts->own_error, text);
-    if (!facts->coordinator[0])
-        return;
-    address_cut(facts->coordinator, host, port);
-    const bool is_there = doctor_resolve(host, text);
-    text_set(is_there ? facts->coordinator_addresses : facts->coordinator_error,
-             text);
+    for (const char *at = facts->coordinator; *at; at = addresses_rest(at))
+        coordinator_resolve(at, facts);
 }
 
 static void
@@ -163,8 +185,13 @@ route_find(struct doctor_facts *facts)
     char port[DOCTOR_TEXT];
     char text[NI_MAXHOST];
 
-    address_cut(facts->coordinator, host, port);
-    if (getaddrinfo(host, port, &hints, &found) != 0)
+    for (const char *at = facts->coordinator; *at && !found;
+         at = addresses_rest(at)) {
+        address_cut(at, host, port);
+        if (getaddrinfo(host, port, &hints, &found) != 0)
+            found = NULL;
+    }
+    if (!found)
         return;
     const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
@@ -211,7 +238,7 @@ advertised_find(struct doctor_facts *facts)
     } else if (interface) {
         text_set(facts->advertised_by, "HOOP_INTERFACE");
         interface_find(facts, interface);
-    } else if (facts->coordinator[0] && !facts->coordinator_error[0]) {
+    } else if (facts->coordinator_addresses[0]) {
         text_set(facts->advertised_by, "on the way to the coordinator");
         route_find(facts);
     }
@@ -310,7 +337,7 @@ doctor_facts_find(const struct hoop_control_options *options,
     names_find(out_facts);
     advertised_find(out_facts);
     settings_try(options, out_facts);
-    if (out_facts->coordinator[0] && !out_facts->coordinator_error[0])
+    if (out_facts->coordinator_addresses[0])
         coordinator_ask(options, out_facts);
     limits_find(out_facts);
     memory_try(out_facts);

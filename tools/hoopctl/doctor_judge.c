@@ -70,7 +70,7 @@ names_judge(const struct judge *judge, const struct doctor_facts *facts)
         tell(judge, DOCTOR_WRONG, "coordinator",
              "%s has no address: %s; is the name right? Give it an address in "
              "DNS or /etc/hosts, or the address itself to --coordinator",
-             facts->coordinator, facts->coordinator_error);
+             facts->coordinator_unknown, facts->coordinator_error);
     else if (are_loopback(facts->coordinator_addresses))
         tell(judge, DOCTOR_NOTE, "coordinator",
              "%s is %s: that is this host for each host; for workers on "
@@ -149,7 +149,7 @@ version_judge(const struct judge *judge,
 static void
 answer_judge(const struct judge *judge, const struct doctor_facts *facts)
 {
-    if (!facts->coordinator[0] || facts->coordinator_error[0])
+    if (!facts->coordinator_addresses[0])
         return;
     if (facts->asked_error[0]) {
         /* That is told already. */

@@ -116,9 +116,11 @@ doctor_says_what_to_change_for_names(void **state)
               "set it\n");
     strcpy(facts.coordinator_addresses, "127.0.0.1");
     facts_say(&facts, "note address: peers are told 127.0.0.1 ");
+    strcpy(facts.coordinator, "node0:4667,node9:4667");
+    strcpy(facts.coordinator_unknown, "node9:4667");
     strcpy(facts.coordinator_error, "Name or service not known");
     facts_say(&facts,
-              "wrong coordinator: node0:4667 has no address: Name or service "
+              "wrong coordinator: node9:4667 has no address: Name or service "
               "not known; is the name right? Give it an address in DNS or "
               "/etc/hosts, or the address itself to --coordinator\n");
     facts.coordinator[0] = '\0';
