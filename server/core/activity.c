@@ -110,10 +110,8 @@ silence_of(const struct cluster *cluster, const struct member *member)
     const struct waiter *watch = watch_of(cluster, member);
     struct sentence silence = {0};
 
-    if (member->state == CLUSTER_MEMBER_LEFT)
-        sentence_add(&silence, "it has left the job");
-    else if (member->state == CLUSTER_MEMBER_LOST)
-        sentence_add(&silence, "it is lost: %s", member->reason);
+    if (member->state != CLUSTER_MEMBER_ACTIVE)
+        sentence_add(&silence, "it %s", member_fate(member).text);
     else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
         sentence_add(&silence, "its version of hoop does not tell");
     else

@@ -280,19 +280,18 @@ is_complete(const struct council *council)
     return n_come > 0;
 }
 
-/* Its member has ended, or has left: nobody else will answer it. */
+/* Its member has ended, or is in the communicator no more: nobody else will answer
+ * it. */
 static void
 stranger_refuse(struct cluster *cluster, struct council_seat *seat)
 {
     const struct member *member = seat->member;
-    const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
+    const bool is_active = member->state == CLUSTER_MEMBER_ACTIVE;
 
-    outbox_refuse(&cluster->outbox, waiter_answer(cluster, seat->waiter),
-                  is_lost ? HOOP_E_ABORTED : HOOP_E_PRECONDITION, "%s %s%s",
-                  member_label(member).text,
-                  is_lost ? "has been declared lost: "
-                          : "has left, and cannot survive",
-                  is_lost ? member->reason : "");
+    outbox_refuse(
+        &cluster->outbox, waiter_answer(cluster, seat->waiter),
+        member_fate_status(member), "%s %s", member_label(member).text,
+        is_active ? "has freed the communicator" : member_fate(member).text);
 }
 
 static void

@@ -97,14 +97,11 @@ rank_check(const struct job *job, uint32_t rank, bool *is_named)
         return error_raise(HOOP_E_INVALID, "a group has rank %u twice", rank);
 
     const struct member *member = job->ranks[rank];
-    const bool is_lost = member->state == CLUSTER_MEMBER_LOST;
 
     if (member->state != CLUSTER_MEMBER_ACTIVE)
-        return error_raise(is_lost ? HOOP_E_ABORTED : HOOP_E_PRECONDITION,
-                           "a group cannot have %s, who %s%s",
-                           member_label(member).text,
-                           is_lost ? "is lost: " : "has left the job",
-                           is_lost ? member->reason : "");
+        return error_raise(member_fate_status(member),
+                           "a group cannot have %s, who %s",
+                           member_label(member).text, member_fate(member).text);
     is_named[rank] = true;
     return HOOP_OK;
 }

@@ -112,6 +112,25 @@ member_label(const struct member *member)
     return label;
 }
 
+struct sentence
+member_fate(const struct member *member)
+{
+    struct sentence fate = {0};
+
+    if (member->state == CLUSTER_MEMBER_LOST)
+        sentence_add(&fate, "is lost: %s", member->reason);
+    else
+        sentence_add(&fate, "has left the job");
+    return fate;
+}
+
+enum hoop_status
+member_fate_status(const struct member *member)
+{
+    return member->state == CLUSTER_MEMBER_LOST ? HOOP_E_ABORTED
+                                                : HOOP_E_PRECONDITION;
+}
+
 enum hoop_status
 member_raise_taken(const struct member *holder)
 {

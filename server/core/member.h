@@ -12,6 +12,7 @@
 #include "core/agenda.h"
 #include "core/cluster.h"
 #include "core/seat.h"
+#include "core/sentence.h"
 
 struct job;
 struct waiter;
@@ -77,6 +78,14 @@ member_move(struct member *member, enum cluster_member_state state);
 /* "rank 3 (host:pid)", or "host:pid" if it has none yet. */
 struct member_label
 member_label(const struct member *member);
+
+/* It has ended: "is lost: killed", or "has left the job". */
+struct sentence
+member_fate(const struct member *member);
+
+/* What needs it fails with this. */
+enum hoop_status
+member_fate_status(const struct member *member);
 
 /* It has the rank that somebody else requests: HOOP_E_EXISTS, with the text. */
 enum hoop_status

@@ -433,8 +433,6 @@ group_dissolve(struct cluster *cluster,
                struct group *group,
                const struct member *ended)
 {
-    const bool is_lost = ended->state == CLUSTER_MEMBER_LOST;
-
     for (uint32_t i = 0; i < group->shown.n_ranks; i++) {
         struct seat *seat = &group->seats[i];
 
@@ -443,11 +441,10 @@ group_dissolve(struct cluster *cluster,
         if (seat->waiter)
             outbox_refuse(&cluster->outbox,
                           waiter_answer(cluster, seat->waiter),
-                          is_lost ? HOOP_E_ABORTED : HOOP_E_PRECONDITION,
-                          "the communicator of %u ranks cannot form: %s %s%s",
+                          member_fate_status(ended),
+                          "the communicator of %u ranks cannot form: %s %s",
                           group->shown.n_ranks, member_label(ended).text,
-                          is_lost ? "is lost: " : "has left the job",
-                          is_lost ? ended->reason : "");
+                          member_fate(ended).text);
     }
     group_retire(cluster, group);
 }

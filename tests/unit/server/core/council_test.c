@@ -103,7 +103,7 @@ who_is_lost_after_its_call_does_not_count(void **state)
     const uint64_t lost = agree(&f, epoch, 1, 0);
     const uint64_t left = agree(&f, epoch, 3, 6);
     report(&f, epoch, 3, 0);
-    fixture_refused(&f, lost, HOOP_E_ABORTED, "has been declared lost: reset");
+    fixture_refused(&f, lost, HOOP_E_ABORTED, "rank 0 (h:1) is lost: reset");
     const uint64_t last = agree(&f, epoch, 2, 12);
     assert_int_equal(outcome(&f, left)->flags, 4);
     assert_int_equal(outcome(&f, last)->n_ranks, 2);
@@ -147,11 +147,14 @@ shrink_gives_the_survivors_a_communicator(void **state)
     assert_true(first.communicator > 0);
 
     /* It is a communicator like others: it can be left, and shrunk again. */
-    leave(&f, epoch, 4, 8);
     struct cluster_council_call again = {.communicator = first.communicator,
                                          .kind = CLUSTER_COUNCIL_SHRINK,
                                          .turn = 1,
                                          .number = 20};
+    const uint64_t waits = fixture_step(&f, call(epoch, 4, again));
+    leave(&f, epoch, 4, 8);
+    fixture_refused(&f, waits, HOOP_E_PRECONDITION,
+                    "rank 3 (h:4) has freed the communicator");
     fixture_step(&f, call(epoch, 1, again));
     const uint64_t ticket = fixture_step(&f, call(epoch, 3, again));
     assert_int_equal(outcome(&f, ticket)->n_ranks, 2);
