@@ -264,8 +264,11 @@ watch_reply(struct model *model,
                      "another change than was");
         model->n_seen++;
     }
-    if (client->epoch == job->epoch)
-        client->seen = seen->revision;
+    if (client->epoch != job->epoch)
+        return;
+    client->seen = seen->revision;
+    if (seen->activity_query != 0)
+        client->query = seen->activity_query;
 }
 
 static void
@@ -286,6 +289,36 @@ member_reply(struct model *model,
         client->acknowledged_ns = model->now_ns;
 }
 
+/* Of each member what it is in, or why that is not known. */
+static void
+job_reply(struct model *model,
+          const struct model_ticket *ticket,
+          const struct cluster_reply *reply)
+{
+    const struct cluster_job_detail *job = &reply->job;
+
+    if (reply->status != HOOP_OK) {
+        model_expect(model,
+                     reply->status == HOOP_E_UNAVAILABLE
+                         ? model->is_drained
+                         : reply->status == HOOP_E_NOT_FOUND &&
+                               !model_job_exists(model, ticket->job),
+                     "a job that is there is not shown");
+        return;
+    }
+    for (size_t i = 0; job->activities && i < job->n_members; i++) {
+        const struct cluster_activity *activity = &job->activities[i];
+
+        model_expect(model, !activity->silence[0] || !activity->call[0],
+                     "a member has told, and has not");
+        model_expect(model,
+                     job->members[i].state == CLUSTER_MEMBER_ACTIVE ||
+                         activity->silence[0],
+                     "a member has told that has ended");
+        model->n_told += !activity->silence[0];
+    }
+}
+
 void
 model_reply(struct model *model, const struct cluster_reply *reply)
 {
@@ -298,6 +331,8 @@ model_reply(struct model *model, const struct cluster_reply *reply)
     ticket->is_open = false;
     if (ticket->event.kind == CLUSTER_JOIN)
         join_reply(model, ticket, reply);
+    else if (ticket->event.kind == CLUSTER_JOB)
+        job_reply(model, ticket, reply);
     else if (ticket->event.kind >= CLUSTER_STORE_SET)
         model_store_reply(model, ticket, reply);
     else if (ticket->event.kind >= CLUSTER_GROUP_CREATE)

@@ -66,6 +66,7 @@ struct model_client {
     uint32_t rank;
     uint64_t acknowledged_ns; /* of its lease, the last time */
     uint64_t seen;            /* revision of the last membership change */
+    uint64_t query;           /* of activities, the last that it was told of */
     bool is_accused;          /* somebody has reported it */
     uint64_t n_entries;
     struct model_entry entries[MODEL_ENTRIES]; /* [number - 1] */
@@ -126,6 +127,7 @@ struct model {
     uint64_t n_lost;
     uint64_t n_store;
     uint64_t n_seen; /* changes that watches have seen */
+    uint64_t n_told; /* activities */
 };
 
 extern const char *const model_job_names[MODEL_JOBS];

@@ -3,7 +3,7 @@
  *
  * Workers join (late, twice, with a wrong token or version), renew, die, leave
  * and report each other, form groups and leave them, while the store is
- * written, watched and waited for.
+ * written, watched and waited for, and while it is asked what they are in.
  * cluster_model.c says what must come of it. Time is virtual; every seed is a
  * schedule: cluster_sim_test SEED plays one again.
  */
@@ -191,6 +191,28 @@ member_send(struct sim *sim, int index, enum cluster_event_kind kind)
     ticket->event.kind = kind;
     ticket->event.member = (struct cluster_member_id){
         .epoch = client->epoch, .incarnation = client->incarnation};
+    if (kind == CLUSTER_RENEW) {
+        ticket->event.renewal.activity_query = client->query;
+        ticket->event.renewal.activity =
+            (struct cluster_activity){.call = sim_random(sim, 2) ? "scan" : "",
+                                      .communicator = "",
+                                      .waits_for = "rank 0"};
+    }
+    sim_step(sim, &ticket->event);
+}
+
+/* What is everybody in? */
+static void
+activity_send(struct sim *sim, int index)
+{
+    if (ticket_of(sim, index, CLUSTER_JOB))
+        return;
+
+    struct model_ticket *ticket =
+        ticket_open(sim, sim->model.clients[index].job, index);
+
+    ticket->event.kind = CLUSTER_JOB;
+    ticket->event.view = CLUSTER_VIEW_ACTIVITY;
     sim_step(sim, &ticket->event);
 }
 
@@ -208,6 +230,7 @@ watch_send(struct sim *sim, int index)
     ticket->event.watch =
         (struct cluster_watch){.epoch = client->epoch,
                                .since = client->seen,
+                               .activity_query = client->query,
                                .question = CLUSTER_NO_QUESTION};
     sim_step(sim, &ticket->event);
 }
@@ -322,6 +345,8 @@ member_act(struct sim *sim, int index)
         join_send(sim, index);
     else if (choice < 60)
         watch_send(sim, index);
+    else if (choice < 64)
+        activity_send(sim, index);
     else if (choice < 80)
         group_send(sim, index);
     else
@@ -411,6 +436,7 @@ main(int n_arguments, char **arguments)
     uint64_t n_store = 0;
     uint64_t n_seen = 0;
     uint64_t n_formed = 0;
+    uint64_t n_told = 0;
 
     if (!sim)
         return EXIT_FAILURE;
@@ -423,15 +449,18 @@ main(int n_arguments, char **arguments)
         n_store += sim->model.n_store;
         n_seen += sim->model.n_seen;
         n_formed += sim->model.n_formed;
+        n_told += sim->model.n_told;
     }
     printf("%llu seeds: %llu worlds, %llu lost, %llu store calls, %llu "
-           "changes seen, %llu groups formed\n",
+           "changes seen, %llu groups formed, %llu activities told\n",
            (unsigned long long)(last - first + 1), (unsigned long long)n_worlds,
            (unsigned long long)n_lost, (unsigned long long)n_store,
-           (unsigned long long)n_seen, (unsigned long long)n_formed);
+           (unsigned long long)n_seen, (unsigned long long)n_formed,
+           (unsigned long long)n_told);
     free(sim);
 
     /* A simulation in which nothing happens proves nothing. */
-    return n_worlds && n_lost && n_store && n_seen && n_formed ? EXIT_SUCCESS
-                                                               : EXIT_FAILURE;
+    return n_worlds && n_lost && n_store && n_seen && n_formed && n_told
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }
