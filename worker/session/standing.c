@@ -66,7 +66,7 @@ struct standing {
     uint64_t question;       /* the last that was asked */
     uint64_t activity_query; /* likewise */
     uint64_t backoff_ms;
-    bool *is_known; /* [rank]: its end is known here */
+    bool *is_known; /* [rank]: the coordinator has told of its end */
 
     struct wait_notice wait; /* for an answer, while it is under way */
     bool is_waiting;
@@ -337,7 +337,6 @@ report_on_answer(void *owner, const struct rpc_answer *answer)
         log_debug("session", "a report was not heard: %s", answer->message);
 }
 
-/* A complaint may be followed by a verdict: it is one more report. */
 static bool
 is_verdict(const struct report *report)
 {
@@ -364,7 +363,6 @@ report_send(struct standing *standing, const struct report *report)
 
     if (standing->is_known[report->rank] || standing->state != STANDING_GOOD)
         return;
-    standing->is_known[report->rank] = is_verdict(report);
     snprintf(request.reason, sizeof(request.reason), "%s", report->why);
     pack_init(&pack, LIMIT_RPC_MESSAGE);
     report_request_encode(&request, &pack);
