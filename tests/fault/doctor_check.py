@@ -219,6 +219,12 @@ def names_and_addresses_are_found(doctor):
                'peers are told 127.0.0.1 (HOOP_INTERFACE)')
     only_wrong(doctor.run(HOOP_ADVERTISE='nobody.invalid'), 'address',
                'HOOP_ADVERTISE=nobody.invalid has no address: ')
+    for advertised in ('0.0.0.0', '[::]:5000'):
+        only_wrong(doctor.run(HOOP_ADVERTISE=advertised), 'address',
+                   f'HOOP_ADVERTISE={advertised} is nothing that peers can connect to')
+    for advertised in ('10.0.0.1:x', '10.0.0.1:65536', '[::1]:'):
+        only_wrong(doctor.run(HOOP_ADVERTISE=advertised), 'address',
+                   f'HOOP_ADVERTISE={advertised} has no port from 0 to 65535')
     only_wrong(doctor.run('--peer', f'{HERE}:5'), 'to peer',
                f'cannot connect to {HERE}:5: Connection refused; does hoopctl '
                'doctor --listen run there')

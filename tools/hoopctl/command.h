@@ -1,7 +1,7 @@
 /*
  * hoopctl/command.h - one subcommand: what it is called and what it does
  *
- * main.c has the table; each file cmd_*.c or so implements one row.
+ * main.c has the table; the file with a command's name implements it.
  */
 
 #ifndef HOOPCTL_COMMAND_H

@@ -87,8 +87,8 @@ doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT])
 }
 
 /* "node0:4667,node1:4667" has the host "node0" and the port "4667"; "node0",
- * "fd00::1" and "[fd00::1]" have no port. */
-static void
+ * "fd00::1" and "[fd00::1]" have no port: false. */
+static bool
 address_cut(const char *addresses,
             char out_host[static DOCTOR_TEXT],
             char out_port[static DOCTOR_TEXT])
@@ -109,6 +109,7 @@ address_cut(const char *addresses,
     if (has_brackets)
         first[n - 1] = '\0';
     text_set(out_host, first + has_brackets);
+    return colon != NULL;
 }
 
 /* Of "node0:4667,node1:4667" what comes behind the first. */
@@ -207,6 +208,13 @@ route_find(struct doctor_facts *facts)
     freeaddrinfo(found);
 }
 
+static bool
+port_is_possible(const char *port)
+{
+    return *port && port[strspn(port, "0123456789")] == '\0' &&
+           strtoul(port, NULL, 10) <= UINT16_MAX;
+}
+
 /* Peers are told the first address of a name. */
 static void
 told_find(struct doctor_facts *facts, const char *advertise)
@@ -215,14 +223,25 @@ told_find(struct doctor_facts *facts, const char *advertise)
     char port[DOCTOR_TEXT];
     char text[DOCTOR_TEXT];
 
-    address_cut(advertise, host, port);
-    if (doctor_resolve(host, text)) {
+    const bool has_port = address_cut(advertise, host, port);
+    const bool is_known = doctor_resolve(host, text);
+    if (is_known)
         text[strcspn(text, ",")] = '\0';
+    if (!is_known)
+        snprintf(facts->advertised_error, DOCTOR_TEXT,
+                 "HOOP_ADVERTISE=%.100s has no address: %.300s", advertise,
+                 text);
+    else if (has_port && !port_is_possible(port))
+        snprintf(facts->advertised_error, DOCTOR_TEXT,
+                 "HOOP_ADVERTISE=%.100s has no port from 0 to 65535",
+                 advertise);
+    else if (strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::") == 0)
+        snprintf(facts->advertised_error, DOCTOR_TEXT,
+                 "HOOP_ADVERTISE=%.100s is nothing that peers can connect to; "
+                 "set it to what other hosts reach, or do not set it",
+                 advertise);
+    else
         text_set(facts->advertised, text);
-        return;
-    }
-    snprintf(facts->advertised_error, DOCTOR_TEXT,
-             "HOOP_ADVERTISE=%.100s has no address: %.300s", advertise, text);
 }
 
 static void

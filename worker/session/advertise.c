@@ -40,11 +40,15 @@ told_find(const struct advertise *wanted, struct address *out_address)
 {
     struct address address;
     char text[LIMIT_ADDRESS];
+    char why[LIMIT_ERROR_TEXT];
 
     port_complete(wanted->advertise, text);
     const enum hoop_status status = address_resolve(text, &address);
-    if (status != HOOP_OK)
-        return error_pass(status);
+    if (status != HOOP_OK) {
+        snprintf(why, sizeof(why), "%s", error_text());
+        return error_raise(status, "HOOP_ADVERTISE=%s: %.500s",
+                           wanted->advertise, why);
+    }
     if (address_is_any(&address))
         return error_raise(HOOP_E_INVALID,
                            "%s is nothing peers can connect to: advertise an "

@@ -60,6 +60,8 @@ advertise_nowhere_is_refused(void **state)
     assert_non_null(strstr(error_text(), "HOOP_ADVERTISE"));
     wanted = told("10.0.0.1:nothing");
     assert_int_equal(advertise_find(&wanted, &address), HOOP_E_INVALID);
+    assert_non_null(
+        strstr(error_text(), "HOOP_ADVERTISE=10.0.0.1:nothing: address '"));
 }
 
 static void
