@@ -100,7 +100,7 @@ hooprun_sigint_is_followed_by_sigterm(void **state)
     }
     assert_non_null(strstr(err_of(state),
                            "sending SIGTERM to what did not end "
-                           "by itself within 10 s: rank 0, 1\n"));
+                           "by itself within 10 s: ranks 0, 1\n"));
 }
 
 static void
@@ -120,7 +120,7 @@ hooprun_sigterm_is_followed_by_sigkill(void **state)
     const char *term = strstr(err_of(state), "sending SIGTERM to what did not");
     assert_non_null(term);
     assert_non_null(strstr(term, "killing what did not end by itself within "
-                                 "1 s: rank 0, 1\n"));
+                                 "1 s: ranks 0, 1\n"));
 }
 
 enum {

@@ -502,7 +502,7 @@ hooprun_timeout_ends_all(void **state)
 
     assert_int_equal(launcher_code(state, timeout, "exec sleep 60"), 124);
     assert_non_null(strstr(err_of(state), "not finished after 1 s"));
-    assert_non_null(strstr(err_of(state), "rank 0, 1\n"));
+    assert_non_null(strstr(err_of(state), "ending ranks 0, 1\n"));
 }
 
 static void

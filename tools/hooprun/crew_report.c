@@ -18,18 +18,20 @@ enum {
     CAUSE_MAX = 4 * LIST_MAX,
 };
 
-/* "1, 2, 5" */
+/* "ranks 1, 2, 5" */
 static void
 running_list(const struct crew *crew, char out_text[static LIST_MAX])
 {
+    const char *before = crew->n_running == 1 ? "rank " : "ranks ";
     size_t n = 0;
 
     out_text[0] = '\0';
     for (uint32_t i = 0; i < crew->n_workers && n < LIST_MAX - 16; i++) {
         if (!crew->workers[i].is_running)
             continue;
-        n += (size_t)snprintf(out_text + n, LIST_MAX - n, "%s%u", n ? ", " : "",
+        n += (size_t)snprintf(out_text + n, LIST_MAX - n, "%s%u", before,
                               crew->workers[i].rank);
+        before = ", ";
     }
     if (n >= LIST_MAX - 16)
         snprintf(out_text + n, LIST_MAX - n, " ...");
@@ -93,7 +95,7 @@ crew_report_stubborn(struct crew *crew, const char *what)
 
     running_list(crew, list);
     output_clear_progress(&crew->output);
-    warnx("%s what did not end by itself within %u s: rank %s", what,
+    warnx("%s what did not end by itself within %u s: %s", what,
           crew->options->grace_s, list);
 }
 
@@ -195,7 +197,7 @@ crew_report_timeout(struct crew *crew)
     if (stopped_find(crew, &stop))
         outcome_describe(&stop, cause, sizeof(cause));
     output_clear_progress(&crew->output);
-    warnx("not finished after %u s (--timeout); ending rank %s%s%s",
+    warnx("not finished after %u s (--timeout); ending %s%s%s",
           crew->options->timeout_s, list, *cause ? "; " : "", cause);
 }
 
