@@ -16,6 +16,7 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -272,10 +273,13 @@ def token_of_a_file_arrives(world):
     path = os.path.join(world.folder, 'secret')
     with open(path, 'w', encoding='ascii') as file:
         file.write('our secret\n')
-    words = ('--hosts', 'a,localhost', '--coordinator', f'{HERE}:9', 'sh', '-c',
+    coordinator = socket.create_server((HERE, 0))
+    port = coordinator.getsockname()[1]
+    words = ('--hosts', 'a,localhost', '--coordinator', f'{HERE}:{port}', 'sh', '-c',
              'echo $HOOP_TOKEN,$HOOP_TOKEN_FILE')
     os.chmod(path, 0o600)
     out, _ = world.run(*words, HOOP_TOKEN_FILE=path)
+    coordinator.close()
     expect(sorted(out.splitlines()) == ['[0] our secret,', '[1] our secret,'], out)
     os.chmod(path, 0o644)
     out, err = world.run(*words, code=1, HOOP_TOKEN_FILE=path)
@@ -528,12 +532,14 @@ def nothing_is_left(world):
            'there is ended\n' in err, err)
 
 
-def refused(world, host, *words, code=1, config='config', lines=None):
+def refused(world, host, *words, code=1, config='config', lines=None,
+            coordinator=None):
     """The first line of stderr begins with the cause; nothing was started. Which
     of two hosts that lack a program is first nobody knows."""
     begun = time.monotonic()
     marker = os.path.join(world.folder, 'started')
-    _, err = world.run('--hosts', f'{host},a', '--', *(
+    given = ('-c', coordinator) if coordinator else ()
+    _, err = world.run('--hosts', f'{host},a', *given, '--', *(
         words or ('touch', marker)), code=code, config=config)
     expect(not os.path.exists(marker), f'{host}: something was started: {err}')
     expect(time.monotonic() - begun < WAIT_S, f'{host}: {err}')
@@ -610,7 +616,24 @@ def firewall_is_named(world):
     run('iptables', '-F')
     expect(err.startswith('hooprun: host b: cannot reach the coordinator, '
                           f'which hooprun has started, from here: {HERE}:') and
-           ': no answer; let firewalls pass that, or start hoopd ' in err, err)
+           ': no answer; let firewalls pass all ports between the hosts, or, '
+           'where they pass some, start hoopd on one of these, give it with '
+           '--coordinator, the same HOOP_TOKEN to it and to hooprun, and the '
+           'others to the workers with HOOP_PORT\n' in err, err)
+
+
+def given_coordinator_is_tried_by_all_hosts(world):
+    """Before a worker is started."""
+    err = refused(world, 'b', coordinator=f'{HERE}:9')
+    expect(re.match('hooprun: host [ab]: cannot reach the coordinator of '
+                    f'--coordinator from here: {HERE}:9: Connection refused; '
+                    'start hoopd there first, with HOOP_TOKEN, without which it '
+                    'serves its own host alone; or give an address and port that '
+                    'all hosts reach\n', err), err)
+    _, err = world.run('--hosts', 'localhost,b', '-c', 'localhost:4667', 'true',
+                       code=64)
+    expect('--coordinator localhost:4667: localhost is another host on b: give an '
+           'address that all hosts reach\n' in err, err)
 
 
 def output_comes_as_it_is(world):
@@ -717,6 +740,7 @@ PARTS = [all_arrives_exactly, ssh_keeps_its_environment,
          signals_are_passed_on, terminal_is_rank_zeros,
          job_is_stopped_and_continued, nothing_is_left, what_cannot_begin_says_why,
          another_version_is_named, prefix_names_another_place, firewall_is_named,
+         given_coordinator_is_tried_by_all_hosts,
          output_comes_as_it_is, lines_alike_are_told_with_their_hosts,
          timeout_counts_before_start, input_of_a_lost_host_is_left]
 

@@ -31,7 +31,8 @@
 
 enum {
     REACH_MS = 3000,
-    REACH_AGAIN_MS = 500, /* of a coordinator that may yet have to come */
+    GIVEN_MS = 10 * 1000, /* for a coordinator that may yet have to come */
+    AGAIN_MS = 200,
     SETUP_MAX = 16 * 1024 * 1024,
     TURNS_MAX = 20, /* reads of what a worker that has ended left in a pipe */
     POLL_SIGNALS = 0,
@@ -107,38 +108,55 @@ environment_take(const struct host_run *run)
     }
 }
 
-/* "10.0.0.1", from which ssh has come, and "10.0.0.2", where it came to. */
+/* "10.0.0.1", from which ssh has come. */
 static void
-ssh_addresses(char out_from[static REACH_ADDRESS_BYTES],
-              char out_to[static REACH_ADDRESS_BYTES])
+ssh_address(char out_from[static REACH_ADDRESS_BYTES])
 {
     const char *text = getenv("SSH_CONNECTION");
 
-    out_from[0] = out_to[0] = '\0';
-    if (text && sscanf(text, "%63s %*s %63s", out_from, out_to) < 1)
+    if (!text || sscanf(text, "%63s", out_from) < 1)
         out_from[0] = '\0';
+}
+
+/* The one that was given may be about to start. */
+static bool
+given_reach(struct host_agent *agent, const char *from)
+{
+    const int64_t end_ms = now_ms() + GIVEN_MS;
+    char text[REACH_TEXT_BYTES];
+
+    while (!reach_first(agent->run.coordinator, from, REACH_MS, &agent->reached,
+                        text)) {
+        if (now_ms() >= end_ms) {
+            warnx("cannot reach the coordinator of --coordinator from here: "
+                  "%s; start hoopd there first, with HOOP_TOKEN, without which "
+                  "it serves its own host alone; or give an address and port "
+                  "that all hosts reach",
+                  text);
+            return false;
+        }
+        poll(NULL, 0, AGAIN_MS);
+    }
+    return true;
 }
 
 static bool
 coordinator_reach(struct host_agent *agent)
 {
-    const struct host_run *run = &agent->run;
     char text[REACH_TEXT_BYTES];
     char from[REACH_ADDRESS_BYTES];
-    char to[REACH_ADDRESS_BYTES];
 
-    ssh_addresses(from, to);
-    if (reach_first(run->coordinator, from,
-                    run->has_coordinator ? REACH_AGAIN_MS : REACH_MS,
-                    &agent->reached, text))
+    ssh_address(from);
+    if (agent->run.has_coordinator)
+        return given_reach(agent, from);
+    if (reach_first(agent->run.coordinator, from, REACH_MS, &agent->reached,
+                    text))
         return true;
-    if (run->has_coordinator) {
-        snprintf(agent->reached.own, sizeof(agent->reached.own), "%s", to);
-        return true;
-    }
     warnx("cannot reach the coordinator, which hooprun has started, from here: "
-          "%s; let firewalls pass that, or start hoopd on an address and port "
-          "that is reached from everywhere, and give it with --coordinator",
+          "%s; let firewalls pass all ports between the hosts, or, where they "
+          "pass some, start hoopd on one of these, give it with --coordinator, "
+          "the same HOOP_TOKEN to it and to hooprun, and the others to the "
+          "workers with HOOP_PORT",
           text);
     return false;
 }

@@ -10,6 +10,7 @@
 
 #include "help_options.h"
 #include "hooprun/host_text.h"
+#include "hooprun/reach.h"
 #include "hooprun/settings_rows.h"
 #include "variable.h"
 
@@ -238,6 +239,26 @@ unset_fill(struct options *options)
                                : ON_EXIT_END;
 }
 
+/* Each host would look for it on itself. */
+static void
+coordinator_check(struct argp_state *state, const struct options *options)
+{
+    char host[REACH_HOST_BYTES];
+
+    if (!options->coordinator || !reach_is_loopback(options->coordinator, host))
+        return;
+    for (uint32_t i = 0; i < options->hosts.n_hosts; i++) {
+        const char *name = options->hosts.hosts[i].name;
+
+        if (!host_is_this(name))
+            argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                         "--coordinator %s: %s is another host on %s: give an "
+                         "address that all hosts reach",
+                         options->coordinator, host[0] ? host : "loopback",
+                         name);
+    }
+}
+
 static void
 hosts_check(struct argp_state *state, struct options *options)
 {
@@ -257,6 +278,7 @@ hosts_check(struct argp_state *state, struct options *options)
                      "the hosts have %u slots: %d workers are possible",
                      n_slots, OPTIONS_WORKERS_MAX);
     options->n_workers = n_slots;
+    coordinator_check(state, options);
     const uint32_t n_words = words_count(options->rsh);
     if (n_words == 0)
         argp_failure(state, OPTIONS_EXIT_USAGE, 0,

@@ -5,13 +5,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <limits.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -118,50 +118,87 @@ reach_expand(const char *bound, char out_list[static REACH_LIST_BYTES])
 struct attempt {
     const char *text; /* host:port */
     bool is_preferred;
-    int fd;    /* -1: it has failed */
-    int error; /* why */
+    int fd;          /* -1: it has failed */
+    int error;       /* why */
+    const char *why; /* NULL: error says it */
 };
 
+/* The host of "host:port" or "[host]:port"; NULL: that is none. */
+static const char *
+host_cut(const char *text, char out_host[static REACH_HOST_BYTES])
+{
+    const char *colon = strrchr(text, ':');
+    const bool has_brackets = text[0] == '[';
+
+    if (!colon || colon - text < 2 * has_brackets)
+        return NULL;
+    snprintf(out_host, REACH_HOST_BYTES, "%.*s",
+             (int)(colon - text) - 2 * has_brackets, text + has_brackets);
+    return colon + 1;
+}
+
+/* NULL: *out_why says why. */
 static struct addrinfo *
-address_find(const char *text, int flags)
+address_find(const char *text, int flags, const char **out_why)
 {
     const struct addrinfo hints = {
         .ai_socktype = SOCK_STREAM,
         .ai_flags = flags,
     };
     struct addrinfo *found = NULL;
-    char host[HOST_NAME_MAX + REACH_ADDRESS_BYTES];
-    const char *colon = strrchr(text, ':');
+    char host[REACH_HOST_BYTES];
+    const char *port = host_cut(text, host);
 
-    if (!colon)
+    *out_why = "it has no port";
+    if (!port)
         return NULL;
-    const bool has_brackets = text[0] == '[';
-    snprintf(host, sizeof(host), "%.*s", (int)(colon - text) - 2 * has_brackets,
-             text + has_brackets);
-    return getaddrinfo(host, colon + 1, &hints, &found) == 0 ? found : NULL;
+    const int error = getaddrinfo(host[0] ? host : NULL, port, &hints, &found);
+    *out_why = gai_strerror(error);
+    return error == 0 ? found : NULL;
 }
 
 static void
-attempt_begin(struct attempt *attempt, const char *text, const char *preferred)
+attempt_begin(struct attempt *attempt,
+              const struct addrinfo *address,
+              const char *preferred)
 {
-    struct addrinfo *address = address_find(text, 0);
     char host[REACH_ADDRESS_BYTES] = "";
 
-    *attempt = (struct attempt){.text = text, .fd = -1, .error = EADDRNOTAVAIL};
-    if (!address)
-        return;
     host_text(address->ai_addr, host);
     attempt->is_preferred = strcmp(host, preferred) == 0;
     attempt->fd = socket(address->ai_family,
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (attempt->fd >= 0 &&
-        connect(attempt->fd, address->ai_addr, address->ai_addrlen) != 0 &&
-        errno != EINPROGRESS) {
-        attempt->error = errno;
-        close(attempt->fd);
-        attempt->fd = -1;
+        connect(attempt->fd, address->ai_addr, address->ai_addrlen) == 0)
+        return;
+    attempt->error = errno;
+    if (attempt->fd < 0 || attempt->error == EINPROGRESS)
+        return;
+    close(attempt->fd);
+    attempt->fd = -1;
+}
+
+/* To all addresses of a name; how many attempts there are then. */
+static int
+attempts_begin(struct attempt *attempts,
+               int n_attempts,
+               const char *text,
+               const char *preferred)
+{
+    const char *why = NULL;
+    struct addrinfo *found = address_find(text, 0, &why);
+
+    if (!found)
+        attempts[n_attempts++] =
+            (struct attempt){.text = text, .fd = -1, .why = why};
+    for (const struct addrinfo *address = found;
+         address && n_attempts < REACH_TRIED_MAX; address = address->ai_next) {
+        attempts[n_attempts] = (struct attempt){.text = text};
+        attempt_begin(&attempts[n_attempts++], address, preferred);
     }
-    freeaddrinfo(address);
+    if (found)
+        freeaddrinfo(found);
+    return n_attempts;
 }
 
 /* Whether it is connected; otherwise it has failed. */
@@ -207,6 +244,15 @@ attempts_await(struct attempt *attempts, int n_attempts, int64_t end_ms)
     return best;
 }
 
+static const char *
+failure_text(const struct attempt *attempt)
+{
+    if (attempt->why)
+        return attempt->why;
+    return attempt->fd >= 0 ? "no answer" : strerror(attempt->error);
+}
+
+/* Once where several addresses of a name fail alike. */
 static void
 failures_describe(const struct attempt *attempts,
                   int n_attempts,
@@ -216,10 +262,14 @@ failures_describe(const struct attempt *attempts,
 
     out_text[0] = '\0';
     for (int i = 0; i < n_attempts && n < REACH_TEXT_BYTES - 1; i++) {
-        const int written = snprintf(
-            out_text + n, REACH_TEXT_BYTES - n, "%s%s: %s", i > 0 ? "; " : "",
-            attempts[i].text,
-            attempts[i].fd >= 0 ? "no answer" : strerror(attempts[i].error));
+        const char *why = failure_text(&attempts[i]);
+
+        if (i > 0 && attempts[i].text == attempts[i - 1].text &&
+            strcmp(why, failure_text(&attempts[i - 1])) == 0)
+            continue;
+        const int written =
+            snprintf(out_text + n, REACH_TEXT_BYTES - n, "%s%s: %s",
+                     i > 0 ? "; " : "", attempts[i].text, why);
 
         n += written > 0 ? (size_t)written : 0;
     }
@@ -253,7 +303,7 @@ reach_first(const char *list,
 
     snprintf(copy, sizeof(copy), "%s", list);
     while (n_attempts < REACH_TRIED_MAX && (part = strsep(&rest, ",")))
-        attempt_begin(&attempts[n_attempts++], part, preferred);
+        n_attempts = attempts_begin(attempts, n_attempts, part, preferred);
     const int best =
         attempts_await(attempts, n_attempts, now_ms() + timeout_ms);
     if (best >= 0)
@@ -277,7 +327,8 @@ reach_free_port(const char *address)
 
     snprintf(text, sizeof(text), strchr(address, ':') ? "[%s]:0" : "%s:0",
              address);
-    struct addrinfo *found = address_find(text, AI_NUMERICHOST);
+    const char *why;
+    struct addrinfo *found = address_find(text, AI_NUMERICHOST, &why);
     if (!found)
         return 0;
     const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -291,4 +342,32 @@ reach_free_port(const char *address)
         close(fd);
     freeaddrinfo(found);
     return ntohs(port);
+}
+
+static bool
+host_is_loopback(const char *host)
+{
+    struct in_addr four;
+    struct in6_addr six;
+
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return ntohl(four.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+    if (inet_pton(AF_INET6, host, &six) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&six);
+    return host[0] == '\0' || strcasecmp(host, "localhost") == 0;
+}
+
+bool
+reach_is_loopback(const char *list, char out_host[static REACH_HOST_BYTES])
+{
+    char copy[REACH_LIST_BYTES];
+    char *rest = copy;
+    char *part;
+
+    snprintf(copy, sizeof(copy), "%s", list);
+    while ((part = strsep(&rest, ","))) {
+        if (host_cut(part, out_host) && host_is_loopback(out_host))
+            return true;
+    }
+    return false;
 }

@@ -8,6 +8,7 @@
 #ifndef HOOPRUN_REACH_H
 #define HOOPRUN_REACH_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ enum {
     REACH_ADDRESS_BYTES = 64,
     REACH_TEXT_BYTES = 512,
     REACH_TRIED_MAX = 32,
+    REACH_HOST_BYTES = HOST_NAME_MAX + REACH_ADDRESS_BYTES,
 };
 
 /* "0.0.0.0:0", or "[::]:0", which is both, where this host has a global IPv6
@@ -47,6 +49,10 @@ reach_first(const char *list,
             int timeout_ms,
             struct reached *out_reached,
             char out_text[static REACH_TEXT_BYTES]);
+
+/* Whether one of these addresses is another host on each host: out_host. */
+bool
+reach_is_loopback(const char *list, char out_host[static REACH_HOST_BYTES]);
 
 /* A port that nobody has at this address of ours; 0: there is none. */
 uint16_t

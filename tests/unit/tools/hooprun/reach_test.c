@@ -58,6 +58,49 @@ addresses_that_do_not_answer_are_named(void **state)
                               "127.0.0.2:1: Connection refused");
 }
 
+/* A name has several addresses, and the listener one of them. */
+static void
+name_is_tried_at_all_its_addresses(void **state)
+{
+    char list[REACH_LIST_BYTES];
+    char text[REACH_TEXT_BYTES];
+    struct reached reached;
+    int port;
+    const int fd = listener_open(&port);
+
+    (void)state;
+    snprintf(list, sizeof(list), "localhost:%d", port);
+    assert_true(reach_first(list, "", 10000, &reached, text));
+    assert_string_equal(reached.own, "127.0.0.1");
+    snprintf(list, sizeof(list), ":%d", port);
+    assert_true(reach_first(list, "", 10000, &reached, text));
+    close(fd);
+    assert_false(reach_first("localhost:1", "", 10000, &reached, text));
+    assert_null(strstr(text, "Connection refused; localhost:1: Connection"));
+    assert_false(reach_first("nobody.invalid", "", 10000, &reached, text));
+    assert_string_equal(text, "nobody.invalid: it has no port");
+    assert_false(reach_first("999.1.1.1:1", "", 10000, &reached, text));
+    assert_memory_equal(text, "999.1.1.1:1: ", 13);
+    assert_string_not_equal(text, "999.1.1.1:1: no answer");
+}
+
+static void
+loopback_is_known_by_its_name_and_numbers(void **state)
+{
+    char host[REACH_HOST_BYTES];
+
+    (void)state;
+    assert_true(reach_is_loopback("localhost:4667", host));
+    assert_string_equal(host, "localhost");
+    assert_true(reach_is_loopback("10.0.0.1:1,127.9.9.9:4667", host));
+    assert_string_equal(host, "127.9.9.9");
+    assert_true(reach_is_loopback("[::1]:4667", host));
+    assert_true(reach_is_loopback(":4667", host));
+    assert_string_equal(host, "");
+    assert_false(reach_is_loopback("10.0.0.1:1,[fd00::1]:1,node0:1", host));
+    assert_false(reach_is_loopback("localhosts:4667", host));
+}
+
 static void
 expanded_addresses_have_the_port_and_no_loopback_but_alone(void **state)
 {
@@ -87,6 +130,8 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(address_that_answers_is_taken_and_its_own_side_told),
         cmocka_unit_test(addresses_that_do_not_answer_are_named),
+        cmocka_unit_test(name_is_tried_at_all_its_addresses),
+        cmocka_unit_test(loopback_is_known_by_its_name_and_numbers),
         cmocka_unit_test(
             expanded_addresses_have_the_port_and_no_loopback_but_alone),
         cmocka_unit_test(free_port_can_be_listened_on),
