@@ -99,19 +99,27 @@ hooprun_overruled_environment_is_told(void **state)
     assert_non_null(strstr(out_of(state), "[2] 2 3 9\n"));
     program_teardown(state);
 
+    assert_int_equal(setenv("HOOP_WORLD_SIZE", "2", 1), 0);
+    const int code_fewer = launcher_code(state, given, script);
+    assert_string_equal(
+        err_of(state),
+        "hooprun: HOOP_WORLD_SIZE=2 is not used: there are 3 workers\n");
+    program_teardown(state);
+
     assert_int_equal(setenv("HOOP_ENDINGS", "/nosuch", 1), 0);
     const int code_inside = launcher_code(state, launcher_three, script);
     assert_int_equal(unsetenv("HOOP_ENDINGS"), 0);
     assert_int_equal(unsetenv("HOOP_COORDINATOR"), 0);
     assert_int_equal(unsetenv("HOOP_WORLD_SIZE"), 0);
     assert_string_equal(err_of(state), "");
-    assert_int_equal(code + code_given + code_inside, 0);
+    assert_int_equal(code + code_given + code_fewer + code_inside, 0);
     assert_string_equal(
         said,
         "hooprun: HOOP_COORDINATOR=node0:4667 is not used: this run has a "
         "coordinator of its own; --coordinator uses another\n"
         "hooprun: HOOP_RANK=5 is not used: each worker has a rank of its own\n"
-        "hooprun: HOOP_WORLD_SIZE=8 is not used: there are 3 workers\n");
+        "hooprun: HOOP_WORLD_SIZE=8 is not used: there are 3 workers; for "
+        "ranks on several hosts use --hosts, once\n");
     free(said);
 }
 

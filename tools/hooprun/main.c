@@ -81,8 +81,12 @@ overruled_tell(const struct options *options)
         warnx("HOOP_RANK=%s is not used: each worker has a rank of its own",
               rank);
     if (size && strtoul(size, NULL, 10) != options->n_workers)
-        warnx("HOOP_WORLD_SIZE=%s is not used: there are %u workers", size,
-              options->n_workers);
+        warnx("HOOP_WORLD_SIZE=%s is not used: there are %u workers%s", size,
+              options->n_workers,
+              options->hosts.n_hosts == 0 &&
+                      strtoul(size, NULL, 10) > options->n_workers
+                  ? "; for ranks on several hosts use --hosts, once"
+                  : "");
 }
 
 static int
