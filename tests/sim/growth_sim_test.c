@@ -479,25 +479,35 @@ growth_lose(struct sim *sim, const struct growth *growth)
     growth_abandon(sim);
 }
 
-/* All ask again, members first. */
+/* All ask again, members first: the coordinator was another, or their connections
+ * were. */
 static void
 growth_repeat(struct sim *sim,
               struct growth *growth,
               uint32_t w,
               uint32_t n_newcomers)
 {
-    coordinator_restart(sim);
-    for (uint32_t i = 0; i < growth->n_members; i++)
-        member_join(sim, growth, w, i);
-    for (uint32_t i = 0; i < n_newcomers; i++)
-        newcomer_join(sim, growth, i);
+    const bool is_known = pick(sim, 2) == 0;
+
+    if (!is_known)
+        coordinator_restart(sim);
+    for (uint32_t i = 0; i < growth->n_members + n_newcomers; i++) {
+        const uint64_t former = growth->tickets[i];
+
+        if (i < growth->n_members)
+            member_join(sim, growth, w, i);
+        else
+            newcomer_join(sim, growth, i - growth->n_members);
+        EXPECT(sim, !is_known || fixture_reply(&sim->f, former)->status ==
+                                     HOOP_E_CANCELLED);
+    }
 }
 
 enum turn {
     TURN_WITHDRAWAL,
     TURN_DEADLINE,
     TURN_DEATH,
-    TURN_RESTART,
+    TURN_REPEAT,
     TURN_NONE,
     N_TURNS = 12,
 };
@@ -519,9 +529,9 @@ some_grow(struct sim *sim)
             newcomer_join(sim, &growth, n_newcomers++);
     }
     /* The last one makes it whole. */
-    if (turn == TURN_RESTART)
+    if (turn == TURN_REPEAT)
         growth_repeat(sim, &growth, w, n_newcomers);
-    while (n_newcomers + (turn < TURN_RESTART ? 1 : 0) < growth.n_newcomers)
+    while (n_newcomers + (turn < TURN_REPEAT ? 1 : 0) < growth.n_newcomers)
         newcomer_join(sim, &growth, n_newcomers++);
     growth.n_newcomers = n_newcomers;
     if (turn == TURN_WITHDRAWAL)
