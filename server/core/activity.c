@@ -59,13 +59,22 @@ asker_next(struct waiter *waiter)
     return waiter;
 }
 
+/* Of a query. */
+static uint64_t
+end_ns(uint64_t asked_ns)
+{
+    return asked_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
+}
+
 enum hoop_status
 activities_ask(struct cluster *cluster,
                struct job *job,
                const struct cluster_event *event)
 {
-    const uint64_t most_ns = cluster->now_ns + ACTIVITY_MS * CLOCK_NS_PER_MS;
     const bool is_open = asker_next(TAILQ_FIRST(&job->waiters)) != NULL;
+    const uint64_t asked_ns =
+        is_open ? job->activities.asked_ns : cluster->now_ns;
+    const uint64_t most_ns = end_ns(asked_ns);
     struct cluster_event shortened = *event;
     struct waiter *waiter = NULL;
 
@@ -78,6 +87,7 @@ activities_ask(struct cluster *cluster,
     if (is_open)
         return HOOP_OK;
     activities_deinit(job);
+    job->activities.asked_ns = asked_ns;
     job->activities.answers =
         memory_take(&job->memory, job->size, sizeof(struct rank_answer));
     /* Never the same as in another life of the coordinator. */
@@ -101,12 +111,16 @@ watch_of(const struct cluster *cluster, const struct member *member)
     return waiter;
 }
 
+static double
+seconds(uint64_t ns)
+{
+    return (double)ns / (double)CLOCK_NS_PER_S;
+}
+
 /* Why nothing has come of member. */
 static struct sentence
 silence_of(const struct cluster *cluster, const struct member *member)
 {
-    const double silent_s =
-        (double)(cluster->now_ns - member->renewed_ns) / (double)CLOCK_NS_PER_S;
     const struct waiter *watch = watch_of(cluster, member);
     struct sentence silence = {0};
 
@@ -115,10 +129,12 @@ silence_of(const struct cluster *cluster, const struct member *member)
     else if (watch && watch->activity_query == CLUSTER_NO_QUESTION)
         sentence_add(&silence, "its version of hoop does not tell");
     else
-        sentence_add(&silence,
-                     "no answer within %.1f s: stopped, dead or cut off? Its "
-                     "last sign of life came %.1f s ago",
-                     ACTIVITY_MS / 1000.0, silent_s);
+        sentence_add(
+            &silence,
+            "no answer within %.1f s: stopped, dead or cut off? Its "
+            "last sign of life came %.1f s ago",
+            seconds(cluster->now_ns - member->job->activities.asked_ns),
+            seconds(cluster->now_ns - member->renewed_ns));
     return silence;
 }
 
@@ -252,5 +268,12 @@ activities_settle(struct cluster *cluster, struct job *job)
 void
 activities_expire(struct cluster *cluster, struct waiter *waiter)
 {
-    activities_tell(cluster, waiter->job);
+    struct job *job = waiter->job;
+
+    if (cluster->now_ns >= end_ns(job->activities.asked_ns)) {
+        activities_tell(cluster, job);
+        return;
+    }
+    asker_answer(cluster, waiter, activities_list(cluster, job));
+    job_touch(cluster, job);
 }

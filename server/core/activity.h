@@ -25,7 +25,8 @@ struct waiter;
 
 /* Of a job. Zeroed: nobody has asked. */
 struct activities {
-    uint64_t query;              /* the last */
+    uint64_t query;              /* the last ... */
+    uint64_t asked_ns;           /* ... and when it was asked */
     struct rank_answer *answers; /* [size] to it; NULL: nobody waits for them */
 };
 
@@ -54,7 +55,8 @@ activities_answer(struct cluster *cluster,
 void
 activities_settle(struct cluster *cluster, struct job *job);
 
-/* The time of waiter, who has asked, is up: what is known by now will do. */
+/* The time of waiter, who has asked, is up, or that of all: what is known by now will
+ * do. */
 void
 activities_expire(struct cluster *cluster, struct waiter *waiter);
 

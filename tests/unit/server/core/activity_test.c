@@ -123,6 +123,36 @@ members_that_do_not_answer_are_told_with_the_reason(void **state)
     fixture_deinit(&f);
 }
 
+/* Whoever waits for less time takes none from the others. */
+static void
+impatience_of_one_is_not_that_of_others(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f, &(struct cluster_options){0});
+    const uint64_t epoch = fixture_world(&f, 1);
+    const uint64_t parked = watch(&f, epoch, 1, 0);
+    const uint64_t hasty =
+        fixture_step(&f, (struct cluster_event){
+                             .kind = CLUSTER_JOB,
+                             .client = 101,
+                             .deadline_ns = f.now_ns + CLOCK_NS_PER_MS,
+                             .view = CLUSTER_VIEW_ACTIVITY,
+                         });
+    const uint64_t query = fixture_reply(&f, parked)->changes.activity_query;
+    const uint64_t asked = ask(&f);
+
+    fixture_next(&f);
+    assert_null(fixture_find(&f, asked));
+    assert_string_equal(activities_of(&f, hasty)[0].silence,
+                        "no answer within 0.0 s: stopped, dead or cut off? Its "
+                        "last sign of life came 0.0 s ago");
+    tell(&f, epoch, 1, query, "allreduce #7");
+    assert_string_equal(activities_of(&f, asked)[0].call, "allreduce #7");
+    fixture_deinit(&f);
+}
+
 static void
 member_of_an_earlier_version_is_told_as_such(void **state)
 {
@@ -270,6 +300,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_that_watch_are_asked_and_their_answers_told),
         cmocka_unit_test(members_that_do_not_answer_are_told_with_the_reason),
+        cmocka_unit_test(impatience_of_one_is_not_that_of_others),
         cmocka_unit_test(member_of_an_earlier_version_is_told_as_such),
         cmocka_unit_test(answer_to_a_query_that_is_over_is_passed_over),
         cmocka_unit_test(members_are_asked_no_longer_when_the_asker_is_gone),
