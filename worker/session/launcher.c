@@ -10,18 +10,12 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-struct launcher_row {
-    const char *name;
-    const char *rank;
-    const char *size;
-};
-
 /* Innermost first. */
-static const struct launcher_row rows[] = {
-    {"torchrun", "RANK", "WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMI", "PMI_RANK", "PMI_SIZE"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS"},
+static const struct launcher rows[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", 0, 0},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0, 0},
+    {"PMI", "PMI_RANK", "PMI_SIZE", 0, 0},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", 0, 0},
 };
 
 static bool
@@ -45,13 +39,12 @@ launcher_find(launcher_lookup_fn *lookup,
               struct launcher *out_launcher)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct launcher found = {.name = rows[i].name};
+        struct launcher found = rows[i];
 
-        if (number_parse(lookup(owner, rows[i].rank), LIMIT_RANKS - 1,
+        if (number_parse(lookup(owner, found.rank_variable), LIMIT_RANKS,
                          &found.rank) &&
-            number_parse(lookup(owner, rows[i].size), LIMIT_RANKS,
-                         &found.size) &&
-            found.rank < found.size) {
+            number_parse(lookup(owner, found.size_variable), LIMIT_RANKS,
+                         &found.size)) {
             *out_launcher = found;
             return true;
         }

@@ -19,7 +19,9 @@
 #include <stdint.h>
 
 struct launcher {
-    const char *name; /* "Slurm"; static */
+    const char *name;          /* "Slurm"; static */
+    const char *rank_variable; /* "SLURM_PROCID" */
+    const char *size_variable; /* "SLURM_NTASKS" */
     uint32_t rank;
     uint32_t size;
 };
@@ -29,7 +31,7 @@ typedef const char *
 launcher_lookup_fn(void *owner, const char *name);
 
 /* Pure but for lookup. A launcher counts when both of its variables are
- * numbers and the rank is below the size. False: there is none. */
+ * numbers; the rank may be none that is below the size. False: there is none. */
 bool
 launcher_find(launcher_lookup_fn *lookup,
               void *owner,

@@ -95,7 +95,7 @@ environment_lookup(void *owner, const char *name)
 }
 
 /* The launcher's word, where it agrees with what has been said already. */
-static void
+static enum hoop_status
 launcher_apply(const struct settings *settings, struct terms *terms)
 {
     const bool has_rank = settings_is_set(settings, SETTING_RANK);
@@ -103,17 +103,25 @@ launcher_apply(const struct settings *settings, struct terms *terms)
     struct launcher launcher;
 
     if (!launcher_find(environment_lookup, NULL, &launcher))
-        return;
+        return HOOP_OK;
     if (has_rank && terms->rank >= launcher.size)
-        return;
+        return HOOP_OK;
     if (has_size && terms->world_size != launcher.size)
-        return;
+        return HOOP_OK;
+    if (!has_rank && launcher.rank >= launcher.size)
+        return error_raise(
+            HOOP_E_INVALID,
+            "%s=%u is not below %s=%u: ranks begin with 0; correct that, or "
+            "set HOOP_RANK",
+            launcher.rank_variable, launcher.rank, launcher.size_variable,
+            launcher.size);
     if (!has_rank) {
         terms->rank = launcher.rank;
         terms->prefers_rank = true;
     }
     if (!has_size)
         terms->world_size = launcher.size;
+    return HOOP_OK;
 }
 
 static void
@@ -245,7 +253,9 @@ terms_check(const struct terms *terms)
     if (terms->world_size > 0 && terms->rank != RENDEZVOUS_RANK_ANY &&
         terms->rank >= terms->world_size)
         return error_raise(HOOP_E_INVALID,
-                           "rank %u is not below the world size, %u",
+                           "rank %u is not below the world size, %u: correct "
+                           "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
+                           "says instead",
                            terms->rank, terms->world_size);
     const struct tuner_options options = {
         .algorithms = terms->algorithms,
@@ -287,12 +297,13 @@ terms_resolve(const struct hoop_join_options *options, struct terms *out_terms)
 
     texts_take(settings, &terms);
     numbers_take(settings, &terms);
-    launcher_apply(settings, &terms);
+    status = launcher_apply(settings, &terms);
     wait_notice_delay(&terms);
     /* The file may be on rank 0's host only. */
     if (terms.rank > 0 && terms.rank != RENDEZVOUS_RANK_ANY)
         terms.tuning[0] = '\0';
-    status = token_take(settings, &terms);
+    if (status == HOOP_OK)
+        status = token_take(settings, &terms);
     if (status == HOOP_OK)
         status = terms_check(&terms);
     if (status == HOOP_OK)

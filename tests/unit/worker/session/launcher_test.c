@@ -55,6 +55,8 @@ launcher_each_is_known(void **state)
     expect("PMI_RANK=7 PMI_SIZE=64", "PMI", 7, 64);
     expect("RANK=1 WORLD_SIZE=2", "torchrun", 1, 2);
     expect("PMI_SIZE=65536 PMI_RANK=65535", "PMI", 65535, 65536);
+    /* For the caller to refuse. */
+    expect("RANK=4 WORLD_SIZE=4", "torchrun", 4, 4);
 }
 
 static void
@@ -76,7 +78,6 @@ launcher_half_or_wrong_is_passed_over(void **state)
     expect_none("");
     expect_none("RANK=1");
     expect_none("WORLD_SIZE=4");
-    expect_none("RANK=4 WORLD_SIZE=4");
     expect_none("RANK=-1 WORLD_SIZE=4");
     expect_none("RANK=+1 WORLD_SIZE=4");
     expect_none("RANK=1x WORLD_SIZE=4");

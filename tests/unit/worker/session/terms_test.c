@@ -291,7 +291,34 @@ terms_rank_beyond_the_size_is_refused(void **state)
     setenv("HOOP_RANK", "4", 1);
     setenv("HOOP_WORLD_SIZE", "4", 1);
     assert_int_equal(terms_resolve(NULL, &terms), HOOP_E_INVALID);
-    assert_non_null(strstr(error_text(), "rank 4"));
+    assert_string_equal(error_text(),
+                        "rank 4 is not below the world size, 4: correct "
+                        "HOOP_RANK or HOOP_WORLD_SIZE, or what the program "
+                        "says instead");
+}
+
+/* Counted from 1, say. */
+static void
+terms_rank_of_a_launcher_beyond_its_size_is_refused(void **state)
+{
+    struct terms terms;
+
+    (void)state;
+    setenv("HOOP_COORDINATOR", "host:1", 1);
+    setenv("RANK", "2", 1);
+    setenv("WORLD_SIZE", "2", 1);
+    assert_int_equal(terms_resolve(NULL, &terms), HOOP_E_INVALID);
+    assert_string_equal(error_text(),
+                        "RANK=2 is not below WORLD_SIZE=2: ranks begin with 0; "
+                        "correct that, or set HOOP_RANK");
+    setenv("HOOP_RANK", "1", 1);
+    terms = resolved(NULL);
+    assert_int_equal(terms.rank, 1);
+    assert_int_equal(terms.world_size, 2);
+    unsetenv("HOOP_RANK");
+    setenv("HOOP_WORLD_SIZE", "4", 1);
+    terms = resolved(NULL);
+    assert_int_equal(terms.rank, RENDEZVOUS_RANK_ANY);
 }
 
 static void
@@ -467,6 +494,9 @@ main(void)
                                environment_clear),
         cmocka_unit_test_setup(terms_launcher_that_contradicts_is_not_believed,
                                environment_clear),
+        cmocka_unit_test_setup(
+            terms_rank_of_a_launcher_beyond_its_size_is_refused,
+            environment_clear),
         cmocka_unit_test_setup(terms_rank_beyond_the_size_is_refused,
                                environment_clear),
         cmocka_unit_test_setup(terms_say_when_a_call_spins, environment_clear),
