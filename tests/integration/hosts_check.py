@@ -664,6 +664,31 @@ def timeout_counts_before_start(world):
     expect(time.monotonic() - begun < 10, f'{time.monotonic() - begun} s')
 
 
+def command(pid):
+    with open(f'/proc/{pid}/cmdline', 'rb') as file:
+        return file.read()
+
+
+def coordinator_that_ends_before_the_start_is_told(world):
+    """A host hangs, so that no worker is started."""
+    process = world.start('--hosts', 'b', '--rsh', rsh_write(world, 'b'), 'true')
+    agent = None
+
+    def is_hanging():
+        nonlocal agent
+        agent = (children(process.pid) or [None])[0]
+        return agent and any(command(child) == b'sleep\x003600\x00'
+                             for child in children(agent))
+    await_true('the host hangs', is_hanging)
+    for child in children(agent):
+        if command(child) == command(process.pid):
+            os.kill(child, signal.SIGKILL)
+    _, err = process.communicate(timeout=2 * WAIT_S)
+    expect((process.returncode, err) == (1, b'hooprun: the embedded coordinator '
+           b'has ended; no worker was started yet\n'), err)
+    world.all_are_gone()
+
+
 def processor_s(pid):
     with open(f'/proc/{pid}/stat', encoding='ascii', errors='replace') as file:
         fields = file.read().rsplit(')', 1)[1].split()
@@ -742,7 +767,8 @@ PARTS = [all_arrives_exactly, ssh_keeps_its_environment,
          another_version_is_named, prefix_names_another_place, firewall_is_named,
          given_coordinator_is_tried_by_all_hosts,
          output_comes_as_it_is, lines_alike_are_told_with_their_hosts,
-         timeout_counts_before_start, input_of_a_lost_host_is_left]
+         timeout_counts_before_start, input_of_a_lost_host_is_left,
+         coordinator_that_ends_before_the_start_is_told]
 
 
 def main():

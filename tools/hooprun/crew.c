@@ -130,16 +130,38 @@ crew_fail(struct crew *crew)
     crew->phase_end_ms = now_ms() + FAILING_MS;
 }
 
+/* No worker was started, or none is needed any more. */
+static void
+crew_cancel(struct crew *crew)
+{
+    for (uint32_t i = 0; i < crew->n_workers; i++)
+        crew->workers[i].is_running = false;
+    crew->n_running = 0;
+}
+
+/* Before all hosts are ready. False: the workers are started. */
+static bool
+crew_cancel_early(struct crew *crew, int code)
+{
+    if (!crew->hosts || hosts_have_begun(crew->hosts))
+        return false;
+    crew->start_code = code;
+    crew_cancel(crew);
+    return true;
+}
+
 static void
 keeper_lost(struct crew *crew)
 {
     waitpid(crew->keeper->pid, NULL, 0);
     crew->keeper->pid = 0;
     output_clear_progress(&crew->output);
-    warnx("the embedded coordinator has ended; ending the workers");
     crew->outcome.has_failed = true;
     crew->outcome.first.wait_status = W_EXITCODE(EXIT_FAILURE, 0);
-    if (crew->phase == CREW_RUNNING)
+    const bool is_early = crew_cancel_early(crew, EXIT_FAILURE);
+    warnx("the embedded coordinator has ended; %s",
+          is_early ? "no worker was started yet" : "ending the workers");
+    if (!is_early && crew->phase == CREW_RUNNING)
         crew_end(crew);
 }
 
@@ -236,15 +258,6 @@ remote_stopped(void *owner, uint32_t rank, int number)
     if (number != 0 && crew->phase == CREW_FAILING &&
         crew->suspended_ms == NEVER_MS && crew_is_stopped(crew))
         crew_end(crew);
-}
-
-/* No worker was started, or none is needed any more. */
-static void
-crew_cancel(struct crew *crew)
-{
-    for (uint32_t i = 0; i < crew->n_workers; i++)
-        crew->workers[i].is_running = false;
-    crew->n_running = 0;
 }
 
 static void
@@ -382,11 +395,9 @@ crew_pass_on(struct crew *crew, const struct signalfd_siginfo *received)
     }
     output_clear_progress(&crew->output);
     crew->outcome.passed_signal = number;
-    if (crew->hosts && !hosts_have_begun(crew->hosts)) {
+    if (crew_cancel_early(crew, 128 + number)) {
         warnx("SIG%s received before any worker was started",
               sigabbrev_np(number));
-        crew->start_code = 128 + number;
-        crew_cancel(crew);
         return;
     }
     warnx("SIG%s received, passed on to the workers", sigabbrev_np(number));
@@ -431,11 +442,8 @@ deadlines_look(struct crew *crew)
     if (crew->phase == CREW_RUNNING && now >= crew->run_end_ms) {
         crew->outcome.has_timed_out = true;
         crew_report_timeout(crew);
-        if (crew->hosts && !hosts_have_begun(crew->hosts)) {
-            crew->start_code = OUTCOME_EXIT_TIMEOUT;
-            crew_cancel(crew);
+        if (crew_cancel_early(crew, OUTCOME_EXIT_TIMEOUT))
             return;
-        }
         crew_end(crew);
     }
     if (now < crew->phase_end_ms)
