@@ -251,8 +251,10 @@ children_start(struct host_agent *agent)
         fcntl(worker->out_fd, F_SETFL, O_NONBLOCK);
         fcntl(worker->err_fd, F_SETFL, O_NONBLOCK);
         ends_add(&agent->ends, i, worker->pid);
-        link_send_number(&agent->link, FRAME_STARTED, worker->rank,
-                         (uint32_t)worker->pid);
+        /* Otherwise what is said of the failure were no reason, but a line. */
+        if (status == HOOP_OK)
+            link_send_number(&agent->link, FRAME_STARTED, worker->rank,
+                             (uint32_t)worker->pid);
     }
     if (status != HOOP_OK)
         agent_refuse(agent, outcome_start_code(status));
