@@ -743,6 +743,31 @@ def input_of_a_lost_host_is_left(world):
     world.all_are_gone()
 
 
+def silent_host_is_named_first(world):
+    """Before a rank that ends because of it, and with the time that is true."""
+    go = os.path.join(world.folder, 'after_silence')
+    process = world.start(
+        '--hosts', 'a,b', '--grace', '0', 'sh', '-c',
+        f'echo $RANK $$; while [ ! -e {go} ]; do sleep 0.05; done; exit 3')
+    lines = [process.stdout.readline() for _ in range(2)]
+    pids = {int(line.split()[1]): int(line.split()[2]) for line in lines}
+    agent = of_the_agent_there(process.pid, pids[1])
+    os.kill(agent, signal.SIGSTOP)
+    begun = time.monotonic()
+    time.sleep(4)  # so long is no host silent that lives
+    pathlib.Path(go).touch()
+    _, err = process.communicate(timeout=2 * WAIT_S)
+    waited = time.monotonic() - begun
+    os.kill(agent, signal.SIGCONT)
+    err = errors_of(err)
+    expect(re.match(r'hooprun: nothing was heard of host b for [1-9][0-9]*\.[0-9] s; '
+                    r'rank 0 \(host a, pid [0-9]+\) exited with code 3\n', err), err)
+    told = re.search(r'hooprun: host b is lost: nothing was heard of it for '
+                     r'([0-9]+) s; is it up', err)
+    expect(told and 5 <= int(told.group(1)) <= waited + 3, f'{waited} {err}')
+    world.all_are_gone()
+
+
 def cut_cable_is_noticed(world):
     """Both ends give up after 30 s."""
     process = world.start('--hosts', 'a,b', 'sh', '-c',
@@ -752,7 +777,7 @@ def cut_cable_is_noticed(world):
     world.cut('b')
     _, err = process.communicate(timeout=4 * WAIT_S)
     expect(process.returncode == 1 and
-           b'host b is lost: nothing was heard of it for 30 s' in err,
+           b'host b is lost: nothing was heard of it for 3' in err,
            err.decode())
     await_true('its worker ends', lambda: not os.path.exists(
         f'/proc/{pids[1]}'))
@@ -767,7 +792,8 @@ PARTS = [all_arrives_exactly, ssh_keeps_its_environment,
          another_version_is_named, prefix_names_another_place, firewall_is_named,
          given_coordinator_is_tried_by_all_hosts,
          output_comes_as_it_is, lines_alike_are_told_with_their_hosts,
-         timeout_counts_before_start, input_of_a_lost_host_is_left,
+         timeout_counts_before_start, silent_host_is_named_first,
+         input_of_a_lost_host_is_left,
          coordinator_that_ends_before_the_start_is_told]
 
 

@@ -99,7 +99,23 @@ crew_report_stubborn(struct crew *crew, const char *what)
           crew->options->grace_s, list);
 }
 
-/* "rank 2 (pid 43) is stopped (SIGSTOP); rank 1 (pid 42) exited with code 1" */
+/* "nothing was heard of host b for 3.1 s; " */
+static int
+silence_describe(const struct crew *crew, char text[LIST_MAX])
+{
+    const struct host *host =
+        crew->hosts ? hosts_find_silent(crew->hosts) : NULL;
+
+    text[0] = '\0';
+    if (!host)
+        return 0;
+    return snprintf(text, LIST_MAX,
+                    "nothing was heard of host %.100s for %.1f s; ",
+                    host_name(host), host_silent_ms(host) / 1e3);
+}
+
+/* Ahead of it for what it may have waited: "rank 2 (pid 43) is stopped (SIGSTOP);
+ * rank 1 (pid 42) exited with code 1" */
 static void
 failure_describe(const struct crew *crew, char text[CAUSE_MAX])
 {
@@ -107,7 +123,9 @@ failure_describe(const struct crew *crew, char text[CAUSE_MAX])
     struct ending stop;
     size_t n = 0;
 
-    if (WIFEXITED(first->wait_status) && stopped_find(crew, &stop)) {
+    if (WIFEXITED(first->wait_status) && !first->is_lost)
+        n = (size_t)silence_describe(crew, text);
+    if (n == 0 && WIFEXITED(first->wait_status) && stopped_find(crew, &stop)) {
         outcome_describe(&stop, text, CAUSE_MAX - 2);
         n = strlen(strcat(text, "; "));
     }

@@ -33,6 +33,7 @@ enum {
     REACH_MS = 3000,
     GIVEN_MS = 10 * 1000, /* for a coordinator that may yet have to come */
     AGAIN_MS = 200,
+    TICK_MS = LINK_PING_S * 1000 / 2, /* so that pings are not late */
     SETUP_MAX = 16 * 1024 * 1024,
     TURNS_MAX = 20, /* reads of what a worker that has ended left in a pipe */
     POLL_SIGNALS = 0,
@@ -583,7 +584,7 @@ agent_turn(struct host_agent *agent)
 {
     const uint32_t n_polls = polls_fill(agent);
     const struct pollfd *polls = agent->polls;
-    const int n_ready = poll(agent->polls, n_polls, 1000);
+    const int n_ready = poll(agent->polls, n_polls, TICK_MS);
 
     if (n_ready > 0) {
         if (polls[POLL_FRONT].revents != 0)

@@ -528,9 +528,10 @@ host_failure_describe(const struct host_failure *failure,
         lost_write(file, failure);
         break;
     case HOST_SILENT:
-        fputs("nothing was heard of it for 30 s; is it up, and its network? "
-              "What runs there is ended when that hears nothing of this host",
-              file);
+        fprintf(file,
+                "nothing was heard of it for %d s; is it up, and its network? "
+                "What runs there is ended when that hears nothing of this host",
+                failure->silent_s);
         break;
     }
     fclose(file);

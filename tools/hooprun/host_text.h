@@ -95,6 +95,7 @@ enum host_failure_kind {
 struct host_failure {
     enum host_failure_kind kind;
     int wait_status;     /* of ssh */
+    int silent_s;        /* of HOST_SILENT */
     const char *host;    /* as ssh takes it */
     const char *rsh;     /* runs commands there; NULL: it is this host */
     const char *program; /* host_program() */

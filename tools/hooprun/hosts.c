@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,8 +30,9 @@
 
 enum {
     BEGIN_MS = 60 * 1000, /* until all are ready */
-    WORD_MS = 5 * 1000,   /* after which is said for whom hooprun waits */
-    END_MS = 5 * 1000,    /* between its end and that of ssh */
+    SILENT_MS = 2 * LINK_PING_S * 1000,
+    WORD_MS = 5 * 1000, /* after which is said for whom hooprun waits */
+    END_MS = 5 * 1000,  /* between its end and that of ssh */
     LIST_BYTES = 200,
     SAID_BYTES = 4096,
 };
@@ -60,6 +60,7 @@ struct host {
     int refused_code; /* the agent has said that it cannot begin */
     bool is_local;
     bool was_silent;
+    int silent_ms; /* when it was given up */
     int64_t heard_ms;
     char address[REACH_ADDRESS_BYTES];
     char port[16];
@@ -85,58 +86,21 @@ struct hosts {
     uint32_t n_input; /* bytes that rank 0's host takes now */
 };
 
-/* What the signal handler needs. */
-static int ping_fds[HOST_LIST_MAX];
-static volatile sig_atomic_t n_ping_fds;
-
-static void
-ping_all(int number)
-{
-    static const char ping[LINK_HEADER_BYTES] = {FRAME_PING};
-    const int error = errno;
-
-    (void)number;
-    for (int i = 0; i < n_ping_fds; i++)
-        link_write(ping_fds[i], ping, sizeof(ping));
-    errno = error;
-}
-
 /* Again from the start, whenever a descriptor is to be closed. */
 static void
 pings_set(const struct hosts *hosts)
 {
+    int fds[HOST_LIST_MAX];
     int n = 0;
 
-    n_ping_fds = 0;
+    link_pings_set(NULL, 0);
     for (uint32_t i = 0; i < hosts->n_hosts; i++) {
         const struct host *host = &hosts->hosts[i];
 
         if (host->state != HOST_GONE && host->link.out_fd >= 0)
-            ping_fds[n++] = host->link.out_fd;
+            fds[n++] = host->link.out_fd;
     }
-    n_ping_fds = n;
-}
-
-static void
-pings_start(void)
-{
-    const struct sigaction action = {
-        .sa_handler = ping_all,
-        .sa_flags = SA_RESTART,
-    };
-    const struct itimerval interval = {{LINK_PING_S, 0}, {LINK_PING_S, 0}};
-
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &interval, NULL);
-}
-
-static void
-pings_stop(void)
-{
-    const struct itimerval never = {0};
-
-    setitimer(ITIMER_REAL, &never, NULL);
-    n_ping_fds = 0;
+    link_pings_set(fds, n);
 }
 
 static void
@@ -216,7 +180,7 @@ hosts_create(const struct worker_setup *setup,
         }
     }
     pings_set(hosts);
-    pings_start();
+    link_pings_start();
     return hosts;
 }
 
@@ -290,10 +254,26 @@ host_gone(struct host *host)
     host->hosts->events->on_lost(host->hosts->owner, host, lost_code(host));
 }
 
+int
+host_silent_ms(const struct host *host)
+{
+    return (int)(now_ms() - host->heard_ms);
+}
+
+/* What came while hooprun waited for something else counts. */
+static bool
+host_is_silent(const struct host *host, int for_ms)
+{
+    struct pollfd readable = {host->link.in_fd, POLLIN, 0};
+
+    return host_silent_ms(host) >= for_ms && poll(&readable, 1, 0) <= 0;
+}
+
 void
 host_abandon(struct host *host)
 {
     host->was_silent = true;
+    host->silent_ms = host_silent_ms(host);
     if (host->pid > 0)
         kill(host->pid, SIGKILL);
     host_gone(host);
@@ -609,8 +589,6 @@ hosts_look_before(struct hosts *hosts)
 void
 hosts_look(struct hosts *hosts)
 {
-    struct pollfd readable;
-
     if (!hosts->has_begun) {
         hosts_look_before(hosts);
         return;
@@ -618,13 +596,9 @@ hosts_look(struct hosts *hosts)
     for (uint32_t i = 0; i < hosts->n_hosts; i++) {
         struct host *host = &hosts->hosts[i];
 
-        readable = (struct pollfd){host->link.in_fd, POLLIN, 0};
-        /* What came while hooprun waited for something else counts. */
-        if (host->state == HOST_GONE ||
-            now_ms() - host->heard_ms < LINK_SILENCE_S * 1000 ||
-            poll(&readable, 1, 0) > 0)
-            continue;
-        host_abandon(host);
+        if (host->state != HOST_GONE &&
+            host_is_silent(host, LINK_SILENCE_S * 1000))
+            host_abandon(host);
     }
 }
 
@@ -693,6 +667,21 @@ host_signal(struct host *host, uint32_t rank, int number)
                   &(struct frame){FRAME_SIGNAL, 0, 1, rank, &byte});
 }
 
+const struct host *
+hosts_find_silent(const struct hosts *hosts)
+{
+    const struct host *most = NULL;
+
+    for (uint32_t i = 0; i < hosts->n_hosts; i++) {
+        const struct host *host = &hosts->hosts[i];
+
+        if (host->state == HOST_RUNNING && host_is_silent(host, SILENT_MS) &&
+            (!most || host->heard_ms < most->heard_ms))
+            most = host;
+    }
+    return most;
+}
+
 bool
 host_has_refused(const struct host *host)
 {
@@ -733,6 +722,7 @@ host_explain(const struct host *host)
         .rsh = host->is_local ? NULL : host->hosts->setup->options->rsh,
         .said = host->version[0] ? host->version : host->said,
         .wait_status = host->wait_status,
+        .silent_s = (host->silent_ms + 500) / 1000,
         .kind = host_failure_of(host),
     };
     char text[HOST_FAILURE_BYTES];
@@ -750,7 +740,7 @@ hosts_close(struct hosts *hosts)
 {
     const int64_t end_ms = now_ms() + END_MS; /* of all of them */
 
-    pings_stop();
+    link_pings_stop();
     if (hosts->input_pid > 0)
         kill(hosts->input_pid, SIGKILL);
     host_child_end(&hosts->input_pid, &(int){0}, END_MS);

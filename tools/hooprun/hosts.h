@@ -102,6 +102,15 @@ host_abandon(struct host *host);
 bool
 host_has_refused(const struct host *host);
 
+/* A host of which nothing was heard for longer than it is ever silent; NULL: there
+ * is none. */
+const struct host *
+hosts_find_silent(const struct hosts *hosts);
+
+/* Since when nothing was heard of it. */
+int
+host_silent_ms(const struct host *host);
+
 /* Say on stderr what became of the host and what to do, with what it said. */
 void
 host_explain(const struct host *host);

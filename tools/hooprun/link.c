@@ -7,7 +7,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+#include "hooprun/host_list.h"
 
 static void
 number_encode(char bytes[static 4], uint32_t number)
@@ -195,4 +198,49 @@ link_close(struct link *link)
         close(link->out_fd);
     free(link->queue);
     *link = (struct link){.in_fd = -1, .out_fd = -1};
+}
+
+/* What the signal handler needs. */
+static int ping_fds[HOST_LIST_MAX];
+static volatile sig_atomic_t n_ping_fds;
+
+static void
+ping_all(int number)
+{
+    static const char ping[LINK_HEADER_BYTES] = {FRAME_PING};
+    const int error = errno;
+
+    (void)number;
+    for (int i = 0; i < n_ping_fds; i++)
+        link_write(ping_fds[i], ping, sizeof(ping));
+    errno = error;
+}
+
+void
+link_pings_set(const int *fds, int n_fds)
+{
+    n_ping_fds = 0;
+    for (int i = 0; i < n_fds; i++)
+        ping_fds[i] = fds[i];
+    n_ping_fds = n_fds;
+}
+
+void
+link_pings_start(void)
+{
+    const struct sigaction action = {
+        .sa_handler = ping_all,
+        .sa_flags = SA_RESTART,
+    };
+    const struct itimerval interval = {{LINK_PING_S, 0}, {LINK_PING_S, 0}};
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &interval, NULL);
+}
+
+void
+link_pings_stop(void)
+{
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+    n_ping_fds = 0;
 }

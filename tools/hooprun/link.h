@@ -26,7 +26,7 @@ enum {
     LINK_FRAME_MAX = 4096, /* PIPE_BUF */
     LINK_PAYLOAD_MAX = LINK_FRAME_MAX - LINK_HEADER_BYTES,
     LINK_QUEUE_FULL = 256 * 1024, /* where an agent stops reading its workers */
-    LINK_PING_S = 5,
+    LINK_PING_S = 1,
     LINK_SILENCE_S = 30,        /* after which the other end is given up */
     LINK_INPUT_MAX = 32 * 1024, /* input of rank 0 that was not acknowledged */
     LINK_VERSION = 1,
@@ -129,5 +129,14 @@ link_deliver(struct link *link, frame_fn *on_frame, void *owner);
 /* Closes what is open. */
 void
 link_close(struct link *link);
+
+/* Pings, from a signal handler each LINK_PING_S, to at most HOST_LIST_MAX
+ * descriptors of links. None may be closed while it is set. */
+void
+link_pings_start(void);
+void
+link_pings_set(const int *fds, int n_fds);
+void
+link_pings_stop(void);
 
 #endif

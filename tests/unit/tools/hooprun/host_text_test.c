@@ -161,6 +161,7 @@ failure_is(enum host_failure_kind kind,
 {
     const struct host_failure failure = {
         .kind = kind,
+        .silent_s = 16,
         .wait_status = wait_status,
         .host = "b",
         .rsh = rsh,
@@ -278,7 +279,7 @@ failure_of_an_agent_says_what_to_do(void **state)
                "host b is lost: hooprun's agent there was killed by signal 9 "
                "(Killed); what ran there is ended");
     failure_is(HOST_SILENT, 0, "",
-               "host b is lost: nothing was heard of it for 30 s; is it up, "
+               "host b is lost: nothing was heard of it for 16 s; is it up, "
                "and its network? What runs there is ended when that hears "
                "nothing of this host");
 }
