@@ -3,7 +3,7 @@
  *
  * The address is what the peer advertises. Whether the peer has ended, or was
  * never there, cannot be seen from here: the advice says what may be wrong, and
- * which settings change it. It is short: hoopd keeps 139 bytes of a complaint,
+ * which settings change it. It is short: hoopd keeps 199 bytes of a complaint,
  * since what it infers, and whose word that is, follow.
  */
 
@@ -35,11 +35,13 @@ static const struct {
 } advices[] = {
     {PLACE_HERE, ECONNREFUSED, "it has ended, or listens no more"},
     {PLACE_ANY, ECONNREFUSED,
-     "it ended, or set HOOP_PORT (firewall), HOOP_ADVERTISE"},
+     "if it lives, set HOOP_PORT to a range that the firewall lets pass, or "
+     "HOOP_ADVERTISE"},
     {PLACE_ANY, ENETUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
     {PLACE_ANY, EHOSTUNREACH, "set HOOP_ADVERTISE or HOOP_INTERFACE there"},
     {PLACE_ANY, ERROR_SILENCE,
-     "a firewall? set HOOP_PORT, or HOOP_ADVERTISE there"},
+     "a firewall? set HOOP_PORT to a range that it lets pass, or "
+     "HOOP_ADVERTISE there"},
 };
 
 /* NULL: there is none. */
