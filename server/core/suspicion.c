@@ -17,7 +17,7 @@
 
 enum {
     NAMES_MAX = 6,    /* in one text */
-    REASON_MAX = 140, /* of a complaint, so that all fits what travels */
+    REASON_MAX = 200, /* of a complaint, so that all fits what travels */
     SLACK_MS_MAX = 2000,
     /* More would take 16 MiB: there the first complaint decides. */
     RANKS_MAX = 4096,
@@ -25,6 +25,10 @@ enum {
      * takes time as the square of their number. */
     RANKS_FEW = 256,
 };
+
+/* Between which hosts is for the reader to say. */
+static const char advice[] =
+    "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere";
 
 struct suspicion_rank {
     bool is_heard;           /* since the question, by the coordinator */
@@ -119,13 +123,18 @@ ranks_name(struct sentence *sentence,
 }
 
 /* Who is silent is told by what that lets infer, or was seen to be stopped. */
-static const char *
-inference_of(const struct suspicion_rank *rank, bool is_broken)
+static void
+complaint_describe(struct sentence *sentence,
+                   const struct suspicion_rank *rank,
+                   bool is_broken)
 {
+    sentence_add(sentence, "%s", rank->reason);
     if (rank->is_heard)
-        return " (inferred: it lives, and cannot be reached: see hoopctl "
-               "doctor)";
-    return is_broken ? " (inferred: dead, stopped or cut off)" : "";
+        sentence_add(sentence,
+                     " (inferred: it lives, and cannot be reached: %s)",
+                     advice);
+    else if (is_broken)
+        sentence_add(sentence, " (inferred: dead, stopped or cut off)");
 }
 
 static uint8_t
@@ -151,7 +160,13 @@ may_have_ended(const struct job *job, uint32_t rank)
     return is_broken && !job->suspicion.ranks[rank].is_heard;
 }
 
-/* The ranks of one host, from first to before end. */
+static bool
+is_beside(const struct job *job, uint32_t rank, uint32_t other)
+{
+    return strcmp(job->ranks[rank]->host_id, job->ranks[other]->host_id) == 0;
+}
+
+/* Ranks, of one host say, from first to before end. */
 struct host_ranks {
     bool *is_there; /* [job->size] */
     uint32_t first;
@@ -159,17 +174,20 @@ struct host_ranks {
     uint32_t n;
 };
 
-/* Of those that are lost, those that this question was about. */
+/* Of those that are lost, those that this question was about, or that answered it. */
+static bool
+takes_part(const struct job *job, uint32_t rank)
+{
+    const struct suspicion_rank *known = &job->suspicion.ranks[rank];
+
+    return is_active(job, rank) || known->reason[0] || known->has_spoken;
+}
+
 static void
 host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
 {
     for (uint32_t i = 0; i < job->size; i++) {
-        const bool is_asked_about =
-            is_active(job, i) || job->suspicion.ranks[i].reason[0];
-
-        host->is_there[i] =
-            is_asked_about &&
-            strcmp(job->ranks[i]->host_id, job->ranks[rank]->host_id) == 0;
+        host->is_there[i] = takes_part(job, i) && is_beside(job, i, rank);
         if (!host->is_there[i])
             continue;
         host->first = host->n++ == 0 ? i : host->first;
@@ -177,7 +195,7 @@ host_find(const struct job *job, uint32_t rank, struct host_ranks *host)
     }
 }
 
-/* Whether other, a rank of another host, misses one of them, and hears none. */
+/* Whether other, which is none of them, misses one of them, and hears none. */
 static bool
 is_missed_by(const struct job *job,
              uint32_t other,
@@ -229,10 +247,57 @@ host_describe(struct sentence *reason,
     sentence_add(reason, "no rank of another host hears host %.40s (",
                  job->ranks[host->first]->host);
     ranks_name(reason, job, host->is_there);
+    sentence_add(reason, "): %sis there a firewall, or a cut link? If so, %s",
+                 is_heard ? "" : "is it down, ", advice);
+}
+
+/* Whether no rank of host hears one of other, to which all belong that are unheard. */
+static bool
+is_host_deaf(const struct job *job,
+             const struct host_ranks *host,
+             const struct host_ranks *other,
+             const struct host_ranks *unheard)
+{
+    for (uint32_t rank = unheard->first; rank < unheard->end; rank++)
+        if (unheard->is_there[rank] && !other->is_there[rank])
+            return false;
+    for (uint32_t rank = host->first; rank < host->end; rank++)
+        if (host->is_there[rank] && !is_missed_by(job, rank, other))
+            return false;
+    return !other->is_there[host->first] && host->n + other->n > 2;
+}
+
+static void
+host_deafness_describe(struct sentence *reason,
+                       const struct job *job,
+                       const struct host_ranks *host,
+                       const struct host_ranks *other)
+{
+    ranks_name(reason, job, host->is_there);
     sentence_add(reason,
-                 "): %sis there a firewall, or a cut link? Run hoopctl doctor "
-                 "--listen there, --peer elsewhere",
-                 is_heard ? "" : "is it down, ");
+                 " (host %.40s) %s not hear host %.40s: is there a firewall, "
+                 "or a cut link? If so, %s",
+                 job->ranks[host->first]->host, host->n > 1 ? "do" : "does",
+                 job->ranks[other->first]->host, advice);
+}
+
+/* The ranks that it does not hear, into unheard, and why. */
+static const char *
+unheard_find(const struct job *job, uint32_t rank, struct host_ranks *unheard)
+{
+    const char *why = "";
+
+    for (uint32_t of = job->size; of-- > 0;) {
+        unheard->is_there[of] =
+            view_of(job, rank, of) > VIEW_HEARD && is_active(job, of);
+        if (!unheard->is_there[of])
+            continue;
+        unheard->first = of;
+        unheard->end = unheard->n++ == 0 ? of + 1 : unheard->end;
+        if (view_complains(view_of(job, rank, of)))
+            why = job->suspicion.ranks[of].reason;
+    }
+    return why;
 }
 
 /* Nobody complains of rank, which hears less than the others. */
@@ -240,27 +305,31 @@ static void
 deafness_describe(struct sentence *reason,
                   const struct job *job,
                   uint32_t rank,
-                  bool *is_unheard)
+                  const struct host_ranks *host)
 {
-    const char *why = "";
+    bool *flags = memory_create(2 * (size_t)job->size, sizeof(*flags));
+    struct host_ranks unheard = {.is_there = flags};
+    struct host_ranks other = {.is_there = flags + job->size};
+    const char *why = unheard_find(job, rank, &unheard);
     bool is_alone = true;
 
-    for (uint32_t of = job->size; of-- > 0;) {
-        is_unheard[of] =
-            view_of(job, rank, of) > VIEW_HEARD && is_active(job, of);
-        if (is_unheard[of] && view_complains(view_of(job, rank, of)))
-            why = job->suspicion.ranks[of].reason;
-        for (uint32_t from = 0; is_alone && is_unheard[of] && from < job->size;
-             from++)
-            is_alone &= from == rank || !is_active(job, from) ||
-                        view_of(job, from, of) <= VIEW_HEARD;
+    for (uint32_t from = 0; from < job->size; from++)
+        for (uint32_t of = unheard.first; is_alone && of < unheard.end; of++)
+            is_alone = from == rank || !takes_part(job, from) ||
+                       !unheard.is_there[of] ||
+                       view_of(job, from, of) <= VIEW_HEARD;
+    host_find(job, unheard.first, &other);
+    if (is_host_deaf(job, host, &other, &unheard)) {
+        host_deafness_describe(reason, job, host, &other);
+    } else {
+        sentence_add(reason, "it %sdoes not hear ", is_alone ? "alone " : "");
+        ranks_name(reason, job, unheard.is_there);
+        sentence_add(reason, "%s%s (inferred: it is cut off: %s)",
+                     why[0] ? ": " : "", why, advice);
     }
-    sentence_add(reason, "it %sdoes not hear ", is_alone ? "alone " : "");
-    ranks_name(reason, job, is_unheard);
-    sentence_add(reason,
-                 "%s%s (inferred: it is cut off: see hoopctl doctor), as %s "
-                 "told the coordinator",
-                 why[0] ? ": " : "", why, is_alone ? "the others" : "it");
+    sentence_add(reason, ", as %s told the coordinator",
+                 is_alone ? "the others" : "it");
+    free(flags);
 }
 
 /* What is known of rank, what is inferred, and by whose word. */
@@ -287,10 +356,9 @@ reason_of(const struct job *job, uint32_t rank)
         !strstr(suspicion->ranks[rank].reason, "HOOP_"))
         host_describe(&reason, job, &host);
     else if (is_complained_of)
-        sentence_add(&reason, "%s%s", suspicion->ranks[rank].reason,
-                     inference_of(&suspicion->ranks[rank], is_broken));
+        complaint_describe(&reason, &suspicion->ranks[rank], is_broken);
     else
-        deafness_describe(&reason, job, rank, host.is_there);
+        deafness_describe(&reason, job, rank, &host);
     if (is_complained_of) {
         sentence_add(&reason, ", reported by ");
         ranks_name(&reason, job, flags);

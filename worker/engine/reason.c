@@ -23,19 +23,19 @@ words_within(const char *what, size_t n_room)
 }
 
 void
-reason_write(const char *what, const char *tail, char out[LIMIT_REASON])
+reason_write(const char *what, const char *tail, char out[REASON_BYTES])
 {
     const size_t n_tail = strlen(tail);
     const size_t n_what = strlen(what);
 
-    assert(n_tail + sizeof(ellipsis) <= LIMIT_REASON);
-    if (n_what + n_tail < LIMIT_REASON) {
+    assert(n_tail + sizeof(ellipsis) <= REASON_BYTES);
+    if (n_what + n_tail < REASON_BYTES) {
         memmove(out, what, n_what);
         memcpy(out + n_what, tail, n_tail + 1);
         return;
     }
     const size_t n_kept =
-        words_within(what, LIMIT_REASON - n_tail - sizeof(ellipsis));
+        words_within(what, REASON_BYTES - n_tail - sizeof(ellipsis));
     memmove(out, what, n_kept);
     memcpy(out + n_kept, ellipsis, sizeof(ellipsis) - 1);
     memcpy(out + n_kept + sizeof(ellipsis) - 1, tail, n_tail + 1);

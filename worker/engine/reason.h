@@ -9,11 +9,15 @@
 #ifndef ENGINE_REASON_H
 #define ENGINE_REASON_H
 
-#include "base/limits.h"
+enum {
+    /* What may be complained of (LIMIT_REASON), what hoopd infers from it, who said so,
+     * and when. */
+    REASON_BYTES = 400,
+};
 
 /* what, then tail. what may be out, tail is shorter than out and lies elsewhere.
  * Thread: any. */
 void
-reason_write(const char *what, const char *tail, char out[LIMIT_REASON]);
+reason_write(const char *what, const char *tail, char out[REASON_BYTES]);
 
 #endif

@@ -15,6 +15,7 @@
 #include "engine/op.h"
 #include "engine/past.h"
 #include "engine/perch.h"
+#include "engine/reason.h"
 #include "net/path.h"
 
 struct hall_header;
@@ -61,7 +62,7 @@ struct notice {
     uint32_t rank;
     uint32_t of;             /* NOTICE_SHORTAGE: who lacks something ... */
     enum hoop_status status; /* ... and what operations end with */
-    char why[LIMIT_REASON];  /* of the gravest kind */
+    char why[REASON_BYTES];  /* of the gravest kind */
 };
 
 TAILQ_HEAD(notice_list, notice);
@@ -181,7 +182,7 @@ struct lost_rank {
     uint32_t short_of;
     struct failed_window *failed; /* its failed sends; NULL: none are known */
     uint64_t failed_told;         /* number of the last that it told itself */
-    char why[LIMIT_REASON];
+    char why[REASON_BYTES];
 };
 
 /* Signs of life of a rank. */

@@ -42,7 +42,7 @@ enum {
     TAIL_TEXT_MAX = ROSTER_NAME_MAX + SILENCE_TEXT_MAX + 16,
 };
 
-_Static_assert((int)TAIL_TEXT_MAX < (int)LIMIT_REASON, "it is never cut");
+_Static_assert((int)TAIL_TEXT_MAX < (int)REASON_BYTES, "it is never cut");
 
 bool
 channel_has(const struct channel *channel, uint32_t world_rank)
@@ -197,12 +197,12 @@ lost_describe_to_others(const struct engine *engine,
 
 /* What was said, and when: before who said it. */
 static void
-expulsion_date(const char *why, char out_why[LIMIT_REASON])
+expulsion_date(const char *why, char out_why[REASON_BYTES])
 {
     const char *who = strstr(why, ", reported by ");
     char when[32];
-    char head[LIMIT_REASON];
-    char tail[LIMIT_REASON / 2];
+    char head[REASON_BYTES];
+    char tail[REASON_BYTES / 2];
 
     if (!who)
         who = why + strlen(why);
@@ -332,7 +332,7 @@ surrender(struct engine *engine, uint32_t rank)
 {
     char name[ROSTER_NAME_MAX];
     char tail[TAIL_TEXT_MAX];
-    char why[LIMIT_REASON];
+    char why[REASON_BYTES];
 
     snprintf(tail, sizeof(tail),
              ", reported by %s, which lives and is believed",
@@ -379,7 +379,7 @@ complain(struct engine *engine, uint32_t rank)
 {
     struct lost_rank *lost = &engine->lost[rank];
     char silence[SILENCE_TEXT_MAX];
-    char why[LIMIT_REASON];
+    char why[REASON_BYTES];
     const struct engine_suspicion suspicion = {
         .evidence = lost->evidence,
         .slack_ms = views_slack_ms(engine),

@@ -5,6 +5,8 @@
 #include "base/identity.h"
 #include "fixture.h"
 
+#define ADVICE "run hoopctl doctor --listen there, --peer HOST:PORT elsewhere"
+
 enum {
     RANKS = 4,
     LEASE_MS = 2000,
@@ -199,8 +201,8 @@ rank_that_is_cut_off_expels_nobody(void **state)
     answer(&world, 3, "uhh-");
     expect_lost(&world, "rank 0 (h:1) of job \"a\" is lost: it alone does not "
                         "hear ranks 1, 2 and 3: connection reset (inferred: "
-                        "it is cut off: see hoopctl doctor), as the others "
-                        "told the coordinator");
+                        "it is cut off: " ADVICE "), as the others told the "
+                        "coordinator");
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
     fixture_deinit(&world.f);
 }
@@ -222,7 +224,7 @@ rank_that_is_not_alone_is_not_said_to_be(void **state)
     expect_lost(&world,
                 "rank 0 (h:1) of job \"a\" is lost: it does not hear "
                 "ranks 2 and 3: frozen or unreachable (inferred: it is cut "
-                "off: see hoopctl doctor), as it told the coordinator");
+                "off: " ADVICE "), as it told the coordinator");
     fixture_deinit(&world.f);
 }
 
@@ -243,11 +245,42 @@ host_that_is_cut_off_is_named(void **state)
     expect_lost(
         &world,
         "rank 3 (b:4) of job \"a\" is lost: no rank of another host "
-        "hears host b (ranks 2 and 3): is there a firewall, or a cut link? Run "
-        "hoopctl doctor --listen there, --peer elsewhere, reported by "
-        "rank 0 (a:1)");
+        "hears host b (ranks 2 and 3): is there a firewall, or a cut link? If "
+        "so, " ADVICE ", reported by rank 0 (a:1)");
     /* The other one, for the same cause. */
     assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 2);
+    fixture_deinit(&world.f);
+}
+
+/* What one host sends does not arrive; what comes back does. Of both that go the same
+ * is told. */
+static void
+host_that_does_not_hear_another_is_named(void **state)
+{
+    struct world world;
+
+    (void)state;
+    world_open_on(&world, "aabb");
+    complain_that(&world, 3, 0, EVIDENCE_SILENT, "frozen or unreachable");
+    question_take(&world);
+    answer(&world, 0, "-hhh");
+    answer(&world, 1, "h-hh");
+    answer(&world, 2, "ss-h");
+    expect_nobody_lost(&world);
+    answer(&world, 3, "ssh-");
+    expect_lost(&world,
+                "rank 3 (b:4) of job \"a\" is lost: ranks 2 and 3 "
+                "(host b) do not hear host a: is there a firewall, or "
+                "a cut link? If so, " ADVICE ", as it told the coordinator");
+    size_t n_lost = 0;
+    for (size_t i = 0; i < world.f.actions.n_items; i++) {
+        const struct cluster_action *action = &world.f.actions.items[i];
+
+        n_lost +=
+            action->kind == CLUSTER_NOTICE &&
+            strstr(action->notice.text, "is lost: ranks 2 and 3 (host b)");
+    }
+    assert_int_equal(n_lost, 2);
     fixture_deinit(&world.f);
 }
 
@@ -265,9 +298,10 @@ host_that_is_cut_off_by_a_setting_has_it_named(void **state)
     answer(&world, 1, "h-bb");
     answer(&world, 2, "bb-h");
     answer(&world, 3, "bbh-");
-    expect_lost(&world, "rank 3 (b:4) of job \"a\" is lost: set HOOP_ADVERTISE "
-                        "there (inferred: it lives, and cannot be reached: see "
-                        "hoopctl doctor), reported by ranks 0 and 1");
+    expect_lost(&world,
+                "rank 3 (b:4) of job \"a\" is lost: set HOOP_ADVERTISE "
+                "there (inferred: it lives, and cannot be reached: " ADVICE
+                "), reported by ranks 0 and 1");
     fixture_deinit(&world.f);
 }
 
@@ -288,8 +322,7 @@ host_that_nobody_hears_may_be_down(void **state)
         &world,
         "rank 3 (b:4) of job \"a\" is lost: no rank of another host "
         "hears host b (ranks 2 and 3): is it down, is there a firewall, "
-        "or a cut link? Run hoopctl doctor --listen there, --peer "
-        "elsewhere, reported by ranks 0 and 1");
+        "or a cut link? If so, " ADVICE ", reported by ranks 0 and 1");
     fixture_deinit(&world.f);
 }
 
@@ -311,8 +344,8 @@ host_is_not_named_for_a_process_or_a_pair(void **state)
             answer(&world, 3, "hhh-");
         expect_lost(&world, is_pair
                                 ? "connection reset (inferred: it lives, and "
-                                  "cannot be reached: see hoopctl doctor), "
-                                  "reported by rank 0 (a:1)"
+                                  "cannot be reached: " ADVICE "), reported "
+                                  "by rank 0 (a:1)"
                                 : "connection reset (inferred: dead, stopped "
                                   "or cut off), reported by ranks 0, 1 and 2");
         fixture_deinit(&world.f);
@@ -335,8 +368,9 @@ broken_link_costs_the_higher_rank(void **state)
         answer(&world, 2, "hb-h");
         answer(&world, 3, "hhh-");
         expect_lost(&world, "rank 2 (h:3) of job \"a\" is lost: ");
-        expect_lost(&world, "(inferred: it lives, and cannot be reached: see "
-                            "hoopctl doctor), reported by rank 1 (h:2)");
+        expect_lost(&world,
+                    "(inferred: it lives, and cannot be reached: " ADVICE
+                    "), reported by rank 1 (h:2)");
         world_pass(&world, EVIDENCE_DECIDE_MS);
         assert_int_equal(cluster_counters(world.f.cluster)->verdicts, 1);
         fixture_deinit(&world.f);
@@ -603,6 +637,7 @@ main(void)
         cmocka_unit_test(rank_that_is_cut_off_expels_nobody),
         cmocka_unit_test(rank_that_is_not_alone_is_not_said_to_be),
         cmocka_unit_test(host_that_is_cut_off_is_named),
+        cmocka_unit_test(host_that_does_not_hear_another_is_named),
         cmocka_unit_test(host_that_is_cut_off_by_a_setting_has_it_named),
         cmocka_unit_test(host_that_nobody_hears_may_be_down),
         cmocka_unit_test(host_is_not_named_for_a_process_or_a_pair),

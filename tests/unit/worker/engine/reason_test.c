@@ -11,7 +11,7 @@ static const char tail[] = ", reported by rank 0 (host:40)";
 static void
 reason_that_fits_is_left_whole(void **state)
 {
-    char out[LIMIT_REASON];
+    char out[REASON_BYTES];
 
     (void)state;
     reason_write("connection reset", tail, out);
@@ -34,11 +34,11 @@ words_write(unsigned n_words, char *out)
 static void
 long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
 {
-    char what[2 * LIMIT_REASON];
-    char out[LIMIT_REASON];
+    char what[2 * REASON_BYTES];
+    char out[REASON_BYTES];
 
     (void)state;
-    for (unsigned n_words = 1; n_words < 60; n_words++) {
+    for (unsigned n_words = 1; n_words < 90; n_words++) {
         words_write(n_words, what);
         const size_t n_what = strlen(what);
         reason_write(what, tail, out);
@@ -46,27 +46,27 @@ long_reason_is_cut_at_a_word_and_keeps_its_tail(void **state)
 
         assert_non_null(end);
         assert_string_equal(end, tail);
-        if (n_what + strlen(tail) < LIMIT_REASON) {
+        if (n_what + strlen(tail) < REASON_BYTES) {
             assert_memory_equal(out, what, n_what);
             continue;
         }
         assert_memory_equal(end - strlen("words ..."), "words ...",
                             strlen("words ..."));
-        assert_in_range(strlen(out), LIMIT_REASON - 8, LIMIT_REASON - 1);
+        assert_in_range(strlen(out), REASON_BYTES - 8, REASON_BYTES - 1);
     }
 }
 
 static void
 endless_word_is_cut_anywhere(void **state)
 {
-    char what[2 * LIMIT_REASON] = {0};
-    char out[LIMIT_REASON];
+    char what[2 * REASON_BYTES] = {0};
+    char out[REASON_BYTES];
 
     (void)state;
     memset(what, 'x', sizeof(what) - 1);
     reason_write(what, tail, out);
-    assert_int_equal(strlen(out), LIMIT_REASON - 1);
-    assert_string_equal(out + LIMIT_REASON - 1 - strlen(tail), tail);
+    assert_int_equal(strlen(out), REASON_BYTES - 1);
+    assert_string_equal(out + REASON_BYTES - 1 - strlen(tail), tail);
     assert_non_null(strstr(out, "x ..., reported"));
 }
 
@@ -74,13 +74,13 @@ endless_word_is_cut_anywhere(void **state)
 static void
 tail_that_leaves_no_room_is_whole(void **state)
 {
-    char longest[LIMIT_REASON] = {0};
-    char out[LIMIT_REASON];
+    char longest[REASON_BYTES] = {0};
+    char out[REASON_BYTES];
 
     (void)state;
-    memset(longest, 'y', LIMIT_REASON - 5);
+    memset(longest, 'y', REASON_BYTES - 5);
     reason_write("connection reset", longest, out);
-    assert_int_equal(strlen(out), LIMIT_REASON - 1);
+    assert_int_equal(strlen(out), REASON_BYTES - 1);
     assert_non_null(strstr(out, longest));
 }
 

@@ -1,5 +1,6 @@
 /* tests/unit/worker/engine/suspect_test.c - engine/suspect.c */
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,6 +111,33 @@ last_two_believe_the_lower_if_it_lives(void **state)
     couple_close(&couple);
 }
 
+/* As the coordinator says it at most, with the date. */
+static void
+expelled_rank_is_told_all_of_why(void **state)
+{
+    static const char why[] =
+        "no connection to [2001:db8:1234:5678:9abc:def0:1234:5678]:50001, "
+        "advertised by rank 1: Connection refused; if it lives, set HOOP_PORT "
+        "to a range that the firewall lets pass, or HOOP_ADVERTISE (inferred: "
+        "it lives, and cannot be reached: run hoopctl doctor --listen there, "
+        "--peer HOST:PORT elsewhere)";
+    static const char who[] =
+        ", reported by ranks 2, 3, 4, 5, 6, 7 and 91 others";
+    char text[LIMIT_ERROR_TEXT];
+    int32_t value = 1;
+
+    (void)state;
+    open_with(NULL);
+    snprintf(text, sizeof(text), "%s%s", why, who);
+    engine_condemn(couple.sides[1].engine, 1, text);
+    assert_int_equal(sum_run(couple.sides[1].comms[0].channel, &value, 1),
+                     HOOP_E_PEER_LOST);
+    snprintf(text, sizeof(text), "(%s, at ", why);
+    if (!strstr(error_text(), text))
+        fail_msg("\"%s\" is not in \"%s\"", text, error_text());
+    couple_close(&couple);
+}
+
 static void
 last_two_blame_the_other_if_it_may_be_dead(void **state)
 {
@@ -192,7 +220,7 @@ what_is_too_long_is_cut_before_who_tells_it(void **state)
 {
     (void)state;
     open_with(NULL);
-    lose_for(0, ADVICE "; " ADVICE "; " ADVICE "; " ADVICE);
+    lose_for(0, ADVICE "; " ADVICE "; " ADVICE "; " ADVICE "; " ADVICE);
     assert_non_null(strstr(error_text(), "rank 1 (host:41) is lost: " ADVICE));
     assert_non_null(strstr(error_text(), " ..., reported by rank 0 (host:40)"));
     couple_close(&couple);
@@ -283,6 +311,7 @@ main(void)
         cmocka_unit_test(higher_rank_is_accused_by_the_lower_at_once),
         cmocka_unit_test(lower_rank_is_accused_after_a_while),
         cmocka_unit_test(last_two_believe_the_lower_if_it_lives),
+        cmocka_unit_test(expelled_rank_is_told_all_of_why),
         cmocka_unit_test(last_two_blame_the_other_if_it_may_be_dead),
         cmocka_unit_test(advice_is_told_whole_and_by_whom),
         cmocka_unit_test(others_read_of_an_expelled_rank_by_its_name),
