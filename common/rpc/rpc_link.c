@@ -165,11 +165,42 @@ pause_take(struct rpc_link *link)
 
 /* What to do about why, where that is known. */
 static const char *
-advice_on(const char *why)
+advice_on(const char *why, const struct address *address)
 {
-    return strstr(why, strerror(ECONNREFUSED))
+    if (!strstr(why, strerror(ECONNREFUSED)))
+        return "";
+    return address_is_loopback(address)
                ? "; start hoopd there, listening on that address"
-               : "";
+               : "; start hoopd there, listening on that address (without a "
+                 "token it listens on localhost only), or let a firewall pass "
+                 "this";
+}
+
+/* What a try that lasts waits for. */
+static const char *
+silence_of(enum link_state state)
+{
+    switch (state) {
+    case LINK_CONNECTING:
+        return "nothing answers a connection there: is there a route, or a "
+               "firewall between?";
+    case LINK_SECURING:
+        return "it accepts connections but does not answer: is HOOP_TLS on at "
+               "the coordinator, too?";
+    case LINK_GREETING:
+        return "it accepts connections but does not say hello: is a hoop "
+               "coordinator there?";
+    case LINK_CHALLENGING:
+    case LINK_PROVING:
+        return "it says hello, but does not answer a challenge: is a hoop "
+               "coordinator there?";
+    case LINK_IDLE:
+    case LINK_LOOKING_UP:
+    case LINK_WAITING:
+    case LINK_READY:
+        break;
+    }
+    return "";
 }
 
 /* The error text of this thread says why. */
@@ -194,7 +225,8 @@ reason_take(struct rpc_link *link, enum hoop_status status)
         snprintf(link->reason, sizeof(link->reason), "%.700s", why + 2);
     else
         snprintf(link->reason, sizeof(link->reason), "%s: %.600s%s", address,
-                 error_text(), advice_on(error_text()));
+                 error_text(),
+                 advice_on(error_text(), &link->addresses[link->next_address]));
 }
 
 static void
@@ -580,15 +612,8 @@ link_on_timer(void *owner)
     case LINK_GREETING:
     case LINK_CHALLENGING:
     case LINK_PROVING:
-        link_lose(link, error_raise(HOOP_E_TIMEOUT, "no %s within %d ms",
-                                    link->state == LINK_CHALLENGING ||
-                                            link->state == LINK_PROVING
-                                        ? "answer to a challenge"
-                                        : "hello",
-                                    link->state == LINK_CONNECTING &&
-                                            link->n_addresses > 1
-                                        ? CONNECT_MS
-                                        : LIMIT_GREETING_MS));
+        link_lose(link,
+                  error_raise(HOOP_E_TIMEOUT, "%s", silence_of(link->state)));
         break;
     }
 }
@@ -688,19 +713,7 @@ rpc_link_is_unreachable(const struct rpc_link *link)
 const char *
 rpc_link_reason(const struct rpc_link *link)
 {
-    if (link->state == LINK_CONNECTING && !link->reason[0])
-        return "nothing answers a connection there: is there a route, or a "
-               "firewall between?";
-    if (link->state == LINK_SECURING && !link->reason[0])
-        return "it accepts connections but does not answer: is HOOP_TLS on at "
-               "the coordinator, too?";
-    if (link->state == LINK_GREETING && !link->reason[0])
-        return "it accepts connections but does not say hello: is a hoop "
-               "coordinator there?";
-    if (link->state == LINK_CHALLENGING && !link->reason[0])
-        return "it says hello, but does not answer a challenge: is a hoop "
-               "coordinator there?";
-    return link->reason;
+    return link->reason[0] ? link->reason : silence_of(link->state);
 }
 
 enum hoop_status

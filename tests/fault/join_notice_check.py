@@ -229,9 +229,39 @@ def check_many_end(jobs):
         raise Wrong(f'{later.name} speaks with the first:\n{later.text()}')
 
 
+def check_no_hello(jobs):
+    """Who does not answer a connection, or says no hello, is told of as such also when
+    the first try is over."""
+    texts = ('nothing answers a connection there: is there a route, or a firewall '
+             'between?', 'it accepts connections but does not say hello: is a hoop '
+             'coordinator there?')
+    waits = []
+    for text in texts:
+        listener = socket.create_server(('127.0.0.1', 0), backlog=0)
+        address = listener.getsockname()
+        queue = [socket.socket() for _ in texts]
+        if text == texts[0]:
+            for full in queue:  # no room is left for one more
+                full.setblocking(False)
+                full.connect_ex(address)
+        at = f'127.0.0.1:{address[1]}'
+        worker = jobs.join('unanswered', HOOP_COORDINATOR=at, HOOP_WORLD_SIZE='1')
+        waits.append((worker, f'waiting for hoopd at {at}: {text}', listener, queue))
+    return waits
+
+
+def check_no_hello_end(waits):
+    for worker, text, *_ in waits:
+        said = await_true(f'{worker.name} waits for longer than a try', lambda worker=worker: [
+            said for said, since in notices(worker) if since > 5.5])
+        if set(said) != {text}:
+            raise Wrong(f'{worker.name} does not say "{text}":\n{worker.text()}')
+
+
 def check(programs, folder):
     jobs = Jobs(programs, folder)
     try:
+        waits = check_no_hello(jobs)
         check_coordinator(jobs)
         if len(sys.argv) > 4:
             check_name(jobs)
@@ -241,6 +271,7 @@ def check(programs, folder):
         check_silence(jobs)
         check_pauses(jobs)
         check_many_end(many)
+        check_no_hello_end(waits)
         check_member(jobs)
     finally:
         jobs.end()
