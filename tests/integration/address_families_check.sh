@@ -89,7 +89,7 @@ for rank in 0 1; do
     fail "rank $rank of two on loopback has joined"
   fi
   grep 'rank [01] (.*[0-9]).*rank [01] advertises 127.0.0.1:[0-9]*, which '\
-'only its own host reaches: correct or set HOOP_ADVERTISE there' \
+'only its own host reaches: correct HOOP_ADVERTISE there or, where it is not set, HOOP_COORDINATOR' \
     "$scratch/loopback.$rank.log" || fail "rank $rank is not told what to set"
 done
 

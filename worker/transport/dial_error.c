@@ -86,10 +86,12 @@ dial_error_raise(const struct roster *roster,
     address_format(advertised, address);
     /* What was dialed was this host: how it answered says nothing. */
     if (!failure->was_connected && !is_near && address_is_loopback(advertised))
-        return error_raise(failure->status,
-                           "rank %u advertises %s, which only its own host "
-                           "reaches: correct or set HOOP_ADVERTISE there",
-                           failure->rank, address);
+        return error_raise(
+            failure->status,
+            "rank %u advertises %s, which only its own host "
+            "reaches: correct HOOP_ADVERTISE there or, where it is "
+            "not set, HOOP_COORDINATOR, which is localhost there",
+            failure->rank, address);
     const char *advice =
         failure->was_connected
             ? NULL

@@ -53,10 +53,12 @@ every_cause_has_its_advice(void **state)
     (void)state;
     expect("127.0.0.1:50001", "b", ECONNREFUSED,
            "rank 1 advertises 127.0.0.1:50001, which only its own host "
-           "reaches: correct or set HOOP_ADVERTISE there");
+           "reaches: correct HOOP_ADVERTISE there or, where it is not set, "
+           "HOOP_COORDINATOR, which is localhost there");
     expect("[::1]:50001", "b", 0,
            "rank 1 advertises [::1]:50001, which only its own host reaches: "
-           "correct or set HOOP_ADVERTISE there");
+           "correct HOOP_ADVERTISE there or, where it is not set, "
+           "HOOP_COORDINATOR, which is localhost there");
     expect("127.0.0.1:50001", "a", ECONNREFUSED,
            "no connection to 127.0.0.1:50001, advertised by rank 1: Connection "
            "refused; it has ended, or listens no more");
