@@ -232,13 +232,10 @@ scene_play(enum way way, const char *transport)
     const bool is_shm = strcmp(transport, "shm") == 0;
     uint64_t room[WORKERS_ROOM];
 
-    scene = (struct scene){way, transport, "60", " is lost: connection reset"};
-    if (way == WAY_BARE && is_shm) {
-        scene.failure_timeout = "8";
+    scene = (struct scene){way, transport, "60", "connection reset"};
+    if (way == WAY_BARE) {
+        scene.failure_timeout = is_shm ? "8" : "3";
         scene.told = " is lost: its process has ended";
-    } else if (way == WAY_BARE) {
-        scene.failure_timeout = "3";
-        scene.told = " is lost: frozen or unreachable";
     }
     assert_int_equal(workers_run(hoopd.address, WORKERS, body, room), 0);
     assert_int_equal(room[PLACE_DONE], WORKERS - 1);

@@ -416,6 +416,23 @@ rule_follow(struct engine *engine,
         charge(engine, rank, EVIDENCE_TOLD);
 }
 
+/* How is not known, or nobody says it. */
+static void
+ending_describe(struct lost_rank *lost)
+{
+    static const char ended[] = "its process has ended";
+    char why[REASON_BYTES + 2 * sizeof(ended)];
+
+    if (strncmp(lost->why, ended, sizeof(ended) - 1) == 0)
+        return;
+    if (lost->evidence == EVIDENCE_SILENT) { /* no wonder */
+        strcpy(lost->why, ended);
+        return;
+    }
+    snprintf(why, sizeof(why), "%s (%s", ended, lost->why);
+    reason_write(why, ")", lost->why);
+}
+
 /* Condemn rank, or say when to look again. */
 static void
 suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
@@ -431,6 +448,8 @@ suspect_look(struct engine *engine, uint32_t rank, uint64_t now_ns)
     if (how[0])
         snprintf(lost->why, sizeof(lost->why), "%s", how);
     if (fate == ENGINE_FATE_DYING || fate == ENGINE_FATE_DEAD) {
+        if (!how[0])
+            ending_describe(lost);
         charge(engine, rank, EVIDENCE_ENDED);
         return;
     }

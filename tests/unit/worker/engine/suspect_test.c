@@ -264,8 +264,9 @@ dead_rank_nobody_tells_of_is_lost_all_the_same(void **state)
         assert_true(break_link(1) >= 40 * CLOCK_NS_PER_MS);
         n_looks_untold = n_looks;
     }
-    assert_non_null(
-        strstr(error_text(), "rank 0 (host:40) is lost: connection reset"));
+    assert_non_null(strstr(error_text(),
+                           "rank 0 (host:40) is lost: its process has ended "
+                           "(connection reset)"));
     assert_true(n_looks_untold > 2);
     couple_close(&couple);
 }
