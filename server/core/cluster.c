@@ -308,12 +308,18 @@ token_check(struct cluster *cluster,
         return token_check_first(cluster, event);
 
     const enum role role = token_role(token, event->token);
+    const char *name = event->job ? event->job : "";
+    if (role == ROLE_ANYBODY && (!event->token || !event->token[0]))
+        return error_raise(HOOP_E_UNAUTHENTICATED,
+                           "no token was given for job \"%s\", which needs "
+                           "one: give the same HOOP_TOKEN or HOOP_TOKEN_FILE "
+                           "everywhere",
+                           name);
     if (role == ROLE_ANYBODY)
         return error_raise(HOOP_E_UNAUTHENTICATED,
                            "the token is not that of %s \"%s\": give the same "
                            "HOOP_TOKEN or HOOP_TOKEN_FILE everywhere",
-                           job ? "job" : "the coordinator, for job",
-                           event->job ? event->job : "");
+                           job ? "job" : "the coordinator, for job", name);
     cluster->role = role;
     if (role <= event->role)
         return HOOP_OK;

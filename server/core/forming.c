@@ -20,6 +20,9 @@
 #include "core/wish.h"
 #include "core/worker.h"
 
+/* Between the deadlines of joins that began together, on a busy machine. */
+static const uint64_t TOGETHER_NS = 2 * CLOCK_NS_PER_S;
+
 struct host {
     uint32_t number;
     const char *id;
@@ -217,24 +220,27 @@ attempt_end(struct cluster *cluster, struct job *job, struct ending *ending)
     cluster->counters.worlds_failed++;
 }
 
-/* Who gave up before had come: as long as nobody else does, all are told who is
- * missing in the same words. */
-static const char *
-given_up_text(const struct cluster *cluster, struct job *job)
-{
-    if (!job->given_up_text) {
-        const struct sentence why = roll_call(cluster, job);
-
-        job->given_up_text = memory_take_text(&job->memory, why.text);
-    }
-    return job->given_up_text;
-}
-
 void
 forming_forget(struct job *job)
 {
     memory_free(&job->memory, job->given_up_text);
     job->given_up_text = NULL;
+}
+
+/* Those who give up together had come: as long as nobody else does, all are told
+ * who is missing in the same words. */
+static const char *
+given_up_text(const struct cluster *cluster, struct job *job)
+{
+    if (cluster->now_ns - job->given_up_ns > TOGETHER_NS)
+        forming_forget(job);
+    if (!job->given_up_text) {
+        const struct sentence why = roll_call(cluster, job);
+
+        job->given_up_ns = cluster->now_ns;
+        job->given_up_text = memory_take_text(&job->memory, why.text);
+    }
+    return job->given_up_text;
 }
 
 /* Those whose deadlines are there give up, and are told the same; the others

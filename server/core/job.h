@@ -70,8 +70,10 @@ struct job {
     uint32_t
         n_newcomers;     /* of those joining, if there is a root: not from it */
     uint32_t n_given_up; /* joins whose deadlines came before a world */
-    char *given_up_text; /* what the first of them was told, and the others are,
-                            until somebody else joins; owned, or NULL */
+    char *given_up_text; /* what the first of them was told, and those who give
+                            up with it are, until somebody else joins; owned, or
+                            NULL */
+    uint64_t given_up_ns;
     uint32_t n_left;
     uint32_t n_lost;
     struct agenda_entry settle;

@@ -55,8 +55,9 @@ def check_strangers(jobs):
     expect(jobs, 'no connection to the coordinator at HOOPD: what answers there '
            "does not know the token: give hoopd the job's, by --token-file or "
            'HOOP_TOKEN, and the same one here', HOOP_TOKEN='guessed')
-    expect(jobs, 'the token is not that of job "first": give the same HOOP_TOKEN '
-           'or HOOP_TOKEN_FILE everywhere', HOOP_TOKEN='')
+    for job in ('first', 'other'):
+        expect(jobs, f'no token was given for job "{job}", which needs one: give the '
+               'same HOOP_TOKEN or HOOP_TOKEN_FILE everywhere', job, HOOP_TOKEN='')
     expect(jobs, 'no connection to the coordinator at HOOPD: the coordinator does '
            'not speak TLS: start hoopd with --tls on, or set HOOP_TLS=off here, '
            'too', HOOP_TLS='on')

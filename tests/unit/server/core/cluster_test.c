@@ -71,7 +71,7 @@ token_first_join_sets_it_others_must_have_it(void **state)
     assert_non_null(fixture_notice(&f, CLUSTER_NOTICE_REFUSED));
     event.token = NULL;
     fixture_refused(&f, fixture_step(&f, event), HOOP_E_UNAUTHENTICATED,
-                    "token");
+                    "no token was given for job \"a\", which needs one: give");
     event.token = "secret";
     assert_int_equal(fixture_reply(&f, fixture_step(&f, event))->status,
                      HOOP_OK);

@@ -110,10 +110,12 @@ form_deadline_of_one_fails_its_join_alone(void **state)
     assert_int_equal(cluster_counters(f.cluster)->members, 2);
     assert_int_equal(cluster_counters(f.cluster)->worlds_failed, 0);
 
-    /* At its own, the next one: who gave up had come, and is not missing. */
+    /* At its own, the next one: who gave up is not here any more. */
     f.now_ns = begin_ns + 50 * FIXTURE_S;
     fixture_tick(&f);
-    fixture_refused(&f, tickets[2], HOOP_E_TIMEOUT, "missing: rank 3");
+    fixture_refused(&f, tickets[2], HOOP_E_TIMEOUT,
+                    "2 of 4 have joined: rank 0 (h:1), rank 2 (h:3); 1 gave up "
+                    "before, at its own deadline; missing: ranks 1, 3");
     assert_null(fixture_find(&f, tickets[0]));
 
     /* Somebody else has come: it is told how it is then. */
