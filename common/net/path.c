@@ -61,8 +61,8 @@ path_sample_take(int fd, struct path_sample *out_sample)
 
     memset(&info, 0, sizeof(info));
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n_bytes) != 0 ||
-        n_bytes < offsetof(struct tcp_info, tcpi_data_segs_out) +
-                      sizeof(info.tcpi_data_segs_out))
+        n_bytes < offsetof(struct tcp_info, tcpi_dsack_dups) +
+                      sizeof(info.tcpi_dsack_dups))
         return false;
     const uint64_t spread_us = VARIATIONS * (uint64_t)info.tcpi_rttvar;
     const uint64_t resend_us =
@@ -71,6 +71,8 @@ path_sample_take(int fd, struct path_sample *out_sample)
     *out_sample = (struct path_sample){
         .n_sent = info.tcpi_data_segs_out,
         .n_resent = info.tcpi_total_retrans,
+        .n_needless = info.tcpi_dsack_dups,
+        .n_acknowledged = info.tcpi_bytes_acked,
         .n_received = info.tcpi_data_segs_in,
         .n_disordered = info.tcpi_rcv_ooopack,
         .round_trip_ns = (uint64_t)info.tcpi_rtt * 1000,
@@ -105,34 +107,58 @@ share_since(uint64_t n_lost, uint64_t n_all)
     return share < LOSS_MAX ? share : LOSS_MAX;
 }
 
+/* The last sample whose packets have been acknowledged since, as far as that is
+ * known. The first time it is this one, without what is being sent again now: a
+ * probe for the tail, and the rest. */
+static struct path_sample
+acknowledged_of(const struct path *path, const struct path_sample *sample)
+{
+    struct path_sample first = *sample;
+    const uint64_t n_open = (uint64_t)sample->n_resends_now + 1;
+
+    if (path->last_ns > 0)
+        return sample->n_acknowledged > path->last.n_acknowledged ? path->last
+                                                                  : path->seen;
+    first.n_resent -= n_open < first.n_resent ? n_open : first.n_resent;
+    return first;
+}
+
 void
 path_observe(struct path *path,
              const struct path_sample *sample,
              uint64_t now_ns)
 {
-    const struct path_sample *seen = &path->seen;
+    struct path_sample *seen = &path->seen;
 
-    if (path->seen_ns > 0 && now_ns - path->seen_ns < PATH_PERIOD_NS)
+    if (path->last_ns > 0 && now_ns - path->last_ns < PATH_PERIOD_NS)
         return;
-    const uint64_t n_sent = sample->n_sent - seen->n_sent;
+    const struct path_sample sent = acknowledged_of(path, sample);
+    const uint64_t n_sent = sent.n_sent - seen->n_sent;
     const uint64_t n_received = sample->n_received - seen->n_received;
-    const double there = share_since(sample->n_resent - seen->n_resent, n_sent);
+    const uint64_t n_resent = sent.n_resent - seen->n_resent;
+    const uint64_t n_needless = sample->n_needless - seen->n_needless;
+    const double there =
+        share_since(n_resent > n_needless ? n_resent - n_needless : 0, n_sent);
     const double back =
         share_since(sample->n_disordered - seen->n_disordered, n_received);
     const double loss = there > back ? there : back;
-    const bool is_enough = n_sent >= PACKETS_MIN || n_received >= PACKETS_MIN;
 
     if (loss > path->loss)
         path->loss = loss;
-    else if (is_enough)
+    else if (n_sent >= PACKETS_MIN || n_received >= PACKETS_MIN)
         path->loss *= LOSS_FADES;
     /* Too few packets are counted with the next ones. */
-    if (path->seen_ns == 0 || is_enough)
-        path->seen = *sample;
-    path->seen.round_trip_ns = sample->round_trip_ns;
-    path->seen.resend_ns = sample->resend_ns;
-    path->seen.resend_ns_max = sample->resend_ns_max;
-    path->seen_ns = now_ns;
+    if (n_sent >= PACKETS_MIN || path->last_ns == 0) {
+        seen->n_sent = sent.n_sent;
+        seen->n_resent = sent.n_resent;
+        seen->n_needless = sample->n_needless;
+    }
+    if (n_received >= PACKETS_MIN || path->last_ns == 0) {
+        seen->n_received = sample->n_received;
+        seen->n_disordered = sample->n_disordered;
+    }
+    path->last = *sample;
+    path->last_ns = now_ns;
 }
 
 uint64_t
@@ -140,20 +166,26 @@ path_silence_ns(const struct path *path)
 {
     /* A question and its answer: either may be lost. */
     const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
-    uint64_t silence_ns = 2 * path->seen.round_trip_ns;
-    uint64_t resend_ns = path->seen.resend_ns;
+    uint64_t silence_ns = 2 * path->last.round_trip_ns;
+    uint64_t resend_ns = path->last.resend_ns;
 
     if (path->loss < UNLIKELY || resend_ns == 0)
         return 0;
     for (double chance = fails; chance > UNLIKELY; chance *= fails) {
         silence_ns += resend_ns;
         resend_ns *= 2;
-        if (resend_ns > path->seen.resend_ns_max)
-            resend_ns = path->seen.resend_ns_max;
+        if (resend_ns > path->last.resend_ns_max)
+            resend_ns = path->last.resend_ns_max;
         if (silence_ns >= PATH_SILENCE_MAX_NS)
             return PATH_SILENCE_MAX_NS;
     }
     return silence_ns;
+}
+
+bool
+path_loses(const struct path *path)
+{
+    return path_silence_ns(path) > 0 || path->last.n_resends_now > 0;
 }
 
 void

@@ -23,6 +23,8 @@
 struct path_sample {
     uint64_t n_sent; /* packets with data, since it was made */
     uint64_t n_resent;
+    uint64_t n_needless;     /* of them: had arrived, as the peer says */
+    uint64_t n_acknowledged; /* bytes */
     uint64_t n_received;
     uint64_t n_disordered;  /* of them: came out of order */
     uint64_t round_trip_ns; /* smoothed */
@@ -35,8 +37,9 @@ struct path_sample {
 
 /* Zeroed: nothing is known yet. */
 struct path {
-    struct path_sample seen;
-    uint64_t seen_ns;
+    struct path_sample seen; /* what is accounted for */
+    struct path_sample last;
+    uint64_t last_ns;
     double loss; /* share of the packets; rises at once, falls slowly */
 };
 
@@ -52,7 +55,8 @@ uint32_t
 path_round_trip_ms_max(const struct path_sample *sample);
 
 /* Account for what has happened since the last sample. Costs nothing while that
- * is less than PATH_PERIOD_NS ago. */
+ * is less than PATH_PERIOD_NS ago. What was sent again counts when something has been
+ * acknowledged since: before, the way may as well be cut, which is no loss. */
 void
 path_observe(struct path *path,
              const struct path_sample *sample,
@@ -66,6 +70,10 @@ uint64_t
 path_silence_ns(const struct path *path);
 
 static const uint64_t PATH_SILENCE_MAX_NS = 20000000000;
+
+/* Packets have been lost, or what was sent last is being sent again. */
+bool
+path_loses(const struct path *path);
 
 enum probe_state {
     PROBE_NONE,    /* not begun, or it cannot be */

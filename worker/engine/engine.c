@@ -20,9 +20,11 @@
 
 enum {
     LOOK_MS = 20,
-    /* So many ranks on a processor look at everything as often as one does;
-     * more are very many. */
+    /* So many ranks on a processor look at everything as often as one does. */
     CROWD_RANKS = 16,
+    /* More are very many: a call takes so long there that what a join takes of
+     * the processor counts for more than how soon each of them wakes up. */
+    BRIEF_RANKS = 128,
     RARITY_MAX = 20,
 };
 
@@ -46,7 +48,7 @@ engine_look_round(struct engine *engine)
     const uint32_t n_ranks = engine->perch.n_ranks;
     enum endurance_rule rule = ENDURANCE_SPINS;
 
-    if (n_ranks > CROWD_RANKS * n_processors)
+    if (n_ranks > BRIEF_RANKS * n_processors)
         rule = ENDURANCE_YIELDS_BRIEFLY;
     else if (n_ranks > n_processors || headcount_count() > n_processors)
         rule = ENDURANCE_YIELDS;

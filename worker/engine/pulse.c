@@ -139,8 +139,7 @@ static bool
 is_hindered(struct engine *engine, uint32_t rank)
 {
     return probe_look(&engine->pulses[rank].probe) == PROBE_ANSWERED &&
-           transport_path_silence_ns(engine->transport, rank,
-                                     engine->looked_ns) > 0;
+           transport_path_loses(engine->transport, rank, engine->looked_ns);
 }
 
 /* Whoever can run on no processor, or answers through a bad network, is not frozen:

@@ -299,20 +299,39 @@ transport_received(const struct transport *transport, uint32_t rank)
     return transport->peers[rank].n_heard;
 }
 
-uint64_t
-transport_path_silence_ns(struct transport *transport,
-                          uint32_t rank,
-                          uint64_t now_ns)
+/* As it is now. NULL: there is none. */
+static const struct path *
+path_of(struct transport *transport, uint32_t rank, uint64_t now_ns)
 {
     struct peer *peer = peer_at(transport, rank);
     struct path_sample sample;
 
     if (peer->segment || peer->fd < 0)
-        return 0;
-    if (now_ns - peer->path.seen_ns >= PATH_PERIOD_NS &&
+        return NULL;
+    if (now_ns - peer->path.last_ns >= PATH_PERIOD_NS &&
         path_sample_take(peer->fd, &sample))
         path_observe(&peer->path, &sample, now_ns);
-    return path_silence_ns(&peer->path);
+    return &peer->path;
+}
+
+uint64_t
+transport_path_silence_ns(struct transport *transport,
+                          uint32_t rank,
+                          uint64_t now_ns)
+{
+    const struct path *path = path_of(transport, rank, now_ns);
+
+    return path ? path_silence_ns(path) : 0;
+}
+
+bool
+transport_path_loses(struct transport *transport,
+                     uint32_t rank,
+                     uint64_t now_ns)
+{
+    const struct path *path = path_of(transport, rank, now_ns);
+
+    return path && path_loses(path);
 }
 
 uint64_t

@@ -187,6 +187,11 @@ uint64_t
 transport_path_silence_ns(struct transport *transport,
                           uint32_t peer,
                           uint64_t now_ns);
+/* Whether its connection loses packets, or sends some again now. */
+bool
+transport_path_loses(struct transport *transport,
+                     uint32_t peer,
+                     uint64_t now_ns);
 /* As the kernel measures it, with what it varies by; 0 where it does not, and
  * where there is no connection. */
 uint32_t

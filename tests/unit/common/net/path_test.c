@@ -17,7 +17,7 @@ static struct path
 path_of(double loss, uint64_t round_trip_ms)
 {
     return (struct path){
-        .seen = {.round_trip_ns = round_trip_ms * MS,
+        .last = {.round_trip_ns = round_trip_ms * MS,
                  .resend_ns = (round_trip_ms + 200) * MS,
                  .resend_ns_max = 1500 * MS},
         .loss = loss,
@@ -30,15 +30,15 @@ static double
 chance_of_silence(const struct path *path, uint64_t n_ns)
 {
     const double fails = 1.0 - (1.0 - path->loss) * (1.0 - path->loss);
-    uint64_t wait_ns = path->seen.resend_ns;
+    uint64_t wait_ns = path->last.resend_ns;
     double chance = 1.0;
 
-    for (uint64_t at_ns = 0; at_ns + 2 * path->seen.round_trip_ns <= n_ns;
+    for (uint64_t at_ns = 0; at_ns + 2 * path->last.round_trip_ns <= n_ns;
          at_ns += wait_ns) {
         if (at_ns > 0)
-            wait_ns = wait_ns * 2 < path->seen.resend_ns_max
+            wait_ns = wait_ns * 2 < path->last.resend_ns_max
                           ? wait_ns * 2
-                          : path->seen.resend_ns_max;
+                          : path->last.resend_ns_max;
         chance *= fails;
     }
     return chance;
@@ -103,54 +103,147 @@ late_acknowledgements_are_no_part_of_a_round_trip(void **state)
     }
 }
 
+/* A period later. */
+struct observed {
+    struct path path;
+    struct path_sample sample;
+    uint64_t now_ns;
+};
+
+static double
+observe(struct observed *observed)
+{
+    observed->now_ns += PATH_PERIOD_NS;
+    path_observe(&observed->path, &observed->sample, observed->now_ns);
+    return observed->path.loss;
+}
+
+/* All that was sent has been acknowledged by then. */
+static double
+observe_acknowledged(struct observed *observed)
+{
+    (void)observe(observed);
+    observed->sample.n_acknowledged += 1000;
+    observed->sample.n_resends_now = 0;
+    return observe(observed);
+}
+
 static void
 loss_rises_at_once_and_falls_slowly(void **state)
 {
-    struct path path = {0};
-    struct path_sample sample = {.n_sent = 1000, .resend_ns = 300 * MS};
-    uint64_t now_ns = CLOCK_NS_PER_S;
+    struct observed observed = {
+        .sample = {.n_sent = 1000, .resend_ns = 300 * MS},
+        .now_ns = CLOCK_NS_PER_S,
+    };
 
     (void)state;
-    path_observe(&path, &sample, now_ns);
-    assert_true(path.loss == 0.0);
-    sample.n_sent += 20;
-    sample.n_resent += 4;
+    assert_true(observe_acknowledged(&observed) == 0.0);
+    observed.sample.n_sent += 20;
+    observed.sample.n_resent += 4;
     /* Too soon. */
-    path_observe(&path, &sample, now_ns + PATH_PERIOD_NS - 1);
-    assert_true(path.loss == 0.0);
-    now_ns += PATH_PERIOD_NS;
-    path_observe(&path, &sample, now_ns);
-    assert_true(path.loss > 0.19 && path.loss < 0.21);
+    observed.sample.n_acknowledged += 1000;
+    path_observe(&observed.path, &observed.sample,
+                 observed.now_ns + PATH_PERIOD_NS - 1);
+    assert_true(observed.path.loss == 0.0);
+    const double loss = observe_acknowledged(&observed);
+    assert_true(loss > 0.19 && loss < 0.21);
 
     /* Without packets nothing is learnt. */
-    now_ns += PATH_PERIOD_NS;
-    path_observe(&path, &sample, now_ns);
-    assert_true(path.loss > 0.19);
+    assert_true(observe_acknowledged(&observed) > 0.19);
     for (unsigned i = 0; i < 200; i++) {
-        sample.n_sent += 100;
-        now_ns += PATH_PERIOD_NS;
-        path_observe(&path, &sample, now_ns);
+        observed.sample.n_sent += 100;
+        (void)observe_acknowledged(&observed);
     }
-    assert_true(path.loss < 0.001);
+    assert_true(observed.path.loss < 0.001);
 }
 
 static void
 few_packets_are_counted_with_the_next(void **state)
 {
-    struct path path = {0};
-    struct path_sample sample = {.n_sent = 1, .resend_ns = 300 * MS};
-    uint64_t now_ns = CLOCK_NS_PER_S;
+    struct observed observed = {
+        .sample = {.n_sent = 1, .resend_ns = 300 * MS},
+        .now_ns = CLOCK_NS_PER_S,
+    };
 
     (void)state;
-    path_observe(&path, &sample, now_ns);
-    for (unsigned i = 0; i < 2; i++) {
-        assert_true(path.loss == 0.0);
-        sample.n_sent += 5;
-        sample.n_resent += 1;
-        now_ns += PATH_PERIOD_NS;
-        path_observe(&path, &sample, now_ns);
+    (void)observe_acknowledged(&observed);
+    observed.sample.n_sent += 5;
+    observed.sample.n_resent += 1;
+    assert_true(observe_acknowledged(&observed) == 0.0);
+    observed.sample.n_sent += 5;
+    observed.sample.n_resent += 1;
+    const double loss = observe_acknowledged(&observed);
+    assert_true(loss > 0.19 && loss < 0.21);
+}
+
+/* What is sent again into a cut link is not acknowledged; whether the first look is
+ * before the cut or after. */
+static void
+cut_is_no_loss(void **state)
+{
+    (void)state;
+    for (unsigned is_seen = 0; is_seen < 2; is_seen++) {
+        struct observed observed = {
+            .sample = {.n_sent = 20, .resend_ns = 300 * MS},
+            .now_ns = CLOCK_NS_PER_S,
+        };
+
+        if (is_seen)
+            assert_true(observe_acknowledged(&observed) == 0.0);
+        /* The tail is probed; that is no timeout yet. */
+        observed.sample.n_sent += 9;
+        observed.sample.n_resent++;
+        assert_true(observe(&observed) == 0.0);
+        assert_false(path_loses(&observed.path));
+        for (unsigned i = 1; i < 20; i++) {
+            observed.sample.n_sent++;
+            observed.sample.n_resent++;
+            observed.sample.n_resends_now = i;
+            assert_true(observe(&observed) == 0.0);
+            assert_true(path_loses(&observed.path));
+        }
+        /* It was none. */
+        assert_true(observe_acknowledged(&observed) > 0.29);
     }
-    assert_true(path.loss > 0.19 && path.loss < 0.21);
+}
+
+/* A peer that is late looks like one that is lost, until it says what has come twice. */
+static void
+what_had_arrived_was_not_lost(void **state)
+{
+    struct observed observed = {
+        .sample = {.n_sent = 20, .resend_ns = 300 * MS},
+        .now_ns = CLOCK_NS_PER_S,
+    };
+
+    (void)state;
+    assert_true(observe_acknowledged(&observed) == 0.0);
+    observed.sample.n_sent += 20;
+    observed.sample.n_resent += 2;
+    (void)observe(&observed);
+    observed.sample.n_needless += 2;
+    assert_true(observe_acknowledged(&observed) == 0.0);
+    observed.sample.n_sent += 20;
+    observed.sample.n_resent += 4;
+    observed.sample.n_needless += 2;
+    const double loss = observe_acknowledged(&observed);
+    assert_true(loss > 0.09 && loss < 0.11);
+}
+
+/* Looked at for the first time while something is being sent again. */
+static void
+loss_of_before_is_known_at_once(void **state)
+{
+    struct observed observed = {
+        .sample = {.n_sent = 100,
+                   .n_resent = 13,
+                   .n_resends_now = 2,
+                   .resend_ns = 300 * MS},
+    };
+
+    (void)state;
+    const double loss = observe(&observed);
+    assert_true(loss > 0.09 && loss < 0.11);
 }
 
 static void
@@ -285,6 +378,9 @@ main(void)
         cmocka_unit_test(late_acknowledgements_are_no_part_of_a_round_trip),
         cmocka_unit_test(loss_rises_at_once_and_falls_slowly),
         cmocka_unit_test(few_packets_are_counted_with_the_next),
+        cmocka_unit_test(cut_is_no_loss),
+        cmocka_unit_test(what_had_arrived_was_not_lost),
+        cmocka_unit_test(loss_of_before_is_known_at_once),
         cmocka_unit_test(loss_of_what_comes_is_seen_by_its_order),
         cmocka_unit_test(process_that_runs_answers),
         cmocka_unit_test(process_that_is_stopped_is_reached_only),
