@@ -80,7 +80,7 @@ def only_wrong(out, subject, *texts):
 
 def healthy_host_has_nothing_wrong(doctor):
     out = doctor.with_peer(code=0)
-    if wrong_lines(out) or not out.endswith('\nnothing is wrong\n'):
+    if wrong_lines(out) or not out.endswith('\nnothing is wrong here\n'):
         raise Wrong(out)
     for line in (f'ok     coordinator   {COORDINATOR} is {HERE}\n',
                  'ok     address       peers are told '
@@ -92,6 +92,40 @@ def healthy_host_has_nothing_wrong(doctor):
                  'ok     packets from  256 KiB have arrived here (MTU 1500)\n'):
         if line not in out:
             raise Wrong(f'{line} is not in {out}')
+
+
+def notes_are_counted(doctor):
+    out = doctor.run(code=0)
+    if not out.endswith('\nnote   other hosts   none was tried: hoopctl doctor '
+                        '--listen there and --peer here try one\nnothing is wrong '
+                        'here; 1 note\n'):
+        raise Wrong(out)
+    out = doctor.run(code=0, coordinator=None)
+    if not out.endswith('\nnothing is wrong here; 2 notes\n'):
+        raise Wrong(out)
+
+
+def free_ports_are_counted(doctor):
+    """While somebody on this host has one of two, then the only one."""
+    holder = Program(doctor.folder, 'holder', doctor.hosts.on(
+        'a', doctor.hoopctl, 'doctor', '--listen=5000'))
+    try:
+        holder.expect('hoopctl doctor --peer ')
+        out = doctor.run(code=0, HOOP_PORT='5000-5001')
+        if ('ok     ports         1 of the 2 of HOOP_PORT=5000-5001 is free, one for '
+                'each worker\n' not in out):
+            raise Wrong(out)
+        only_wrong(doctor.run(HOOP_PORT='5000'), 'ports', 'none of the 1 of '
+                   'HOOP_PORT=5000 is free, and each worker needs one; ss -tlnp ')
+        out = subprocess.run(doctor.hosts.on(
+            'a', doctor.hoopctl, 'doctor', '--listen=5000'), capture_output=True,
+            text=True, check=False, timeout=60)
+        if (out.returncode, out.stderr) != (
+                69, 'hoopctl: cannot listen on 5000: Address already in use; '
+                'ss -tlnp says who has it\n'):
+            raise Wrong(f'{out}')
+    finally:
+        holder.kill()
 
 
 def firewalls_are_found(doctor):
@@ -276,6 +310,8 @@ def check_on(hosts, programs, folder):
             [hoopd, '--check', COORDINATOR], capture_output=True,
             check=False).returncode == 0)
         healthy_host_has_nothing_wrong(doctor)
+        notes_are_counted(doctor)
+        free_ports_are_counted(doctor)
         limits_are_found(doctor)
         names_and_addresses_are_found(doctor)
         bad_ports_are_refused(doctor)

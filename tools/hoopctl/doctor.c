@@ -15,6 +15,7 @@ enum {
 struct report {
     json_t *checks; /* NULL: a table */
     unsigned n_wrong;
+    unsigned n_notes;
 };
 
 static void
@@ -28,6 +29,7 @@ line_tell(void *owner,
     struct shown shown;
 
     report->n_wrong += verdict == DOCTOR_WRONG;
+    report->n_notes += verdict == DOCTOR_NOTE;
     if (report->checks)
         json_array_append_new(report->checks,
                               json_pack("{ss ss so}", "verdict", words[verdict],
@@ -41,10 +43,14 @@ static void
 report_end(struct report *report)
 {
     if (report->checks)
-        json_print(json_pack("{si so}", "wrong", (int)report->n_wrong, "checks",
+        json_print(json_pack("{si si so}", "wrong", (int)report->n_wrong,
+                             "notes", (int)report->n_notes, "checks",
                              report->checks));
+    else if (report->n_wrong == 0 && report->n_notes == 0)
+        printf("nothing is wrong here\n");
     else if (report->n_wrong == 0)
-        printf("nothing is wrong\n");
+        printf("nothing is wrong here; %u %s\n", report->n_notes,
+               report->n_notes == 1 ? "note" : "notes");
     else
         printf("%u %s wrong\n", report->n_wrong,
                report->n_wrong == 1 ? "thing is" : "things are");
@@ -78,11 +84,11 @@ doctor_run(const struct command_call *call)
         return HOOP_E_INVALID;
     }
     doctor_facts_find(call->options, &facts);
+    doctor_ports_count(&facts);
     doctor_judge(&facts, line_tell, &report);
-    if (call->peer) {
+    if (call->peer)
         doctor_peer_try(call->peer, &peer);
-        doctor_judge_peer(&peer, line_tell, &report);
-    }
+    doctor_judge_peer(call->peer ? &peer : NULL, line_tell, &report);
     report_end(&report);
     return report.n_wrong == 0 ? HOOP_OK : HOOP_E_INTERNAL;
 }

@@ -46,6 +46,9 @@ struct doctor_facts {
     char memory_error[DOCTOR_TEXT];
     uint64_t shm_bytes; /* free in /dev/shm; has_shm */
     bool has_shm;
+    char ports[DOCTOR_TEXT]; /* HOOP_PORT, if it is a port or a range */
+    unsigned n_ports;
+    unsigned n_ports_free;
 };
 
 /* With one peer, as --peer sees it. */
@@ -78,6 +81,7 @@ doctor_fn(void *owner,
 
 void
 doctor_judge(const struct doctor_facts *facts, doctor_fn *tell, void *owner);
+/* NULL: no peer was named. */
 void
 doctor_judge_peer(const struct doctor_peer *peer, doctor_fn *tell, void *owner);
 
@@ -90,6 +94,10 @@ doctor_facts_find(const struct hoop_control_options *options,
 /* The addresses of a name, "10.0.0.2, fd00::2". False: out_text says why not. */
 bool
 doctor_resolve(const char *name, char out_text[static DOCTOR_TEXT]);
+
+/* How many ports of HOOP_PORT can be listened on. */
+void
+doctor_ports_count(struct doctor_facts *out_facts);
 
 /* Whether it is HOST:PORT. */
 bool

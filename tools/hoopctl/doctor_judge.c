@@ -118,6 +118,23 @@ settings_judge(const struct judge *judge, const struct doctor_facts *facts)
 }
 
 static void
+ports_judge(const struct judge *judge, const struct doctor_facts *facts)
+{
+    if (!facts->ports[0])
+        return;
+    if (facts->n_ports_free > 0)
+        tell(judge, DOCTOR_OK, "ports",
+             "%u of the %u of HOOP_PORT=%s %s free, one for each worker",
+             facts->n_ports_free, facts->n_ports, facts->ports,
+             facts->n_ports_free == 1 ? "is" : "are");
+    else
+        tell(judge, DOCTOR_WRONG, "ports",
+             "none of the %u of HOOP_PORT=%s is free, and each worker needs "
+             "one; ss -tlnp says who has them; set another range",
+             facts->n_ports, facts->ports);
+}
+
+static void
 clock_judge(const struct judge *judge, const char *whose, int64_t ahead_ms)
 {
     const double seconds = (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000;
@@ -214,6 +231,7 @@ doctor_judge(const struct doctor_facts *facts, doctor_fn *told, void *owner)
     names_judge(&judge, facts);
     address_judge(&judge, facts);
     settings_judge(&judge, facts);
+    ports_judge(&judge, facts);
     answer_judge(&judge, facts);
     limits_judge(&judge, facts);
 }
@@ -243,6 +261,12 @@ doctor_judge_peer(const struct doctor_peer *peer, doctor_fn *told, void *owner)
 {
     const struct judge judge = {told, owner};
 
+    if (!peer) {
+        tell(&judge, DOCTOR_NOTE, "other hosts",
+             "none was tried: hoopctl doctor --listen there and --peer here "
+             "try one");
+        return;
+    }
     if (peer->listen_error[0]) {
         tell(&judge, DOCTOR_WRONG, "from peer", "nobody can connect here: %s",
              peer->listen_error);

@@ -148,6 +148,26 @@ range_parse(const char *text, unsigned long *out_first, unsigned long *out_last)
            (*out_first > 0 || *out_last == 0);
 }
 
+void
+doctor_ports_count(struct doctor_facts *out_facts)
+{
+    const char *ports = variable("HOOP_PORT");
+    unsigned long first = 0;
+    unsigned long last = 0;
+
+    if (!ports || !range_parse(ports, &first, &last) || first == 0)
+        return;
+    snprintf(out_facts->ports, DOCTOR_TEXT, "%s", ports);
+    out_facts->n_ports = (unsigned)(last - first + 1);
+    for (unsigned long port = first; port <= last; port++) {
+        const int fd = port_listen((uint16_t)port);
+
+        out_facts->n_ports_free += fd >= 0;
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
 /* On the first port of a range that is free, as a worker would. NULL: one of
  * HOOP_PORT, or any. out_error says why on none. */
 static enum hoop_status
@@ -169,8 +189,9 @@ range_listen(const char *asked, char out_error[static DOCTOR_TEXT], int *out_fd)
         if (*out_fd >= 0)
             return HOOP_OK;
     }
-    snprintf(out_error, DOCTOR_TEXT, "cannot listen on %.100s: %s",
-             ports && *ports ? ports : "any port", strerror(errno));
+    snprintf(out_error, DOCTOR_TEXT, "cannot listen on %.100s: %s%s",
+             ports && *ports ? ports : "any port", strerror(errno),
+             errno == EADDRINUSE ? "; ss -tlnp says who has it" : "");
     return HOOP_E_UNAVAILABLE;
 }
 

@@ -232,6 +232,36 @@ doctor_names_what_is_between_two_hosts(void **state)
         "wrong from peer: nobody can connect here: HOOP_PORT=x: no\n");
 }
 
+static void
+free_ports_are_counted(void **state)
+{
+    struct doctor_facts facts = facts_of_a_good_host();
+
+    (void)state;
+    snprintf(facts.ports, sizeof(facts.ports), "5000-5063");
+    facts.n_ports = 64;
+    facts.n_ports_free = 62;
+    facts_say(&facts, "ok ports: 62 of the 64 of HOOP_PORT=5000-5063 are free, "
+                      "one for each worker\n");
+    facts.n_ports_free = 0;
+    facts_say(&facts,
+              "wrong ports: none of the 64 of HOOP_PORT=5000-5063 is free, and "
+              "each worker needs one; ss -tlnp says who has them; set another "
+              "range\n");
+}
+
+static void
+no_peer_is_a_note(void **state)
+{
+    struct told told = {0};
+
+    (void)state;
+    doctor_judge_peer(NULL, line_keep, &told);
+    assert_string_equal(told.text,
+                        "note other hosts: none was tried: hoopctl doctor "
+                        "--listen there and --peer here try one\n");
+}
+
 int
 main(void)
 {
@@ -241,6 +271,8 @@ main(void)
         cmocka_unit_test(doctor_says_what_to_change_for_the_coordinator),
         cmocka_unit_test(doctor_says_what_to_change_for_limits),
         cmocka_unit_test(doctor_names_what_is_between_two_hosts),
+        cmocka_unit_test(free_ports_are_counted),
+        cmocka_unit_test(no_peer_is_a_note),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
