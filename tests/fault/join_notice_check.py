@@ -210,6 +210,32 @@ def check_member(jobs):
         raise Wrong(f'not silent:\n{silent.text()}')
 
 
+def check_forgotten(jobs):
+    """The coordinator that comes back has kept nothing."""
+    jobs.hoopd.kill()
+    jobs.serve()
+    stop = [sys.argv[3], f'{jobs.folder}/stop_forgotten']
+    workers = [jobs.join('forgotten', stop, HOOP_RANK=rank, HOOP_WORLD_SIZE='2')
+               for rank in '01']
+    mark = f'{jobs.folder}/stop_forgotten.mark'
+    with open(mark, 'w', encoding='utf-8'):
+        pass
+    await_true('the job reduces', lambda: not os.path.exists(mark))
+    jobs.hoopd.kill()
+    jobs.serve()
+    for worker in workers:
+        worker.expect(f'wait: hoopd at {jobs.address} is back, but does not know '
+                      'this job: ')
+        worker.expect('; collectives and messages go on, without leases and '
+                      'verdicts on the dead; hoopd keeps its jobs with --data-dir\n')
+        if 'is back after' in worker.text():
+            raise Wrong(worker.text())
+    with open(stop[1], 'w', encoding='utf-8'):
+        pass
+    for worker in workers:
+        worker.popen.wait(60)
+
+
 def check_many(jobs):
     """In a large world the first ranks of each host, or who does not know that he is
     none, do not wait longer than others."""
@@ -273,6 +299,7 @@ def check(programs, folder):
         check_many_end(many)
         check_no_hello_end(waits)
         check_member(jobs)
+        check_forgotten(jobs)
     finally:
         jobs.end()
 

@@ -69,6 +69,7 @@ struct standing {
     bool *is_known; /* [rank]: the coordinator has told of its end */
 
     struct wait_notice wait; /* for an answer, while it is under way */
+    bool was_away; /* the connection broke, and no renewal is answered yet */
     bool is_waiting;
     bool has_told; /* that it waits */
     struct loop_timer *notice;
@@ -95,6 +96,18 @@ is_final(enum hoop_status status)
            status == HOOP_E_UNIMPLEMENTED;
 }
 
+/* Of a coordinator that was gone, and has come back without the job. */
+static void
+forgotten_say(const struct standing *standing, const char *why)
+{
+    if (standing->options.wait_notice_ms > 0)
+        log_write(LOG_WARNING, "wait",
+                  "hoopd at %s is back, but does not know this job: %.300s; "
+                  "collectives and messages go on, without leases and verdicts "
+                  "on the dead; hoopd keeps its jobs with --data-dir",
+                  standing->options.coordinator, why);
+}
+
 static void
 standing_end(struct standing *standing, const char *why)
 {
@@ -107,6 +120,15 @@ standing_end(struct standing *standing, const char *why)
     standing->is_waiting = false;
     log_warning("session", "the coordinator has ended this membership: %s",
                 why);
+}
+
+static void
+standing_refuse(struct standing *standing, const struct rpc_answer *answer)
+{
+    if (standing->was_away && answer->status == HOOP_E_NOT_FOUND &&
+        standing->state != STANDING_OVER)
+        forgotten_say(standing, answer->message);
+    standing_end(standing, answer->message);
 }
 
 static enum hoop_status
@@ -192,11 +214,12 @@ renewal_on_answer(void *owner, const struct rpc_answer *answer)
     struct standing *standing = owner;
 
     if (answer->status == HOOP_OK) {
+        standing->was_away = false;
         wait_end(standing);
         return;
     }
     if (is_final(answer->status))
-        standing_end(standing, answer->message);
+        standing_refuse(standing, answer);
     else
         log_debug("session", "the lease was not renewed: %s", answer->message);
 }
@@ -228,7 +251,8 @@ renewal_begin(void *owner)
     wait_begin(standing);
 }
 
-/* A renewal that waits for the connection shows when it is back. */
+/* A renewal that waits for the connection shows when it is back, and whether it
+ * knows the job. */
 static void
 away_on_change(void *owner)
 {
@@ -236,10 +260,10 @@ away_on_change(void *owner)
 
     if (standing->state != STANDING_GOOD)
         return;
-    if (rpc_client_is_away(standing->options.client))
-        renewal_begin(standing);
-    else
-        wait_end(standing);
+    if (!rpc_client_is_away(standing->options.client))
+        return;
+    standing->was_away = true;
+    renewal_begin(standing);
 }
 
 /* Verdicts of the coordinator. */
@@ -283,7 +307,7 @@ watch_on_answer(void *owner, const struct rpc_answer *answer)
     if (standing->state != STANDING_GOOD)
         return;
     if (is_final(answer->status)) {
-        standing_end(standing, answer->message);
+        standing_refuse(standing, answer);
         return;
     }
     if (answer->status != HOOP_OK) {
