@@ -368,6 +368,7 @@ connector_open(struct hoop_session *session)
         .listen_fd = session->listen_fd,
         .forming_until_ns =
             session->forming_until_ns - TELLING_MS * CLOCK_NS_PER_MS,
+        .wait_notice_ms = terms->wait_notice_ms,
         .sharing = terms->sharing,
         .tls = terms->is_encrypted ? &files : NULL,
         .on_connected = on_connected,

@@ -440,6 +440,72 @@ link_try(void *owner)
     }
 }
 
+static uint64_t
+began_ns(const struct link *link)
+{
+    return link->silent_until_ns - CONNECTOR_SILENT_MS * CLOCK_NS_PER_MS;
+}
+
+/* The one that is dialed for longest without an answer. NULL: there is none. */
+static const struct link *
+link_unanswered(const struct connector *connector)
+{
+    const struct link *oldest = NULL;
+
+    for (uint32_t rank = 0; rank < connector->options.roster->size; rank++) {
+        const struct link *link = &connector->links[rank];
+
+        if (link->state == LINK_DIALED && link->dial->state == DIALING &&
+            (!oldest || began_ns(link) < began_ns(oldest)))
+            oldest = link;
+    }
+    return oldest;
+}
+
+/* Of a wait for link. */
+static void
+notice_begin(const struct link *link)
+{
+    struct connector *connector = link->connector;
+
+    wait_notice_begin(&connector->notice, connector->options.wait_notice_ms,
+                      "hoop", CONNECTOR_SILENT_MS);
+    connector->notice.due_ns -= connector->notice.began_ns - began_ns(link);
+    connector->notice.began_ns = began_ns(link);
+}
+
+static void
+notice_plan(struct connector *connector)
+{
+    loop_timer_start(connector->notice_timer,
+                     (uint64_t)wait_notice_left_ms(&connector->notice));
+}
+
+static void
+notice_on_timer(void *owner)
+{
+    struct connector *connector = owner;
+    const struct link *link = link_unanswered(connector);
+    char address[LIMIT_ADDRESS];
+    char text[LIMIT_ERROR_TEXT];
+
+    if (!link)
+        return;
+    if (began_ns(link) != connector->notice.began_ns)
+        notice_begin(link);
+    if (wait_notice_left_ms(&connector->notice) > 0) {
+        notice_plan(connector);
+        return;
+    }
+    address_format(&connector->options.roster->members[link->rank].address,
+                   address);
+    snprintf(text, sizeof(text),
+             "connecting to rank %u at %s: nothing answers; a firewall?",
+             link->rank, address);
+    wait_notice_say(&connector->notice, text);
+    notice_plan(connector);
+}
+
 static void
 link_want(void *owner)
 {
@@ -452,6 +518,11 @@ link_want(void *owner)
     link->refused_until_ns = clock_deadline_ns(REFUSED_FOR_MS);
     link->silent_until_ns = clock_deadline_ns(CONNECTOR_SILENT_MS);
     link->broke_in_tls = false;
+    if (link->connector->notice_timer &&
+        !loop_timer_is_started(link->connector->notice_timer)) {
+        notice_begin(link);
+        notice_plan(link->connector);
+    }
     link_try(link);
 }
 
@@ -549,6 +620,9 @@ connector_create(const struct connector_options *options,
         status = secures_create(connector, options);
     if (status == HOOP_OK)
         status = links_create(connector);
+    if (status == HOOP_OK && options->wait_notice_ms > 0)
+        status = loop_timer_create(options->loop, notice_on_timer, connector,
+                                   &connector->notice_timer);
     if (status == HOOP_OK && options->listen_fd >= 0)
         status = connector_listen(connector);
     if (status != HOOP_OK) {
@@ -597,6 +671,7 @@ connector_destroy(struct connector *connector)
         connector_forget(connector, TAILQ_FIRST(&connector->greetings));
     loop_watch_destroy(connector->listener);
     loop_timer_destroy(connector->breather);
+    loop_timer_destroy(connector->notice_timer);
     descriptor_close(connector->reserve_fd);
     for (uint32_t rank = 0;
          connector->links && rank < connector->options.roster->size; rank++) {

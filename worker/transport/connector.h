@@ -50,6 +50,9 @@ struct connector_options {
      * itself, if that is later than usual, or until connector_formed(). 0: the
      * usual. */
     uint64_t forming_until_ns;
+    /* After so long it says which dial is not answered (base/wait_notice.h); 0: it
+     * does not. */
+    uint32_t wait_notice_ms;
     enum sharing_mode sharing;
     /* HOOP_TLS: on; NULL: off. Borrowed for the call. */
     const struct tls_files *tls;

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "base/wait_notice.h"
 #include "transport/connector.h"
 #include "transport/greeting.h"
 
@@ -51,6 +52,8 @@ struct connector {
     struct tls_context *secures; /* NULL: connections are plain */
     struct loop_watch *listener;
     struct loop_timer *breather;
+    struct loop_timer *notice_timer; /* NULL: nothing is said */
+    struct wait_notice notice;
     /* Kept to accept one more when there is no other descriptor left; -1: it is
      * in use, or there is none. */
     int reserve_fd;

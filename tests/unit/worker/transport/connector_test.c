@@ -470,6 +470,45 @@ refused_dial_is_unreachable_with_a_reason(void **state)
 }
 
 static void
+dial_that_nothing_answers_is_told_while_it_lasts(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
+    const uint64_t deadline_ns = clock_deadline_ns(20000);
+    struct address *const address = &foyer.booths[0].roster->members[1].address;
+    char expected[LIMIT_ADDRESS + 128];
+    char at[LIMIT_ADDRESS];
+    char text[4096] = "";
+    int full_fd = -1;
+    int queued[2];
+
+    (void)state;
+    /* No room is left in its queue: what comes is dropped. */
+    assert_int_equal(address_parse("127.0.0.1:0", address), HOOP_OK);
+    assert_int_equal(socket_listen(address, 0, &full_fd), HOOP_OK);
+    assert_int_equal(socket_local_address(full_fd, address), HOOP_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(socket_connect(address, &queued[i]), HOOP_OK);
+    foyer.booths[0].wait_notice_ms = 50;
+    foyer_start(&foyer);
+    connector_dial(foyer.booths[0].connector, 1);
+    address_format(address, at);
+    snprintf(expected, sizeof(expected),
+             " wait: connecting to rank 1 at %s: nothing answers; a firewall? "
+             "(since ",
+             at);
+    do {
+        nanosleep(&moment, NULL);
+        assert_true(pread(log_fd, text, sizeof(text) - 1, 0) >= 0);
+    } while (!strstr(text, "hoop allows 10 s)\n") &&
+             !clock_is_past(deadline_ns));
+    assert_logged(expected);
+    assert_int_equal(foyer.booths[0].n_unreachable[1], 0);
+    for (int i = 0; i < 2; i++)
+        socket_close(queued[i]);
+    socket_close(full_fd);
+}
+
+static void
 wrong_token_is_refused_and_logged(void **state)
 {
     (void)state;
@@ -632,6 +671,7 @@ main(void)
         FOYER_TEST(dial_without_a_descriptor_names_the_limit_and_blames_nobody),
         FOYER_TEST(acceptor_without_a_descriptor_tells_who_dials_it),
         cmocka_unit_test(refused_dial_is_unreachable_with_a_reason),
+        FOYER_TEST_LOGGED(dial_that_nothing_answers_is_told_while_it_lasts),
         FOYER_TEST_LOGGED(wrong_token_is_refused_and_logged),
         FOYER_TEST_LOGGED(another_epoch_is_refused_on_both_sides),
         FOYER_TEST_LOGGED(http_request_is_named_in_the_log),

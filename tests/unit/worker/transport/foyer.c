@@ -149,6 +149,7 @@ foyer_start(struct foyer *foyer)
             .listen_fd = booth->listen_fd,
             .sharing = booth->sharing,
             .forming_until_ns = booth->forming_until_ns,
+            .wait_notice_ms = booth->wait_notice_ms,
             .tls = booth->tls,
             .on_connected = on_connected,
             .on_unreachable = on_unreachable,

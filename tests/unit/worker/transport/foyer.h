@@ -32,6 +32,7 @@ struct booth {
     int listen_fd;
     bool refuses_streams;
     uint64_t forming_until_ns;
+    uint32_t wait_notice_ms;
     /* Under the foyer's lock: by the other side's rank. */
     unsigned n_connected[FOYER_RANKS];
     unsigned n_streams[FOYER_RANKS];
