@@ -8,6 +8,7 @@
 #include "core/admission.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -323,7 +324,11 @@ member_announce(struct cluster *cluster,
                 enum cluster_notice_kind kind)
 {
     const struct job *job = member->job;
+    const uint32_t size = wish_size(cluster, job);
+    char sized[32] = "no world size yet";
 
+    if (size > 0)
+        snprintf(sized, sizeof(sized), "world size %u", size);
     if (job->root && !member->is_newcomer) {
         if (kind == CLUSTER_NOTICE_JOINED && job->n_members == 1)
             growth_announce(cluster, job);
@@ -333,10 +338,10 @@ member_announce(struct cluster *cluster,
                   &(struct cluster_notice){.kind = kind,
                                            .job = job_title(job),
                                            .rank = member->rank},
-                  "%s at %s %s job \"%s\": %u there, world size %u",
+                  "%s at %s %s job \"%s\": %u there, %s",
                   member_label(member).text, member->address,
                   kind == CLUSTER_NOTICE_JOINED ? "joins" : "withdraws from",
-                  job_title(job), job->n_members, wish_size(cluster, job));
+                  job_title(job), job->n_members, sized);
 }
 
 static enum hoop_status

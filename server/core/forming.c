@@ -151,9 +151,11 @@ world_form(struct cluster *cluster, struct job *job)
                                            .job = job_title(job),
                                            .epoch = job->epoch,
                                            .rank = CLUSTER_RANK_ANY},
-                  "job \"%s\" has %s: %u ranks on %u hosts, epoch %llu",
+                  "job \"%s\" has %s: %u %s on %u %s, epoch %llu",
                   job_title(job), job->root ? "grown" : "formed", job->size,
-                  n_hosts, (unsigned long long)job->epoch);
+                  job->size == 1 ? "rank" : "ranks", n_hosts,
+                  n_hosts == 1 ? "host" : "hosts",
+                  (unsigned long long)job->epoch);
 }
 
 /* The first that nobody requested. */

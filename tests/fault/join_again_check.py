@@ -48,7 +48,7 @@ class Restarts(Jobs):
 
     def pair(self, job, **settings):
         """Two that have formed a world; its epoch."""
-        words = f'job "{job}" has formed: 2 ranks on 1 hosts, epoch '
+        words = f'job "{job}" has formed: 2 ranks on 1 host, epoch '
         before = self.hoopd.text().count(words)
         workers = [self.join(job, HOOP_RANK=rank, **settings) for rank in '01']
         await_true(f'{job} forms again',

@@ -152,6 +152,7 @@ def check_ranks(jobs):
 def check_size(jobs):
     first = jobs.join('size', HOOP_RANK='0')
     expect(first, f"joined job 'size' as rank 0; {NO_SIZE}; 1 is here: host {HOST}")
+    jobs.hoopd.expect(' joins job "size": 1 there, no world size yet\n')
     expect_end(first, jobs.join('size', HOOP_WORLD_SIZE='2'))
 
 
