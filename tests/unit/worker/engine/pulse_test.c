@@ -265,7 +265,7 @@ static void
 dead_rank_whose_connection_lives_is_lost(void **state)
 {
     static const char *const texts[] = {
-        " is lost: frozen or unreachable (nothing has come from it for 0.9 s)",
+        " is lost: its process has ended, reported by",
         " is lost: its process has ended (a child holds its connections)",
     };
     struct bell_place place;
