@@ -136,9 +136,9 @@ path_observe(struct path *path,
     const uint64_t n_sent = sent.n_sent - seen->n_sent;
     const uint64_t n_received = sample->n_received - seen->n_received;
     const uint64_t n_resent = sent.n_resent - seen->n_resent;
-    const uint64_t n_needless = sample->n_needless - seen->n_needless;
-    const double there =
-        share_since(n_resent > n_needless ? n_resent - n_needless : 0, n_sent);
+    const uint64_t n_told = sample->n_needless - seen->n_needless;
+    const uint64_t n_needless = n_told < n_resent ? n_told : n_resent;
+    const double there = share_since(n_resent - n_needless, n_sent);
     const double back =
         share_since(sample->n_disordered - seen->n_disordered, n_received);
     const double loss = there > back ? there : back;
@@ -151,7 +151,7 @@ path_observe(struct path *path,
     if (n_sent >= PACKETS_MIN || path->last_ns == 0) {
         seen->n_sent = sent.n_sent;
         seen->n_resent = sent.n_resent;
-        seen->n_needless = sample->n_needless;
+        seen->n_needless += n_needless; /* others are of what counts next */
     }
     if (n_received >= PACKETS_MIN || path->last_ns == 0) {
         seen->n_received = sample->n_received;

@@ -230,6 +230,25 @@ what_had_arrived_was_not_lost(void **state)
     assert_true(loss > 0.09 && loss < 0.11);
 }
 
+/* Both since the last look, at which what is accounted for now had been sent. */
+static void
+what_had_arrived_is_told_before_it_counts(void **state)
+{
+    struct observed observed = {
+        .sample = {.n_sent = 20, .resend_ns = 300 * MS},
+        .now_ns = CLOCK_NS_PER_S,
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        observed.sample.n_sent += 10;
+        observed.sample.n_resent += i == 2 ? 2 : 0;
+        observed.sample.n_needless += i == 2 ? 2 : 0;
+        observed.sample.n_acknowledged += 1000;
+        assert_true(observe(&observed) == 0.0);
+    }
+}
+
 /* Looked at for the first time while something is being sent again. */
 static void
 loss_of_before_is_known_at_once(void **state)
@@ -380,6 +399,7 @@ main(void)
         cmocka_unit_test(few_packets_are_counted_with_the_next),
         cmocka_unit_test(cut_is_no_loss),
         cmocka_unit_test(what_had_arrived_was_not_lost),
+        cmocka_unit_test(what_had_arrived_is_told_before_it_counts),
         cmocka_unit_test(loss_of_before_is_known_at_once),
         cmocka_unit_test(loss_of_what_comes_is_seen_by_its_order),
         cmocka_unit_test(process_that_runs_answers),
