@@ -669,7 +669,7 @@ death_in_a_job_that_has_grown_is_told_once(void **state)
     assert_int_equal(workers_run(hoopd.address, 3, told_body, NULL), 0);
     daemon_expect_log(&hoopd, "job \"test\" has ended");
     assert_int_equal(log_count("leaves job", ""), 2);
-    assert_int_equal(log_count("has ended", ""), 1);
+    assert_int_equal(log_count("job \"test\" has ended", ""), 1);
 }
 
 int
