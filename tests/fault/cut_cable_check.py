@@ -68,5 +68,6 @@ def check(programs, folder):
 
 
 if __name__ == '__main__':
+    os.environ.pop('HOOP_FAILURE_TIMEOUT', None)
     network_hosts.enter('cut_cable_check.py')
     check_main('cut_cable_check.py', check)
