@@ -230,7 +230,8 @@ what_had_arrived_was_not_lost(void **state)
     assert_true(loss > 0.09 && loss < 0.11);
 }
 
-/* Both since the last look, at which what is accounted for now had been sent. */
+/* What counts had been sent at the last look; the two of later ones must wait for
+ * theirs. */
 static void
 what_had_arrived_is_told_before_it_counts(void **state)
 {
