@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""python/generate.py - makes of include/hoop/*.h what the package hoop need not repeat
+
+generate.py binding HEADERS OUT.c    the C source of hoop._binding, by cffi
+generate.py enums HEADERS OUT.py     status codes, dtypes and operators
+generate.py calls HEADERS OUT.py     the methods of a communicator
+
+HEADERS is the folder include/hoop. A prototype says which arguments a call takes
+and in which order; TABLE says what no prototype can, how much each buffer holds.
+"""
+
+import pathlib
+import re
+import sys
+import textwrap
+
+# Those that the package calls, each behind the ones that it includes.
+HEADERS = ["status.h", "dtype.h", "comm.h", "op.h", "session.h", "elastic.h", "coll.h"]
+
+# What each buffer holds: "one" block or "all" ranks' blocks of count elements, or,
+# in a v-form, "own" or "all" of counts; "@root": only root's is looked at.
+TABLE = {
+    "allreduce": ("one", "one", "Combine the ranks' buffers; every rank gets the result."),
+    "reduce": ("one", "one@root", "Combine the ranks' buffers; root gets the result."),
+    "broadcast": ("one@root", "one", "Give every rank a copy of root's buffer."),
+    "allgather": ("one", "all", "Give every rank the blocks of all, in rank order."),
+    "allgatherv": ("own", "all", "allgather() of counts[r] elements from rank r."),
+    "reduce_scatter": ("all", "one", "Combine the ranks' buffers; rank r gets block r of the result."),
+    "reduce_scatterv": ("all", "own", "reduce_scatter() that leaves counts[r] elements on rank r."),
+    "gather": ("one", "all@root", "Give root the blocks of all, in rank order."),
+    "gatherv": ("own", "all@root", "gather() of counts[r] elements from rank r."),
+    "scatter": ("all@root", "one", "Give rank r block r of root's buffer."),
+    "scatterv": ("all@root", "own", "scatter() of counts[r] elements to rank r."),
+    "alltoall": ("all", "all", "Give rank r this rank's block r; block s is what came from rank s."),
+    "alltoallv": (
+        "sends",
+        "receives",
+        "alltoall() of send_counts[r] elements to rank r and recv_counts[s] from rank s.",
+    ),
+    "scan": ("one", "one", "Combine the buffers of ranks 0 to this one."),
+    "exscan": ("one", "one", "Combine the buffers of the ranks before this one; rank 0's recv is left."),
+    "barrier": ("", "", "Return when every rank has called."),
+}
+
+# What DLPack's capsules hold, as its header has it.
+DLPACK = """
+struct hoop_py_tensor {
+    void *data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+};
+struct hoop_py_dlpack {
+    struct hoop_py_tensor tensor;
+    void *context, *deleter;
+};
+struct hoop_py_dlpack_versioned {
+    uint32_t major, minor;
+    void *context, *deleter;
+    uint64_t flags;
+    struct hoop_py_tensor tensor;
+};
+"""
+
+HOLDS = {
+    "one": "one block of count elements",
+    "all": "size blocks of count elements",
+    "own": "counts[rank] elements",
+    "sends": "sum(send_counts) elements",
+    "receives": "sum(recv_counts) elements",
+}
+IN_PLACE = "Where one buffer is None the other stands for both."
+ERRORS = (
+    "ValueError: a buffer is not C-contiguous or does not hold what it should.",
+    "TypeError: it is no buffer in this host's memory, or, to be written, read-only.",
+    "hoop.RankLost, hoop.Mismatch, hoop.Timeout: as the text says, who is at fault.",
+)
+
+
+def declarations(folder: pathlib.Path) -> str:
+    """What the headers declare, as cffi reads it."""
+    text = ""
+    for name in HEADERS:
+        header = (folder / name).read_text(encoding="utf-8")
+        text += header[header.index("HOOP_BEGIN") + 10 : header.rindex("HOOP_END")]
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"\b(HOOP_API|HOOP_NODISCARD)\b", "", text)
+    # The compiler says what a constant is; a pointer is none to cffi.
+    text = re.sub(r"^#define HOOP_IN_PLACE .*$", "", text, flags=re.M)
+    text = re.sub(r"^#define (HOOP_\w+) .*$", r"#define \1 ...", text, flags=re.M)
+    return re.sub(r"\n\s*\n+", "\n\n", text)
+
+
+def enum(text: str, name: str, prefix: str) -> "list[tuple[str, int]]":
+    """The members of an enum, without their prefix."""
+    body = re.search(rf"enum {name} \{{(.*?)\}}", text, re.S)
+    assert body, name
+    members = re.findall(rf"\b{prefix}(\w+) = (\d+)", body.group(1))
+    return [(member, int(value)) for member, value in members]
+
+
+def parameters(text: str, call: str) -> "list[str]":
+    """The names of a function's parameters, without the communicator's."""
+    found = re.search(rf"\bhoop_{call}\((.*?)\);", text, re.S)
+    assert found, call
+    names = [part.split()[-1].lstrip("*") for part in found.group(1).split(",")]
+    return [name for name in names if name != "comm"]
+
+
+def write_binding(text: str, target: str) -> None:
+    """Writes the extension module's source."""
+    import cffi  # type: ignore[import-untyped,unused-ignore]
+
+    ffi = cffi.FFI()
+    ffi.cdef(text)
+    ffi.cdef(DLPACK)
+    ffi.set_source("hoop._binding", f'#include "hoop/hoop.h"\n{DLPACK}')
+    ffi.emit_c_code(target)
+
+
+def enums(text: str) -> str:
+    """Integers with names."""
+    out = '"""Made from the headers by python/generate.py."""\n\nfrom enum import IntEnum\n'
+    for kind, name, prefix, doc in (
+        ("Status", "hoop_status", "HOOP_(?:E_)?", "What a call of the C library returned."),
+        ("DType", "hoop_dtype", "HOOP_", "Types of elements."),
+        ("ReduceOp", "hoop_reduce_op", "HOOP_", "How a reduction combines elements."),
+    ):
+        out += f'\n\nclass {kind}(IntEnum):\n    """{doc}"""\n\n'
+        out += "".join(f"    {member} = {value}\n" for member, value in enum(text, name, prefix))
+    return out
+
+
+def docstring(doc: str, holds: "tuple[str, str]", names: "list[str]", is_started: bool) -> str:
+    """What a method says of itself."""
+    lines = [doc, ""]
+    for buffer, extent in zip(("send", "recv"), holds):
+        if extent:
+            what, _, root = extent.partition("@")
+            text = HOLDS["sends" if what == "all" and "counts" in names else what]
+            text = text.replace("send_counts", "counts") if "counts" in names else text
+            lines.append(f"{buffer}: {text}{', on root alone' if root else ''}.")
+    if holds[0]:
+        lines += [IN_PLACE, ""]
+    if is_started:
+        lines += ["Returns at once; the buffers are hoop's until the Work has ended.", ""]
+    lines += ERRORS[0 if holds[0] else 2 :]
+    return "\n".join(lines)
+
+
+def method(text: str, name: str, is_started: bool) -> str:
+    """One method, blocking or started."""
+    send, recv, doc = TABLE[name]
+    names = parameters(text, name)
+    assert parameters(text, name + "_start") == [*names, "out_op"], name
+    signature = ["self"]
+    if send:
+        signature += ["send: Buffer | None", "recv: Buffer | None = None"]
+        counts = [n for n in names if n.endswith("counts")]
+        signature += ["*"] if {"op", "root"} & set(names) or counts else []
+        signature += [f"{n}: Sequence[int]" for n in counts]
+        signature += ["op: Op = ReduceOp.SUM"] if "op" in names else []
+        signature += ["root: int = 0"] if "root" in names else []
+    suffix, result = ("_start", "Work") if is_started else ("", "None")
+    out = f"def {name}{suffix}({', '.join(signature)}) -> {result}:\n"
+    said = docstring(doc, (send, recv), names, is_started)
+    out += textwrap.indent(f'"""{said}\n"""\n', "    ")
+    lines = []
+    for n in names:
+        if n.endswith("counts"):
+            lines.append(f"c_{n} = sizes(self, {n!r}, {n})")
+    if send:
+        extents = {"one": "1", "all": "self.size", "own": "counts[self.rank]"}
+        if "counts" in names:
+            extents["all"] = "sum(counts)"
+        extents.update(sends="sum(send_counts)", receives="sum(recv_counts)")
+        rooted = "send" if "@" in send else "recv" if "@" in recv else ""
+        passed = [repr(name), "send", "recv"]
+        passed += [extents[s.partition("@")[0]] for s in (send, recv)]
+        if any("counts" in n for n in names):
+            passed.append("is_exact=True")
+        if rooted:
+            lines.append("is_root = self.rank == root")
+            passed.append(f"{rooted}s=is_root")
+        lines.append(f"c_send, c_recv, count, dtype = operands({', '.join(passed)})")
+    c_names = {"send": "c_send", "recv": "c_recv"}
+    c_names.update(op="op if op.__class__ is ReduceOp else operator(op)")
+    arguments = [c_names.get(n, f"c_{n}" if n.endswith("counts") else n) for n in names]
+    call = f"lib.hoop_{name}, " if not is_started else ""
+    keep = "" if not is_started else ", (send, recv, c_send, c_recv)" if send else ", ()"
+    comma = "," if len(arguments) == 1 else ""
+    lines.append(
+        f"{'return ' if is_started else ''}self.{'_start' if is_started else '_run'}("
+        f"{name!r}, {call}lib.hoop_{name}_start, ({', '.join(arguments)}{comma}){keep})"
+    )
+    return out + textwrap.indent("\n".join(lines) + "\n", "    ")
+
+
+def calls(text: str) -> str:
+    """The collectives of a communicator."""
+    declared = set(re.findall(r"\bhoop_(\w+)_start\(", text))
+    assert declared == set(TABLE), f"TABLE and coll.h differ: {declared ^ set(TABLE)}"
+    out = '"""Made from the headers by python/generate.py."""\n\n'
+    out += "from __future__ import annotations\n\nfrom collections.abc import Sequence\n\n"
+    out += "from hoop._binding import lib\n"
+    out += "from hoop._buffer import Buffer, Op, operands, operator, sizes\n"
+    out += "from hoop._enums import ReduceOp\n"
+    out += "from hoop._work import Work, Works\n\n\n"
+    out += 'class Collectives(Works):\n    """The calls that all ranks of a communicator make."""\n'
+    for name in TABLE:
+        for is_started in (False, True):
+            out += "\n" + textwrap.indent(method(text, name, is_started), "    ")
+    return out
+
+
+def main() -> None:
+    """Writes the file that is asked for."""
+    kind, folder, target = sys.argv[1:]
+    text = declarations(pathlib.Path(folder))
+    if kind == "binding":
+        return write_binding(text, target)
+    made = {"enums": enums, "calls": calls}[kind](text)
+    pathlib.Path(target).write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

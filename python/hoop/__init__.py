@@ -1,0 +1,72 @@
+"""python/hoop/__init__.py - collectives for CPU clusters, CI runners and laptops
+
+    import hoop, numpy
+    with hoop.join() as session:  # HOOP_COORDINATOR, HOOP_JOB, ...
+        x = numpy.ones(4, numpy.float32)
+        session.world.allreduce(x)
+
+run by `hooprun -n 4 python program.py`.
+"""
+
+from hoop._buffer import Buffer, Op
+from hoop._comm import Comm
+from hoop._enums import DType, ReduceOp, Status
+from hoop._error import (
+    Aborted,
+    Cancelled,
+    Closed,
+    DataLoss,
+    Denied,
+    Error,
+    Exhausted,
+    Exists,
+    Internal,
+    Invalid,
+    Mismatch,
+    NotFound,
+    OutOfRange,
+    Pending,
+    RankLost,
+    Refused,
+    Timeout,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+)
+from hoop._session import Session, Setting, Stats, join
+from hoop._work import Seconds, Work
+
+__all__ = [
+    "Aborted",
+    "Buffer",
+    "Cancelled",
+    "Closed",
+    "Comm",
+    "DType",
+    "DataLoss",
+    "Denied",
+    "Error",
+    "Exhausted",
+    "Exists",
+    "Internal",
+    "Invalid",
+    "Mismatch",
+    "NotFound",
+    "Op",
+    "OutOfRange",
+    "Pending",
+    "RankLost",
+    "ReduceOp",
+    "Refused",
+    "Seconds",
+    "Session",
+    "Setting",
+    "Stats",
+    "Status",
+    "Timeout",
+    "Unauthenticated",
+    "Unavailable",
+    "Unimplemented",
+    "Work",
+    "join",
+]

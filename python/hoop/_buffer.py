@@ -1,0 +1,261 @@
+"""python/hoop/_buffer.py - where an array lies, how long it is and of what type
+
+Three protocols say so without a copy and without importing any library of arrays:
+the buffer protocol (numpy, array, bytes), __array_interface__ (numpy of types that
+the former does not know, as ml_dtypes') and DLPack (torch, JAX).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Union
+
+from hoop._binding import ffi, lib
+from hoop._enums import DType, ReduceOp
+
+
+class ArrayInterface(Protocol):
+    """What numpy's arrays are, and others that can be seen as such."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+
+class DLPack(Protocol):
+    """What torch's tensors are, and most other libraries'."""
+
+    def __dlpack__(self, *, stream: Any = ...) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[Any, int]: ...
+
+
+Buffer = Union[bytes, bytearray, memoryview, ArrayInterface, DLPack]
+Op = Union[ReduceOp, str]
+
+# A pointer that keeps alive what it points to, a number of elements, their type.
+Place = tuple[Any, int, int]
+
+NULL = ffi.NULL
+IN_PLACE = ffi.cast("void *", -1)
+_from_buffer = ffi.from_buffer
+
+_NAMES: dict[str, int] = {dtype.name.lower(): int(dtype) for dtype in DType}
+# By the dtype objects that were met; several of them may mean the same.
+_dtypes: dict[Any, int] = {}
+# The buffer protocol's: the kind of a format, and bytes of an element.
+_FORMATS = {
+    **dict.fromkeys("bhilqn", "int"),
+    **dict.fromkeys("BHILQNc", "uint"),
+    **dict.fromkeys("efd", "float"),
+    **dict.fromkeys(("Zf", "Zd", "F", "D"), "complex"),
+    "?": "bool",
+}
+# DLPack's DLDataTypeCode and DLDeviceType.
+_DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_DLPACK_HOST = (1, 3)
+_DLPACK_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 14: "oneAPI"}
+
+
+def operator(op: Op) -> int:
+    """The number of an operator that may be given by its name."""
+    try:
+        return ReduceOp[op.upper()] if isinstance(op, str) else ReduceOp(op)
+    except (KeyError, ValueError):
+        names = ", ".join(known.name.lower() for known in ReduceOp)
+        raise ValueError(f"op is {op!r}; there are {names}") from None
+
+
+def _named(name: str) -> int:
+    try:
+        return _NAMES[name]
+    except KeyError:
+        raise TypeError(f"elements are {name}; there are {', '.join(_NAMES)}") from None
+
+
+def _sized(kind: str, n_bytes: int) -> int:
+    return _named(kind if kind == "bool" else f"{kind}{8 * n_bytes}")
+
+
+def _dtype(dtype: Any) -> int:
+    """Of a dtype object of numpy, ml_dtypes, torch or JAX."""
+    if getattr(dtype, "byteorder", "=") not in "=|<":
+        raise TypeError(f"elements are {dtype}, of another byte order than this machine's")
+    found = _named(getattr(dtype, "name", None) or str(dtype).rpartition(".")[2])
+    _dtypes[dtype] = found
+    return found
+
+
+def _dense(is_dense: bool) -> None:
+    if not is_dense:
+        raise ValueError("it is not C-contiguous; give a copy that is, as numpy.ascontiguousarray() makes it")
+
+
+def _writable(is_writable: bool) -> None:
+    if not is_writable:
+        raise TypeError("it is read-only, but a result is to be written to it")
+
+
+def _count(shape: Sequence[int]) -> int:
+    n = 1
+    for size in shape:
+        n *= size
+    return n
+
+
+def _by_interface(array: Any, is_output: bool) -> Place:
+    interface = array.__array_interface__
+    if hasattr(array, "dtype"):
+        dtype = _dtype(array.dtype)
+    else:
+        order, kind, size = interface["typestr"][0], interface["typestr"][1], interface["typestr"][2:]
+        if order == ">":
+            raise TypeError("elements are of another byte order than this machine's")
+        kinds = {"i": "int", "u": "uint", "f": "float", "c": "complex", "b": "bool"}
+        dtype = _sized(kinds.get(kind, kind), int(size))
+    _dense(interface.get("strides") is None)
+    address, is_readonly = interface["data"]
+    _writable(not (is_output and is_readonly))
+    return _kept(address, (array, interface)), _count(interface["shape"]), dtype
+
+
+def _kept(address: int, owner: Any) -> Any:
+    """A pointer that owner lives as long as."""
+
+    def release(_: Any, owner: Any = owner) -> None:
+        del owner
+
+    return ffi.gc(ffi.cast("void *", address), release)
+
+
+def _by_dlpack(array: Any, is_output: bool) -> Place:
+    device = int(array.__dlpack_device__()[0])
+    if device not in _DLPACK_HOST:
+        kind = _DLPACK_DEVICES.get(device, f"of DLPack's type {device}")
+        raise TypeError(f"it lies on a device ({kind}), and hoop moves what is in the host's memory: copy it there")
+    try:
+        capsule = array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # older than versions
+        capsule = array.__dlpack__()
+    # Only here, since it takes a while.
+    import ctypes
+
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    if "versioned" in repr(capsule):
+        managed = ffi.cast("struct hoop_py_dlpack_versioned *", pointer_of(capsule, b"dltensor_versioned"))
+        _writable(not (is_output and managed.flags & 1))
+        tensor = managed.tensor
+    else:
+        tensor = ffi.cast("struct hoop_py_dlpack *", pointer_of(capsule, b"dltensor")).tensor
+    if tensor.lanes != 1:
+        raise TypeError("elements are vectors")
+    shape = [tensor.shape[i] for i in range(tensor.ndim)]
+    if tensor.strides != NULL:
+        step = 1
+        for i in reversed(range(tensor.ndim)):
+            _dense(shape[i] == 1 or tensor.strides[i] == step or 0 in shape)
+            step *= shape[i]
+    dtype = _sized(_DLPACK_KINDS.get(tensor.code, "opaque"), tensor.bits // 8)
+    address = int(ffi.cast("uintptr_t", tensor.data)) + tensor.byte_offset
+    # The capsule is not consumed: who made it frees what it holds when it goes.
+    return _kept(address, (array, capsule)), _count(shape), dtype
+
+
+def _by_buffer(array: Any, is_output: bool) -> Place:
+    view = memoryview(array)
+    code = view.format.lstrip("@=<") if view.format else "B"
+    if code not in _FORMATS:
+        raise TypeError(f"elements are of the format {view.format!r}")
+    dtype = _sized(_FORMATS[code], view.itemsize)
+    _dense(view.c_contiguous)
+    _writable(not (is_output and view.readonly))
+    return _from_buffer(view), view.nbytes // view.itemsize, dtype
+
+
+def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
+    """As any protocol tells; the errors say which argument of which call it is."""
+    try:
+        if hasattr(array, "__array_interface__"):
+            return _by_interface(array, is_output)
+        if hasattr(array, "__dlpack_device__"):
+            return _by_dlpack(array, is_output)
+        return _by_buffer(array, is_output)
+    except (TypeError, ValueError, BufferError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"{call}: {what} ({type(array).__name__}): {error}") from None
+
+
+def _place(call: str, what: str, array: Any, is_output: bool) -> Place:
+    try:
+        dtype = _dtypes[array.dtype]
+        n = array.size
+        return _from_buffer("char[]", array, is_output), n + 0, dtype
+    except (AttributeError, KeyError, TypeError, ValueError, BufferError):
+        return _describe(call, what, array, is_output)
+
+
+def sizes(comm: Any, what: str, counts: Sequence[int]) -> Any:
+    """counts as C has them."""
+    if len(counts) != comm.size and comm.size:
+        raise ValueError(f"{what} has {len(counts)} entries, the communicator {comm.size} ranks")
+    return ffi.new("size_t[]", list(counts))
+
+
+def _blocks(call: str, what: str, n: int, blocks: int, is_exact: bool) -> int:
+    """Elements of a block; in a v-form blocks is how many elements there have to be."""
+    if is_exact:
+        if n != blocks:
+            raise ValueError(f"{call}: {what} has {n} elements, and {blocks} are needed")
+        return 0
+    if blocks == 1:
+        return n
+    count, rest = divmod(n, blocks) if blocks else (0, 0)
+    if rest:
+        raise ValueError(f"{call}: {what} has {n} elements, which are not {blocks} equal blocks")
+    return count
+
+
+def operands(
+    call: str,
+    send: Buffer | None,
+    recv: Buffer | None,
+    n_send: int,
+    n_recv: int,
+    is_exact: bool = False,
+    sends: bool | None = None,
+    recvs: bool | None = None,
+) -> tuple[Any, Any, int, int]:
+    """The two buffers as C takes them, the elements of a block, their type.
+
+    n_send, n_recv: how many blocks they hold. sends: whether only root's send is
+    looked at, and this is root; recvs: likewise, of recv.
+    """
+    if send is not None and recv is not None and sends is not False and recvs is not False:
+        c_send, n, dtype = _place(call, "send", send, False)
+        c_recv, n_out, out_dtype = _place(call, "recv", recv, True)
+        count = _blocks(call, "send", n, n_send, is_exact)
+        out_count = _blocks(call, "recv", n_out, n_recv, is_exact)
+        if count != out_count or dtype != out_dtype:
+            raise ValueError(
+                f"{call}: send has blocks of {count} {DType(dtype).name.lower()}, "
+                f"recv of {out_count} {DType(out_dtype).name.lower()}"
+            )
+        return c_send, c_recv, count, dtype
+    if recvs is False:  # what is received is not for this rank
+        buffer, what, blocks, is_output = send if send is not None else recv, "send", n_send, False
+    elif sends is False:
+        buffer, what, blocks, is_output = recv if recv is not None else send, "recv", n_recv, True
+    else:
+        # In place; root's buffer is only read where others receive what it has.
+        buffer, what = (send, "send") if recv is None else (recv, "recv")
+        blocks, is_output = max(n_send, n_recv), sends is None
+    if buffer is None:
+        raise TypeError(f"{call}: neither send nor recv is given")
+    place, n, dtype = _place(call, what, buffer, is_output)
+    count = _blocks(call, what, n, blocks, is_exact)
+    if recvs is False:
+        return place, NULL, count, dtype
+    return (IN_PLACE, place, count, dtype) if is_output else (place, IN_PLACE, count, dtype)
+
+
+assert lib.HOOP_BOOL == DType.BOOL

@@ -1,0 +1,146 @@
+"""python/hoop/_session.py - join a job, leave it"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, NamedTuple, Union
+
+from hoop._binding import ffi, lib
+from hoop._comm import Comm
+from hoop._error import check, closed
+from hoop._work import _PENDING
+
+Setting = Union[str, bool, int, float, timedelta, "os.PathLike[str]", None]
+
+
+class Stats(NamedTuple):
+    """What this rank has moved so far; bytes are of payload, without headers."""
+
+    operations: int
+    bytes_sent: int
+    bytes_received: int
+    wire_sent: int
+    connections: int
+
+
+def _text(value: Any) -> str:
+    """As hoop(7) writes it: a switch, a number, seconds."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, float):
+        return f"{value:.9f}".rstrip("0").rstrip(".")
+    return str(value) if isinstance(value, int) else os.fspath(value)
+
+
+def _options(settings: Mapping[str, Setting]) -> tuple[Any, Any]:
+    """struct hoop_join_options, and what it borrows."""
+    given = [f"{name}={_text(value)}" for name, value in settings.items() if value is not None]
+    items = [ffi.new("char[]", item.encode()) for item in given]
+    listed = ffi.new("char *[]", [*items, ffi.NULL])
+    options = ffi.new("struct hoop_join_options *")
+    options.settings = listed
+    return options, (items, listed)
+
+
+class Session:
+    """Membership of a job, from join() to leave() or the end of a with statement."""
+
+    def __init__(self, session: Any, is_uninterruptible: bool) -> None:
+        self._session = session
+        self._is_uninterruptible = is_uninterruptible
+        self._abandoned: list[tuple[Any, Any]] = []
+        self._comms: set[Comm] = set()
+        self._world = self._add(lib.hoop_world(session))
+
+    @property
+    def world(self) -> Comm:
+        """All ranks of the job."""
+        return self._world
+
+    @property
+    def stats(self) -> Stats:
+        """What this rank has moved so far."""
+        self._check("stats")
+        out = ffi.new("struct hoop_stats *")
+        lib.hoop_session_stats(self._session, out)
+        return Stats(*(int(getattr(out, name)) for name in Stats._fields))
+
+    def leave(self) -> None:
+        """Take leave of the job; what still runs is dropped. A second time does nothing."""
+        if self._session is None:
+            return
+        self._reap()
+        session, self._session = self._session, None
+        for comm in self._comms:
+            comm._forget()
+        self._comms.clear()
+        lib.hoop_leave(session)
+        # Nothing moves any more: what was pinned may go.
+        self._abandoned.clear()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()
+
+    def __repr__(self) -> str:
+        if self._session is None:
+            return "<hoop.Session, left>"
+        return f"<hoop.Session, rank {self.world.rank} of {self.world.size}>"
+
+    def _check(self, operation: str) -> None:
+        if self._session is None:
+            raise closed("session has been left", operation)
+
+    def _add(self, comm: Any) -> Comm:
+        made = Comm(self, comm)
+        self._comms.add(made)
+        return made
+
+    def _abandon(self, op: Any, kept: Any, name: str, error: BaseException) -> None:
+        """Keep what an interrupted call lent, until it has ended."""
+        self._abandoned.append((op, kept))
+        if hasattr(error, "add_note"):
+            error.add_note(
+                f"hoop: {name} goes on in the background and counts as called; "
+                "its buffers are hoop's until the session is left"
+            )
+
+    def _reap(self) -> None:
+        """End what nobody waits for any more and is done."""
+        still = self._abandoned
+        self._abandoned = []
+        for op, kept in still:
+            if lib.hoop_test(op) == _PENDING:
+                self._abandoned.append((op, kept))
+
+
+def join(**settings: Setting) -> Session:
+    """Join a job and wait until its world has formed.
+
+    A setting is given by its name in hoop(7) without HOOP_, in small letters, as
+    coordinator="node0:4667", world_size=4, timeout=2.5; what is not given, or None,
+    comes from the environment. Times are seconds or timedelta, switches bool.
+
+    hoop.Invalid: a setting is wrong. hoop.Timeout: the text names the ranks that are
+    missing. hoop.Refused, hoop.Unauthenticated: the coordinator does not let it in.
+    hoop.Unavailable: there is no coordinator.
+    """
+    options, borrowed = _options(settings)
+    out = ffi.new("hoop_session_t **")
+    check(lib.hoop_join(options, out), "join")
+    del borrowed
+    # Collectives that are called again for who is left cannot be started.
+    on_failure = settings.get("on_failure") or os.environ.get("HOOP_ON_FAILURE")
+    return Session(out[0], on_failure == "retry")

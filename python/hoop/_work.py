@@ -1,0 +1,164 @@
+"""python/hoop/_work.py - operations that have been started, and who waits for them
+
+A call in the main thread is started and waited for in slices, since only between
+calls of C does Python look whether a signal came. Elsewhere none can.
+"""
+
+from __future__ import annotations
+
+from threading import get_ident, main_thread
+from typing import TYPE_CHECKING, Any, Union
+
+from hoop._binding import ffi, lib
+from hoop._enums import Status
+from hoop._error import Pending, check, closed, fail
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from hoop._session import Session
+
+Seconds = Union[float, "timedelta"]
+
+_PENDING = int(Status.PENDING)
+# How long Ctrl-C may have to wait.
+_SLICE_MS = 50
+
+
+def seconds(time: Seconds) -> float:
+    """A float is seconds."""
+    return time if isinstance(time, (int, float)) else time.total_seconds()
+
+
+def milliseconds(time: Seconds) -> int:
+    """Rounded up, so that none but 0 becomes 0."""
+    ms = seconds(time) * 1000
+    if not 0 <= ms < 2**31:
+        raise ValueError(f"a timeout is {time!r}; it is 0 to {2**31 // 1000} seconds")
+    return int(-(-ms // 1))
+
+
+def _wait(op: Any) -> int:
+    """Until it has ended; a signal's handler may raise."""
+    status = lib.hoop_wait(op, _SLICE_MS)
+    while status == _PENDING:
+        status = lib.hoop_wait(op, _SLICE_MS)
+    return int(status)
+
+
+class Work:
+    """An operation that has been started.
+
+    Its buffers are hoop's until it has ended: what is received must not be touched,
+    what is sent not be changed. They live so long, whoever else forgets them.
+    One thread at a time waits for it.
+    """
+
+    __slots__ = ("_session", "_op", "_kept", "_name")
+
+    def __init__(self, session: Session, op: Any, kept: Any, name: str) -> None:
+        self._session = session
+        self._op = op
+        self._kept = kept
+        self._name = name
+
+    def _end(self, status: int) -> None:
+        self._op = self._kept = None
+        check(status, self._name)
+
+    def wait(self, timeout: Seconds | None = None) -> None:
+        """Return when the operation has ended; its failure is raised, once.
+
+        timeout: seconds, or as long as the communicator allows.
+        hoop.Pending: timeout passed, the operation goes on.
+        """
+        if self._op is None:
+            return
+        self._session._check(self._name)
+        if timeout is None:
+            return self._end(_wait(self._op))
+        left = milliseconds(timeout)
+        while True:
+            status = lib.hoop_wait(self._op, min(left, _SLICE_MS))
+            if status != _PENDING:
+                return self._end(status)
+            left -= min(left, _SLICE_MS)
+            if not left:
+                text = f"{self._name} goes on; {seconds(timeout):g} s have passed"
+                raise Pending(text, Status.PENDING, self._name)
+
+    def test(self) -> bool:
+        """Whether the operation has ended; moves what can be moved now.
+
+        Its failure is raised, once.
+        """
+        if self._op is None:
+            return True
+        self._session._check(self._name)
+        status = lib.hoop_test(self._op)
+        if status == _PENDING:
+            return False
+        self._end(status)
+        return True
+
+    def __del__(self) -> None:
+        if getattr(self, "_op", None) is not None:
+            self._session._abandoned.append((self._op, self._kept))
+
+
+class Works:
+    """What starts operations: a communicator."""
+
+    _session: Session
+    _comm: Any
+    _out_op: Any
+
+    def __init__(self, session: Session, comm: Any) -> None:
+        self._session = session
+        self._comm = comm
+        self._out_op = ffi.new("hoop_op_t **")
+
+    @property
+    def rank(self) -> int:
+        """This process's rank; -1 where it is no member."""
+        rank = lib.hoop_comm_rank(self._check())
+        return -1 if rank == lib.HOOP_NO_RANK else int(rank)
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are; 0 where this process is no member."""
+        return int(lib.hoop_comm_size(self._check()))
+
+    def _check(self, operation: str = "a call") -> Any:
+        if self._comm is None:
+            raise closed("communicator has been freed, or its session left", operation)
+        return self._comm
+
+    def _begin(self, name: str, start: Any, arguments: tuple[Any, ...]) -> Any:
+        comm = self._check(name)
+        if self._session._abandoned:
+            self._session._reap()
+        out = self._out_op
+        status = start(*arguments, comm, out)
+        if status:
+            fail(status, name)
+        return out[0]
+
+    def _start(self, name: str, start: Any, arguments: tuple[Any, ...], kept: Any) -> Work:
+        return Work(self._session, self._begin(name, start, arguments), kept, name)
+
+    def _run(self, name: str, call: Any, start: Any, arguments: tuple[Any, ...]) -> None:
+        if self._session._is_uninterruptible or get_ident() != _MAIN:
+            status = call(*arguments, self._check(name))
+        else:
+            op = self._begin(name, start, arguments)
+            try:
+                status = _wait(op)
+            except BaseException as error:
+                self._session._abandon(op, arguments, name, error)
+                raise
+        if status:
+            fail(status, name)
+
+
+_MAIN = main_thread().ident
