@@ -1,0 +1,6 @@
+"""tests/python/conftest.py - where tests find each other"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -1,0 +1,71 @@
+"""tests/python/ranks.py - run a test function on real ranks, under hooprun
+
+@on_ranks(4) makes of a function that takes a session a test that passes when the
+function returns on all ranks. ranks.py MODULE FUNCTION is what each of them runs.
+"""
+
+import functools
+import importlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+# Longer than any test takes; of what hangs hoop tells before.
+TIMEOUT_S = 120
+
+
+def hooprun():
+    """The launcher: HOOPRUN's, or the one on PATH."""
+    found = os.environ.get("HOOPRUN") or shutil.which("hooprun")
+    assert found, "give the launcher in HOOPRUN, or put it on PATH"
+    return found
+
+
+def run(n, *command, **environment):
+    """Run a command on n ranks; what it printed, and its exit code."""
+    settings = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
+    done = subprocess.run(
+        [hooprun(), "-n", str(n), sys.executable, "-B", *command],
+        env={**os.environ, **settings, **environment},
+        cwd=HERE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return done.stdout, done.returncode
+
+
+def on_ranks(n, **environment):
+    """Run the function on n ranks, with these settings in the environment."""
+
+    def mark(function):
+        @functools.wraps(function)
+        def test():
+            said, code = run(n, "ranks.py", function.__module__, function.__name__, **environment)
+            assert code == 0, said
+
+        # pytest would take the function's parameters for fixtures.
+        del test.__wrapped__
+        test.on_rank = function
+        return test
+
+    return mark
+
+
+def main():
+    """What a rank does."""
+    import hoop
+
+    module, name = sys.argv[1:]
+    function = getattr(importlib.import_module(module), name).on_rank
+    with hoop.join() as session:
+        function(session)
+
+
+if __name__ == "__main__":
+    main()
