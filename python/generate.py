@@ -184,7 +184,8 @@ def method(text: str, name: str, is_started: bool) -> str:
         if rooted:
             lines.append("is_root = self.rank == root")
             passed.append(f"{rooted}s=is_root")
-        lines.append(f"c_send, c_recv, count, dtype = operands({', '.join(passed)})")
+        function = "operands" if rooted or "is_exact=True" in passed else "even"
+        lines.append(f"c_send, c_recv, count, dtype = {function}({', '.join(passed)})")
     c_names = {"send": "c_send", "recv": "c_recv"}
     c_names.update(op="op if op.__class__ is ReduceOp else operator(op)")
     arguments = [c_names.get(n, f"c_{n}" if n.endswith("counts") else n) for n in names]
@@ -205,7 +206,7 @@ def calls(text: str) -> str:
     out = '"""Made from the headers by python/generate.py."""\n\n'
     out += "from __future__ import annotations\n\nfrom collections.abc import Sequence\n\n"
     out += "from hoop._binding import lib\n"
-    out += "from hoop._buffer import Buffer, Op, operands, operator, sizes\n"
+    out += "from hoop._buffer import Buffer, Op, even, operands, operator, sizes\n"
     out += "from hoop._enums import ReduceOp\n"
     out += "from hoop._work import Work, Works\n\n\n"
     out += 'class Collectives(Works):\n    """The calls that all ranks of a communicator make."""\n'

@@ -34,10 +34,15 @@ Op = Union[ReduceOp, str]
 
 # A pointer that keeps alive what it points to, a number of elements, their type.
 Place = tuple[Any, int, int]
+# send, recv, elements of a block, type
+Operands = tuple[Any, Any, int, int]
 
 NULL = ffi.NULL
 IN_PLACE = ffi.cast("void *", -1)
 _from_buffer = ffi.from_buffer
+_CHARS = ffi.typeof("char[]")
+# What the short way does not know, or will not do: the long way says why.
+_MISSED = (AttributeError, KeyError, TypeError, ValueError, BufferError)
 
 _NAMES: dict[str, int] = {dtype.name.lower(): int(dtype) for dtype in DType}
 # By the dtype objects that were met; several of them may mean the same.
@@ -187,10 +192,9 @@ def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
 
 def _place(call: str, what: str, array: Any, is_output: bool) -> Place:
     try:
-        dtype = _dtypes[array.dtype]
-        n = array.size
-        return _from_buffer("char[]", array, is_output), n + 0, dtype
-    except (AttributeError, KeyError, TypeError, ValueError, BufferError):
+        # In this order: a method named size belongs to what is no buffer.
+        return _from_buffer(_CHARS, array, is_output), array.size, _dtypes[array.dtype]
+    except _MISSED:
         return _describe(call, what, array, is_output)
 
 
@@ -199,6 +203,12 @@ def sizes(comm: Any, what: str, counts: Sequence[int]) -> Any:
     if len(counts) != comm.size and comm.size:
         raise ValueError(f"{what} has {len(counts)} entries, the communicator {comm.size} ranks")
     return ffi.new("size_t[]", list(counts))
+
+
+def _misfit(call: str, n: int, dtype: int, n_out: int, out_dtype: int) -> ValueError:
+    return ValueError(
+        f"{call}: send has blocks of {n} {DType(dtype).name.lower()}, recv of {n_out} {DType(out_dtype).name.lower()}"
+    )
 
 
 def _blocks(call: str, what: str, n: int, blocks: int, is_exact: bool) -> int:
@@ -215,6 +225,29 @@ def _blocks(call: str, what: str, n: int, blocks: int, is_exact: bool) -> int:
     return count
 
 
+def even(call: str, send: Buffer | None, recv: Buffer | None, n_send: int, n_recv: int) -> Operands:
+    """The two buffers as C takes them, the elements of a block, their type.
+
+    n_send, n_recv: how many blocks they hold.
+    """
+    if send is None or recv is None:
+        buffer, what = (send, "send") if recv is None else (recv, "recv")
+        if buffer is None:
+            raise TypeError(f"{call}: neither send nor recv is given")
+        place, n, dtype = _place(call, what, buffer, True)
+        blocks = n_send if n_send > n_recv else n_recv
+        return IN_PLACE, place, n if blocks == 1 else _blocks(call, what, n, blocks, False), dtype
+    c_send, n, dtype = _place(call, "send", send, False)
+    c_recv, n_out, out_dtype = _place(call, "recv", recv, True)
+    if n_send != 1:
+        n = _blocks(call, "send", n, n_send, False)
+    if n_recv != 1:
+        n_out = _blocks(call, "recv", n_out, n_recv, False)
+    if n != n_out or dtype != out_dtype:
+        raise _misfit(call, n, dtype, n_out, out_dtype)
+    return c_send, c_recv, n, dtype
+
+
 def operands(
     call: str,
     send: Buffer | None,
@@ -224,33 +257,33 @@ def operands(
     is_exact: bool = False,
     sends: bool | None = None,
     recvs: bool | None = None,
-) -> tuple[Any, Any, int, int]:
-    """The two buffers as C takes them, the elements of a block, their type.
+) -> Operands:
+    """even() of calls with a root, and of v-forms.
 
-    n_send, n_recv: how many blocks they hold. sends: whether only root's send is
-    looked at, and this is root; recvs: likewise, of recv.
+    is_exact: n_send, n_recv are elements. sends: whether only root's send is looked
+    at, and this is root; recvs: likewise, of recv.
     """
     if send is not None and recv is not None and sends is not False and recvs is not False:
+        if not is_exact:
+            return even(call, send, recv, n_send, n_recv)
         c_send, n, dtype = _place(call, "send", send, False)
         c_recv, n_out, out_dtype = _place(call, "recv", recv, True)
-        count = _blocks(call, "send", n, n_send, is_exact)
-        out_count = _blocks(call, "recv", n_out, n_recv, is_exact)
-        if count != out_count or dtype != out_dtype:
-            raise ValueError(
-                f"{call}: send has blocks of {count} {DType(dtype).name.lower()}, "
-                f"recv of {out_count} {DType(out_dtype).name.lower()}"
-            )
-        return c_send, c_recv, count, dtype
+        _blocks(call, "send", n, n_send, True)
+        _blocks(call, "recv", n_out, n_recv, True)
+        if dtype != out_dtype:
+            raise _misfit(call, n, dtype, n_out, out_dtype)
+        return c_send, c_recv, 0, dtype
     if recvs is False:  # what is received is not for this rank
-        buffer, what, blocks, is_output = send if send is not None else recv, "send", n_send, False
+        buffer, what, blocks, is_output = send, "send", n_send, False
     elif sends is False:
-        buffer, what, blocks, is_output = recv if recv is not None else send, "recv", n_recv, True
+        buffer, what = (recv, "recv") if recv is not None else (send, "send")
+        blocks, is_output = n_recv, True
     else:
         # In place; root's buffer is only read where others receive what it has.
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         blocks, is_output = max(n_send, n_recv), sends is None
     if buffer is None:
-        raise TypeError(f"{call}: neither send nor recv is given")
+        raise TypeError(f"{call}: {'send is not' if recvs is False else 'neither send nor recv is'} given")
     place, n, dtype = _place(call, what, buffer, is_output)
     count = _blocks(call, what, n, blocks, is_exact)
     if recvs is False:
