@@ -21,7 +21,7 @@ HEADERS = [
     "comm_spec.h", "coll.h", "coalesced.h",
     "tensor.h", "dim.h", "dim_map.h", "parameter.h",
     "object.h", "p2p.h", "pipeline.h", "gradients.h", "sharded.h",
-    "op.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
+    "op.h", "interrupt.h", "dtype.h", "status.h", "tuning.h", "simulate.h",
     "schedule.h", "schedule_run.h",
     "tensor_parallel.h",
     "mappings.h",

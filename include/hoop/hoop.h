@@ -29,6 +29,7 @@
 #include "hoop/gradients.h"
 #include "hoop/group.h"
 #include "hoop/init.h"
+#include "hoop/interrupt.h"
 #include "hoop/mappings.h"
 #include "hoop/mesh.h"
 #include "hoop/object.h"

@@ -4,6 +4,8 @@
  * Whoever drives ends it; until then its memory stays lent.
  */
 
+#include <stdio.h>
+
 #include "engine/state.h"
 
 void
@@ -27,9 +29,15 @@ engine_cancel(struct op *op)
 bool
 op_refuse_cancelled(struct op *op)
 {
+    const struct roster *roster = op->engine->roster;
+    char name[ROSTER_NAME_MAX];
+    char why[ROSTER_NAME_MAX + 32];
+
     if (!atomic_load(&op->is_cancelled))
         return false;
-    op_fail(op, HOOP_E_CANCELLED, "it was given up");
+    snprintf(why, sizeof(why), "it was given up by %s",
+             roster_name(roster, roster->rank, name));
+    op_fail(op, HOOP_E_CANCELLED, why);
     return true;
 }
 

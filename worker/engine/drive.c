@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "hoop/interrupt.h"
+
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,6 +29,7 @@ enum {
     /* Longest sleep, so that nothing missed is missed for long. */
     SLEEP_MAX_MS = 100,
     IDLE_TURNS_MAX = 64,
+    INTERRUPT_CHECK_MS = 50,
 };
 
 /*
@@ -448,6 +451,34 @@ op_await(struct op *op, uint64_t deadline_ns)
     return true;
 }
 
+/* What a thread asks while it waits without a deadline of its own. */
+static _Thread_local struct {
+    hoop_interrupt_check_t *check;
+    void *context;
+} interrupt;
+
+void
+hoop_set_interrupt(hoop_interrupt_check_t *check, void *context)
+{
+    interrupt.check = check;
+    interrupt.context = context;
+}
+
+/* As op_await(), which is asked to end by hoop_set_interrupt()'s. */
+static bool
+op_await_asking(struct op *op, uint64_t deadline_ns)
+{
+    if (deadline_ns != CLOCK_NEVER || !interrupt.check)
+        return op_await(op, deadline_ns);
+    while (!op_await(op, clock_deadline_ns(INTERRUPT_CHECK_MS))) {
+        if (!interrupt.check(interrupt.context))
+            continue;
+        engine_cancel(op);
+        return op_await(op, CLOCK_NEVER);
+    }
+    return true;
+}
+
 static struct op nothing;
 
 struct op *
@@ -465,8 +496,8 @@ wait_held(struct op *op, uint64_t deadline_ns)
 
     if (status != HOOP_OK)
         return error_pass(status);
-    if (!op_await(op, deadline_ns) ||
-        (partner && !op_await(partner, deadline_ns)))
+    if (!op_await_asking(op, deadline_ns) ||
+        (partner && !op_await_asking(partner, deadline_ns)))
         return HOOP_E_PENDING;
     status = stages_finish(op);
     if (status == HOOP_OK && partner)

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "hoop/interrupt.h"
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "check.h"
@@ -105,6 +108,68 @@ cancelled_send_is_not_received(void **state)
     couple_run(&couple, side_send);
 }
 
+/* The first time it is asked it lets the call go on. */
+static bool
+is_second(void *context)
+{
+    int *n_asked = context;
+
+    return ++*n_asked == 2;
+}
+
+/* Rank 0's sum is interrupted before rank 1 calls it; then both go on. */
+static int
+side_interrupt(struct side *side)
+{
+    struct channel *channel = side->comms[0].channel;
+    int32_t value = 1;
+    uint8_t byte = 5;
+    int n_asked = 0;
+    struct op *op = NULL;
+
+    if (side->rank == 0) {
+        hoop_set_interrupt(is_second, &n_asked);
+        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_E_CANCELLED);
+        SIDE_CHECK(n_asked == 2);
+        hoop_set_interrupt(NULL, NULL);
+        SIDE_CHECK(send_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+    } else {
+        SIDE_CHECK(receive_start(channel, &byte, 1, 1, &op) == HOOP_OK);
+        SIDE_CHECK(engine_wait(op, patience()) == HOOP_OK);
+        SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_E_ABORTED);
+        SIDE_CHECK(strstr(error_text(), "it was given up by rank 0 ("));
+    }
+    value = 1;
+    SIDE_CHECK(sum_run(channel, &value, 1) == HOOP_OK);
+    SIDE_CHECK(value == 2);
+    return 0;
+}
+
+static void
+interrupted_call_ends_on_all_ranks(void **state)
+{
+    (void)state;
+    couple_run(&couple, side_interrupt);
+}
+
+/* Who says how long to wait is not asked. */
+static void
+wait_with_a_timeout_is_not_interrupted(void **state)
+{
+    struct channel *channel = couple.sides[0].comms[0].channel;
+    int n_asked = 1;
+    struct op *op = NULL;
+
+    (void)state;
+    assert_int_equal(receive_start(channel, large[0], 1, 1, &op), HOOP_OK);
+    hoop_set_interrupt(is_second, &n_asked);
+    assert_int_equal(engine_wait(op, clock_deadline_ns(120)), HOOP_E_PENDING);
+    hoop_set_interrupt(NULL, NULL);
+    assert_int_equal(n_asked, 1);
+    assert_int_equal(cancel(op), HOOP_E_CANCELLED);
+}
+
 /* It has ended as it has. */
 static void
 what_has_ended_is_not_cancelled(void **state)
@@ -126,6 +191,10 @@ main(void)
         cmocka_unit_test_setup_teardown(cancelled_receive_takes_nothing,
                                         couple_set_up, couple_tear_down),
         cmocka_unit_test_setup_teardown(cancelled_send_is_not_received,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(interrupted_call_ends_on_all_ranks,
+                                        couple_set_up, couple_tear_down),
+        cmocka_unit_test_setup_teardown(wait_with_a_timeout_is_not_interrupted,
                                         couple_set_up, couple_tear_down),
         cmocka_unit_test_setup_teardown(what_has_ended_is_not_cancelled,
                                         couple_set_up, couple_tear_down),
