@@ -15,7 +15,7 @@ import sys
 import textwrap
 
 # Those that the package calls, each behind the ones that it includes.
-HEADERS = ["status.h", "dtype.h", "comm.h", "op.h", "session.h", "elastic.h", "coll.h"]
+HEADERS = ["status.h", "dtype.h", "comm.h", "op.h", "session.h", "elastic.h", "coll.h", "interrupt.h"]
 
 # What each buffer holds: "one" block or "all" ranks' blocks of count elements, or,
 # in a v-form, "own" or "all" of counts; "@root": only root's is looked at.
@@ -116,6 +116,8 @@ def write_binding(text: str, target: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(text)
     ffi.cdef(DLPACK)
+    # Called back by who waits in C.
+    ffi.cdef('extern "Python" bool hoop_py_is_interrupted(void *);')
     ffi.set_source("hoop._binding", f'#include "hoop/hoop.h"\n{DLPACK}')
     ffi.emit_c_code(target)
 
@@ -189,13 +191,13 @@ def method(text: str, name: str, is_started: bool) -> str:
     c_names = {"send": "c_send", "recv": "c_recv"}
     c_names.update(op="op if op.__class__ is ReduceOp else operator(op)")
     arguments = [c_names.get(n, f"c_{n}" if n.endswith("counts") else n) for n in names]
-    call = f"lib.hoop_{name}, " if not is_started else ""
-    keep = "" if not is_started else ", (send, recv, c_send, c_recv)" if send else ", ()"
     comma = "," if len(arguments) == 1 else ""
-    lines.append(
-        f"{'return ' if is_started else ''}self.{'_start' if is_started else '_run'}("
-        f"{name!r}, {call}lib.hoop_{name}_start, ({', '.join(arguments)}{comma}){keep})"
-    )
+    passed_on = f"{name!r}, lib.hoop_{name}{suffix}, ({', '.join(arguments)}{comma})"
+    if is_started:
+        kept = "(send, recv, c_send, c_recv)" if send else "()"
+        lines.append(f"return self._start({passed_on}, {kept})")
+    else:
+        lines.append(f"self._run({passed_on})")
     return out + textwrap.indent("\n".join(lines) + "\n", "    ")
 
 

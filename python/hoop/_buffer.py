@@ -116,7 +116,7 @@ def _by_interface(array: Any, is_output: bool) -> Place:
         if order == ">":
             raise TypeError("elements are of another byte order than this machine's")
         kinds = {"i": "int", "u": "uint", "f": "float", "c": "complex", "b": "bool"}
-        dtype = _sized(kinds.get(kind, kind), int(size))
+        dtype = _sized(kinds.get(kind) or str(kind), int(size))
     _dense(interface.get("strides") is None)
     address, is_readonly = interface["data"]
     _writable(not (is_output and is_readonly))
@@ -168,7 +168,7 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
 
 def _by_buffer(array: Any, is_output: bool) -> Place:
     view = memoryview(array)
-    code = view.format.lstrip("@=<") if view.format else "B"
+    code = view.format.lstrip("@=<")
     if code not in _FORMATS:
         raise TypeError(f"elements are of the format {view.format!r}")
     dtype = _sized(_FORMATS[code], view.itemsize)

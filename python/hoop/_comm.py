@@ -8,7 +8,7 @@ from types import TracebackType
 from hoop._binding import ffi, lib
 from hoop._collectives import Collectives
 from hoop._error import check
-from hoop._work import Seconds, milliseconds
+from hoop._work import Seconds, ended, milliseconds
 
 
 class Comm(Collectives):
@@ -56,7 +56,7 @@ class Comm(Collectives):
             raise ValueError(f"color is {color}; it is 0 or more, or None")
         out = ffi.new("hoop_comm_t **")
         number = lib.HOOP_NO_COLOR if color is None else color
-        check(lib.hoop_comm_split(self._check("split"), number, key, out), "split")
+        ended(lib.hoop_comm_split(self._check("split"), number, key, out), "split")
         return self._session._add(out[0])
 
     def create(self, ranks: Sequence[int]) -> Comm:
@@ -64,7 +64,7 @@ class Comm(Collectives):
         world_ranks = [self.world_rank(rank) for rank in ranks]
         out = ffi.new("hoop_comm_t **")
         session = lib.hoop_comm_session(self._check("create"))
-        check(lib.hoop_comm_create(session, world_ranks, len(world_ranks), out), "create")
+        ended(lib.hoop_comm_create(session, world_ranks, len(world_ranks), out), "create")
         return self._session._add(out[0])
 
     def free(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
@@ -10,8 +11,8 @@ from typing import Any, NamedTuple, Union
 
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
-from hoop._error import check, closed
-from hoop._work import _PENDING
+from hoop._error import closed
+from hoop._work import _PENDING, ended, watch
 
 Setting = Union[str, bool, int, float, timedelta, "os.PathLike[str]", None]
 
@@ -50,10 +51,9 @@ def _options(settings: Mapping[str, Setting]) -> tuple[Any, Any]:
 class Session:
     """Membership of a job, from join() to leave() or the end of a with statement."""
 
-    def __init__(self, session: Any, is_uninterruptible: bool) -> None:
+    def __init__(self, session: Any) -> None:
         self._session = session
-        self._is_uninterruptible = is_uninterruptible
-        self._abandoned: list[tuple[Any, Any]] = []
+        self._abandoned: deque[tuple[Any, Any]] = deque()
         self._comms: set[Comm] = set()
         self._world = self._add(lib.hoop_world(session))
 
@@ -108,20 +108,10 @@ class Session:
         self._comms.add(made)
         return made
 
-    def _abandon(self, op: Any, kept: Any, name: str, error: BaseException) -> None:
-        """Keep what an interrupted call lent, until it has ended."""
-        self._abandoned.append((op, kept))
-        if hasattr(error, "add_note"):
-            error.add_note(
-                f"hoop: {name} goes on in the background and counts as called; "
-                "its buffers are hoop's until the session is left"
-            )
-
     def _reap(self) -> None:
         """End what nobody waits for any more and is done."""
-        still = self._abandoned
-        self._abandoned = []
-        for op, kept in still:
+        for _ in range(len(self._abandoned)):
+            op, kept = self._abandoned.popleft()
             if lib.hoop_test(op) == _PENDING:
                 self._abandoned.append((op, kept))
 
@@ -139,8 +129,7 @@ def join(**settings: Setting) -> Session:
     """
     options, borrowed = _options(settings)
     out = ffi.new("hoop_session_t **")
-    check(lib.hoop_join(options, out), "join")
+    watch()
+    ended(lib.hoop_join(options, out), "join")
     del borrowed
-    # Collectives that are called again for who is left cannot be started.
-    on_failure = settings.get("on_failure") or os.environ.get("HOOP_ON_FAILURE")
-    return Session(out[0], on_failure == "retry")
+    return Session(out[0])

@@ -1,7 +1,7 @@
 """python/hoop/_work.py - operations that have been started, and who waits for them
 
-A call in the main thread is started and waited for in slices, since only between
-calls of C does Python look whether a signal came. Elsewhere none can.
+Python runs a signal's handler between two of its own steps. So who waits in C calls
+back from time to time, which is such a step, and ends the call if the handler raised.
 """
 
 from __future__ import annotations
@@ -21,8 +21,42 @@ if TYPE_CHECKING:
 Seconds = Union[float, "timedelta"]
 
 _PENDING = int(Status.PENDING)
-# How long Ctrl-C may have to wait.
+# How long Ctrl-C may have to wait where the operation is to go on.
 _SLICE_MS = 50
+_MAIN = main_thread().ident
+
+# What a signal's handler raised while the main thread waited.
+_raised: list[BaseException] = []
+
+
+def _keep(_: Any, error: BaseException, __: Any) -> bool:
+    _raised.append(error)
+    return True
+
+
+@ffi.def_extern(onerror=_keep)  # type: ignore[untyped-decorator]
+def hoop_py_is_interrupted(_: Any) -> bool:
+    """Give handlers an opportunity; _keep() ends the call if one raises."""
+    for _ in range(2):
+        pass
+    return False
+
+
+def watch() -> None:
+    """Have this thread look for signals while it waits, if it is the one that gets them."""
+    if get_ident() == _MAIN:
+        lib.hoop_set_interrupt(lib.hoop_py_is_interrupted, ffi.NULL)
+
+
+def ended(status: int, name: str) -> None:
+    """Raises what a call failed with, or what interrupted it."""
+    if _raised and get_ident() == _MAIN:
+        error = _raised.pop()
+        _raised.clear()
+        if hasattr(error, "add_note"):
+            error.add_note(f"hoop: {name} was interrupted, and counts as called")
+        raise error
+    check(status, name)
 
 
 def seconds(time: Seconds) -> float:
@@ -36,14 +70,6 @@ def milliseconds(time: Seconds) -> int:
     if not 0 <= ms < 2**31:
         raise ValueError(f"a timeout is {time!r}; it is 0 to {2**31 // 1000} seconds")
     return int(-(-ms // 1))
-
-
-def _wait(op: Any) -> int:
-    """Until it has ended; a signal's handler may raise."""
-    status = lib.hoop_wait(op, _SLICE_MS)
-    while status == _PENDING:
-        status = lib.hoop_wait(op, _SLICE_MS)
-    return int(status)
 
 
 class Work:
@@ -75,17 +101,17 @@ class Work:
         if self._op is None:
             return
         self._session._check(self._name)
-        if timeout is None:
-            return self._end(_wait(self._op))
-        left = milliseconds(timeout)
+        left = None if timeout is None else milliseconds(timeout)
         while True:
-            status = lib.hoop_wait(self._op, min(left, _SLICE_MS))
+            ms = _SLICE_MS if left is None else min(left, _SLICE_MS)
+            status = lib.hoop_wait(self._op, ms)
             if status != _PENDING:
                 return self._end(status)
-            left -= min(left, _SLICE_MS)
-            if not left:
-                text = f"{self._name} goes on; {seconds(timeout):g} s have passed"
-                raise Pending(text, Status.PENDING, self._name)
+            if left is not None and timeout is not None:
+                left -= ms
+                if not left:
+                    text = f"{self._name} goes on; {seconds(timeout):g} s have passed"
+                    raise Pending(text, Status.PENDING, self._name)
 
     def test(self) -> bool:
         """Whether the operation has ended; moves what can be moved now.
@@ -115,6 +141,7 @@ class Works:
 
     def __init__(self, session: Session, comm: Any) -> None:
         self._session = session
+        self._abandoned = session._abandoned
         self._comm = comm
         self._out_op = ffi.new("hoop_op_t **")
 
@@ -136,7 +163,7 @@ class Works:
 
     def _begin(self, name: str, start: Any, arguments: tuple[Any, ...]) -> Any:
         comm = self._check(name)
-        if self._session._abandoned:
+        if self._abandoned:
             self._session._reap()
         out = self._out_op
         status = start(*arguments, comm, out)
@@ -147,18 +174,9 @@ class Works:
     def _start(self, name: str, start: Any, arguments: tuple[Any, ...], kept: Any) -> Work:
         return Work(self._session, self._begin(name, start, arguments), kept, name)
 
-    def _run(self, name: str, call: Any, start: Any, arguments: tuple[Any, ...]) -> None:
-        if self._session._is_uninterruptible or get_ident() != _MAIN:
-            status = call(*arguments, self._check(name))
-        else:
-            op = self._begin(name, start, arguments)
-            try:
-                status = _wait(op)
-            except BaseException as error:
-                self._session._abandon(op, arguments, name, error)
-                raise
-        if status:
-            fail(status, name)
-
-
-_MAIN = main_thread().ident
+    def _run(self, name: str, call: Any, arguments: tuple[Any, ...]) -> None:
+        status = call(*arguments, self._comm or self._check(name))
+        if self._abandoned:
+            self._session._reap()
+        if status or _raised:
+            ended(status, name)

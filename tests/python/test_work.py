@@ -94,33 +94,79 @@ def test_a_dropped_work_keeps_its_buffer(session):
         comm.barrier()
 
 
-@on_ranks(2)
+def interrupted(call):
+    """Sends SIGINT while the call waits; the exception, and how long after."""
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.2, interrupt).start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        call()
+    return caught.value, time.monotonic() - sent[0]
+
+
+@on_ranks(3)
 def test_interrupt_ends_a_blocking_call(session):
-    """Within 100 ms; it counts as called, and the communicator can be used."""
+    """Within 100 ms, on all ranks; it counts as called, and the communicator can be used."""
     comm = session.world
     x = np.ones(2)
     if comm.rank == 0:
-        sent = []
-
-        def interrupt():
-            sent.append(time.monotonic())
-            os.kill(os.getpid(), signal.SIGINT)
-
-        threading.Timer(0.2, interrupt).start()
-        with pytest.raises(KeyboardInterrupt) as caught:
-            comm.barrier()
-        late = time.monotonic() - sent[0]
+        error, late = interrupted(comm.barrier)
         assert late < 0.1 or os.getloadavg()[0] > os.cpu_count(), late
-        if hasattr(caught.value, "__notes__"):
-            assert "barrier goes on in the background" in caught.value.__notes__[0]
+        if hasattr(error, "__notes__"):
+            assert "barrier was interrupted, and counts as called" in error.__notes__[0]
+        release(1)
+    else:
+        if comm.rank == 1:
+            blocked()
+        with pytest.raises(hoop.Aborted, match=r"barrier #1: it was given up by rank 0 \("):
+            comm.barrier()
+    comm.allreduce(x)
+    assert (x == 3).all()
+
+
+@on_ranks(2)
+def test_interrupt_of_a_wait_leaves_the_work(session):
+    """It can be waited for again."""
+    comm = session.world
+    x = np.ones(2)
+    if comm.rank == 0:
+        work = comm.allreduce_start(x)
+        interrupted(work.wait)
+        release(1)
+        work.wait()
+    else:
+        blocked()
+        comm.allreduce(x)
+    assert (x == 2).all()
+
+
+@on_ranks(2)
+def test_another_handler_than_interrupt(session):
+    """What a handler raises ends the call, what returns does not."""
+    comm, calls = session.world, []
+
+    def handler(*_):
+        calls.append(comm.rank)
+        if len(calls) > 1:
+            raise LookupError("told")
+
+    if comm.rank == 0:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+        with pytest.raises(LookupError, match="told"):
+            comm.barrier()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        assert len(calls) == 2
         release(1)
     else:
         blocked()
-        comm.barrier()
-    comm.allreduce(x)
-    assert (x == 2).all()
+        with pytest.raises(hoop.Aborted):
+            comm.barrier()
     comm.barrier()
-    assert not session._abandoned
 
 
 @on_ranks(2)

@@ -8,7 +8,7 @@ in these words. `GOOD` are trees that it must accept.
 import os
 import re
 
-FOLDERS = ('include', 'common', 'worker', 'server', 'tools', 'examples',
+FOLDERS = ('include', 'common', 'worker', 'server', 'tools', 'python', 'examples',
            'bench', 'tests', 'deploy', 'docs')
 C_SUFFIXES = ('.c', '.h')
 
