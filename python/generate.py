@@ -191,13 +191,15 @@ def method(text: str, name: str, is_started: bool) -> str:
     c_names = {"send": "c_send", "recv": "c_recv"}
     c_names.update(op="op if op.__class__ is ReduceOp else operator(op)")
     arguments = [c_names.get(n, f"c_{n}" if n.endswith("counts") else n) for n in names]
-    comma = "," if len(arguments) == 1 else ""
-    passed_on = f"{name!r}, lib.hoop_{name}{suffix}, ({', '.join(arguments)}{comma})"
     if is_started:
+        comma = "," if len(arguments) == 1 else ""
         kept = "(send, recv, c_send, c_recv)" if send else "()"
-        lines.append(f"return self._start({passed_on}, {kept})")
+        lines.append(f"return self._start({name!r}, lib.hoop_{name}_start, ({', '.join(arguments)}{comma}), {kept})")
     else:
-        lines.append(f"self._run({passed_on})")
+        passed = [*arguments, f"self._comm or self._check({name!r})"]
+        lines.append(f"status = _{name}({', '.join(passed)})")
+        lines.append("if status or _raised or self._abandoned:")
+        lines.append(f"    self._ended(status, {name!r})")
     return out + textwrap.indent("\n".join(lines) + "\n", "    ")
 
 
@@ -210,7 +212,8 @@ def calls(text: str) -> str:
     out += "from hoop._binding import lib\n"
     out += "from hoop._buffer import Buffer, Op, even, operands, operator, sizes\n"
     out += "from hoop._enums import ReduceOp\n"
-    out += "from hoop._work import Work, Works\n\n\n"
+    out += "from hoop._work import Work, Works, _raised\n\n"
+    out += "".join(f"_{name} = lib.hoop_{name}\n" for name in TABLE) + "\n\n"
     out += 'class Collectives(Works):\n    """The calls that all ranks of a communicator make."""\n'
     for name in TABLE:
         for is_started in (False, True):

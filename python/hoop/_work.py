@@ -174,9 +174,10 @@ class Works:
     def _start(self, name: str, start: Any, arguments: tuple[Any, ...], kept: Any) -> Work:
         return Work(self._session, self._begin(name, start, arguments), kept, name)
 
-    def _run(self, name: str, call: Any, arguments: tuple[Any, ...]) -> None:
-        status = call(*arguments, self._comm or self._check(name))
-        if self._abandoned:
-            self._session._reap()
-        if status or _raised:
+    def _ended(self, status: int, name: str) -> None:
+        """Behind a blocking call that failed, or where something else is to be done."""
+        try:
             ended(status, name)
+        finally:
+            if self._abandoned:
+                self._session._reap()
