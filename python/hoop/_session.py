@@ -111,7 +111,10 @@ class Session:
     def _reap(self) -> None:
         """End what nobody waits for any more and is done."""
         for _ in range(len(self._abandoned)):
-            op, kept = self._abandoned.popleft()
+            try:
+                op, kept = self._abandoned.popleft()
+            except IndexError:  # another thread does the same
+                return
             if lib.hoop_test(op) == _PENDING:
                 self._abandoned.append((op, kept))
 

@@ -6,24 +6,29 @@ back from time to time, which is such a step, and ends the call if the handler r
 
 from __future__ import annotations
 
+from copy import copy
 from threading import get_ident, main_thread
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
 
 from hoop._binding import ffi, lib
 from hoop._enums import Status
 from hoop._error import Pending, check, closed, fail
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import timedelta
 
     from hoop._session import Session
 
+T = TypeVar("T")
 Seconds = Union[float, "timedelta"]
 
 _PENDING = int(Status.PENDING)
 # How long Ctrl-C may have to wait where the operation is to go on.
 _SLICE_MS = 50
 _MAIN = main_thread().ident
+_OUT_OP = ffi.typeof("hoop_op_t **")
+_new = ffi.new
 
 # What a signal's handler raised while the main thread waited.
 _raised: list[BaseException] = []
@@ -72,7 +77,12 @@ def milliseconds(time: Seconds) -> int:
     return int(-(-ms // 1))
 
 
-class Work:
+def pending(name: str, timeout: Seconds) -> Pending:
+    """What is raised when a wait's own timeout has passed."""
+    return Pending(f"{name} goes on; {seconds(timeout):g} s have passed", Status.PENDING, name)
+
+
+class Work(Generic[T]):
     """An operation that has been started.
 
     Its buffers are hoop's until it has ended: what is received must not be touched,
@@ -80,26 +90,52 @@ class Work:
     One thread at a time waits for it.
     """
 
-    __slots__ = ("_session", "_op", "_kept", "_name")
+    __slots__ = ("_session", "_op", "_kept", "_name", "_finish", "_result", "_error")
 
-    def __init__(self, session: Session, op: Any, kept: Any, name: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        op: Any,
+        kept: Any,
+        name: str,
+        finish: Callable[[], T] | None = None,
+    ) -> None:
         self._session = session
         self._op = op
         self._kept = kept
         self._name = name
+        # Makes what wait() returns, when the operation has ended well.
+        self._finish = finish
+        self._result: Any = None
+        self._error: BaseException | None = None
 
-    def _end(self, status: int) -> None:
-        self._op = self._kept = None
-        check(status, self._name)
+    def _end(self, status: int) -> T:
+        finish, self._op, self._kept, self._finish = self._finish, None, None, None
+        try:
+            check(status, self._name)
+            if finish is not None:
+                self._result = finish()
+        except BaseException as error:
+            # Without the traceback, which holds what the callers have.
+            self._error = copy(error)
+            raise
+        return self._result  # type: ignore[no-any-return]
 
-    def wait(self, timeout: Seconds | None = None) -> None:
-        """Return when the operation has ended; its failure is raised, once.
+    def _outcome(self) -> T:
+        if self._error is not None:
+            raise copy(self._error)
+        return self._result  # type: ignore[no-any-return]
 
+    def wait(self, timeout: Seconds | None = None) -> T:
+        """Return when the operation has ended, what it received; raise its failure.
+
+        That is Received of a message, the object or objects of an object call, and
+        None of all others. Once it has ended, it may be asked again.
         timeout: seconds, or as long as the communicator allows.
         hoop.Pending: timeout passed, the operation goes on.
         """
         if self._op is None:
-            return
+            return self._outcome()
         self._session._check(self._name)
         left = None if timeout is None else milliseconds(timeout)
         while True:
@@ -110,15 +146,15 @@ class Work:
             if left is not None and timeout is not None:
                 left -= ms
                 if not left:
-                    text = f"{self._name} goes on; {seconds(timeout):g} s have passed"
-                    raise Pending(text, Status.PENDING, self._name)
+                    raise pending(self._name, timeout)
 
     def test(self) -> bool:
         """Whether the operation has ended; moves what can be moved now.
 
-        Its failure is raised, once.
+        Its failure is raised.
         """
         if self._op is None:
+            self._outcome()
             return True
         self._session._check(self._name)
         status = lib.hoop_test(self._op)
@@ -137,13 +173,11 @@ class Works:
 
     _session: Session
     _comm: Any
-    _out_op: Any
 
     def __init__(self, session: Session, comm: Any) -> None:
         self._session = session
         self._abandoned = session._abandoned
         self._comm = comm
-        self._out_op = ffi.new("hoop_op_t **")
 
     @property
     def rank(self) -> int:
@@ -165,14 +199,38 @@ class Works:
         comm = self._check(name)
         if self._abandoned:
             self._session._reap()
-        out = self._out_op
+        # One for each call: messages may be started by several threads at once.
+        out = _new(_OUT_OP)
         status = start(*arguments, comm, out)
         if status:
             fail(status, name)
         return out[0]
 
-    def _start(self, name: str, start: Any, arguments: tuple[Any, ...], kept: Any) -> Work:
-        return Work(self._session, self._begin(name, start, arguments), kept, name)
+    def _start(
+        self,
+        name: str,
+        start: Any,
+        arguments: tuple[Any, ...],
+        kept: Any,
+        finish: Callable[[], T] | None = None,
+    ) -> Work[T]:
+        return Work(self._session, self._begin(name, start, arguments), kept, name, finish)
+
+    def _run(
+        self,
+        name: str,
+        given: tuple[Any, ...],
+        kept: Any,
+        finish: Callable[[], Any] | None,
+        is_started: bool,
+    ) -> Any:
+        """A call in either form: what it returns is the result, or the Work."""
+        if is_started:
+            return self._start(name, getattr(lib, f"hoop_{name}_start"), given, kept, finish)
+        status = getattr(lib, f"hoop_{name}")(*given, self._comm or self._check(name))
+        if status or _raised or self._abandoned:
+            self._ended(status, name)
+        return finish() if finish is not None else None
 
     def _ended(self, status: int, name: str) -> None:
         """Behind a blocking call that failed, or where something else is to be done."""
