@@ -10,6 +10,7 @@ run by `hooprun -n 4 python program.py`.
 
 from hoop._buffer import Buffer, Op
 from hoop._comm import Comm
+from hoop._elastic import StateReport
 from hoop._enums import DType, ReduceOp, Status
 from hoop._error import (
     Aborted,
@@ -33,10 +34,12 @@ from hoop._error import (
     Unavailable,
     Unimplemented,
 )
+from hoop._messages import ANY_SOURCE, Received, Recv, Send
 from hoop._session import Session, Setting, Stats, join
 from hoop._work import Seconds, Work
 
 __all__ = [
+    "ANY_SOURCE",
     "Aborted",
     "Buffer",
     "Cancelled",
@@ -56,11 +59,15 @@ __all__ = [
     "OutOfRange",
     "Pending",
     "RankLost",
+    "Received",
+    "Recv",
     "ReduceOp",
     "Refused",
     "Seconds",
+    "Send",
     "Session",
     "Setting",
+    "StateReport",
     "Stats",
     "Status",
     "Timeout",

@@ -167,7 +167,11 @@ def _by_dlpack(array: Any, is_output: bool) -> Place:
 
 
 def _by_buffer(array: Any, is_output: bool) -> Place:
-    view = memoryview(array)
+    try:
+        view = memoryview(array)
+    except TypeError:
+        said = "it is no array and not bytes-like; objects go by send_object(), broadcast_object() and the like"
+        raise TypeError(said) from None
     code = view.format.lstrip("@=<")
     if code not in _FORMATS:
         raise TypeError(f"elements are of the format {view.format!r}")
@@ -190,12 +194,26 @@ def _describe(call: str, what: str, array: Any, is_output: bool) -> Place:
         raise kind(f"{call}: {what} ({type(array).__name__}): {error}") from None
 
 
-def _place(call: str, what: str, array: Any, is_output: bool) -> Place:
+def place(call: str, what: str, array: Any, is_output: bool) -> Place:
+    """Where array lies, its elements and their type; errors name the call and the argument."""
     try:
         # In this order: a method named size belongs to what is no buffer.
         return _from_buffer(_CHARS, array, is_output), array.size, _dtypes[array.dtype]
     except _MISSED:
         return _describe(call, what, array, is_output)
+
+
+def shape(call: str, what: str, array: Any) -> tuple[int, ...]:
+    """The sizes of array's dimensions, outermost first."""
+    found: Any = getattr(array, "shape", None)
+    if found is None and hasattr(array, "__array_interface__"):
+        found = array.__array_interface__["shape"]
+    if found is None:
+        try:
+            found = memoryview(array).shape
+        except TypeError:
+            raise TypeError(f"{call}: {what} ({type(array).__name__}) has no shape") from None
+    return tuple(found)
 
 
 def sizes(comm: Any, what: str, counts: Sequence[int]) -> Any:
@@ -234,12 +252,12 @@ def even(call: str, send: Any, recv: Any, n_send: int, n_recv: int) -> Operands:
         buffer, what = (send, "send") if recv is None else (recv, "recv")
         if buffer is None:
             raise TypeError(f"{call}: neither send nor recv is given")
-        try:  # as _place(), which takes 60 ns more
-            place, n, dtype = _from_buffer(_CHARS, buffer, True), buffer.size, _dtypes[buffer.dtype]
+        try:  # as place(), which takes 60 ns more
+            where, n, dtype = _from_buffer(_CHARS, buffer, True), buffer.size, _dtypes[buffer.dtype]
         except _MISSED:
-            place, n, dtype = _describe(call, what, buffer, True)
+            where, n, dtype = _describe(call, what, buffer, True)
         blocks = n_send if n_send > n_recv else n_recv
-        return IN_PLACE, place, n if blocks == 1 else _blocks(call, what, n, blocks, False), dtype
+        return IN_PLACE, where, n if blocks == 1 else _blocks(call, what, n, blocks, False), dtype
     try:
         c_send, n, dtype = _from_buffer(_CHARS, send), send.size, _dtypes[send.dtype]
     except _MISSED:
@@ -275,8 +293,8 @@ def operands(
     if send is not None and recv is not None and sends is not False and recvs is not False:
         if not is_exact:
             return even(call, send, recv, n_send, n_recv)
-        c_send, n, dtype = _place(call, "send", send, False)
-        c_recv, n_out, out_dtype = _place(call, "recv", recv, True)
+        c_send, n, dtype = place(call, "send", send, False)
+        c_recv, n_out, out_dtype = place(call, "recv", recv, True)
         _blocks(call, "send", n, n_send, True)
         _blocks(call, "recv", n_out, n_recv, True)
         if dtype != out_dtype:
@@ -293,11 +311,11 @@ def operands(
         blocks, is_output = max(n_send, n_recv), sends is None
     if buffer is None:
         raise TypeError(f"{call}: {'send is not' if recvs is False else 'neither send nor recv is'} given")
-    place, n, dtype = _place(call, what, buffer, is_output)
+    where, n, dtype = place(call, what, buffer, is_output)
     count = _blocks(call, what, n, blocks, is_exact)
     if recvs is False:
-        return place, NULL, count, dtype
-    return (IN_PLACE, place, count, dtype) if is_output else (place, IN_PLACE, count, dtype)
+        return where, NULL, count, dtype
+    return (IN_PLACE, where, count, dtype) if is_output else (where, IN_PLACE, count, dtype)
 
 
 assert lib.HOOP_BOOL == DType.BOOL

@@ -7,11 +7,15 @@ from types import TracebackType
 
 from hoop._binding import ffi, lib
 from hoop._collectives import Collectives
+from hoop._elastic import Elastic
 from hoop._error import check
+from hoop._messages import Messages
+from hoop._objects import Objects
+from hoop._tensors import Tensors
 from hoop._work import Seconds, ended, milliseconds
 
 
-class Comm(Collectives):
+class Comm(Collectives, Tensors, Messages, Objects, Elastic):
     """A fixed, ordered set of ranks that call collectives together.
 
     All of them make the same calls in the same order. Several communicators may be
@@ -54,10 +58,7 @@ class Comm(Collectives):
         """
         if color is not None and color < 0:
             raise ValueError(f"color is {color}; it is 0 or more, or None")
-        out = ffi.new("hoop_comm_t **")
-        number = lib.HOOP_NO_COLOR if color is None else color
-        ended(lib.hoop_comm_split(self._check("split"), number, key, out), "split")
-        return self._session._add(out[0])
+        return self._made("split", lib.hoop_comm_split, lib.HOOP_NO_COLOR if color is None else color, key)
 
     def create(self, ranks: Sequence[int]) -> Comm:
         """A communicator of some of its ranks, in the order given; these alone call it."""

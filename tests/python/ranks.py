@@ -24,11 +24,11 @@ def hooprun():
     return found
 
 
-def run(n, *command, **environment):
-    """Run a command on n ranks; what it printed, and its exit code."""
+def run(n, *command, options=(), **environment):
+    """Run a command on n ranks, with options of hooprun; what it printed, and its exit code."""
     settings = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
     done = subprocess.run(
-        [hooprun(), "-n", str(n), sys.executable, "-B", *command],
+        [hooprun(), "-n", str(n), *options, sys.executable, "-B", *command],
         env={**os.environ, **settings, **environment},
         cwd=HERE,
         stdout=subprocess.PIPE,
@@ -40,13 +40,14 @@ def run(n, *command, **environment):
     return done.stdout, done.returncode
 
 
-def on_ranks(n, **environment):
+def on_ranks(n, options=(), **environment):
     """Run the function on n ranks, with these settings in the environment."""
 
     def mark(function):
         @functools.wraps(function)
         def test():
-            said, code = run(n, "ranks.py", function.__module__, function.__name__, **environment)
+            command = ("ranks.py", function.__module__, function.__name__)
+            said, code = run(n, *command, options=options, **environment)
             assert code == 0, said
 
         # pytest would take the function's parameters for fixtures.

@@ -1,0 +1,235 @@
+"""python/hoop/_objects.py - any object that can be pickled, between ranks
+
+An object travels as one message: its pickle (protocol 5), then the buffers that it
+would have had to copy, as arrays', each at a multiple of 64 bytes, then a table of
+their sizes. The sender copies a buffer once, into the message; who receives makes
+arrays of the memory in which it came.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from hoop._binding import ffi, lib
+from hoop._messages import ANY_SOURCE, ends
+from hoop._work import Work, Works, _raised
+
+_NULL = ffi.NULL
+_ALIGNMENT = 64
+# How the message ends: bytes of the pickle, and how many buffers there are.
+_END = struct.Struct("<QQ")
+
+
+def dumps(value: object) -> bytes:
+    """The message that value is sent as."""
+    from pickle import PickleBuffer, dumps
+
+    buffers: list[PickleBuffer] = []
+    pickled = dumps(value, 5, buffer_callback=buffers.append)
+    end = _END.pack(len(pickled), len(buffers))
+    if not buffers:
+        return pickled + end
+    views = [buffer.raw() for buffer in buffers]
+    parts: list[Any] = [pickled]
+    n_bytes = len(pickled)
+    for view in views:
+        parts += [bytes(-n_bytes % _ALIGNMENT), view]
+        n_bytes += -n_bytes % _ALIGNMENT + view.nbytes
+    sizes = struct.pack(f"<{len(views)}Q", *(view.nbytes for view in views))
+    return b"".join([*parts, sizes, end])
+
+
+def loads(message: memoryview) -> Any:
+    """The object that message was made of; its arrays lie in message."""
+    from pickle import loads
+
+    n_bytes = len(message) - _END.size
+    n_pickled, n_buffers = _END.unpack_from(message, n_bytes)
+    if not n_buffers:
+        return loads(message[:n_pickled])
+    sizes = struct.unpack_from(f"<{n_buffers}Q", message, n_bytes - 8 * n_buffers)
+    buffers, at = [], n_pickled
+    for size in sizes:
+        at += -at % _ALIGNMENT
+        buffers.append(message[at : at + size])
+        at += size
+    return loads(message[:n_pickled], buffers=buffers)
+
+
+def _owned(address: Any, n_bytes: int, owner: Any) -> memoryview:
+    """The bytes there, as long as which owner lives."""
+
+    def release(_: Any, owner: Any = owner) -> None:
+        del owner
+
+    return memoryview(ffi.buffer(ffi.gc(ffi.cast("char *", address), release), n_bytes))
+
+
+def _free_object(out: Any) -> None:
+    lib.hoop_object_free(out.bytes)
+
+
+class _OneObject:
+    """Where C hands out one object; it goes when nothing of it is used any more."""
+
+    def __init__(self) -> None:
+        self.out = ffi.gc(ffi.new("struct hoop_py_object *"), _free_object)
+        self.bytes = ffi.addressof(self.out, "bytes")
+        self.n_bytes = ffi.addressof(self.out, "n_bytes")
+
+    def value(self) -> Any:
+        """The object; None on a communicator that this process is no member of."""
+        if self.out.bytes == _NULL:
+            return None
+        return loads(_owned(self.out.bytes, self.out.n_bytes, self.out))
+
+
+class _AllObjects:
+    """Where C hands out one object of each rank."""
+
+    def __init__(self) -> None:
+        self.out = ffi.gc(ffi.new("struct hoop_objects *"), lib.hoop_objects_free)
+
+    def value(self) -> list[Any]:
+        """The objects, in rank order."""
+        return [self._one(self.out.objects[i]) for i in range(self.out.n_objects)]
+
+    def _one(self, item: Any) -> Any:
+        message = _owned(item.bytes, item.n_bytes, self.out)
+        is_aligned = not int(ffi.cast("uintptr_t", item.bytes)) % 16
+        return loads(message if is_aligned else memoryview(bytearray(message)))
+
+
+class Objects(Works):
+    """Objects between the ranks of a communicator: whatever can be pickled.
+
+    They are pickled by protocol 5: the bytes of numpy's arrays and the like are not
+    copied into the pickle, and where they come they are not copied at all. Only
+    between ranks that trust each other, as those of a job do: unpickling runs what the
+    sender says.
+    Errors of all: pickle's, hoop.RankLost, hoop.Mismatch, hoop.Timeout,
+    hoop.Exhausted (no memory for what comes, on all ranks that need it).
+    """
+
+    def send_object(self, value: object, dest: int, tag: int = 0) -> None:
+        """Send any object to rank dest, where recv_object() gets it. mpi4py's send().
+
+        tag: 0 to 2^61; objects' are their own: an object never meets a recv().
+        hoop_send_object(), torch's send_object_list().
+        """
+        message = dumps(value)
+        dest = ends("send_object", "dest", dest, tag)
+        comm = self._comm or self._check("send_object")
+        status = lib.hoop_send_object(ffi.from_buffer(message), len(message), dest, tag, comm)
+        if status or _raised or self._abandoned:
+            self._ended(status, "send_object")
+
+    def send_object_start(self, value: object, dest: int, tag: int = 0) -> Work[None]:
+        """send_object() that returns at once; value is pickled by then. mpi4py's isend()."""
+        message = ffi.from_buffer(dumps(value))
+        dest = ends("send_object", "dest", dest, tag)
+        return self._start("send_object", lib.hoop_send_object_start, (message, len(message), dest, tag), message)
+
+    def recv_object(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Any:
+        """The next object from rank source, or from any. mpi4py's recv().
+
+        source: None, which is hoop.ANY_SOURCE: whoever's arrived first.
+        hoop_recv_object(), torch's recv_object_list().
+        """
+        source = ends("recv_object", "source", source, tag)
+        got, comm = _OneObject(), self._comm or self._check("recv_object")
+        status = lib.hoop_recv_object(got.bytes, got.n_bytes, source, tag, comm, _NULL)
+        if status or _raised or self._abandoned:
+            self._ended(status, "recv_object")
+        return got.value()
+
+    def recv_object_start(self, source: int | None = ANY_SOURCE, tag: int = 0) -> Work[Any]:
+        """recv_object() that returns at once; the Work's wait() returns the object. mpi4py's irecv()."""
+        source = ends("recv_object", "source", source, tag)
+        got = _OneObject()
+
+        def begin(comm: Any, out_op: Any) -> int:
+            start = lib.hoop_recv_object_start
+            return start(got.bytes, got.n_bytes, source, tag, comm, _NULL, out_op)  # type: ignore[no-any-return]
+
+        return self._start("recv_object", begin, (), got, got.value)
+
+    def broadcast_object(self, value: object = None, root: int = 0) -> Any:
+        """root's value, on every rank; root gets value itself. mpi4py's bcast().
+
+        value: looked at on root alone. hoop_broadcast_object(), torch's
+        broadcast_object_list().
+        """
+        return self._broadcast_object(value, root, False)
+
+    def broadcast_object_start(self, value: object = None, root: int = 0) -> Work[Any]:
+        """broadcast_object() that returns at once; the Work's wait() returns the object."""
+        return self._broadcast_object(value, root, True)  # type: ignore[no-any-return]
+
+    def _broadcast_object(self, value: object, root: int, is_started: bool) -> Any:
+        is_root = self.rank == root
+        message = dumps(value) if is_root else b""
+        got = _OneObject()
+        given = (ffi.from_buffer(message), len(message), got.bytes, got.n_bytes, root)
+        finish = (lambda: value) if is_root else got.value
+        return self._run("broadcast_object", given, (given, got), finish, is_started)
+
+    def gather_object(self, value: object, root: int = 0) -> list[Any] | None:
+        """All ranks' values in a list, in rank order, on root; None elsewhere. mpi4py's gather().
+
+        hoop_gather_object(), torch's gather_object().
+        """
+        return self._gather_object(value, root, False)  # type: ignore[no-any-return]
+
+    def gather_object_start(self, value: object, root: int = 0) -> Work[list[Any] | None]:
+        """gather_object() that returns at once; the Work's wait() returns the list, or None."""
+        return self._gather_object(value, root, True)  # type: ignore[no-any-return]
+
+    def _gather_object(self, value: object, root: int, is_started: bool) -> Any:
+        is_root = self.rank == root
+        message, got = dumps(value), _AllObjects()
+        given = (ffi.from_buffer(message), len(message), got.out if is_root else _NULL, root)
+        return self._run("gather_object", given, (given, got), got.value if is_root else lambda: None, is_started)
+
+    def allgather_object(self, value: object) -> list[Any]:
+        """All ranks' values in a list, in rank order, on every rank. mpi4py's allgather().
+
+        hoop_allgather_object(), torch's all_gather_object().
+        """
+        return self._allgather_object(value, False)  # type: ignore[no-any-return]
+
+    def allgather_object_start(self, value: object) -> Work[list[Any]]:
+        """allgather_object() that returns at once; the Work's wait() returns the list."""
+        return self._allgather_object(value, True)  # type: ignore[no-any-return]
+
+    def _allgather_object(self, value: object, is_started: bool) -> Any:
+        message, got = dumps(value), _AllObjects()
+        given = (ffi.from_buffer(message), len(message), got.out)
+        return self._run("allgather_object", given, (given, got), got.value, is_started)
+
+    def scatter_object(self, values: Sequence[object] | None = None, root: int = 0) -> Any:
+        """values[rank] of root's. mpi4py's scatter().
+
+        values: one for each rank, looked at on root alone. hoop_scatter_object(),
+        torch's scatter_object_list().
+        ValueError: root has not as many values as there are ranks.
+        """
+        return self._scatter_object(values, root, False)
+
+    def scatter_object_start(self, values: Sequence[object] | None = None, root: int = 0) -> Work[Any]:
+        """scatter_object() that returns at once; the Work's wait() returns the object."""
+        return self._scatter_object(values, root, True)  # type: ignore[no-any-return]
+
+    def _scatter_object(self, values: Sequence[object] | None, root: int, is_started: bool) -> Any:
+        messages, listed = [], _NULL
+        if self.rank == root:
+            if values is None or len(values) != self.size:
+                n = "no values" if values is None else f"{len(values)} values"
+                raise ValueError(f"scatter_object: root has {n}, the communicator {self.size} ranks")
+            messages = [ffi.from_buffer(dumps(value)) for value in values]
+            listed = ffi.new("struct hoop_object[]", [(message, len(message)) for message in messages])
+        got = _OneObject()
+        given = (listed, got.bytes, got.n_bytes, root)
+        return self._run("scatter_object", given, (given, messages, got), got.value, is_started)
