@@ -289,6 +289,16 @@ coordinator_is_replaced(const hoop_coordinator_t *coordinator)
     return service_is_replaced(coordinator->service);
 }
 
+struct coordinator_occupancy
+coordinator_occupancy(const hoop_coordinator_t *coordinator)
+{
+    struct coordinator_occupancy occupancy;
+
+    service_count(coordinator->service, &occupancy.n_members,
+                  &occupancy.n_joins);
+    return occupancy;
+}
+
 const char *
 hoop_coordinator_error_text(void)
 {

@@ -4,6 +4,7 @@
 #define SERVER_COORDINATOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "hoop/coordinator.h"
 
@@ -11,5 +12,14 @@
  * service_is_replaced(). Thread: any. */
 bool
 coordinator_is_replaced(const hoop_coordinator_t *coordinator);
+
+struct coordinator_occupancy {
+    uint64_t n_members; /* of all jobs, joining or active */
+    uint64_t n_joins;   /* since its start */
+};
+
+/* Thread: any. */
+struct coordinator_occupancy
+coordinator_occupancy(const hoop_coordinator_t *coordinator);
 
 #endif

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -27,6 +28,7 @@
 #include "probe.h"
 #include "repair.h"
 #include "standby.h"
+#include "vacancy.h"
 #include "version.h"
 
 DEFINE_CLEANUP(hoop_coordinator_t *, hoop_coordinator_destroy)
@@ -164,29 +166,59 @@ addresses_spell(const char *list, char *text, size_t n_bytes)
     }
 }
 
-/* False: not by a signal, but since another has the data. */
-static bool
+enum end {
+    END_SIGNAL,
+    END_REPLACED, /* another has the data */
+    END_EMPTY,    /* --until-empty */
+};
+
+static enum end
 end_await(const hoop_coordinator_t *coordinator,
-          struct expiry_watch *expiries,
+          const struct options *options,
           const sigset_t *ending,
           int *out_number)
 {
     static const struct timespec look_again = {.tv_nsec = 200 * 1000000L};
+    struct expiry_watch expiries;
+    struct vacancy vacancy;
 
+    expiry_watch_init(&expiries, &options->coordinator);
+    vacancy_init(&vacancy, options->until_empty_s, STDIN_FILENO);
     do {
-        expiry_watch_look(expiries, time(NULL));
+        expiry_watch_look(&expiries, time(NULL));
         *out_number = sigtimedwait(ending, NULL, &look_again);
         if (coordinator_is_replaced(coordinator))
-            return false;
+            return END_REPLACED;
+        const struct coordinator_occupancy occupancy =
+            coordinator_occupancy(coordinator);
+        if (options->until_empty_s > 0 &&
+            vacancy_is_due(&vacancy, &occupancy, clock_now_ns()))
+            return END_EMPTY;
     } while (*out_number <= 0);
-    return true;
+    return END_SIGNAL;
+}
+
+/* For who has started it; whoever does not read has no use for it. */
+static void
+address_tell(const char *address)
+{
+    printf("%s\n", address);
+    fflush(stdout);
+}
+
+static void
+end_log(enum end end, int number)
+{
+    if (end == END_SIGNAL)
+        log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
+    else
+        log_info("coordinator", "no member is left: draining");
 }
 
 static int
 serve(const struct options *options)
 {
     CLEANUP(hoop_coordinator_destroy) hoop_coordinator_t *coordinator = NULL;
-    struct expiry_watch expiries;
     sigset_t ending;
     int number = 0;
 
@@ -219,14 +251,16 @@ serve(const struct options *options)
              strcmp(options->coordinator.tls, "on") == 0 ? ", under TLS" : "",
              data_words(&options->coordinator));
     exposure_log(&options->coordinator);
-    expiry_watch_init(&expiries, &options->coordinator);
-    if (!end_await(coordinator, &expiries, &ending, &number)) {
+    if (options->until_empty_s > 0)
+        address_tell(hoop_coordinator_address(coordinator));
+    const enum end end = end_await(coordinator, options, &ending, &number);
+    if (end == END_REPLACED) {
         /* No failure that another start would mend: it would displace the
          * other, which displaced this one. */
         log_error("coordinator", "another hoopd uses the data: this one ends");
         return EXIT_SUCCESS;
     }
-    log_info("coordinator", "SIG%s: draining", sigabbrev_np(number));
+    end_log(end, number);
     hoop_coordinator_stop(coordinator);
     log_info("coordinator", "stopped");
     return EXIT_SUCCESS;

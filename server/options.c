@@ -8,6 +8,7 @@
 #include "options.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "base/token_file.h"
 #include "exposure.h"
 #include "net/address.h"
+#include "vacancy.h"
 #include "version.h"
 
 enum {
@@ -27,7 +29,9 @@ enum {
     KEY_SETTING = 1000,
     KEY_CHECK = 2000,
     KEY_REPAIR,
+    KEY_UNTIL_EMPTY,
     HELP_MAX = 256,
+    UNTIL_EMPTY_MAX_S = 86400,
 };
 
 static const char description[] =
@@ -39,7 +43,7 @@ static const char description[] =
 
 /* The table that argp wants, and the texts it borrows. */
 struct option_table {
-    struct argp_option rows[SETTING_COUNT + 5];
+    struct argp_option rows[SETTING_COUNT + 6];
     char help[SETTING_COUNT][HELP_MAX];
 };
 
@@ -70,6 +74,15 @@ option_table_fill(struct option_table *table)
         .key = KEY_REPAIR,
         .doc = "keep what can be read of damaged data in --data-dir, say what "
                "is lost, and exit; the damaged file stays beside the new one",
+    };
+    table->rows[n_rows++] = (struct argp_option){
+        .name = "until-empty",
+        .key = KEY_UNTIL_EMPTY,
+        .arg = "SECONDS",
+        .flags = OPTION_ARG_OPTIONAL,
+        .doc = "write the address to standard output, and end with the last "
+               "member; where standard input is a pipe not before that is "
+               "closed, else when none has come within 60 s, or SECONDS",
     };
     table->rows[n_rows++] =
         (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
@@ -108,6 +121,24 @@ check_take(struct argp_state *state, const char *address)
         snprintf(options->check, sizeof(options->check), "%s", address);
 }
 
+static void
+until_empty_take(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+    char *end = NULL;
+
+    options->until_empty_s = VACANCY_LIMIT_S;
+    if (!text)
+        return;
+    const unsigned long seconds = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end || seconds == 0 ||
+        seconds > UNTIL_EMPTY_MAX_S)
+        argp_failure(state, OPTIONS_EXIT_USAGE, 0,
+                     "--until-empty: '%s' is no number of seconds from 1 to %d",
+                     text, UNTIL_EMPTY_MAX_S);
+    options->until_empty_s = (uint32_t)seconds;
+}
+
 static error_t
 option_take(int key, char *text, struct argp_state *state)
 {
@@ -129,6 +160,10 @@ option_take(int key, char *text, struct argp_state *state)
     }
     if (key == KEY_REPAIR) {
         ((struct options *)state->input)->task = OPTIONS_REPAIR;
+        return 0;
+    }
+    if (key == KEY_UNTIL_EMPTY) {
+        until_empty_take(state, text);
         return 0;
     }
     /* "--check ADDR" as well as "--check=ADDR". */

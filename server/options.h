@@ -28,6 +28,7 @@ struct options {
     enum options_task task;
     char check[LIMIT_ADDRESS];
     bool is_standby;
+    uint32_t until_empty_s; /* for the first member to come; 0: it goes on */
     struct hoop_coordinator_options coordinator;
     enum log_level log_level;
     enum log_format log_format;

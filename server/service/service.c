@@ -44,6 +44,9 @@ struct service {
     uint64_t started_ns;
     atomic_bool is_draining;
     atomic_bool is_replaced;
+    /* The cluster's, for other threads. */
+    _Atomic uint64_t n_members;
+    _Atomic uint64_t n_joins;
 
     /* The request whose event is being stepped; NULL: none. Its reply frees it,
      * and others' replies may follow in the same step. */
@@ -169,9 +172,12 @@ figures_publish(struct service *service)
 {
     const struct rpc_server_counters counters =
         rpc_server_counters(service->server);
+    const struct cluster_counters *cluster = cluster_counters(service->cluster);
 
-    metrics_publish(service->metrics, cluster_counters(service->cluster),
-                    &counters);
+    metrics_publish(service->metrics, cluster, &counters);
+    /* Who sees the join sees the member. */
+    atomic_store(&service->n_members, cluster->members);
+    atomic_store(&service->n_joins, cluster->joins);
 }
 
 static void
@@ -487,6 +493,8 @@ service_create(const struct service_options *options,
     service->started_ns = clock_now_ns();
     atomic_init(&service->is_draining, false);
     atomic_init(&service->is_replaced, false);
+    atomic_init(&service->n_members, 0);
+    atomic_init(&service->n_joins, 0);
 
     const enum hoop_status status = parts_create(service, options);
     if (status != HOOP_OK)
@@ -548,6 +556,15 @@ bool
 service_is_replaced(const struct service *service)
 {
     return atomic_load(&service->is_replaced);
+}
+
+void
+service_count(const struct service *service,
+              uint64_t *out_n_members,
+              uint64_t *out_n_joins)
+{
+    *out_n_joins = atomic_load(&service->n_joins);
+    *out_n_members = atomic_load(&service->n_members);
 }
 
 void

@@ -80,6 +80,12 @@ service_port(const struct service *service);
 const char *
 service_unready_text(const struct service *service);
 
+/* Members of all jobs, and how many have joined so far. Thread: any. */
+void
+service_count(const struct service *service,
+              uint64_t *out_n_members,
+              uint64_t *out_n_joins);
+
 /* In Prometheus' text format. Thread: any. */
 void
 service_write_metrics(struct service *service, FILE *out);
