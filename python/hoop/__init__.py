@@ -36,6 +36,7 @@ from hoop._error import (
 )
 from hoop._messages import ANY_SOURCE, Received, Recv, Send
 from hoop._session import Session, Setting, Stats, join
+from hoop._spawn import spawn
 from hoop._work import Seconds, Work
 
 __all__ = [
@@ -76,4 +77,5 @@ __all__ = [
     "Unimplemented",
     "Work",
     "join",
+    "spawn",
 ]

@@ -7,14 +7,20 @@ from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from hoop._binding import ffi, lib
 from hoop._comm import Comm
 from hoop._error import closed
-from hoop._work import _PENDING, ended, watch
+from hoop._work import _PENDING, Seconds, ended, seconds, watch
+
+if TYPE_CHECKING:
+    from hoop._coordinator import Coordinator
 
 Setting = Union[str, bool, int, float, timedelta, "os.PathLike[str]", None]
+
+# Until rank 0 has said where it has started the coordinator.
+_JOIN_S = 60.0
 
 
 class Stats(NamedTuple):
@@ -54,6 +60,7 @@ class Session:
     def __init__(self, session: Any) -> None:
         self._session = session
         self._abandoned: deque[tuple[Any, Any]] = deque()
+        self._coordinator: Coordinator | None = None
         self._comms: set[Comm] = set()
         self._world = self._add(lib.hoop_world(session))
 
@@ -82,6 +89,8 @@ class Session:
         lib.hoop_leave(session)
         # Nothing moves any more: what was pinned may go.
         self._abandoned.clear()
+        if self._coordinator:
+            self._coordinator.close()
 
     def __enter__(self) -> Session:
         return self
@@ -126,10 +135,44 @@ def join(**settings: Setting) -> Session:
     coordinator="node0:4667", world_size=4, timeout=2.5; what is not given, or None,
     comes from the environment. Times are seconds or timedelta, switches bool.
 
+    Where nothing says a coordinator, a process that nobody launched is a world of one;
+    of those that torchrun, srun or mpirun has launched rank 0 starts a coordinator, as
+    a child that ends with the last member. Ranks of several hosts meet there by
+    MASTER_ADDR and MASTER_PORT, and need HOOP_TOKEN, the same for all.
+
     hoop.Invalid: a setting is wrong. hoop.Timeout: the text names the ranks that are
     missing. hoop.Refused, hoop.Unauthenticated: the coordinator does not let it in.
     hoop.Unavailable: there is no coordinator.
     """
+    coordinator = None
+    if not settings.get("coordinator") and not os.environ.get("HOOP_COORDINATOR") and not _is_placed(settings):
+        from hoop._launched import meet
+
+        found, coordinator = meet(os.environ, seconds(_limit(settings)))
+        settings = {**settings, **found}
+    try:
+        session = _join(settings)
+    except BaseException:
+        if coordinator:
+            coordinator.close()
+        raise
+    if coordinator:
+        coordinator.withdraw()
+        session._coordinator = coordinator
+    return session
+
+
+def _is_placed(settings: Mapping[str, Setting]) -> bool:
+    """Whether a rank or a size is given: then a coordinator has to be, too."""
+    return any(settings.get(name, os.environ.get("HOOP_" + name.upper())) for name in ("rank", "world_size"))
+
+
+def _limit(settings: Mapping[str, Setting]) -> Seconds:
+    given = settings.get("join_timeout")
+    return given if isinstance(given, (int, float, timedelta)) else _JOIN_S
+
+
+def _join(settings: Mapping[str, Setting]) -> Session:
     options, borrowed = _options(settings)
     out = ffi.new("hoop_session_t **")
     watch()

@@ -1,0 +1,156 @@
+"""python/hoop/_coordinator.py - a coordinator that this process starts as its child
+
+hoopd then ends by itself: not before this process lets go of its standard input or
+ends, nor before the last member of its jobs, and in any case when nobody has come.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Mapping
+
+from hoop._enums import Status
+from hoop._error import Unavailable
+
+START_S = 30.0
+_HOOPD = os.path.join(os.path.dirname(__file__), "bin", "hoopd")
+# What hoopd reads of a worker's environment; the rest of it is about the worker.
+_PASSED = ("HOOP_TLS", "HOOP_INSECURE_OPEN", "HOOP_LEASE")
+
+_started: list[Coordinator] = []
+# Of those that were let go of and may not have ended yet.
+_children: list[int] = []
+
+
+class Coordinator:
+    """A hoopd, until close() or the end of a with statement.
+
+    address: host:port, as HOOP_COORDINATOR wants it. token: of all of its jobs.
+    pid: of the process.
+    """
+
+    def __init__(self, address: str, token: str, pid: int, held: int) -> None:
+        self.address = address
+        self.token = token
+        self.pid = pid
+        self._held: int | None = held
+        self._path: str | None = None
+        _started.append(self)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What join() needs to find it, as keyword arguments."""
+        return {"coordinator": self.address, "token": self.token}
+
+    def publish(self, path: str) -> None:
+        """Write where it is into a file, all of which appears at once, until withdraw()."""
+        self._path = path
+        made = f"{path}.{os.getpid()}"
+        with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(f"{self.pid} {self.address} {self.token}")
+        os.replace(made, path)
+
+    def withdraw(self) -> None:
+        """Remove the file, since all have come whom it was for."""
+        path, self._path = self._path, None
+        if path and os.path.exists(path):
+            os.unlink(path)
+
+    def close(self) -> None:
+        """Let go of it: it ends with its last member. Does not wait; a second time does nothing."""
+        if self._held is None:
+            return
+        self.withdraw()
+        held, self._held = self._held, None
+        _started.remove(self)
+        _children.append(self.pid)
+        os.close(held)
+
+    def __enter__(self) -> Coordinator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _forget_in_child() -> None:
+    """What a fork has copied is the parent's."""
+    for coordinator in list(_started):
+        coordinator._path = None
+        coordinator.close()
+    _children.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def _reap() -> None:
+    for pid in list(_children):
+        try:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                _children.remove(pid)
+        except ChildProcessError:
+            _children.remove(pid)
+
+
+def _environment(environ: Mapping[str, str], token: str) -> dict[str, str]:
+    kept = {name: value for name, value in environ.items() if name.startswith(_PASSED) or not name.startswith("HOOP_")}
+    return {**kept, "HOOP_TOKEN": token}
+
+
+def _read_line(fd: int, pid: int) -> str:
+    """What hoopd says when it listens."""
+    said = b""
+    while not said.endswith(b"\n"):
+        ready, _, _ = select.select([fd], [], [], START_S)
+        part = os.read(fd, 512) if ready else b""
+        if not part:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            why = "it ended; its standard error says why" if ready else f"it was silent for {START_S:g} s"
+            raise Unavailable(f"no coordinator was started: {why}", Status.UNAVAILABLE, "join")
+        said += part
+    return said.decode().strip()
+
+
+def start(listen: str = "127.0.0.1:0", token: str | None = None, limit_s: int = 60) -> Coordinator:
+    """Start a hoopd and wait until it listens.
+
+    listen: host:port; the system chooses port 0. token: HOOP_TOKEN, or else a random
+    one. limit_s: seconds until somebody has to have joined, if this process ends.
+
+    hoop.Unavailable: it did not start.
+    """
+    _reap()
+    token = token or os.environ.get("HOOP_TOKEN") or os.urandom(32).hex()
+    # All of them are closed where another program is executed.
+    input_end, held = os.pipe()
+    output_end, said = os.pipe()
+    arguments = ["hoopd", f"--until-empty={limit_s}", "--listen", listen, "--http", "none", "--log-level", "warning"]
+    try:
+        pid = os.posix_spawn(
+            _HOOPD,
+            arguments,
+            _environment(os.environ, token),
+            file_actions=[(os.POSIX_SPAWN_DUP2, input_end, 0), (os.POSIX_SPAWN_DUP2, said, 1)],
+            # Neither Ctrl-C nor the end of a terminal is for it.
+            setsid=True,
+            setsigmask=[],
+        )
+    except OSError as error:
+        os.close(held)
+        os.close(output_end)
+        raise Unavailable(f"cannot execute {_HOOPD}: {error.strerror}", Status.UNAVAILABLE, "join") from None
+    finally:
+        os.close(input_end)
+        os.close(said)
+    try:
+        address = _read_line(output_end, pid)
+    except BaseException:
+        os.close(held)
+        raise
+    finally:
+        os.close(output_end)
+    return Coordinator(address, token, pid, held)

@@ -1,0 +1,173 @@
+"""python/hoop/_launched.py - where ranks meet that another launcher has started
+
+hooprun and spawn() say in the environment where the coordinator is. torchrun, srun
+and mpirun know nothing of one: rank 0 starts it, and the others find it by what
+their launcher says. A process that nobody has launched is a world of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hoop import _coordinator
+from hoop._coordinator import Coordinator
+from hoop._enums import Status
+from hoop._error import Refused, Timeout
+
+_LOOK_S = 0.01
+# Innermost first, as the C library asks them (worker/session/launcher.c), by the
+# names of the rank, the size, the ranks on this host, and the run.
+_LAUNCHERS = (
+    ("torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID"),
+    ("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"),
+    ("mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"),
+    ("srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_JOB_ID"),
+)
+
+
+class Launch(NamedTuple):
+    """What a launcher says of this process: its rank, of how many, of these on this host, of which run."""
+
+    launcher: str
+    rank: int
+    size: int
+    local_size: int
+    run: str
+
+
+def _number(text: str) -> int:
+    """As in 4 or Slurm's 4(x2)."""
+    found = re.match(r"\d+", text)
+    return int(found.group()) if found else 0
+
+
+def launch_of(environ: Mapping[str, str]) -> Launch | None:
+    """What the launcher says; None: nobody has launched this process."""
+    for launcher, rank, size, local_size, run in _LAUNCHERS:
+        if launcher == "srun" and "SLURM_STEP_ID" not in environ:
+            continue  # a batch script, which has a rank, too
+        if environ.get(rank, "").isdigit() and environ.get(size, "").isdigit():
+            ranks = _number(environ[size])
+            local = _number(environ.get(local_size, "0"))
+            name = environ.get(run, "") + "." + environ.get("SLURM_STEP_ID", "")
+            return Launch(launcher, int(environ[rank]), ranks, local, name)
+    return None
+
+
+def _start(launch: Launch, environ: Mapping[str, str], listen: str) -> Coordinator:
+    if not listen.startswith(("127.", "localhost")) and not environ.get("HOOP_TOKEN"):
+        raise Refused(
+            "join: ranks of several hosts need a token that strangers do not know: set HOOP_TOKEN, "
+            "the same for all, as `openssl rand -hex 32` makes it",
+            Status.PRECONDITION,
+            "join",
+        )
+    return _coordinator.start(listen, environ.get("HOOP_TOKEN"), limit_s=300)
+
+
+def _file_of(launch: Launch, environ: Mapping[str, str]) -> str:
+    """The same for all ranks of a run on this host, and no other's."""
+    names = "-".join((launch.run, environ.get("MASTER_PORT", ""), environ.get("TORCHELASTIC_RESTART_COUNT", "")))
+    safe = re.sub(r"[^\w.-]", "_", names)
+    return os.path.join(tempfile.gettempdir(), f"hoop-{os.getuid()}-{os.getppid()}-{safe}")
+
+
+def _file_read(path: str) -> dict[str, str] | None:
+    """Where the coordinator is that its file names, if that runs."""
+    try:
+        with open(path) as file:
+            if os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            pid, address, token = file.read().split(" ")
+        os.kill(int(pid), 0)
+    except (OSError, ValueError):
+        return None
+    return {"coordinator": address, "token": token}
+
+
+def _meet_on_host(
+    launch: Launch, environ: Mapping[str, str], limit_s: float
+) -> tuple[dict[str, str], Coordinator | None]:
+    path = _file_of(launch, environ)
+    if launch.rank == 0:
+        coordinator = _start(launch, environ, "127.0.0.1:0")
+        coordinator.publish(path)
+        return coordinator.settings, coordinator
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        found = _file_read(path)
+        if found:
+            return found, None
+        time.sleep(_LOOK_S)
+    text = f"join: rank 0, which starts the coordinator, has not said where within {limit_s:g} s ({path})"
+    raise Timeout(text, Status.TIMEOUT, "join")
+
+
+def _meet_in_store(
+    launch: Launch, environ: Mapping[str, str], limit_s: float
+) -> tuple[dict[str, str], Coordinator | None]:
+    """By the store that torchrun's agent serves where MASTER_ADDR and MASTER_PORT say."""
+    from datetime import timedelta
+
+    host = environ["MASTER_ADDR"]
+    # Who runs under torchrun has it.
+    torch = importlib.import_module("torch.distributed")
+    store = torch.TCPStore(host, int(environ["MASTER_PORT"]), None, False, timedelta(seconds=limit_s))
+    key = f"hoop/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+    if launch.rank:
+        address, token = store.get(key).decode().split(" ")
+        return {"coordinator": address, "token": token}, None
+    coordinator = _coordinator.start("0.0.0.0:0", environ.get("HOOP_TOKEN"), limit_s=300)
+    address = f"{host}:{coordinator.address.rpartition(':')[2]}"
+    store.set(key, f"{address} {coordinator.token}")
+    return coordinator.settings, coordinator
+
+
+def _meet_at(launch: Launch, environ: Mapping[str, str], address: str) -> tuple[dict[str, str], Coordinator | None]:
+    port = address.rpartition(":")[2]
+    coordinator = _start(launch, environ, f"0.0.0.0:{port}") if launch.rank == 0 else None
+    return {"coordinator": address, **({"token": coordinator.token} if coordinator else {})}, coordinator
+
+
+def _slurm_address(environ: Mapping[str, str]) -> str:
+    """The host of rank 0, and a port that steps of other jobs there hardly have."""
+    nodes = environ.get("SLURM_STEP_NODELIST", "")
+    found = re.match(r"([^\[,]+)(?:\[(\d+))?", nodes)
+    if not found:
+        raise Refused("join: SLURM_STEP_NODELIST names no host", Status.PRECONDITION, "join")
+    port = 20000 + (int(environ.get("SLURM_JOB_ID", "0")) * 7 + int(environ.get("SLURM_STEP_ID", "0"))) % 12000
+    return f"{found.group(1)}{found.group(2) or ''}:{port}"
+
+
+def meet(environ: Mapping[str, str], limit_s: float) -> tuple[dict[str, str], Coordinator | None]:
+    """The settings by which this process joins, where nothing says a coordinator.
+
+    Also the coordinator, where this process has started it.
+    limit_s: how long rank 0 has to say where the coordinator is.
+    """
+    launch = launch_of(environ)
+    if launch is None or launch.size <= 1:
+        coordinator = _coordinator.start()
+        return {**coordinator.settings, "rank": "0", "world_size": "1"}, coordinator
+    if environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True" and "MASTER_PORT" in environ:
+        settings, started = _meet_in_store(launch, environ, limit_s)
+    elif launch.size == launch.local_size:
+        settings, started = _meet_on_host(launch, environ, limit_s)
+    elif "MASTER_ADDR" in environ and "MASTER_PORT" in environ:
+        settings, started = _meet_at(launch, environ, f"{environ['MASTER_ADDR']}:{environ['MASTER_PORT']}")
+    elif launch.launcher == "srun":
+        settings, started = _meet_at(launch, environ, _slurm_address(environ))
+    else:
+        raise Refused(
+            f"join: {launch.launcher} has started {launch.size} ranks on several hosts, and nothing says where they "
+            "meet: set HOOP_COORDINATOR, or MASTER_ADDR and MASTER_PORT to a free port of rank 0's host",
+            Status.PRECONDITION,
+            "join",
+        )
+    return {**settings, "rank": str(launch.rank), "world_size": str(launch.size)}, started
