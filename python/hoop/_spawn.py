@@ -12,7 +12,6 @@ import pickle
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
@@ -139,6 +138,8 @@ def _tell(link: Connection, error: BaseException) -> None:
     # An exit is no exception to its caller: what is told is its code.
     if link.closed or isinstance(error, SystemExit):
         return
+    import traceback
+
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     link.send(_Outcome(None, _portable(error), trace, time.monotonic()))
     link.close()
