@@ -24,6 +24,8 @@ packages='
   libcmocka-dev
   scdoc
   python3
+  python3-dev
+  python3-venv
   clang-format
   universal-ctags
   valgrind

@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from count import closing_line, failures, tests
+from count import closing_line, failures, pytest_line, tests
 
 
 def of(*results):
@@ -41,6 +41,18 @@ class Failures(unittest.TestCase):
             'stdout': 'first\n', 'stderr': 'line\n' * 20}]))
         self.assertEqual(told, ['! a: TIMEOUT after 60.0 s'] +
                          ['!   line'] * 20)
+
+
+class PytestLine(unittest.TestCase):
+    def test_cases_of_all_files_are_added(self):
+        outputs = ['..s  [100%]\n2 passed, 1 skipped in 0.50s\n',
+                   '[  OK ] case\n3 passed in 4s, and more\n',
+                   '=== 1 failed, 3 passed in 61.02s (0:01:01) ===\n']
+        self.assertEqual(pytest_line([{'stdout': text} for text in outputs]),
+                         '5 passed, 1 skipped, 1 failed')
+
+    def test_nothing_is_told_without_any(self):
+        self.assertIsNone(pytest_line(of('OK')))
 
 
 class Tests(unittest.TestCase):

@@ -12,9 +12,13 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 HERE = pathlib.Path(__file__).parent
 # Longer than any test takes; of what hangs hoop tells before.
 TIMEOUT_S = 120
+# How ranks end whose test is skipped, which they all are.
+SKIPPED = 77
 
 
 def hooprun():
@@ -24,13 +28,13 @@ def hooprun():
     return found
 
 
-def run(n, *command, options=(), **environment):
+def run(n, *command, options=(), cwd=HERE, **environment):
     """Run a command on n ranks, with options of hooprun; what it printed, and its exit code."""
     settings = {"HOOP_TIMEOUT": "30", "HOOP_FAILURE_TIMEOUT": "10", "HOOP_WAIT_NOTICE": "0"}
     done = subprocess.run(
         [hooprun(), "-n", str(n), *options, sys.executable, "-B", *command],
         env={**os.environ, **settings, **environment},
-        cwd=HERE,
+        cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -48,6 +52,8 @@ def on_ranks(n, options=(), **environment):
         def test():
             command = ("ranks.py", function.__module__, function.__name__)
             said, code = run(n, *command, options=options, **environment)
+            if code == SKIPPED:
+                pytest.skip(said)
             assert code == 0, said
 
         # pytest would take the function's parameters for fixtures.
@@ -65,7 +71,11 @@ def main():
     module, name = sys.argv[1:]
     function = getattr(importlib.import_module(module), name).on_rank
     with hoop.join() as session:
-        function(session)
+        try:
+            function(session)
+        except pytest.skip.Exception as reason:
+            print(reason)
+            sys.exit(SKIPPED)
 
 
 if __name__ == "__main__":
