@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # tests/fresh_root.sh - a command of the README in a bare Debian 12
 #
-# fresh_root.sh [COMMAND]: by hand, as root, with mmdebstrap installed; takes
-# minutes. A root folder with apt and nothing else is made from the machine's
-# own package sources, a clone of this tree put in, COMMAND (./tests/run.sh)
-# run there, and the folder removed.
+# fresh_root.sh [--with FILE] [COMMAND]: by hand, as root, with mmdebstrap
+# installed; takes minutes. A root folder with apt and nothing else is made from
+# the machine's own package sources, a clone of this tree put in, and FILE in the
+# clone, COMMAND (./tests/run.sh) run there, and the folder removed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+file=
+if [ "${1-}" = --with ]; then
+  file=$2
+  shift 2
+fi
 command=${*:-./tests/run.sh}
 parent=$(mktemp -d)
 root=$parent/root
@@ -28,6 +33,12 @@ sources=/etc/apt/sources.list
 mmdebstrap --variant=apt bookworm "$root" "$sources"
 cp -a /etc/apt/apt.conf.d "$root/etc/apt/"
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
+[ ! -f /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/"
+certificates=/etc/ssl/certs/ca-certificates.crt
+if [ -f $certificates ]; then
+  mkdir -p "$root${certificates%/*}"
+  cp -L $certificates "$root$certificates"
+fi
 
 for at in proc sys dev; do
   mount --rbind "/$at" "$root/$at"
@@ -36,6 +47,7 @@ for at in proc sys dev; do
 done
 
 git clone -q . "$root/hoop"
+[ -z "$file" ] || cp "$file" "$root/hoop/"
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
   http_proxy="${http_proxy-}" https_proxy="${https_proxy-}" \
   chroot "$root" sh -c "cd /hoop && $command"
