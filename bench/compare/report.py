@@ -149,6 +149,11 @@ def document(results, names):
     if far:
         yield '\n## With the processors far from each other\n'
         yield from far
+    # Written by bench/python/run.py, if it was.
+    python = os.path.join(sys.argv[2], 'benchmarks', 'python.md')
+    if os.path.exists(python):
+        with open(python, encoding='utf-8') as file:
+            yield '\n' + file.read()
 
 
 def main():
